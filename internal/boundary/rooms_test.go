@@ -10,6 +10,7 @@ const (
 	measuring   = "what a measured point is"
 	theEvent    = "what a line says"
 	addedUp     = "which figures there are, added up by name"
+	theStacks   = "the frames of its functions are those that the doctor knows"
 	addresses   = "the address of a service, as it is given on a command line"
 )
 
@@ -699,6 +700,9 @@ var rooms = map[string]room{
 			"github.com/prometheus/common/expfmt":   "the text format of Prometheus",
 			"github.com/prometheus/common/model":    "the names that expfmt accepts",
 			"golang.org/x/exp/trace":                "the format of execution traces",
+		},
+		tests: permissions{
+			"./": theStacks, "./batch": theStacks, "./fan": theStacks, "./workers": theStacks,
 		},
 	},
 	"cmd/sluice/internal/progress": {

@@ -89,12 +89,8 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		}
 		return "No verdict: " + f.sparse + "."
 	case No:
-		which := "Channels"
-		if f.inSluice() >= transferShare {
-			which = "Built-in channels"
-		}
 		if len(findings) == 0 {
-			text := fmt.Sprintf("%s are not the problem: they take %s of CPU time%s", which, format.Percent(f.channelCPU()), f.ofCores())
+			text := fmt.Sprintf("Channels are not the problem: they take %s of CPU time%s", format.Percent(f.channelCPU()), f.ofCores())
 			if starvation := f.starvation(); starvation != "" {
 				return text + ". " + starvation
 			}
@@ -104,7 +100,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			}
 			return text
 		}
-		return which + " are not the problem. " + findings[0].Text
+		return "Channels are not the problem. " + findings[0].Text
 	case Partly:
 		for _, found := range findings {
 			if found.Channels {

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -153,36 +152,12 @@ func cpuBound(f *facts) *Finding {
 	}
 	found := &Finding{Share: known(share * f.used()), Confidence: High}
 	found.Text = fmt.Sprintf("CPU bound: the program's own code takes %s of CPU time, which is healthy.", format.Percent(share))
-	own := f.inSluice()
-	if own >= transferShare {
-		found.Confidence = Low
-		found.Text = fmt.Sprintf("The program's own code takes %s of CPU time, including %s in sluice's channels. The doctor "+
-			"judges built-in channels only.", format.Percent(share), format.Percent(own))
-	}
 	if users := f.capture.CPU.Users; len(users) > 0 {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("most of it, %s of CPU time, in %s", format.Percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
 	}
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("channels take %s", format.Percent(f.channelCPU())))
 	found.RuledOut = noChannelRemedy("with so little time in channels, no change to them gave more than ×1.08.")
 	return found
-}
-
-// inSluice returns the share of CPU time in this module's channels, which a
-// profile attributes to the program.
-func (f *facts) inSluice() float64 {
-	if f.capture.CPU == nil || f.cpu <= 0 {
-		return 0
-	}
-	const module = "github.com/sluice-go/sluice"
-	library := []string{module, module + "/batch", module + "/bridge", module + "/fan", module + "/source", module + "/workers"}
-	spent := 0.0
-	for _, u := range f.capture.CPU.Users {
-		pkg := profile.Frame{Function: u.Function}.Package()
-		if slices.Contains(library, pkg) || strings.HasPrefix(pkg, module+"/internal/") {
-			spent += u.Self.Seconds()
-		}
-	}
-	return spent / f.cpu
 }
 
 // serving reports whether a goroutine waits for connections or requests, as in

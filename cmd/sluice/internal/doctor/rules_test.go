@@ -154,27 +154,6 @@ func TestUnexplained(t *testing.T) {
 	}
 }
 
-// TestOwnChannels: a program that spends its time in this module's channels is
-// not called healthy.
-func TestOwnChannels(t *testing.T) {
-	users := func(function string) part {
-		return func(c *profile.Capture) {
-			c.CPU.Users = []profile.UserTime{{Function: function, Self: c.CPU.Total / 2}}
-		}
-	}
-	computing := cpu(1.99, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{send, 0.01, 0, 0})
-	for function, healthy := range map[string]bool{
-		"github.com/sluice-go/sluice/internal/segqueue.(*Engine).Send": false,
-		"github.com/sluice-go/sluice.(*Lane).Send":                     false,
-		"github.com/sluice-go/sluicegate.Send":                         true,
-		"example.com/q.work":                                           true,
-	} {
-		if d := diagnose(computing, users(function)); strings.Contains(d.Answer, "healthy") != healthy || strings.HasPrefix(d.Answer, "Channels") != healthy {
-			t.Errorf("%s: %s", function, d.Answer)
-		}
-	}
-}
-
 // TestRoomForIO: more receivers help a service that waits for I/O, even if the
 // number of cores is unknown.
 func TestRoomForIO(t *testing.T) {

@@ -47,6 +47,14 @@ func inChannelLock(below stack) bool {
 	return false
 }
 
+// inLock reports whether a channel operation is in the lock of its channel.
+func (p *placed) inLock() bool {
+	if p.site.Call != "" {
+		return inEngineLock(p.below) // a lock below it belongs to a parked goroutine
+	}
+	return inChannelLock(p.below)
+}
+
 // inWake reports whether below wakes a goroutine.
 func inWake(below stack) bool {
 	for _, f := range below {
@@ -71,7 +79,7 @@ func makesChannel(below stack) bool {
 func makesTimer(s stack) (at Frame, ok bool) {
 	s = s[:min(len(s), maxFrames)]
 	for i := len(s) - 2; i >= 0; i-- {
-		if f := s[i].Function; (f == "time.After" || f == "time.NewTimer") && !hidden(s[i+1]) {
+		if f := s[i].Function; (f == "time.After" || f == "time.NewTimer") && !hidden(s[i+1]) && !library(s[i+1]) {
 			return s[i+1], true
 		}
 	}
@@ -180,12 +188,14 @@ func categorize(s stack, p placed) Category {
 				continue // a waiter's record
 			case category == SystemCalls && noProgram:
 				continue // the scheduler polls the network
+			case category == Scheduling && channel && p.site.Call != "":
+				continue // a waiter that yields before it parks
 			}
 			return category
 		}
 	}
 	switch {
-	case channel && inChannelLock(p.below):
+	case channel && p.inLock():
 		return ChannelLock
 	case channel:
 		return ChannelWork

@@ -51,7 +51,7 @@ func contended(s stack) (Site, bool) {
 	if p.site.At.Function == "" {
 		return Site{}, false
 	}
-	if len(p.below) > 0 && locking(p.below[0].Function) && !(p.site.Op.Channel() && inChannelLock(p.below)) {
+	if len(p.below) > 0 && locking(p.below[0].Function) && !(p.site.Op.Channel() && p.inLock()) {
 		return Site{}, false
 	}
 	return p.site, true

@@ -109,19 +109,19 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 			site.Wake += spent
 		}
 	}
-	t.stage(p.root, category, spent)
+	t.stage(&p, category, spent)
 	if at, ok := makesTimer(s); ok && category != Collecting {
 		t.timer(timerLine{at, p.root}, category, spent)
 	}
 	seen := map[string]bool{}
 	for _, f := range s[len(p.below):] {
-		if hidden(f) || seen[f.Function] {
+		if hidden(f) || library(f) || seen[f.Function] {
 			continue
 		}
 		seen[f.Function] = true
 		t.user(f.Function).All += spent
 	}
-	if p.site.At.Function != "" && makesChannel(p.below) {
+	if p.site.At.Function != "" && p.site.Call == "" && makesChannel(p.below) {
 		t.user(p.site.At.Function).Makes += spent
 	}
 	if category == UserCode {
@@ -129,16 +129,16 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 	}
 }
 
-// stage adds time to the goroutines that started with root, which is empty for
-// goroutines of the runtime.
-func (t *cpuTally) stage(root string, category Category, spent time.Duration) {
-	if root == "" {
+// stage adds time to the goroutines with a start function. Those of the runtime
+// have none.
+func (t *cpuTally) stage(p *placed, category Category, spent time.Duration) {
+	if p.root == "" {
 		return
 	}
-	s := t.stages[root]
+	s := t.stages[p.root]
 	if s == nil {
-		s = &CPUStage{Root: root}
-		t.stages[root] = s
+		s = &CPUStage{Root: p.root, host: p.host}
+		t.stages[p.root] = s
 	}
 	if category == ChannelWork || category == ChannelLock {
 		s.Channel += spent

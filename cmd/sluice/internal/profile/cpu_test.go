@@ -121,7 +121,7 @@ func TestStages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []CPUStage{{"main.reader", 3 * unit, 3 * unit}, {"main.write", 4 * unit, 0}}
+	want := []CPUStage{{Root: "main.reader", Work: 3 * unit, Channel: 3 * unit}, {Root: "main.write", Work: 4 * unit}}
 	if !slices.Equal(c.Stages, want) {
 		t.Errorf("stages %+v, want %+v", c.Stages, want)
 	}

@@ -35,7 +35,7 @@ func readGoroutines(p *pprof.Profile) (*Goroutines, error) {
 		}
 		site := sites[p.site]
 		if site == nil {
-			site = &GoroutineSite{Site: p.site, Root: p.root}
+			site = &GoroutineSite{Site: p.site, Root: p.root, host: p.host}
 			sites[p.site] = site
 		}
 		site.In += int(n)
@@ -64,10 +64,8 @@ func (g *Goroutines) join(text *Goroutines) *Goroutines {
 	if g == nil || text == nil {
 		return cmp.Or(g, text)
 	}
-	j := &Goroutines{
-		Total: text.Total, States: text.States, StatesKnown: true, InKnown: true,
-		Sites: slices.Clone(g.Sites),
-	}
+	j := &Goroutines{Total: text.Total, States: text.States, StatesKnown: true, InKnown: true, adopted: text.adopted}
+	j.Sites, text = g.adoptedBy(text)
 	at := map[Site]int{}
 	for i, site := range j.Sites {
 		at[site.Site] = i
@@ -105,15 +103,38 @@ func (g *Goroutines) join(text *Goroutines) *Goroutines {
 	return j
 }
 
+// adoptedBy returns the sites of the pprof form g, without those at lines of this
+// module for which the text has lines of the program, and the text, with the
+// number of goroutines at these lines.
+func (g *Goroutines) adoptedBy(text *Goroutines) ([]GoroutineSite, *Goroutines) {
+	if len(text.adopted) == 0 {
+		return slices.Clone(g.Sites), text
+	}
+	counted := *text
+	counted.Sites = slices.Clone(text.Sites)
+	for i := range counted.Sites {
+		if s := &counted.Sites[i]; s.host != "" {
+			s.In = s.Waiting + s.Runnable
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(g.Sites), func(s GoroutineSite) bool { return len(text.adopted[s.At.Function]) > 0 }), &counted
+}
+
 // since compares g with a snapshot taken apart earlier.
 func (g *Goroutines) since(before *Goroutines, apart time.Duration) {
 	g.GrowthKnown, g.Earlier, g.Apart = true, before.Total, apart
 	earlier := map[Site]int{}
 	for _, site := range before.Sites {
+		if line, ok := single(g.adopted[site.At.Function]); ok {
+			site.At, site.Caller = line, Frame{}
+		}
 		earlier[site.Site] += site.Count()
 	}
 	for i := range g.Sites {
 		site := &g.Sites[i]
 		site.Earlier = earlier[site.Site]
+		if site.Earlier == 0 && site.host != "" {
+			site.Earlier = site.Count() // several lines started such goroutines: which of them is unknown in the earlier snapshot
+		}
 	}
 }

@@ -38,6 +38,8 @@ var active = map[string]bool{
 
 // A goroutine is one paragraph of a text.
 type goroutine struct {
+	id        uint64
+	creator   uint64 // 0 if unknown
 	state     string
 	waited    time.Duration
 	nilChan   bool
@@ -49,18 +51,19 @@ type goroutine struct {
 func readGoroutineText(r io.Reader) (*Goroutines, error) {
 	g := &Goroutines{StatesKnown: true, States: map[string]int{}}
 	sites := map[Site]*GoroutineSite{}
+	t := textTally{all: g, sites: sites, hosted: newHosted()}
 	lines := textLines{in: bufio.NewReaderSize(io.LimitReader(r, maxText), maxLine)}
 	var current *goroutine
 	for {
 		line, err := lines.next()
 		if header, ok := parseHeader(line); ok {
-			current.count(g, sites)
+			t.count(current)
 			current = header
 		} else if current != nil {
 			current.parse(line)
 		}
 		if err != nil {
-			current.count(g, sites)
+			t.count(current)
 			if !errors.Is(err, io.EOF) {
 				return nil, err
 			}
@@ -70,6 +73,7 @@ func readGoroutineText(r io.Reader) (*Goroutines, error) {
 	if g.Total == 0 {
 		return nil, errors.New("no goroutines in the text")
 	}
+	t.adopt()
 	g.collect(sites)
 	return g, nil
 }
@@ -94,7 +98,8 @@ func parseHeader(line string) (*goroutine, bool) {
 		return nil, false
 	}
 	id, rest, ok := strings.Cut(rest, " ")
-	if _, err := strconv.ParseUint(id, 10, 64); err != nil || !ok {
+	number, err := strconv.ParseUint(id, 10, 64)
+	if err != nil || !ok {
 		return nil, false
 	}
 	_, rest, opened := strings.Cut(rest, "[")
@@ -102,7 +107,7 @@ func parseHeader(line string) (*goroutine, bool) {
 	if !opened || !closed || !strings.HasSuffix(end, ":") {
 		return nil, false
 	}
-	g := &goroutine{}
+	g := &goroutine{id: number}
 	for i, part := range strings.Split(status, ", ") {
 		if i == 0 {
 			g.state, g.nilChan = stateOf(part)
@@ -147,8 +152,9 @@ func (g *goroutine) parse(line string) {
 		return
 	}
 	if creator, ok := strings.CutPrefix(line, "created by "); ok {
-		creator, _, _ = strings.Cut(creator, " in goroutine ")
+		creator, id, _ := strings.Cut(creator, " in goroutine ")
 		g.createdBy.Function = plain(creator)
+		g.creator, _ = strconv.ParseUint(id, 10, 64) // 0 if it is missing
 		return
 	}
 	if paren := strings.LastIndexByte(line, '('); paren > 0 && strings.HasSuffix(line, ")") && len(g.frames) < maxFrames {
@@ -170,27 +176,58 @@ func fileLine(where string) (file string, line int) {
 	return where[:colon], lineOf(n)
 }
 
+// A textTally adds up goroutines.
+type textTally struct {
+	all    *Goroutines
+	sites  map[Site]*GoroutineSite
+	hosted *hosted
+}
+
 // count adds the goroutine to the totals and to its site.
-func (g *goroutine) count(into *Goroutines, sites map[Site]*GoroutineSite) {
+func (t *textTally) count(g *goroutine) {
 	if g == nil {
 		return
 	}
-	into.Total++
-	into.States[g.state]++
+	t.all.Total++
+	t.all.States[g.state]++
 	p := place(g.frames)
 	if own(g.frames) || p.site.At.Function == "" {
 		return
 	}
-	running := active[g.state]
-	if op, ok := states[g.state]; ok && !running && p.site.Op != Accept {
+	if op, ok := states[g.state]; ok && !active[g.state] && p.site.Op != Accept && p.site.Call == "" {
 		p.site.Op = op
 	}
-	site := sites[p.site]
-	if site == nil {
-		site = &GoroutineSite{Site: p.site, CreatedBy: g.createdBy, Root: p.root}
-		sites[p.site] = site
+	t.hosted.see(g, &p)
+	if p.anonymous() {
+		t.hosted.waiting = append(t.hosted.waiting, pending{g, p})
+		return
 	}
-	if running {
+	t.add(g, &p)
+}
+
+// adopt adds the goroutines without a line of the program, once all others are
+// known.
+func (t *textTally) adopt() {
+	for _, one := range t.hosted.working {
+		if line, known := t.hosted.line(one.goroutine); known {
+			add(t.hosted.lines, one.host, line)
+		}
+	}
+	for _, one := range t.hosted.waiting {
+		t.hosted.adopt(&one)
+		t.add(one.goroutine, &one.placed)
+	}
+	t.all.adopted = t.hosted.lines
+}
+
+// add adds the goroutine to its site.
+func (t *textTally) add(g *goroutine, p *placed) {
+	site := t.sites[p.site]
+	if site == nil {
+		site = &GoroutineSite{Site: p.site, CreatedBy: g.createdBy, Root: p.root, host: p.host}
+		t.sites[p.site] = site
+	}
+	if active[g.state] {
 		site.Runnable++
 		return
 	}

@@ -158,6 +158,7 @@ func (p *parts) capture() (*Capture, error) {
 			c.GOMAXPROCS = procs
 		}
 	}
+	c.adopt()
 	if h := p.header; h != nil {
 		c.Target = h.Target
 		c.GoVersion = cmp.Or(c.GoVersion, h.GoVersion)

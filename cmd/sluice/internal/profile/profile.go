@@ -8,7 +8,7 @@
 // returns false.
 //
 // This package holds the formats that the Go runtime writes, and which of the
-// runtime's functions belong to which operation.
+// runtime's functions, and of this module's, belong to which operation.
 package profile
 
 import (
@@ -138,6 +138,8 @@ type CPUStage struct {
 	Root    string
 	Work    time.Duration // everything except Channel
 	Channel time.Duration // in channel operations
+
+	host string // function of this module that they started with, or ""
 }
 
 // CPUTimers is the CPU time of creating timers with time.After or time.NewTimer
@@ -185,6 +187,8 @@ type Goroutines struct {
 	GrowthKnown bool           // there is an earlier snapshot, for Earlier and GoroutineSite.Earlier
 	Apart       time.Duration  // time between the snapshots; 0 if unknown
 	Sites       []GoroutineSite
+
+	adopted map[string]map[Frame]bool // see hosted
 }
 
 // A GoroutineSite is the goroutines with the same operation at the same place.
@@ -201,6 +205,8 @@ type GoroutineSite struct {
 	Earlier   int           // at the start of the window: In, or Waiting where In is unknown
 	CreatedBy Frame         // where most of them were started
 	Root      string        // start function of most of them
+
+	host string // function of this module that they started with, or ""
 }
 
 // Count returns the number of goroutines known to be in the operation.
@@ -247,4 +253,6 @@ type Stage struct {
 	Running  time.Duration // total, like the next two
 	Runnable time.Duration
 	Waiting  time.Duration
+
+	host string // function of this module that they started with, or ""
 }

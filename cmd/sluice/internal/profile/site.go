@@ -85,7 +85,8 @@ func (f Frame) Package() string {
 type Site struct {
 	Op     Op
 	At     Frame
-	Caller Frame // zero if At is the start function
+	Caller Frame  // zero if At is the start function
+	Call   string // the function of this module that At calls, such as "SendBatch"; "" for a built-in channel
 }
 
 // String formats the site for people.
@@ -98,7 +99,7 @@ func (s Site) String() string {
 
 // compare orders sites by place, for a deterministic order of equal figures.
 func (s Site) compare(o Site) int {
-	return cmp.Or(s.At.compare(o.At), cmp.Compare(s.Op, o.Op), s.Caller.compare(o.Caller))
+	return cmp.Or(s.At.compare(o.At), cmp.Compare(s.Op, o.Op), s.Caller.compare(o.Caller), cmp.Compare(s.Call, o.Call))
 }
 
 func (f Frame) compare(o Frame) int {

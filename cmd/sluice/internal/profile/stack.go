@@ -1,6 +1,9 @@
 package profile
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // A stack is the frames of a sample, the innermost first.
 type stack []Frame
@@ -8,10 +11,14 @@ type stack []Frame
 // maxFrames is more than the runtime records (128 plus inlined calls).
 const maxFrames = 1024
 
-// plain removes type arguments from a function's name. The same function is
-// main.(*Queue[go.shape.int]).Put in a profile, main.(*Queue[...]).Put in a
-// trace and a text, and main.(*Queue).Put in a Site.
+// plain removes type arguments from a function's name, and the suffix of the body
+// of a loop over an iterator. The same function is main.(*Queue[go.shape.int]).Put
+// in a profile, main.(*Queue[...]).Put in a trace and a text, and main.(*Queue).Put
+// in a Site; the body of its first such loop is main.(*Queue[...]).Put-range1.
 func plain(function string) string {
+	if at := strings.LastIndex(function, "-range"); at >= 0 && strings.Trim(function[at+len("-range"):], "0123456789") == "" {
+		return plain(function[:at])
+	}
 	if strings.IndexByte(function, '[') < 0 {
 		return function
 	}
@@ -123,6 +130,7 @@ type placed struct {
 	site  Site   // At is empty without a frame of the program
 	below stack  // the frames below site.At, the innermost first
 	root  string // the start function, if the stack reaches it
+	host  string // the function of this module that the goroutine started with; "" if it is another one
 }
 
 // place finds the program's line in s and its operation.
@@ -139,23 +147,52 @@ func place(s stack) placed {
 			op = found
 		}
 	}
-	p := placed{site: Site{Op: op}, below: s[:at]}
-	if op == IO || op == Accept {
+	p := placed{site: Site{Op: op}}
+	if line, of, call := called(s, at); line != at || call != "" {
+		at, p.site.Call = line, call
+		p.site.Op = cmp.Or(of, op)
+	} else if op == IO || op == Accept {
+		p.below = s[:at]
 		at = beyond(s, at)
 	}
-	for i := at; i < len(s); i++ {
-		if i > at && hidden(s[i]) {
-			continue
-		}
-		switch p.root = s[i].Function; {
-		case i == at:
-			p.site.At = s[i]
-		case p.site.Caller.Function == "":
-			p.site.Caller = s[i]
-		}
+	if p.below == nil {
+		p.below = s[:at]
 	}
+	p.around(s, at)
 	return p
 }
+
+// around sets the line of the operation, its caller, and the start function. The
+// start function of a goroutine that this module started is the first one of the
+// program that it called.
+func (p *placed) around(s stack, at int) {
+	outermost, ours := "", "" // start functions, with and without functions of this module
+	for i := at; i < len(s); i++ {
+		f := s[i]
+		if i > at && hidden(f) {
+			continue
+		}
+		outermost = f.Function
+		if !library(f) && (!between(f) || ours == "") {
+			ours = f.Function
+		}
+		switch {
+		case i == at:
+			p.site.At = f
+		case library(f), f.Function == p.site.At.Function && library(s[i-1]): // a loop over a channel, and its body
+		case p.site.Caller.Function == "":
+			p.site.Caller = f
+		}
+	}
+	p.root = outermost
+	if library(Frame{Function: outermost}) {
+		p.host, p.root = outermost, cmp.Or(ours, outermost)
+	}
+}
+
+// anonymous reports whether the stack has no line of the program, but one of this
+// module.
+func (p *placed) anonymous() bool { return library(p.site.At) }
 
 // beyond returns the first frame, starting at at, that is not plumbing, or at.
 func beyond(s stack, at int) int {
@@ -167,12 +204,12 @@ func beyond(s stack, at int) int {
 	return at
 }
 
-// own reports whether s takes profiles and traces. A handler of net/http/pprof
-// waits in a select for as long as the profile takes.
+// own reports whether s takes profiles and traces, or serves the map of channels.
+// A handler of net/http/pprof waits in a select for as long as the profile takes.
 func own(s stack) bool {
 	for _, f := range s[:min(len(s), maxFrames)] {
 		switch f.Package() {
-		case "net/http/pprof", "runtime/pprof", "runtime/trace":
+		case "net/http/pprof", "runtime/pprof", "runtime/trace", Module + "/debug":
 			return true
 		}
 	}

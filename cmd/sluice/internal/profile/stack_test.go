@@ -13,6 +13,9 @@ func TestPlain(t *testing.T) {
 		"main.(*Queue[...]).Put":                        "main.(*Queue).Put",
 		"main.Map[go.shape.[]uint8,go.shape.int].func1": "main.Map.func1",
 		"main.broken[":                                  "main.broken",
+		"main.(*Queue[...]).Put-range1":                 "main.(*Queue).Put",
+		"main.read.func2-range12":                       "main.read.func2",
+		"main.read-ranger":                              "main.read-ranger",
 		"":                                              "",
 		"main.a]b[int]c":                                "main.abc",
 	} {

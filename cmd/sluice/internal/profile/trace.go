@@ -94,9 +94,18 @@ type traced struct {
 	since trace.Time
 	site  Site // where it waits; zero if the wait began before the trace
 	root  string
-	own   bool // it waits in a handler that serves profiles
+	host  string // see placed
+	own   bool   // it waits in a handler that serves profiles
 
 	running, runnable, waiting time.Duration
+}
+
+// start records the start function that a stack shows. Only stacks inside of a
+// function of the program show what a goroutine of this module calls.
+func (g *traced) start(p placed) {
+	if p.root != "" && (g.root == "" || p.root != p.host) {
+		g.root, g.host = p.root, p.host
+	}
 }
 
 // spend adds the time in the current state.
@@ -146,13 +155,11 @@ func (t *traceTally) transition(event trace.Event, change trace.StateTransition)
 		g.spend(event.Time())
 	}
 	if change.Stack != trace.NoStack && from != trace.GoNotExist {
-		if root := t.place(change.Stack).root; root != "" {
-			g.root = root
-		}
+		g.start(t.place(change.Stack))
 	}
 	switch {
 	case from == trace.GoNotExist && change.Stack != trace.NoStack:
-		g.root = t.place(change.Stack).root // the stack at the start
+		g.start(t.place(change.Stack)) // the stack at the start
 	case from.Executing() && to == trace.GoWaiting:
 		g.site = t.waiting(change)
 		g.own = t.place(change.Stack).site.At.Function == ownSite
@@ -260,7 +267,7 @@ func (t *traceTally) finish(g *traced) {
 	root := cmp.Or(g.root, "?")
 	stage := t.stages[root]
 	if stage == nil {
-		stage = &Stage{Root: root}
+		stage = &Stage{Root: root, host: g.host}
 		t.stages[root] = stage
 	}
 	stage.Count++
