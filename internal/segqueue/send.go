@@ -68,14 +68,14 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	turn := turn{batch: len(vs) > 1 && engine.MayWait(ctx)}
 	for {
 		word := s.lock()
-		if word&probed != 0 {
-			s.probe(word, &e.sites.Send)
-			continue
-		}
 		if s.takeRescued(&turn) {
 			n++
 		}
-		if word&closed != 0 {
+		if word&(closed|probed) != 0 { // one test for both: a small batch pays for each
+			if word&probed != 0 {
+				s.probe(word, &e.sites.Send)
+				continue
+			}
 			s.unlock(s.endStarvation(&turn, word))
 			if n < len(vs) {
 				err = engine.ErrClosed
