@@ -79,20 +79,21 @@ const (
 	NoShrink
 )
 
-// Config configures an engine.
+// Config configures an engine. Its fields of one byte are together, which saves two words
+// in each engine that keeps it.
 type Config[T any] struct {
 	Name           string
 	Limit          int // of queued values
 	Elastic        bool
 	Overflow       Overflow
-	OnDrop         func(T)
 	SingleSender   bool
 	SingleReceiver bool
 	Shrink         Shrink
-	LimitBytes     int64
-	Size           func(T) int
-	SizeIsKnown    bool // Size is the result of KnownSize
 	NoHandOff      bool
+	SizeIsKnown    bool // Size is the result of KnownSize
+	Size           func(T) int
+	LimitBytes     int64
+	OnDrop         func(T)
 	Lanes          int             // 0: adaptive
 	Sites          *callsite.Sites // nil without a name
 }

@@ -5,9 +5,19 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"unsafe"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
+
+// TestSize: an Engine fits into six cache lines. The runtime has a size for that, and none
+// of whole lines for the next larger one.
+func TestSize(t *testing.T) {
+	const most = 6 * 64
+	if size := unsafe.Sizeof(Engine[string]{}); size > most {
+		t.Errorf("an engine of %d bytes, want at most %d", size, most)
+	}
+}
 
 // settled waits until every goroutine is parked or gone, and checks the invariants.
 func settled(t *testing.T, e *Engine[int]) {
