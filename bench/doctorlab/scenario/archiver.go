@@ -12,7 +12,6 @@ var _ = register(scenario{
 	About: "A reader renders log lines into a buffer and a packer sums them up. The only " +
 		"buffer goes to the packer over one channel and returns over another, so reader and packer " +
 		"alternate and half of the processors is idle.",
-	HeldOut:  true,
 	Channels: true,
 	Sites: []site{
 		{receive, "main.(*archiver).blank"}, {receive, "main.(*archiver).read"}, {send, "main.(*archiver).read"},

@@ -12,7 +12,6 @@ var _ = register(scenario{
 	About: "A bank's importer parses statement lines on four workers and must book them in order: each " +
 		"line gets its own channel for the result, and these channels are read in order. That is four " +
 		"transfers and an allocation for half a microsecond of parsing.",
-	HeldOut:  true,
 	Channels: true,
 	Sites: []site{
 		{send, "main.inOrder.func1"}, {receive, "main.inOrder.func2"}, {send, "main.inOrder.func2"},

@@ -17,6 +17,9 @@
 //	elsewhere.go the bottleneck is not a channel
 //	mapped.go    what the map of named channels adds
 //
+// safety.go lists what each remedy can break, and removes those without the
+// evidence that they are safe.
+//
 // This package holds the rules, each with the measurements that it was tuned
 // on; the prices that gains are predicted from; and the output formats. It
 // parses no profiles.
@@ -98,6 +101,9 @@ type Finding struct {
 	Remedies   []Remedy   `json:"remedies"` // by predicted gain
 	RuledOut   []RuledOut `json:"ruled_out"`
 	Needs      *Need      `json:"needs"` // null if no further profile would decide it
+
+	outside *profile.GoroutineSite // where goroutines wait for I/O meanwhile, or nil
+	maker   string                 // the function that creates a channel for each value, or ""
 }
 
 // A Need is a profile that would confirm a finding.
@@ -246,6 +252,7 @@ func (f *Finding) finish(of *facts) {
 	if f.Remedies == nil {
 		f.Remedies = []Remedy{}
 	}
+	f.keepSafe(of)
 	if f.RuledOut == nil {
 		f.RuledOut = []RuledOut{}
 	}

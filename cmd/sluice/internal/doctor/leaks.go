@@ -61,7 +61,10 @@ func leakProved(l *profile.Leaks) *Finding {
 func leakFinding(s profile.GoroutineSite, sure Confidence) *Finding {
 	at := place(s.Site)
 	found := &Finding{Channels: true, At: &at, Confidence: sure}
-	how := "let them end: add a done case or a context to the operation, give the channel a slot, or close it"
+	how := "let them end: add a done case or a context to the operation, or close the channel once, by its sender"
+	if s.Op == profile.Send { // closing it would make them panic
+		how = "let them end: add a done case or a context to the operation, or let a receiver drain the channel"
+	}
 	if s.CreatedBy.Function != "" {
 		how += "; they are started at " + s.CreatedBy.String()
 	}

@@ -29,7 +29,8 @@ type Operation struct {
 	wake    float64 // CPU seconds spent waking goroutines
 	created profile.Frame
 	root    string
-	longest float64 // seconds, a lower bound
+	roots   []string // start functions of goroutines that run it
+	longest float64  // seconds, a lower bound
 }
 
 // cost returns CPU seconds plus P seconds.
@@ -43,6 +44,7 @@ func (f *facts) perSite() []Operation {
 		for _, s := range c.CPU.Sites {
 			if o := table.of(s.Site); o != nil {
 				o.CPU, o.Lock, o.wake = known(s.Time.Seconds()), known(s.Lock.Seconds()), s.Wake.Seconds()
+				o.roots = append(o.roots, s.Roots...)
 			}
 		}
 	}
@@ -132,6 +134,9 @@ func (t *sites) goroutines(g *profile.Goroutines) {
 			o.Waiting = &n
 		}
 		o.created, o.root, o.longest = s.CreatedBy, s.Root, s.Longest.Seconds()
+		if s.Root != "" && !slices.Contains(o.roots, s.Root) {
+			o.roots = append(o.roots, s.Root)
+		}
 	}
 }
 

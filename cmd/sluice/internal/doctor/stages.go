@@ -217,7 +217,7 @@ func (f *facts) wakes(out *profile.GoroutineSite, o *Operation) (seen, traced bo
 
 // outside returns a finding about goroutines in I/O while others wait at o.
 func (f *facts) outside(o *Operation, out *profile.GoroutineSite) *Finding {
-	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
+	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium, outside: out}
 	found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%s waiting to %s, %d in %s", format.Plural(deref(o.Waiting), "goroutine"), o.Op, out.Count(), out.At))
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("only %s cores in use", format.Number(f.cores)))
 	return found

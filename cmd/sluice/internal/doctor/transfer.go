@@ -153,15 +153,26 @@ func channelPerValue(f *facts) *Finding {
 			continue
 		}
 		found := f.transferFinding(o)
+		found.maker = u.Function
 		found.Text = fmt.Sprintf("A channel is created for each value: %s.", o)
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is spent creating channels in this function", format.Percent(made/f.cpu)))
-		found.Remedies = []Remedy{{Fuse, "call the function directly, unless other work overlaps with it; or request several values at a time",
-			f.gain(f.called(made), stay{ownCost, 0}), byLoad}}
+		f.perValueRemedies(found, made)
 		const once = "the channel carries one value and is discarded: 0, 1 and 128 slots were equally fast."
 		found.RuledOut = []RuledOut{{Buffer, once}, {Shard, "each transfer already has its own channel."}}
 		return found
 	}
 	return nil
+}
+
+// perValueRemedies adds a direct call, which one goroutine makes after the other,
+// or slices, if goroutines work ahead of the one that receives.
+func (f *facts) perValueRemedies(found *Finding, made float64) {
+	found.Remedies = []Remedy{{Fuse, "call the function directly, unless other work overlaps with it; or request several values at a time",
+		f.gain(f.called(made), stay{ownCost, 0}), byLoad}}
+	if f.worksAhead(found) {
+		found.Remedies = []Remedy{{Batch, "let each goroutine work on a slice of values, and its channel carry the slice of results",
+			f.gain(f.called(made), stay{ownCost, 1.0 / slice}), byLoad}}
+	}
 }
 
 // called returns the load in which a direct call also saves the CPU seconds of

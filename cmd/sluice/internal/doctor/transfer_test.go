@@ -92,7 +92,7 @@ func TestGuessesComeLast(t *testing.T) {
 func TestCalled(t *testing.T) {
 	of := func(rest profile.Category) *Finding {
 		return diagnose(cpu(1, shares{profile.ChannelWork: 0.4, profile.UserCode: 0.3, rest: 0.3}, on{send, 0.2, 0, 0}, on{receive, 0.2, 0, 0}),
-			making(0.07, "consume")).found(ChannelPerValue)
+			goroutinesAt(in(receive, 8, 3)), making(0.07, "consume")).found(ChannelPerValue)
 	}
 	starts, works := of(profile.Scheduling), of(profile.OtherRuntime)
 	if text := evidence(starts); !strings.Contains(text, "7% of CPU time is spent creating channels") {

@@ -77,6 +77,10 @@ type cpuTally struct {
 	timers map[timerLine]*CPUTimers
 }
 
+// maxRoots bounds the start functions of one operation: a helper of a server may
+// have hundreds, and a few show what uses it.
+const maxRoots = 16
+
 // A timerLine is a line that creates timers, and the start function of its
 // goroutines.
 type timerLine struct {
@@ -99,6 +103,9 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 			t.sites[p.site] = site
 		}
 		site.Time += spent
+		if len(site.Roots) < maxRoots && p.root != "" && !slices.Contains(site.Roots, p.root) {
+			site.Roots = append(site.Roots, p.root)
+		}
 		if inAllocation(p.below) {
 			site.New += spent
 		}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -84,8 +85,8 @@ func TestReadCPU(t *testing.T) {
 	if got := c.Share(ChannelWork, ChannelLock); got != 6.0/23 {
 		t.Errorf("channel share %v, want 6 of 23", got)
 	}
-	want := CPUSite{Site: sendSite, Time: 6 * unit, Lock: 3 * unit, Wake: 2 * unit}
-	if len(c.Sites) != 2 || c.Sites[0] != want || c.Sites[1].Op != Lock {
+	want := CPUSite{Site: sendSite, Time: 6 * unit, Lock: 3 * unit, Wake: 2 * unit, Roots: []string{"main.producer"}}
+	if len(c.Sites) != 2 || !reflect.DeepEqual(c.Sites[0], want) || c.Sites[1].Op != Lock {
 		t.Errorf("sites %+v, want first %+v, then the mutex", c.Sites, want)
 	}
 	users := map[string]UserTime{}

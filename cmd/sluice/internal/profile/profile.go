@@ -122,6 +122,9 @@ type CPUSite struct {
 	New  time.Duration // part in allocation, as in reflect.Select
 	Lock time.Duration // part in the channel's lock
 	Wake time.Duration // part making other goroutines runnable
+	// Roots are the start functions of the goroutines, in the order of the
+	// samples. The number is bounded.
+	Roots []string
 }
 
 // A UserTime is the CPU time of a function of the program or of a library.
