@@ -18,10 +18,10 @@ import (
 type doctorCommand struct {
 	Targets []string `arg:"" name:"target" help:"Address of a service's /debug/pprof (URL, host:port or :port), or saved files and folders of one service."`
 	Seconds int      `default:"5" help:"How long to observe a service, in seconds. Default: ${default}."`
-	Metrics string   `placeholder:"PATH" help:"Page with the service's runtime/metrics, in JSON or the text format of Prometheus. Default: /debug/metrics, /metrics or /debug/vars."`
+	Metrics string   `placeholder:"PAGE" help:"Page with the service's runtime/metrics, in JSON or the text format of Prometheus: a path, or an address on any port of the same host, such as :9090/metrics. Default: /debug/metrics, /metrics or /debug/vars."`
 	Block   bool     `help:"Also read the block profile, if the service enables it. (Enabled, it halves the speed of busy channels.)"`
 	Trace   bool     `help:"Also take an execution trace of at most two seconds. It slows a busy service meanwhile."`
-	Cheap   bool     `help:"Never take a trace without -trace. By default, the doctor takes one of at most half a second if it decides a finding."`
+	Cheap   bool     `help:"Never take a trace without -trace. By default, the doctor takes one of at most half a second if it decides a finding, and of 20 milliseconds if nothing else has GOMAXPROCS."`
 	Save    string   `placeholder:"DIR" help:"Save the profiles in this new folder, to be read again later."`
 	Prices  string   `placeholder:"FILE" help:"Predict gains from this results.json of sluice lab, ideally from a run on the service's machine."`
 	HTML    string   `name:"html" placeholder:"FILE" help:"Also write an HTML page."`
@@ -196,6 +196,11 @@ func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, pri
 	if err != nil {
 		return nil, err
 	}
+	if capture.GOMAXPROCS == 0 && !c.Cheap {
+		if capture, err = service.Glimpse(ctx); err != nil {
+			return nil, err
+		}
+	}
 	diagnosis := doctor.Diagnose(capture, prices)
 	if want := diagnosis.Need(); want != nil && !c.Cheap {
 		if diagnosis, err = c.decide(ctx, service, prices, want, to); err != nil {
@@ -247,7 +252,8 @@ Examples:
 The service must import net/http/pprof; it need not use sluice. If it also serves
 debug.Handler at /debug/sluice, the doctor names its stages and channels. It only
 reads, and changes no setting of the service. It takes a trace of at most half a
-second if that decides a finding, unless -cheap is given. A mutex profile
+second if that decides a finding, and of 20 milliseconds if nothing else has
+GOMAXPROCS, unless -cheap is given. A mutex profile
 (runtime.SetMutexProfileFraction) and a page with runtime/metrics make the
 diagnosis more precise.
 

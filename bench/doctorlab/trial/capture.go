@@ -25,50 +25,120 @@ const (
 
 // capture measures the remedies of a scenario, runs it as found, saves the
 // profiles that the doctor reads in a folder of root with the scenario's name,
-// and writes the truth beside them. It replaces an existing fixture only at the
-// end.
-func capture(ctx context.Context, w io.Writer, programs programs, p scenario, root string, rounds int) error {
-	rate, gains, err := measure(ctx, programs.scenario, p.Name, p.Remedies, rounds)
-	if err != nil {
-		return err
-	}
-	t := newTruth(p, rate, gains)
-	if err := t.check(); err != nil {
-		fmt.Fprintf(w, "note: %v\n", err)
+// and writes the truth beside them. It replaces an existing fixture, or those of
+// its forms that are listed, only at the end.
+func capture(ctx context.Context, w io.Writer, programs programs, p scenario, root, list string, rounds int) (err error) {
+	dir := filepath.Join(root, p.Name)
+	t := new(Truth)
+	if wants(list, fullForm.name) {
+		rate, gains, err := measure(ctx, nil, programs.scenario, p.Name, p.Remedies, rounds)
+		if err != nil {
+			return err
+		}
+		t = newTruth(p, rate, gains)
+	} else if t, err = readTruth(dir); err != nil {
+		return fmt.Errorf("%w (capture the form %s first)", err, fullForm.name)
 	}
 	fresh, err := os.MkdirTemp(root, ".new-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(fresh)
-	full := filepath.Join(fresh, fullForm.name)
-	if err := record(ctx, programs, p, full); err != nil {
+	if err := record(ctx, programs, p, t, fresh, list, rounds); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	if err := t.check(); err != nil {
+		fmt.Fprintf(w, "note: %v\n", err)
 	}
 	if err := t.write(fresh); err != nil {
 		return err
 	}
-	if err := os.Chmod(fresh, 0o755); err != nil {
-		return err
-	}
-	dir := filepath.Join(root, p.Name)
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	if err := os.Rename(fresh, dir); err != nil {
+	if err := replace(dir, fresh, list); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "%s: %s\n", dir, summary(t))
 	return nil
 }
 
-// record runs the scenario and saves its profiles.
-func record(ctx context.Context, programs programs, p scenario, dir string) error {
-	var flags []string
-	if slices.Contains(p.Ask, askBlock) {
-		flags = append(flags, "-block", blockRate)
+// replace moves the files in fresh to dir. It removes other files there if all
+// forms were captured.
+func replace(dir, fresh, list string) error {
+	if list == allForms {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
 	}
-	running, err := start(ctx, programs.scenario, p.Name, asFound, flags...)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(fresh)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		to := filepath.Join(dir, entry.Name())
+		if err := errors.Join(os.RemoveAll(to), os.Rename(filepath.Join(fresh, entry.Name()), to)); err != nil {
+			return err
+		}
+	}
+	return tooLarge(dir)
+}
+
+// record runs the scenario in each listed form and saves its profiles in
+// folders of dir.
+func record(ctx context.Context, programs programs, p scenario, t *Truth, dir, list string, rounds int) error {
+	var all []recording
+	if wants(list, fullForm.name) {
+		full := recording{folder: fullForm.name, ask: p.Ask}
+		if slices.Contains(p.Ask, askBlock) {
+			full.flags = []string{"-block", blockRate}
+		}
+		all = append(all, full)
+	}
+	for n := range repeats {
+		if n == 0 && wants(list, bareForm.name) || n > 0 && wants(list, repeatForm) {
+			all = append(all, recording{folder: repeatFolder(n + 1), flags: []string{"-bare"}, bare: true})
+		}
+	}
+	if wants(list, quotaForm.name) {
+		limit, remove, err := newQuota(quotaCores)
+		if err != nil {
+			return err
+		}
+		// The group is empty once its processes have ended, at the latest when
+		// this one does.
+		defer remove()
+		rate, gains, err := measure(ctx, limit, programs.scenario, p.Name, p.Remedies, min(rounds, quotaRounds))
+		if err != nil {
+			return err
+		}
+		t.Quota = &Measured{quotaCores, rate, gains, time.Now().UTC().Format(time.DateOnly)}
+		all = append(all, recording{folder: quotaForm.name, flags: []string{"-bare"}, bare: true, limit: limit})
+	}
+	for _, r := range all {
+		if err := r.run(ctx, programs, p, filepath.Join(dir, r.folder)); err != nil {
+			return fmt.Errorf("form %s: %w", r.folder, err)
+		}
+	}
+	return nil
+}
+
+// quotaRounds is the number of rounds on a quota, which take as long as others
+// and vary less: nothing else on the machine changes a quota.
+const quotaRounds = 2
+
+// A recording is one run of a scenario in one form.
+type recording struct {
+	folder string
+	flags  []string // of the scenario
+	ask    []string // more profiles
+	bare   bool     // as the doctor captures a service by default, with a glimpse
+	limit  *quota
+}
+
+// run runs the scenario as found and saves its profiles in dir.
+func (r *recording) run(ctx context.Context, programs programs, p scenario, dir string) error {
+	running, err := startWithin(ctx, r.limit, programs.scenario, p.Name, asFound, r.flags...)
 	if err != nil {
 		return err
 	}
@@ -76,10 +146,10 @@ func record(ctx context.Context, programs programs, p scenario, dir string) erro
 	if err := pause(ctx, captureWarmUp); err != nil {
 		return err
 	}
-	if err := save(ctx, programs.doctor, running, dir, p.Ask); err != nil {
+	if err := save(ctx, programs.doctor, running, dir, r.bare, r.ask); err != nil {
 		return err
 	}
-	return errors.Join(stripPaths(dir), tooLarge(dir))
+	return errors.Join(stripPaths(dir), shrink(dir))
 }
 
 // summary summarizes the gains of remedies in a line.

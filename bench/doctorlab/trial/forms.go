@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -38,6 +39,24 @@ func repeatFolder(n int) string {
 		return bareForm.name
 	}
 	return fmt.Sprintf("%s-%d", bareForm.name, n)
+}
+
+// repeatForm names the repeats after the bare capture.
+const repeatForm = "repeats"
+
+// allForms lists everything that can be captured.
+var allForms = strings.Join([]string{fullForm.name, bareForm.name, quotaForm.name, repeatForm}, ",")
+
+// wants reports whether a list of forms has one.
+func wants(list, name string) bool { return slices.Contains(strings.Split(list, ","), name) }
+
+func checkForms(list string) error {
+	for name := range strings.SplitSeq(list, ",") {
+		if !wants(allForms, name) {
+			return fmt.Errorf("unknown form %q (want some of %s)", name, allForms)
+		}
+	}
+	return nil
 }
 
 // folder returns the folder of a fixture with this form, or "" if it was not

@@ -31,13 +31,14 @@ type Gain struct {
 // rates are the items per second of one round, by remedy.
 type rates map[string]float64
 
-// measure runs the scenario as found and with each remedy, in rounds.
-func measure(ctx context.Context, program, name string, remedies []string, rounds int) (base float64, gains []Gain, err error) {
+// measure runs the scenario as found and with each remedy, in rounds, on a CPU
+// quota unless that is nil.
+func measure(ctx context.Context, limit *quota, program, name string, remedies []string, rounds int) (base float64, gains []Gain, err error) {
 	var all []rates
 	for range rounds {
 		round := rates{}
 		for _, remedy := range append([]string{asFound}, remedies...) {
-			rate, err := measureOnce(ctx, program, name, remedy)
+			rate, err := measureOnce(ctx, limit, program, name, remedy)
 			if err != nil {
 				return 0, nil, fmt.Errorf("%s with remedy %s: %w", name, remedy, err)
 			}
@@ -49,8 +50,8 @@ func measure(ctx context.Context, program, name string, remedies []string, round
 	return base, gains, nil
 }
 
-func measureOnce(ctx context.Context, program, name, remedy string) (float64, error) {
-	p, err := start(ctx, program, name, remedy)
+func measureOnce(ctx context.Context, limit *quota, program, name, remedy string) (float64, error) {
+	p, err := startWithin(ctx, limit, program, name, remedy)
 	if err != nil {
 		return 0, err
 	}

@@ -21,7 +21,7 @@ func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, round
 		return nil // no answer is not a wrong answer
 	}
 	if slices.Contains(p.Remedies, best.Name) {
-		if _, t.Gains, err = measure(ctx, built.scenario, p.Name, []string{best.Name}, rounds); err != nil {
+		if _, t.Gains, err = measure(ctx, nil, built.scenario, p.Name, []string{best.Name}, rounds); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@
 //	go run ./bench/doctorlab/trial -live ledger
 //	go run ./bench/doctorlab/trial -measure all -rounds 5
 //	go run ./bench/doctorlab/trial -capture ledger,pump -o bench/doctorlab/trial/testdata
+//	go run ./bench/doctorlab/trial -capture ledger -forms bare,quota -o bench/doctorlab/trial/testdata
 //
 // -score runs the doctor on fixtures, which are saved profiles of scenarios
 // with the right answers, and prints how many answers are right, against a bar
@@ -14,7 +15,8 @@
 // agreement. -live runs a scenario, diagnoses it, applies the first
 // remedy, and compares the measured with the predicted gain. -measure measures
 // the gain of every remedy of a scenario; -capture does so too, and replaces
-// the fixture of the scenario, for a new Go version or machine.
+// the fixture of the scenario, for a new Go version or machine. Its quota form
+// takes root on Linux.
 //
 // Scenarios are separated by commas; "all", "tuning" and "held-out" select
 // sets.
@@ -59,7 +61,7 @@ type usageError struct{ error }
 // options is the command line.
 type options struct {
 	score, live, measure, capture string
-	out                           string
+	out, forms                    string
 	rounds                        int
 }
 
@@ -73,6 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.measure, "measure", "", "measure the gains of all remedies of these `scenarios`")
 	flags.StringVar(&o.capture, "capture", "", "capture the fixtures of these `scenarios`")
 	flags.StringVar(&o.out, "o", "", "the `folder` for captured fixtures")
+	flags.StringVar(&o.forms, "forms", allForms, "capture these `forms` of the fixtures, and keep the others")
 	flags.IntVar(&o.rounds, "rounds", usualRounds, "how many times each remedy is measured")
 	if err := flags.Parse(args); err != nil {
 		return statusUsage
@@ -107,8 +110,13 @@ func (o *options) check(rest []string) error {
 		return usageError{errors.New("want exactly one of -score, -live, -measure and -capture")}
 	case o.capture != "" && o.out == "":
 		return usageError{errors.New("-capture requires -o")}
+	case o.forms != allForms && o.capture == "":
+		return usageError{errors.New("-forms requires -capture")}
 	case o.rounds < 1 || o.rounds > 100:
 		return usageError{fmt.Errorf("invalid -rounds %d (want 1 to 100)", o.rounds)}
+	}
+	if err := checkForms(o.forms); err != nil {
+		return usageError{err}
 	}
 	return o.checkFolder()
 }
@@ -177,9 +185,9 @@ func (o *options) try(ctx context.Context, stdout io.Writer, built programs, p s
 	case o.live != "":
 		return tryLive(ctx, stdout, built, p, o.rounds)
 	case o.capture != "":
-		return capture(ctx, stdout, built, p, o.out, o.rounds)
+		return capture(ctx, stdout, built, p, o.out, o.forms, o.rounds)
 	}
-	rate, gains, err := measure(ctx, built.scenario, p.Name, p.Remedies, o.rounds)
+	rate, gains, err := measure(ctx, nil, built.scenario, p.Name, p.Remedies, o.rounds)
 	if err != nil {
 		return err
 	}

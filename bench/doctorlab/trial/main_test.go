@@ -34,6 +34,8 @@ func TestWrongCommandLines(t *testing.T) {
 		{[]string{"-score", empty}, "no folder with a truth.json"},
 		{[]string{"-capture", "ledger", "-o", file}, "file"},
 		{[]string{"-measure", "nonesuch"}, `unknown scenario "nonesuch"`},
+		{[]string{"-capture", "ledger", "-o", "out", "-forms", "bare,other"}, `unknown form "other" (want some of full,bare,quota,repeats)`},
+		{[]string{"-score", "a", "-forms", "bare"}, "-forms requires -capture"},
 		{[]string{"-cure", "ledger"}, "flag provided but not defined"},
 	} {
 		status, stdout, stderr := trial(t.Context(), c.args...)

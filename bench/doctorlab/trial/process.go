@@ -88,9 +88,14 @@ type process struct {
 // start starts a scenario with a remedy and more flags, and returns once it
 // listens.
 func start(ctx context.Context, program, name, remedy string, flags ...string) (*process, error) {
+	return startWithin(ctx, nil, program, name, remedy, flags...)
+}
+
+// startWithin starts a scenario on a CPU quota.
+func startWithin(ctx context.Context, limit *quota, program, name, remedy string, flags ...string) (*process, error) {
 	p := &process{stderr: new(strings.Builder)}
-	p.command = exec.CommandContext(ctx, program,
-		append([]string{"-scenario", name, "-remedy", remedy, "-for", processLife.String()}, flags...)...)
+	program, args := limit.command(program, append([]string{"-scenario", name, "-remedy", remedy, "-for", processLife.String()}, flags...)...)
+	p.command = exec.CommandContext(ctx, program, args...)
 	p.command.Stderr = p.stderr
 	p.command.WaitDelay = time.Second
 	stdout, err := p.command.StdoutPipe()

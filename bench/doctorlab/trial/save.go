@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,9 +23,12 @@ const (
 )
 
 // save saves the profiles of a running scenario in dir, including those in
-// also.
-func save(ctx context.Context, doctor string, running *process, dir string, also []string) error {
-	args := []string{"doctor", "-cheap", "-save", dir, "-seconds", strconv.Itoa(captureSeconds)}
+// also. A bare service has no metrics: the doctor takes a glimpse.
+func save(ctx context.Context, doctor string, running *process, dir string, bare bool, also []string) error {
+	args := []string{"doctor", "-save", dir, "-seconds", strconv.Itoa(captureSeconds)}
+	if !bare {
+		args = append(args, "-cheap")
+	}
 	if slices.Contains(also, askBlock) {
 		args = append(args, "-block")
 	}
@@ -35,6 +40,46 @@ func save(ctx context.Context, doctor string, running *process, dir string, also
 	}
 	if slices.Contains(also, askTrace) {
 		return saveTrace(ctx, running, filepath.Join(dir, "trace.out"))
+	}
+	return nil
+}
+
+// smallTrace is the size of a trace, in bytes, that stays in a fixture. The doctor
+// takes one if a finding needs it.
+const smallTrace = 128 << 10
+
+// shrink compresses the texts and traces in dir, and removes a large trace.
+func shrink(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		name := filepath.Join(dir, entry.Name())
+		if ext := filepath.Ext(name); ext != ".txt" && ext != ".out" {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		var packed bytes.Buffer
+		z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if err != nil {
+			return err
+		}
+		if _, err := z.Write(data); err != nil {
+			return err
+		}
+		if err := errors.Join(z.Close(), os.Remove(name)); err != nil {
+			return err
+		}
+		if entry.Name() == "trace.out" && packed.Len() > smallTrace {
+			continue
+		}
+		if err := os.WriteFile(name+".gz", packed.Bytes(), 0o644); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -20,6 +20,16 @@ type Truth struct {
 	Gains    []Gain   `json:"gains"`          // in descending order
 	Machine  Machine  `json:"machine"`
 	Date     string   `json:"date"`
+	// Quota is what was measured on the quota of the form with that name.
+	Quota *Measured `json:"quota,omitempty"`
+}
+
+// A Measured is a rate, and the gains of remedies.
+type Measured struct {
+	Cores float64 `json:"cores"`
+	Rate  float64 `json:"itemsPerSecond"`
+	Gains []Gain  `json:"gains"`
+	Date  string  `json:"date"`
 }
 
 // gain returns the measured gain of a remedy.

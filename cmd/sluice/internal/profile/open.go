@@ -3,6 +3,7 @@ package profile
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,9 +40,10 @@ var errForeign = errors.New("unknown file type (want a pprof profile, a goroutin
 	"metrics)")
 
 // Open reads saved files, and the files in saved folders, as one capture. It
-// detects the type of a file by its content, and uses names only for two
+// detects the type of a file by its content, and uses names only for three
 // purposes:
 //
+//   - a trace is a glimpse if its name, without extension, is "glimpse";
 //   - an empty contention profile is a mutex profile if its name contains
 //     "mutex", and a block profile if it contains "block";
 //   - of two files of the same kind without timestamps, the one whose name,
@@ -134,11 +136,11 @@ func (p *parts) read(name string, r io.Reader) error {
 	case text:
 		g, err := readGoroutineText(in)
 		return p.put(part{name: name, kind: KindGoroutineText, goroutines: g}, err)
-	case bytes.HasPrefix(head, []byte("go 1.")) && bytes.Contains(head[:min(len(head), 16)], []byte(" trace\x00")):
+	case traceHead(head):
 		t, procs, err := readTrace(in, p.due)
-		return p.put(part{name: name, kind: KindTrace, trace: t, procs: procs}, err)
-	case bytes.HasPrefix(head, []byte("\x1f\x8b")):
-		return p.readPacked(name, in)
+		return p.put(part{name: name, kind: kindOfTrace(name), trace: t, procs: procs}, err)
+	case bytes.HasPrefix(head, []byte(packedMagic)):
+		return p.readCompressed(name, in)
 	case head[0] == '{':
 		return p.readJSON(name, in)
 	case bytes.HasPrefix(head, []byte("# HELP ")), bytes.HasPrefix(head, []byte("# TYPE ")), bytes.HasPrefix(head, []byte("go_")):
@@ -148,6 +150,40 @@ func (p *parts) read(name string, r io.Reader) error {
 		return p.readPacked(name, in)
 	}
 	return errForeign
+}
+
+// packedMagic begins a gzip file.
+const packedMagic = "\x1f\x8b"
+
+// readCompressed reads a gzip file: a profile in pprof format, which is always
+// compressed, or any other file that was compressed afterwards.
+func (p *parts) readCompressed(name string, in *bufio.Reader) error {
+	packed, err := in.Peek(sniffed)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if z, err := gzip.NewReader(bytes.NewReader(packed)); err == nil {
+		head := make([]byte, sniffed/4)
+		n, _ := io.ReadFull(z, head) // fewer bytes are enough
+		if text, err := looksLikeText(head[:n]); text || err != nil || traceHead(head[:n]) || n > 0 && head[0] == '{' {
+			return p.readUnpacked(name, in)
+		}
+	}
+	return p.readPacked(name, in)
+}
+
+// readUnpacked reads a compressed file that is not a profile in pprof format.
+func (p *parts) readUnpacked(name string, in io.Reader) error {
+	z, err := gzip.NewReader(in)
+	if err != nil {
+		return unpacking(err)
+	}
+	return p.read(strings.TrimSuffix(name, ".gz"), z)
+}
+
+// traceHead reports whether head begins an execution trace.
+func traceHead(head []byte) bool {
+	return bytes.HasPrefix(head, []byte("go 1.")) && bytes.Contains(head[:min(len(head), 16)], []byte(" trace\x00"))
 }
 
 // readPacked reads a profile in pprof format.

@@ -38,7 +38,7 @@ type parts struct {
 
 // perKind is the largest number of files per kind: before and after.
 var perKind = map[Kind]int{
-	KindCPU: 1, KindTrace: 1, KindLeak: 1, KindFlow: 1,
+	KindCPU: 1, KindTrace: 1, KindGlimpse: 1, KindLeak: 1, KindFlow: 1,
 	KindMutex: 2, KindBlock: 2, KindGoroutine: 2, KindGoroutineText: 2, KindMetrics: 2,
 }
 
@@ -137,8 +137,11 @@ func (p *parts) capture() (*Capture, error) {
 	if _, f := p.of(KindLeak); f != nil {
 		c.Leaks = &Leaks{Total: f.goroutines.Total, Sites: f.goroutines.Sites}
 	}
+	if _, f := p.of(KindGlimpse); f != nil {
+		c.Glimpse, c.GOMAXPROCS = f.trace, f.procs
+	}
 	if _, f := p.of(KindTrace); f != nil {
-		c.Trace, c.GOMAXPROCS = f.trace, f.procs
+		c.Trace, c.GOMAXPROCS = f.trace, cmp.Or(f.procs, c.GOMAXPROCS)
 		c.Window = cmp.Or(c.Window, f.trace.Window)
 	}
 	if _, f := p.of(KindFlow); f != nil {

@@ -35,6 +35,7 @@ type Capture struct {
 	Goroutines *Goroutines
 	Metrics    *Metrics
 	Trace      *Trace
+	Glimpse    *Trace // of a few milliseconds: no evidence of absence
 	Leaks      *Leaks
 	Flow       *debug.Flow // the map of the service's named channels; nil if it does not use package debug
 
@@ -59,6 +60,7 @@ const (
 	KindGoroutineText Kind = "goroutine text" // debug=2 format: states, waits, creators
 	KindLeak          Kind = "goroutineleak"
 	KindTrace         Kind = "trace"
+	KindGlimpse       Kind = "glimpse" // a trace of a few milliseconds
 	KindMetrics       Kind = "metrics"
 	KindFlow          Kind = "map" // format=flow of package debug
 )

@@ -3,7 +3,6 @@ package profile
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -31,8 +30,8 @@ type Service struct {
 }
 
 // At returns the service at target: the address of its /debug/pprof/, or
-// host:port. metrics is the address or path of a page with its runtime metrics,
-// or "" for the usual places. At does not connect.
+// host:port. metrics is a page with its runtime metrics, a path or an address on
+// any port of the same host, or "" for the usual places. At does not connect.
 func At(target, metrics string) (*Service, error) {
 	base, err := address.Parse(target, "/debug/pprof/")
 	if err != nil {
@@ -43,21 +42,9 @@ func At(target, metrics string) (*Service, error) {
 		base.Path += "/"
 	}
 	s := &Service{base: base, getter: newGetter()}
-	if metrics != "" {
-		page, err := base.Parse(metrics)
-		if err != nil || page.Host != base.Host {
-			return nil, errors.New("the page of metrics must be a path, or an address on the same host")
-		}
-		page.User = base.User
-		s.metrics = []*url.URL{page}
-		return s, nil
-	}
-	for _, path := range []string{"../metrics", "/metrics", "../vars"} {
-		page, err := base.Parse(path)
-		if err != nil {
-			return nil, err
-		}
-		s.metrics = append(s.metrics, page)
+	s.metrics, err = metricsPages(base, metrics)
+	if err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -318,75 +305,6 @@ func (s *Service) fetch(ctx context.Context, u *url.URL, file string, watch time
 	}
 	s.files = append(s.files, File{file, data})
 	return nil
-}
-
-// findMetrics looks for a page with metrics, and takes the first reading. It
-// prefers the first page with mutex waits and wake-ups, and accepts any other.
-func (s *Service) findMetrics(ctx context.Context) error {
-	var found *Reading
-	var at *url.URL
-	for _, u := range s.metrics {
-		if !time.Now().Before(s.due) {
-			break
-		}
-		reading, err := s.reading(ctx, u)
-		if err != nil {
-			continue // readMetrics reports it
-		}
-		_, waits := reading.Values[metricMutexWait]
-		_, wakes := reading.Histograms[metricLatencies]
-		if found == nil || waits && wakes {
-			found, at = reading, u
-		}
-		if waits && wakes {
-			break
-		}
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if s.metrics = nil; found == nil {
-		return nil
-	}
-	s.metrics = []*url.URL{at}
-	return s.keep(found, "metrics-before.json")
-}
-
-func (s *Service) reading(ctx context.Context, u *url.URL) (*Reading, error) {
-	data, err := s.getter.get(ctx, u, s.left(0), maxMetrics)
-	if err != nil {
-		return nil, err
-	}
-	reading, err := readReading(bytes.NewReader(data))
-	if err != nil {
-		return nil, err
-	}
-	if reading.At.IsZero() {
-		reading.At = time.Now().UTC()
-	}
-	return reading, nil
-}
-
-// keep keeps a reading in our own format: the page itself may hold unrelated or
-// private metrics.
-func (s *Service) keep(reading *Reading, file string) error {
-	text, err := json.Marshal(reading)
-	if err != nil {
-		return err
-	}
-	s.files = append(s.files, File{file, text})
-	return s.parts.put(part{name: file, kind: KindMetrics, reading: reading}, nil)
-}
-
-func (s *Service) readMetrics(ctx context.Context, file string) error {
-	if len(s.metrics) == 0 {
-		return errors.New("found no page with metrics of the Go runtime")
-	}
-	reading, err := s.reading(ctx, s.metrics[0])
-	if err != nil {
-		return err
-	}
-	return s.keep(reading, file)
 }
 
 func (s *Service) header() *Header {

@@ -64,7 +64,7 @@ func readTrace(r io.Reader, due time.Time) (t *Trace, procs int, err error) {
 		}
 		tally.add(event)
 	}
-	if tally.transitions == 0 {
+	if tally.transitions == 0 && tally.procs == 0 {
 		return nil, 0, errors.New("the execution trace has no goroutine events")
 	}
 	return tally.result(), tally.procs, nil

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// quotaCores is the CPU quota of the quota form, that of a small container.
+const quotaCores = 0.3
+
+// A quota limits the CPU time of processes by a control group of Linux, as a
+// container does. A nil quota is no limit.
+type quota struct {
+	tasks string // the file for the processes' ids
+}
+
+// quotaPeriod is the period of a quota in microseconds, the usual one.
+const quotaPeriod = 100_000
+
+// newQuota creates a control group. It takes the right to write to
+// /sys/fs/cgroup, which root has.
+func newQuota(cores float64) (q *quota, remove func() error, err error) {
+	amount := int(cores * quotaPeriod)
+	for _, version := range []struct{ parent, probe, setting, value string }{
+		{"/sys/fs/cgroup", "cgroup.controllers", "cpu.max", fmt.Sprintf("%d %d", amount, quotaPeriod)},
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "cpu.cfs_quota_us", fmt.Sprint(amount)},
+	} {
+		if _, err := os.Stat(filepath.Join(version.parent, version.probe)); err != nil {
+			continue
+		}
+		dir := filepath.Join(version.parent, fmt.Sprintf("sluice-trial-%d", os.Getpid()))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return nil, nil, fmt.Errorf("a CPU quota requires the right to create a control group: %w", err)
+		}
+		remove = func() error { return os.Remove(dir) }
+		if err := os.WriteFile(filepath.Join(dir, version.setting), []byte(version.value), 0o644); err != nil {
+			return nil, nil, errors.Join(fmt.Errorf("setting the CPU quota: %w", err), remove())
+		}
+		return &quota{tasks: filepath.Join(dir, "cgroup.procs")}, remove, nil
+	}
+	return nil, nil, errors.New("a CPU quota requires Linux with control groups for cpu")
+}
+
+// command returns the program and arguments that run a command within the
+// quota.
+func (q *quota) command(program string, args ...string) (string, []string) {
+	if q == nil {
+		return program, args
+	}
+	return "/bin/sh", append([]string{"-c", `echo $$ > "$0" && exec "$@"`, q.tasks, program}, args...)
+}

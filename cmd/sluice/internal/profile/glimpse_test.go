@@ -1,0 +1,97 @@
+package profile
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A glimpse gives GOMAXPROCS of a service without metrics. A longer one takes
+// the place of a small one.
+func TestGlimpse(t *testing.T) {
+	small := tracedExchange(t)
+	large := append(bytes.Clone(small), make([]byte, smallGlimpse)...) // the decoder ends at the zeros
+	for name, c := range map[string]struct {
+		trace []byte
+		want  []string
+	}{
+		"small": {small, []string{"/debug/pprof/trace?seconds=0.001", "/debug/pprof/trace?seconds=0.02"}},
+		"large": {large, []string{"/debug/pprof/trace?seconds=0.001"}},
+	} {
+		f := serve(t, map[string]http.HandlerFunc{
+			"/debug/metrics":     http.NotFound,
+			"/debug/pprof/trace": func(w http.ResponseWriter, _ *http.Request) { w.Write(c.trace) },
+		})
+		s := f.at(t)
+		if before := watch(t, s); before.GOMAXPROCS != 0 || before.Glimpse != nil {
+			t.Fatalf("%s: GOMAXPROCS %d without a glimpse", name, before.GOMAXPROCS)
+		}
+		*f.requested = nil
+		after, err := s.Glimpse(t.Context())
+		if err != nil || after.GOMAXPROCS != runtime.GOMAXPROCS(0) || after.Glimpse == nil || after.Glimpse.Wakeups == 0 || after.Trace != nil {
+			t.Errorf("%s: %+v, %v", name, after, err)
+		}
+		if !slices.Equal(*f.requested, c.want) {
+			t.Errorf("%s: requested %q", name, *f.requested)
+		}
+		dir := filepath.Join(t.TempDir(), "saved")
+		if err := s.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		if c, err := Open(dir); err != nil || c.Glimpse == nil || c.Trace != nil || c.GOMAXPROCS != after.GOMAXPROCS {
+			t.Errorf("%s: saved %+v, %v", name, c, err)
+		}
+		// A trace is taken beside it.
+		if c, err := s.More(t.Context(), KindTrace, time.Second); err != nil || c.Trace == nil || c.Glimpse == nil {
+			t.Errorf("%s: with a trace %+v, %v", name, c, err)
+		}
+	}
+}
+
+func TestNoGlimpse(t *testing.T) {
+	f := serve(t, map[string]http.HandlerFunc{"/debug/metrics": http.NotFound, "/debug/pprof/trace": http.NotFound})
+	s := f.at(t)
+	watch(t, s)
+	c, err := s.Glimpse(t.Context())
+	if err != nil || c.CPU == nil || c.GOMAXPROCS != 0 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if !slices.ContainsFunc(c.Missing, func(m Missing) bool { return m.Kind == KindGlimpse && strings.Contains(m.Reason, "404") }) {
+		t.Errorf("%+v", c.Missing)
+	}
+}
+
+// Texts and traces may be compressed, as profiles always are.
+func TestCompressedFiles(t *testing.T) {
+	pack := func(data []byte) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	trace := tracedExchange(t)
+	metrics := []byte(`{"metrics":{"/sched/gomaxprocs:threads":4,"/sync/mutex/wait/total:seconds":3}}`)
+	dir := folder(t, map[string][]byte{
+		"goroutine.txt.gz": pack([]byte(hotText)), "glimpse.out.gz": pack(trace), "metrics.json.gz": pack(metrics),
+		"cpu.pprof": cpuDrawing(spent(time.Second, sendStack...)).bytes(t),
+	})
+	c, err := Open(dir)
+	if err != nil || c.CPU == nil || c.Glimpse == nil || c.Goroutines == nil || !c.Goroutines.StatesKnown || c.GOMAXPROCS != 4 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	cut := pack(trace)
+	if _, err := Open(folder(t, map[string][]byte{"trace.out.gz": cut[:len(cut)/2]})); err == nil || !strings.Contains(err.Error(), "trace.out.gz: ") {
+		t.Errorf("half a file: %v", err)
+	}
+}
