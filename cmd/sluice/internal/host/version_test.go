@@ -55,7 +55,7 @@ func TestCheckedOut(t *testing.T) {
 
 func TestBuiltJustNow(t *testing.T) {
 	for executable, want := range map[string]bool{
-		"/tmp/go-build123/b001/exe/sluice": true, "/root/.cache/go-build/ab/abc-d/sluice": true, "/usr/local/bin/sluice": false,
+		"/tmp/go-build123/b001/exe/sluice": true, "/home/user/.cache/go-build/ab/abc-d/sluice": true, "/usr/local/bin/sluice": false,
 	} {
 		if got := builtJustNow(executable); got != want {
 			t.Errorf("%s: %v", executable, got)
