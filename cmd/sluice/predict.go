@@ -102,25 +102,33 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 
 // score scores predictions of published curves, or of those of the file.
 func (c *predictCommand) score(to streams, own []predict.Curve) error {
-	known := slices.Concat(predict.Published(), own)
-	score := predict.NewScore(known)
-	if c.From != "" {
-		all, err := readSeries(to, c.From, c.FromCPUs)
-		if err != nil {
-			return err
-		}
-		foreign, err := predict.Curves(all, c.Series)
-		if err == nil {
-			score, err = predict.ScoreFile(c.From, foreign, known)
-		}
-		if err != nil {
-			return inputError{fmt.Errorf("%s: %w", c.From, err)}
-		}
+	score, err := c.scored(to, slices.Concat(predict.Published(), own))
+	if err != nil {
+		return err
 	}
 	if c.JSON {
 		return score.WriteJSON(to.stdout)
 	}
 	return score.WriteText(to.stdout, c.Verbose)
+}
+
+func (c *predictCommand) scored(to streams, known []predict.Curve) (predict.Score, error) {
+	if c.From == "" {
+		return predict.NewScore(known), nil
+	}
+	all, err := readSeries(to, c.From, c.FromCPUs)
+	if err != nil {
+		return predict.Score{}, err
+	}
+	var score predict.Score
+	foreign, err := predict.Curves(all, c.Series)
+	if err == nil {
+		score, err = predict.ScoreFile(c.From, foreign, known)
+	}
+	if err != nil {
+		return predict.Score{}, inputError{fmt.Errorf("%s: %w", c.From, err)}
+	}
+	return score, nil
 }
 
 // check validates the flags, and returns the counts to measure and those above
@@ -229,21 +237,18 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 	q = predict.Question{
 		Curve: predict.Curve{
 			Source:  "measured by sluice predict, " + time.Now().UTC().Format(time.DateOnly),
-			Machine: machine.CPU + " " + machine.OS + "/" + machine.Arch, Version: goVersion(machine.Go), Workload: sweep.Workload(),
+			Machine: machine.CPU + " " + machine.OS + "/" + machine.Arch, Version: predict.VersionName(machine.Go), Workload: sweep.Workload(),
 			Kind: predict.Shared, Design: predict.ChannelDesign, CPUs: topology.CPUs, Domain: min(topology.LLC, topology.Socket),
 		},
 		Swept: swept, Here: true, CPUsKnown: true,
 		Limits:    predict.Limits{Measured: topology, Target: topology},
-		GoVersion: goVersion(machine.Go), Arch: machine.Arch,
+		GoVersion: predict.VersionName(machine.Go), Arch: machine.Arch,
 	}
 	for _, count := range swept.Single {
 		q.Curve.Points = append(q.Curve.Points, predict.Point{Procs: count.Procs, X: count.X})
 	}
 	return q, nil
 }
-
-// goVersion converts runtime.Version to the form of versions in curves.
-func goVersion(version string) string { return strings.Replace(version, "go1.", "Go 1.", 1) }
 
 func (c *predictCommand) read(to streams) (q predict.Question, err error) {
 	all, err := readSeries(to, c.From, c.FromCPUs)
@@ -255,9 +260,7 @@ func (c *predictCommand) read(to streams) (q predict.Question, err error) {
 		return q, inputError{fmt.Errorf("%s: %w", c.From, err)}
 	}
 	cpus := series.Curve.CPUs
-	if cpus > 0 {
-		series.Limit(cpus)
-	}
+	series.Limit(cpus)
 	if len(series.Counts) == 0 {
 		return q, inputError{fmt.Errorf("%s: no count of %s or fewer", c.From, format.Plural(cpus, "CPU"))}
 	}
@@ -267,7 +270,7 @@ func (c *predictCommand) read(to streams) (q predict.Question, err error) {
 	q.Others = len(all) - 1
 	q.GoVersion, q.Arch = series.Curve.Version, series.Curve.Architecture()
 	if q.GoVersion == "" {
-		q.GoVersion = goVersion(runtime.Version())
+		q.GoVersion = predict.VersionName(runtime.Version())
 	}
 	return q, nil
 }

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -93,15 +94,7 @@ func (c *Comparison) marked() (marked []*Point) {
 			marked = append(marked, p)
 		}
 	}
-	slices.SortStableFunc(marked, func(a, b *Point) int {
-		switch x, y := a.cost(), b.cost(); {
-		case x > y:
-			return -1
-		case x < y:
-			return +1
-		}
-		return 0
-	})
+	slices.SortStableFunc(marked, func(a, b *Point) int { return cmp.Compare(b.cost(), a.cost()) })
 	return marked
 }
 

@@ -134,9 +134,7 @@ func WithRemedies(all []Series, chosen Series) Swept {
 	swept := Swept{Single: chosen.Counts}
 	work, lab := labWork[chosen.contender()]
 	for _, s := range all {
-		if cpus := chosen.Curve.CPUs; cpus > 0 {
-			s.Limit(cpus)
-		}
+		s.Limit(chosen.Curve.CPUs)
 		remedy := lab && strings.Contains(s.Name, labRemedies) && strings.Contains(s.Name, work)
 		parts := s.Curve.Kind == Sharded && s.Curve.Source == chosen.Curve.Source && s.Curve.Machine == chosen.Curve.Machine
 		switch {
@@ -174,9 +172,7 @@ func Curves(all []Series, part string) ([]Curve, error) {
 		if !strings.Contains(s.Name, part) || onlyShapes && !strings.Contains(s.Name, labShapes) {
 			continue
 		}
-		if s.Curve.CPUs > 0 {
-			s.Limit(s.Curve.CPUs)
-		}
+		s.Limit(s.Curve.CPUs)
 		s.Curve.Source = cmp.Or(s.Curve.Source, s.Curve.Machine)
 		curves = append(curves, s.Curve)
 	}

@@ -87,7 +87,7 @@ func readBenchmarks(r io.Reader, name string) (all []Series, skipped []Skipped, 
 		if i < 0 {
 			i = len(samples)
 			machine, os, arch := result.GetConfig("cpu"), result.GetConfig("goos"), result.GetConfig("goarch")
-			c := Curve{Machine: join(machine, join(os, arch, "/"), " "), Version: goName(result.GetConfig("go")), Workload: series, Kind: Shared}
+			c := Curve{Machine: join(machine, join(os, arch, "/"), " "), Version: VersionName(result.GetConfig("go")), Workload: series, Kind: Shared}
 			c.CPUs, _ = strconv.Atoi(result.GetConfig("cpus"))
 			samples = append(samples, &sample{Series{Name: series, Curve: c}, map[int][]float64{}})
 		}
@@ -109,13 +109,9 @@ func readBenchmarks(r io.Reader, name string) (all []Series, skipped []Skipped, 
 	return all, skipped, nil
 }
 
-// goName converts "go1.26.8" to the form of versions in curves: "Go 1.26.8".
-func goName(version string) string {
-	if number, ok := strings.CutPrefix(version, "go1."); ok {
-		return "Go 1." + number
-	}
-	return version
-}
+// VersionName converts a [runtime.Version], "go1.26.8", to the form of versions in
+// curves: "Go 1.26.8".
+func VersionName(version string) string { return strings.Replace(version, "go1.", "Go 1.", 1) }
 
 func join(a, b, with string) string {
 	if a == "" || b == "" {
@@ -154,8 +150,12 @@ func medians(counts []Count) []Point {
 }
 
 // Limit separates the counts above the CPUs of the measured machine: more Ps
-// than CPUs test robustness, and are not points of a curve.
+// than CPUs test robustness, and are not points of a curve. If the number of CPUs
+// is unknown, 0, all counts remain.
 func (s *Series) Limit(cpus int) {
+	if cpus == 0 {
+		return
+	}
 	kept := s.Counts[:0:0]
 	for _, c := range s.Counts {
 		if c.Procs > cpus {
