@@ -274,7 +274,7 @@ const maxLines = 4
 // pair writes a label and a text, on as many lines as needed.
 func (b *body) pair(label, text string) {
 	b.label(label)
-	lines := strings.Split(strings.TrimSuffix(format.Wrap(clean(text), b.width-labeled, 0, ""), "\n"), "\n")
+	lines := strings.Split(strings.TrimSuffix(format.Wrap(format.Clean(text), b.width-labeled, 0, ""), "\n"), "\n")
 	for _, line := range lines[:min(maxLines, len(lines))] {
 		b.put(labeled, b.y, b.width-labeled, line, plain)
 		b.y++

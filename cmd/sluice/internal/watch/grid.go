@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // A style is the meaning of a text; look, in style.go, returns its appearance.
@@ -53,7 +55,7 @@ func (g *grid) at(x, y int) *cell {
 // Text that does not fit is cut and ends with "…". Cells never hold control
 // characters.
 func (g *grid) put(x, y, room int, s string, st style) int {
-	s = clean(s)
+	s = format.Clean(s)
 	room = min(room, g.width-x)
 	cut := displaywidth.String(s) > room
 	if cut {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // A Query selects channels, as package debug documents it. Empty or zero fields
@@ -132,7 +134,7 @@ func (q *Query) read(raw string) error {
 			err = errors.New("unknown parameter")
 		}
 		if err != nil || len(given) > 1 {
-			return fmt.Errorf("invalid parameter %s=%s in the address", clean(name), clean(value))
+			return fmt.Errorf("invalid parameter %s=%s in the address", format.Clean(name), format.Clean(value))
 		}
 	}
 	return q.Check()

@@ -85,7 +85,7 @@ func (m *model) drawState(g *grid) {
 
 // drawWrong draws an error over what is below it.
 func (m *model) drawWrong(g *grid, y int, text string) {
-	all := lines(clean(text), g.width)
+	all := lines(format.Clean(text), g.width)
 	for i, line := range all[:min(maxWrongLines, len(all))] {
 		g.put(0, y+i, g.width, fmt.Sprintf("%-*s", g.width, line), hot)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/debug"
 )
 
@@ -56,7 +57,7 @@ func newService(base *url.URL) *Service {
 func (s *Service) String() string {
 	bare := *s.base
 	bare.User = nil
-	return clean(bare.String())
+	return format.Clean(bare.String())
 }
 
 // short returns a short form of the address, for a title.
@@ -114,7 +115,7 @@ func (s *Service) get(ctx context.Context, query string, ofChannel bool, into an
 	case limited.Err() != nil:
 		return fmt.Errorf("no response within %s: is the host right, and does a firewall let this port through?", s.within)
 	}
-	return errors.New(clean(err.Error()))
+	return errors.New(format.Clean(err.Error()))
 }
 
 func (s *Service) fetch(ctx context.Context, query string, ofChannel bool) ([]byte, error) {
@@ -158,7 +159,7 @@ func (s *Service) refusal(response *http.Response, ofChannel bool) error {
 	case response.StatusCode == http.StatusNotFound && ours && ofChannel:
 		return errGone
 	case ours && response.StatusCode == http.StatusBadRequest:
-		return &badRequest{clean(strings.TrimPrefix(reason, "sluice: "))}
+		return &badRequest{format.Clean(strings.TrimPrefix(reason, "sluice: "))}
 	case ours:
 		return fmt.Errorf("status %d: %s", response.StatusCode, strings.TrimPrefix(reason, "sluice: "))
 	}

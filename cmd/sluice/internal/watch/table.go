@@ -127,7 +127,7 @@ func write(w io.Writer, report *debug.Report) error {
 	for i := range report.Channels {
 		c := &report.Channels[i]
 		rows = append(rows, []string{
-			displaywidth.TruncateString(clean(c.Name), maxName, "…"), clean(kindOf(c)),
+			displaywidth.TruncateString(format.Clean(c.Name), maxName, "…"), format.Clean(kindOf(c)),
 			filled(c), orNone(fullIn(c)), rate(c.SentRate), rate(c.ReceivedRate), format.Compact(float64(c.Dropped)),
 			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)),
 			queued(c.HighWater), format.Bytes(c.Bytes),

@@ -9,9 +9,6 @@ import (
 	"github.com/sluice-go/sluice/debug"
 )
 
-// clean makes text from a service safe to display.
-func clean(s string) string { return format.Clean(s) }
-
 // rate formats values per second; nil means unknown.
 func rate(r *float64) string {
 	if r == nil {
