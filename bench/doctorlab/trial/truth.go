@@ -22,6 +22,8 @@ type Truth struct {
 	Date     string   `json:"date"`
 	// Quota is what was measured on the quota of the form with that name.
 	Quota *Measured `json:"quota,omitempty"`
+	// Source is set for a real program.
+	Source *source `json:"source,omitempty"`
 }
 
 // A Measured is a rate, and the gains of remedies.
