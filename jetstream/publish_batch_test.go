@@ -3,10 +3,12 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice"
 )
@@ -33,6 +35,48 @@ func TestBatchSize(t *testing.T) {
 		if got := batchSize(test.payloads, test.most); got != test.want {
 			t.Errorf("%d payloads, the first one of %d bytes: batch of %d, want %d", len(test.payloads), len(test.payloads[0]), got, test.want)
 		}
+	}
+}
+
+// Servers without atomic batches get the values one by one, and Stats has a warning.
+func TestSendBatchOldServers(t *testing.T) {
+	t.Parallel()
+	s := listening(t, nil)
+	js, err := natsjs.New(client(t, s.ClientURL()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options[int]{Name: "old", URL: s.ClientURL(), Replicas: 1, Log: mute()}
+	config, _, err := o.resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := newCore(config, &connection{}).config.stream()
+	stream.AllowAtomicPublish = false
+	if _, err := js.CreateStream(t.Context(), stream); err != nil {
+		t.Fatal(err)
+	}
+	c := open(t, o)
+	if n, err := c.SendBatch(t.Context(), []int{1, 2, 3}); n != 3 || err != nil {
+		t.Errorf("SendBatch: %d, %v", n, err)
+	}
+	mustRecv(t, c, 1, 2, 3)
+	if w := c.Stats().Warning; !strings.Contains(w, "SendBatch sends the values one by one") {
+		t.Errorf("Stats.Warning: %q", w)
+	}
+}
+
+// A value that cannot be encoded ends the batch there.
+func TestSendBatchCodec(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[any]{})
+	n, err := c.SendBatch(t.Context(), []any{"a", "b", func() {}, "c"})
+	if n != 2 || err == nil || !strings.Contains(err.Error(), "unsupported type") {
+		t.Errorf("SendBatch with a func as the third value: %d, %v", n, err)
+	}
+	mustRecv(t, c, any("a"), any("b"))
+	if n, err := c.SendBatch(canceled(), []any{"a", func() {}}); n != 0 || err != context.Canceled {
+		t.Errorf("SendBatch with a canceled context: %d, %v", n, err)
 	}
 }
 

@@ -283,34 +283,6 @@ func TestSendBatchesWhole(t *testing.T) {
 	}
 }
 
-// Servers without atomic batches get the values one by one, and Stats has a warning.
-func TestSendBatchOldServers(t *testing.T) {
-	t.Parallel()
-	s := listening(t, nil)
-	js, err := natsjs.New(client(t, s.ClientURL()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := Options[int]{Name: "old", URL: s.ClientURL(), Replicas: 1, Log: mute()}
-	config, _, err := o.resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream := newCore(config, &connection{}).config.stream()
-	stream.AllowAtomicPublish = false
-	if _, err := js.CreateStream(t.Context(), stream); err != nil {
-		t.Fatal(err)
-	}
-	c := open(t, o)
-	if n, err := c.SendBatch(t.Context(), []int{1, 2, 3}); n != 3 || err != nil {
-		t.Errorf("SendBatch: %d, %v", n, err)
-	}
-	mustRecv(t, c, 1, 2, 3)
-	if w := c.Stats().Warning; !strings.Contains(w, "SendBatch sends the values one by one") {
-		t.Errorf("Stats.Warning: %q", w)
-	}
-}
-
 // A value that is too large for a message fails with one clear error, and nothing is
 // sent.
 func TestTooLarge(t *testing.T) {
@@ -346,20 +318,6 @@ func TestLargerThanLimitBytes(t *testing.T) {
 	}
 	if err := c.TrySend(fits); err != nil {
 		t.Errorf("a value that just fits: %v", err)
-	}
-}
-
-// A value that cannot be encoded ends the batch there.
-func TestSendBatchCodec(t *testing.T) {
-	t.Parallel()
-	c := open(t, Options[any]{})
-	n, err := c.SendBatch(t.Context(), []any{"a", "b", func() {}, "c"})
-	if n != 2 || err == nil || !strings.Contains(err.Error(), "unsupported type") {
-		t.Errorf("SendBatch with a func as the third value: %d, %v", n, err)
-	}
-	mustRecv(t, c, any("a"), any("b"))
-	if n, err := c.SendBatch(canceled(), []any{"a", func() {}}); n != 0 || err != context.Canceled {
-		t.Errorf("SendBatch with a canceled context: %d, %v", n, err)
 	}
 }
 
