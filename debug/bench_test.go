@@ -117,7 +117,7 @@ func BenchmarkChannel(b *testing.B) {
 					case "connected":
 						leave = openPage(b, http.HandlerFunc(idle), "")
 					case "listed":
-						leave = openPage(b, Handler(), "")
+						leave = openPage(b, Handler(), "flow=1")
 					case "page":
 						all := inspect.Channels()
 						leave = openPage(b, Handler(), fmt.Sprint("channel=", all[len(all)-1].ID))

@@ -88,12 +88,18 @@
 // JSON is requested, the handler reads the Stats of all named channels at most
 // once per second, for all clients together; a request for one channel reads
 // only that channel. With 10,000 channels this takes 0.4% to 0.7% of a core,
-// depending on the sort order (BenchmarkUpdate).
+// depending on the sort order (BenchmarkUpdate without flow=1).
+//
+// An open page also asks for the map: that takes another 8 to 15 µs per channel with
+// stages, once per second for all clients together. So with 10,000 channels in use the
+// map takes about a tenth of a core (BenchmarkDraw of internal/flow, Intel Xeon
+// 2.5 GHz VM with 2 cores, Go 1.26.8, 2026-11-23).
 //
 // The table shows the cost of one value, from one goroutine to another,
 // relative to a channel without a name: the median and the quartiles of 11
 // rounds (BenchmarkChannel, GOMAXPROCS=2, AMD EPYC Zen 5 VM with 2 cores, Go
-// 1.26.8, 2026-11-21):
+// 1.26.8, 2026-11-21). The open page was still without the map, which takes at most
+// 15 µs per second for these channels:
 //
 //	            without a name  with a name       on an open page   its own page open
 //	Rendezvous  146 ns          1.00 (0.98-1.02)  1.07 (1.05-1.07)  1.08 (1.06-1.09)
@@ -104,9 +110,8 @@
 // disconnects, when the client reads nothing for ten seconds, or when
 // [net/http.Server.Shutdown] is called.
 //
-// Drawing the map takes about 15 µs per channel, once per second and only while a client
-// asks for it. A sample takes 2 to 4 µs, and each side of a channel takes at most 250 per second.
-// A named channel keeps about 1 KB of call sites, and at most 12 KB.
+// A sample of a call site takes 2 to 4 µs, and each side of a channel takes at most 250
+// per second. A named channel keeps about 1 KB of call sites, and at most 32 KB.
 //
 // A handler keeps the figures of its last reading, about 350 bytes per channel.
 // It does not keep channels reachable.
