@@ -28,6 +28,7 @@
 package callsite
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"runtime"
@@ -216,15 +217,7 @@ func (s *Side) Sites() []Site {
 	for _, known := range s.sites {
 		sites = append(sites, Site{known.stack, known.hash, known.weight, newest - known.last, slices.Clone(known.goroutines)})
 	}
-	slices.SortStableFunc(sites, func(a, b Site) int {
-		switch {
-		case a.Weight > b.Weight:
-			return -1
-		case a.Weight < b.Weight:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(sites, func(a, b Site) int { return cmp.Compare(b.Weight, a.Weight) })
 	return sites
 }
 
