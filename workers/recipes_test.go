@@ -187,11 +187,11 @@ func TestPipeline(t *testing.T) {
 	}
 	for _, from := range []string{"source", "channel"} {
 		for _, f := range faults {
+			if from == "channel" && f.step == "read" {
+				continue // the reader is no stage
+			}
 			t.Run(from+" "+f.step+" "+f.way, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					if from == "channel" && f.step == "read" {
-						t.Skip("the reader is no stage")
-					}
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					const bad = 1234
