@@ -111,6 +111,7 @@ func gather(c *profile.Capture, prices Prices) *facts {
 		}
 	}
 	f.operations = f.perSite()
+	f.nameUsers()
 	return f
 }
 

@@ -27,6 +27,7 @@ package doctor
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -142,6 +143,7 @@ type Place struct {
 	File     string     `json:"file"`
 	Line     int        `json:"line"`
 	Caller   string     `json:"caller,omitempty"` // with file and line
+	User     string     `json:"user,omitempty"`   // the caller, with file and line, if the function only wraps the channel
 }
 
 func place(s profile.Site) Place {
@@ -155,6 +157,9 @@ func place(s profile.Site) Place {
 // String formats the place for people.
 func (p Place) String() string {
 	site := profile.Site{Op: p.Op, At: profile.Frame{Function: p.Function, File: p.File, Line: p.Line}}
+	if p.User != "" {
+		return fmt.Sprintf("%s at %s, through %s", p.Op, p.User, site.At)
+	}
 	return site.String()
 }
 

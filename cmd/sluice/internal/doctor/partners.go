@@ -2,104 +2,120 @@ package doctor
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// Partners are two operations that use, or may use, the same channel. A select
-// may be either side.
+// Partners are two operations on one channel. A select may be either side.
 type Partners struct {
 	Sender   Place    `json:"sender"`
-	Receiver Place    `json:"receiver"`
+	Receiver Place    `json:"receiver"`           // empty if it is unknown
 	PerSec   *float64 `json:"wakeups_per_second"` // of one by the other; null without a trace
 	Sure     Sureness `json:"sure"`
+	Why      string   `json:"why,omitempty"` // why the receiver is unknown
 }
 
-// Sureness is how the two operations were matched.
+// Sureness is how the two operations were matched. Channels have no names in
+// profiles.
 type Sureness string
 
-// The levels of sureness. Channels have no names in profiles.
+// The levels of sureness.
 const (
-	Seen   Sureness = "seen"   // one woke the other in the trace
-	Likely Sureness = "likely" // the only candidate with a cost
-	Guess  Sureness = "guess"  // the most expensive candidate in the same package, preferably of another function
+	Seen   Sureness = "seen"    // one woke the other in the trace
+	Likely Sureness = "likely"  // the only candidate whose cost and waits fit
+	Unseen Sureness = "unknown" // none or several fit
 )
 
 // smallSite is the share of the channels' cost below which an operation is no
 // candidate.
 const smallSite = 0.03
 
-// partners pairs senders with receivers.
+// partners pairs senders with receivers. Without a trace, the receiver is the
+// only candidate, or unknown.
 func (f *facts) partners() []Partners {
 	if t := f.capture.Trace; t != nil && len(t.Pairs) > 0 {
-		return seenPartners(t)
-	}
-	var from, to []*Operation
-	for i := range f.operations {
-		o := &f.operations[i]
-		if o.Weight < smallSite && deref(o.Waiting) == 0 {
-			continue
+		pairs := seenPartners(t)
+		for i := range pairs {
+			f.place(&pairs[i].Sender)
+			f.place(&pairs[i].Receiver)
 		}
-		// A select may be either side: it is taken for the missing one.
-		if sends(o) {
-			from = append(from, o)
-		} else if receives(o) {
-			to = append(to, o)
-		}
-	}
-	for i := range f.operations {
-		if o := &f.operations[i]; o.Op == profile.Select && o.Weight >= smallSite {
-			if len(to) == 0 {
-				to = append(to, o)
-			} else if len(from) == 0 {
-				from = append(from, o)
-			}
-		}
+		return pairs
 	}
 	pairs := []Partners{}
-	taken := make(map[*Operation]bool)
-	for _, s := range from {
-		r, sure := partner(s, to, taken)
-		if len(from) > 1 && sure == Likely {
-			sure = Guess
+	for i := range f.operations {
+		s := &f.operations[i]
+		if !sends(s) || s.Weight < smallSite && deref(s.Waiting) == 0 {
+			continue
 		}
-		if r != nil {
-			taken[r] = true
-			pairs = append(pairs, Partners{Sender: s.Place, Receiver: r.Place, Sure: sure})
+		p := Partners{Sender: s.Place, Sure: Unseen}
+		switch to := f.candidates(s); len(to) {
+		case 0:
+			p.Why = "no receive with a cost or a wait that fits was seen"
+		case 1:
+			p.Receiver, p.Sure = to[0].Place, Likely
+		default:
+			p.Why = fmt.Sprintf("%s or %s", to[0], to[1])
+			if more := len(to) - 2; more > 0 {
+				p.Why = fmt.Sprintf("%s, %s or %d others", to[0], to[1], more)
+			}
 		}
+		pairs = append(pairs, p)
 	}
 	return pairs
 }
 
-// partner returns the receiver for the sends at s: the most expensive one in
-// the same package. It prefers another function, because a stage receives from
-// one channel and sends to the next, and a receiver that is not yet paired.
-func partner(s *Operation, to []*Operation, taken map[*Operation]bool) (*Operation, Sureness) {
-	if len(to) == 1 {
-		return to[0], Likely
-	}
-	var best *Operation
-	rank := -1
-	for _, r := range to {
-		if r.site.At.Package() != s.site.At.Package() {
-			continue
-		}
-		n := 0
-		if r.site.At.Function != s.site.At.Function {
-			n += 2
-		}
-		if !taken[r] {
-			n++
-		}
-		if n > rank {
-			best, rank = r, n
+// place adds to a place what the operation there knows.
+func (f *facts) place(p *Place) {
+	for i := range f.operations {
+		if o := &f.operations[i]; place(o.site) == *p {
+			*p = o.Place
+			return
 		}
 	}
-	if best == nil {
-		return nil, ""
+}
+
+// candidates returns the receives and selects that may belong to a send: they
+// cost CPU time if the send does, do not all wait while goroutines wait to send,
+// and are in the same package if any is. The users of a lock face themselves.
+func (f *facts) candidates(s *Operation) (to []*Operation) {
+	same, other := f.otherEnds(s)
+	if f.purpose(s).use == tokens {
+		return same
 	}
-	return best, Guess
+	other = slices.DeleteFunc(other, func(r *Operation) bool {
+		return bothWait(s, r) || !sameRepository(s.Function, r.Function)
+	})
+	for _, r := range other {
+		if r.site.At.Package() == s.site.At.Package() {
+			to = append(to, r)
+		}
+	}
+	if len(to) > 0 {
+		return to
+	}
+	return other
+}
+
+// mayMeet reports whether a send and a receive may belong to one channel: the
+// trace has wake-ups of one by the other, or has none at all, and they are in one
+// repository.
+func (f *facts) mayMeet(s, r *Operation) bool {
+	if len(f.pairs()) == 0 {
+		return sameRepository(s.Function, r.Function)
+	}
+	return slices.ContainsFunc(f.pairs(), func(p profile.Pair) bool {
+		return p.Waker == s.site && p.Sleeper == r.site || p.Waker == r.site && p.Sleeper == s.site
+	})
+}
+
+// bothWait reports whether goroutines wait to send while all goroutines of a
+// receive wait too: at one moment, they cannot wait for the same channel. Only
+// the dump has states of one moment.
+func bothWait(s, r *Operation) bool {
+	n, counted := r.count()
+	return deref(s.Waiting) > 0 && counted && deref(r.Waiting) > 0 && deref(r.Waiting) >= n
 }
 
 // seenPartners returns the pairs that woke each other, in either direction, the

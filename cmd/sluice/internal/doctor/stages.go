@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
@@ -124,7 +125,7 @@ func downstream(f *facts) *Finding {
 	if n == 0 {
 		return f.tokens()
 	}
-	out := f.waitingOutside(o)
+	out, rival := f.waitingOutside(o)
 	if out == nil {
 		return f.tokens()
 	}
@@ -133,15 +134,25 @@ func downstream(f *facts) *Finding {
 		return f.tokens()
 	}
 	found := f.outside(o, out)
-	found.Text = fmt.Sprintf("Slow downstream I/O: the receivers behind %s wait for it at %s.", o, out.At)
-	if out.Op == profile.Sleep {
+	switch {
+	case rival != nil:
+		found = f.outside(o, nil)
+		found.Confidence = Low
+		found.Text = fmt.Sprintf("Slow receivers, and no lack of CPU: goroutines wait in %s. The receiver is unknown: it may wait at %s or at %s.", o, out.At, rival.At)
+		found.decides(f, "which goroutines receive")
+	case out.Op == profile.Sleep:
 		found.Confidence = Low
 		found.Text = fmt.Sprintf("The receivers behind %s sleep at %s: to wait for something external, or to limit their rate on "+
 			"purpose.", o, out.At)
+	default:
+		found.Text = fmt.Sprintf("Slow downstream I/O: the receivers behind %s wait for it at %s.", o, out.At)
 	}
 	if n < backedUp && !seen {
 		found.Confidence = Low
 		found.decides(f, "whether the waiting sender waits for these goroutines")
+	}
+	if seen {
+		found.addEvidence(profile.KindTrace, fmt.Sprintf("these goroutines receive: they wake the senders%s", f.timesPerSecond(o)))
 	}
 	found.Remedies = []Remedy{f.moreConcurrency("run four times as many receivers, if the downstream service allows it")}
 	found.RuledOut = []RuledOut{
@@ -206,19 +217,41 @@ func (f *facts) gives(o *Operation) (seen, traced bool) {
 // whether a trace could show that.
 func (f *facts) wakes(out *profile.GoroutineSite, o *Operation) (seen, traced bool) {
 	for _, p := range f.pairs() {
-		if p.Sleeper == o.site {
+		if p.Sleeper == o.site && p.Waker.Op.Channel() {
 			traced = true
 			by := p.Waker.At.Function
-			seen = seen || by == out.Root || by == out.At.Function || p.Waker.Caller.Function == out.Root
+			seen = seen || by == out.Root || by == out.At.Function || p.Waker.Caller.Function == out.Root ||
+				out.Caller.Function != "" && by == out.Caller.Function
 		}
 	}
 	return seen, traced
 }
 
-// outside returns a finding about goroutines in I/O while others wait at o.
+// timesPerSecond returns how often the goroutines at o are woken, with a leading
+// space, or "".
+func (f *facts) timesPerSecond(o *Operation) string {
+	n := int64(0)
+	for _, p := range f.pairs() {
+		if p.Sleeper == o.site && p.Waker.Op.Channel() {
+			n += p.Count
+		}
+	}
+	window := f.capture.Trace.Window.Seconds()
+	if window <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" %s times per second", format.Count(float64(n)/window))
+}
+
+// outside returns a finding about goroutines that wait at o for others in I/O,
+// which are at out; nil if they are unknown.
 func (f *facts) outside(o *Operation, out *profile.GoroutineSite) *Finding {
 	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium, outside: out}
-	found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%s waiting to %s, %d in %s", format.Plural(deref(o.Waiting), "goroutine"), o.Op, out.Count(), out.At))
+	waiting := fmt.Sprintf("%s waiting to %s", format.Plural(deref(o.Waiting), "goroutine"), o.Op)
+	if out != nil {
+		waiting += fmt.Sprintf(", %d in %s", out.Count(), out.At)
+	}
+	found.addEvidence(profile.KindGoroutineText, waiting)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("only %s cores in use", format.Number(f.cores)))
 	return found
 }
@@ -234,39 +267,70 @@ func (f *facts) moreConcurrency(how string) Remedy {
 		"waits for I/O overlap, until the downstream service or the cores are saturated"}
 }
 
-// waitingOutside returns the site where most goroutines wait for the network or
-// a system call, or else sleep. It ignores listening goroutines, and returns
-// nil without any other.
-func (f *facts) waitingOutside(o *Operation) *profile.GoroutineSite {
+// waitingOutside returns the site where the goroutines behind o wait for the
+// network or a system call, or else sleep; nil without any. A trace shows which
+// goroutines receive. Without it, those with a receive are the likeliest; if
+// goroutines with another start function are as likely, rival is one of them.
+func (f *facts) waitingOutside(o *Operation) (out, rival *profile.GoroutineSite) {
 	g := f.capture.Goroutines
 	if g == nil {
-		return nil
+		return nil, nil
 	}
-	var most *profile.GoroutineSite
 	for i := range g.Sites {
 		s := &g.Sites[i]
+		if s.Op != profile.IO && s.Op != profile.Sleep || serving(*s) || ofRuntime(s.Root) || s.Count() == 0 {
+			continue
+		}
+		if seen, traced := f.wakes(s, o); traced && !seen {
+			continue
+		}
+		order := -1
+		if out != nil {
+			order = cmp.Compare(f.behind(s, o), f.behind(out, o))
+		}
 		switch {
-		case s.Op != profile.IO && s.Op != profile.Sleep, serving(*s), ofRuntime(s.Root), s.Count() == 0:
-		case most == nil || cmp.Or(cmp.Compare(f.behind(s, o), f.behind(most, o)), cmp.Compare(s.Count(), most.Count())) > 0:
-			most = s
+		case out == nil || order > 0:
+			out, rival = s, nil
+		case order == 0 && s.Root != out.Root:
+			rival = s
+			if s.Count() > out.Count() {
+				out, rival = s, out
+			}
+		case order == 0 && s.Count() > out.Count():
+			out = s
 		}
 	}
-	return most
+	return out, rival
 }
 
-// behind ranks goroutines in I/O by the likelihood that they receive what is
-// sent at o: another stage in the network, a sleeping one, the senders
-// themselves (a semaphore), and last the main goroutine.
+// behind ranks goroutines in I/O by the evidence that they receive what is sent
+// at o: they run a receive; they are another stage in the network, a sleeping
+// one, or the senders themselves (a semaphore); and last the main goroutine.
 func (f *facts) behind(s *profile.GoroutineSite, o *Operation) int {
 	switch {
 	case s.Root == "main.main":
 		return 0
 	case s.Root != "" && s.Root == o.root:
 		return 1
+	case f.receivesToo(s, o):
+		return 4
 	case s.Op == profile.Sleep:
 		return 2
 	}
 	return 3
+}
+
+// receivesToo reports whether goroutines with the same start function run a
+// receive or a select that may belong to the send at o. One where all of them
+// wait does not.
+func (f *facts) receivesToo(s *profile.GoroutineSite, o *Operation) bool {
+	for i := range f.operations {
+		r := &f.operations[i]
+		if s.Root != "" && slices.Contains(r.roots, s.Root) && !sends(r) && faces(o, r) && !bothWait(o, r) && sameRepository(o.Function, r.Function) {
+			return true
+		}
+	}
+	return false
 }
 
 // steady reports whether a single waiting sender is a queue: it waited in both

@@ -35,3 +35,62 @@ func TestWaitingForIO(t *testing.T) {
 		}
 	}
 }
+
+// TestReceiversOutside: goroutines that sleep are called receivers only with
+// evidence that they receive.
+func TestReceiversOutside(t *testing.T) {
+	idle := cpu(0.03, shares{profile.UserCode: 0.5, profile.SystemCalls: 0.5})
+	site := func(op profile.Op, function string, n int) profile.GoroutineSite {
+		return profile.GoroutineSite{Site: at(op, function), In: n, Waiting: n, Root: "example.com/q." + function}
+	}
+	from, ticks, beats, record := site(profile.Send, "measure", 20), site(profile.Range, "check", 2), site(profile.Sleep, "beat", 4), site(profile.Sleep, "record", 1)
+	main := profile.GoroutineSite{Site: profile.Site{Op: profile.Forever, At: profile.Frame{Function: "main.main"}}, In: 1, Waiting: 1, Root: "main.main"}
+	taken := at(profile.Range, "record")
+	wakes := woke(profile.Pair{Waker: taken, Sleeper: from.Site, Count: 580})
+	receives := func(c *profile.Capture) {
+		c.CPU.Sites = append(c.CPU.Sites, profile.CPUSite{Site: taken, Time: secs(0.01), Roots: []string{record.Root}})
+	}
+	computes := woke(profile.Pair{Waker: at(profile.Range, "encode"), Sleeper: from.Site, Count: 580})
+	for name, test := range map[string]struct {
+		parts []part
+		want  string // in the text; "" for no finding
+		not   string
+	}{
+		"seen in the trace":   {[]part{idle, goroutinesAt(from, ticks, beats, record, main), wakes}, "The receivers behind send at q.measure (q.go:7) sleep at q.record", "beat"},
+		"known by a receive":  {[]part{idle, goroutinesAt(from, ticks, beats, record, main), receives}, "sleep at q.record", "beat"},
+		"unknown":             {[]part{idle, goroutinesAt(from, ticks, beats, record, main)}, "The receiver is unknown: it may wait at q.beat (q.go:4) or at q.record (q.go:6).", "receivers behind"},
+		"the only one":        {[]part{idle, goroutinesAt(from, ticks, record, main)}, "sleep at q.record", ""},
+		"another one in fact": {[]part{idle, goroutinesAt(from, ticks, beats, record, main), computes}, "", ""},
+	} {
+		d := diagnose(test.parts...)
+		f := d.found(Downstream)
+		if (f != nil) != (test.want != "") {
+			t.Errorf("%s: %s, %+v", name, d.Answer, f)
+			continue
+		}
+		if f != nil && (!strings.Contains(f.Text, test.want) || test.not != "" && strings.Contains(f.Text, test.not)) {
+			t.Errorf("%s: %s", name, f.Text)
+		}
+		if unknown := strings.Contains(test.want, "unknown"); unknown && (f.Needs == nil || f.Needs.Kind != profile.KindTrace) {
+			t.Errorf("%s: no trace is asked for", name)
+		}
+	}
+	d := diagnose(idle, goroutinesAt(from, ticks, beats, record, main), wakes)
+	if text := evidence(d.found(Downstream)); !strings.Contains(text, "they wake the senders 580 times per second") {
+		t.Error(text)
+	}
+}
+
+// TestLockstepOfTwoChannels: a send and a receive that never wake each other are
+// not one channel.
+func TestLockstepOfTwoChannels(t *testing.T) {
+	turns := cpu(1.4, shares{profile.ChannelWork: 0.05, profile.AfterPark: 0.03, profile.UserCode: 0.92}, on{send, 0.03, 0, 0.01}, on{receive, 0.02, 0, 0.01})
+	ends := goroutinesAt(in(send, 1, 1), in(receive, 1, 1))
+	other := at(profile.Range, "other")
+	for want, pair := range map[bool]profile.Pair{true: {Waker: send, Sleeper: receive, Count: 60_000}, false: {Waker: send, Sleeper: other, Count: 60_000}} {
+		d := diagnose(turns, ends, metrics(0, 60_000), woke(pair, profile.Pair{Waker: pair.Sleeper, Sleeper: send, Count: 60_000}), waited(receive, 60_000, ms))
+		if got := d.found(Lockstep) != nil; got != want {
+			t.Errorf("found %v, want %v: %s", got, want, d.Answer)
+		}
+	}
+}

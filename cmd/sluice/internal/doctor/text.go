@@ -228,6 +228,8 @@ func (d *Diagnosis) partnersText(b *strings.Builder) {
 func (p *Partners) sentence() string {
 	text := fmt.Sprintf("%s → %s", p.Sender, p.Receiver)
 	switch p.Sure {
+	case Unseen:
+		return fmt.Sprintf("%s → receiver unknown: %s; -trace would show it", p.Sender, p.Why)
 	case Seen:
 		text += ": wake each other in the trace"
 		if p.PerSec != nil {
@@ -235,8 +237,6 @@ func (p *Partners) sentence() string {
 		}
 	case Likely:
 		text += ": likely, the only candidate"
-	case Guess:
-		text += ": a guess; -trace would confirm it"
 	}
 	return text
 }

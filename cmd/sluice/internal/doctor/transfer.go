@@ -253,7 +253,7 @@ func lockstep(f *facts) *Finding {
 		return nil
 	}
 	from, to := f.bothPark()
-	if from == nil || to == nil || from.Parks != nil && to.Parks != nil && oneSided(*from.Parks, *to.Parks) {
+	if from == nil || to == nil || !f.mayMeet(from, to) || from.Parks != nil && to.Parks != nil && oneSided(*from.Parks, *to.Parks) {
 		return nil
 	}
 	found := &Finding{Channels: true, At: &from.Place, Share: known(1 - f.used()), Confidence: Medium}

@@ -90,6 +90,10 @@ func TestText(t *testing.T) {
 	if want := (Frame{"main.main", "hot.go", 40}); waiting.CreatedBy != want {
 		t.Errorf("created by %v, want %v", waiting.CreatedBy, want)
 	}
+	forever := readText(t, "goroutine 1 [select (no cases), 7 minutes]:\nmain.main()\n\tm.go:1 +0x1\n")
+	if s := find(t, forever.Sites, Forever, "main.main"); s.Waiting != 1 || s.Op.Channel() {
+		t.Errorf("%+v", s)
+	}
 	// A runnable goroutine shows no frames of the runtime; only the other form
 	// has its operation.
 	if s := find(t, g.Sites, Other, "main.(*Queue).Put"); s.Runnable != 2 || s.Waiting != 0 {

@@ -196,6 +196,9 @@ func (t *textTally) count(g *goroutine) {
 	}
 	if op, ok := states[g.state]; ok && !active[g.state] && p.site.Op != Accept && p.site.Call == "" {
 		p.site.Op = op
+		if op == Select && g.nilChan {
+			p.site.Op = Forever
+		}
 	}
 	t.hosted.see(g, &p)
 	if p.anonymous() {

@@ -26,8 +26,11 @@ const (
 	Lock  Op = "lock"  // sync.Mutex, sync.RWMutex; in a mutex profile the Unlock
 	Wait  Op = "wait"  // sync.WaitGroup, sync.Cond
 	Sleep Op = "sleep" // time.Sleep
-	IO    Op = "I/O"   // the network poller, a system call
-	Other Op = ""      // none of these, or unknown
+	// Forever is a select without cases, as in a main function that leaves the
+	// work to others.
+	Forever Op = "forever"
+	IO      Op = "I/O" // the network poller, a system call
+	Other   Op = ""    // none of these, or unknown
 
 	Accept Op = "accept" // listening for connections: I/O that delays nothing
 )

@@ -92,7 +92,7 @@ var entries = map[string]Op{
 	"runtime.reflect_rselect":        Select,
 	"reflect.Select":                 Select, // including its allocations and copies for all cases
 	"reflect.rselect":                Select,
-	"runtime.block":                  Select, // without cases
+	"runtime.block":                  Forever,
 	"runtime.selectnbsend":           PollSend,
 	"runtime.selectnbrecv":           PollReceive,
 	"runtime.closechan":              Close,

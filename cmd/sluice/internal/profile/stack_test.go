@@ -39,7 +39,7 @@ func TestPlace(t *testing.T) {
 		{"receive", []string{"runtime.chanrecv", "runtime.chanrecv1", "main.f m.go:1"}, "receive main.f < ", "main.f"},
 		{"range", []string{"runtime.chanrecv2", "main.f m.go:1"}, "range main.f < ", "main.f"},
 		{"select", []string{"runtime.sellock", "runtime.selectgo", "main.f m.go:1"}, "select main.f < ", "main.f"},
-		{"select of no cases", []string{"runtime.gopark", "runtime.block", "main.f m.go:1"}, "select main.f < ", "main.f"},
+		{"select of no cases", []string{"runtime.gopark", "runtime.block", "main.f m.go:1"}, "forever main.f < ", "main.f"},
 		{"reflect.Select", []string{"runtime.selectgo", "runtime.reflect_rselect", "reflect.rselect v.go:1", "reflect.Select v.go:2", "main.f m.go:1"}, "select main.f < ", "main.f"},
 		{"poll send", []string{"runtime.chansend", "runtime.selectnbsend", "main.f m.go:1"}, "poll send main.f < ", "main.f"},
 		{"poll receive", []string{"runtime.chanrecv", "runtime.selectnbrecv", "main.f m.go:1"}, "poll receive main.f < ", "main.f"},

@@ -197,7 +197,7 @@ const collecting = "GC "
 // reasons are the trace's names of wait reasons, for stacks without an
 // operation.
 var reasons = map[string]Op{
-	"chan send": Send, "chan receive": Receive, "select": Select, "forever": Select,
+	"chan send": Send, "chan receive": Receive, "select": Select, "forever": Forever,
 	"sleep": Sleep, "network": IO,
 }
 
