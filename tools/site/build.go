@@ -7,6 +7,7 @@ import (
 	"html/template"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -106,8 +107,8 @@ func (s *site) add(name string) (links []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	switch path.Ext(name) {
-	case ".md":
+	switch {
+	case path.Ext(name) == ".md":
 		p, links, menu, err := document(s.from, name, text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -117,7 +118,7 @@ func (s *site) add(name string) (links []string, err error) {
 			s.menu = menu
 		}
 		return links, nil
-	case ".svg", ".png", ".jpg", ".webp":
+	case isPicture(name):
 		s.files[address(name)] = text
 		return nil, nil
 	}
@@ -128,19 +129,24 @@ func (s *site) add(name string) (links []string, err error) {
 // address returns where a file of the repository is in the site. Folders are told
 // from files by a slash at the end.
 func address(name string) string {
-	switch path.Ext(name) {
-	case ".md":
+	switch {
+	case path.Ext(name) == ".md":
 		if path.Base(name) == "README.md" {
 			return path.Join(path.Dir(name), "index.html")
 		}
 		return strings.TrimSuffix(name, ".md") + ".html"
-	case ".svg", ".png", ".jpg", ".webp":
+	case isPicture(name):
 		return name
 	}
 	if folder, is := strings.CutSuffix(name, "/"); is {
 		return path.Join("source", folder, "index.html")
 	}
 	return path.Join("source", name+".html")
+}
+
+// isPicture reports whether a file is shown as it is.
+func isPicture(name string) bool {
+	return slices.Contains([]string{".svg", ".png", ".jpg", ".webp"}, path.Ext(name))
 }
 
 // relative returns the relative link from one file of the site to another.

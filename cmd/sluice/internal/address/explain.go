@@ -58,10 +58,13 @@ func explanation(err error, u *url.URL) string {
 	case errors.As(err, &authority), errors.As(err, &hostname):
 		return fmt.Sprintf("the certificate is not trusted (%v): use the name in it, or add its authority to this system", err)
 	case isTimeout(err):
-		return "no response in time: is the host right, and does a firewall let this port through?"
+		return "no response in time: " + CheckReach
 	}
 	return ""
 }
+
+// CheckReach is what to check if a service does not respond in time.
+const CheckReach = "is the host right, and does a firewall let this port through?"
 
 func isTimeout(err error) bool {
 	var slow net.Error

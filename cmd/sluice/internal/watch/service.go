@@ -113,7 +113,7 @@ func (s *Service) get(ctx context.Context, query string, ofChannel bool, into an
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		return fmt.Errorf("no response within %s: is the host right, and does a firewall let this port through?", s.within)
+		return fmt.Errorf("no response within %s: %s", s.within, address.CheckReach)
 	}
 	return errors.New(format.Clean(err.Error()))
 }
