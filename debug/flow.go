@@ -81,14 +81,18 @@ type Bottleneck struct {
 
 // serveFlow answers format=flow.
 func (h *handler) serveFlow(w http.ResponseWriter) {
+	whole, _ := h.monitor.look().flow()
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(h.monitor.look().flow()) // An error means that the client has disconnected.
+	_ = json.NewEncoder(w).Encode(whole) // An error means that the client has disconnected.
 }
 
-// flow returns the map at the time of the look.
-func (l *look) flow() *Flow {
-	l.drawing.Do(func() { l.drawn = l.draw() })
-	return l.drawn
+// flow returns the map at the time of the look, whole and for events.
+func (l *look) flow() (whole, brief *Flow) {
+	l.drawing.Do(func() {
+		l.drawn = l.draw()
+		l.brief = l.drawn.brief()
+	})
+	return l.drawn, l.brief
 }
 
 // Limits of the map in an event, which is sent once a second: a program may have

@@ -44,8 +44,9 @@ type look struct {
 
 	named int // channels with a name, including those collected meanwhile
 
-	drawing sync.Once // guards drawn
+	drawing sync.Once // guards drawn and brief
 	drawn   *Flow
+	brief   *Flow // for events
 }
 
 // A sighting is one channel's part of a look. It does not keep the channel

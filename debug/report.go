@@ -131,7 +131,7 @@ func (q *query) report(l *look) (r Report, found bool) {
 	to := min(from+q.size, len(matching))
 	slices.SortFunc(matching, q.compare)
 	if q.flow {
-		r.Flow = l.flow().brief()
+		_, r.Flow = l.flow()
 	}
 	r.Channels = make([]Channel, 0, to-from)
 	for _, s := range matching[from:to] {
