@@ -184,7 +184,9 @@ func (p *parts) contentions(c *Capture, kind Kind, setting string) (*Contentions
 	case after == nil:
 		return nil, nil
 	case after.contentions.count() == 0:
-		c.Missing = append(c.Missing, Missing{kind, "empty: the service does not call " + setting})
+		if !p.header.missed(kind) {
+			c.Missing = append(c.Missing, Missing{kind, "empty: the service does not call " + setting})
+		}
 		return nil, nil
 	case before == nil:
 		return after.contentions, nil

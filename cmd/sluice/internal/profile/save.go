@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -19,6 +20,11 @@ type Header struct {
 	GOMAXPROCS int       `json:"gomaxprocs,omitempty"`
 	CPUs       int       `json:"cpus,omitempty"`
 	Missing    []Missing `json:"missing,omitempty"`
+}
+
+// missed reports whether the header says why a kind is missing.
+func (h *Header) missed(kind Kind) bool {
+	return h != nil && slices.ContainsFunc(h.Missing, func(m Missing) bool { return m.Kind == kind })
 }
 
 const headerFormat = "sluice capture 1"

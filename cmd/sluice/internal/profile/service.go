@@ -113,6 +113,9 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 			return nil, err
 		}
 	}
+	if err := s.explainMutex(ctx); err != nil {
+		return nil, err
+	}
 	if slices.Contains(extra, KindBlock) {
 		if err := s.try(ctx, KindBlock, func() error { return s.profile(ctx, "block", "block.pprof") }); err != nil {
 			return nil, err
