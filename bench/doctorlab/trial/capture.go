@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 // A fixture is small, but has enough samples for shares.
 const (
 	captureSeconds = 4
+	bareSeconds    = 3 // there are several
 	captureWarmUp  = time.Second
 	blockRate      = "10000" // ns of waiting per sample of the block profile, if enabled
 )
@@ -97,7 +99,7 @@ func record(ctx context.Context, programs programs, p scenario, t *Truth, dir, l
 	}
 	for n := range repeats {
 		if n == 0 && wants(list, bareForm.name) || n > 0 && wants(list, repeatForm) {
-			all = append(all, recording{folder: repeatFolder(n + 1), flags: []string{"-bare"}, bare: true})
+			all = append(all, recording{folder: repeatFolder(n + 1), flags: []string{"-bare"}, bare: true, seconds: bareSeconds})
 		}
 	}
 	if wants(list, quotaForm.name) {
@@ -123,9 +125,9 @@ func record(ctx context.Context, programs programs, p scenario, t *Truth, dir, l
 	return nil
 }
 
-// quotaRounds is the number of rounds on a quota, which take as long as others
-// and vary less: nothing else on the machine changes a quota.
-const quotaRounds = 2
+// quotaRounds is the number of rounds on a quota. They vary little: nothing else
+// on the machine changes a quota.
+const quotaRounds = 1
 
 // A recording is one run of a scenario in one form.
 type recording struct {
@@ -134,6 +136,8 @@ type recording struct {
 	ask    []string // more profiles
 	bare   bool     // as the doctor captures a service by default, with a glimpse
 	limit  *quota
+	// seconds is the length of the observation; 0 selects captureSeconds.
+	seconds int
 }
 
 // run runs the scenario as found and saves its profiles in dir.
@@ -146,7 +150,7 @@ func (r *recording) run(ctx context.Context, programs programs, p scenario, dir 
 	if err := pause(ctx, captureWarmUp); err != nil {
 		return err
 	}
-	if err := save(ctx, programs.doctor, running, dir, r.bare, r.ask); err != nil {
+	if err := save(ctx, programs.doctor, running, dir, cmp.Or(r.seconds, captureSeconds), r.bare, r.ask); err != nil {
 		return err
 	}
 	return errors.Join(stripPaths(dir), shrink(dir))

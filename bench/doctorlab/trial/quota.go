@@ -24,9 +24,10 @@ const quotaPeriod = 100_000
 // /sys/fs/cgroup, which root has.
 func newQuota(cores float64) (q *quota, remove func() error, err error) {
 	amount := int(cores * quotaPeriod)
-	for _, version := range []struct{ parent, probe, setting, value string }{
-		{"/sys/fs/cgroup", "cgroup.controllers", "cpu.max", fmt.Sprintf("%d %d", amount, quotaPeriod)},
-		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "cpu.cfs_quota_us", fmt.Sprint(amount)},
+	// The weight lets the group have its quota beside other processes.
+	for _, version := range []struct{ parent, probe, setting, value, weight, most string }{
+		{"/sys/fs/cgroup", "cgroup.controllers", "cpu.max", fmt.Sprintf("%d %d", amount, quotaPeriod), "cpu.weight", "10000"},
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "cpu.cfs_quota_us", fmt.Sprint(amount), "cpu.shares", "262144"},
 	} {
 		if _, err := os.Stat(filepath.Join(version.parent, version.probe)); err != nil {
 			continue
@@ -36,7 +37,8 @@ func newQuota(cores float64) (q *quota, remove func() error, err error) {
 			return nil, nil, fmt.Errorf("a CPU quota requires the right to create a control group: %w", err)
 		}
 		remove = func() error { return os.Remove(dir) }
-		if err := os.WriteFile(filepath.Join(dir, version.setting), []byte(version.value), 0o644); err != nil {
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, version.setting), []byte(version.value), 0o644),
+			os.WriteFile(filepath.Join(dir, version.weight), []byte(version.most), 0o644)); err != nil {
 			return nil, nil, errors.Join(fmt.Errorf("setting the CPU quota: %w", err), remove())
 		}
 		return &quota{tasks: filepath.Join(dir, "cgroup.procs")}, remove, nil

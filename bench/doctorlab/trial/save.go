@@ -22,10 +22,10 @@ const (
 	askTrace = "trace"
 )
 
-// save saves the profiles of a running scenario in dir, including those in
-// also. A bare service has no metrics: the doctor takes a glimpse.
-func save(ctx context.Context, doctor string, running *process, dir string, bare bool, also []string) error {
-	args := []string{"doctor", "-save", dir, "-seconds", strconv.Itoa(captureSeconds)}
+// save observes a running scenario for that many seconds, and saves its profiles
+// in dir, including those in also. A bare service has no metrics: the doctor takes a glimpse.
+func save(ctx context.Context, doctor string, running *process, dir string, seconds int, bare bool, also []string) error {
+	args := []string{"doctor", "-save", dir, "-seconds", strconv.Itoa(seconds)}
 	if !bare {
 		args = append(args, "-cheap")
 	}
