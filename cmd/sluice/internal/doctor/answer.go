@@ -26,7 +26,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 	other := false
 	for i := range findings {
 		found := &findings[i]
-		if found.Minor || f.isStarved() && found.Kind.ofShares() {
+		if found.Minor || f.isStarved() && !f.squeezed && found.Kind.ofShares() {
 			continue
 		}
 		switch best := found.Best(); {
@@ -47,7 +47,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		return Yes
 	case other:
 		return No
-	case f.capture.CPU == nil, f.isStarved():
+	case f.capture.CPU == nil, f.isStarved() && !f.squeezed:
 		return Undetermined
 	case !f.loaded:
 		return Idle
@@ -127,6 +127,9 @@ const starvedQueue = 2
 // goroutines is no proof, so there is no verdict from it; goroutines in a
 // hand-off are also runnable for moments.
 func (f *facts) starvation() string {
+	if f.squeezed {
+		return ""
+	}
 	if f.isStarved() {
 		return fmt.Sprintf("The service used %s cores, while on average %s of its goroutines waited a millisecond or "+
 			"longer for one: a CPU limit or other processes hold it back, or its work comes in bursts.", format.Number(f.cores), format.Number(f.starved))

@@ -39,7 +39,7 @@ var elsewhereRules = []rule{
 		reason: "collection and allocation 87%, channels 1%: garbage collection is the bottleneck",
 	},
 	{
-		kind: SyncMutex, look: syncMutex,
+		kind: SyncMutex, look: syncMutex, instead: []Kind{CPUBound},
 		reason: "25 to 29 s/s of mutex wait on 2 Ps must be sync.Mutex: runtime locks cannot exceed the number of Ps",
 	},
 	{
@@ -89,8 +89,12 @@ func syncMutex(f *facts) *Finding {
 		found.Text = fmt.Sprintf("Lock contention on a sync.Mutex, which is released at %s.", s.At)
 		found.addEvidence(profile.KindMutex, fmt.Sprintf("%s of waiting ended there", format.Seconds(s.Delay.Seconds())))
 		found.Confidence = High
+	} else if q := f.lockQueue(); q != nil {
+		at := place(q.Site)
+		found.At = &at
+		found.Text = fmt.Sprintf("Lock contention on a sync.Mutex: goroutines wait to lock it at %s.", q.At)
 	}
-	if f.syncWait != nil {
+	if f.syncWait != nil && f.metricsWindow() > 0 {
 		text := fmt.Sprintf("%s goroutines are blocked on package sync on average (%s)", format.Number(waiting), f.asleepFrom)
 		found.addEvidence(profile.KindMetrics, text)
 	}
@@ -152,6 +156,11 @@ func cpuBound(f *facts) *Finding {
 	}
 	found := &Finding{Share: known(share * f.used()), Confidence: High}
 	found.Text = fmt.Sprintf("CPU bound: the program's own code takes %s of CPU time, which is healthy.", format.Percent(share))
+	if f.avail == 0 {
+		found.Confidence = Low
+		found.Text = fmt.Sprintf("The program's own code takes %s of CPU time. Whether it could use more cores than %s is unknown.",
+			format.Percent(share), format.Number(f.cores))
+	}
 	if users := f.capture.CPU.Users; len(users) > 0 {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("most of it, %s of CPU time, in %s", format.Percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
 	}

@@ -71,6 +71,10 @@ type facts struct {
 	asleepDoubt string   // why they may be fewer, or ""
 	syncWait    *float64 // mean goroutines blocked on package sync
 	wakeups     *float64 // per second
+	wakeupsFrom profile.Kind
+
+	squeezed        bool    // it gets fewer cores than its goroutines need; avail is what it gets
+	running, queued float64 // mean goroutines that run, or are ready to, if squeezed was decided
 
 	limitFactor float64 // 1, or lower in the pass for minor findings
 
@@ -96,9 +100,10 @@ func gather(c *profile.Capture, prices Prices) *facts {
 		f.avail = float64(f.cpus)
 	}
 	f.readStarvation()
+	f.readSqueeze()
 	f.readCPU()
 	f.readTraceAlone()
-	if f.isStarved() {
+	if f.isStarved() && !f.squeezed {
 		f.avail = 0 // other processes may have the rest
 	}
 	f.readStages()
@@ -106,10 +111,12 @@ func gather(c *profile.Capture, prices Prices) *facts {
 	if m := c.Metrics; m != nil {
 		if window := f.metricsWindow(); window > 0 {
 			if n, ok := m.Wakeups(); ok {
-				f.wakeups = known(n / window)
+				f.wakeups, f.wakeupsFrom = known(n/window), profile.KindMetrics
 			}
 		}
 	}
+	f.readGlimpse()
+	f.waitForLocks()
 	f.operations = f.perSite()
 	f.nameUsers()
 	return f
@@ -157,7 +164,7 @@ func (f *facts) readCPU() {
 	default:
 		f.busy = true
 	}
-	f.loaded = f.busy && (f.window == 0 || f.cores >= loadCores || f.isStarved())
+	f.loaded = f.busy && (f.window == 0 || f.cores >= loadCores || f.isStarved() || f.squeezed)
 	f.lock = cpu.By[profile.ChannelLock].Seconds()
 	f.channel = cpu.By[profile.ChannelWork].Seconds() + f.lock
 	f.readParks()
@@ -197,10 +204,11 @@ func (f *facts) readParks() {
 			others += n
 		}
 	}
+	sites, basis := f.parksOf()
 	switch {
-	case f.capture.Trace != nil && len(f.capture.Trace.Sites) > 0:
-		f.parkBasis = "by the parks in the trace"
-		for _, s := range f.capture.Trace.Sites {
+	case len(sites) > 0:
+		f.parkBasis = basis
+		for _, s := range sites {
 			count(s.Op, float64(s.Parks))
 		}
 	case f.capture.Block != nil && len(f.capture.Block.Sites) > 0:

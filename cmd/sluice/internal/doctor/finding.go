@@ -10,6 +10,7 @@
 //	exclusion.go a channel in place of a mutex
 //	transfer.go  passing a value costs more than processing it
 //	selects.go   selects and polling
+//	glimpsed.go  a CPU limit; what a service shows without metrics
 //	timers.go    timers that selects create
 //	stages.go    a slow stage or slow I/O behind a channel
 //	leaks.go     goroutine leaks
@@ -174,7 +175,7 @@ type rule struct {
 }
 
 // rules are all rules, in order.
-var rules = slices.Concat(lockRules, exclusionRules, transferRules, selectRules, timerRules, stageRules, leakRules, tracedRules, elsewhereRules)
+var rules = slices.Concat(lockRules, exclusionRules, transferRules, selectRules, timerRules, limitRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
 // ofShares reports whether findings of kind k depend on shares of CPU time.
 func (k Kind) ofShares() bool {

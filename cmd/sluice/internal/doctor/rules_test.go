@@ -126,7 +126,7 @@ func TestEveryRule(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 22 {
+	if len(seen) != 23 {
 		t.Errorf("%d rules", len(seen))
 	}
 }

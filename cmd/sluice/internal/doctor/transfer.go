@@ -189,7 +189,7 @@ func (f *facts) transferFinding(o *Operation) *Finding {
 		format.Percent(f.channel/f.cpu), format.Percent(f.parked/f.cpu)))
 	if f.wakeups != nil {
 		cores := *f.wakeups * f.prices.Wakeup * 1e-9
-		found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s wake-ups per second, at %s each, take %s cores",
+		found.addEvidence(f.wakeupsFrom, fmt.Sprintf("%s wake-ups per second, at %s each, take %s cores",
 			format.Count(*f.wakeups), format.Seconds(f.prices.Wakeup*1e-9), format.Number(cores)))
 		if f.cores > 0 && cores >= transferShare/2*f.cores {
 			found.Confidence = High
@@ -260,7 +260,7 @@ func lockstep(f *facts) *Finding {
 	found.Text = fmt.Sprintf("Sender and receiver run in lockstep while cores idle: %s and %s.", from, to)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; channels and the scheduler after them take only %s of that",
 		format.Number(f.cores), format.Number(f.avail), format.Percent(f.channelCPU())))
-	found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s wake-ups per second", format.Count(*f.wakeups)))
+	found.addEvidence(f.wakeupsFrom, fmt.Sprintf("%s wake-ups per second", format.Count(*f.wakeups)))
 	if from.Parks == nil {
 		found.Confidence = Low // one snapshot of waiting goroutines does not count waits
 		found.decides(f, "whether both ends wait for each other, or only one of them")

@@ -39,6 +39,8 @@ func (e Evidence) Source() string {
 		return "CPU profile"
 	case profile.KindMetrics, profile.KindTrace, profile.KindFlow:
 		return string(e.From)
+	case profile.KindGlimpse:
+		return "short trace"
 	case profile.KindGoroutineText:
 		return "goroutine dump"
 	case profile.KindLeak:

@@ -29,6 +29,9 @@ func readGoroutines(p *pprof.Profile) (*Goroutines, error) {
 		if own(s) {
 			continue
 		}
+		if awake(s) {
+			g.Awake += int(n)
+		}
 		p := place(s)
 		if p.site.At.Function == "" {
 			continue
@@ -42,6 +45,21 @@ func readGoroutines(p *pprof.Profile) (*Goroutines, error) {
 	}
 	g.collect(sites)
 	return g, nil
+}
+
+// awake reports whether a goroutine with this stack runs or was preempted. One
+// that was woken and has not run yet still looks parked.
+func awake(s stack) bool {
+	if len(s) == 0 {
+		return false
+	}
+	switch leaf := s[0]; leaf.Package() {
+	case "runtime":
+		return leaf.Function != "runtime.gopark" && leaf.Function != "runtime.notetsleepg"
+	case "syscall", "internal/runtime/syscall", "os/signal":
+		return false
+	}
+	return true
 }
 
 func (g *Goroutines) collect(sites map[Site]*GoroutineSite) {
@@ -64,7 +82,7 @@ func (g *Goroutines) join(text *Goroutines) *Goroutines {
 	if g == nil || text == nil {
 		return cmp.Or(g, text)
 	}
-	j := &Goroutines{Total: text.Total, States: text.States, StatesKnown: true, InKnown: true, adopted: text.adopted}
+	j := &Goroutines{Total: text.Total, States: text.States, StatesKnown: true, InKnown: true, Awake: g.Awake, adopted: text.adopted}
 	j.Sites, text = g.adoptedBy(text)
 	at := map[Site]int{}
 	for i, site := range j.Sites {
@@ -122,7 +140,7 @@ func (g *Goroutines) adoptedBy(text *Goroutines) ([]GoroutineSite, *Goroutines) 
 
 // since compares g with a snapshot taken apart earlier.
 func (g *Goroutines) since(before *Goroutines, apart time.Duration) {
-	g.GrowthKnown, g.Earlier, g.Apart = true, before.Total, apart
+	g.GrowthKnown, g.Earlier, g.Apart, g.AwakeBefore = true, before.Total, apart, before.Awake
 	earlier := map[Site]int{}
 	for _, site := range before.Sites {
 		if line, ok := single(g.adopted[site.At.Function]); ok {

@@ -13,7 +13,7 @@ func TestEmptyMutexProfile(t *testing.T) {
 	for text, want := range map[string]string{
 		"--- mutex:\ncycles/second=2449999999\nsampling period=0\n":  "empty, because the service does not call runtime.SetMutexProfileFraction",
 		"--- mutex:\ncycles/second=2449999999\nsampling period=10\n": "empty although sampling is on (1 in 10 events)",
-		"--- mutex:\n": "empty: the service does not call runtime.SetMutexProfileFraction, or nothing ever waited",
+		"--- mutex:\n":                          "empty: the service does not call runtime.SetMutexProfileFraction, or nothing ever waited",
 		"--- mutex:\na\nb\nsampling period=0\n": "or nothing ever waited",
 	} {
 		f := serve(t, map[string]http.HandlerFunc{"/debug/pprof/mutex": func(w http.ResponseWriter, r *http.Request) {

@@ -191,6 +191,8 @@ type Goroutines struct {
 	Earlier     int            // goroutines at the start of the window
 	GrowthKnown bool           // there is an earlier snapshot, for Earlier and GoroutineSite.Earlier
 	Apart       time.Duration  // time between the snapshots; 0 if unknown
+	Awake       int            // by stack: not parked, hence running or ready to run; a lower bound
+	AwakeBefore int            // the same at the start of the window
 	Sites       []GoroutineSite
 
 	adopted map[string]map[Frame]bool // see hosted

@@ -1,0 +1,150 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+)
+
+// What a service shows without metrics: a glimpse, which is a trace of a few
+// milliseconds, and the states of its goroutines at several moments. Neither
+// proves that something does not happen.
+
+const (
+	// manyWakeups is the smallest number of wake-ups or parks in a glimpse that
+	// gives a rate or a proportion: its error is a tenth.
+	manyWakeups = 100
+	// squeezed is the part of the time of running goroutines that is CPU time
+	// below which the service does not get the cores that it needs. It was 0.2
+	// to 0.4 on a quota of 0.3 cores, and 0.8 to 1.1 without one.
+	squeezed = 0.6
+	// awakePs is the mean number of running goroutines in a glimpse below which
+	// the service may simply have nothing to do.
+	awakePs = 0.5
+)
+
+// A CPULimit is a service that does not get the cores that its goroutines need.
+const CPULimit Kind = "CPU limit"
+
+var limitRules = []rule{
+	{
+		kind: CPULimit, shares: true, look: cpuLimit, instead: []Kind{CPUBound, SlowStage, Lockstep},
+		reason: "on a quota of 0.3 cores 0.7 to 1.9 goroutines ran at any moment, with up to 7 runnable ones behind them; " +
+			"the same services used 1 to 2 cores without it",
+	},
+}
+
+// readGlimpse takes from a glimpse what metrics would have given.
+func (f *facts) readGlimpse() {
+	g := f.capture.Glimpse
+	if g == nil || g.Window <= 0 || f.wakeups != nil {
+		return
+	}
+	if g.Wakeups >= manyWakeups {
+		f.wakeups, f.wakeupsFrom = known(float64(g.Wakeups)/g.Window.Seconds()), profile.KindGlimpse
+	}
+}
+
+// readSqueeze compares the goroutines that run, at each moment that was looked
+// at, with the CPU time that they got. A core that other processes have, or
+// that a CPU limit takes away, counts as running for the Go scheduler.
+func (f *facts) readSqueeze() {
+	cpu, g := f.capture.CPU, f.capture.Goroutines
+	if cpu == nil || cpu.Window <= 0 || g == nil || !g.InKnown || !g.StatesKnown || !g.GrowthKnown {
+		return
+	}
+	// A service with a little work in bursts is seen at rest at some moment.
+	if g.Awake == 0 && g.States["runnable"] == 0 || g.AwakeBefore == 0 {
+		return
+	}
+	cores := cpu.Cores()
+	switch t := f.capture.Glimpse; {
+	case t != nil && t.Window > 0:
+		f.running, f.queued = t.Running.Seconds()/t.Window.Seconds(), t.Runnable.Seconds()/t.Window.Seconds()
+		f.squeezed = f.running >= awakePs && cores < squeezed*f.running
+	case f.isStarved():
+		f.running, f.queued = cores+f.starved, f.starved
+		f.squeezed = f.starved >= awakePs
+	}
+	if f.squeezed { // these are all the cores that it gets
+		f.avail = cores
+	}
+}
+
+// parksOf returns the sites of a trace or a glimpse with enough parks for a
+// proportion, and what it is called.
+func (f *facts) parksOf() (sites []profile.TraceSite, basis string) {
+	if t := f.capture.Trace; t != nil && len(t.Sites) > 0 {
+		return t.Sites, "by the parks in the trace"
+	}
+	if t := f.capture.Glimpse; t != nil {
+		parks := int64(0)
+		for _, s := range t.Sites {
+			parks += s.Parks
+		}
+		if parks >= manyWakeups {
+			return t.Sites, "by the parks in a short trace"
+		}
+	}
+	return nil, ""
+}
+
+// cpuLimit reports the limit beside whatever takes the CPU time that is left:
+// the shares are valid, because a limit slows all work alike.
+func cpuLimit(f *facts) *Finding {
+	if !f.squeezed {
+		return nil
+	}
+	lost := 1 - f.cores/max(f.running, f.cores)
+	found := &Finding{Share: known(lost), Confidence: Medium}
+	found.Text = fmt.Sprintf("The service gets %s cores and needs more: a CPU limit or other processes hold it back. Its own code takes %s of them, channels %s.",
+		format.Number(f.cores), format.Percent(f.share(profile.UserCode)), format.Percent(f.channelCPU()))
+	from := profile.KindMetrics
+	text := fmt.Sprintf("%s goroutines waited a millisecond or longer for a core on average", format.Number(f.starved))
+	if f.capture.Glimpse != nil {
+		from = profile.KindGlimpse
+		text = fmt.Sprintf("%s goroutines ran at a time, and %s were ready to run, which takes as many cores", format.Number(f.running), format.Number(f.queued))
+	}
+	found.addEvidence(from, text)
+	g := f.capture.Goroutines
+	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("%s was not waiting when the observation began, and %d when it ended",
+		format.Plural(g.AwakeBefore, "goroutine"), max(g.Awake, g.States["runnable"])))
+	found.addEvidence(profile.KindCPU, format.Number(f.cores)+" cores in use")
+	found.RuledOut = []RuledOut{{MoreReceivers, "more goroutines do not get more CPU time."}}
+	return found
+}
+
+// waitForLocks counts the goroutines that wait for package sync in the text,
+// for want of metrics. A queue that was there at the start and at the end of
+// the window is no accident.
+func (f *facts) waitForLocks() {
+	g := f.capture.Goroutines
+	if f.syncWait != nil || f.metricsWindow() > 0 || g == nil || !g.StatesKnown || !g.GrowthKnown {
+		return
+	}
+	earlier := 0
+	for _, s := range g.Sites {
+		if s.Op == profile.Lock {
+			earlier += s.Earlier
+		}
+	}
+	if waiting := min(f.blockedOnSync(), earlier); waiting > 1 {
+		f.syncWait, f.asleepFrom = known(float64(waiting)), "in two snapshots"
+	}
+}
+
+// lockQueue returns the place where most goroutines wait for a lock of package
+// sync, or nil.
+func (f *facts) lockQueue() *profile.GoroutineSite {
+	g := f.capture.Goroutines
+	if g == nil {
+		return nil
+	}
+	i := slices.IndexFunc(g.Sites, func(s profile.GoroutineSite) bool { return s.Op == profile.Lock && s.Waiting > 1 }) // by count
+	if i < 0 {
+		return nil
+	}
+	return &g.Sites[i]
+}

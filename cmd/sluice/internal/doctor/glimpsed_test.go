@@ -1,0 +1,121 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+)
+
+// glimpsed adds a glimpse of a tenth of a second, and GOMAXPROCS 2.
+func glimpsed(running, runnable float64, wakeups int64, sites ...profile.TraceSite) part {
+	return func(c *profile.Capture) {
+		c.GOMAXPROCS = 2
+		c.Glimpse = &profile.Trace{Window: time.Second / 10, Running: secs(running / 10), Runnable: secs(runnable / 10), Wakeups: wakeups, Sites: sites}
+	}
+}
+
+// awake sets the goroutines that run at the start and at the end.
+func awake(before, after int) part {
+	return func(c *profile.Capture) {
+		c.Goroutines.GrowthKnown, c.Goroutines.AwakeBefore, c.Goroutines.Awake = true, before, after
+	}
+}
+
+// A service that gets fewer cores than its goroutines need is not one with too
+// little to do.
+func TestCPULimit(t *testing.T) {
+	limited := cpu(0.3, shares{profile.UserCode: 0.97, profile.ChannelWork: 0.03}, on{send, 0.03, 0, 0})
+	senders := goroutinesAt(in(send, 8, 0))
+	for name, c := range map[string]struct {
+		parts []part
+		want  bool
+	}{
+		"a quota":                  {[]part{limited, senders, awake(1, 1), glimpsed(1.2, 2, 0)}, true},
+		"at rest at the start":     {[]part{limited, senders, awake(0, 1), glimpsed(1.2, 2, 0)}, false},
+		"at rest at the end":       {[]part{limited, senders, awake(1, 0), glimpsed(1.2, 2, 0)}, false},
+		"at rest in the glimpse":   {[]part{limited, senders, awake(1, 1), glimpsed(0.1, 0, 0)}, false},
+		"it gets all it asks for":  {[]part{limited, senders, awake(1, 1), glimpsed(0.5, 0, 0)}, false},
+		"one computing goroutine":  {[]part{cpu(0.95, shares{profile.UserCode: 1}), senders, awake(1, 1), glimpsed(1.1, 0, 0)}, false},
+		"no glimpse and no metric": {[]part{limited, senders, awake(1, 1)}, false},
+	} {
+		d := diagnose(c.parts...)
+		f := d.found(CPULimit)
+		if (f != nil) != c.want {
+			t.Errorf("%s: found %+v, %s", name, f, d.Answer)
+		}
+		if c.want && (d.Verdict != No || strings.Contains(d.Answer, "healthy") || strings.Contains(d.Answer, "oo little") || !strings.Contains(evidence(f), "ran at a time")) {
+			t.Errorf("%s: verdict %s: %s", name, d.Verdict, d.Answer)
+		}
+	}
+}
+
+// On a CPU limit, channels that take much of the CPU time are still a problem:
+// the limit slows all work alike.
+func TestHotOnALimit(t *testing.T) {
+	hot := cpu(0.3, shares{profile.ChannelWork: 0.4, profile.ChannelLock: 0.3, profile.UserCode: 0.3}, on{send, 0.5, 0.3, 0}, on{receive, 0.2, 0, 0})
+	d := diagnose(hot, goroutinesAt(in(send, 64, 2)), awake(2, 2), glimpsed(1.5, 3, 0))
+	if d.Verdict != Partly && d.Verdict != Yes {
+		t.Fatalf("verdict %s: %s", d.Verdict, d.Answer)
+	}
+	f := d.found(LockContention)
+	if f == nil || f.Best() == nil || f.Best().Gain.Mid < worthIt {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Without metrics, a glimpse gives the rate of wake-ups, if it has enough.
+func TestGlimpsedWakeups(t *testing.T) {
+	base := cpu(1, shares{profile.UserCode: 1})
+	for wakeups, want := range map[int64]float64{manyWakeups: 10 * manyWakeups, manyWakeups - 1: 0} {
+		if got := value(diagnose(base, glimpsed(1, 0, wakeups)).Shares.Wakeups); got != want {
+			t.Errorf("%d wake-ups: %v per second, want %v", wakeups, got, want)
+		}
+	}
+	if got := value(diagnose(base, metrics(0, 5000), glimpsed(1, 0, 1000)).Shares.Wakeups); got != 5000 {
+		t.Errorf("with metrics: %v per second", got)
+	}
+}
+
+// Parks in a glimpse separate parks on channels from others.
+func TestGlimpsedParks(t *testing.T) {
+	base := cpu(1, shares{profile.ChannelWork: 0.3, profile.AfterPark: 0.2, profile.UserCode: 0.5}, on{send, 0.3, 0, 0.1})
+	sites := func(channels, others int64) part {
+		return glimpsed(1, 0, 0, profile.TraceSite{Site: send, Parks: channels}, profile.TraceSite{Site: sink, Parks: others})
+	}
+	f := factsOf(base, sites(75, 25))
+	if !strings.Contains(f.parkBasis, "short trace") {
+		t.Fatalf("separated %s", f.parkBasis)
+	}
+	roughly(t, "after parks on channels", f.parked, f.capture.CPU.By[profile.AfterPark].Seconds()*0.75)
+	if f := factsOf(base, sites(74, 25)); strings.Contains(f.parkBasis, "trace") {
+		t.Errorf("99 parks: separated %s", f.parkBasis)
+	}
+}
+
+// Goroutines in sync.Mutex.Lock at both ends of the window are contention,
+// whether or not there are metrics and a mutex profile.
+func TestLocksInTexts(t *testing.T) {
+	lock := at(profile.Lock, "put")
+	base := cpu(1.5, shares{profile.UserCode: 0.85, profile.Locking: 0.15})
+	waiting := func(now, earlier int) part {
+		return func(c *profile.Capture) {
+			s := in(lock, now, now)
+			s.Earlier = earlier
+			goroutinesAt(s)(c)
+			c.Goroutines.GrowthKnown = true
+			c.Goroutines.States = map[string]int{"sync.Mutex.Lock": now}
+		}
+	}
+	d := diagnose(base, waiting(30, 28), glimpsed(1.5, 0, 0))
+	f := d.found(SyncMutex)
+	if f == nil || f.At == nil || f.At.Function != lock.At.Function || d.Verdict != No || !strings.Contains(d.Answer, "wait to lock it at") {
+		t.Fatalf("%+v, %s", f, d.Answer)
+	}
+	for name, none := range map[string]part{"a single one": waiting(1, 1), "not at the start": waiting(30, 0), "not at the end": waiting(0, 30)} {
+		if f := diagnose(base, none, glimpsed(1.5, 0, 0)).found(SyncMutex); f != nil {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
