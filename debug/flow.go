@@ -51,6 +51,10 @@ type FlowChannel struct {
 	Len    int      `json:"len"`
 	Cap    *int     `json:"cap"`  // null if unlimited
 	Fill   *float64 `json:"fill"` // from 0 to 1; null without a buffer or a limit
+	// Values since the channel was made.
+	Sent     uint64 `json:"sent"`
+	Received uint64 `json:"received"`
+	Dropped  uint64 `json:"dropped"`
 	// Values per second; null in the first report.
 	SentRate     *float64 `json:"sentRate"`
 	ReceivedRate *float64 `json:"receivedRate"`
@@ -58,7 +62,11 @@ type FlowChannel struct {
 	OldestValue  float64  `json:"oldestValue"` // seconds
 	Senders      int      `json:"senders"`     // goroutines that wait
 	Receivers    int      `json:"receivers"`
-	Closed       bool     `json:"closed"`
+	// The seconds that all goroutines of a side have spent in waits that have ended; an
+	// estimate.
+	SendersWaited   float64 `json:"sendersWaited"`
+	ReceiversWaited float64 `json:"receiversWaited"`
+	Closed          bool    `json:"closed"`
 }
 
 // An Edge leads from a stage to a channel that it sends into, or from a channel to a
@@ -198,7 +206,9 @@ func (s *sighting) flowChannel(column int) FlowChannel {
 	st := &s.stats
 	c := FlowChannel{
 		ID: s.ID, Name: s.Name, Kind: s.Kind, Column: column, Len: st.Len, Cap: limit(st.Cap),
+		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
 		OldestValue: st.OldestValue.Seconds(), Senders: st.SendersWaiting, Receivers: st.ReceiversWaiting, Closed: st.Closed,
+		SendersWaited: st.SendWaitTime.Seconds(), ReceiversWaited: st.RecvWaitTime.Seconds(),
 	}
 	if c.Cap != nil && *c.Cap > 0 {
 		filled := fill(s)

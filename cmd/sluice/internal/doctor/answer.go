@@ -30,7 +30,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 			continue
 		}
 		switch best := found.Best(); {
-		case found.Channels && found.Kind == Leak:
+		case found.Channels && found.Kind.stuck():
 			channels = true
 		case found.Channels && best != nil && best.Gain.Mid >= worthIt:
 			channels = true
@@ -99,6 +99,9 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 				text += " Closest to a finding: " + minor[0].Text
 			}
 			return text
+		}
+		if findings[0].Kind.ofQueue() {
+			return "The receivers are the problem, not the channels. " + findings[0].Text
 		}
 		return "Channels are not the problem. " + findings[0].Text
 	case Partly:

@@ -31,6 +31,9 @@ func lacksValues(f *facts, found *Finding) string {
 // lacksSlots requires that receives wait at times: where the capacity is a
 // limit, they never do.
 func lacksSlots(f *facts, found *Finding) string {
+	if found.Kind == DroppedValues {
+		return "" // its values are dropped: the capacity is no limit of holders
+	}
 	if found.Kind == Leak {
 		return cmp.Or(lacksLeak(f, found), f.lacksOwnChannel(found))
 	}
@@ -85,6 +88,9 @@ func lacksSenders(f *facts, found *Finding) string {
 // lacksRoom requires a forwarding goroutine that wakes a receiver at times: if
 // the receivers never wait, they are slower, and a queue grows.
 func lacksRoom(f *facts, found *Finding) string {
+	if found.Kind == FullCycle {
+		return "" // the receivers wait for the cycle
+	}
 	o := f.operation(found)
 	if o == nil {
 		return "the channel is unknown."

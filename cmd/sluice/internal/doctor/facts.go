@@ -80,6 +80,7 @@ type facts struct {
 
 	operations []Operation
 	stages     []stage // by CPU time
+	queues     []queue // the named channels of sluice
 }
 
 func gather(c *profile.Capture, prices Prices) *facts {
@@ -119,6 +120,7 @@ func gather(c *profile.Capture, prices Prices) *facts {
 	f.waitForLocks()
 	f.operations = f.perSite()
 	f.nameUsers()
+	f.queues = f.readQueues()
 	return f
 }
 

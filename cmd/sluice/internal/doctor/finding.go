@@ -16,6 +16,7 @@
 //	leaks.go     goroutine leaks
 //	traced.go    findings from a trace without a CPU profile
 //	elsewhere.go the bottleneck is not a channel
+//	queuerules.go queues that grow, drop or stand still, by the counters of sluice's channels
 //	mapped.go    what the map of named channels adds
 //
 // safety.go lists what each remedy can break, and removes those without the
@@ -96,7 +97,7 @@ type Finding struct {
 	Channels   bool       `json:"channels"` // the cause is how channels are used
 	Text       string     `json:"text"`
 	At         *Place     `json:"at"`
-	Share      *float64   `json:"share_of_cores"` // share of the available cores that this costs
+	Share      *float64   `json:"share_of_cores"` // share of the available cores that this costs; of values, for queues
 	Minor      bool       `json:"minor"`          // just below the threshold of a finding
 	Confidence Confidence `json:"confidence"`
 	Evidence   []Evidence `json:"evidence"`
@@ -106,6 +107,7 @@ type Finding struct {
 
 	outside *profile.GoroutineSite // where goroutines wait for I/O meanwhile, or nil
 	maker   string                 // the function that creates a channel for each value, or ""
+	channel uint64                 // ID on the map, or 0
 }
 
 // A Need is a profile that would confirm a finding.
@@ -175,7 +177,7 @@ type rule struct {
 }
 
 // rules are all rules, in order.
-var rules = slices.Concat(lockRules, exclusionRules, transferRules, selectRules, timerRules, limitRules, stageRules, leakRules, tracedRules, elsewhereRules)
+var rules = slices.Concat(queueRules, lockRules, exclusionRules, transferRules, selectRules, timerRules, limitRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
 // ofShares reports whether findings of kind k depend on shares of CPU time.
 func (k Kind) ofShares() bool {
@@ -258,12 +260,13 @@ func (f *Finding) finish(of *facts) {
 	if f.Remedies == nil {
 		f.Remedies = []Remedy{}
 	}
+	f.inOurWords(of)
 	f.keepSafe(of)
 	if f.RuledOut == nil {
 		f.RuledOut = []RuledOut{}
 	}
 	slices.SortStableFunc(f.Remedies, func(a, b Remedy) int { return cmp.Compare(b.Gain.Mid, a.Gain.Mid) })
-	if of.avail == 0 && f.Share != nil {
+	if of.avail == 0 && f.Share != nil && !f.Kind.ofQueue() && !f.Kind.stuck() {
 		f.Confidence = f.Confidence.less()
 		why := "the number of cores is unknown (no GOMAXPROCS)"
 		if of.isStarved() {

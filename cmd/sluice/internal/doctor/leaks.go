@@ -88,7 +88,7 @@ func (f *facts) leakGrows() *Finding {
 	}
 	most, more := -1, 0
 	for i, s := range g.Sites {
-		if grown := min(growth(s), g.Total-g.Earlier); s.Op.Channel() && grown > more {
+		if grown := min(growth(s), g.Total-g.Earlier); s.Op.Channel() && grown > more && !f.moves(s.Site) {
 			most, more = i, grown
 		}
 	}
@@ -145,7 +145,7 @@ func (f *facts) leakLong() *Finding {
 	for _, s := range g.Sites {
 		never := s.NilChan && s.Op.Channel() && s.Op != profile.Select
 		long := s.Op.Channel() && s.Longest >= longWait && s.Waiting >= longCount
-		if !never && !long || strings.HasPrefix(s.At.Function, "main.main") {
+		if !never && !long || strings.HasPrefix(s.At.Function, "main.main") || f.moves(s.Site) {
 			continue
 		}
 		found := leakFinding(s, Low)

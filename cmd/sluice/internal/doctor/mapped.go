@@ -43,6 +43,7 @@ func (f *facts) mapped(findings []Finding) []Finding {
 		if found.Minor {
 			continue
 		}
+		explained = explained || found.channel == b.Channel
 		stage := found.Kind == SlowStage || found.Kind == Downstream
 		if stage && b.Kind == slow {
 			explained = true
@@ -56,16 +57,29 @@ func (f *facts) mapped(findings []Finding) []Finding {
 	if explained || b.Kind != slow { // of others, the answer has the sentence
 		return findings
 	}
+	return append(findings, f.slowOnMap(b, text))
+}
+
+// slowOnMap is the finding of the map alone.
+func (f *facts) slowOnMap(b *debug.Bottleneck, text string) Finding {
 	found := Finding{Kind: Mapped, Confidence: Medium, Remedies: []Remedy{}, RuledOut: []RuledOut{}}
 	found.Text = "Slow stage on the map: " + strings.TrimSuffix(text, ".") + ". More goroutines in it or less work there would help; a longer queue would not."
 	for _, stage := range f.capture.Flow.Stages {
 		if stage.ID == b.Stage && stage.ID != "" {
-			found.At = &Place{Op: profile.Receive, Function: stage.Function, File: stage.File, Line: stage.Line}
-			found.addEvidence(profile.KindFlow, fmt.Sprintf("the stage is %s (%s:%d)", format.Clean(stage.Function), format.Clean(base(stage.File)), stage.Line))
+			found.At = f.placeOf(stage, profile.Receive)
+			found.addEvidence(profile.KindFlow, "the stage is "+profile.Frame{Function: format.Clean(stage.Function), File: found.At.File, Line: found.At.Line}.String())
 		}
 	}
 	found.addEvidence(profile.KindFlow, f.neighbors(b.Stage))
-	return append(findings, found)
+	for i := range f.queues {
+		if q := &f.queues[i]; q.ID == b.Channel && q.moves() && len(q.to) > 0 {
+			found.Text = fmt.Sprintf("Slow stage: %s: %s.", strings.TrimSuffix(text, "."), f.receiversAre(q))
+			n := max(1, f.crewOf(q.to[0]).n)
+			f.moreFor(&found, q, float64(n+1)/float64(n))
+		}
+	}
+	found.keepSafe(f)
+	return found
 }
 
 // base returns the name of a file without its folders, on any system.
@@ -81,7 +95,10 @@ func (f *facts) nameChannels(findings []Finding) {
 		}
 		for _, stage := range flow.Stages {
 			if stage.Function == at.Function || stage.File == at.File && stage.Line == at.Line {
-				findings[i].addEvidence(profile.KindFlow, f.neighbors(stage.ID))
+				text := f.neighbors(stage.ID)
+				if !slices.ContainsFunc(findings[i].Evidence, func(e Evidence) bool { return e.Text == text }) {
+					findings[i].addEvidence(profile.KindFlow, text)
+				}
 				break
 			}
 		}

@@ -24,6 +24,7 @@ type Sureness string
 // The levels of sureness.
 const (
 	Seen   Sureness = "seen"    // one woke the other in the trace
+	OnMap  Sureness = "map"     // their functions use the same channel on the map of the service
 	Likely Sureness = "likely"  // the only candidate whose cost and waits fit
 	Unseen Sureness = "unknown" // none or several fit
 )
@@ -47,6 +48,10 @@ func (f *facts) partners() []Partners {
 	for i := range f.operations {
 		s := &f.operations[i]
 		if !sends(s) || s.Weight < smallSite && deref(s.Waiting) == 0 {
+			continue
+		}
+		if on := f.mappedPartners(s); len(on) > 0 {
+			pairs = append(pairs, on...)
 			continue
 		}
 		p := Partners{Sender: s.Place, Sure: Unseen}
@@ -85,7 +90,7 @@ func (f *facts) candidates(s *Operation) (to []*Operation) {
 		return same
 	}
 	other = slices.DeleteFunc(other, func(r *Operation) bool {
-		return bothWait(s, r) || !sameRepository(s.Function, r.Function)
+		return bothWait(s, r) || !sameRepository(s.Function, r.Function) || r.ours() != s.ours() || f.queueOf(r) != nil
 	})
 	for _, r := range other {
 		if r.site.At.Package() == s.site.At.Package() {
@@ -127,6 +132,9 @@ func seenPartners(t *profile.Trace) []Partners {
 	for _, p := range t.Pairs {
 		if !p.Waker.Op.Channel() || !p.Sleeper.Op.Channel() {
 			continue
+		}
+		if p.Waker.Op.Sends() && p.Sleeper.Op.Sends() || p.Waker.Op.Receives() && p.Sleeper.Op.Receives() {
+			continue // in a channel of sluice, a waiter wakes the next one
 		}
 		key := pair{p.Waker, p.Sleeper}
 		if p.Sleeper.Op.Sends() || p.Waker.Op.Receives() {

@@ -19,6 +19,8 @@ const (
 	Block           RemedyName = "block"          // a select without default
 	ReuseTimer      RemedyName = "reuse timer"    // one timer with Reset instead of one per iteration
 	Cancel          RemedyName = "cancel"         // end goroutines that wait forever
+	Limit           RemedyName = "limit"          // a limit for a queue without one
+	Promise         RemedyName = "promise"        // SingleSender or SingleReceiver of a channel of sluice
 	NoChange        RemedyName = "no change"      // leave the channels as they are
 )
 

@@ -126,7 +126,7 @@ func TestEveryRule(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 23 {
+	if len(seen) != 27 {
 		t.Errorf("%d rules", len(seen))
 	}
 }

@@ -87,6 +87,15 @@ var hazards = []hazard{
 		Cancel, "goroutines of an idle pool end; closing a channel makes its senders panic",
 		"the goroutines are proved to leak, or their number grows", lacksLeak, "",
 	},
+	{
+		Limit, "senders wait, fail, or lose values, where they never did",
+		"the queue grows and has no limit", nil, "the senders must expect what its overflow policy does",
+	},
+	{
+		Promise, "with a second goroutine at that end, values are lost or received twice",
+		"one goroutine at that end in all profiles and on the map", nil,
+		"a build with -race or -tags sluicecheck reports a second one: run the tests with it",
+	},
 	{NoChange, "nothing", "none", nil, ""},
 }
 

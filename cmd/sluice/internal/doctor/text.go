@@ -235,6 +235,8 @@ func (p *Partners) sentence() string {
 		if p.PerSec != nil {
 			text += ", " + format.Count(*p.PerSec) + " times per second"
 		}
+	case OnMap:
+		text += ": by the map"
 	case Likely:
 		text += ": likely, the only candidate"
 	}

@@ -140,9 +140,12 @@ func (c *Capture) eachStage(f func(host, root *string)) {
 			f(&c.CPU.Stages[i].host, &c.CPU.Stages[i].Root)
 		}
 	}
-	if c.Trace != nil {
-		for i := range c.Trace.Stages {
-			f(&c.Trace.Stages[i].host, &c.Trace.Stages[i].Root)
+	for _, t := range []*Trace{c.Trace, c.Glimpse} {
+		if t == nil {
+			continue
+		}
+		for i := range t.Stages {
+			f(&t.Stages[i].host, &t.Stages[i].Root)
 		}
 	}
 	if c.Goroutines != nil {
@@ -172,13 +175,16 @@ func (c *Capture) eachSite(f func(*Site)) {
 			f(&c.Goroutines.Sites[i].Site)
 		}
 	}
-	if c.Trace != nil {
-		for i := range c.Trace.Sites {
-			f(&c.Trace.Sites[i].Site)
+	for _, t := range []*Trace{c.Trace, c.Glimpse} {
+		if t == nil {
+			continue
 		}
-		for i := range c.Trace.Pairs {
-			f(&c.Trace.Pairs[i].Waker)
-			f(&c.Trace.Pairs[i].Sleeper)
+		for i := range t.Sites {
+			f(&t.Sites[i].Site)
+		}
+		for i := range t.Pairs {
+			f(&t.Pairs[i].Waker)
+			f(&t.Pairs[i].Sleeper)
 		}
 	}
 }
@@ -199,12 +205,17 @@ func (c *Capture) mergeStages() {
 		}
 		c.CPU.Stages = stages
 	}
-	if c.Trace == nil {
-		return
+	for _, t := range []*Trace{c.Trace, c.Glimpse} {
+		if t != nil {
+			t.mergeStages()
+		}
 	}
+}
+
+func (t *Trace) mergeStages() {
 	merged := map[string]int{}
-	stages := c.Trace.Stages[:0]
-	for _, s := range c.Trace.Stages {
+	stages := t.Stages[:0]
+	for _, s := range t.Stages {
 		if at, ok := merged[s.Root]; ok {
 			into := &stages[at]
 			into.Count, into.Running, into.Runnable, into.Waiting = into.Count+s.Count, into.Running+s.Running, into.Runnable+s.Runnable, into.Waiting+s.Waiting
@@ -213,5 +224,5 @@ func (c *Capture) mergeStages() {
 		merged[s.Root] = len(stages)
 		stages = append(stages, s)
 	}
-	c.Trace.Stages = stages
+	t.Stages = stages
 }

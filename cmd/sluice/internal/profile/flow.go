@@ -26,9 +26,10 @@ func readFlow(text []byte) (flow *debug.Flow, ok bool) {
 	return flow, true
 }
 
-// findFlow requests the map for the first time, from when on the service knows
-// rates. A service without a map need not use package debug: that is no mistake, unlike package debug that refuses
-// the host name.
+// findFlow requests the map for the first time: from then on the service knows
+// rates, and counters have a first reading. A service without a map need not use
+// package debug: that is no mistake, unlike package debug that refuses the host
+// name.
 func (s *Service) findFlow(ctx context.Context) error {
 	at, err := s.base.Parse(flowPath)
 	if err != nil {
@@ -47,6 +48,7 @@ func (s *Service) findFlow(ctx context.Context) error {
 	}
 	if _, ok := readFlow(data); ok {
 		s.flow = at
+		return s.take("flow-before.json", data)
 	}
 	return nil
 }

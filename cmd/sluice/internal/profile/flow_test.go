@@ -40,7 +40,7 @@ func TestFlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	saved, err := Open(dir)
-	if err != nil || !reflect.DeepEqual(saved.Flow, c.Flow) {
+	if err != nil || !reflect.DeepEqual(saved.Flow, c.Flow) || c.FlowBefore == nil || !reflect.DeepEqual(saved.FlowBefore, c.FlowBefore) {
 		t.Errorf("%+v, %v", saved, err)
 	}
 }

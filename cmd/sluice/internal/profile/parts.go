@@ -38,7 +38,7 @@ type parts struct {
 
 // perKind is the largest number of files per kind: before and after.
 var perKind = map[Kind]int{
-	KindCPU: 1, KindTrace: 1, KindGlimpse: 1, KindLeak: 1, KindFlow: 1,
+	KindCPU: 1, KindTrace: 1, KindGlimpse: 1, KindLeak: 1, KindFlow: 2,
 	KindMutex: 2, KindBlock: 2, KindGoroutine: 2, KindGoroutineText: 2, KindMetrics: 2,
 }
 
@@ -144,8 +144,11 @@ func (p *parts) capture() (*Capture, error) {
 		c.Trace, c.GOMAXPROCS = f.trace, cmp.Or(f.procs, c.GOMAXPROCS)
 		c.Window = cmp.Or(c.Window, f.trace.Window)
 	}
-	if _, f := p.of(KindFlow); f != nil {
+	if before, f := p.of(KindFlow); f != nil {
 		c.Flow = f.flow
+		if before != nil {
+			c.FlowBefore = before.flow
+		}
 	}
 	if before, after := p.of(KindMetrics); after != nil {
 		c.Metrics = &Metrics{After: after.reading}

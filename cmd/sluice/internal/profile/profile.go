@@ -38,6 +38,7 @@ type Capture struct {
 	Glimpse    *Trace // of a few milliseconds: no evidence of absence
 	Leaks      *Leaks
 	Flow       *debug.Flow // the map of the service's named channels; nil if it does not use package debug
+	FlowBefore *debug.Flow // the same at the start of the window; nil without one
 
 	Missing []Missing // parts that could not be read
 }

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -36,6 +37,15 @@ const headerFile = "capture.json"
 type File struct {
 	Name string
 	Data []byte
+}
+
+// take parses and keeps the content of a page.
+func (s *Service) take(file string, data []byte) error {
+	if err := s.parts.read(file, bytes.NewReader(data)); err != nil {
+		return err
+	}
+	s.files = append(s.files, File{file, data})
+	return nil
 }
 
 // Vacant returns an error unless dir is an empty folder or does not exist.

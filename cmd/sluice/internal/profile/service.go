@@ -1,7 +1,6 @@
 package profile
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -303,11 +302,7 @@ func (s *Service) fetch(ctx context.Context, u *url.URL, file string, watch time
 		return err
 	}
 	s.parts.due = s.due
-	if err := s.parts.read(file, bytes.NewReader(data)); err != nil {
-		return err
-	}
-	s.files = append(s.files, File{file, data})
-	return nil
+	return s.take(file, data)
 }
 
 func (s *Service) header() *Header {
