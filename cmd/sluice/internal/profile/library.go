@@ -51,6 +51,9 @@ var loops = map[string]string{
 
 // loop reports whether f is an inlined iterator of this module.
 func loop(f Frame) bool {
+	if !strings.HasSuffix(f.Function, ").All.func1") && !strings.HasSuffix(f.Function, ").Drain.func1") {
+		return false // a trace has millions of frames
+	}
 	for name, file := range loops {
 		if strings.HasSuffix(f.Function, name) && path.Base(strings.ReplaceAll(f.File, `\`, "/")) == file {
 			return true
