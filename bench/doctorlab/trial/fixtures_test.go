@@ -173,7 +173,7 @@ func TestScore(t *testing.T) {
 			t.Errorf("form %s: %d of %d scenarios were scored", f.name, scored, len(all))
 		}
 	}
-	for _, f := range []form{fullForm} {
+	for _, f := range []form{fullForm, bareForm} {
 		if tuning := got.board(f).sheet(tuningSet); !tuning.reached() {
 			t.Errorf("form %s: the doctor is below the bar of the %s set", f.name, tuning.set.name)
 		}

@@ -150,12 +150,15 @@ func (l load) fusedGain(avail float64) Range {
 func (f *facts) gain(l load, keep stay, without ...string) Range {
 	engaged := l.own + l.channels
 	avail := max(f.avail, engaged)
-	if f.avail == 0 || f.window == 0 { // then the number of idle cores is unknown
-		avail = engaged
-	}
 	usable := engaged + wokenIdle*(avail-engaged)
-	if l.serial() {
+	if f.avail == 0 || l.serial() { // then the number of idle cores is unknown, or does not matter
 		usable = engaged
+	}
+	if f.avail == 0 {
+		avail = max(f.room(), engaged)
+	}
+	if f.window == 0 { // the load has no unit
+		usable, avail = engaged, engaged
 	}
 	floor := usable / max(l.own+keep.worst*l.channels, engaged/mostGain)
 	best := l.own - l.gone
@@ -199,13 +202,29 @@ const (
 	ownWork = 0.70
 )
 
+// assumedCores is the number of cores that a service has at least if GOMAXPROCS
+// is unknown: machines with one are rare.
+const assumedCores = 2
+
+// room returns the number of cores that the service can use, a lower bound if
+// GOMAXPROCS is unknown.
+func (f *facts) room() float64 {
+	switch {
+	case f.avail > 0:
+		return f.avail
+	case f.isStarved() || f.window == 0:
+		return f.cores
+	}
+	return max(assumedCores, math.Ceil(f.cores))
+}
+
 // limiting returns the stage whose goroutines all compute all the time although
 // there are cores for more of them, or nil.
 func (f *facts) limiting() *stage {
 	for i := range f.stages {
 		s := &f.stages[i]
 		busy := s.work + s.channel
-		if s.n > 0 && float64(s.n) < f.avail && busy >= saturated*float64(s.n) && s.work-f.timersIn(s.root) >= ownWork*busy && !ofRuntime(s.root) {
+		if s.n > 0 && float64(s.n) < f.room() && busy >= saturated*float64(s.n) && s.work-f.timersIn(s.root) >= ownWork*busy && !ofRuntime(s.root) {
 			return s
 		}
 	}

@@ -268,11 +268,11 @@ func (f *Finding) finish(of *facts) {
 	slices.SortStableFunc(f.Remedies, func(a, b Remedy) int { return cmp.Compare(b.Gain.Mid, a.Gain.Mid) })
 	if of.avail == 0 && f.Share != nil && !f.Kind.ofQueue() && !f.Kind.stuck() {
 		f.Confidence = f.Confidence.less()
-		why := "the number of cores is unknown (no GOMAXPROCS)"
+		why := "the number of cores is unknown (no GOMAXPROCS): shares assume that all were in use"
 		if of.isStarved() {
-			why = "goroutines wait for cores although the service uses few"
+			why = "goroutines wait for cores although the service uses few: shares and gains assume that all cores were in use"
 		}
-		f.addEvidence(profile.KindMetrics, why+": shares and gains assume that all cores were in use")
+		f.addEvidence(profile.KindMetrics, why)
 	}
 }
 

@@ -119,3 +119,41 @@ func TestLocksInTexts(t *testing.T) {
 		}
 	}
 }
+
+// Without GOMAXPROCS, a stage with waiting senders is slow if one more core
+// would help, and two ends that wait in turns are in lockstep: a service has
+// probably more cores than it uses.
+func TestUnknownRoom(t *testing.T) {
+	unknown := func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }
+	encoder := staged(stagePart{"(*Bus).Put", 8, 0.02, 0.01}, stagePart{"consume", 1, 0.97, 0})
+	computing := cpu(1.05, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{send, 0.01, 0, 0})
+	d := diagnose(computing, goroutinesAt(in(send, 8, 8)), encoder, unknown)
+	f := d.found(SlowStage)
+	if f == nil || d.Verdict != No || d.Findings[0].Kind != SlowStage || f.Best().Name != MoreReceivers || f.Best().Gain.Mid < 1.3 {
+		t.Fatalf("%+v, %s", f, d.Answer)
+	}
+	if !strings.Contains(evidence(f), "probably 2 or more") {
+		t.Errorf("%+v", f.Evidence)
+	}
+	alone := staged(stagePart{"(*Bus).Put", 1, 0.02, 0.01}, stagePart{"consume", 1, 0.97, 0})
+	if f := diagnose(computing, goroutinesAt(in(send, 1, 1)), alone, unknown).found(SlowStage); f != nil {
+		t.Errorf("one sender: %+v", f)
+	}
+	if f := diagnose(cpu(1.9, shares{profile.UserCode: 0.99, profile.ChannelWork: 0.01}, on{send, 0.01, 0, 0}), goroutinesAt(in(send, 8, 8)), encoder, unknown).found(SlowStage); f != nil {
+		t.Errorf("as many cores in use as are certain: %+v", f)
+	}
+	turns := cpu(1.4, shares{profile.ChannelWork: 0.05, profile.AfterPark: 0.03, profile.UserCode: 0.92}, on{send, 0.03, 0, 0.01}, on{receive, 0.02, 0, 0.01})
+	if f := diagnose(turns, goroutinesAt(in(send, 1, 1), in(receive, 1, 1)), unknown).found(Lockstep); f == nil || f.Confidence != Low {
+		t.Errorf("lockstep: %+v", f)
+	}
+}
+
+// A service whose cores are unknown is not called healthy.
+func TestNotHealthy(t *testing.T) {
+	for procs, healthy := range map[int]bool{2: true, 0: false} {
+		d := diagnose(cpu(1.9, shares{profile.UserCode: 1}), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = procs, 0 })
+		if f := d.found(CPUBound); f == nil || strings.Contains(d.Answer, "healthy") != healthy {
+			t.Errorf("GOMAXPROCS %d: %s", procs, d.Answer)
+		}
+	}
+}

@@ -61,19 +61,23 @@ func (f *facts) backlog() (*Operation, int) {
 
 func slowStage(f *facts) *Finding {
 	slow := f.limiting()
-	if slow == nil || f.used() > 1-idleCores {
+	room := f.room()
+	if slow == nil || f.cores > (1-idleCores)*room {
 		return nil
 	}
 	o := f.before(slow)
 	if o == nil {
 		return nil // no other goroutine feeds it
 	}
-	found := &Finding{At: &o.Place, Share: known(1 - f.used()), Confidence: Medium}
+	if n, _ := o.count(); f.avail == 0 && n < backedUp {
+		return nil // it may have no core to spare
+	}
+	found := &Finding{At: &o.Place, Share: known(1 - f.cores/room), Confidence: Medium}
 	found.Text = fmt.Sprintf("Slow stage: the goroutines behind %s cannot keep up while other cores idle.", o)
 	n, _ := o.count()
 	found.addEvidence(profile.KindGoroutine, format.Plural(n, "goroutine")+" in the send that feeds it")
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; the %d goroutines of %s use %s, and cannot use more",
-		format.Number(f.cores), format.Number(f.avail), slow.n, profile.Frame{Function: slow.root}, format.Number(slow.work+slow.channel)))
+		format.Number(f.cores), f.roomText(), slow.n, profile.Frame{Function: slow.root}, format.Number(slow.work+slow.channel)))
 	if deref(o.Waiting) >= backedUp {
 		found.Confidence = High
 		found.addEvidence(profile.KindGoroutineText, format.Plural(*o.Waiting, "goroutine")+" waiting to send")
@@ -94,6 +98,14 @@ func slowStage(f *facts) *Finding {
 		{Batch, fmt.Sprintf("channels take only %s of CPU time.", format.Percent(f.channelCPU()))},
 	}
 	return found
+}
+
+// roomText names the number of cores that the service can use.
+func (f *facts) roomText() string {
+	if f.avail == 0 {
+		return "probably " + format.Number(f.room()) + " or more"
+	}
+	return format.Number(f.avail)
 }
 
 // before returns the send that fills the channel in front of a stage: the one

@@ -247,20 +247,22 @@ func (f *facts) switching() float64 {
 // lockstep detects channels that cost little CPU time but keep cores idle,
 // because the two ends wait for each other alternately.
 func lockstep(f *facts) *Finding {
-	if f.avail == 0 || f.channelCPU() >= transferShare || f.channelCPU() < turnsShare ||
-		f.share(profile.Collecting, profile.Allocating) >= collectorShare || f.used() > 1-idleCores || f.wakeups == nil ||
-		*f.wakeups < busyWakeups*f.avail {
+	if f.channelCPU() >= transferShare || f.channelCPU() < turnsShare ||
+		f.share(profile.Collecting, profile.Allocating) >= collectorShare || f.cores > (1-idleCores)*f.room() || f.isStarved() ||
+		f.wakeups != nil && *f.wakeups < busyWakeups*f.room() {
 		return nil
 	}
 	from, to := f.bothPark()
 	if from == nil || to == nil || !f.mayMeet(from, to) || from.Parks != nil && to.Parks != nil && oneSided(*from.Parks, *to.Parks) {
 		return nil
 	}
-	found := &Finding{Channels: true, At: &from.Place, Share: known(1 - f.used()), Confidence: Medium}
+	found := &Finding{Channels: true, At: &from.Place, Share: known(1 - f.cores/f.room()), Confidence: Medium}
 	found.Text = fmt.Sprintf("Sender and receiver run in lockstep while cores idle: %s and %s.", from, to)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; channels and the scheduler after them take only %s of that",
-		format.Number(f.cores), format.Number(f.avail), format.Percent(f.channelCPU())))
-	found.addEvidence(f.wakeupsFrom, fmt.Sprintf("%s wake-ups per second", format.Count(*f.wakeups)))
+		format.Number(f.cores), f.roomText(), format.Percent(f.channelCPU())))
+	if f.wakeups != nil {
+		found.addEvidence(f.wakeupsFrom, fmt.Sprintf("%s wake-ups per second", format.Count(*f.wakeups)))
+	}
 	if from.Parks == nil {
 		found.Confidence = Low // one snapshot of waiting goroutines does not count waits
 		found.decides(f, "whether both ends wait for each other, or only one of them")

@@ -213,7 +213,7 @@ func TestDroppingHasNoCliff(t *testing.T) {
 }
 
 // TestUnknownCores: with an unknown number of cores, shares assume that all are
-// in use, with less confidence.
+// in use, with less confidence, and the lower end of a gain does too.
 func TestUnknownCores(t *testing.T) {
 	known := diagnose(pipelineService...).found(TransferCost)
 	unknown := diagnose(append(slices.Clone(pipelineService), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 })...).found(TransferCost)
@@ -223,7 +223,7 @@ func TestUnknownCores(t *testing.T) {
 	if !strings.Contains(unknown.Evidence[len(unknown.Evidence)-1].Text, "GOMAXPROCS") {
 		t.Errorf("not reported: %+v", unknown.Evidence)
 	}
-	if unknown.Best().Gain.High >= known.Best().Gain.High {
+	if u, k := unknown.Best().Gain, known.Best().Gain; u.High > k.High || u.Mid >= k.Mid || u.Low >= k.Low {
 		t.Errorf("gain from unknown idle cores: %s, %s", unknown.Best().Gain, known.Best().Gain)
 	}
 }
