@@ -184,16 +184,18 @@ func lacksTurns(f *facts, found *Finding) string {
 	if found.Kind == ChannelPerValue {
 		return f.lacksCallers(found)
 	}
-	for i := range f.stages {
-		s := &f.stages[i]
-		if s.channel < smallStage || ofRuntime(s.root) {
+	for i := range f.operations {
+		o := &f.operations[i]
+		if o.Weight < smallSite {
 			continue
 		}
-		if s.n > 1 {
-			return fmt.Sprintf("%d goroutines of %s run at the same time.", s.n, profile.Frame{Function: s.root})
+		if n, _ := f.users(o); n > 1 {
+			return fmt.Sprintf("%d goroutines run the %s, at the same time.", n, o)
 		}
-		if other := f.waitsOutside(s.root); other != nil {
-			return fmt.Sprintf("%s also waits at the %s, which would hold up the other stage.", profile.Frame{Function: s.root}, other.Site)
+		for _, root := range o.roots {
+			if other := f.waitsOutside(root); other != nil {
+				return fmt.Sprintf("%s also waits at the %s, which would hold up the other stage.", profile.Frame{Function: root}, other.Site)
+			}
 		}
 	}
 	return ""
@@ -311,3 +313,21 @@ func lacksIdleLoop(f *facts, found *Finding) string {
 // loopWork is the work of a polling loop that does nothing else, as a multiple
 // of its attempts: its own instructions and calls cost up to as much again.
 const loopWork = 1.5
+
+// lacksHop requires that the goroutine waits for its channels only: a rate
+// limiter or a batcher does nothing else either, but waits.
+func lacksHop(f *facts, found *Finding) string {
+	h := f.hop()
+	if h == nil {
+		return "no goroutine is known to only pass values on."
+	}
+	if other := f.waitsOutside(h.stage.root); other != nil {
+		return fmt.Sprintf("it also waits at the %s: that may be its purpose.", other.Site)
+	}
+	for _, t := range f.timersOf() {
+		if t.roots[h.stage.root] > 0 {
+			return fmt.Sprintf("it also waits for timers, created at %s: that may be its purpose.", t.at)
+		}
+	}
+	return ""
+}

@@ -11,6 +11,7 @@
 //	transfer.go  passing a value costs more than processing it
 //	selects.go   selects and polling
 //	glimpsed.go  a CPU limit; what a service shows without metrics
+//	hop.go       a goroutine that only passes values on
 //	timers.go    timers that selects create
 //	stages.go    a slow stage or slow I/O behind a channel
 //	leaks.go     goroutine leaks
@@ -177,7 +178,7 @@ type rule struct {
 }
 
 // rules are all rules, in order.
-var rules = slices.Concat(queueRules, lockRules, exclusionRules, transferRules, selectRules, timerRules, limitRules, stageRules, leakRules, tracedRules, elsewhereRules)
+var rules = slices.Concat(queueRules, lockRules, exclusionRules, transferRules, selectRules, hopRules, timerRules, limitRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
 // ofShares reports whether findings of kind k depend on shares of CPU time.
 func (k Kind) ofShares() bool {

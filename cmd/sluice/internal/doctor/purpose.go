@@ -159,21 +159,27 @@ func (f *facts) waitsOnce(o *Operation, same []*Operation) bool {
 // alone reports whether one goroutine is known to be the only one that runs the
 // operation: a lock needs two.
 func (f *facts) alone(o *Operation) bool {
+	n, counted := f.users(o)
+	return counted && n == 1
+}
+
+// users returns the number of goroutines whose start function runs the
+// operation, and whether it is known.
+func (f *facts) users(o *Operation) (n int, counted bool) {
 	if len(o.roots) == 0 {
 		_, counted := o.count()
-		return counted && f.crowd(o) == 1
+		return f.crowd(o), counted
 	}
 	g := f.capture.Goroutines
 	if g == nil {
-		return false
+		return 0, false
 	}
-	n := 0
 	for _, s := range g.Sites {
 		if slices.Contains(o.roots, s.Root) {
 			n += max(s.In, s.Waiting+s.Runnable)
 		}
 	}
-	return n == 1
+	return n, n > 0
 }
 
 // startsHolders reports whether the function of o starts the goroutines of x,

@@ -21,6 +21,7 @@ const (
 	Cancel          RemedyName = "cancel"         // end goroutines that wait forever
 	Limit           RemedyName = "limit"          // a limit for a queue without one
 	Promise         RemedyName = "promise"        // SingleSender or SingleReceiver of a channel of sluice
+	RemoveHop       RemedyName = "remove the hop" // a goroutine less between two others
 	NoChange        RemedyName = "no change"      // leave the channels as they are
 )
 

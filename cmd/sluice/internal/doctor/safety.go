@@ -96,6 +96,11 @@ var hazards = []hazard{
 		"one goroutine at that end in all profiles and on the map", nil,
 		"a build with -race or -tags sluicecheck reports a second one: run the tests with it",
 	},
+	{
+		RemoveHop, "values of several senders lose the one order that the goroutine gave them; a send blocks where the goroutine did",
+		"the goroutine does almost nothing for a value, waits for nothing else, and other functions are at both ends", lacksHop,
+		"not if it is there to order values, or to keep its senders from blocking",
+	},
 	{NoChange, "nothing", "none", nil, ""},
 }
 

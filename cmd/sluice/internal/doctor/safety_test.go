@@ -118,7 +118,12 @@ func TestNoHarm(t *testing.T) {
 	ahead := profile.GoroutineSite{Site: at(profile.Other, "consume.func1"), Runnable: 8, CreatedBy: profile.Frame{Function: "example.com/q.consume"}}
 	one := staged(stagePart{"(*Bus).Put", 1, 0.2, 0.2}, stagePart{"consume", 1, 0.2, 0.2})
 	pool := staged(stagePart{"(*Bus).Put", 1, 0.2, 0.2}, stagePart{"consume", 3, 0.2, 0.2})
-	reads := func(c *profile.Capture) {
+	reads := func(c *profile.Capture) { // the one goroutine of consume, at another moment
+		for i := range c.Goroutines.Sites {
+			if s := &c.Goroutines.Sites[i]; s.Site == receive {
+				s.In, s.Runnable = 0, 0
+			}
+		}
 		c.Goroutines.Sites = append(c.Goroutines.Sites, profile.GoroutineSite{Site: at(profile.IO, "consume"), Waiting: 1, Root: "example.com/q.consume"})
 	}
 	poll := at(profile.PollReceive, "poll")
@@ -143,7 +148,7 @@ func TestNoHarm(t *testing.T) {
 		"slots, no receiver known":  {Buffer, pipelineService, []part{pipelineService[0], metrics(0, 3_000_000), woke(profile.Pair{Waker: at(profile.Receive, "(*Bus).Put"), Sleeper: send, Count: 9})}, "woken by the same function"},
 		"slots in a full channel":   {Buffer, pipelineService, []part{pipelineService[0], goroutinesAt(in(send, 3, 3)), woke(profile.Pair{Waker: receive, Sleeper: send, Count: 9}), metrics(0, 3_000_000)}, "no receive waits"},
 		"a slot for a semaphore":    {Buffer, []part{waiting, goroutinesAt(leaked), proof}, []part{waiting, goroutinesAt(leaked, holder), proof}, "may limit how many"},
-		"stages of a pool":          {Fuse, with(pipelineService, one), with(pipelineService, pool), "3 goroutines of q.consume run at the same time"},
+		"stages of a pool":          {Fuse, with(pipelineService, one), with(pipelineService, pool), "3 goroutines run the range at q.consume (q.go:7), at the same time"},
 		"a stage that reads":        {Fuse, with(pipelineService, one), with(pipelineService, one, reads), "also waits at the I/O"},
 		"calls that overlap":        {Fuse, []part{future, goroutinesAt(in(receive, 8, 3)), making(0.06, "consume")}, []part{future, goroutinesAt(in(receive, 1, 1), ahead), making(0.06, "consume")}, ""},
 		"a lock held across I/O":    {MoreReceivers, []part{waiting, goroutinesAt(queued, several)}, []part{waiting, goroutinesAt(queued, guarded)}, "may be a lock"},

@@ -155,7 +155,7 @@ func (o *Operation) quiet() bool {
 
 // label names the operation and its caller.
 func (o *Operation) label() string {
-	if o.Caller != "" {
+	if o.Caller != "" && o.Caller != o.User {
 		return o.String() + ", called by " + o.Caller
 	}
 	return o.String()
