@@ -16,14 +16,15 @@ var _ = register(scenario{
 	About: "Twenty-four concurrent requests query a database over TCP, which takes two milliseconds per " +
 		"query. A channel of four tokens limits the connections, so the requests wait there, although " +
 		"the time is spent in the queries. The database could serve more at once.",
-	HeldOut: true,
-	Instead: downstreamIO,
+	Instead: exhaustedPool,
 	Sites:   []site{{send, "main.borrow"}, {send, "main.(*accountDesk).look"}},
-	Right:   []string{buffer, moreReceivers},
+	Right:   []string{largerPool, buffer, moreReceivers},
 	finite: map[string]finiteRun{
 		asFound: func(s *service, items int) uint64 { return runAccounts(s, items, 4) },
-		// The capacity of the channel is the number of tokens.
+		// The capacity of the channel is the number of tokens, and so the size of
+		// the pool.
 		buffer:        func(s *service, items int) uint64 { return runAccounts(s, items, accountRequests) },
+		largerPool:    func(s *service, items int) uint64 { return runAccounts(s, items, accountRequests) },
 		moreReceivers: accountsByWorkers,
 	},
 })

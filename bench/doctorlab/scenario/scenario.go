@@ -28,7 +28,11 @@ const (
 	mutex           = "mutex" // sync.Mutex with a slice or a map instead of a channel
 	block           = "block" // a blocking operation instead of polling
 	reuseTimer      = "reuse timer"
-	cancelWait      = "cancel"    // an end for goroutines that wait forever
+	cancelWait      = "cancel" // an end for goroutines that wait forever
+	largerPool      = "larger pool"
+	workerPool      = "worker pool"  // long-lived goroutines instead of one per value
+	balanceKeys     = "balance keys" // values spread over all shards
+	reuseSlices     = "reuse slices"
 	noChange        = "no change" // leave the channels as they are
 )
 
@@ -40,6 +44,9 @@ const (
 	slowStage         = "slow stage"
 	cpuBound          = "CPU bound"
 	idle              = "idle"
+	exhaustedPool     = "exhausted pool"
+	perValue          = "goroutine per value"
+	skew              = "skewed shards"
 )
 
 // Operations, with the doctor's names.

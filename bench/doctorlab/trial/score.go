@@ -50,7 +50,8 @@ type Marks [len(questions)]Mark
 //     as equal, because the compiler chooses between them;
 //   - "remedy" is the first remedy;
 //   - "gain" is whether the measured gain of that remedy lies in the predicted
-//     range. It is not asked for a remedy that no scenario builds.
+//     range. It is not asked for a remedy that no scenario builds, or that the
+//     doctor gives no figure for.
 func judge(t *Truth, o *diagnosis) (m Marks) {
 	p := &t.Scenario
 	yes, decided := o.channels()
@@ -64,7 +65,7 @@ func judge(t *Truth, o *diagnosis) (m Marks) {
 	}
 	best := o.best()
 	m[3] = mark(slices.Contains(p.Right, best.Name))
-	if g, ok := t.gain(best.Name); ok && !p.Leak {
+	if g, ok := t.gain(best.Name); ok && !p.Leak && best.Gain.High > 0 {
 		m[4] = mark(best.Gain.Low <= g.Median && g.Median <= best.Gain.High)
 	}
 	return m
@@ -99,6 +100,7 @@ type sheet struct {
 	lines  []string
 	missed []string  // one line per wrong answer
 	wide   []float64 // high over low of each range that "gain" asked about
+	silent int       // first remedies without a figure
 }
 
 func (s *sheet) add(t *Truth, o *diagnosis) {
@@ -113,6 +115,9 @@ func (s *sheet) add(t *Truth, o *diagnosis) {
 	}
 	if best := o.best(); m[len(m)-1] != Unasked && best.Gain.Low > 0 {
 		s.wide = append(s.wide, best.Gain.High/best.Gain.Low)
+	}
+	if o.best().Gain.High == 0 {
+		s.silent++
 	}
 	s.lines = append(s.lines, line(t, o, m))
 	for i, mark := range m {
@@ -203,6 +208,7 @@ func compareSets(w io.Writer, sheets []*sheet) {
 		}
 		return fmt.Sprintf("%.1f (median)", median(s.wide))
 	})
+	row("no figure", func(s *sheet) string { return fmt.Sprintf("%d of %d", s.silent, len(s.lines)) })
 	row("", func(s *sheet) string {
 		return atTheBar(s.reached())
 	})

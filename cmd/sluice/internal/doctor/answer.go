@@ -32,7 +32,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		switch best := found.Best(); {
 		case found.Channels && found.Kind.stuck():
 			channels = true
-		case found.Channels && best != nil && best.Gain.Mid >= worthIt:
+		case found.Channels && best != nil && (best.Gain.Mid >= worthIt || !best.Gain.known()):
 			channels = true
 		case !found.Channels && !channels:
 			above, other = true, true

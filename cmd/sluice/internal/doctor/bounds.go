@@ -33,6 +33,9 @@ const (
 	// goroutines no longer wait for each other: pipelines and pools left up to
 	// two thirds of them idle.
 	wokenIdle = 0.33
+	// fewCores is the number of cores that a service of unknown GOMAXPROCS has at
+	// least, at best.
+	fewCores = 2
 	// coldWork and hotWork are the parts of the program's own work that may
 	// disappear with the channel's: code next to an operation waits for memory
 	// that another core wrote. In a contended channel with little work behind

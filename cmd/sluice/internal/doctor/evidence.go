@@ -14,8 +14,11 @@ import (
 
 // lacksValues requires that values go to another function.
 func lacksValues(f *facts, found *Finding) string {
-	if found.Kind == ChannelPerValue {
-		return "" // nothing else is in the channel
+	switch found.Kind {
+	case ChannelPerValue: // nothing else is in the channel
+		return ""
+	case GoroutinePerValue, Scattered: // the values are those that goroutines are started or woken for
+		return ""
 	}
 	o := f.operation(found)
 	if o == nil {
@@ -108,6 +111,9 @@ func lacksRoom(f *facts, found *Finding) string {
 // lacksFewSelecting requires a select that few goroutines run: the channels of a
 // select in many goroutines may differ between them.
 func lacksFewSelecting(f *facts, found *Finding) string {
+	if found.Kind == Forwarders {
+		return "" // each of them has one channel, without a select
+	}
 	o := f.operation(found)
 	if o == nil || o.Op != profile.Select {
 		return "the channels are unknown."
@@ -174,12 +180,26 @@ func (f *facts) answers(reply *Operation, function string) bool {
 	})
 }
 
+// lacksHolders requires several holders: a pool of one may be a lock.
+func lacksHolders(_ *facts, found *Finding) string {
+	if found.outside == nil || found.holders < backedUp {
+		return "one goroutine at a time holds it: it may be a lock, and what it guards allows no second holder."
+	}
+	return ""
+}
+
 // lacksTurns requires stages that take turns anyway: one goroutine at each end
 // that waits for nothing but its channels; or, for a channel per value, no
 // goroutines that work ahead of the one that receives.
 func lacksTurns(f *facts, found *Finding) string {
 	if f.capture.Goroutines == nil {
 		return "the number of goroutines is unknown: they may run at the same time."
+	}
+	if found.Kind == GoroutinePerValue {
+		if n, _ := f.callers(found); f.avail == 0 || float64(n) < f.avail {
+			return fmt.Sprintf("%d goroutines start them: in place, fewer cores would work.", n)
+		}
+		return ""
 	}
 	if found.Kind == ChannelPerValue {
 		return f.lacksCallers(found)

@@ -14,6 +14,11 @@
 //	hop.go       a goroutine that only passes values on
 //	timers.go    timers that selects create
 //	stages.go    a slow stage or slow I/O behind a channel
+//	pools.go     a pool of connections, objects or tokens that is too small
+//	skew.go      one busy shard of several
+//	spawns.go    a goroutine for each value
+//	fanout.go    one channel for each of many receivers or sources
+//	scatter.go   wake-ups all over the program
 //	leaks.go     goroutine leaks
 //	traced.go    findings from a trace without a CPU profile
 //	elsewhere.go the bottleneck is not a channel
@@ -107,8 +112,9 @@ type Finding struct {
 	Needs      *Need      `json:"needs"` // null if no further profile would decide it
 
 	outside *profile.GoroutineSite // where goroutines wait for I/O meanwhile, or nil
-	maker   string                 // the function that creates a channel for each value, or ""
 	channel uint64                 // ID on the map, or 0
+	maker   string                 // the function that creates a channel or a goroutine for each value, or ""
+	holders int                    // goroutines that hold an object of a pool
 }
 
 // A Need is a profile that would confirm a finding.
@@ -178,7 +184,8 @@ type rule struct {
 }
 
 // rules are all rules, in order.
-var rules = slices.Concat(queueRules, lockRules, exclusionRules, transferRules, selectRules, hopRules, timerRules, limitRules, stageRules, leakRules, tracedRules, elsewhereRules)
+var rules = slices.Concat(queueRules, lockRules, exclusionRules, transferRules, fanRules, spawnRules, scatterRules, selectRules, hopRules,
+	timerRules, limitRules, skewRules, poolRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
 // ofShares reports whether findings of kind k depend on shares of CPU time.
 func (k Kind) ofShares() bool {

@@ -72,6 +72,9 @@ func (f *Finding) chart() template.HTML {
 	any := false
 	for _, r := range f.Remedies {
 		g := r.Gain
+		if !g.known() {
+			continue
+		}
 		any = any || g.High > 1
 		chart.Rows = append(chart.Rows, plot.Row{
 			Label: string(r.Name), Value: g.String(),

@@ -1,5 +1,7 @@
 package doctor
 
+import "encoding/json"
+
 // A RemedyName identifies a remedy. Programs may compare it.
 type RemedyName string
 
@@ -22,6 +24,11 @@ const (
 	Limit           RemedyName = "limit"          // a limit for a queue without one
 	Promise         RemedyName = "promise"        // SingleSender or SingleReceiver of a channel of sluice
 	RemoveHop       RemedyName = "remove the hop" // a goroutine less between two others
+	LargerPool      RemedyName = "larger pool"    // more connections, objects or tokens
+	HoldShorter     RemedyName = "hold shorter"   // give the pooled object back earlier
+	WorkerPool      RemedyName = "worker pool"    // long-lived goroutines instead of one per value
+	BalanceKeys     RemedyName = "balance keys"   // values spread over all shards
+	ReuseSlices     RemedyName = "reuse slices"   // slices of values that the receiver gives back
 	NoChange        RemedyName = "no change"      // leave the channels as they are
 )
 
@@ -29,7 +36,7 @@ const (
 type Remedy struct {
 	Name  RemedyName `json:"name"`
 	How   string     `json:"how"`
-	Gain  Range      `json:"gain"`  // throughput as a factor; 1 is no change
+	Gain  Range      `json:"gain"`  // throughput as a factor; 1 is no change, and null is unknown
 	Basis string     `json:"basis"` // how the gain is computed
 }
 
@@ -40,11 +47,23 @@ type RuledOut struct {
 }
 
 // A Range is a prediction: the most likely value, and the bounds that should
-// hold.
+// hold. The zero value is an unknown gain: nothing that was measured bounds it.
 type Range struct {
 	Low  float64 `json:"low"`
 	Mid  float64 `json:"mid"`
 	High float64 `json:"high"`
+}
+
+// known reports whether r is a prediction.
+func (r Range) known() bool { return r.High > 0 }
+
+// MarshalJSON writes an unknown gain as null.
+func (r Range) MarshalJSON() ([]byte, error) {
+	if !r.known() {
+		return []byte("null"), nil
+	}
+	type fields Range // without this method
+	return json.Marshal(fields(r))
 }
 
 // Spread of predictions that do not follow from bounds; see ADR 12.

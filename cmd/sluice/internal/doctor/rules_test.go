@@ -126,7 +126,7 @@ func TestEveryRule(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 28 {
+	if len(seen) != 34 {
 		t.Errorf("%d rules", len(seen))
 	}
 }

@@ -101,6 +101,25 @@ var hazards = []hazard{
 		"the goroutine does almost nothing for a value, waits for nothing else, and other functions are at both ends", lacksHop,
 		"not if it is there to order values, or to keep its senders from blocking",
 	},
+	{
+		LargerPool, "a lock gets a second holder; the downstream service gets more load than it is made for",
+		"several goroutines hold one at the same time", lacksHolders, "if what the holders wait for can serve more at once",
+	},
+	{
+		HoldShorter, "code that needed the object runs without it", "none", nil, "if what is left outside does not use it",
+	},
+	{
+		WorkerPool, "a panic or a lost context of one value affects others; values wait for each other",
+		"goroutines are started and ended all the time, or wake up all the time", nil, "if no value waits for another one",
+	},
+	{
+		BalanceKeys, "values of one key are processed in another order, or at the same time",
+		"several goroutines receive at the same line, and most of them are idle", nil, "if values of one key need no order between them",
+	},
+	{
+		ReuseSlices, "a slice that is still read is overwritten",
+		"slices are allocated in the function that sends them", nil, "only slices that no goroutine reads any more",
+	},
 	{NoChange, "nothing", "none", nil, ""},
 }
 

@@ -151,7 +151,7 @@ func TestNoHarm(t *testing.T) {
 		"stages of a pool":          {Fuse, with(pipelineService, one), with(pipelineService, pool), "3 goroutines run the range at q.consume (q.go:7), at the same time"},
 		"a stage that reads":        {Fuse, with(pipelineService, one), with(pipelineService, one, reads), "also waits at the I/O"},
 		"calls that overlap":        {Fuse, []part{future, goroutinesAt(in(receive, 8, 3)), making(0.06, "consume")}, []part{future, goroutinesAt(in(receive, 1, 1), ahead), making(0.06, "consume")}, ""},
-		"a lock held across I/O":    {MoreReceivers, []part{waiting, goroutinesAt(queued, several)}, []part{waiting, goroutinesAt(queued, guarded)}, "may be a lock"},
+		"a lock held across I/O":    {LargerPool, []part{waiting, goroutinesAt(queued, several)}, []part{waiting, goroutinesAt(queued, guarded)}, "may be a lock"},
 		"a loop with other work":    {Block, []part{polled, loop(0.6)}, []part{polled, loop(0.9)}, "other work between the attempts"},
 		"a semaphore's mutex":       {Mutex, ledgerService(acquire, 0.4), ledgerService(acquire, 3), "it is a semaphore"},
 		"shards of a single sender": {Shard, hotService, []part{hotService[0], goroutinesAt(in(send, 1, 0), in(receive, 2, 0)), hotService[2], hotService[3]}, "one goroutine sends"},

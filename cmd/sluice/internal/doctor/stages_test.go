@@ -94,3 +94,42 @@ func TestLockstepOfTwoChannels(t *testing.T) {
 		}
 	}
 }
+
+// TestSerialReceiver: one goroutine does most of the work, others wait for it,
+// and the number of cores is unknown or other processes use them.
+func TestSerialReceiver(t *testing.T) {
+	noCores := func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }
+	spent := func(cores float64) part {
+		return cpu(cores, shares{profile.UserCode: 0.97, profile.ChannelWork: 0.03}, on{send, 0.02, 0, 0}, on{receive, 0.01, 0, 0})
+	}
+	feeders := func(work float64) part {
+		return staged(stagePart{"(*Bus).Put", 8, work, 0.01}, stagePart{"consume", 1, 0.98 - work, 0.01})
+	}
+	call, result, reply := at(profile.Send, "call"), at(profile.Receive, "call"), at(profile.Send, "consume")
+	result.At.Line++
+	asks := func(cores float64) part {
+		return cpu(cores, shares{profile.UserCode: 0.97, profile.ChannelWork: 0.03}, on{call, 0.02, 0, 0}, on{receive, 0.01, 0, 0})
+	}
+	fed := goroutinesAt(in(send, 8, 6))
+	asked := []profile.GoroutineSite{rooted(result, 15, 15, "call"), rooted(reply, 1, 0, "consume")}
+	for name, test := range map[string]struct {
+		parts []part
+		at    profile.Site // zero for no finding
+	}{
+		"cores unknown":         {[]part{spent(1), fed, feeders(0.02), noCores}, send},
+		"beside others":         {[]part{spent(0.7), fed, feeders(0.02)}, send},
+		"two work":              {[]part{spent(1), fed, feeders(0.5), noCores}, profile.Site{}},
+		"nobody waits":          {[]part{spent(0.7), goroutinesAt(in(send, 1, 0)), feeders(0.02)}, profile.Site{}},
+		"asked for a result":    {[]part{asks(1), goroutinesAt(asked...), staged(stagePart{"consume", 1, 0.97, 0.01})}, result},
+		"asked, nothing is won": {[]part{asks(1.9), goroutinesAt(asked...), staged(stagePart{"consume", 1, 0.97, 0.01})}, profile.Site{}},
+	} {
+		d := diagnose(test.parts...)
+		f := d.found(SlowStage)
+		switch {
+		case (f != nil) != (test.at.Op != ""):
+			t.Errorf("%s: %s", name, d.Answer)
+		case f != nil && (f.At.Function != test.at.At.Function || f.At.Op != test.at.Op || f.Best() == nil || f.Best().Name != MoreReceivers):
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}

@@ -67,7 +67,8 @@ func TestTokens(t *testing.T) {
 	if f == nil || f.Confidence != Low || f.Best().Name != MoreReceivers || d.Need() == nil || d.Need().Kind != profile.KindTrace {
 		t.Fatalf("without a trace: %+v", f)
 	}
-	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(give)).found(Downstream); f == nil || f.Confidence != Medium || f.Needs != nil {
+	// A trace of releases makes it a pool.
+	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(give)).found(ExhaustedPool); f == nil || f.Confidence != Medium || f.Needs != nil {
 		t.Errorf("released: %+v", f)
 	}
 	if f = diagnose(quiet, goroutinesAt(waiting, outside), trace(send)).found(Downstream); f != nil {

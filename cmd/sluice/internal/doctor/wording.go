@@ -10,6 +10,9 @@ import (
 
 // String returns "×2.1 (1.5 to 2.6)".
 func (r Range) String() string {
+	if !r.known() {
+		return "by an unknown factor"
+	}
 	if r.Low == r.High {
 		return "×" + factor(r.Mid)
 	}
@@ -26,6 +29,9 @@ func factor(v float64) string {
 
 // sentence describes a remedy: its name, its gain, and how.
 func (r Remedy) sentence() string {
+	if !r.Gain.known() {
+		return fmt.Sprintf("%s, no figure: %s.", r.Name, r.How)
+	}
 	return fmt.Sprintf("%s, throughput %s: %s.", r.Name, r.Gain, r.How)
 }
 

@@ -75,6 +75,26 @@ func makesChannel(below stack) bool {
 	return false
 }
 
+// startsGoroutine reports whether below is in a go statement.
+func startsGoroutine(below stack) bool {
+	for _, f := range below {
+		if strings.HasPrefix(f.Function, "runtime.newproc") {
+			return true
+		}
+	}
+	return false
+}
+
+// endsGoroutine reports whether s is on a thread whose goroutine has ended.
+func endsGoroutine(s stack) bool {
+	for _, f := range s[:min(len(s), maxFrames)] {
+		if f.Function == "runtime.goexit0" {
+			return true
+		}
+	}
+	return false
+}
+
 // makesTimer returns the line at which s creates a timer, if any.
 func makesTimer(s stack) (at Frame, ok bool) {
 	s = s[:min(len(s), maxFrames)]

@@ -20,7 +20,7 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 	t := cpuTally{
 		cpu:   &CPU{Window: max(0, time.Duration(p.DurationNanos)), Period: max(0, time.Duration(p.Period)), By: map[Category]time.Duration{}},
 		sites: map[Site]*CPUSite{}, users: map[string]*UserTime{}, stages: map[string]*CPUStage{},
-		timers: map[timerLine]*CPUTimers{},
+		timers: map[timerLine]*CPUTimers{}, spawns: map[Frame]time.Duration{},
 	}
 	for _, sample := range p.Sample {
 		spent := time.Duration(sample.Value[value])
@@ -75,6 +75,7 @@ type cpuTally struct {
 	users  map[string]*UserTime
 	stages map[string]*CPUStage
 	timers map[timerLine]*CPUTimers
+	spawns map[Frame]time.Duration
 }
 
 // maxRoots bounds the start functions of one operation: a helper of a server may
@@ -117,6 +118,13 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 		}
 	}
 	t.stage(&p, category, spent)
+	switch {
+	case category == Collecting:
+	case p.site.At.Function == "" && endsGoroutine(s):
+		t.cpu.Ends += spent
+	case p.site.At.Function != "" && startsGoroutine(p.below):
+		t.spawns[p.site.At] += spent
+	}
 	if at, ok := makesTimer(s); ok && category != Collecting {
 		t.timer(timerLine{at, p.root}, category, spent)
 	}
@@ -200,6 +208,12 @@ func (t *cpuTally) result() *CPU {
 	}
 	slices.SortFunc(t.cpu.Timers, func(a, b CPUTimers) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), a.At.compare(b.At), cmp.Compare(a.Root, b.Root))
+	})
+	for at, spent := range t.spawns {
+		t.cpu.Spawns = append(t.cpu.Spawns, CPUSpawn{At: at, Time: spent})
+	}
+	slices.SortFunc(t.cpu.Spawns, func(a, b CPUSpawn) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), a.At.compare(b.At))
 	})
 	return t.cpu
 }

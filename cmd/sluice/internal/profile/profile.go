@@ -77,6 +77,8 @@ type CPU struct {
 	Users  []UserTime                 // functions of the service, by Self
 	Stages []CPUStage                 // goroutines by their start function, by cost
 	Timers []CPUTimers                // lines that create timers, by cost
+	Spawns []CPUSpawn                 // lines that start goroutines, by cost
+	Ends   time.Duration              // in the end of goroutines, and finding another one to run then
 }
 
 // Cores returns the mean number of cores in use, 0 if the window is unknown.
@@ -156,6 +158,13 @@ type CPUTimers struct {
 	Root string        // the goroutines' start function
 	Time time.Duration // except for garbage collection
 	New  time.Duration // part in allocation
+}
+
+// A CPUSpawn is the CPU time of a go statement. A part of the cost of a goroutine
+// is in CPU.Ends, which has no frame of the program.
+type CPUSpawn struct {
+	At   Frame
+	Time time.Duration
 }
 
 // Contentions is a mutex or a block profile.

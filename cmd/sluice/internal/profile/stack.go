@@ -78,6 +78,18 @@ func wrapper(function string) bool {
 	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
+// starter reports whether function only calls the function that a goroutine was
+// started for, such as the Go method of an errgroup or one like it: all
+// goroutines of a service may have it as their first function.
+func starter(function string) bool {
+	outer, closure, ok := strings.Cut(function[strings.LastIndexByte(function, '/')+1:], ".func")
+	if !ok || strings.Trim(closure, "0123456789.") != "" {
+		return false
+	}
+	method := outer[strings.LastIndexByte(outer, '.')+1:]
+	return method == "Go" || method == "TryGo" || method == "SafeGo" || method == "GoSafe"
+}
+
 // entries are the functions through which the program calls an operation of the
 // runtime. The outermost one below the program's own line counts.
 var entries = map[string]Op{
@@ -172,7 +184,9 @@ func (p *placed) around(s stack, at int) {
 		if i > at && hidden(f) {
 			continue
 		}
-		outermost = f.Function
+		if outermost == "" || !starter(f.Function) {
+			outermost = f.Function
+		}
 		if !library(f) && (!between(f) || ours == "") {
 			ours = f.Function
 		}
