@@ -207,7 +207,7 @@ func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
 	d.Unknown = append(d.Unknown, f.undecided(d.Findings)...)
 	d.Verdict = f.verdict(d.Findings)
 	d.Answer = f.answer(d.Verdict, d.Findings)
-	d.Answer += f.mappedAnswer(d.Answer)
+	d.Answer += f.mappedAnswer(d.Answer, d.Findings)
 	return d
 }
 

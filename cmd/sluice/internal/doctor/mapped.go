@@ -62,7 +62,7 @@ func (f *facts) mapped(findings []Finding) []Finding {
 
 // slowOnMap is the finding of the map alone.
 func (f *facts) slowOnMap(b *debug.Bottleneck, text string) Finding {
-	found := Finding{Kind: Mapped, Confidence: Medium, Remedies: []Remedy{}, RuledOut: []RuledOut{}}
+	found := Finding{Kind: Mapped, Confidence: Medium, Remedies: []Remedy{}, RuledOut: []RuledOut{}, channel: b.Channel}
 	found.Text = "Slow stage on the map: " + strings.TrimSuffix(text, ".") + ". More goroutines in it or less work there would help; a longer queue would not."
 	for _, stage := range f.capture.Flow.Stages {
 		if stage.ID == b.Stage && stage.ID != "" {
@@ -74,7 +74,14 @@ func (f *facts) slowOnMap(b *debug.Bottleneck, text string) Finding {
 	for i := range f.queues {
 		if q := &f.queues[i]; q.ID == b.Channel && q.moves() && len(q.to) > 0 {
 			found.Text = fmt.Sprintf("Slow stage: %s: %s.", strings.TrimSuffix(text, "."), f.receiversAre(q))
-			n := max(1, f.crewOf(q.to[0]).n)
+			c := f.crewOf(q.to[0])
+			n := max(1, c.n)
+			switch {
+			case c.waits != nil && c.waits.Op != profile.Lock:
+				found.Kind = Downstream
+			case c.spent && c.waits == nil && c.cores >= mostly*float64(n):
+				found.Kind = SlowStage
+			}
 			f.moreFor(&found, q, float64(n+1)/float64(n))
 		}
 	}
@@ -157,9 +164,14 @@ func channelState(c *debug.FlowChannel) string {
 }
 
 // mappedAnswer returns the sentence of the map that the answer ends with, or "".
-func (f *facts) mappedAnswer(answer string) string {
+func (f *facts) mappedAnswer(answer string, findings []Finding) string {
 	if f.capture.Flow == nil {
 		return ""
+	}
+	if b := f.bottleneck(); b != nil && slices.ContainsFunc(findings, func(found Finding) bool {
+		return found.channel == b.Channel && strings.Contains(answer, found.Text)
+	}) {
+		return "" // the answer has more
 	}
 	sentence := flowmap.New(f.capture.Flow).Sentence()
 	if sentence == "" || strings.Contains(answer, strings.TrimSuffix(sentence, ".")) {

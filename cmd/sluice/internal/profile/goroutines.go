@@ -121,9 +121,10 @@ func (g *Goroutines) join(text *Goroutines) *Goroutines {
 	return j
 }
 
-// adoptedBy returns the sites of the pprof form g, without those at lines of this
+// adoptedBy returns the sites of the pprof form g, without the goroutines of this
 // module for which the text has lines of the program, and the text, with the
-// number of goroutines at these lines.
+// number of these goroutines at each site: the two are different snapshots, and
+// would count a worker twice.
 func (g *Goroutines) adoptedBy(text *Goroutines) ([]GoroutineSite, *Goroutines) {
 	if len(text.adopted) == 0 {
 		return slices.Clone(g.Sites), text
@@ -135,7 +136,7 @@ func (g *Goroutines) adoptedBy(text *Goroutines) ([]GoroutineSite, *Goroutines) 
 			s.In = s.Waiting + s.Runnable
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(g.Sites), func(s GoroutineSite) bool { return len(text.adopted[s.At.Function]) > 0 }), &counted
+	return slices.DeleteFunc(slices.Clone(g.Sites), func(s GoroutineSite) bool { return len(text.adopted[s.host]) > 0 }), &counted
 }
 
 // since compares g with a snapshot taken apart earlier.

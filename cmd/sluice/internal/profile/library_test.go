@@ -124,6 +124,8 @@ func TestAdopt(t *testing.T) {
 		"goroutine 16 [chan receive]:\n" + recv + worker + "15\n\twg.go:2\n"
 	parked := []string{"runtime.chanrecv1", Module + "/internal/park.Parker.Park park.go:33", Module + ".(*channel[...]).RecvBatch channel.go:120",
 		Module + "/workers.(*group[...]).start.func2 group.go:69", "sync.(*WaitGroup).Go.func1 wg.go:2"}
+	// The text is later: this worker waits by then.
+	working := append([]string{"runtime.gopark", "time.Sleep", "main.work m.go:51", Module + "/workers.Run[...].func1 run.go:60"}, parked[len(parked)-2:]...)
 	for _, test := range []struct {
 		name, text string
 		want       map[string]int // waiting in a receive, by line and start function
@@ -135,7 +137,7 @@ func TestAdopt(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var p parts
 			for name, data := range map[string][]byte{
-				"goroutine.txt": []byte(test.text), "goroutine.pprof": goroutineDrawing(there(2, parked...)).bytes(t),
+				"goroutine.txt": []byte(test.text), "goroutine.pprof": goroutineDrawing(there(2, parked...), there(1, working...)).bytes(t),
 				"cpu.pprof": cpuDrawing(spent(time.Second, parked...)).bytes(t),
 			} {
 				if err := p.read(name, bytes.NewReader(data)); err != nil {
@@ -146,8 +148,11 @@ func TestAdopt(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := map[string]int{}
+			got, workers := map[string]int{}, 0
 			for _, s := range c.Goroutines.Sites {
+				if s.Root == "main.work" {
+					workers += s.In
+				}
 				if s.Op == Receive {
 					got[strings.Replace(described(Site{At: s.At}), " <  ()", "", 1)[1:]+" of "+s.Root] += s.Waiting
 					if s.Waiting != s.In {
@@ -162,6 +167,9 @@ func TestAdopt(t *testing.T) {
 			}
 			if len(got) != len(test.want) || c.CPU.Sites[0].At.Function != test.cpu {
 				t.Errorf("goroutines %v, want %v; CPU at %v, want %s", got, test.want, c.CPU.Sites[0].At, test.cpu)
+			}
+			if want := strings.Count(test.text, "group.go:69"); workers != want {
+				t.Errorf("%d workers, want %d", workers, want)
 			}
 			if stage := c.CPU.Stages[0].Root; stage != "main.work" {
 				t.Errorf("CPU of %s, want main.work", stage)
