@@ -112,7 +112,10 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		}
 	}
 	for _, found := range findings {
-		if found.Channels {
+		switch {
+		case found.Channels && f.light && !found.Kind.stuck():
+			return fmt.Sprintf("Nothing limits the service at this load, but channels take %s of its CPU time. %s", format.Percent(f.channelCPU()), found.Text)
+		case found.Channels:
 			return "Channels are the problem. " + found.Text
 		}
 	}

@@ -215,7 +215,7 @@ func (f *facts) room() float64 {
 	switch {
 	case f.avail > 0:
 		return f.avail
-	case f.isStarved() || f.window == 0:
+	case f.isStarved(), f.light, f.window == 0:
 		return f.cores
 	}
 	return max(assumedCores, math.Ceil(f.cores))

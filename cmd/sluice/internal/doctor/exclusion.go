@@ -89,6 +89,9 @@ func requestResponse(f *facts) *Finding {
 		f.weight(isOneOf(request, response, handler, reply)) < mostly || !f.confirms(request, handler, reply, response) {
 		return nil
 	}
+	if f.crowd(handler) > 1 {
+		return nil // a pool, of which none owns what is asked for
+	}
 	found := &Finding{Channels: true, At: &request.Place, Share: known(f.channelCores()), Confidence: Medium}
 	found.Text = fmt.Sprintf("Request/response over two channels costs two transfers per request: %s; the response is "+
 		"received at line %d.", request, response.Line)

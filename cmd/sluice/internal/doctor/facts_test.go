@@ -173,8 +173,9 @@ func TestFloor(t *testing.T) {
 	if d := diagnose(cpu(0.09, hot, on{send, 1, 0.8, 0})); d.Verdict != Idle || len(d.Findings) > 0 || d.Shares.ChannelCPU != nil {
 		t.Errorf("0.09 cores: %s: %s", d.Verdict, d.Answer)
 	}
-	// Above it there are shares; they matter from half a core.
-	if d := diagnose(cpu(0.45, hot, on{send, 1, 0.8, 0})); d.Verdict != Idle || d.Shares.ChannelCPU == nil || !strings.Contains(d.Answer, "0.45 cores are in use") {
+	// Above it there are shares; they limit throughput from half a core.
+	mild := shares{profile.ChannelWork: 0.14, profile.UserCode: 0.86}
+	if d := diagnose(cpu(0.45, mild, on{send, 0.14, 0, 0})); d.Verdict != Idle || d.Shares.ChannelCPU == nil || !strings.Contains(d.Answer, "0.45 cores are in use") {
 		t.Errorf("0.45 cores: %s: %s", d.Verdict, d.Answer)
 	}
 	if d := diagnose(cpu(0.55, hot, on{send, 1, 0.8, 0})); d.Verdict != Yes {
@@ -183,6 +184,30 @@ func TestFloor(t *testing.T) {
 	short := func(c *profile.Capture) { c.CPU.Window /= 100; c.CPU.Total /= 100; c.Window /= 100 }
 	if d := diagnose(cpu(2, hot, on{send, 1, 0.8, 0}), short); d.Verdict != Idle || !strings.Contains(d.Answer, "20 samples") {
 		t.Errorf("20 samples: %s: %s", d.Verdict, d.Answer)
+	}
+}
+
+// TestLight: at little load channels limit nothing, but if they take a notable
+// part of the CPU time, a remedy saves it. Then idle cores do not count.
+func TestLight(t *testing.T) {
+	of := func(channels float64) *Diagnosis {
+		return diagnose(cpu(0.45, shares{profile.ChannelWork: channels, profile.UserCode: 1 - channels}, on{send, channels / 2, 0, 0.05}, on{receive, channels / 2, 0, 0.05}))
+	}
+	d := of(0.4)
+	found := d.found(TransferCost)
+	if d.Verdict != Yes || !strings.HasPrefix(d.Answer, "Nothing limits the service at this load, but channels take 40% of its CPU time. ") || found == nil {
+		t.Fatalf("%s: %s", d.Verdict, d.Answer)
+	}
+	for _, r := range found.Remedies {
+		if most := 1 / (1 - 0.4) * (1 + uncertain) * 1.15; r.Gain.High > most {
+			t.Errorf("%s gains up to ×%.2f; channels take 40%%", r.Name, r.Gain.High)
+		}
+	}
+	if text := evidence(found); !strings.Contains(text, "gains are of CPU time per value") {
+		t.Error(text)
+	}
+	if d := of(0.14); d.Verdict != Idle {
+		t.Errorf("14%%: %s: %s", d.Verdict, d.Answer)
 	}
 }
 

@@ -277,7 +277,10 @@ func (f *Finding) finish(of *facts) {
 	if of.avail == 0 && f.Share != nil && !f.Kind.ofQueue() && !f.Kind.stuck() {
 		f.Confidence = f.Confidence.less()
 		why := "the number of cores is unknown (no GOMAXPROCS): shares assume that all were in use"
-		if of.isStarved() {
+		switch {
+		case of.light:
+			why = "the service uses few cores: gains are of CPU time per value, not of throughput"
+		case of.isStarved():
 			why = "goroutines wait for cores although the service uses few: shares and gains assume that all cores were in use"
 		}
 		f.addEvidence(profile.KindMetrics, why)

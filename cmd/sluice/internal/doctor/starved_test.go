@@ -26,6 +26,7 @@ func starved(n float64, each time.Duration) part {
 func TestStarvation(t *testing.T) {
 	const how = "behavior with enough CPU"
 	spent := shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}
+	little := shares{profile.ChannelWork: 0.1, profile.UserCode: 0.9} // more is a finding at any load: TestLight
 	for name, test := range map[string]struct {
 		cores   float64
 		waits   part
@@ -43,7 +44,11 @@ func TestStarvation(t *testing.T) {
 		"almost no load":        {0.07, metrics(0, 0), Idle, false},
 		"no histogram bounds":   {0.35, unbounded(starved(0.9, time.Millisecond)), Idle, false},
 	} {
-		d := diagnose(cpu(test.cores, spent, on{send, 1, 0.8, 0}), test.waits)
+		costs := cpu(test.cores, spent, on{send, 1, 0.8, 0})
+		if test.verdict == Idle {
+			costs = cpu(test.cores, little, on{send, 0.1, 0, 0})
+		}
+		d := diagnose(costs, test.waits)
 		said := ""
 		for _, u := range d.Unknown {
 			if strings.HasPrefix(u.What, how) {

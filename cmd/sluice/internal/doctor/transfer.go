@@ -103,8 +103,12 @@ func transferCost(f *facts) *Finding {
 		"operation is %s.", o)
 	now := f.load(coldWork)
 	f.transferRemedies(found)
+	fused := now.fusedGain(f.avail)
+	if f.light {
+		fused = f.gain(now, stay{0, 0})
+	}
 	found.Remedies = append(found.Remedies,
-		Remedy{Fuse, "let one goroutine do the work of both stages, if it is short", now.fusedGain(f.avail),
+		Remedy{Fuse, "let one goroutine do the work of both stages, if it is short", fused,
 			"the remaining work, on one core or on all cores"})
 	found.RuledOut = append(found.RuledOut, RuledOut{Shard, "the channel's lock is hardly contended: several channels would each cost as much."})
 	return found
