@@ -100,7 +100,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			}
 			return text
 		}
-		if findings[0].Kind.ofQueue() {
+		if k := findings[0].Kind; k.ofQueue() || k == Dropping {
 			return "The receivers are the problem, not the channels. " + findings[0].Text
 		}
 		return "Channels are not the problem. " + findings[0].Text

@@ -11,6 +11,7 @@
 //	transfer.go  passing a value costs more than processing it
 //	selects.go   selects and polling
 //	glimpsed.go  a CPU limit; what a service shows without metrics
+//	shed.go      sends that give up
 //	hop.go       a goroutine that only passes values on
 //	timers.go    timers that selects create
 //	stages.go    a slow stage or slow I/O behind a channel
@@ -184,7 +185,7 @@ type rule struct {
 }
 
 // rules are all rules, in order.
-var rules = slices.Concat(queueRules, lockRules, exclusionRules, transferRules, fanRules, spawnRules, scatterRules, selectRules, hopRules,
+var rules = slices.Concat(queueRules, lockRules, exclusionRules, transferRules, fanRules, spawnRules, scatterRules, selectRules, shedRules, hopRules,
 	timerRules, limitRules, skewRules, poolRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
 // ofShares reports whether findings of kind k depend on shares of CPU time.

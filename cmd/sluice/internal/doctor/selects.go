@@ -12,7 +12,6 @@ const (
 	LargeSelect Kind = "large select"
 	Pump        Kind = "forwarding goroutine"
 	Polling     Kind = "polling"
-	Dropping    Kind = "dropping"
 )
 
 const (
@@ -49,10 +48,6 @@ var selectRules = []rule{
 	{
 		kind: Polling, shares: true, look: polling, instead: []Kind{LockContention, TransferCost, CPUBound},
 		reason: "a loop of selects with default that finds nothing keeps a core busy",
-	},
-	{
-		kind: Dropping, shares: true, look: dropping,
-		reason: "load shedding is deliberate, and blocking would defeat it: reported without a remedy or verdict",
 	},
 }
 
@@ -233,23 +228,5 @@ func polling(f *facts) *Finding {
 		between(1, mid, mid*gainAbove), fmt.Sprintf("it frees %s cores; throughput grows only if other goroutines need them",
 			format.Number(freed))}}
 	found.RuledOut = []RuledOut{{Buffer, "the loop polls as often, whatever the capacity."}}
-	return found
-}
-
-// dropping detects polling sends. Load shedding is deliberate, so there is no
-// remedy.
-func dropping(f *facts) *Finding {
-	o, share := f.pollCost(profile.PollSend)
-	if o == nil || share < f.limit(pollShare) {
-		return nil
-	}
-	found := &Finding{Channels: true, At: &o.Place, Share: known(share * f.used()), Confidence: Low}
-	found.Text = fmt.Sprintf("A loop sends without blocking, and drops or retries what does not fit: %s.", o)
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in sends with default", format.Percent(share)))
-	found.RuledOut = []RuledOut{
-		{Block, "without the default case the loop blocks and runs at the receiver's pace: right only if no " +
-			"value may be dropped."},
-		{Buffer, "a buffer of any size stays full if the receiver is slower."},
-	}
 	return found
 }
