@@ -20,7 +20,7 @@ import (
 // A fixture is small, but has enough samples for shares.
 const (
 	captureSeconds = 4
-	bareSeconds    = 3 // there are several
+	bareSeconds    = 2 // there are several
 	captureWarmUp  = time.Second
 	blockRate      = "10000" // ns of waiting per sample of the block profile, if enabled
 )
@@ -32,8 +32,16 @@ const (
 func capture(ctx context.Context, w io.Writer, programs programs, p scenario, root, list string, rounds int) (err error) {
 	dir := filepath.Join(root, p.Name)
 	t := new(Truth)
+	calm, remove, err := newQuota(unlimited)
+	if err != nil {
+		fmt.Fprintf(w, "note: other processes of this machine disturb the capture: %v\n", err)
+	} else {
+		// The group is empty once its processes have ended, at the latest when
+		// this one does.
+		defer remove()
+	}
 	if wants(list, fullForm.name) {
-		rate, gains, err := measure(ctx, nil, programs.scenario, p.Name, p.Remedies, rounds)
+		rate, gains, err := measure(ctx, calm, programs.scenario, p.Name, p.Remedies, rounds)
 		if err != nil {
 			return err
 		}
@@ -46,7 +54,7 @@ func capture(ctx context.Context, w io.Writer, programs programs, p scenario, ro
 		return err
 	}
 	defer os.RemoveAll(fresh)
-	if err := record(ctx, programs, p, t, fresh, list, rounds); err != nil {
+	if err := record(ctx, calm, programs, p, t, fresh, list, rounds); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
 	if err := t.check(); err != nil {
@@ -88,10 +96,10 @@ func replace(dir, fresh, list string) error {
 
 // record runs the scenario in each listed form and saves its profiles in
 // folders of dir.
-func record(ctx context.Context, programs programs, p scenario, t *Truth, dir, list string, rounds int) error {
+func record(ctx context.Context, calm *quota, programs programs, p scenario, t *Truth, dir, list string, rounds int) error {
 	var all []recording
 	if wants(list, fullForm.name) {
-		full := recording{folder: fullForm.name, ask: p.Ask}
+		full := recording{folder: fullForm.name, ask: p.Ask, limit: calm}
 		if slices.Contains(p.Ask, askBlock) {
 			full.flags = []string{"-block", blockRate}
 		}
@@ -99,7 +107,7 @@ func record(ctx context.Context, programs programs, p scenario, t *Truth, dir, l
 	}
 	for n := range repeats {
 		if n == 0 && wants(list, bareForm.name) || n > 0 && wants(list, repeatForm) {
-			all = append(all, recording{folder: repeatFolder(n + 1), flags: []string{"-bare"}, bare: true, seconds: bareSeconds})
+			all = append(all, recording{folder: repeatFolder(n + 1), flags: []string{"-bare"}, bare: true, limit: calm, seconds: bareSeconds})
 		}
 	}
 	if wants(list, quotaForm.name) {
@@ -107,8 +115,6 @@ func record(ctx context.Context, programs programs, p scenario, t *Truth, dir, l
 		if err != nil {
 			return err
 		}
-		// The group is empty once its processes have ended, at the latest when
-		// this one does.
 		defer remove()
 		rate, gains, err := measure(ctx, limit, programs.scenario, p.Name, p.Remedies, min(rounds, quotaRounds))
 		if err != nil {

@@ -4,12 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 )
 
 // quotaCores is the CPU quota of the quota form, that of a small container.
 const quotaCores = 0.3
+
+// unlimited is the quota of a group that only goes before other processes, which
+// would look like a quota. Niceness is not enough: Linux compares it only within
+// a session.
+const unlimited = 0
 
 // A quota limits the CPU time of processes by a control group of Linux, as a
 // container does. A nil quota is no limit.
@@ -24,15 +28,19 @@ const quotaPeriod = 100_000
 // /sys/fs/cgroup, which root has.
 func newQuota(cores float64) (q *quota, remove func() error, err error) {
 	amount := int(cores * quotaPeriod)
+	most, all := fmt.Sprint(amount), fmt.Sprintf("%d %d", amount, quotaPeriod)
+	if cores == unlimited {
+		most, all = "-1", "max"
+	}
 	// The weight lets the group have its quota beside other processes.
 	for _, version := range []struct{ parent, probe, setting, value, weight, most string }{
-		{"/sys/fs/cgroup", "cgroup.controllers", "cpu.max", fmt.Sprintf("%d %d", amount, quotaPeriod), "cpu.weight", "10000"},
-		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "cpu.cfs_quota_us", fmt.Sprint(amount), "cpu.shares", "262144"},
+		{"/sys/fs/cgroup", "cgroup.controllers", "cpu.max", all, "cpu.weight", "10000"},
+		{"/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "cpu.cfs_quota_us", most, "cpu.shares", "262144"},
 	} {
 		if _, err := os.Stat(filepath.Join(version.parent, version.probe)); err != nil {
 			continue
 		}
-		dir := filepath.Join(version.parent, fmt.Sprintf("sluice-trial-%d", os.Getpid()))
+		dir := filepath.Join(version.parent, fmt.Sprintf("sluice-trial-%d-%d", os.Getpid(), amount))
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			return nil, nil, fmt.Errorf("a CPU quota requires the right to create a control group: %w", err)
 		}
@@ -47,15 +55,10 @@ func newQuota(cores float64) (q *quota, remove func() error, err error) {
 }
 
 // command returns the program and arguments that run a command within the
-// quota. Without one, the command goes before other processes of the machine if
-// it may, because they would look like a quota.
+// quota.
 func (q *quota) command(program string, args ...string) (string, []string) {
 	if q == nil {
-		nice, err := exec.LookPath("nice")
-		if err != nil || os.Geteuid() != 0 {
-			return program, args
-		}
-		return nice, append([]string{"-n", "-20", program}, args...)
+		return program, args
 	}
 	return "/bin/sh", append([]string{"-c", `echo $$ > "$0" && exec "$@"`, q.tasks, program}, args...)
 }

@@ -27,13 +27,21 @@ func TestQuotaCommand(t *testing.T) {
 		t.Errorf("process %q printed %q, and %q joined the group", pid, rest, tasks)
 	}
 	var none *quota
-	if program, args := none.command("a", "b"); !slices.Equal(append([]string{program}, args...)[len(args)-1:], []string{"a", "b"}) {
+	if program, args := none.command("a", "b"); program != "a" || !slices.Equal(args, []string{"b"}) {
 		t.Errorf("without a quota: %s %q", program, args)
 	}
 }
 
 // A quota is a group with a limit, or an error that says what it takes.
 func TestNewQuota(t *testing.T) {
+	if limit, remove, err := newQuota(unlimited); err == nil {
+		if text, err := os.ReadFile(filepath.Join(filepath.Dir(limit.tasks), "cpu.shares")); err == nil && strings.TrimSpace(string(text)) != "262144" {
+			t.Errorf("the weight is %s", text)
+		}
+		if err := remove(); err != nil {
+			t.Error(err)
+		}
+	}
 	limit, remove, err := newQuota(quotaCores)
 	if err != nil {
 		if !strings.Contains(err.Error(), "a CPU quota requires") {
