@@ -100,6 +100,9 @@ func (o *diagnosis) channels() (yes, decided bool) {
 // idle is the verdict on a service with almost no load.
 const idle = "idle"
 
+// cpuLimit is the kind of the finding about a CPU quota.
+const cpuLimit = "CPU limit"
+
 // kind returns the kind of the first finding, or idle for that verdict.
 func (o *diagnosis) kind() string {
 	switch {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // quotaCores is the CPU quota of the quota form, that of a small container.
@@ -19,6 +20,29 @@ const unlimited = 0
 // container does. A nil quota is no limit.
 type quota struct {
 	tasks string // the file for the processes' ids
+}
+
+// limited is the part of the rate without a quota below which the quota is what
+// limits a service.
+const limited = 0.7
+
+// onQuota returns the truth on the quota. What idle cores would give is gone
+// there; what less work gives is not.
+func (t *Truth) onQuota() *Truth {
+	if t.Quota == nil || t.Quota.Rate >= limited*t.Rate || t.Scenario.Leak {
+		return t
+	}
+	on := *t
+	on.Gains, on.limited = t.Quota.Gains, true
+	on.Scenario.Right = slices.DeleteFunc(slices.Clone(t.Scenario.Right), func(name string) bool {
+		g, ok := on.gain(name)
+		return ok && g.Median < pays
+	})
+	if len(on.Scenario.Right) == 0 {
+		on.Scenario.Right, on.Scenario.Sites = []string{noChange}, nil
+		on.open = t.Scenario.Channels
+	}
+	return &on
 }
 
 // quotaPeriod is the period of a quota in microseconds, the usual one.

@@ -66,3 +66,35 @@ func TestNewQuota(t *testing.T) {
 		t.Error("the group remains")
 	}
 }
+
+// On a quota, only remedies that pay there are right, and the limit itself is a
+// right answer.
+func TestTruthOnQuota(t *testing.T) {
+	limit := `{"verdict": "no", "findings": [{"kind": "CPU limit", "channels": false, "remedies": []}]}`
+	on := func(truth *Truth, rate float64, gains ...Gain) *Truth {
+		truth.Rate, truth.Quota = 1000, &Measured{Rate: rate, Gains: gains}
+		return truth.onQuota()
+	}
+	slow := func() *Truth {
+		truth := pains()
+		truth.Scenario.Channels, truth.Scenario.Instead = false, "slow stage"
+		return truth
+	}
+	for name, c := range map[string]struct {
+		truth     *Truth
+		diagnosis string
+		want      Marks
+	}{
+		"batch still pays":      {on(pains(), 200, Gain{Remedy: "batch", Median: 2.5}, Gain{Remedy: "shard", Median: 1}), batchIt, Marks{Right, Unasked, Right, Right, Right}},
+		"and is not suggested":  {on(pains(), 200, Gain{Remedy: "batch", Median: 2.5}, Gain{Remedy: "shard", Median: 1}), limit, Marks{Wrong, Unasked, Wrong, Wrong, Unasked}},
+		"nothing pays":          {on(pains(), 200, Gain{Remedy: "batch", Median: 1.1}, Gain{Remedy: "shard", Median: 1}), limit, Marks{Right, Unasked, Unasked, Right, Unasked}},
+		"nothing pays, batches": {on(pains(), 200, Gain{Remedy: "batch", Median: 1.1}, Gain{Remedy: "shard", Median: 1}), batchIt, Marks{Right, Unasked, Unasked, Wrong, Wrong}},
+		"idle cores are gone":   {on(slow(), 200, Gain{Remedy: "batch", Median: 1.1}, Gain{Remedy: "shard", Median: 1}), limit, Marks{Right, Right, Unasked, Right, Unasked}},
+		"the quota is enough":   {on(slow(), 900, Gain{Remedy: "batch", Median: 1.1}, Gain{Remedy: "shard", Median: 1}), limit, Marks{Right, Wrong, Wrong, Wrong, Unasked}},
+		"too little to do":      {on(slow(), 200, Gain{Remedy: "batch", Median: 1.1}, Gain{Remedy: "shard", Median: 1}), `{"verdict": "idle"}`, Marks{Right, Wrong, Unasked, Right, Unasked}},
+	} {
+		if got := judge(c.truth, diagnosed(t, c.diagnosis)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

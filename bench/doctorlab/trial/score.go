@@ -55,9 +55,9 @@ type Marks [len(questions)]Mark
 func judge(t *Truth, o *diagnosis) (m Marks) {
 	p := &t.Scenario
 	yes, decided := o.channels()
-	m[0] = mark(decided && yes == p.Channels)
+	m[0] = mark(decided && (yes == p.Channels || t.open))
 	if cause := p.cause(); cause != "" {
-		m[1] = mark(o.kind() == cause)
+		m[1] = mark(o.kind() == cause || t.limited && o.kind() == cpuLimit)
 	}
 	if len(p.Sites) > 0 {
 		chief := o.chief(p.Channels)
@@ -299,6 +299,9 @@ func scoreForm(ctx context.Context, program string, dirs []string, f form, scrat
 		s := tuning
 		if t.Scenario.HeldOut {
 			s = heldOut
+		}
+		if f.name == quotaForm.name {
+			t = t.onQuota()
 		}
 		s.add(t, diagnoses[i])
 	}

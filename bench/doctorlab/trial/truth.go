@@ -24,6 +24,13 @@ type Truth struct {
 	Quota *Measured `json:"quota,omitempty"`
 	// Source is set for a real program.
 	Source *source `json:"source,omitempty"`
+
+	// limited reports that the service had more work than its quota allowed.
+	// Then that limit is a right answer to "what", beside the cause without it.
+	limited bool
+	// open reports that both answers to "channels?" are right: they are at fault
+	// without the quota, and no remedy pays on it.
+	open bool
 }
 
 // A Measured is a rate, and the gains of remedies.

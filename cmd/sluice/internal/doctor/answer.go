@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -53,8 +54,30 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		return Idle
 	case f.channelCPU() >= transferShare:
 		return Undetermined // a cost that a remedy has reduced elsewhere, but no rule explains it
+	case !f.excluded():
+		return Undetermined
 	}
 	return No
+}
+
+// excluded reports whether what was seen excludes that channels hold the service
+// back, if no rule found that they do: it uses its cores on its own work, or no
+// goroutine waits to send.
+func (f *facts) excluded() bool {
+	return f.squeezed || f.avail > 0 && f.used() >= busyCores || f.blockedSenders() == 0
+}
+
+// blockedSenders returns the number of goroutines seen in sends and in selects,
+// which may be sends. A goroutine that waits to receive may have nothing to do.
+func (f *facts) blockedSenders() int {
+	sum := 0
+	for i := range f.operations {
+		if o := &f.operations[i]; !ofRuntime(o.root) && (o.Op == profile.Send || o.Op == profile.Select && o.Weight >= smallSite) {
+			n, _ := o.count()
+			sum += n
+		}
+	}
+	return sum
 }
 
 // answer states the verdict in one or two sentences.
@@ -69,8 +92,12 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			return "CPU use is too low to tell. " + starvation
 		}
 		if f.busy {
-			return fmt.Sprintf("Too little load to tell: %s cores are in use, and no goroutine waits behind a channel. No CPU "+
-				"cost limits the service.", format.Number(f.cores))
+			waits := "no goroutine waits behind a channel"
+			if n := f.blockedSenders(); n > 0 {
+				waits = fmt.Sprintf("%s in a send or a select", areMany(n))
+			}
+			return fmt.Sprintf("Too little load to tell: %s cores are in use, and %s. No CPU "+
+				"cost limits the service.", format.Number(f.cores), waits)
 		}
 		return "Too little load to tell: " + f.sparse + ". Findings from goroutine states and waits are below."
 	case Undetermined:
@@ -83,6 +110,8 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			return text
 		case len(findings) > 0:
 			return "Unclear whether channels are the problem. " + findings[0].Text
+		case f.busy && f.channelCPU() < transferShare:
+			return f.nothingFound(minor)
 		case f.busy:
 			return fmt.Sprintf("Channels take %s of CPU time%s, but no rule explains why, so there is no remedy to suggest.",
 				format.Percent(f.channelCPU()), f.ofCores())
@@ -180,15 +209,15 @@ func (f *facts) unknown() []Unknown {
 			missing = append(missing, Unknown{what, f.command(flags)})
 		}
 	}
-	add(c.CPU == nil, "where CPU time goes, and how much of it channels take", "-seconds 10 ")
-	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; repeat under load", "-seconds 30 ")
+	add(c.CPU == nil, "where CPU time goes, and how much of it channels take", f.longer(10))
+	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; repeat under load", f.longer(30))
 	add(f.isStarved(), "behavior with enough CPU: repeat when cores are available. "+f.starvation(), "")
 	add(c.Goroutines == nil || !c.Goroutines.StatesKnown, "which goroutines wait, and for what", "")
 	add(c.Metrics == nil || f.metricsWindow() == 0, "how many Ps sleep in channel locks, and the rate of wake-ups: this takes two readings of "+
 		"runtime/metrics", "-metrics PATH ")
-	add(f.metricsWindow() > 0 && f.syncWait == nil, "whether goroutines wait for channel locks or for package sync: there is no mutex profile", "")
-	add(f.procs == 0, "the number of cores available to the service (GOMAXPROCS)", "-trace ")
-	add(f.channel > 0 && c.Trace == nil, "which goroutines wake each other, and values per second", "-trace ")
+	add(f.metricsWindow() > 0 && f.syncWait == nil, "whether goroutines wait for channel locks or for package sync: there is no mutex profile, or it is empty", "")
+	add(f.procs == 0, "the number of cores available to the service (GOMAXPROCS)", f.tracing())
+	add(f.channel > 0 && c.Trace == nil, "which goroutines wake each other, and values per second", f.tracing())
 	// A trace covers a moment, a block profile the whole window.
 	waits := slices.ContainsFunc(f.operations, func(o Operation) bool { return deref(o.Waiting) > 0 })
 	offered := !slices.ContainsFunc(c.Missing, func(m profile.Missing) bool { return m.Kind == profile.KindBlock })
@@ -203,12 +232,62 @@ func (f *facts) unknown() []Unknown {
 	return missing
 }
 
-// command returns the sluice doctor command with more flags. It is "" for
-// files, which no flag changes, and for an address that a shell could
+// longer returns the flag for an observation of that many seconds, or twice the
+// last one.
+func (f *facts) longer(seconds int) string {
+	return fmt.Sprintf("-seconds %d ", max(seconds, 2*int(math.Ceil(f.window))))
+}
+
+// tracing returns the flag for a trace, or "" if the service refused one.
+func (f *facts) tracing() string {
+	for _, m := range f.capture.Missing {
+		if m.Kind == profile.KindTrace || m.Kind == profile.KindGlimpse {
+			return ""
+		}
+	}
+	return "-trace "
+}
+
+// nothingFound says that no rule found anything, which does not mean that there
+// is nothing, and what would show more.
+func (f *facts) nothingFound(minor []Finding) string {
+	text := fmt.Sprintf("Nothing found in what this service shows: channels take %s of CPU time%s, and %s in a send or a select.",
+		format.Percent(f.channelCPU()), f.ofCores(), areMany(f.blockedSenders()))
+	if starvation := f.starvation(); starvation != "" {
+		text += " " + starvation
+	}
+	if len(minor) > 0 {
+		text += " Closest to a finding: " + minor[0].Text
+	}
+	var more []string
+	c := f.capture
+	if c.Trace == nil {
+		more = append(more, "a trace (-trace), with who waits for whom")
+	}
+	if f.metricsWindow() == 0 {
+		more = append(more, "a page with runtime/metrics, with the waits for locks")
+	}
+	if len(more) > 0 {
+		text += " More would show in " + strings.Join(more, ", or in ") + "."
+	}
+	return text
+}
+
+// areMany begins a sentence about n goroutines.
+func areMany(n int) string {
+	if n == 1 {
+		return "1 goroutine is"
+	}
+	return fmt.Sprintf("%d goroutines are", n)
+}
+
+// command returns the sluice doctor command with more flags. It is "" without
+// flags, because the command would be the one that was just run, for files, which
+// no flag changes, and for an address that a shell could
 // misinterpret: it may come from a saved header.
 func (f *facts) command(flags string) string {
 	target := f.capture.Target
-	if !address.Like(target) || strings.ContainsAny(target, " \t\n;&|$`<>()'\"\\") {
+	if flags == "" || !address.Like(target) || strings.ContainsAny(target, " \t\n;&|$`<>()'\"\\") {
 		return ""
 	}
 	return "sluice doctor " + flags + target

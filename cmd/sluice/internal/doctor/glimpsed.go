@@ -56,11 +56,14 @@ func (f *facts) readSqueeze() {
 		return
 	}
 	// A service with a little work in bursts is seen at rest at some moment.
-	if g.Awake == 0 && g.States["runnable"] == 0 || g.AwakeBefore == 0 {
+	// Where goroutines wake each other all the time, all may look parked.
+	t := f.capture.Glimpse
+	hot := t != nil && t.Window > 0 && float64(t.Wakeups) >= busyWakeups*assumedCores*t.Window.Seconds() && t.Wakeups >= manyWakeups
+	if g.Awake == 0 && g.States["runnable"] == 0 || g.AwakeBefore == 0 && !hot {
 		return
 	}
 	cores := cpu.Cores()
-	switch t := f.capture.Glimpse; {
+	switch {
 	case t != nil && t.Window > 0:
 		f.running, f.queued = t.Running.Seconds()/t.Window.Seconds(), t.Runnable.Seconds()/t.Window.Seconds()
 		f.squeezed = f.running >= awakePs && cores < squeezed*f.running

@@ -157,3 +157,47 @@ func TestNotHealthy(t *testing.T) {
 		}
 	}
 }
+
+// "Not the problem" without any finding is said only if what was seen excludes
+// it: cores are in use, or no goroutine waits to send.
+func TestExcluded(t *testing.T) {
+	calm := func(cores float64) part {
+		return cpu(cores, shares{profile.UserCode: 0.55, profile.Scheduling: 0.4, profile.ChannelWork: 0.05}, on{send, 0.05, 0, 0})
+	}
+	for name, c := range map[string]struct {
+		parts []part
+		want  Verdict
+		says  string
+	}{
+		"no sender waits":         {[]part{calm(1.2), goroutinesAt(in(receive, 3, 3))}, No, "nothing else stands out"},
+		"a sender waits":          {[]part{calm(1.2), goroutinesAt(in(send, 1, 1))}, Undetermined, "Nothing found in what this service shows: channels take 5% of CPU time on 1.20 of 2 cores, and 1 goroutine is in a send or a select."},
+		"what would show more":    {[]part{calm(1.2), goroutinesAt(in(send, 2, 2))}, Undetermined, "More would show in a trace (-trace), with who waits for whom, or in a page with runtime/metrics"},
+		"beside metrics":          {[]part{calm(1.2), goroutinesAt(in(send, 2, 2)), metrics(0, 100)}, Undetermined, "More would show in a trace (-trace), with who waits for whom."},
+		"the cores are in use":    {[]part{calm(1.7), goroutinesAt(in(send, 2, 2))}, No, "nothing else stands out"},
+		"the cores are not known": {[]part{calm(1.7), goroutinesAt(in(send, 2, 2)), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }}, Undetermined, "Nothing found in what this service shows"},
+	} {
+		if d := diagnose(c.parts...); d.Verdict != c.want || !strings.Contains(d.Answer, c.says) {
+			t.Errorf("%s: %s, %s, want %s and %q", name, d.Verdict, d.Answer, c.want, c.says)
+		}
+	}
+	// Too little load, with goroutines in a send.
+	if d := diagnose(calm(0.3), goroutinesAt(in(send, 2, 2))); d.Verdict != Idle || !strings.Contains(d.Answer, "2 goroutines are in a send") {
+		t.Errorf("%s: %s", d.Verdict, d.Answer)
+	}
+}
+
+// No command is the one that was just run, or asks for what the service refused.
+func TestCommandsShowMore(t *testing.T) {
+	d := diagnose(cpu(1, shares{profile.UserCode: 1}), func(c *profile.Capture) {
+		c.GOMAXPROCS, c.CPUs = 0, 0
+		c.Missing = []profile.Missing{{Kind: profile.KindGlimpse, Reason: "status 404"}}
+	})
+	for _, u := range d.Unknown {
+		if strings.Contains(u.Command, "-trace") || u.Command == "sluice doctor localhost:6060" {
+			t.Errorf("%+v", u)
+		}
+	}
+	if f := factsOf(func(c *profile.Capture) { c.Window = 45 * time.Second }); f.longer(30) != "-seconds 90 " || f.longer(200) != "-seconds 200 " {
+		t.Errorf("after 45 s: %s", f.longer(30))
+	}
+}

@@ -45,7 +45,7 @@ func (f *facts) readLocks() {
 		if f.lock+sync == 0 {
 			return
 		}
-		f.asleepFrom = "the metric, divided by CPU time in both kinds of locks, for want of a mutex profile"
+		f.asleepFrom = "the metric, divided by CPU time in both kinds of locks, because the mutex profile has no waits"
 		f.asleep, f.syncWait = known(all*f.lock/(f.lock+sync)), known(all*sync/(f.lock+sync))
 	}
 	f.doubtLocks()
