@@ -162,7 +162,7 @@ func TestNotHealthy(t *testing.T) {
 // it: cores are in use, or no goroutine waits to send.
 func TestExcluded(t *testing.T) {
 	calm := func(cores float64) part {
-		return cpu(cores, shares{profile.UserCode: 0.55, profile.Scheduling: 0.4, profile.ChannelWork: 0.05}, on{send, 0.05, 0, 0})
+		return cpu(cores, shares{profile.UserCode: 0.55, profile.SystemCalls: 0.2, profile.OtherRuntime: 0.2, profile.ChannelWork: 0.05}, on{send, 0.05, 0, 0})
 	}
 	for name, c := range map[string]struct {
 		parts []part
