@@ -173,8 +173,8 @@ func TestUnknown(t *testing.T) {
 	}
 	d := diagnose()
 	for what, command := range map[string]string{
-		"where CPU time goes":           "sluice doctor -seconds 20 localhost:6060",
-		"which goroutines wait":         "",
+		"where CPU time goes":            "sluice doctor -seconds 20 localhost:6060",
+		"which goroutines wait":          "",
 		"two readings of runtime/metric": "sluice doctor -metrics PATH localhost:6060",
 	} {
 		if !has(d, what, command) {
