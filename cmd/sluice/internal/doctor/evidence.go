@@ -283,6 +283,9 @@ func lacksOneHolder(f *facts, found *Finding) string {
 		return "the channel is unknown."
 	}
 	function := o.Function
+	if found.Kind == OwnedState {
+		return "" // the rule requires an owner that waits for nothing else
+	}
 	if found.Kind == RequestResponse {
 		handler, _ := f.inOneFunctionOrSelect(receives, sends)
 		if handler == nil {

@@ -205,6 +205,9 @@ func (f *facts) mutex(how string, g guard) Remedy {
 	if work := f.share(profile.UserCode) * f.cores; g.sectionKnown && work > 0 {
 		taken = min(1, g.section/work*max(1, f.avail))
 	}
+	if g.sectionKnown && f.light {
+		taken = min(1, g.section) // the part of the time that it is held
+	}
 	basis := byLoad
 	switch {
 	case g.waiters == 1:

@@ -8,6 +8,7 @@
 //
 //	locks.go     lock contention on a channel
 //	exclusion.go a channel in place of a mutex
+//	owners.go    a goroutine in place of a mutex
 //	transfer.go  passing a value costs more than processing it
 //	selects.go   selects and polling
 //	glimpsed.go  a CPU limit; what a service shows without metrics
@@ -185,7 +186,7 @@ type rule struct {
 }
 
 // rules are all rules, in order.
-var rules = slices.Concat(queueRules, lockRules, exclusionRules, transferRules, fanRules, spawnRules, scatterRules, selectRules, shedRules, hopRules,
+var rules = slices.Concat(queueRules, lockRules, exclusionRules, ownerRules, transferRules, fanRules, spawnRules, scatterRules, selectRules, shedRules, hopRules,
 	timerRules, limitRules, skewRules, poolRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
 // ofShares reports whether findings of kind k depend on shares of CPU time.

@@ -126,7 +126,7 @@ func TestEveryRule(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 34 {
+	if len(seen) != 35 {
 		t.Errorf("%d rules", len(seen))
 	}
 }
