@@ -136,7 +136,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 	case Partly:
 		for _, found := range findings {
 			if found.Channels {
-				return "Channels are only part of the problem. " + findings[0].Text + " Then: " + found.Text
+				return "Channels are only part of the problem. " + findings[0].Text + " Then: " + f.bound(found.Kind) + found.Text
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		case found.Channels && f.light && !found.Kind.stuck():
 			return fmt.Sprintf("Nothing limits the service at this load, but channels take %s of its CPU time. %s", format.Percent(f.channelCPU()), found.Text)
 		case found.Channels:
-			return "Channels are the problem. " + found.Text
+			return "Channels are the problem. " + f.bound(found.Kind) + found.Text
 		}
 	}
 	return ""

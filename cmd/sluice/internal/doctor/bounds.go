@@ -1,10 +1,13 @@
 package doctor
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -100,6 +103,7 @@ type load struct {
 	gone     float64 // part of own that may disappear as well, at best
 	channels float64 // channel operations
 	oneCore  float64 // part of own that one lock serializes afterwards; 0 if none
+	sched    float64 // part of own that is the scheduler's and may be the channels' after all
 }
 
 // load returns the load of the whole service. cold is the part of its own work
@@ -116,7 +120,8 @@ func (f *facts) load(cold float64) load {
 	}
 	// Scheduler time that was not attributed to channels may be theirs after
 	// all.
-	l.gone = max(min(cold*l.own, max(coldMost*(l.own+l.channels), coldWork*l.own)), (f.switching()-f.channelCPU())*f.cpu/f.window)
+	l.sched = min(l.own, max(0, f.switching()-f.channelCPU())*f.cpu/f.window)
+	l.gone = max(min(cold*l.own, max(coldMost*(l.own+l.channels), coldWork*l.own)), l.sched)
 	l.gone = min(l.gone, hotWork*l.own)
 	return l
 }
@@ -145,7 +150,8 @@ func (f *facts) collectedForChannels() float64 {
 // transfers: one goroutine, or one per core.
 func (l load) fusedGain(avail float64) Range {
 	one := 1 / max(l.own, 1.0/mostGain)
-	return between(one*(1-uncertain)*(1-ownCost), one, max(1, avail)/max(l.own-l.gone, 1.0/mostGain)*(1+uncertain))
+	high := min(max(1, avail)/max(l.own-l.gone, 1.0/mostGain)*(1+uncertain), l.most(max(1, avail), avail > 0))
+	return between(one*(1-uncertain)*(1-ownCost), min(one, high), high)
 }
 
 // gain returns the throughput when keep of the channels' cost remains. without
@@ -175,7 +181,54 @@ func (f *facts) gain(l load, keep stay, without ...string) Range {
 	ceiling = max(ceiling, 1)
 	floor = min(floor, ceiling)
 	mid := math.Sqrt(floor * ceiling)
-	return between(max(floor*(1-uncertain)*(1-ownCost), mid/farthest), mid, min(ceiling*(1+uncertain), mid*farthest))
+	high := min(ceiling*(1+uncertain), mid*farthest, l.most(avail, f.avail > 0 && f.window > 0))
+	return between(max(floor*(1-uncertain)*(1-ownCost), mid/farthest), min(mid, high), high)
+}
+
+// sampled is the error of the share of channels in a CPU profile with hundreds of
+// samples.
+const sampled = 0.05
+
+// most returns the largest gain that a change of channels can have: all of their
+// cost is gone, and all cores work. Where they are less than half of the work and
+// all cores are known to be busy (counted), that holds within the error of the
+// profile. Otherwise work that waits for memory of other cores, or finds an idle
+// core, has its part.
+func (l load) most(avail float64, counted bool) float64 {
+	engaged, rest := l.own+l.channels, max(l.own-l.sched, (l.own+l.channels)/mostGain)
+	tolerance := uncertain
+	if counted && rest > engaged/2 && avail <= engaged*(1+sampled) {
+		tolerance = sampled
+	}
+	return max(1, max(avail, engaged)/rest*(1+tolerance))
+}
+
+// boundSaid is the share of CPU time in channels up to which the answer begins
+// with the bound that it sets.
+const boundSaid = 0.50
+
+// costs are the findings whose remedies save CPU time of channel operations and
+// of the scheduler after them, and nothing else.
+var costs = []Kind{LockContention, SharedDone, UsedAsLock, RequestResponse, TransferCost, TinyJobs, Lockstep, LargeSelect, Pump, Hop}
+
+// bound states what a remedy of such a finding can gain at most, if channels take
+// little CPU time; otherwise it returns "".
+func (f *facts) bound(kind Kind) string {
+	if !f.busy || !slices.Contains(costs, kind) {
+		return ""
+	}
+	l := f.load(0)
+	engaged := l.own + l.channels
+	share := (l.channels + l.sched) / max(engaged, 1e-9)
+	if share <= 0 || share > boundSaid {
+		return ""
+	}
+	text := fmt.Sprintf("Channels take %s of CPU time, so no change to them can save more than that (×%s).",
+		format.Percent(share), strconv.FormatFloat(1/(1-share), 'f', 2, 64))
+	if f.avail > 0 && f.window > 0 && f.avail >= engaged*(1+idleCores) {
+		text += fmt.Sprintf(" Any further gain comes from the %s idle cores, which wait now.", format.Number(f.avail-engaged))
+	}
+	return text + " "
 }
 
 // narrowest returns the speed-up of the stage with the least room, where the

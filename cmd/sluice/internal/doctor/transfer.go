@@ -183,7 +183,8 @@ func (f *facts) perValueRemedies(found *Finding, made float64) {
 // creating channels and, at best, the goroutines started for them.
 func (f *facts) called(made float64) load {
 	l := f.load(coldWork)
-	l.gone = min(l.own, l.gone+f.loadUnit()*(made/f.cpu+f.share(profile.Scheduling)))
+	starts := f.loadUnit() * (made/f.cpu + f.share(profile.Scheduling))
+	l.gone, l.sched = min(l.own, l.gone+starts), min(l.own, l.sched+starts)
 	return l
 }
 
