@@ -53,7 +53,7 @@ func TestCapture(t *testing.T) {
 	for _, entry := range entries {
 		names = append(names, entry.Name())
 	}
-	want := []string{"capture.json", "cpu.pprof", "glimpse.out.gz", "goroutine-before.pprof", "goroutine.pprof", "goroutine.txt.gz", "mutex-before.pprof", "mutex.pprof"}
+	want := []string{"capture.json", "cpu.pprof", "glimpse.json.gz", "goroutine-before.pprof", "goroutine.pprof", "goroutine.txt.gz", "mutex-before.pprof", "mutex.pprof"}
 	if !slices.Equal(names, want) {
 		t.Errorf("bare has %q, want %q", names, want)
 	}
@@ -93,7 +93,7 @@ func TestShrink(t *testing.T) {
 		x ^= x << 5
 		noise[i] = byte(x)
 	}
-	for name, data := range map[string][]byte{"goroutine.txt": []byte("text"), "glimpse.out": noise, "trace.out": noise, "cpu.pprof": noise} {
+	for name, data := range map[string][]byte{"goroutine.txt": []byte("text"), "glimpse.json": noise, "trace.out": noise, "cpu.pprof": noise} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestShrink(t *testing.T) {
 	for i := range names {
 		names[i] = filepath.Base(names[i])
 	}
-	if want := []string{"cpu.pprof", "glimpse.out.gz", "goroutine.txt.gz"}; !slices.Equal(names, want) {
+	if want := []string{"cpu.pprof", "glimpse.json.gz", "goroutine.txt.gz"}; !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"net/http"
+	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"runtime/trace"
 	"slices"
@@ -48,8 +50,11 @@ func TestGlimpse(t *testing.T) {
 		if err := s.Save(dir); err != nil {
 			t.Fatal(err)
 		}
-		if c, err := Open(dir); err != nil || c.Glimpse == nil || c.Trace != nil || c.GOMAXPROCS != after.GOMAXPROCS {
+		if c, err := Open(dir); err != nil || c.Trace != nil || c.GOMAXPROCS != after.GOMAXPROCS || !reflect.DeepEqual(c.Glimpse, after.Glimpse) {
 			t.Errorf("%s: saved %+v, %v", name, c, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, glimpseFile)); err == nil {
+			t.Errorf("%s: the whole trace was saved", name)
 		}
 		// A trace is taken beside it.
 		if c, err := s.More(t.Context(), KindTrace, time.Second); err != nil || c.Trace == nil || c.Glimpse == nil {
@@ -70,6 +75,21 @@ func tracedMoment(t *testing.T) []byte {
 	<-done
 	trace.Stop()
 	return b.Bytes()
+}
+
+func TestInvalidGlimpse(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"format":"sluice glimpse 1"}`:                                      "impossible figures",
+		`{"format":"sluice glimpse 1","glimpse":{"Window":-1}}`:              "impossible figures",
+		`{"format":"sluice glimpse 1","gomaxprocs":-1,"glimpse":{}}`:         "impossible figures",
+		`{"format":"sluice glimpse 1","gomaxprocs":1000000,"glimpse":{}}`:    "impossible figures",
+		`{"format":"sluice glimpse 1","glimpse":{"Window":"a millisecond"}}`: "invalid figures",
+		`{"format":"sluice glimpse 2","glimpse":{}}`:                         "unsupported format",
+	} {
+		if _, err := Open(folder(t, map[string][]byte{"glimpse.json": []byte(text)})); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
 }
 
 func TestNoGlimpse(t *testing.T) {
