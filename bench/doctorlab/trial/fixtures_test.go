@@ -173,9 +173,12 @@ func TestScore(t *testing.T) {
 			t.Errorf("form %s: %d of %d scenarios were scored", f.name, scored, len(all))
 		}
 	}
-	for _, f := range []form{fullForm, bareForm} {
+	for _, f := range forms {
 		if tuning := got.board(f).sheet(tuningSet); !tuning.reached() {
 			t.Errorf("form %s: the doctor is below the bar of the %s set", f.name, tuning.set.name)
 		}
+	}
+	if !got.agreement.reached() || got.agreement.services == 0 {
+		t.Errorf("repeated captures agree on %d of %d services", got.agreement.agree, got.agreement.services)
 	}
 }
