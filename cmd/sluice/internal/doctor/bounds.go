@@ -39,6 +39,11 @@ const (
 	// fewCores is the number of cores that a service of unknown GOMAXPROCS has at
 	// least, at best.
 	fewCores = 2
+	// callWorst and callBest are the cost of calls instead of transfers, as parts
+	// of theirs: a call and its loop take 2 to 6 ns where a transfer takes 145.
+	// Without them, noise in the rest of the work decides the gain of a service
+	// that does almost nothing else.
+	callWorst, callBest = 0.04, 0.015
 	// coldWork and hotWork are the parts of the program's own work that may
 	// disappear with the channel's: code next to an operation waits for memory
 	// that another core wrote. In a contended channel with little work behind
@@ -149,8 +154,8 @@ func (f *facts) collectedForChannels() float64 {
 // fusedGain returns the throughput if goroutines do all the work without
 // transfers: one goroutine, or one per core.
 func (l load) fusedGain(avail float64) Range {
-	one := 1 / max(l.own, 1.0/mostGain)
-	high := min(max(1, avail)/max(l.own-l.gone, 1.0/mostGain)*(1+uncertain), l.most(max(1, avail), avail > 0))
+	one := 1 / max(l.own+callWorst*l.channels, 1.0/mostGain)
+	high := min(max(1, avail)/max(l.own-l.gone+callBest*l.channels, 1.0/mostGain)*(1+uncertain), l.most(max(1, avail), avail > 0))
 	return between(one*(1-uncertain)*(1-ownCost), min(one, high), high)
 }
 
@@ -209,7 +214,7 @@ const boundSaid = 0.50
 
 // costs are the findings whose remedies save CPU time of channel operations and
 // of the scheduler after them, and nothing else.
-var costs = []Kind{LockContention, SharedDone, UsedAsLock, RequestResponse, TransferCost, TinyJobs, Lockstep, LargeSelect, Pump, Hop}
+var costs = []Kind{LockContention, SharedDone, UsedAsLock, RequestResponse, TransferCost, TinyJobs, Lockstep, LargeSelect, Pump, Hop, OneToMany, Forwarders}
 
 // bound states what a remedy of such a finding can gain at most, if channels take
 // little CPU time; otherwise it returns "".

@@ -68,6 +68,7 @@ func garbageCollection(f *facts) *Finding {
 			found.addEvidence(profile.KindMetrics, fmt.Sprintf("%s collections per second", format.Number(n/f.metricsWindow())))
 		}
 	}
+	f.reuseSlices(found)
 	found.RuledOut = noChannelRemedy(fmt.Sprintf("channels take %s of CPU time. Allocate less, or give the collector more memory (GOGC, GOMEMLIMIT).", format.Percent(f.channelCPU())))
 	return found
 }

@@ -85,6 +85,9 @@ func requestResponse(f *facts) *Finding {
 	}
 	request, response := f.inOneFunctionOrSelect(sends, receives)
 	handler, reply := f.inOneFunctionOrSelect(receives, sends)
+	if request == nil && handler != nil {
+		request, response = f.askedInSelects(handler, reply)
+	}
 	if request == nil || handler == nil || request.Function == handler.Function ||
 		f.weight(isOneOf(request, response, handler, reply)) < mostly || !f.confirms(request, handler, reply, response) {
 		return nil
@@ -143,6 +146,19 @@ func (f *facts) inOneFunctionOrSelect(first, second func(*Operation) bool) (a, b
 		if a, b = f.inOneFunction(or(first), second); a == nil {
 			a, b = f.inOneFunction(first, or(second))
 		}
+	}
+	return a, b
+}
+
+// askedInSelects returns the two selects of a function whose goroutines send a
+// request and wait for its response, each together with a context. A stage of a
+// pipeline has two selects as well, but other functions at both ends: here, the
+// four operations of one goroutine and its callers are nearly all of the cost.
+func (f *facts) askedInSelects(handler, reply *Operation) (request, response *Operation) {
+	apart := func(o *Operation) bool { return o.Op == profile.Select && o.Function != handler.Function }
+	a, b := f.inOneFunction(apart, apart)
+	if a == nil || f.crowd(handler) > 1 || f.crowd(a) < backedUp || f.weight(isOneOf(a, b, handler, reply)) < lockOnly {
+		return nil, nil
 	}
 	return a, b
 }

@@ -16,6 +16,7 @@
 //	hop.go       a goroutine that only passes values on
 //	timers.go    timers that selects create
 //	stages.go    a slow stage or slow I/O behind a channel
+//	serial.go    a stage of one goroutine
 //	pools.go     a pool of connections, objects or tokens that is too small
 //	skew.go      one busy shard of several
 //	spawns.go    a goroutine for each value
@@ -24,6 +25,7 @@
 //	leaks.go     goroutine leaks
 //	traced.go    findings from a trace without a CPU profile
 //	elsewhere.go the bottleneck is not a channel
+//	garbage.go   batches whose allocation is the cost
 //	queuerules.go queues that grow, drop or stand still, by the counters of sluice's channels
 //	mapped.go    what the map of named channels adds
 //

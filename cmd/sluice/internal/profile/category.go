@@ -85,6 +85,16 @@ func startsGoroutine(below stack) bool {
 	return false
 }
 
+// makesSlice reports whether below allocates or grows a slice.
+func makesSlice(below stack) bool {
+	for _, f := range below {
+		if strings.HasPrefix(f.Function, "runtime.makeslice") || f.Function == "runtime.growslice" {
+			return true
+		}
+	}
+	return false
+}
+
 // endsGoroutine reports whether s is on a thread whose goroutine has ended.
 func endsGoroutine(s stack) bool {
 	for _, f := range s[:min(len(s), maxFrames)] {

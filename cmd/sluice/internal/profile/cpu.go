@@ -20,7 +20,7 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 	t := cpuTally{
 		cpu:   &CPU{Window: max(0, time.Duration(p.DurationNanos)), Period: max(0, time.Duration(p.Period)), By: map[Category]time.Duration{}},
 		sites: map[Site]*CPUSite{}, users: map[string]*UserTime{}, stages: map[string]*CPUStage{},
-		timers: map[timerLine]*CPUTimers{}, spawns: map[Frame]time.Duration{},
+		timers: map[rootedLine]*CPUTimers{}, spawns: map[Frame]time.Duration{}, slices: map[rootedLine]time.Duration{},
 	}
 	for _, sample := range p.Sample {
 		spent := time.Duration(sample.Value[value])
@@ -74,17 +74,17 @@ type cpuTally struct {
 	sites  map[Site]*CPUSite
 	users  map[string]*UserTime
 	stages map[string]*CPUStage
-	timers map[timerLine]*CPUTimers
+	timers map[rootedLine]*CPUTimers
 	spawns map[Frame]time.Duration
+	slices map[rootedLine]time.Duration
 }
 
 // maxRoots bounds the start functions of one operation: a helper of a server may
 // have hundreds, and a few show what uses it.
 const maxRoots = 16
 
-// A timerLine is a line that creates timers, and the start function of its
-// goroutines.
-type timerLine struct {
+// A rootedLine is a line, and the start function of the goroutines that run it.
+type rootedLine struct {
 	at   Frame
 	root string
 }
@@ -124,9 +124,11 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 		t.cpu.Ends += spent
 	case p.site.At.Function != "" && startsGoroutine(p.below):
 		t.spawns[p.site.At] += spent
+	case p.site.At.Function != "" && !p.site.Op.Channel() && makesSlice(p.below):
+		t.slices[rootedLine{p.site.At, p.root}] += spent
 	}
 	if at, ok := makesTimer(s); ok && category != Collecting {
-		t.timer(timerLine{at, p.root}, category, spent)
+		t.timer(rootedLine{at, p.root}, category, spent)
 	}
 	seen := map[string]bool{}
 	for _, f := range s[len(p.below):] {
@@ -163,7 +165,7 @@ func (t *cpuTally) stage(p *placed, category Category, spent time.Duration) {
 }
 
 // timer adds time to a line that creates timers.
-func (t *cpuTally) timer(line timerLine, category Category, spent time.Duration) {
+func (t *cpuTally) timer(line rootedLine, category Category, spent time.Duration) {
 	timers := t.timers[line]
 	if timers == nil {
 		timers = &CPUTimers{At: line.at, Root: line.root}
@@ -207,6 +209,12 @@ func (t *cpuTally) result() *CPU {
 		t.cpu.Timers = append(t.cpu.Timers, *timers)
 	}
 	slices.SortFunc(t.cpu.Timers, func(a, b CPUTimers) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), a.At.compare(b.At), cmp.Compare(a.Root, b.Root))
+	})
+	for line, spent := range t.slices {
+		t.cpu.Slices = append(t.cpu.Slices, CPUSlices{At: line.at, Root: line.root, Time: spent})
+	}
+	slices.SortFunc(t.cpu.Slices, func(a, b CPUSlices) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), a.At.compare(b.At), cmp.Compare(a.Root, b.Root))
 	})
 	for at, spent := range t.spawns {

@@ -78,6 +78,7 @@ type CPU struct {
 	Stages []CPUStage                 // goroutines by their start function, by cost
 	Timers []CPUTimers                // lines that create timers, by cost
 	Spawns []CPUSpawn                 // lines that start goroutines, by cost
+	Slices []CPUSlices                // lines that allocate slices, by cost
 	Ends   time.Duration              // in the end of goroutines, and finding another one to run then
 }
 
@@ -164,6 +165,14 @@ type CPUTimers struct {
 // is in CPU.Ends, which has no frame of the program.
 type CPUSpawn struct {
 	At   Frame
+	Time time.Duration
+}
+
+// CPUSlices is the CPU time of allocating slices at one line, including
+// growing them, without garbage collection.
+type CPUSlices struct {
+	At   Frame
+	Root string // the goroutines' start function
 	Time time.Duration
 }
 

@@ -25,6 +25,23 @@ func TestSpawns(t *testing.T) {
 	}
 }
 
+// TestSlices: the cost of allocating slices by line and start function. Growing
+// the wait queue of a channel is no slice of the program.
+func TestSlices(t *testing.T) {
+	c, err := readCPU(cpuDrawing(
+		spent(30*time.Millisecond, "runtime.memclrNoHeapPointers", "runtime.mallocgc", "runtime.makeslice", "main.next m.go:7", "main.read m.go:1"),
+		spent(20*time.Millisecond, "runtime.mallocgc", "runtime.growslice", "main.read m.go:2"),
+		spent(10*time.Millisecond, "runtime.mallocgc", "runtime.newobject", "main.read m.go:3"),
+		spent(10*time.Millisecond, "runtime.gcAssistAlloc", "runtime.mallocgc", "runtime.makeslice", "main.next m.go:7", "main.read m.go:1")).profile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Slices) != 2 || c.Slices[0].At.Function != "main.next" || c.Slices[0].Root != "main.read" || c.Slices[0].Time != 30*time.Millisecond ||
+		c.Slices[1].Time != 20*time.Millisecond {
+		t.Errorf("slices: %+v", c.Slices)
+	}
+}
+
 // TestStarter: the start function of a goroutine is not the helper that starts
 // all of them, unless there is no other.
 func TestStarter(t *testing.T) {
