@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
@@ -73,6 +74,9 @@ func slowStage(f *facts) *Finding {
 		o = f.asking(slow)
 	}
 	if o == nil {
+		o = f.inputOf(slow)
+	}
+	if o == nil {
 		return nil // no other goroutine feeds it
 	}
 	if n, _ := o.count(); f.avail == 0 && n < backedUp {
@@ -125,12 +129,33 @@ func (f *facts) before(s *stage) *Operation {
 		n, _ := o.count()
 		switch {
 		case o.Op != profile.Send && o.Op != profile.Select || o.root == "" || o.root == s.root || f.grows(o.site) || ofRuntime(o.root):
+		case ofNetwork(o.root) && !ofNetwork(s.root): // its selects are between its own goroutines
 		case n < backedUp && deref(o.Waiting) == 0 && value(o.CPU) == 0:
 		case most == nil || deref(o.Waiting) > deref(most.Waiting) || deref(o.Waiting) == deref(most.Waiting) && n > there:
 			most, there = o, n
 		}
 	}
 	return most
+}
+
+// ofNetwork reports whether goroutines with this start function belong to a
+// connection of package net/http or database/sql.
+func ofNetwork(root string) bool {
+	return strings.HasPrefix(root, "net/http.") || strings.HasPrefix(root, "database/sql.")
+}
+
+// inputOf returns the costliest receive or select of a stage into which another
+// stage of the same package sends without waiting, or nil.
+func (f *facts) inputOf(s *stage) *Operation {
+	feeds := func(o *Operation) bool {
+		return o.Op == profile.PollSend && f.startOf(o) != s.root && o.site.At.Package() == profile.Frame{Function: s.root}.Package()
+	}
+	if f.costliest(feeds) == nil {
+		return nil
+	}
+	return f.costliest(func(o *Operation) bool {
+		return f.startOf(o) == s.root && (receives(o) || o.Op == profile.Select)
+	})
 }
 
 // downstream needs no CPU shares: goroutine states show that senders wait while

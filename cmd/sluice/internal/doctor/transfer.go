@@ -50,6 +50,10 @@ const (
 	// rarely is the ratio of waits at both ends above which one end hardly
 	// waits.
 	rarely = 20
+	// poolPart is the smallest cost of a pool's receive, as a part of the costliest
+	// operation, unless that one sends to it: a relay had a pool of 0.2 behind
+	// the channel that cost most.
+	poolPart = 0.5
 	// poolOf is the smallest number of identical goroutines that form a pool.
 	poolOf = 3
 )
@@ -80,7 +84,7 @@ var transferRules = []rule{
 // transfersCost reports whether channels cost much for another reason than
 // their locks.
 func (f *facts) transfersCost() bool {
-	return f.channelCPU() >= f.limit(transferShare) && (f.locked() < lockBound || !f.crowded()) && f.weight(transfersNothing) < mostly
+	return f.channelCPU() >= f.limit(transferShare) && (f.locked() < lockBound || !f.crowded() || !f.hot()) && f.weight(transfersNothing) < mostly
 }
 
 func transfersNothing(o *Operation) bool { return polls(o) || o.Op == profile.Close }
@@ -119,6 +123,12 @@ func transferCost(f *facts) *Finding {
 }
 
 // tinyJobs detects transfer cost with a pool at one end.
+// onlyFeeds reports whether one operation alone may send what another receives.
+func (f *facts) onlyFeeds(from, to *Operation) bool {
+	_, other := f.otherEnds(to)
+	return sends(from) && len(other) == 1 && other[0] == from
+}
+
 func tinyJobs(f *facts) *Finding {
 	if f.channelCPU() < f.limit(transferShare) || f.weight(polls) >= mostly || f.senders() >= crowd {
 		return nil
@@ -132,6 +142,9 @@ func tinyJobs(f *facts) *Finding {
 	}
 	if pool == nil || pool.Weight < smallSite && waits(pool) == 0 {
 		return nil
+	}
+	if most := f.costliest(anyOp); most != nil && pool.Weight < poolPart*most.Weight && !f.onlyFeeds(most, pool) {
+		return nil // the cost is elsewhere
 	}
 	n, _ := pool.count()
 	found := f.transferFinding(pool)
