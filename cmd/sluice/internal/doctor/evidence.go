@@ -340,15 +340,17 @@ const loopWork = 1.5
 // lacksHop requires that the goroutine waits for its channels only: a rate
 // limiter or a batcher does nothing else either, but waits.
 func lacksHop(f *facts, found *Finding) string {
-	h := f.hop()
-	if h == nil {
+	var s *stage
+	if h := f.hop(); h != nil {
+		s = h.stage
+	} else if _, _, s = f.beside(); s == nil {
 		return "no goroutine is known to only pass values on."
 	}
-	if other := f.waitsOutside(h.stage.root); other != nil {
+	if other := f.waitsOutside(s.root); other != nil {
 		return fmt.Sprintf("it also waits at the %s: that may be its purpose.", other.Site)
 	}
 	for _, t := range f.timersOf() {
-		if t.roots[h.stage.root] > 0 {
+		if t.roots[s.root] > 0 {
 			return fmt.Sprintf("it also waits for timers, created at %s: that may be its purpose.", t.at)
 		}
 	}

@@ -78,3 +78,40 @@ func TestHop(t *testing.T) {
 		}
 	}
 }
+
+// TestHopBeside: a goroutine that only feeds the function that started it can go,
+// if that function does little else.
+func TestHopBeside(t *testing.T) {
+	scan, take := at(profile.Send, "read.func1"), at(profile.Select, "read")
+	of := func(work float64, goroutines int, parts ...part) *Diagnosis {
+		return diagnose(append([]part{
+			cpu(1.9, shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.04, profile.AfterPark: 0.06, profile.UserCode: 0.4, profile.SystemCalls: 0.3},
+				on{take, 0.12, 0.02, 0.02}, on{scan, 0.08, 0.01, 0.03}, on{receive, 0.03, 0.01, 0}),
+			metrics(0.01, 300_000),
+			func(c *profile.Capture) {
+				for i := range c.CPU.Sites[:2] {
+					c.CPU.Sites[i].Roots = []string{c.CPU.Sites[i].At.Function}
+				}
+			},
+			goroutinesAt(in(scan, 8, 1), in(take, goroutines, goroutines), in(receive, 1, 0)),
+			staged(stagePart{"read.func1", 8, 0.3, 0.08}, stagePart{"read", goroutines, work, 0.12}),
+		}, parts...)...)
+	}
+	d := of(0.04, 8)
+	f := d.found(Hop)
+	if f == nil || d.Findings[0].Kind != Hop || f.Best().Name != RemoveHop || f.Best().Gain.Low > 1.19 || f.Best().Gain.High < 1.19 ||
+		!strings.Contains(f.Text, "send at q.read.func1 (q.go:10) sends each value to select at q.read (q.go:4), which started it") {
+		t.Fatalf("%s %+v", d.Answer, f)
+	}
+	other := at(profile.Select, "other")
+	for name, d := range map[string]*Diagnosis{
+		"it works":            of(0.08, 8),
+		"one for several":     of(0.04, 9),
+		"another in a trace":  of(0.04, 8, woke(profile.Pair{Waker: scan, Sleeper: other, Count: 9000})),
+		"a pool beside a sum": of(0.04, 1, staged(stagePart{"read", 20, 0, 0})),
+	} {
+		if f := d.found(Hop); f != nil {
+			t.Errorf("%s: %s", name, f.Text)
+		}
+	}
+}
