@@ -131,9 +131,9 @@ func record(ctx context.Context, calm *quota, programs programs, p scenario, t *
 	return nil
 }
 
-// quotaRounds is the number of rounds on a quota. They vary little: nothing else
-// on the machine changes a quota.
-const quotaRounds = 1
+// quotaRounds is the largest number of rounds on a quota: figures of one round
+// have been a factor of two apart.
+const quotaRounds = 3
 
 // A recording is one run of a scenario in one form.
 type recording struct {

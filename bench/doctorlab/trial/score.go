@@ -65,7 +65,7 @@ func judge(t *Truth, o *diagnosis) (m Marks) {
 	}
 	best := o.best()
 	m[3] = mark(slices.Contains(p.Right, best.Name))
-	if g, ok := t.gain(best.Name); ok && !p.Leak && best.Gain.High > 0 {
+	if g, ok := t.gain(best.Name); ok && !p.Leak && best.Gain.High > 0 && g.Rounds != 1 { // one round is no figure
 		m[4] = mark(best.Gain.Low <= g.Median && g.Median <= best.Gain.High)
 	}
 	return m

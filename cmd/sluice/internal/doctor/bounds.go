@@ -186,7 +186,7 @@ func (f *facts) gain(l load, keep stay, without ...string) Range {
 	ceiling = max(ceiling, 1)
 	floor = min(floor, ceiling)
 	mid := math.Sqrt(floor * ceiling)
-	high := min(ceiling*(1+uncertain), mid*farthest, l.most(avail, f.avail > 0 && f.window > 0))
+	high := min(ceiling*(1+uncertain+f.ownError()), mid*farthest, l.most(avail, f.avail > 0 && f.window > 0))
 	return between(max(floor*(1-uncertain)*(1-ownCost), mid/farthest), min(mid, high), high)
 }
 

@@ -102,6 +102,9 @@ func syncMutex(f *facts) *Finding {
 	if f.busy {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("package sync %s of CPU time, channels %s", format.Percent(share), format.Percent(f.channelCPU())))
 	}
+	if f.syncWait != nil && f.metricsWindow() == 0 {
+		found.addEvidence(profile.KindGoroutine, fmt.Sprintf("at least %s goroutines wait for it %s", format.Number(waiting), f.asleepFrom))
+	}
 	if states > 0 {
 		found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%d goroutines wait for a mutex", states))
 		found.Confidence = High

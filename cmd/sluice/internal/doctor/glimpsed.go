@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
@@ -76,6 +78,16 @@ func (f *facts) readSqueeze() {
 	}
 }
 
+// ownError returns the relative error of the program's own work, which bounds a
+// gain from above: a CPU limit leaves few samples of it.
+func (f *facts) ownError() float64 {
+	if !f.squeezed || f.capture.CPU.Period <= 0 {
+		return 0
+	}
+	samples := f.cpu * (1 - f.channelCPU()) / f.capture.CPU.Period.Seconds()
+	return 1 / math.Sqrt(max(1, samples))
+}
+
 // parksOf returns the sites of a trace or a glimpse with enough parks for a
 // proportion, and what it is called.
 func (f *facts) parksOf() (sites []profile.TraceSite, basis string) {
@@ -119,23 +131,48 @@ func cpuLimit(f *facts) *Finding {
 	return found
 }
 
-// waitForLocks counts the goroutines that wait for package sync in the text,
-// for want of metrics. A queue that was there at the start and at the end of
-// the window is no accident.
+// waitForLocks counts the goroutines in locks of package sync, for want of
+// metrics. A queue that was there at the start and at the end of the window is
+// no accident. Stacks count: whoever releases a lock makes a waiter runnable,
+// and on busy cores all of a queue may be runnable at one moment.
 func (f *facts) waitForLocks() {
 	g := f.capture.Goroutines
-	if f.syncWait != nil || f.metricsWindow() > 0 || g == nil || !g.StatesKnown || !g.GrowthKnown {
+	if f.syncWait != nil || f.metricsWindow() > 0 || g == nil || !g.GrowthKnown {
 		return
 	}
-	earlier := 0
+	now, earlier := 0, 0
 	for _, s := range g.Sites {
 		if s.Op == profile.Lock {
-			earlier += s.Earlier
+			now, earlier = now+s.Count(), earlier+s.Earlier
 		}
 	}
-	if waiting := min(f.blockedOnSync(), earlier); waiting > 1 {
+	if waiting := min(now, earlier); waiting > 1 {
 		f.syncWait, f.asleepFrom = known(float64(waiting)), "in two snapshots"
 	}
+	if waiting := f.glimpsedLocks(); waiting > value(f.syncWait) {
+		f.syncWait, f.asleepFrom = known(waiting), "in a short trace"
+	}
+}
+
+// glimpsedLocks returns the mean number of goroutines that wait for package sync
+// in a glimpse, 0 if few wait. At the end of an observation all workers may have
+// been woken at once: then no state shows what they wait for.
+func (f *facts) glimpsedLocks() float64 {
+	t := f.capture.Glimpse
+	if t == nil || t.Window <= 0 {
+		return 0
+	}
+	var waited time.Duration
+	parks := int64(0)
+	for _, s := range t.Sites {
+		if s.Op == profile.Lock {
+			waited, parks = waited+s.Waited, parks+s.Parks
+		}
+	}
+	if parks < manyWakeups {
+		return 0
+	}
+	return waited.Seconds() / t.Window.Seconds()
 }
 
 // lockQueue returns the place where most goroutines wait for a lock of package
@@ -145,7 +182,7 @@ func (f *facts) lockQueue() *profile.GoroutineSite {
 	if g == nil {
 		return nil
 	}
-	i := slices.IndexFunc(g.Sites, func(s profile.GoroutineSite) bool { return s.Op == profile.Lock && s.Waiting > 1 }) // by count
+	i := slices.IndexFunc(g.Sites, func(s profile.GoroutineSite) bool { return s.Op == profile.Lock && s.Count() > 1 }) // by count
 	if i < 0 {
 		return nil
 	}

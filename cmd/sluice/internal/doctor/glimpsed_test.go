@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,41 @@ func TestHotOnALimit(t *testing.T) {
 	f := d.found(LockContention)
 	if f == nil || f.Best() == nil || f.Best().Gain.Mid < worthIt {
 		t.Errorf("%+v", f)
+	}
+}
+
+// Where all waiters of a lock were just woken, a glimpse shows what they wait
+// for.
+func TestLocksInGlimpse(t *testing.T) {
+	lock := at(profile.Lock, "put")
+	base := cpu(1, shares{profile.UserCode: 1})
+	for _, c := range []struct {
+		parks int64
+		mean  float64
+		want  bool
+	}{{manyWakeups, 4, true}, {manyWakeups - 1, 4, false}, {manyWakeups, 0.5, false}} {
+		site := profile.TraceSite{Site: lock, Parks: c.parks, Waited: secs(c.mean / 10)}
+		f := diagnose(base, goroutinesAt(), awake(1, 1), glimpsed(1, 5, 0, site)).found(SyncMutex)
+		if (f != nil) != c.want || f != nil && !strings.Contains(evidence(f), "in a short trace") {
+			t.Errorf("%d parks, %v waiting: %+v", c.parks, c.mean, f)
+		}
+	}
+}
+
+// A gain on a CPU limit is wider, because it is from few samples.
+func TestGainOnALimit(t *testing.T) {
+	hot := func(cores float64) part {
+		return cpu(cores, shares{profile.ChannelWork: 0.8, profile.UserCode: 0.2}, on{send, 0.4, 0, 0.1}, on{receive, 0.4, 0, 0.1})
+	}
+	limited := []part{hot(0.3), goroutinesAt(in(send, 1, 0), in(receive, 1, 0)), awake(1, 1)}
+	f := factsOf(append(limited, glimpsed(1, 1, 0))...)
+	if samples := f.cpu * 0.2 / f.capture.CPU.Period.Seconds(); !f.squeezed || samples < 1 {
+		t.Fatalf("squeezed %v, %v samples", f.squeezed, samples)
+	} else {
+		roughly(t, "error", f.ownError(), 1/math.Sqrt(samples))
+	}
+	if f := factsOf(hot(1)); f.ownError() != 0 {
+		t.Errorf("without a limit: %v", f.ownError())
 	}
 }
 
