@@ -38,9 +38,14 @@ var exclusionRules = []rule{
 // usedAsLock detects a send and a receive in one function. The users of a lock
 // wait in one of the two only; a pipeline stage waits in both.
 func usedAsLock(f *facts) *Finding {
-	s, r := f.costliest(sends), f.costliest(receives)
-	if s == nil || r == nil || !f.hot() || !sameFunction(s, r) || f.weight(isOneOf(s, r)) < lockOnly {
+	if !f.hot() {
 		return nil
+	}
+	s, r := f.costliest(sends), f.costliest(receives)
+	if s == nil || r == nil || !sameFunction(s, r) || f.weight(isOneOf(s, r)) < lockOnly {
+		if s, r = f.lockBeside(); s == nil {
+			return nil
+		}
 	}
 	taking, giving := s, r // a send locks
 	if waits(r) > waits(s) {
@@ -58,13 +63,43 @@ func usedAsLock(f *facts) *Finding {
 	if sectionKnown { // otherwise the work is in a common caller
 		section = f.workIn(taking.site.At.Function)
 	}
+	part := 0.0
+	if both := f.weight(isOneOf(s, r)); both < lockOnly {
+		part = both
+	}
 	found.Remedies = []Remedy{f.mutex("use a sync.Mutex, if the channel has one slot and no select uses it",
-		guard{section: section, sectionKnown: sectionKnown, transfers: 1})}
+		guard{section: section, sectionKnown: sectionKnown, transfers: 1, part: part})}
 	found.RuledOut = []RuledOut{
 		{Buffer, "the capacity is the number of concurrent holders: changing it changes the program."},
 		{Batch, "no values move, so there is nothing to batch."},
 	}
 	return found
+}
+
+// besideLock is the smallest part of the channels' cost in the two operations of
+// a lock where other channels cost as well.
+const besideLock = 0.40
+
+// lockBeside returns the operations of a channel whose users wake each other in
+// the trace, or face nothing else, or nil.
+func (f *facts) lockBeside() (s, r *Operation) {
+	for i := range f.operations {
+		o := &f.operations[i]
+		if o.Weight < smallSite || !sends(o) && !receives(o) || f.purpose(o).use != tokens {
+			continue
+		}
+		same, _ := f.otherEnds(o)
+		for _, x := range same {
+			if f.weight(isOneOf(o, x)) < besideLock || sends(x) == sends(o) || x.Op == profile.Select {
+				continue
+			}
+			if sends(o) {
+				return o, x
+			}
+			return x, o
+		}
+	}
+	return nil, nil
 }
 
 func sameFunction(a, b *Operation) bool {
@@ -208,6 +243,7 @@ type guard struct {
 	sectionKnown bool    // section is known
 	waiters      int     // goroutines that would lock it, 0 if unknown
 	transfers    float64 // channel transfers that one Lock replaces
+	part         float64 // part of the channels' cost that it replaces; 0 if all
 }
 
 // mutex returns the remedy of a mutex instead of channel transfers. Its price
@@ -234,6 +270,9 @@ func (f *facts) mutex(how string, g guard) Remedy {
 		basis += "; the mutex will be contended"
 	}
 	keep := after(g.transfers*p.Unbuffered, p.Mutex+taken*p.ContendedMutex, p.Mutex+taken*p.ContendedMutex*contendedAtBest)
+	if g.part > 0 {
+		keep = stay{1 - g.part*(1-keep.worst), 1 - g.part*(1-keep.best)}
+	}
 	return Remedy{Mutex, how, f.gain(l, keep), basis}
 }
 

@@ -80,7 +80,7 @@ var hazards = []hazard{
 	},
 	{
 		ReuseTimer, "a Reset of a timer that has fired leaves its old value in the channel",
-		"the function that creates the timers selects on them", nil,
+		"the function that creates the timers selects on them", of(TimerPerIteration),
 		"with go 1.22 or older in go.mod, Stop it and drain its channel before each Reset",
 	},
 	{
@@ -89,7 +89,7 @@ var hazards = []hazard{
 	},
 	{
 		Limit, "senders wait, fail, or lose values, where they never did",
-		"the queue grows and has no limit", nil, "the senders must expect what its overflow policy does",
+		"the queue grows and has no limit", of(GrowingQueue), "the senders must expect what its overflow policy does",
 	},
 	{
 		Promise, "with a second goroutine at that end, values are lost or received twice",
@@ -106,15 +106,15 @@ var hazards = []hazard{
 		"several goroutines hold one at the same time", lacksHolders, "if what the holders wait for can serve more at once",
 	},
 	{
-		HoldShorter, "code that needed the object runs without it", "none", nil, "if what is left outside does not use it",
+		HoldShorter, "code that needed the object runs without it", "goroutines wait for an object that others hold", of(ExhaustedPool), "if what is left outside does not use it",
 	},
 	{
 		WorkerPool, "a panic or a lost context of one value affects others; values wait for each other",
-		"goroutines are started and ended all the time, or wake up all the time", nil, "if no value waits for another one",
+		"goroutines are started and ended all the time, or wake up all the time", of(GoroutinePerValue, Scattered), "if no value waits for another one",
 	},
 	{
 		BalanceKeys, "values of one key are processed in another order, or at the same time",
-		"several goroutines receive at the same line, and most of them are idle", nil, "if values of one key need no order between them",
+		"several goroutines receive at the same line, and most of them are idle", of(Skew), "if values of one key need no order between them",
 	},
 	{
 		ReuseSlices, "a slice that is still read is overwritten",
@@ -147,6 +147,17 @@ func (f *Finding) keepSafe(of *facts) {
 		kept = append(kept, r)
 	}
 	f.Remedies = kept
+}
+
+// of returns the evidence that only the rules of these kinds show: they look for
+// nothing else.
+func of(kinds ...Kind) func(*facts, *Finding) string {
+	return func(_ *facts, found *Finding) string {
+		if !slices.Contains(kinds, found.Kind) {
+			return "the evidence for it is missing."
+		}
+		return ""
+	}
 }
 
 // operation returns the operation that a finding is about, or nil.
