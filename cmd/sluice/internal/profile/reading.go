@@ -148,7 +148,22 @@ func (r *Reading) parseJSON(text []byte) error {
 		}
 	}
 	r.memstats(page["memstats"])
+	r.published(page)
 	return nil
+}
+
+// published adds GOMAXPROCS if a program publishes it under its own name, unless
+// runtime/metrics had it.
+func (r *Reading) published(page map[string]json.RawMessage) {
+	if _, ok := r.Values[metricGOMAXPROCS]; ok {
+		return
+	}
+	for name, value := range page {
+		var n float64
+		if name = strings.TrimPrefix(strings.ToLower(name), "runtime."); name == "gomaxprocs" && json.Unmarshal(value, &n) == nil && n >= 1 && n <= maxCores {
+			r.Values[metricGOMAXPROCS] = n
+		}
+	}
 }
 
 // metric adds a number or a histogram, and ignores anything else.

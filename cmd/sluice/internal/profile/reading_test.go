@@ -139,3 +139,21 @@ func TestBadReadings(t *testing.T) {
 		t.Errorf("nothing: %v", err)
 	}
 }
+
+// Programs publish GOMAXPROCS as they like.
+func TestPublishedGOMAXPROCS(t *testing.T) {
+	for page, want := range map[string]int{
+		`{"GOMAXPROCS": 4, "cmdline": ["a"]}`:                                   4,
+		`{"runtime.gomaxprocs": 6}`:                                             6,
+		`{"gomaxprocs": 6, "runtime": {"/sched/gomaxprocs:threads": 8}}`:        8,
+		`{"gomaxprocs": "many", "memstats": {"NumGC": 4}}`:                      0,
+		`{"gomaxprocs": 0, "memstats": {"NumGC": 4}}`:                           0,
+		`{"gomaxprocs": 1e9, "memstats": {"NumGC": 4}}`:                         0,
+		`{"max_gomaxprocs_seen": 3, "memstats": {"NumGC": 4, "TotalAlloc": 1}}`: 0,
+	} {
+		m := Metrics{After: read(t, page)}
+		if got, ok := m.GOMAXPROCS(); got != want || ok != (want > 0) {
+			t.Errorf("%s: %d, %v, want %d", page, got, ok, want)
+		}
+	}
+}
