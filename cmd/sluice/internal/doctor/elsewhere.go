@@ -103,7 +103,11 @@ func syncMutex(f *facts) *Finding {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("package sync %s of CPU time, channels %s", format.Percent(share), format.Percent(f.channelCPU())))
 	}
 	if f.syncWait != nil && f.metricsWindow() == 0 {
-		found.addEvidence(profile.KindGoroutine, fmt.Sprintf("at least %s goroutines wait for it %s", format.Number(waiting), f.asleepFrom))
+		from, many := profile.KindGoroutine, "at least %s goroutines wait for it, %s"
+		if f.glimpsedLocks() == waiting {
+			from, many = profile.KindGlimpse, "%s goroutines wait for it on average, %s"
+		}
+		found.addEvidence(from, fmt.Sprintf(many, format.Number(waiting), f.asleepFrom))
 	}
 	if states > 0 {
 		found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%d goroutines wait for a mutex", states))

@@ -113,7 +113,8 @@ func cpuLimit(f *facts) *Finding {
 		return nil
 	}
 	lost := 1 - f.cores/max(f.running, f.cores)
-	found := &Finding{Share: known(lost), Confidence: Medium}
+	// The limit slows channels too, and there a remedy helps on a limit as well.
+	found := &Finding{Share: known(lost * (1 - f.channelCPU())), Confidence: Medium}
 	found.Text = fmt.Sprintf("The service gets %s cores and needs more: a CPU limit or other processes hold it back. Its own code takes %s of them, channels %s.",
 		format.Number(f.cores), format.Percent(f.share(profile.UserCode)), format.Percent(f.channelCPU()))
 	from := profile.KindMetrics

@@ -57,7 +57,7 @@ func TestCPULimit(t *testing.T) {
 func TestHotOnALimit(t *testing.T) {
 	hot := cpu(0.3, shares{profile.ChannelWork: 0.4, profile.ChannelLock: 0.3, profile.UserCode: 0.3}, on{send, 0.5, 0.3, 0}, on{receive, 0.2, 0, 0})
 	d := diagnose(hot, goroutinesAt(in(send, 64, 2)), awake(2, 2), glimpsed(1.5, 3, 0))
-	if d.Verdict != Partly && d.Verdict != Yes {
+	if d.Verdict != Yes || d.Findings[0].Kind != LockContention || d.found(CPULimit) == nil {
 		t.Fatalf("verdict %s: %s", d.Verdict, d.Answer)
 	}
 	f := d.found(LockContention)
