@@ -591,7 +591,10 @@ var rooms = map[string]room{
 
 	// The doctor's evaluation: services with known bottlenecks, and their scores.
 	"bench/doctorlab/scenario": {
-		imports: permissions{"./": "some remedies use the library's kinds"},
+		imports: permissions{
+			"./":      "some services and remedies use the library's kinds",
+			"./debug": "services with the library's kinds serve their map",
+		},
 	},
 	"bench/doctorlab/trial": {
 		imports: permissions{

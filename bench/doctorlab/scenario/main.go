@@ -4,6 +4,7 @@
 //
 //	/debug/metrics  the current runtime/metrics, as JSON
 //	/stats          the number of items processed, and the time since the start
+//	/debug/sluice   the map of its channels, if they are sluice's
 //
 // With -bare it serves no metrics and samples no locks, as most services.
 //

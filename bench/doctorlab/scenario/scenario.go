@@ -47,6 +47,8 @@ const (
 	exhaustedPool     = "exhausted pool"
 	perValue          = "goroutine per value"
 	skew              = "skewed shards"
+	growingQueue      = "growing queue"
+	droppedValues     = "dropped values"
 )
 
 // Operations, with the doctor's names.

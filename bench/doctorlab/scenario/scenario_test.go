@@ -16,7 +16,7 @@ func complaints(v scenario) (found []string) {
 	}
 	remedies := []string{buffer, batch, shard, elastic, handOff, mergeChannels, separateDone, lowerGOMAXPROCS, moreReceivers,
 		fuseStages, mutex, block, reuseTimer, cancelWait, largerPool, workerPool, balanceKeys, reuseSlices, noChange}
-	causes := []string{syncMutex, garbageCollection, downstreamIO, slowStage, cpuBound, idle, exhaustedPool, perValue, skew}
+	causes := []string{syncMutex, garbageCollection, downstreamIO, slowStage, cpuBound, idle, exhaustedPool, perValue, skew, growingQueue, droppedValues}
 	complain(!regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(v.Name), "the name is not lower-case words")
 	complain(len(v.About) < 80, "the description is too short")
 	complain(v.builds[asFound] == nil, "it has no build as found")

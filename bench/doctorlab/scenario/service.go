@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sluice-go/sluice/debug"
 )
 
 // A service counts the items of a scenario, and serves its profiles.
@@ -17,6 +19,7 @@ type service struct {
 	scenario, remedy string
 	started          time.Time
 	bare             bool // no metrics and no mutex profile rate
+	mapped           bool // it serves the map of its channels, which are sluice's
 
 	mu       sync.Mutex
 	counters []*counter
@@ -73,6 +76,9 @@ func (s *service) serve(ctx context.Context, listener net.Listener) {
 	if !s.bare {
 		runtime.SetMutexProfileFraction(mutexSample)
 		mux.HandleFunc("/debug/metrics", func(w http.ResponseWriter, _ *http.Request) { answer(w, runtimeMetrics()) })
+	}
+	if s.mapped {
+		debug.Register(mux)
 	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { server.Close() })()

@@ -57,7 +57,22 @@ func (f *facts) mapped(findings []Finding) []Finding {
 	if explained || b.Kind != slow { // of others, the answer has the sentence
 		return findings
 	}
+	if f.fillsCores(b) {
+		return findings
+	}
 	return append(findings, f.slowOnMap(b, text))
+}
+
+// fillsCores reports whether the slowest stage has a goroutine for each core and
+// does most of the service's work: it is where the work is, and healthy.
+func (f *facts) fillsCores(b *debug.Bottleneck) bool {
+	for _, stage := range f.capture.Flow.Stages {
+		if stage.ID == b.Stage {
+			c := f.crewOf(stage)
+			return f.avail > 0 && float64(c.n) >= f.avail && c.waits == nil && c.spent && c.cores >= mostly*f.cores
+		}
+	}
+	return false
 }
 
 // slowOnMap is the finding of the map alone.

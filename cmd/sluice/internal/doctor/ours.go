@@ -101,6 +101,7 @@ func (f *Finding) inOurWords(of *facts) {
 			r.How = strings.Replace(how, "make it", "make "+format.Clean(q.Name), 1)
 		}
 	}
+	of.poolSize(f)
 	batched := strings.Contains(o.site.Call, "Batch")
 	f.Remedies = slices.DeleteFunc(f.Remedies, func(r Remedy) bool {
 		done := r.Name == Batch && batched || r.Name == Shard && q != nil && q.Kind == "Sharded" || r.Name == Buffer && q != nil && q.Cap != nil && *q.Cap >= manySlots
@@ -110,6 +111,27 @@ func (f *Finding) inOurWords(of *facts) {
 		return done
 	})
 	of.promise(f, q)
+}
+
+// poolSize names the argument of a worker pool, whose goroutines receive at the
+// line that calls it.
+func (f *facts) poolSize(found *Finding) {
+	o := f.operation(found)
+	i := slices.IndexFunc(found.Remedies, func(r Remedy) bool { return r.Name == MoreReceivers })
+	if i < 0 {
+		return
+	}
+	q := f.queueOf(o)
+	if q == nil || len(q.to) != 1 {
+		return
+	}
+	for j := range f.operations {
+		r := &f.operations[j]
+		if r.Op.Receives() && r.by(q.to[0]) && r.Function != q.to[0].Function {
+			found.Remedies[i].How = fmt.Sprintf("let more workers run %s: the number of goroutines is an argument at %s", format.Clean(q.to[0].Name),
+				profile.Frame{Function: r.Function, File: r.File, Line: r.Line})
+		}
+	}
 }
 
 // manySlots is a number of slots beyond which more of them gave nothing.
@@ -144,5 +166,6 @@ func (f *facts) promise(found *Finding, q *queue) {
 		f.gain(f.load(0), stay{1, promised}), "the measured cost of a value with and without the promises"})
 }
 
-// promised is the part of a value's cost that remained with both promises.
-const promised = 0.5
+// promised is the part of a value's cost that remained with both promises: 17.5 of
+// 28.4 ns on one P, 11.4 of 18.5 ns on two.
+const promised = 0.6

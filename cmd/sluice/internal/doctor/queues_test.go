@@ -154,6 +154,22 @@ func TestNoCoreForReceivers(t *testing.T) {
 	}
 }
 
+// A stage with a goroutine for each core that does most of the work is not slow,
+// even where senders wait for it. One goroutine is.
+func TestStageFillsCores(t *testing.T) {
+	full := flowing{name: "open", cap: 64, before: 64, after: 64, sent: in10(100), received: in10(100), senders: 2, to: "work", from: "put"}
+	slowest := func(c *profile.Capture) {
+		c.Flow.Bottleneck = &debug.Bottleneck{Stage: "work", Channel: 1, Kind: slow, Text: "work is the slowest stage: open is full, 2 senders wait."}
+	}
+	for n, want := range map[int]bool{1: true, 2: false} {
+		d := diagnose(cpu(1.3, shares{profile.UserCode: 1}), staged(stagePart{"work", n, 0.4, 0.2}, stagePart{"put", 1, 0.1, 0}), queued("", full), slowest)
+		found := slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.channel == 1 })
+		if found != want {
+			t.Errorf("%d goroutines: %q, %+v", n, d.Answer, d.Findings)
+		}
+	}
+}
+
 // Goroutines that wait in a Send for long, or ever more of them, are no leak
 // while values pass through their channel.
 func TestBackpressureIsNoLeak(t *testing.T) {
