@@ -8,6 +8,7 @@ var _ = register(scenario{
 	Instead: slowStage,
 	Sites:   []site{{send, "main.(*encoder).source"}, {receive, "main.(*encoder).encode"}},
 	Right:   []string{moreReceivers},
+	Harmful: []string{mutex},
 	builds: map[string]build{
 		asFound:       func(s *service) { startEncoder(s, 64, 1) },
 		buffer:        func(s *service) { startEncoder(s, 4096, 1) },

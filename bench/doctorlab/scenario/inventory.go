@@ -12,7 +12,8 @@ var _ = register(scenario{
 		{send, "main.(*inventory).take"}, {receive, "main.(*inventory).take"},
 		{receive, "main.(*inventory).serve"}, {send, "main.(*inventory).serve"},
 	},
-	Right: []string{mutex, batch},
+	Right:   []string{mutex, batch},
+	Harmful: []string{moreReceivers, shard},
 	builds: map[string]build{
 		asFound: func(s *service) { startInventory(s, 0) },
 		buffer:  func(s *service) { startInventory(s, 64) },

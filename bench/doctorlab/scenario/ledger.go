@@ -10,6 +10,7 @@ var _ = register(scenario{
 	Channels: true,
 	Sites:    []site{{send, "main.(*ledger).book"}, {receive, "main.(*ledger).book"}},
 	Right:    []string{mutex},
+	Harmful:  []string{buffer, batch, shard, elastic, moreReceivers},
 	builds: map[string]build{
 		asFound: func(s *service) {
 			l := &ledger{lock: make(chan struct{}, 1)}

@@ -9,6 +9,7 @@ var _ = register(scenario{
 		"thousand calls per second is intended, and so is the wait.",
 	Instead: idle,
 	Right:   []string{noChange},
+	Harmful: []string{moreReceivers, buffer},
 	builds: map[string]build{
 		asFound: func(s *service) { startLimiter(s, 0) },
 		buffer:  func(s *service) { startLimiter(s, 64) },

@@ -203,7 +203,7 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, `unknown scenario "" (want accounts`},
+		{nil, `unknown scenario "" (want ` + all()[0].Name},
 		{[]string{"-scenario", "nonesuch"}, `unknown scenario "nonesuch"`},
 		{[]string{"-scenario", "ledger", "-remedy", "reboot"}, `unknown remedy "reboot" of ledger (want none, lower GOMAXPROCS, mutex`},
 		{[]string{"-scenario", "ledger", "mutex"}, `unexpected argument "mutex"`},

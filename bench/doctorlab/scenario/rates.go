@@ -18,7 +18,8 @@ var _ = register(scenario{
 		{send, "main.(*rates).of"}, {receive, "main.(*rates).of"},
 		{receive, "main.(*rates).answer"}, {send, "main.(*rates).answer"},
 	},
-	Right: []string{mutex},
+	Right:   []string{mutex},
+	Harmful: []string{moreReceivers, shard},
 	builds: map[string]build{
 		asFound: func(s *service) { startRates(s, 128) },
 		buffer:  func(s *service) { startRates(s, 4096) },

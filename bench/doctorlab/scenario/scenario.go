@@ -33,7 +33,8 @@ const (
 	workerPool      = "worker pool"  // long-lived goroutines instead of one per value
 	balanceKeys     = "balance keys" // values spread over all shards
 	reuseSlices     = "reuse slices"
-	noChange        = "no change" // leave the channels as they are
+	removeHop       = "remove the hop" // one goroutine less between two others
+	noChange        = "no change"      // leave the channels as they are
 )
 
 // Causes other than channels, with the doctor's names.
@@ -49,6 +50,7 @@ const (
 	skew              = "skewed shards"
 	growingQueue      = "growing queue"
 	droppedValues     = "dropped values"
+	shedSends         = "dropping"
 )
 
 // Operations, with the doctor's names.
@@ -57,6 +59,7 @@ const (
 	receive     = "receive"
 	selecting   = "select"
 	pollReceive = "poll receive"
+	pollSend    = "poll send"
 )
 
 // A scenario is a service with a known bottleneck and the right answers about
@@ -77,6 +80,9 @@ type scenario struct {
 	Sites []site `json:"sites,omitempty"`
 	// Right are the right remedies.
 	Right []string `json:"right"`
+	// Harmful are the remedies that would break the service, so that the doctor
+	// must not suggest them.
+	Harmful []string `json:"harmful,omitempty"`
 	// Ask are additional profiles to capture, "block" and "trace". They are
 	// large, so only a few fixtures have them.
 	Ask []string `json:"ask,omitempty"`

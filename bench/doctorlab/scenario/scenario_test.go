@@ -15,8 +15,8 @@ func complaints(v scenario) (found []string) {
 		}
 	}
 	remedies := []string{buffer, batch, shard, elastic, handOff, mergeChannels, separateDone, lowerGOMAXPROCS, moreReceivers,
-		fuseStages, mutex, block, reuseTimer, cancelWait, largerPool, workerPool, balanceKeys, reuseSlices, noChange}
-	causes := []string{syncMutex, garbageCollection, downstreamIO, slowStage, cpuBound, idle, exhaustedPool, perValue, skew, growingQueue, droppedValues}
+		fuseStages, mutex, block, reuseTimer, cancelWait, largerPool, workerPool, balanceKeys, reuseSlices, removeHop, noChange}
+	causes := []string{syncMutex, garbageCollection, downstreamIO, slowStage, cpuBound, idle, exhaustedPool, perValue, skew, growingQueue, droppedValues, shedSends}
 	complain(!regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`).MatchString(v.Name), "the name is not lower-case words")
 	complain(len(v.About) < 80, "the description is too short")
 	complain(v.builds[asFound] == nil, "it has no build as found")
@@ -28,11 +28,14 @@ func complaints(v scenario) (found []string) {
 	for _, right := range v.Right {
 		complain(right != noChange && v.builds[right] == nil, "a right remedy is not built: "+right)
 	}
+	for _, harmful := range v.Harmful {
+		complain(!slices.Contains(remedies, harmful) || slices.Contains(v.Right, harmful), "unknown or right, but called harmful: "+harmful)
+	}
 	for name := range v.builds {
 		complain(name != asFound && !slices.Contains(remedies, name), "unknown remedy: "+name)
 	}
 	for _, s := range v.Sites {
-		complain(!slices.Contains([]string{send, receive, selecting, pollReceive}, s.Op), "unknown operation: "+s.Op)
+		complain(!slices.Contains([]string{send, receive, selecting, pollReceive, pollSend}, s.Op), "unknown operation: "+s.Op)
 	}
 	for _, profile := range v.Ask {
 		complain(profile != "block" && profile != "trace", "unknown profile: "+profile)
@@ -69,6 +72,7 @@ func TestComplaints(t *testing.T) {
 		"it leaks, but channels are not at fault":             func(v *scenario) { v.Leak, v.Channels, v.Instead = true, false, cpuBound },
 		"no remedy is right":                                  func(v *scenario) { v.Right = nil },
 		"a right remedy is not built: separate done channels": func(v *scenario) { v.Right = []string{separateDone} },
+		"unknown or right, but called harmful: batch":         func(v *scenario) { v.Harmful = []string{batch} },
 		"unknown remedy: reboot":                              func(v *scenario) { v.builds["reboot"] = v.builds[batch] },
 		"unknown operation: give":                             func(v *scenario) { v.Sites = []site{{"give", "main.main"}} },
 		"unknown profile: heap":                               func(v *scenario) { v.Ask = []string{"heap"} },

@@ -10,6 +10,7 @@ var _ = register(scenario{
 	Instead: idle,
 	Ask:     []string{"block"},
 	Right:   []string{noChange},
+	Harmful: []string{cancelWait},
 	builds: map[string]build{
 		asFound: func(s *service) { startStandby(s, 0) },
 		buffer:  func(s *service) { startStandby(s, 1024) },

@@ -18,7 +18,8 @@ var _ = register(scenario{
 		{receive, "main.inOrder.func3"}, {send, "main.inOrder.func3"}, {receive, "main.(*ledgerBook).book"},
 		{receive, "main.inOrder.func1"}, {send, "main.statementLines.func1"},
 	},
-	Right: []string{batch},
+	Right:   []string{batch},
+	Harmful: []string{fuseStages},
 	finite: map[string]finiteRun{
 		asFound: func(s *service, items int) uint64 { return runStatements(s, items, 4) },
 		buffer:  func(s *service, items int) uint64 { return runStatements(s, items, 1024) },

@@ -54,6 +54,7 @@ type finding struct {
 type where struct {
 	Op       string `json:"op"`
 	Function string `json:"function"`
+	User     string `json:"user"`
 }
 
 // A remedy is a suggested change with its predicted gain.

@@ -46,6 +46,7 @@ type scenario struct {
 	Leak     bool     `json:"leak,omitempty"`
 	Sites    []place  `json:"sites,omitempty"`
 	Right    []string `json:"right"`
+	Harmful  []string `json:"harmful,omitempty"`
 	Ask      []string `json:"ask,omitempty"`
 	Remedies []string `json:"remedies"`
 }

@@ -77,7 +77,8 @@ func (w *where) is(p place) bool {
 	if op == "range" {
 		op = "receive"
 	}
-	return op == p.Op && w.Function == p.Func
+	user, _, _ := strings.Cut(w.User, " (") // the caller of a wrapper, with file and line
+	return op == p.Op && (w.Function == p.Func || user == p.Func)
 }
 
 // A set is a set of fixtures with the bar that it must reach.
