@@ -38,3 +38,37 @@ func TestAskedInSelects(t *testing.T) {
 		}
 	}
 }
+
+// TestPumpBetweenWork: a forwarding goroutine whose ends do some work. A stage
+// that sends outside its select is none.
+func TestPumpBetweenWork(t *testing.T) {
+	own := at(profile.Send, "(*hub).loop")
+	own.At.Line += 4
+	for name, test := range map[string]struct {
+		sends float64 // in the function of the select
+		found bool
+	}{"mailbox": {0, true}, "stage": {0.04, false}} {
+		sites := []on{{choose, 0.17, 0.04, 0.05}, {send, 0.05, 0.01, 0.02}, {receive, 0.05, 0.01, 0}}
+		if test.sends > 0 {
+			sites = append(sites, on{own, test.sends, 0, 0})
+		}
+		d := diagnose(cpu(1.5, shares{profile.ChannelWork: 0.24, profile.ChannelLock: 0.06, profile.AfterPark: 0.12, profile.UserCode: 0.58}, sites...),
+			goroutinesAt(in(choose, 1, 0), in(send, 6, 1), in(receive, 1, 0)), metrics(0, 900_000))
+		if f := d.found(Pump); (f != nil) != test.found {
+			t.Errorf("%s: %s", name, d.Answer)
+		} else if f != nil && (f.Best() == nil || f.Best().Name != Elastic || f.Best().Gain.High > 6) {
+			t.Errorf("%s: %+v", name, f.Remedies)
+		}
+	}
+}
+
+// TestCasesOfSelects: sources that select are at the other ends of a large
+// select, too.
+func TestCasesOfSelects(t *testing.T) {
+	d := diagnose(cpu(1.3, shares{profile.ChannelWork: 0.75, profile.UserCode: 0.25}, on{choose, 0.7, 0.1, 0.02}, on{at(profile.Select, "stream"), 0.05, 0, 0}),
+		goroutinesAt(rooted(choose, 1, 0, "run"), rooted(at(profile.Select, "stream"), 56, 9, "stream"), rooted(receive, 2, 0, "drain")), metrics(0, 147_000))
+	f := d.found(LargeSelect)
+	if f == nil || f.Best() == nil || f.Best().Name != MergeChannels || f.Best().Gain.High < 5 {
+		t.Errorf("%s: %+v", d.Answer, f)
+	}
+}

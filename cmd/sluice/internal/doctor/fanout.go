@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
@@ -18,6 +19,12 @@ const (
 	// channel, and fewSenders the largest number of goroutines that send to
 	// them.
 	manyReceivers, fewSenders = 8, 4
+	// received is the smallest part of the channels' cost at the receivers: they
+	// had 0.3 of it, and the sources of a select with many cases 0.05.
+	received = 0.15
+	// loopPart is the part of the sender's own work in its loop over the
+	// receivers.
+	loopPart = 0.6
 	// forwarders is the smallest number of goroutines that each forward one
 	// channel into a merged one.
 	forwarders = 3
@@ -65,9 +72,7 @@ func oneToMany(f *facts) *Finding {
 	for i := range found.Remedies {
 		if r := &found.Remedies[i]; r.Name == Batch {
 			r.How = "collect values at the source and send slices; if all receivers get all values, the same slice, which they only read"
-			if f.locked() >= lockBound {
-				r.Gain = f.contendedBatch()
-			}
+			r.Gain = f.loopGain(from.root)
 		}
 	}
 	found.RuledOut = append(found.RuledOut, RuledOut{MoreReceivers, "there are many already, and the cost is in the transfers."},
@@ -75,11 +80,24 @@ func oneToMany(f *facts) *Finding {
 	return found
 }
 
+// loopGain returns the throughput with slices instead of single values, where
+// the loop over the receivers runs once per slice as well.
+func (f *facts) loopGain(root string) Range {
+	p, l := f.prices, f.load(hotWork)
+	for _, s := range f.stages {
+		if s.root == root && root != "" {
+			loop := min(loopPart*s.work, l.own/2)
+			l.own, l.channels, l.gone = l.own-loop, l.channels+loop, min(l.gone, (l.own-loop)*hotWork)
+		}
+	}
+	return f.gain(l, after(p.Contended, math.Sqrt(p.OwnSlices*p.Batched), p.Contended/slice))
+}
+
 // subscribers returns the receive of the largest stage with many goroutines.
 func (f *facts) subscribers() (most *Operation) {
 	for i := range f.operations {
 		o := &f.operations[i]
-		if (receives(o) || o.Op == profile.Select) && f.crowd(o) >= manyReceivers && o.Weight >= smallSite && (most == nil || o.Weight > most.Weight) {
+		if (receives(o) || o.Op == profile.Select) && f.crowd(o) >= manyReceivers && o.Weight >= received && (most == nil || o.Weight > most.Weight) {
 			most = o
 		}
 	}

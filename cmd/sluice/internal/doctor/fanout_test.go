@@ -19,10 +19,12 @@ func TestOneToMany(t *testing.T) {
 		parts []part
 		found bool
 	}{
-		"one to 40":      {[]part{busy, between(1, 40)}, true},
-		"locks":          {[]part{contended, between(2, 40)}, true},
-		"one to four":    {[]part{busy, between(1, 4)}, false},
-		"20 to 40":       {[]part{busy, between(20, 40)}, false},
+		"one to 40":   {[]part{busy, between(1, 40)}, true},
+		"locks":       {[]part{contended, between(2, 40)}, true},
+		"one to four": {[]part{busy, between(1, 4)}, false},
+		"20 to 40":    {[]part{busy, between(20, 40)}, false},
+		"a large select": {[]part{cpu(1.3, shares{profile.ChannelWork: 0.75, profile.UserCode: 0.25}, on{choose, 0.7, 0.1, 0.02}, on{at(profile.Select, "stream"), 0.05, 0, 0}),
+			goroutinesAt(rooted(choose, 1, 0, "run"), rooted(at(profile.Select, "stream"), 56, 9, "stream"))}, false},
 		"little of that": {[]part{cpu(1.6, shares{profile.ChannelWork: 0.05, profile.UserCode: 0.95}, on{send, 0.03, 0, 0}, on{receive, 0.02, 0, 0}), between(1, 40)}, false},
 	} {
 		d := diagnose(append(test.parts, metrics(0.001, 1_000_000))...)

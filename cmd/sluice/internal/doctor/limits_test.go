@@ -91,7 +91,8 @@ func TestLimits(t *testing.T) {
 		{"wake-ups per second on two cores", Lockstep, 4000, false, func(v float64) []part { return turns(1.2, 0.1, v) }},
 		{"a pool, of CPU time", TinyJobs, 0.15, false, func(v float64) []part { return pool(v, 8) }},
 		{"goroutines of a pool", TinyJobs, 2.5, false, func(v float64) []part { return pool(0.5, many(v)) }},
-		{"a select, of CPU time", Pump, 0.25, false, func(v float64) []part { return selects(v/0.8, 1, 0.1) }},
+		{"a large select, of CPU time", LargeSelect, 0.25, false, func(v float64) []part { return selects(v, 1, 0.01) }},
+		{"a forwarding select, with its ends", Pump, 0.15, false, func(v float64) []part { return selects(v, 1, 0.1) }},
 		{"either end of a pump", Pump, 0.03, false, func(v float64) []part { return selects(0.7, 1, v) }},
 		{"goroutines of a pump", Pump, 2.5, true, func(v float64) []part { return selects(0.7, many(v), 0.1) }},
 		{"polls, share of CPU time", Polling, 0.15, false, func(v float64) []part {

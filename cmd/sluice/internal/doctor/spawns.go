@@ -23,13 +23,15 @@ const (
 	// spawnWorst and spawnBest are the parts of the cost that remain with long
 	// lived goroutines that take slices of values.
 	spawnWorst, spawnBest = 0.5, 0.03
+	// placeWorst is the same for work in place.
+	placeWorst = 0.2
 )
 
 var spawnRules = []rule{{
 	kind: GoroutinePerValue, shares: true, look: goroutinePerValue,
 	instead: []Kind{TransferCost, TinyJobs, LockContention, RequestResponse, Lockstep, Scattered},
-	reason: "a goroutine per record of 0.3 µs: one per 8 records ×2.9, no goroutine ×2.3, long-lived ones that take slices " +
-		"×2.0, a buffer for the results ×1.0",
+	reason: "a goroutine per record of 0.3 µs: none ×4.6, one per 8 records ×3.2, long-lived ones that take slices ×2.9, a " +
+		"buffer for the results ×0.9",
 }}
 
 // goroutinePerValue detects go statements that cost much: a goroutine that ran
@@ -56,11 +58,11 @@ func goroutinePerValue(f *facts) *Finding {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations and the scheduler after them, most of it in the %s",
 			format.Percent(f.channelCPU()), o))
 	}
-	gain := f.spawnGain(spent)
+	gain := f.spawnGain(spent, stay{spawnWorst, spawnBest})
 	found.Remedies = []Remedy{
 		{Batch, "start one goroutine for several values: a slice of them, a few per core", gain, byLoad},
 		{WorkerPool, "let long-lived goroutines take slices of values, one goroutine per core: workers.Run, or a channel of slices", lessSure(gain), byLoad},
-		{Fuse, "do the work in place, if it is this short and others use the cores", lessSure(gain), byLoad},
+		{Fuse, "do the work in place, if it is this short and others use the cores", f.spawnGain(spent, stay{placeWorst, 0}), byLoad},
 	}
 	found.RuledOut = []RuledOut{
 		{Buffer, "the cost is in starting and ending goroutines (measured ×1.0)."},
@@ -71,12 +73,13 @@ func goroutinePerValue(f *facts) *Finding {
 
 // spawnGain returns the throughput if most of the cost of starting goroutines,
 // and of their channel operations, is gone.
-func (f *facts) spawnGain(spent float64) Range {
+func (f *facts) spawnGain(spent float64, keep stay) Range {
 	now := f.load(0)
 	all := now.own + now.channels
 	l := load{channels: min(all, now.channels+spent*spawnAround/f.cpu*f.loadUnit())}
 	l.own = all - l.channels
-	return f.gain(l, stay{spawnWorst, spawnBest})
+	l.gone = coldWork * l.own
+	return f.gain(l, keep)
 }
 
 // lessSure returns a range that begins at no gain: the remedy depends on what

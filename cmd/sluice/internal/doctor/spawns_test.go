@@ -28,7 +28,7 @@ func TestGoroutinePerValue(t *testing.T) {
 		channels bool
 		measured float64
 	}{
-		"with results":    {[]part{base, spawning(0.22, 0.1), callers, metrics(0, 1_000_000)}, true, true, 2.9},
+		"with results":    {[]part{base, spawning(0.22, 0.1), callers, metrics(0, 1_000_000)}, true, true, 4.6},
 		"with wait group": {[]part{plain, spawning(0.3, 0.15), callers}, true, false, 1.9},
 		"seldom":          {[]part{base, spawning(0.05, 0.01), callers, metrics(0, 1_000_000)}, false, false, 0},
 		"a few":           {[]part{plain, spawning(0.02, 0.0), callers}, false, false, 0},
@@ -42,7 +42,7 @@ func TestGoroutinePerValue(t *testing.T) {
 		if f == nil {
 			continue
 		}
-		if d.Findings[0].Kind != GoroutinePerValue || f.Channels != test.channels || f.Best().Name != Batch ||
+		if d.Findings[0].Kind != GoroutinePerValue || f.Channels != test.channels || f.Best().Name != Fuse ||
 			f.Best().Gain.Low > test.measured || f.Best().Gain.High < test.measured {
 			t.Errorf("%s: %+v", name, f)
 		}
@@ -51,7 +51,7 @@ func TestGoroutinePerValue(t *testing.T) {
 		}
 	}
 	alone := diagnose(plain, spawning(0.3, 0.15), goroutinesAt(in(at(profile.Wait, "all"), 1, 1))).found(GoroutinePerValue)
-	if alone == nil || len(alone.Remedies) != 2 {
+	if alone == nil || len(alone.Remedies) != 2 || alone.Best().Name != Batch {
 		t.Errorf("one caller: %+v", alone)
 	}
 }
