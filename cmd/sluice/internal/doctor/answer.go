@@ -99,7 +99,11 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			return fmt.Sprintf("Too little load to tell: %s cores are in use, and %s. No CPU "+
 				"cost limits the service.", format.Number(f.cores), waits)
 		}
-		return "Too little load to tell: " + f.sparse + ". Findings from goroutine states and waits are below."
+		text := "Too little load to tell: " + f.sparse + "."
+		if len(findings) > 0 {
+			text += " Findings from goroutine states and waits are below."
+		}
+		return text
 	case Undetermined:
 		switch {
 		case f.isStarved():
@@ -143,7 +147,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 	for _, found := range findings {
 		switch {
 		case found.Channels && f.light && !found.Kind.stuck():
-			return fmt.Sprintf("Nothing limits the service at this load, but channels take %s of its CPU time. %s", format.Percent(f.channelCPU()), found.Text)
+			return fmt.Sprintf("The service uses few cores (%s), but channels take %s of its CPU time. %s", format.Number(f.cores), format.Percent(f.channelCPU()), found.Text)
 		case found.Channels:
 			return "Channels are the problem. " + f.bound(found.Kind) + found.Text
 		}

@@ -195,7 +195,7 @@ func TestLight(t *testing.T) {
 	}
 	d := of(0.4)
 	found := d.found(TransferCost)
-	if d.Verdict != Yes || !strings.HasPrefix(d.Answer, "Nothing limits the service at this load, but channels take 40% of its CPU time. ") || found == nil {
+	if d.Verdict != Yes || !strings.HasPrefix(d.Answer, "The service uses few cores (0.45), but channels take 40% of its CPU time. ") || found == nil {
 		t.Fatalf("%s: %s", d.Verdict, d.Answer)
 	}
 	for _, r := range found.Remedies {

@@ -287,7 +287,11 @@ func (f *Finding) finish(of *facts) {
 		case of.isStarved():
 			why = "goroutines wait for cores although the service uses few: shares and gains assume that all cores were in use"
 		}
-		f.addEvidence(profile.KindMetrics, why)
+		from := profile.KindMetrics
+		if of.light {
+			from = profile.KindCPU
+		}
+		f.addEvidence(from, why)
 	}
 }
 

@@ -31,7 +31,7 @@ var skewRules = []rule{{
 // channel they cannot, so there are several, and few of them are full.
 func skewed(f *facts) *Finding {
 	g := f.capture.Goroutines
-	if g == nil || !g.StatesKnown || f.avail > 0 && f.cores > 0 && f.used() > 1-idleCores {
+	if g == nil || !g.StatesKnown || f.capture.CPU == nil || f.avail > 0 && f.cores > 0 && f.used() > 1-idleCores {
 		return nil
 	}
 	for i := range f.operations {

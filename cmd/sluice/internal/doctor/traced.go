@@ -28,7 +28,7 @@ const (
 	computing = 0.75
 )
 
-// addCPU ends the text of each of these findings.
+// addCPU ends the text of findings from a trace alone.
 const addCPU = "Add a CPU profile to see the cost and a remedy."
 
 var tracedRules = []rule{
@@ -41,6 +41,15 @@ var tracedRules = []rule{
 		kind: AlternatingWaits, look: alternatingWaits,
 		reason: "a trace alone: both ends of a channel waited for 24% of it, 56,000 times per second",
 	},
+}
+
+// traceOfWaits returns the trace if no CPU profile explains the waits: there is
+// none, or the service uses too few cores for its costs to matter.
+func (f *facts) traceOfWaits() *profile.Trace {
+	if t := f.capture.Trace; t != nil && t.Window > 0 && (f.capture.CPU == nil || !f.loaded || f.light) {
+		return t
+	}
+	return nil
 }
 
 // traceAlone returns the trace if there is no CPU profile, else nil.
@@ -64,13 +73,13 @@ func traceSite(t *profile.Trace, at profile.Site) *profile.TraceSite {
 
 // backpressure examines the send with the longest waits.
 func backpressure(f *facts) *Finding {
-	t := f.traceAlone()
+	t := f.traceOfWaits()
 	if t == nil {
 		return nil
 	}
 	var s *profile.TraceSite
 	for i := range t.Sites { // the longest waits first
-		if t.Sites[i].Op == profile.Send {
+		if t.Sites[i].Op == profile.Send && !f.grows(t.Sites[i].Site) { // a growing number of waits is a leak
 			s = &t.Sites[i]
 			break
 		}
@@ -80,11 +89,17 @@ func backpressure(f *facts) *Finding {
 	}
 	at := place(s.Site)
 	found := &Finding{At: &at, Confidence: Low}
+	if f.capture.CPU != nil {
+		found.Share = known(1 - min(1, f.cores/max(f.had, assumedCores)))
+	}
 	found.addEvidence(profile.KindTrace, fmt.Sprintf("%s goroutines wait there on average: %d waits began, and %d had not ended when the trace did",
 		format.Number(s.Waited.Seconds()/t.Window.Seconds()), s.Parks, s.Still))
 	from, times := receiverOf(t, s.Site)
 	if from == nil {
-		found.Text = fmt.Sprintf("Goroutines wait in %s, and no goroutine received from them. %s", s.Site, addCPU)
+		found.Text = fmt.Sprintf("Goroutines wait in %s, and no goroutine received from them.", s.Site)
+		if f.capture.CPU == nil {
+			found.Text += " " + addCPU
+		}
 		return found
 	}
 	found.addEvidence(profile.KindTrace, fmt.Sprintf("%s woke them %d times", from, times))
@@ -93,7 +108,7 @@ func backpressure(f *facts) *Finding {
 	what, elsewhere := doing(t, stage, *from)
 	f.receiverRemedies(found, stage, elsewhere)
 	found.Text = fmt.Sprintf("Backpressure from a slow receiver: goroutines wait in %s for the %s%s.", s.Site, from, what)
-	if len(found.Remedies) == 0 {
+	if len(found.Remedies) == 0 && f.capture.CPU == nil {
 		found.Text += " " + addCPU
 	}
 	return found

@@ -168,6 +168,19 @@ func TestBackpressure(t *testing.T) {
 	}
 }
 
+// TestBackpressureAtLittleLoad: if the service uses too few cores for its costs to
+// matter, the trace explains the waits also beside a CPU profile, and comes first.
+func TestBackpressureAtLittleLoad(t *testing.T) {
+	taken := func(c *profile.Capture) { c.Trace.Pairs = []profile.Pair{{Waker: receive, Sleeper: send, Count: 90}} }
+	for channels, want := range map[float64]Verdict{0.02: No, 0.4: Partly} {
+		costs := cpu(0.3, shares{profile.ChannelWork: channels, profile.UserCode: 1 - channels}, on{send, channels / 2, 0, 0}, on{receive, channels / 2, 0, 0})
+		d := diagnose(costs, waited(send, 9, 5*time.Second), taken)
+		if d.Verdict != want || len(d.Findings) == 0 || d.Findings[0].Kind != Backpressure || strings.Contains(d.Answer, addCPU) {
+			t.Errorf("%v: %s: %s\n%+v", channels, d.Verdict, d.Answer, d.Findings)
+		}
+	}
+}
+
 // TestAlternatingWaits: both ends wait, often.
 func TestAlternatingWaits(t *testing.T) {
 	of := func(wakeups, sends, receives int64) *Diagnosis {
