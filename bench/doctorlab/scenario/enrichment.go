@@ -7,9 +7,8 @@ var _ = register(scenario{
 		"and sends the result on a channel; the request receives all results. Starting and ending " +
 		"goroutines costs more than the look-ups.",
 	Channels: true,
-	Sites: []site{{send, "main.(*enrichment).one"}, {receive, "main.(*enrichment).request"},
-		{send, "main.(*enrichment).request.func1"}},
-	Right: []string{fuseStages},
+	Sites:    []site{{send, "main.(*enrichment).one"}, {receive, "main.(*enrichment).request"}},
+	Right:    []string{fuseStages},
 	builds: map[string]build{
 		asFound:    func(s *service) { startEnrichment(s, (*enrichment).request) },
 		buffer:     func(s *service) { startEnrichment(s, (*enrichment).requestBuffered) },
