@@ -137,6 +137,9 @@ func lacksSelecting(f *facts, found *Finding) string {
 const spareWork = 0.75
 
 func lacksSpareCores(f *facts, found *Finding) string {
+	if why := lacksValues(f, found); why != "" {
+		return why // callers that exclude each other work at the same time otherwise: ×0.48 on one P
+	}
 	if f.capture.CPU == nil {
 		return "the work outside the channel is unknown."
 	}

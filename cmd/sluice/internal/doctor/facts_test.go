@@ -170,7 +170,7 @@ func TestProfilingCost(t *testing.T) {
 // TestFloor: with little CPU use, or few samples, shares decide nothing.
 func TestFloor(t *testing.T) {
 	hot := shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}
-	if d := diagnose(cpu(0.09, hot, on{send, 1, 0.8, 0})); d.Verdict != Idle || len(d.Findings) > 0 || d.Shares.ChannelCPU != nil {
+	if d := diagnose(cpu(0.09, hot, on{send, 0.9, 0.8, 0}, on{receive, 0.1, 0, 0})); d.Verdict != Idle || len(d.Findings) > 0 || d.Shares.ChannelCPU != nil {
 		t.Errorf("0.09 cores: %s: %s", d.Verdict, d.Answer)
 	}
 	// Above it there are shares; they limit throughput from half a core.
@@ -178,11 +178,11 @@ func TestFloor(t *testing.T) {
 	if d := diagnose(cpu(0.45, mild, on{send, 0.14, 0, 0})); d.Verdict != Idle || d.Shares.ChannelCPU == nil || !strings.Contains(d.Answer, "0.45 cores are in use") {
 		t.Errorf("0.45 cores: %s: %s", d.Verdict, d.Answer)
 	}
-	if d := diagnose(cpu(0.55, hot, on{send, 1, 0.8, 0})); d.Verdict != Yes {
+	if d := diagnose(cpu(0.55, hot, on{send, 0.9, 0.8, 0}, on{receive, 0.1, 0, 0})); d.Verdict != Yes {
 		t.Errorf("0.55 cores: %s: %s", d.Verdict, d.Answer)
 	}
 	short := func(c *profile.Capture) { c.CPU.Window /= 100; c.CPU.Total /= 100; c.Window /= 100 }
-	if d := diagnose(cpu(2, hot, on{send, 1, 0.8, 0}), short); d.Verdict != Idle || !strings.Contains(d.Answer, "20 samples") {
+	if d := diagnose(cpu(2, hot, on{send, 0.9, 0.8, 0}, on{receive, 0.1, 0, 0}), short); d.Verdict != Idle || !strings.Contains(d.Answer, "20 samples") {
 		t.Errorf("20 samples: %s: %s", d.Verdict, d.Answer)
 	}
 }

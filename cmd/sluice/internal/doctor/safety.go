@@ -57,7 +57,7 @@ var hazards = []hazard{
 	},
 	{
 		LowerGOMAXPROCS, "all other work of the process gets fewer cores",
-		"the work outside channels needs less than a core", lacksSpareCores, "if the service does little besides this channel",
+		"values go to another function; the work outside channels needs less than a core", lacksSpareCores, "if the service does little besides this channel",
 	},
 	{
 		MoreReceivers, "values are processed in another order and at the same time; a lock or a limit gets more holders",

@@ -44,7 +44,7 @@ func TestStarvation(t *testing.T) {
 		"almost no load":        {0.07, metrics(0, 0), Idle, false},
 		"no histogram bounds":   {0.35, unbounded(starved(0.9, time.Millisecond)), Idle, false},
 	} {
-		costs := cpu(test.cores, spent, on{send, 1, 0.8, 0})
+		costs := cpu(test.cores, spent, on{send, 0.9, 0.8, 0}, on{receive, 0.1, 0, 0})
 		if test.verdict == Idle {
 			costs = cpu(test.cores, little, on{send, 0.1, 0, 0})
 		}
@@ -78,7 +78,7 @@ func TestStarvation(t *testing.T) {
 		t.Errorf("unknown window: %s", d.Answer)
 	}
 	// A remedy cannot use cores that other processes have.
-	d = diagnose(cpu(0.35, spent, on{send, 1, 0.8, 0}), starved(0.9, time.Millisecond))
+	d = diagnose(cpu(0.35, spent, on{send, 0.9, 0.8, 0}, on{receive, 0.1, 0, 0}), starved(0.9, time.Millisecond))
 	if !strings.HasSuffix(d.Answer, " Findings from its CPU shares are below.") {
 		t.Errorf("verdict %s", d.Answer)
 	}
