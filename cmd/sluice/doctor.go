@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -83,7 +85,7 @@ func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
 }
 
 // errFound ends a diagnosis with -fail-on that found a problem.
-var errFound = errors.New("channels are a problem")
+var errFound = errors.New("a problem with channels was found")
 
 // found returns an error unless channels are no problem. A check that passes
 // because it saw too little is no check, so an unknown answer is an error, too.
@@ -156,6 +158,9 @@ func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to s
 			return nil, c.misused("-save, -block, -trace, -cheap and -metrics require the address of a service")
 		}
 		capture, err := profile.Open(c.Targets...)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = missing(c.Targets, err)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -170,6 +175,29 @@ func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to s
 	}
 	return c.watch(ctx, service, prices, to)
 }
+
+// missing adds to an error of a file that does not exist what may have been
+// meant: most targets are addresses.
+func missing(targets []string, err error) error {
+	for _, target := range targets {
+		if _, statErr := os.Stat(target); statErr == nil {
+			continue
+		}
+		host, port, split := strings.Cut(target, ":")
+		number, portErr := strconv.Atoi(cmp.Or(port, host))
+		switch {
+		case portErr == nil && (number < 1 || number > maxPort):
+			return fmt.Errorf("%w (a port is from 1 to %d)", err, maxPort)
+		case !split && portErr == nil:
+			return fmt.Errorf("%w (the service on this port of this machine is :%d)", err, number)
+		case !split && !strings.ContainsAny(target, `/\`):
+			return fmt.Errorf("%w (if it is a host, add the port: %s:6060)", err, target)
+		}
+	}
+	return err
+}
+
+const maxPort = 65535
 
 func (c *doctorCommand) misused(format string, args ...any) error {
 	return usageError{error: fmt.Errorf(format, args...), command: "doctor"}

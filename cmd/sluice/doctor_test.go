@@ -105,7 +105,7 @@ func TestDoctorFailOn(t *testing.T) {
 		status int
 		says   string
 	}{
-		{[]string{"-fail-on", "found", contended}, statusFailed, "channels are a problem"},
+		{[]string{"-fail-on", "found", contended}, statusFailed, "a problem with channels was found"},
 		{[]string{contended}, 0, ""},
 		{[]string{"-fail-on", "found", slow}, 0, ""},
 		{[]string{"-fail-on", "found", unclear}, statusUndecided, "too little was seen"},
@@ -115,6 +115,11 @@ func TestDoctorFailOn(t *testing.T) {
 		{[]string{"-compare", contended}, statusUsage, "two saved captures"},
 		{[]string{"-compare", contended, ":6060"}, statusUsage, "reads saved captures"},
 		{[]string{"-compare", contended, "none"}, statusUsage, "no such file"},
+		{[]string{"6060"}, statusUsage, "(the service on this port of this machine is :6060)"},
+		{[]string{"localhost"}, statusUsage, "(if it is a host, add the port: localhost:6060)"},
+		{[]string{":99999"}, statusUsage, "(a port is from 1 to 65535)"},
+		{[]string{"no/such/folder"}, statusUsage, "no such file or directory\n"},
+		{[]string{contended, contended, contended}, statusUsage, "-compare takes two captures"},
 		{[]string{"-compare", "-save", "x", contended, contended}, statusUsage, "cannot be combined"},
 	} {
 		status, stdout, stderr := sluice(t, 0, append([]string{"doctor"}, test.args...)...)

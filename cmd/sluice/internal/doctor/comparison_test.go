@@ -69,6 +69,18 @@ func TestCompareOperations(t *testing.T) {
 	}
 }
 
+// TestCompareStrangers: two services have no operation in common.
+func TestCompareStrangers(t *testing.T) {
+	other := service(cpu(1, shares{profile.UserCode: 0.5, profile.ChannelWork: 0.5}, on{at(profile.Send, "elsewhere"), 0.5, 0, 0}))
+	const doubt = "are they of the same service?"
+	if c := Compare(working(1, 0.5), other, Reference()); !strings.Contains(c.Answer, doubt) {
+		t.Error(c.Answer)
+	}
+	if c := Compare(working(1, 0.5), working(1, 0.6), Reference()); strings.Contains(c.Answer, doubt) {
+		t.Error(c.Answer)
+	}
+}
+
 // TestCompareChannels: rates of channels are compared by their names, unless a
 // name is used twice.
 func TestCompareChannels(t *testing.T) {

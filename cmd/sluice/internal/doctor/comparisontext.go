@@ -20,7 +20,7 @@ func (c *Comparison) answer() string {
 		if side.cost != nil {
 			side, which = &c.After, "after"
 		}
-		return fmt.Sprintf("The two captures cannot be compared: the one %s has too little CPU time. %s", which, side.Answer)
+		return fmt.Sprintf("The two captures cannot be compared: the one %s has too little CPU time: capture both under load. %s", which, side.Answer)
 	}
 	all := c.Costs[0]
 	text := "The same work takes about as much CPU time as before"
@@ -33,7 +33,23 @@ func (c *Comparison) answer() string {
 	if moved := c.moved(); moved != "" {
 		text += ": " + moved
 	}
-	return text + "."
+	text += "."
+	if c.strangers() {
+		text += " No channel operation is in both captures: are they of the same service?"
+	}
+	return text
+}
+
+// strangers reports whether both captures have channel operations, but none in
+// common.
+func (c *Comparison) strangers() bool {
+	a, b := c.Before.cost.operations, c.After.cost.operations
+	for key := range a {
+		if _, ok := b[key]; ok {
+			return false
+		}
+	}
+	return len(a) > 0 && len(b) > 0
 }
 
 // moved names the parts whose cost changed clearly.

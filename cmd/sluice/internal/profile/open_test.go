@@ -198,8 +198,8 @@ func TestOpenBadSets(t *testing.T) {
 		files map[string][]byte
 		want  string
 	}{
-		"two CPU profiles":     {map[string][]byte{"a": cpu, "b": cpu}, "too many cpu files (want at most 1)"},
-		"three block profiles": {map[string][]byte{"a": wait(1), "b": wait(2), "c": wait(3)}, "too many block files (want at most 2)"},
+		"two CPU profiles":     {map[string][]byte{"a": cpu, "b": cpu}, "too many cpu files for one capture (want at most 1)"},
+		"three block profiles": {map[string][]byte{"a": wait(1), "b": wait(2), "c": wait(3)}, "too many block files for one capture (want at most 2)"},
 		"a restart":            {map[string][]byte{"block": wait(10), "block-before": wait(100)}, "the process restarted"},
 		"counters that shrink": {map[string][]byte{"m.json": metricsOf(5), "m-before.json": metricsOf(100)}, "the process restarted"},
 		"nothing of ours":      {map[string][]byte{"README": []byte("text")}, "found no profile"},

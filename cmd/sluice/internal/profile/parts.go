@@ -56,7 +56,7 @@ func (p *parts) put(file part, err error) error {
 		}
 	}
 	if n == perKind[file.kind] {
-		return fmt.Errorf("too many %s files (want at most %d)", file.kind, n)
+		return fmt.Errorf("too many %s files for one capture (want at most %d): -compare takes two captures", file.kind, n)
 	}
 	p.files = append(p.files, file)
 	return nil
