@@ -115,18 +115,18 @@ func cpuLimit(f *facts) *Finding {
 	lost := 1 - f.cores/max(f.running, f.cores)
 	// The limit slows channels too, and there a remedy helps on a limit as well.
 	found := &Finding{Share: known(lost * (1 - f.channelCPU())), Confidence: Medium}
-	found.Text = fmt.Sprintf("The service gets %s cores and needs more: a CPU limit or other processes hold it back. Its own code takes %s of them, channels %s.",
+	found.Text = fmt.Sprintf("The service gets %s cores and needs more: a CPU limit or other processes hold it back. Its own code takes %s of that CPU time, channels %s.",
 		format.Number(f.cores), format.Percent(f.share(profile.UserCode)), format.Percent(f.channelCPU()))
 	from := profile.KindMetrics
 	text := fmt.Sprintf("%s goroutines waited a millisecond or longer for a core on average", format.Number(f.starved))
 	if f.capture.Glimpse != nil {
 		from = profile.KindGlimpse
-		text = fmt.Sprintf("%s goroutines ran at a time, and %s were ready to run, which takes as many cores", format.Number(f.running), format.Number(f.queued))
+		text = fmt.Sprintf("on average %s goroutines ran and %s were ready to run, each of which needs a core", format.Number(f.running), format.Number(f.queued))
 	}
 	found.addEvidence(from, text)
 	g := f.capture.Goroutines
-	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("%s was not waiting when the observation began, and %d when it ended",
-		format.Plural(g.AwakeBefore, "goroutine"), max(g.Awake, g.States["runnable"])))
+	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("goroutines that run or are ready to: %d at the start, %d at the end",
+		g.AwakeBefore, max(g.Awake, g.States["runnable"])))
 	found.addEvidence(profile.KindCPU, format.Number(f.cores)+" cores in use")
 	found.RuledOut = []RuledOut{{MoreReceivers, "more goroutines do not get more CPU time."}}
 	return found
