@@ -46,7 +46,7 @@ func TestCPULimit(t *testing.T) {
 		if (f != nil) != c.want {
 			t.Errorf("%s: found %+v, %s", name, f, d.Answer)
 		}
-		if c.want && (d.Verdict != No || strings.Contains(d.Answer, "healthy") || strings.Contains(d.Answer, "oo little") || !strings.Contains(evidence(f), "ran at a time")) {
+		if c.want && (d.Verdict != No || strings.Contains(d.Answer, "healthy") || strings.Contains(d.Answer, "oo little") || !strings.Contains(evidence(f), "goroutines ran and")) {
 			t.Errorf("%s: verdict %s: %s", name, d.Verdict, d.Answer)
 		}
 	}
