@@ -48,7 +48,8 @@ func save(ctx context.Context, doctor string, running *process, dir string, seco
 // takes one if a finding needs it.
 const smallTrace = 128 << 10
 
-// shrink compresses the texts, traces and glimpses in dir, and removes a large trace.
+// shrink compresses the texts, metrics, traces and their figures in dir, and removes a
+// large trace.
 func shrink(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -56,7 +57,7 @@ func shrink(dir string) error {
 	}
 	for _, entry := range entries {
 		name := filepath.Join(dir, entry.Name())
-		if ext := filepath.Ext(name); ext != ".txt" && ext != ".out" && entry.Name() != "glimpse.json" {
+		if ext := filepath.Ext(name); ext != ".txt" && ext != ".out" && ext != ".json" || entry.Name() == "capture.json" {
 			continue
 		}
 		data, err := os.ReadFile(name)

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -17,6 +18,8 @@ const (
 	// of the earlier number.
 	growthCount = 10
 	growthPart  = 0.2
+	// growthErrors is the same in standard deviations of two random numbers.
+	growthErrors = 2
 	// longWait and longCount suggest a leak: at least longCount goroutines have
 	// waited at one place, one of them for longWait. An idle pool looks the
 	// same, so this is the weakest evidence.
@@ -109,7 +112,8 @@ func (f *facts) leakGrows() *Finding {
 // growth returns the increase of goroutines at a site, 0 if that may be chance.
 func growth(s profile.GoroutineSite) int {
 	grown := s.Count() - s.Earlier
-	if grown < growthCount || float64(grown) < growthPart*float64(s.Earlier) {
+	chance := growthErrors * math.Sqrt(2*float64(s.Earlier)) // if they come and go at random
+	if grown < growthCount || float64(grown) < max(chance, growthPart*float64(s.Earlier)) {
 		return 0
 	}
 	return grown

@@ -103,7 +103,7 @@ func TestLimits(t *testing.T) {
 		{"work of a slow stage", SlowStage, 0.70, false, func(v float64) []part { return backlog(1, v, 8) }},
 		{"cores, waiting for I/O", Downstream, 0.5, true, func(v float64) []part { return outside(v, 8) }},
 		{"goroutines in a queue for I/O", Downstream, 1.5, false, func(v float64) []part { return outside(0.03, many(v)) }},
-		{"more goroutines", Leak, 10, false, func(v float64) []part { return leaking(20+many(v), 20, 0) }},
+		{"more goroutines", Leak, 10, false, func(v float64) []part { return leaking(10+many(v), 10, 0) }},
 		{"more goroutines, of many", Leak, 1200, false, func(v float64) []part { return leaking(many(v), 1000, 0) }},
 		{"goroutines that wait long", Leak, 100, false, func(v float64) []part { return leaking(many(v), 0, time.Hour) }},
 		{"how long", Leak, 300, false, func(v float64) []part { return leaking(200, 0, secs(v)) }},

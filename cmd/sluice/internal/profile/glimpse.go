@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,40 +17,59 @@ import (
 // happen.
 const glimpseFile = "glimpse.out"
 
-// A savedGlimpse is the figures of a glimpse, which are a tenth of its size.
-type savedGlimpse struct {
+// savedFigures are the figures of a trace that the doctor took by itself, which
+// are a small part of its size.
+type savedFigures struct {
 	Format     string `json:"format"`
 	GOMAXPROCS int    `json:"gomaxprocs,omitempty"`
-	Glimpse    *Trace `json:"glimpse"`
+	Glimpse    *Trace `json:"glimpse,omitempty"` // of figuresOf[KindGlimpse]
+	Trace      *Trace `json:"trace,omitempty"`   // of figuresOf[KindTrace]
 }
 
-const (
-	glimpseFormat = "sluice glimpse 1"
-	savedFile     = "glimpse.json"
-)
+// figuresOf are the formats and names of saved figures by kind.
+var figuresOf = map[Kind]struct{ format, file string }{
+	KindGlimpse: {"sluice glimpse 1", "glimpse.json"},
+	KindTrace:   {"sluice trace 1", "trace.json"},
+}
 
-// readSavedGlimpse reads the figures of a glimpse.
-func readSavedGlimpse(text []byte) (*Trace, int, error) {
-	var saved savedGlimpse
-	if err := json.Unmarshal(text, &saved); err != nil {
-		return nil, 0, fmt.Errorf("invalid figures of a short trace: %w", err)
+// kindOfFigures returns the kind of trace with a format of figures, or "".
+func kindOfFigures(format string) Kind {
+	for kind, f := range figuresOf {
+		if f.format == format {
+			return kind
+		}
 	}
-	t := saved.Glimpse
+	return ""
+}
+
+// readFigures reads the figures of a trace.
+func readFigures(text []byte) (*Trace, int, error) {
+	var saved savedFigures
+	if err := json.Unmarshal(text, &saved); err != nil {
+		return nil, 0, fmt.Errorf("invalid figures of a trace: %w", err)
+	}
+	t := cmp.Or(saved.Glimpse, saved.Trace)
 	if t == nil || t.Window < 0 || t.Running < 0 || t.Runnable < 0 || t.Wakeups < 0 || saved.GOMAXPROCS < 0 || saved.GOMAXPROCS > maxCores {
-		return nil, 0, errors.New("impossible figures of a short trace")
+		return nil, 0, errors.New("impossible figures of a trace")
 	}
 	return t, saved.GOMAXPROCS, nil
 }
 
-// condense replaces the trace of a glimpse by its figures.
-func (s *Service) condense() error {
-	_, part := s.parts.of(KindGlimpse)
-	text, err := json.MarshalIndent(savedGlimpse{glimpseFormat, part.procs, part.trace}, "", " ")
+// condense replaces a trace by its figures, in what is saved.
+func (s *Service) condense(kind Kind) error {
+	_, part := s.parts.of(kind)
+	saved := savedFigures{Format: figuresOf[kind].format, GOMAXPROCS: part.procs}
+	if kind == KindGlimpse {
+		saved.Glimpse = part.trace
+	} else {
+		saved.Trace = part.trace
+	}
+	text, err := json.MarshalIndent(saved, "", " ")
 	if err != nil {
 		return err
 	}
-	last := &s.files[len(s.files)-1]
-	last.Name, last.Data, part.name = savedFile, text, savedFile
+	last, name := &s.files[len(s.files)-1], figuresOf[kind].file
+	last.Name, last.Data, part.name = name, text, name
 	return nil
 }
 
@@ -72,13 +92,13 @@ func (s *Service) Glimpse(ctx context.Context) (*Capture, error) {
 			return err
 		}
 		if last := s.files[len(s.files)-1]; len(last.Data) > smallGlimpse {
-			return s.condense()
+			return s.condense(KindGlimpse)
 		}
 		s.drop(KindGlimpse)
 		if err := s.watched(ctx, "trace", glimpseFile, secondGlimpse, maxGlimpse); err != nil {
 			return err
 		}
-		return s.condense()
+		return s.condense(KindGlimpse)
 	})
 	if err != nil {
 		return nil, err

@@ -247,9 +247,9 @@ func (p *parts) readJSON(name string, r io.Reader) error {
 	}
 	var header Header
 	if json.Unmarshal(text, &header) == nil && header.Format != "" {
-		if header.Format == glimpseFormat {
-			t, procs, err := readSavedGlimpse(text)
-			return p.put(part{name: name, kind: KindGlimpse, trace: t, procs: procs}, err)
+		if kind := kindOfFigures(header.Format); kind != "" {
+			t, procs, err := readFigures(text)
+			return p.put(part{name: name, kind: kind, trace: t, procs: procs}, err)
 		}
 		if header.Format != headerFormat {
 			return fmt.Errorf("unsupported format %.40q (want %q)", header.Format, headerFormat)

@@ -182,10 +182,15 @@ const maxTraceFetched = 256 << 20
 // More takes KindTrace or KindBlock as well, for at most d, and returns the
 // extended capture. The length of a trace is limited by traceTime. A trace
 // slows the service by up to 60% meanwhile; a block profile costs nothing
-// beyond the service's own setting. The budget of Watch includes the request.
+// beyond the service's own setting. The budget of Watch includes the request. Of
+// a trace, Save keeps the figures.
 func (s *Service) More(ctx context.Context, kind Kind, d time.Duration) (*Capture, error) {
 	s.due = s.due.Add(d)
-	return s.more(ctx, kind, d)
+	c, err := s.more(ctx, kind, d)
+	if err != nil || kind != KindTrace || c.Trace == nil {
+		return c, err
+	}
+	return c, s.condense(kind)
 }
 
 func (s *Service) more(ctx context.Context, kind Kind, d time.Duration) (*Capture, error) {

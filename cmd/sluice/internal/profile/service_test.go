@@ -193,6 +193,17 @@ func TestMore(t *testing.T) {
 		if err != nil || c.Trace == nil || c.CPU == nil {
 			t.Fatalf("%+v, %v", c, err)
 		}
+		dir := filepath.Join(t.TempDir(), "saved")
+		if err := s.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Open(dir)
+		if err != nil || !reflect.DeepEqual(again.Trace, c.Trace) || again.GOMAXPROCS != c.GOMAXPROCS {
+			t.Errorf("%v: saved %+v, have %+v", err, again, c)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "trace.out")); err == nil {
+			t.Error("the whole trace was saved")
+		}
 		c, err = s.More(t.Context(), KindBlock, time.Nanosecond)
 		if err != nil || c.Block == nil || c.Block.Sites[0].Count != 5 || c.Trace == nil {
 			t.Fatalf("%+v, %v", c, err)
