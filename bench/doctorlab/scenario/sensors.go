@@ -29,7 +29,6 @@ const (
 type sensors struct {
 	readings chan uint64
 	alive    [heartbeatsOf]time.Time
-	checked  int
 }
 
 func startSensors(s *service, capacity, recorders int) {

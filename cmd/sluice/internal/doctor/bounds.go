@@ -36,9 +36,6 @@ const (
 	// goroutines no longer wait for each other: pipelines and pools left up to
 	// two thirds of them idle.
 	wokenIdle = 0.33
-	// fewCores is the number of cores that a service of unknown GOMAXPROCS has at
-	// least, at best.
-	fewCores = 2
 	// callWorst and callBest are the cost of calls instead of transfers, as parts
 	// of theirs: a call and its loop take 2 to 6 ns where a transfer takes 145.
 	// Without them, noise in the rest of the work decides the gain of a service

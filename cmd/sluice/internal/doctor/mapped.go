@@ -104,9 +104,6 @@ func (f *facts) slowOnMap(b *debug.Bottleneck, text string) Finding {
 	return found
 }
 
-// base returns the name of a file without its folders, on any system.
-func base(file string) string { return file[strings.LastIndexAny(file, `/\`)+1:] }
-
 // nameChannels adds the names of the channels at the place of a finding.
 func (f *facts) nameChannels(findings []Finding) {
 	flow := f.capture.Flow

@@ -71,7 +71,7 @@ func TestHangsAtEachStep(t *testing.T) {
 		}
 		// A trace that is requested later shares the limit.
 		began = time.Now()
-		c, err = s.More(t.Context(), KindTrace, time.Second)
+		_, err = s.More(t.Context(), KindTrace, time.Second)
 		if took := time.Since(began); err != nil || took > time.Second {
 			t.Errorf("waited %v for the trace, %v", took, err)
 		}
