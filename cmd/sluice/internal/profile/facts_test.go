@@ -183,3 +183,15 @@ func TestFacts(t *testing.T) {
 		}
 	}
 }
+
+// TestShortName: the version of a module is no package.
+func TestShortName(t *testing.T) {
+	for function, want := range map[string]string{
+		"example.com/cache/v2.(*Cache).Get": "cache.(*Cache).Get", "example.com/v2cache.New": "v2cache.New",
+		"gopkg.in/yaml.v3.Unmarshal": "yaml.v3.Unmarshal", "main.main": "main.main", "v2.New": "v2.New", "a/v10.F.func1": "a.F.func1",
+	} {
+		if got := (Frame{Function: function}).String(); got != want {
+			t.Errorf("%s is %s, want %s", function, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 )
 
@@ -64,13 +65,29 @@ func (f Frame) String() string {
 	if f.Function == "" {
 		return "?"
 	}
+	function, file := shortName(f.Function), path.Base(strings.ReplaceAll(f.File, `\`, "/"))
 	switch {
 	case f.File == "":
-		return path.Base(f.Function)
+		return function
 	case f.Line == 0:
-		return fmt.Sprintf("%s (%s)", path.Base(f.Function), path.Base(strings.ReplaceAll(f.File, `\`, "/")))
+		return fmt.Sprintf("%s (%s)", function, file)
 	}
-	return fmt.Sprintf("%s (%s:%d)", path.Base(f.Function), path.Base(strings.ReplaceAll(f.File, `\`, "/")), f.Line)
+	return fmt.Sprintf("%s (%s:%d)", function, file, f.Line)
+}
+
+// version is the last element of the path of a module from version 2 on.
+var version = regexp.MustCompile(`^v[0-9]+\.`)
+
+// shortName returns a function with the name of its package: cache.New for
+// example.com/cache/v2.New.
+func shortName(function string) string {
+	base := path.Base(function)
+	if at := version.FindString(base); at != "" && base != function {
+		if parent := path.Base(path.Dir(function)); parent != "." {
+			return parent + "." + base[len(at):]
+		}
+	}
+	return base
 }
 
 // Package returns the import path of the function's package.
