@@ -180,7 +180,7 @@ func TestDoctorDecides(t *testing.T) {
 		if status != 0 {
 			t.Fatalf("status %d\n%s", status, stderr)
 		}
-		_, err := os.Stat(filepath.Join(dir, "trace.out"))
+		_, err := os.Stat(filepath.Join(dir, "trace.json"))
 		announced := strings.Contains(stderr, "taking a trace of at most 500ms, to decide whether the waiting goroutines take the tokens that the others release")
 		if announced != want || (err == nil) != want || strings.Contains(stdout, "to decide whether the waiting goroutines") != want {
 			t.Errorf("%s: announced %v, saved %v\n%s%s", flag, announced, err, stderr, stdout)
