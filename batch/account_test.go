@@ -86,12 +86,13 @@ func TestBatchingAccount(t *testing.T) {
 		{capacity: 128, overflow: sluice.DropOldest},
 	} {
 		for _, closing := range []bool{false, true} {
-			t.Run(fmt.Sprint(s, closing), func(t *testing.T) { account(t, s, closing) })
+			t.Run(fmt.Sprint(s, closing), func(t *testing.T) { account(t, s, closing, false) })
+			t.Run(fmt.Sprint(s, closing, " sized"), func(t *testing.T) { account(t, s, closing, true) })
 		}
 	}
 }
 
-func account(t *testing.T, s shape, closing bool) {
+func account(t *testing.T, s shape, closing, sized bool) {
 	const senders, each = 5, 400
 	l := newLedger(senders, each)
 	var onDrop func(int)
@@ -99,11 +100,22 @@ func account(t *testing.T, s shape, closing bool) {
 		onDrop = func(v int) { l.note("dropped", v) }
 	}
 	c := open(s, onDrop)
+	tooLarge := func(policy batch.TooLarge) *batch.SizedOptions[int] {
+		o := &batch.SizedOptions[int]{TooLarge: policy, Size: func(v int) int { return v % 17 }}
+		if policy == batch.Drop {
+			o.OnDrop = func(v int) { l.note("dropped", v) }
+		}
+		return o
+	}
 	var sending, receiving sync.WaitGroup
 	for i := range 2 {
 		receiving.Go(func() {
 			lingers := []time.Duration{0, 20 * time.Microsecond}
-			for batch := range batch.Receive(t.Context(), c, 1+7*i, lingers[i]).All() {
+			batches := batch.Receive(t.Context(), c, 1+7*i, lingers[i])
+			if sized {
+				batches = batch.ReceiveSized(t.Context(), c, 1+20*i, 15, lingers[i], tooLarge(batch.Alone+2*batch.TooLarge(i)))
+			}
+			for batch := range batches.All() {
 				l.received(batch)
 			}
 		})
@@ -113,6 +125,9 @@ func account(t *testing.T, s shape, closing bool) {
 			random := rand.New(rand.NewPCG(uint64(sender), 4))
 			linger := []time.Duration{0, time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond, time.Hour}[sender]
 			b := batch.NewSender(c, 1+random.IntN(20), linger)
+			if sized {
+				b = batch.NewSizedSender(c, 1+random.IntN(20), int64(10+random.IntN(10)), linger, tooLarge(policies[random.IntN(3)]))
+			}
 			for i := range each {
 				if closing && sender == 0 && i == each/2 {
 					c.Close()

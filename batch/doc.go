@@ -22,5 +22,9 @@
 // passed. A batch never reorders values, and an early end
 // loses none: see the types for what happens to values that were not sent or received.
 //
-// With any kind of package sluice, batches cost no allocation.
+// [ReceiveSized] and [NewSizedSender] limit batches in bytes as well, for requests and messages
+// whose length is limited. A value that is above the limit alone has a policy.
+//
+// With any kind of package sluice, batches cost no allocation. Sender.SendSlice passes a whole
+// slice, without a copy where the channel can.
 package batch

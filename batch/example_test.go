@@ -32,6 +32,75 @@ func ExampleReceive() {
 	// insert [d e]
 }
 
+// Requests have at most 16 bytes, and each line adds a newline. A line that no request has room
+// for is dropped, and the lines around it are sent.
+func ExampleReceiveSized() {
+	ctx := context.Background()
+	lines := sluice.NewElastic[string](1_000_000, nil)
+	for _, line := range []string{"GET /", "PUT /a", "a line that is far too long", "GET /b", "GET /"} {
+		_ = lines.TrySend(line)
+	}
+	lines.Close()
+
+	requests := batch.ReceiveSized(ctx, lines, 1000, 16, 50*time.Millisecond, &batch.SizedOptions[string]{
+		Size:     func(line string) int { return len(line) + 1 },
+		TooLarge: batch.Drop,
+		OnDrop:   func(line string) { fmt.Println("too long:", line) },
+	})
+	for lines := range requests.All() {
+		fmt.Printf("send %q\n", lines)
+	}
+	if err := requests.Err(); err != nil {
+		fmt.Println(err, requests.TakeRest())
+	}
+	fmt.Println(requests.Dropped(), "dropped")
+	// Output:
+	// too long: a line that is far too long
+	// send ["GET /" "PUT /a"]
+	// send ["GET /b" "GET /"]
+	// 1 dropped
+}
+
+// With Fail, a value that is too large ends the loop. TakeRest returns it, and the values that
+// the loop had received behind it.
+func ExampleBatches_TakeRest() {
+	ctx := context.Background()
+	files := sluice.NewElastic[string](100, nil)
+	_, _ = files.SendBatch(ctx, []string{"one", "two", "thousand", "four"})
+
+	batches := batch.ReceiveSized(ctx, files, 10, 6, 0, &batch.SizedOptions[string]{TooLarge: batch.Fail})
+	for files := range batches.All() {
+		fmt.Println(files)
+	}
+	fmt.Println(batches.Err())
+	fmt.Println(batches.TakeRest())
+	// Output:
+	// [one two]
+	// batch: a value of 8 bytes is above the limit of 6 bytes per batch
+	// [thousand four]
+}
+
+// A Sender flushes before a value would exceed the limit. A value that is too large is refused.
+func ExampleNewSizedSender() {
+	ctx := context.Background()
+	messages := sluice.NewElastic[string](100, nil)
+
+	b := batch.NewSizedSender(messages, 1000, 10, 0, &batch.SizedOptions[string]{TooLarge: batch.Fail})
+	for _, message := range []string{"first", "second", "a third that is too long", "4th"} {
+		var tooLarge *batch.TooLargeError
+		if err := b.Send(ctx, message); errors.As(err, &tooLarge) {
+			fmt.Println(tooLarge.Size, "bytes are refused")
+		}
+		fmt.Println(messages.Len(), "sent,", b.Len(), "held")
+	}
+	// Output:
+	// 0 sent, 1 held
+	// 1 sent, 1 held
+	// 24 bytes are refused
+	// 1 sent, 1 held
+	// 1 sent, 2 held
+}
+
 // With a linger of 0, a batch is the values that are queued at that moment.
 func ExampleReceive_withoutLinger() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -137,4 +206,36 @@ func ExampleSender_TrySend() {
 	}
 	// Output:
 	// 4 sluice: channel full
+}
+
+// A sender fills slices itself, and each goes to the receiver without a copy. It comes back
+// when the receiver has finished with it.
+func ExampleSender_SendSlice() {
+	ctx := context.Background()
+	readings := sluice.NewBounded[int](1024, nil)
+
+	go func() {
+		defer readings.Close()
+		b := batch.NewSender(readings, 64, 0)
+		var vs []int
+		var err error
+		for i := range 150 {
+			if vs = append(vs, i); len(vs) == 64 {
+				if vs, err = b.SendSlice(ctx, vs); err != nil {
+					fmt.Println(len(vs), "were not sent:", err)
+					return
+				}
+			}
+		}
+		_, _ = b.SendSlice(ctx, vs)
+	}()
+
+	sum := 0
+	for vs := range batch.Receive(ctx, readings, 64, 0).All() {
+		for _, v := range vs {
+			sum += v
+		}
+	}
+	fmt.Println(sum)
+	// Output: 11175
 }

@@ -25,10 +25,15 @@ import (
 //   - flushing == byOwner implies stop == 0, and tail does not move. So another call takes
 //     the slow path, finds the flush, and panics.
 //   - flushing == byTimer: the owner may accept up to size values while the flush runs.
+//   - With a limit in bytes, sizes[i] is the size of the value in slot i, each Send takes the
+//     lock if there is a linger, and the owner may accept up to limit bytes beside those in
+//     flight. A value above the limit is not held when no flush by the owner is under way.
+//     bytes, the sum of all that is held, is at most the limit without a linger, and twice
+//     the limit with one, which uint64 has room for.
 //
-// flushing, head and buf change under the lock. Without the lock they are read by the
-// owner, which alone changes buf, and by the goroutine of a flush, for which they do not
-// change.
+// flushing, head, buf and sizes change under the lock. Without the lock they are read by the
+// owner, which alone changes buf and sizes, and by the goroutine of a flush, for which they do
+// not change.
 
 // A flusher is the goroutine that flushes at the moment.
 type flusher uint8
@@ -48,7 +53,7 @@ const failed = 1
 func (b *Sender[T]) sendTimed(ctx context.Context, v T) error {
 	claimed := b.claimed.Load()
 	if b.at >= b.stop || claimed&failed != 0 || claimed>>1 == b.tail() {
-		return b.sendSlow(ctx, v)
+		return b.sendSlow(ctx, v, 0)
 	}
 	b.buf[b.at] = v
 	b.at++
@@ -103,6 +108,7 @@ func (b *Sender[T]) tail() int64 { return b.base + int64(b.at) }
 // enter takes the lock for a call of the owner. It panics if another call is flushing.
 func (b *Sender[T]) enter(method string) {
 	b.requireMade()
+	b.leaveOpen()
 	b.lock.Lock()
 	if b.flushing == byOwner {
 		b.lock.Unlock()
@@ -113,9 +119,11 @@ func (b *Sender[T]) enter(method string) {
 // requireMade panics if b is a zero value. The lock is not needed.
 func (b *Sender[T]) requireMade() {
 	if b.s == nil {
-		panic("batch: Sender: a zero value: make a Sender with NewSender")
+		panic(zeroSender)
 	}
 }
+
+const zeroSender = "batch: Sender: a zero value: make a Sender with NewSender"
 
 // held is the number of values in the Sender.
 func (b *Sender[T]) held() int64 { return b.tail() - b.head }
@@ -128,6 +136,7 @@ func (b *Sender[T]) claimedTo() int64 { return b.claimed.Load() >> 1 }
 func (b *Sender[T]) setStop() {
 	if b.closed || b.flushing == byOwner {
 		b.stop = 0
+		b.leaveOpen()
 		return
 	}
 	if b.at == len(b.buf) {
@@ -139,14 +148,19 @@ func (b *Sender[T]) setStop() {
 	}
 	more := min(first+b.size-1, b.head+int64(len(b.buf))) - b.tail()
 	b.stop = b.at + int(min(more, int64(len(b.buf)-b.at)))
+	b.enterOpen()
 }
 
 // put puts v into the next slot, which is free.
-func (b *Sender[T]) put(v T) {
+func (b *Sender[T]) put(v T, size uint64) {
 	if b.at == len(b.buf) {
 		b.base, b.at = b.tail(), 0
 	}
 	b.buf[b.at] = v
+	if b.sizes != nil {
+		b.sizes[b.at] = size
+		b.bytes += size
+	}
 	b.at++
 }
 
@@ -160,17 +174,24 @@ func (b *Sender[T]) makeRoom() {
 	for i := b.head; i < tail; i++ {
 		larger[i%int64(len(larger))] = b.buf[i%int64(len(b.buf))]
 	}
+	if b.sizes != nil {
+		sizes := make([]uint64, len(larger))
+		for i := b.head; i < tail; i++ {
+			sizes[i%int64(len(sizes))] = b.sizes[i%int64(len(b.sizes))]
+		}
+		b.sizes = sizes
+	}
 	b.at = int(tail % int64(len(larger)))
 	b.buf, b.base = larger, tail-int64(b.at)
 }
 
 // admit accepts v and releases the lock.
-func (b *Sender[T]) admit(v T) {
+func (b *Sender[T]) admit(v T, size uint64) {
 	if b.flushing == idle && b.held() == 0 {
 		b.settle()
 	}
 	b.makeRoom()
-	b.put(v)
+	b.put(v, size)
 	if b.linger > 0 {
 		b.publish()
 	}
@@ -178,9 +199,18 @@ func (b *Sender[T]) admit(v T) {
 	b.lock.Unlock()
 }
 
-// sendSlow is Send and TrySend for a value that may complete a batch, or wait. It is
-// called without the lock.
-func (b *Sender[T]) sendSlow(ctx context.Context, v T) error {
+// fits reports whether a value of this size fits into the batch that the owner fills.
+func (b *Sender[T]) fits(size uint64) bool {
+	filled := b.bytes
+	if b.flushing == byTimer {
+		filled -= b.inFlight
+	}
+	return filled <= b.limit && size <= b.limit-filled
+}
+
+// sendSlow is Send and TrySend for a value that may complete a batch, or wait. Its size is 0
+// without a limit in bytes. It is called without the lock.
+func (b *Sender[T]) sendSlow(ctx context.Context, v T, size uint64) error {
 	mayWait := engine.MayWait(ctx)
 	if mayWait {
 		b.enter("Send")
@@ -193,8 +223,8 @@ func (b *Sender[T]) sendSlow(ctx context.Context, v T) error {
 		case b.closed:
 			b.lock.Unlock()
 			return sluice.ErrClosed
-		case b.flushing == byTimer && b.tail() < b.claimedTo()+b.size && b.held() < b.most:
-			b.admit(v)
+		case b.flushing == byTimer && b.fits(size) && b.tail() < b.claimedTo()+b.size && b.held() < b.most:
+			b.admit(v, size)
 			return nil
 		case b.flushing == byTimer:
 			if !mayWait {
@@ -204,24 +234,25 @@ func (b *Sender[T]) sendSlow(ctx context.Context, v T) error {
 			if err := b.await(ctx, &wait); err != nil {
 				return err
 			}
-		case b.claimed.Load()&failed != 0 || b.held() >= b.size:
-			// The values held go first, or v would be stuck behind a failure.
+		case b.claimed.Load()&failed != 0 || b.held() >= b.size || b.held() > 0 && !b.fits(size):
+			// The values held go first: v belongs to another batch, or would be stuck behind
+			// a failure.
 			err := b.flush(ctx, false)
 			b.lock.Lock()
-			if err != nil && (mayWait || b.held() >= b.size || !errors.Is(err, sluice.ErrFull)) {
+			if err != nil && (mayWait || b.held() >= b.size || !b.fits(size) || !errors.Is(err, sluice.ErrFull)) {
 				b.lock.Unlock()
 				return err
 			}
 			if err != nil {
-				b.admit(v)
+				b.admit(v, size)
 				return nil
 			}
-		case b.held() < b.size-1:
-			b.admit(v)
+		case b.held() < b.size-1 && size < b.limit-b.bytes:
+			b.admit(v, size)
 			return nil
 		default:
 			b.makeRoom()
-			b.put(v)
+			b.put(v, size)
 			return b.flush(ctx, true)
 		}
 	}

@@ -54,7 +54,8 @@ func newLinger[T any](parent context.Context, r any) (l linger, release func()) 
 // sluice.LeaveOpen wraps, but not a type that embeds one.
 func ours[T any](channel any) bool {
 	switch stage.Unwrap(channel).(type) {
-	case *sluice.Rendezvous[T], *sluice.Bounded[T], *sluice.Elastic[T], *sluice.Sharded[T], *sluice.Lane[T]:
+	case *sluice.Rendezvous[T], *sluice.Bounded[T], *sluice.Elastic[T], *sluice.Sharded[T], *sluice.Lane[T],
+		*sluice.Priority[T], *sluice.Level[T], *sluice.Delay[T]:
 		return true
 	}
 	return false

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/made"
 	"github.com/sluice-go/sluice/internal/stage"
 )
@@ -24,13 +25,16 @@ import (
 //	}
 //
 // A Batches belongs to one goroutine. Goroutines that receive from the same channel
-// each call [Receive].
+// each call [Receive]. [ReceiveSized] returns a Batches with a limit in bytes.
 type Batches[T any] struct {
 	ctx    context.Context
 	r      sluice.BatchReceiver[T]
 	max    int
 	linger time.Duration
 	err    error // of the last loop
+
+	sizing *sizing[T]   // nil without a limit in bytes
+	rest   remainder[T] // of loops with such a limit
 }
 
 // Receive returns a loop over batches of 1 to max values of r, in the order in which
@@ -47,12 +51,17 @@ type Batches[T any] struct {
 // Receive panics if ctx or r is nil, if r was not made by its constructor, if max is
 // below 1, or if linger is negative. Nothing is received before the loop begins.
 func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, linger time.Duration) *Batches[T] {
+	return newBatches("Receive", ctx, r, max, linger)
+}
+
+// newBatches checks the arguments of function.
+func newBatches[T any](function string, ctx context.Context, r sluice.BatchReceiver[T], max int, linger time.Duration) *Batches[T] {
 	if ctx == nil {
-		panic("batch: Receive: nil context")
+		panic("batch: " + function + ": nil context")
 	}
-	made.Require("batch: Receive", "receiver", r)
-	requirePositive("Receive", "max", max)
-	requireLinger("Receive", linger)
+	made.Require("batch: "+function, "receiver", r)
+	requirePositive(function, "max", max)
+	requireLinger(function, linger)
 	return &Batches[T]{ctx: ctx, r: r, max: max, linger: linger}
 }
 
@@ -70,8 +79,8 @@ func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, lin
 // continues where the first one ended. To keep the channel open pass
 // [sluice.LeaveOpen](r) to Receive. A channel that other processes share stays open too.
 //
-// The slice belongs to the body until the body returns. Then it is cleared and used for
-// the next batch: copy what should stay. The body may change the slice, and may receive
+// The slice belongs to the body until the body returns. Then it is used again, for another
+// batch: copy what should stay. The body may change the slice, and may receive
 // from the channel.
 //
 // A loop allocates its slice, for max values; above 1 MiB the slice grows as needed.
@@ -80,7 +89,15 @@ func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, lin
 func (b *Batches[T]) All() iter.Seq[[]T] {
 	return func(yield func([]T) bool) {
 		b.err = nil
+		if b.sizing != nil {
+			b.allSized(yield)
+			return
+		}
 		l := loop[T]{ctx: b.ctx, r: b.r, max: b.max, wait: b.linger, buf: make([]T, firstSlots[T](b.max))}
+		if len(l.buf) == b.max {
+			l.lender = lenderOf[T](b.r)
+			l.loan = engine.Loan[T]{Full: b.linger > 0, Clear: engine.HasPointers[T]()}
+		}
 		drained := false
 		defer func() {
 			if l.release != nil {
@@ -92,14 +109,22 @@ func (b *Batches[T]) All() iter.Seq[[]T] {
 		}()
 		for {
 			n, err := l.next()
-			left := n > 0 && !yield(l.buf[:n:n])
+			vs := l.buf
+			if l.loan.Values != nil {
+				vs = l.loan.Values
+			}
+			left := n > 0 && !yield(vs[:n:n])
 			if l.panicked != nil { // also if the body left the loop: nothing else reports it
 				panic(l.panicked)
 			}
 			if left {
 				return
 			}
-			clear(l.buf[:n])
+			if l.loan.Values != nil {
+				l.loan.Return()
+			} else {
+				clear(l.buf[:n])
+			}
 			if err != nil {
 				if drained = errors.Is(err, sluice.ErrClosed); !drained {
 					b.err = err
@@ -112,8 +137,9 @@ func (b *Batches[T]) All() iter.Seq[[]T] {
 
 // Err reports why the last loop over All ended: nil if the channel was closed and
 // drained, or if the body left the loop; the context's error if the context ended the
-// loop; otherwise the error of the channel. A context that is done only after the last
-// value was received does not count: then Err is nil, as nothing is missing.
+// loop; a [*TooLargeError] if [Fail] did; otherwise the error of the channel. A context that is
+// done only after the last value was received does not count: then Err is nil, as nothing is
+// missing.
 func (b *Batches[T]) Err() error { return b.err }
 
 // A loop is one loop over the batches of r.
@@ -133,12 +159,21 @@ type loop[T any] struct {
 	linger   linger // nil until a batch is not full at once
 	release  func()
 	panicked any // the value of a panic of r that came after the first values of a batch
+
+	// With a lender a batch may be in loan instead of buf. If the body leaves the loop, the
+	// loan is not returned: the body may have kept its slice.
+	lender engine.Lender[T]
+	loan   engine.Loan[T]
 }
 
-// next collects a batch in buf[:n]. If err or panicked is not nil, the batch is the last
+// next collects a batch in buf[:n], or in loan. If err or panicked is not nil, the batch is the last
 // one; it may be empty.
 func (l *loop[T]) next() (n int, err error) {
-	n, err = l.r.RecvBatch(l.ctx, l.buf)
+	if l.lender != nil {
+		n, err = l.lender.RecvLent(l.ctx, l.buf, &l.loan)
+	} else {
+		n, err = l.r.RecvBatch(l.ctx, l.buf)
+	}
 	if err != nil {
 		return n, err
 	}

@@ -50,17 +50,27 @@ import (
 // another linger. A panic of the channel in a flush by the timer ends the program.
 type Sender[T any] struct {
 	// Fixed.
-	s      sluice.BatchSender[T]
-	own    bool // s is a kind of package sluice
-	size   int64
-	most   int64 // limit of the values held: size, doubled with a linger
-	linger time.Duration
+	s        sluice.BatchSender[T]
+	own      bool // s is a kind of package sluice
+	size     int64
+	most     int64 // limit of the values held: size, doubled with a linger
+	linger   time.Duration
+	clears   bool             // T has pointers: a slot is cleared after its value was sent
+	slow     slowPath         // see open.go
+	lender   engine.Lender[T] // nil if slices are copied
+	lendFrom int              // values of a slice that is lent
 
-	// The owner's; see flush.go.
-	buf  []T   // value i is in slot i mod len(buf)
-	at   int   // slot of the next value, or len(buf)
-	stop int   // slots at … stop-1 may be filled without a further check
-	base int64 // index of the value in slot 0 of the current pass over buf
+	// The owner's; see open.go and flush.go.
+	open  []T // Send appends to it: a part of buf, or of one
+	room  int // values that open holds when it is full; 0 in a zero Sender
+	one   [1]T
+	inBuf bool  // open is a part of buf
+	quick bool  // it may be
+	buf   []T   // value i is in slot i mod len(buf)
+	at    int   // slot of the next value, or len(buf)
+	stop  int   // slots at … stop-1 may be filled without a further check
+	base  int64 // index of the value in slot 0 of the current pass over buf
+	given []T   // see lend.go
 
 	declared bool // the owner's function, for the map of package debug
 
@@ -77,6 +87,13 @@ type Sender[T any] struct {
 	timer    *time.Timer // nil without a linger
 	ctx      context.Context
 	cancel   context.CancelFunc // of ctx, the context of flushes by the timer
+
+	// The limit in bytes; see flush.go.
+	sizing   *sizing[T] // fixed; nil without a limit
+	limit    uint64     // fixed; without a limit it is never reached
+	sizes    []uint64   // the owner's: of the values in buf, by slot; nil without a limit
+	bytes    uint64     // guarded by lock: sum of the sizes of the values that are held
+	inFlight uint64     // guarded by lock: of these, what the last flush by the timer took
 }
 
 // NewSender returns a Sender that sends to s in batches of size values, or fewer when
@@ -89,10 +106,19 @@ type Sender[T any] struct {
 // NewSender panics if s is nil or was not made by its constructor, if size is below 1, or
 // if linger is negative.
 func NewSender[T any](s sluice.BatchSender[T], size int, linger time.Duration) *Sender[T] {
-	made.Require("batch: NewSender", "sender", s)
-	requirePositive("NewSender", "size", size)
-	requireLinger("NewSender", linger)
-	b := &Sender[T]{s: s, own: ours[T](s), linger: linger}
+	b := newSender("NewSender", s, size, linger)
+	b.quick = b.own && linger == 0 && int64(len(b.buf)) == b.size
+	b.slow.full = b.sendOpen
+	b.setStop()
+	return b
+}
+
+// newSender checks the arguments of function.
+func newSender[T any](function string, s sluice.BatchSender[T], size int, linger time.Duration) *Sender[T] {
+	made.Require("batch: "+function, "sender", s)
+	requirePositive(function, "size", size)
+	requireLinger(function, linger)
+	b := &Sender[T]{s: s, own: ours[T](s), linger: linger, limit: math.MaxUint64}
 	// Indices are added to the size, and doubled.
 	b.size = min(int64(size), 1<<61)
 	b.most = b.size
@@ -104,7 +130,7 @@ func NewSender[T any](s sluice.BatchSender[T], size int, linger time.Duration) *
 		b.timer.Stop()
 	}
 	b.buf = make([]T, firstSlots[T](int(b.most)))
-	b.setStop()
+	b.clears = engine.HasPointers[T]()
 	return b
 }
 
@@ -115,20 +141,13 @@ func NewSender[T any](s sluice.BatchSender[T], size int, linger time.Duration) *
 //
 // It returns nil if v was accepted; [sluice.ErrClosed] after Close, or if the channel is
 // closed; the context's error if it would have to wait under a context that is done; or
-// another error of the flush. It does not allocate. A nil ctx panics.
+// another error of the flush. It does not allocate. A nil ctx panics, at the latest when
+// the batch is complete.
 func (b *Sender[T]) Send(ctx context.Context, v T) error {
-	if ctx == nil {
-		panic("batch: Sender.Send: nil context")
-	}
-	if b.linger > 0 {
-		return b.sendTimed(ctx, v)
-	}
-	if at := b.at; at < b.stop {
-		b.buf[at] = v
-		b.at = at + 1
+	if b.open = append(b.open, v); len(b.open) < b.room {
 		return nil
 	}
-	return b.sendSlow(ctx, v)
+	return b.slow.send(ctx)
 }
 
 // TrySend is Send without waiting: if v completes a batch, it sends as much of the batch
@@ -136,15 +155,10 @@ func (b *Sender[T]) Send(ctx context.Context, v T) error {
 // nothing could be sent and the Sender holds as much as it may; [sluice.ErrClosed]; or
 // another error of the flush.
 func (b *Sender[T]) TrySend(v T) error {
-	if b.linger > 0 {
-		return b.sendTimed(engine.NoWait{}, v)
-	}
-	if at := b.at; at < b.stop {
-		b.buf[at] = v
-		b.at = at + 1
+	if b.open = append(b.open, v); len(b.open) < b.room {
 		return nil
 	}
-	return b.sendSlow(engine.NoWait{}, v)
+	return b.slow.send(engine.NoWait{})
 }
 
 // Flush sends the values that are held, and waits for room as SendBatch does under ctx.
@@ -191,6 +205,9 @@ func (b *Sender[T]) TakeUnsent() []T {
 // flush by the timer count until that flush ends.
 func (b *Sender[T]) Len() int {
 	b.requireMade()
+	if b.inBuf {
+		return len(b.open)
+	}
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	return int(b.held())

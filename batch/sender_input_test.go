@@ -68,6 +68,7 @@ func TestSenderCalledInFlush(t *testing.T) {
 				"Sender.Flush":      func() { _ = b.Flush(t.Context()) },
 				"Sender.Close":      func() { _ = b.Close(t.Context()) },
 				"Sender.TakeUnsent": func() { b.TakeUnsent() },
+				"Sender.SendSlice":  func() { _, _ = b.SendSlice(t.Context(), []int{-1}) },
 			} {
 				mustPanic(t, method, []string{"one goroutine"}, call)
 			}

@@ -17,32 +17,38 @@ import (
 // Send, and is taken out again unless the call succeeds. flush releases the lock.
 func (b *Sender[T]) flush(ctx context.Context, candidate bool) (err error) {
 	b.flushing, b.stop = byOwner, 0
-	buf, from, to := b.buf, b.head, b.tail()
+	taken := b.taken(b.tail())
 	b.lock.Unlock()
 	var sent int64
 	ended := false
 	end := func(accept bool) {
 		ended = true
-		b.lock.Lock()
-		b.drop(sent)
-		if !accept {
-			b.unput()
-		}
-		b.flushing = idle
-		b.settle()
-		b.lock.Unlock()
+		b.finish(sent, accept)
 	}
 	defer func() {
 		if !ended { // the channel panicked or called Goexit
 			end(!candidate)
 		}
 	}()
-	err = b.transmit(ctx, buf, from, to, &sent)
+	err = b.transmit(ctx, taken, &sent)
 	if candidate && sent > 0 && errors.Is(err, sluice.ErrFull) && !engine.MayWait(ctx) {
 		err = nil // there is room for it in the Sender now
 	}
 	end(err == nil || !candidate)
 	return err
+}
+
+// finish ends a flush by the owner that sent n values. Unless accept is set, the last
+// value is refused.
+func (b *Sender[T]) finish(n int64, accept bool) {
+	b.lock.Lock()
+	b.drop(n)
+	if !accept {
+		b.unput()
+	}
+	b.flushing = idle
+	b.settle()
+	b.lock.Unlock()
 }
 
 // drop removes the first n values: they were sent, or taken out.
@@ -51,6 +57,11 @@ func (b *Sender[T]) drop(n int64) {
 		lo := b.head % int64(len(b.buf))
 		run := min(n, int64(len(b.buf))-lo)
 		clear(b.buf[lo : lo+run])
+		if b.sizes != nil {
+			for _, size := range b.sizes[lo : lo+run] {
+				b.bytes -= size
+			}
+		}
 		b.head += run
 		n -= run
 	}
@@ -61,6 +72,9 @@ func (b *Sender[T]) unput() {
 	b.at--
 	var zero T
 	b.buf[b.at] = zero
+	if b.sizes != nil {
+		b.bytes -= b.sizes[b.at]
+	}
 }
 
 // settle derives the other fields from head and at, while no flush runs.
@@ -88,9 +102,9 @@ func (b *Sender[T]) fire() {
 	}
 	b.claim()
 	for again := true; again; {
-		buf, from, to, ctx := b.buf, b.head, b.claimedTo(), b.ctx
+		taken, ctx := b.taken(b.claimedTo()), b.ctx
 		b.lock.Unlock()
-		again = b.flushClaimed(ctx, buf, from, to)
+		again = b.flushClaimed(ctx, taken)
 	}
 }
 
@@ -98,6 +112,7 @@ func (b *Sender[T]) fire() {
 func (b *Sender[T]) claim() {
 	b.flushing, b.overdue = byTimer, false
 	to := b.accepted.Load()
+	b.inFlight = b.bytes // with a limit in bytes, to is tail
 	b.claimed.Swap(to << 1)
 	if b.accepted.Load() != to {
 		b.timer.Reset(b.linger)
@@ -106,14 +121,14 @@ func (b *Sender[T]) claim() {
 
 // flushClaimed is a flush by the timer. It reports whether the next one has begun: then
 // it returns with the lock held. It is called without the lock.
-func (b *Sender[T]) flushClaimed(ctx context.Context, buf []T, from, to int64) (again bool) {
+func (b *Sender[T]) flushClaimed(ctx context.Context, taken values[T]) (again bool) {
 	var sent int64
 	defer func() { // even if the channel panics or calls Goexit
 		b.lock.Lock()
 		b.drop(sent)
-		all := b.head == to
-		more := b.accepted.Load() - to
-		again = all && !b.closed && more > 0 && (b.overdue || more >= b.size)
+		all := b.head == taken.to
+		more := b.accepted.Load() - taken.to
+		again = all && !b.closed && more > 0 && (b.overdue || more >= b.size || b.bytes >= b.limit)
 		switch {
 		case again:
 			b.claim()
@@ -131,16 +146,32 @@ func (b *Sender[T]) flushClaimed(ctx context.Context, buf []T, from, to int64) (
 			b.lock.Unlock()
 		}
 	}()
-	_ = b.transmit(ctx, buf, from, to, &sent) // the owner's next call repeats it
+	_ = b.transmit(ctx, taken, &sent) // the owner's next call repeats it
 	return
 }
 
-// transmit sends the values from … to-1 of buf and counts them in sent. Under
-// engine.NoWait it fails with ErrFull instead of waiting. The lock is not held.
-func (b *Sender[T]) transmit(ctx context.Context, buf []T, from, to int64, sent *int64) error {
-	for i := from; i < to; {
+// values are the values from … to-1, which a flush has taken. Value i is in slot i mod
+// len(buf).
+type values[T any] struct {
+	buf      []T
+	sizes    []uint64 // by slot; nil without a limit in bytes
+	from, to int64
+}
+
+// taken returns the values before to, for a flush, which reads them without the lock.
+func (b *Sender[T]) taken(to int64) values[T] { return values[T]{b.buf, b.sizes, b.head, to} }
+
+// transmit sends the values, in batches within the limit in bytes if there is one, and counts
+// them in sent. Under engine.NoWait it fails with ErrFull instead of waiting. The lock is not
+// held.
+func (b *Sender[T]) transmit(ctx context.Context, vs values[T], sent *int64) error {
+	buf, to := vs.buf, vs.to
+	for i := vs.from; i < to; {
 		lo := i % int64(len(buf))
 		hi := min(lo+to-i, int64(len(buf)))
+		if vs.sizes != nil {
+			hi = lo + prefix(vs.sizes[lo:hi], b.limit)
+		}
 		var n int
 		var err error
 		if b.own || engine.MayWait(ctx) {
@@ -162,4 +193,15 @@ func (b *Sender[T]) transmit(ctx context.Context, buf []T, from, to int64, sent 
 		i += int64(n)
 	}
 	return nil
+}
+
+// prefix returns how many of the sizes, from the first one on, make a batch: those whose sum is
+// at most limit, and at least one.
+func prefix(sizes []uint64, limit uint64) int64 {
+	n, sum := 1, sizes[0]
+	for n < len(sizes) && sum <= limit && sizes[n] <= limit-sum {
+		sum += sizes[n]
+		n++
+	}
+	return int64(n)
 }

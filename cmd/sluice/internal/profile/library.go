@@ -42,20 +42,22 @@ func library(f Frame) bool {
 }
 
 // loops are the iterators of this module by their file. The compiler inlines
-// them into the function that loops, and names them after it:
+// them into the function that loops, and names them after it and by a number:
 // main.report.(*Values).All.func1.
 var loops = map[string]string{
-	".(*Values).All.func1": "values.go", ".(*channel).Drain.func1": "channel.go", ".(*Batches).All.func1": "receive.go",
-	".(*Results).All.func1": "results.go", ".(*Receiver).Drain.func1": "receiver.go", ".(*Channel).Drain.func1": "channel.go",
+	".(*Values).All": "values.go", ".(*channel).Drain": "channel.go", ".(*Batches).All": "receive.go",
+	".(*Results).All": "results.go", ".(*Receiver).Drain": "receiver.go", ".(*Channel).Drain": "channel.go",
+	".(*Subscription).Drain": "subscription.go",
 }
 
 // loop reports whether f is an inlined iterator of this module.
 func loop(f Frame) bool {
-	if !strings.HasSuffix(f.Function, ").All.func1") && !strings.HasSuffix(f.Function, ").Drain.func1") {
+	iterator, isClosure := strings.CutSuffix(strings.TrimRight(f.Function, "0123456789"), ".func")
+	if !isClosure || !strings.HasSuffix(iterator, ").All") && !strings.HasSuffix(iterator, ").Drain") {
 		return false // a trace has millions of frames
 	}
 	for name, file := range loops {
-		if strings.HasSuffix(f.Function, name) && path.Base(strings.ReplaceAll(f.File, `\`, "/")) == file {
+		if strings.HasSuffix(iterator, name) && path.Base(strings.ReplaceAll(f.File, `\`, "/")) == file {
 			return true
 		}
 	}
@@ -64,7 +66,7 @@ func loop(f Frame) bool {
 
 // calls are the methods and functions of this module that move values.
 var calls = map[string]Op{
-	"Send": Send, "SendBatch": Send, "SendKey": Send, "Flush": Send,
+	"Send": Send, "SendBatch": Send, "SendKey": Send, "SendAt": Send, "SendAfter": Send, "Flush": Send,
 	"Recv": Receive, "RecvBatch": Receive, "All": Range,
 	"TrySend": PollSend, "TryRecv": PollReceive, "TryRecvBatch": PollReceive, "Drain": PollReceive,
 	"Select": Select, "Close": Close,

@@ -1,0 +1,507 @@
+package batch_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
+)
+
+// A load is values 0, 1, … with sizes, and a limit of batches of them.
+type load struct {
+	sizes    []int
+	asked    []int // how often each value was asked for its size
+	max      int
+	maxBytes int
+	policy   batch.TooLarge
+	dropped  []int
+}
+
+// newLoad makes a random load of n values. Some are above the limit.
+func newLoad(random *rand.Rand, n int, policy batch.TooLarge) *load {
+	l := &load{sizes: make([]int, n), asked: make([]int, n), policy: policy}
+	l.max, l.maxBytes = 1+random.IntN(40), 1+random.IntN(200)
+	if random.IntN(4) == 0 {
+		l.max = 1000
+	}
+	largest := []int{1, l.maxBytes/10 + 1, l.maxBytes, l.maxBytes + l.maxBytes/5 + 1}[random.IntN(4)]
+	for i := range l.sizes {
+		l.sizes[i] = random.IntN(largest + 1)
+	}
+	return l
+}
+
+func (l *load) options() *batch.SizedOptions[int] {
+	o := &batch.SizedOptions[int]{TooLarge: l.policy, Size: func(v int) int {
+		l.asked[v]++
+		return l.sizes[v]
+	}}
+	if l.policy == batch.Drop {
+		o.OnDrop = func(v int) { l.dropped = append(l.dropped, v) }
+	}
+	return o
+}
+
+// batches is the model: the batches of the values from first on, up to the first one that
+// fails, and the values that are dropped. No time passes between the values.
+func (l *load) batches(first int) (all [][]int, dropped []int, failed bool) {
+	var b []int
+	sum := 0
+	end := func() {
+		if len(b) > 0 {
+			all = append(all, b)
+		}
+		b, sum = nil, 0
+	}
+	for v := first; v < len(l.sizes); v++ {
+		size := l.sizes[v]
+		switch {
+		case size > l.maxBytes && l.policy == batch.Drop:
+			dropped = append(dropped, v)
+			continue
+		case size > l.maxBytes && l.policy == batch.Fail:
+			end()
+			return all, dropped, true
+		case sum+size > l.maxBytes:
+			end()
+		}
+		b, sum = append(b, v), sum+size
+		if sum >= l.maxBytes || len(b) == l.max {
+			end()
+		}
+	}
+	end()
+	return all, dropped, false
+}
+
+// check fails t if a batch breaks a limit, or if a value was asked for its size twice.
+func (l *load) check(t *testing.T, batches [][]int) {
+	t.Helper()
+	for _, b := range batches {
+		sum := 0
+		for _, v := range b {
+			sum += l.sizes[v]
+		}
+		if len(b) > l.max || sum > l.maxBytes && (len(b) > 1 || l.policy != batch.Alone) || len(b) == 0 {
+			t.Errorf("a batch of %d values and %d bytes, limits %d and %d", len(b), sum, l.max, l.maxBytes)
+		}
+	}
+	for v, n := range l.asked {
+		if n > 1 {
+			t.Errorf("value %d was asked %d times for its size", v, n)
+		}
+	}
+}
+
+var policies = []batch.TooLarge{batch.Alone, batch.Fail, batch.Drop}
+
+// inLoads runs f in a bubble with random loads, each of which a goroutine sends into each of
+// the queues.
+func inLoads(t *testing.T, f func(t *testing.T, random *rand.Rand, l *load, r receiver)) {
+	seeds := uint64(150)
+	if testing.Short() {
+		seeds = 30
+	}
+	for name, make := range queues {
+		t.Run(name, func(t *testing.T) {
+			for seed := range seeds {
+				synctest.Test(t, func(t *testing.T) {
+					s, r, end := make()
+					defer end()
+					random := rand.New(rand.NewPCG(seed, 12))
+					l := newLoad(random, random.IntN(500), policies[seed%3])
+					go func() {
+						for v := range l.sizes {
+							if err := s.Send(t.Context(), v); err != nil {
+								return
+							}
+						}
+						s.Close()
+					}()
+					f(t, random, l, r)
+					if t.Failed() {
+						t.Fatalf("seed %d: limits %d and %d, %v, sizes %v", seed, l.max, l.maxBytes, l.policy, l.sizes)
+					}
+				})
+			}
+		})
+	}
+}
+
+// With a long linger, batches are as full as the limits permit, whether the body leaves the
+// loop between two batches or not. A value that fails ends the loop in front of it.
+func TestReceiveSizedModel(t *testing.T) {
+	inLoads(t, func(t *testing.T, random *rand.Rand, l *load, r receiver) {
+		batches := batch.ReceiveSized(t.Context(), sluice.LeaveOpen(r), l.max, int64(l.maxBytes), time.Hour, l.options())
+		for first := 0; ; {
+			var got [][]int
+			for left := true; left; {
+				left = false
+				for b := range batches.All() {
+					got = append(got, slices.Clone(b))
+					if left = random.IntN(4) == 0; left {
+						break
+					}
+				}
+			}
+			want, dropped, failed := l.batches(first)
+			if fmt.Sprint(got) != fmt.Sprint(want) {
+				t.Errorf("got %v, want %v", got, want)
+			}
+			l.check(t, got)
+			if l.policy == batch.Drop && (!slices.Equal(l.dropped, dropped) || batches.Dropped() != uint64(len(dropped))) {
+				t.Errorf("dropped %v and counted %d, want %v", l.dropped, batches.Dropped(), dropped)
+			}
+			if !failed {
+				if err := batches.Err(); err != nil {
+					t.Errorf("Err: %v", err)
+				}
+				return
+			}
+			for _, b := range got {
+				first += len(b)
+			}
+			if first = l.takeFailed(t, batches, first); t.Failed() {
+				return
+			}
+		}
+	})
+}
+
+// takeFailed takes the values that a loop has left in front of value v, which is above the
+// limit, and returns the number of the value after them.
+func (l *load) takeFailed(t *testing.T, batches *batch.Batches[int], v int) int {
+	t.Helper()
+	for range 2 { // the second loop fails as the first one did
+		var e *batch.TooLargeError
+		if err := batches.Err(); !errors.As(err, &e) || !errors.Is(err, sluice.ErrTooLarge) || e.Size != int64(l.sizes[v]) || e.Limit != int64(l.maxBytes) {
+			t.Errorf("Err: %v for a value of %d bytes, limit %d", err, l.sizes[v], l.maxBytes)
+			return 0
+		}
+		for b := range batches.All() {
+			t.Errorf("a second loop yields %v", b)
+		}
+	}
+	rest := batches.TakeRest()
+	if len(rest) == 0 || rest[0] != v || batches.TakeRest() != nil {
+		t.Errorf("TakeRest: %v, want %d and what came after it", rest, v)
+	}
+	return v + len(rest)
+}
+
+// With a linger of 0, the values of one RecvBatch are cut where the limits are.
+func TestReceiveSizedWithoutLinger(t *testing.T) {
+	inLoads(t, func(t *testing.T, random *rand.Rand, l *load, r receiver) {
+		batches := batch.ReceiveSized(t.Context(), sluice.LeaveOpen(r), l.max, int64(l.maxBytes), 0, l.options())
+		var got [][]int
+		failing := 0 // values that TakeRest has returned
+		for again := true; again; {
+			again = false
+			for b := range batches.All() {
+				if got = append(got, slices.Clone(b)); random.IntN(8) == 0 {
+					again = true
+					break
+				}
+			}
+			if batches.Err() != nil {
+				rest := batches.TakeRest()
+				if len(rest) == 0 || l.sizes[rest[0]] <= l.maxBytes || l.policy != batch.Fail {
+					t.Fatalf("%v, with %v", batches.Err(), rest)
+				}
+				failing, again = failing+len(rest), true
+			}
+		}
+		l.check(t, got)
+		all := append(slices.Concat(got...), l.dropped...)
+		slices.Sort(all)
+		if len(all)+failing != len(l.sizes) || len(slices.Compact(all)) != len(l.sizes)-failing {
+			t.Errorf("%d values of %d, and %d taken", len(all), len(l.sizes), failing)
+		}
+		if values := slices.Concat(got...); !slices.IsSorted(values) {
+			t.Errorf("out of order: %v", values)
+		}
+	})
+}
+
+// However a loop ends early, values that it has received and not yielded stay, in front of
+// those in the channel.
+func TestReceiveSizedEndsEarly(t *testing.T) {
+	for name, end := range endings {
+		for _, linger := range []time.Duration{0, time.Second} {
+			for maxBytes := int64(1); maxBytes < 6; maxBytes++ {
+				t.Run(fmt.Sprint(name, linger, maxBytes), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						c := sluice.NewBounded[int](20, nil)
+						mustSend(t, c, sequence(10)...)
+						batches := batch.ReceiveSized(t.Context(), end.wrap(c), 4, maxBytes, linger,
+							&batch.SizedOptions[int]{Size: func(int) int { return 1 }})
+						got := loopOnce(batches, func() bool { return end.body(func() {}) })
+						if err := batches.Err(); err != end.err {
+							t.Errorf("Err: %v, want %v", err, end.err)
+						}
+						if len(got) < min(int(maxBytes), 4) {
+							t.Errorf("yielded %v", got)
+						}
+						got = append(got, batches.TakeRest()...)
+						if got = slices.AppendSeq(got, c.Drain()); !slices.Equal(got, sequence(10)) {
+							t.Errorf("yielded, taken or left: %v", got)
+						}
+						if err := c.TrySend(1); err != sluice.ErrClosed {
+							t.Errorf("Send after the end: %v", err)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// The context ends a loop only after all values that it has received.
+func TestReceiveSizedContext(t *testing.T) {
+	for _, linger := range []time.Duration{0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			c := sluice.NewBounded[int](20, nil)
+			mustSend(t, c, sequence(10)...)
+			batches := batch.ReceiveSized(closedContext(), c, 100, 4, linger, &batch.SizedOptions[int]{Size: func(int) int { return 1 }})
+			var got [][]int
+			for b := range batches.All() {
+				got = append(got, slices.Clone(b))
+			}
+			if err := batches.Err(); fmt.Sprint(got) != "[[0 1 2 3] [4 5 6 7] [8 9]]" || !errors.Is(err, closedContext().Err()) {
+				t.Errorf("linger %v: %v, %v", linger, got, err)
+			}
+		})
+	}
+}
+
+// The linger of a value that did not fit counts from the moment at which it was received, also
+// if the body or the time between two loops takes a part of it. What has come meanwhile is in
+// the batch.
+func TestReceiveSizedLinger(t *testing.T) {
+	for _, test := range []struct{ body, pause, want time.Duration }{
+		{0, 0, 10 * time.Second},
+		{4 * time.Second, 0, 10 * time.Second},
+		{15 * time.Second, 0, 15 * time.Second},
+		{0, 4 * time.Second, 10 * time.Second},
+		{0, 15 * time.Second, 15 * time.Second},
+	} {
+		inBubbles(t, func(t *testing.T, s sluice.Sender[int], r receiver) {
+			start := time.Now()
+			mustSend(t, s, 0, 1)
+			go func() {
+				time.Sleep(3 * time.Second)
+				mustSend(t, s, 2)
+			}()
+			batches := batch.ReceiveSized(t.Context(), sluice.LeaveOpen(r), 100, 10, 10*time.Second,
+				&batch.SizedOptions[int]{Size: func(v int) int { return []int{6, 6, 3}[v] }})
+			var got []string
+			for range 2 {
+				for b := range batches.All() {
+					got = append(got, fmt.Sprint(b, time.Since(start)))
+					if len(got) == 2 || test.pause > 0 {
+						break
+					}
+					time.Sleep(test.body)
+				}
+				if len(got) == 2 {
+					break
+				}
+				time.Sleep(test.pause)
+			}
+			if want := fmt.Sprintf("[[0] 0s [1 2] %v]", test.want); fmt.Sprint(got) != want {
+				t.Errorf("a body of %v, a pause of %v: %v, want %v", test.body, test.pause, got, want)
+			}
+		})
+	}
+}
+
+// A loop receives about as many values ahead as its batches have.
+func TestReceiveSizedReadsLittleAhead(t *testing.T) {
+	const n, each = 100_000, 10
+	c := sluice.NewElastic[int](n, nil)
+	for range n {
+		_ = c.TrySend(1)
+	}
+	yielded := 0
+	for b := range batch.ReceiveSized(t.Context(), c, sluice.Unlimited, each, time.Hour, &batch.SizedOptions[int]{Size: func(v int) int { return v }}).All() {
+		yielded += len(b)
+		if ahead := n - c.Len() - yielded; ahead > 256 || yielded > 1000 && ahead > each+1 {
+			t.Fatalf("after %d values, %d more were received", yielded, ahead)
+		}
+		if yielded > 10_000 {
+			break
+		}
+	}
+}
+
+// A batch of a lent slice is a part of that slice, and the slice comes back.
+func TestReceiveSizedByReference(t *testing.T) {
+	c := sluice.NewBounded[int](4*lendSize, nil)
+	b := batch.NewSender(c, lendSize, 0)
+	vs, err := b.SendSlice(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots := map[*int]bool{}
+	next, received := 0, 0
+	send := func() {
+		vs = fill(vs, lendSize, &next)
+		for i := range vs {
+			slots[&vs[i]] = true
+		}
+		if vs, err = b.SendSlice(t.Context(), vs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send()
+	for got := range batch.ReceiveSized(t.Context(), c, lendSize, 40, 0, &batch.SizedOptions[int]{Size: func(int) int { return 1 }}).All() {
+		want := 40
+		if received%lendSize != 0 {
+			want = lendSize - 40
+		}
+		if len(got) != want || cap(got) != want || got[0] != received || !slots[&got[0]] {
+			t.Fatalf("%d values from %d, want %d from %d in the slice that was sent", len(got), got[0], want, received)
+		}
+		if received += len(got); received == 100*lendSize {
+			break
+		}
+		if received%lendSize == 0 {
+			send()
+		}
+	}
+	if len(slots) > 6*lendSize {
+		t.Errorf("%d slices for one in the channel", len(slots)/lendSize)
+	}
+}
+
+// TestReceiveSizedAllocatesNothing: neither batches cut by bytes nor batches that linger
+// allocate.
+func TestReceiveSizedAllocatesNothing(t *testing.T) {
+	for _, size := range []int{1, 2, 6, 11} {
+		c := sluice.NewBounded[int](64, nil)
+		batches := batch.ReceiveSized(t.Context(), c, 8, 10, time.Microsecond, &batch.SizedOptions[int]{Size: func(int) int { return size }})
+		next, stop := iter.Pull(batches.All())
+		allocated := testing.AllocsPerRun(200, func() {
+			for range 5 {
+				_ = c.TrySend(1)
+			}
+			if _, ok := next(); !ok {
+				t.Error("the loop ended")
+			}
+		})
+		stop()
+		if allocated != 0 {
+			t.Errorf("size %d: %v allocations per batch", size, allocated)
+		}
+	}
+}
+
+// Code of the user that panics ends the loop. The values stay, except the one that was dropped.
+func TestReceiveSizedUserPanics(t *testing.T) {
+	run := func(o *batch.SizedOptions[int]) (batches *batch.Batches[int], c *sluice.Bounded[int]) {
+		c = sluice.NewBounded[int](20, nil)
+		mustSend(t, c, sequence(5)...)
+		return batch.ReceiveSized(t.Context(), c, 10, 10, time.Hour, o), c
+	}
+	loop := func(batches *batch.Batches[int]) {
+		for b := range batches.All() {
+			t.Errorf("yielded %v", b)
+		}
+	}
+	batches, c := run(&batch.SizedOptions[int]{Size: func(v int) int { return 2 - v }})
+	mustPanic(t, "ReceiveSized", []string{"Size returned -1 (want 0 or more)"}, func() { loop(batches) })
+	if rest := batches.TakeRest(); !slices.Equal(rest, sequence(5)) || c.TrySend(1) != sluice.ErrClosed {
+		t.Errorf("after a negative size TakeRest is %v", rest)
+	}
+	batches, c = run(&batch.SizedOptions[int]{
+		Size: func(v int) int { return []int{1, 1, 1, 11, 1}[v] }, TooLarge: batch.Drop, OnDrop: func(int) { panic("batch: OnDrop: planted") },
+	})
+	mustPanic(t, "OnDrop", []string{"planted"}, func() { loop(batches) })
+	if rest := batches.TakeRest(); !slices.Equal(rest, []int{0, 1, 2, 4}) || batches.Dropped() != 1 || c.TrySend(1) != sluice.ErrClosed {
+		t.Errorf("after a panic of OnDrop TakeRest is %v, %d dropped", rest, batches.Dropped())
+	}
+}
+
+// Sizes whose sum exceeds an int64 do not wrap.
+func TestReceiveSizedHugeSizes(t *testing.T) {
+	c := sluice.NewBounded[int](20, nil)
+	mustSend(t, c, sequence(6)...)
+	c.Close()
+	var got [][]int
+	for b := range batch.ReceiveSized(t.Context(), c, 10, math.MaxInt64, 0,
+		&batch.SizedOptions[int]{Size: func(int) int { return math.MaxInt/2 + 1 }}).All() {
+		got = append(got, slices.Clone(b))
+	}
+	want := "[[0] [1] [2] [3] [4] [5]]"
+	if math.MaxInt == math.MaxInt32 {
+		want = "[[0 1 2 3 4 5]]"
+	}
+	if fmt.Sprint(got) != want {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// The length of a []byte or a string is known without Size.
+func TestReceiveSizedKnown(t *testing.T) {
+	texts, slabs := sluice.NewBounded[string](20, nil), sluice.NewBounded[[]byte](20, nil)
+	for _, text := range []string{"aaa", "bbb", "cccc", "ddddd", "", "e"} {
+		_ = texts.TrySend(text)
+		_ = slabs.TrySend(append(make([]byte, 0, 100), text...))
+	}
+	texts.Close()
+	slabs.Close()
+	var got, bytes []string
+	for b := range batch.ReceiveSized(t.Context(), texts, 10, 7, time.Hour, nil).All() {
+		got = append(got, strings.Join(b, " "))
+	}
+	for b := range batch.ReceiveSized(t.Context(), slabs, 10, 7, time.Hour, nil).All() {
+		text := fmt.Sprintf("%s", b)
+		bytes = append(bytes, strings.Trim(text, "[]"))
+	}
+	if want := []string{"aaa bbb", "cccc", "ddddd  e"}; !slices.Equal(got, want) || !slices.Equal(bytes, want) {
+		t.Errorf("%q and %q, want %q", got, bytes, want)
+	}
+}
+
+func TestSizedRefuses(t *testing.T) {
+	c := sluice.NewBounded[int](20, nil)
+	one := func(int) int { return 1 }
+	for _, test := range []struct {
+		maxBytes int64
+		o        *batch.SizedOptions[int]
+		words    string
+	}{
+		{0, &batch.SizedOptions[int]{Size: one}, "maxBytes is 0 (want 1 or more)"},
+		{-1, &batch.SizedOptions[int]{Size: one}, "maxBytes is -1 (want 1 or more)"},
+		{1, nil, "Size is required for values of type int"},
+		{1, &batch.SizedOptions[int]{TooLarge: batch.Drop}, "Size is required for values of type int"},
+		{1, &batch.SizedOptions[int]{Size: one, TooLarge: 3}, "unknown policy TooLarge(3) (want Alone, Fail or Drop)"},
+		{1, &batch.SizedOptions[int]{Size: one, TooLarge: batch.Fail, OnDrop: func(int) {}}, "OnDrop requires Drop (got Fail, which drops nothing)"},
+	} {
+		mustPanic(t, "ReceiveSized", []string{test.words}, func() {
+			batch.ReceiveSized(t.Context(), c, 1, test.maxBytes, 0, test.o)
+		})
+		mustPanic(t, "NewSizedSender", []string{test.words}, func() {
+			batch.NewSizedSender(c, 1, test.maxBytes, 0, test.o)
+		})
+	}
+	valid := &batch.SizedOptions[int]{Size: one}
+	mustPanic(t, "ReceiveSized", []string{"max is 0"}, func() { batch.ReceiveSized(t.Context(), c, 0, 1, 0, valid) })
+	mustPanic(t, "NewSizedSender", []string{"size is 0"}, func() { batch.NewSizedSender(c, 0, 1, 0, valid) })
+	mustPanic(t, "ReceiveSized", []string{"linger is -1ns"}, func() { batch.ReceiveSized(t.Context(), c, 1, 1, -1, valid) })
+	mustPanic(t, "NewSizedSender", []string{"linger is -1ns"}, func() { batch.NewSizedSender(c, 1, 1, -1, valid) })
+	for policy, name := range map[batch.TooLarge]string{batch.Alone: "Alone", batch.Drop: "Drop", 7: "TooLarge(7)"} {
+		if policy.String() != name {
+			t.Errorf("policy %d is %q", policy, policy.String())
+		}
+	}
+}

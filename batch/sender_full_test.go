@@ -1,0 +1,84 @@
+package batch_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
+)
+
+// The flush that a full buffer takes without a lock: it fails as any other flush does, and
+// the Sender then holds the values that were not sent.
+
+func TestSenderFullFails(t *testing.T) {
+	c := sluice.NewBounded[int](5, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
+	b := batch.NewSender(c, 4, 0)
+	mustAccept(t, b, 0, 1, 2, 3, 4, 5, 6)
+	if err := b.Send(t.Context(), 7); !errors.Is(err, sluice.ErrFull) || b.Len() != 2 || c.Len() != 5 {
+		t.Fatalf("%v, %d held, %d queued", err, b.Len(), c.Len())
+	}
+	got := make([]int, 5)
+	if n, err := c.RecvBatch(t.Context(), got); n != 5 || err != nil || !slices.Equal(got, sequence(5)) {
+		t.Fatalf("received %v, %v", got[:n], err)
+	}
+	mustAccept(t, b, 7, 8) // 7 completes nothing, as 4 … 6 were not sent in one piece
+	if err := b.Close(t.Context()); err != nil || b.Send(t.Context(), 9) != sluice.ErrClosed {
+		t.Fatalf("Close: %v", err)
+	}
+	if n, err := c.RecvBatch(t.Context(), got); err != nil || !slices.Equal(got[:n], []int{5, 6, 7, 8}) {
+		t.Fatalf("received %v, %v", got[:n], err)
+	}
+}
+
+func TestSenderFullPanics(t *testing.T) {
+	for name, act := range map[string]func(){"panic": func() { panic("OnDrop") }, "Goexit": runtime.Goexit} {
+		var b *batch.Sender[int]
+		dropped := 0
+		c := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Overflow: sluice.DropNewest, OnDrop: func(int) {
+			dropped++
+			mustPanic(t, "Sender.Send", []string{"one goroutine"}, func() { _ = b.Send(context.Background(), -1) })
+			act()
+		}})
+		b = batch.NewSender(c, 3, 0)
+		mustAccept(t, b, 0, 1)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			defer func() { _ = recover() }()
+			_ = b.Send(t.Context(), 2)
+			t.Errorf("%s: Send returned", name)
+		}()
+		<-ended
+		if unsent := b.TakeUnsent(); dropped != 1 || !slices.Equal(unsent, sequence(2)) {
+			t.Errorf("%s: %d dropped, unsent %v", name, dropped, unsent)
+		}
+	}
+}
+
+// A buffer that was sent keeps nothing alive.
+func TestSenderFullForgets(t *testing.T) {
+	c := sluice.NewElastic[*[1 << 10]byte](sluice.Unlimited, nil)
+	b := batch.NewSender(c, 2, 0)
+	collected := make(chan bool, 2)
+	for range 2 {
+		v := new([1 << 10]byte)
+		runtime.AddCleanup(v, func(bool) { collected <- true }, true)
+		if err := b.Send(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if _, err := c.Recv(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		runtime.GC()
+		<-collected
+	}
+	runtime.KeepAlive(b)
+}

@@ -1,0 +1,38 @@
+package batch
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// A loop with a limit in bytes keeps no value alive that it has yielded or dropped.
+func TestReceiveSizedRetention(t *testing.T) {
+	for seed := range uint64(200) {
+		random := rand.New(rand.NewPCG(seed, 15))
+		c := sluice.NewElastic[*int](sluice.Unlimited, nil)
+		n := random.IntN(300)
+		for range n {
+			v := random.IntN(1 + random.IntN(12))
+			_ = c.TrySend(&v)
+		}
+		c.Close()
+		l := newSizedLoop(ReceiveSized(t.Context(), c, 1+random.IntN(30), 9, []time.Duration{0, time.Hour}[seed%2],
+			&SizedOptions[*int]{TooLarge: TooLarge(seed % 3 &^ 1), Size: func(v *int) int { return *v }}))
+		for over := false; !over; {
+			batch, err := l.next()
+			over = err != nil
+			clear(l.take(batch)) // as the loop does after the body
+			for i, slot := range l.buf {
+				if (slot != nil) != (l.lo <= i && i < l.hi) {
+					t.Fatalf("seed %d: slot %d of %d is %v, values in %d to %d", seed, i, len(l.buf), slot, l.lo, l.hi)
+				}
+			}
+		}
+		if l.release != nil {
+			l.release()
+		}
+	}
+}
