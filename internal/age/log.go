@@ -69,6 +69,20 @@ func (l *Log) Oldest(now time.Duration, head, tail uint64) time.Duration {
 	return 0
 }
 
+// Truncate records that the values with indices from tail on were removed. Others may get
+// these indices later.
+func (l *Log) Truncate(tail uint64) {
+	for ; l.n > 0 && above(l.marks[l.n-1].sent, tail); l.n-- {
+		if l.n == 1 || above(tail, l.marks[l.n-2].sent) {
+			l.marks[l.n-1].sent = tail
+			break
+		}
+	}
+	if above(l.last, tail) {
+		l.last = tail
+	}
+}
+
 // drop removes the observations that do not cover the value with index head.
 func (l *Log) drop(head uint64) {
 	passed := int32(0)

@@ -43,6 +43,32 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// TestTruncate: values that were removed at the end leave no observation of later ones with
+// the same indices.
+func TestTruncate(t *testing.T) {
+	for _, base := range []uint64{0, math.MaxUint64 - 5} {
+		for tail := range uint64(9) {
+			var l Log
+			for i := range uint64(3) { // values 0 to 2 at 1, 3 to 5 at 2, 6 to 8 at 3
+				l.Record(time.Duration(i+1), base, base+3*(i+1))
+			}
+			l.Truncate(base + tail)
+			if l.last != base+tail {
+				t.Errorf("base %d, truncated at %d: the last observation is of %d", base, tail, l.last-base)
+			}
+			for head := range uint64(9) {
+				want := time.Duration(0)
+				if head < tail {
+					want = time.Duration(10 - 1 - head/3)
+				}
+				if got := l.Oldest(10, base+head, base+9); got != want {
+					t.Errorf("base %d, truncated at %d: the age of value %d is %d, want %d", base, tail, head, got, want)
+				}
+			}
+		}
+	}
+}
+
 // TestLacks: a queue that is filled and drained again and again asks for no more
 // observations than one that only grows.
 func TestLacks(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // The names that an enumeration of kinds contains, in lower case.
-var kindNames = []string{"rendezvous", "bounded", "elastic", "sharded"}
+var kindNames = []string{"rendezvous", "bounded", "elastic", "sharded", "priority"}
 
 const (
 	// enumerationLines is the longest enumeration: a list of kinds stands
@@ -111,15 +111,15 @@ func TestEnumerationsOfKinds(t *testing.T) {
 
 // TestEnumerates: an enumeration is found, uses of single kinds are not.
 func TestEnumerates(t *testing.T) {
-	const list = "case *Rendezvous[T], *Bounded[T]:\ncase *Elastic[T]:\ncase *Sharded[T]:\n"
+	const list = "case *Rendezvous[T], *Bounded[T]:\ncase *Elastic[T]:\ncase *Sharded[T], *Priority[T]:\n"
 	far := strings.Repeat("\n", enumerationLines)
 	for source, want := range map[string]bool{
 		list:                                true,
 		"rendezvous bounded\n" + far + list: true,
-		"// " + strings.ReplaceAll(list, "\n", " "):             false,
-		"Rendezvous Bounded Elastic":                            false,
-		"Rendezvous" + far + "Bounded Elastic Sharded":          false,
-		far + `kinds = "sharded, elastic, bounded, rendezvous"`: true,
+		"// " + strings.ReplaceAll(list, "\n", " "):                       false,
+		"Rendezvous Bounded Elastic Sharded":                              false,
+		"Rendezvous" + far + "Bounded Elastic Sharded Priority":           false,
+		far + `kinds = "priority, sharded, elastic, bounded, rendezvous"`: true,
 	} {
 		if got := enumerates(source); got != want {
 			t.Errorf("%q: %v, want %v", source, got, want)

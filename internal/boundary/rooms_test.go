@@ -12,6 +12,7 @@ const (
 	addedUp     = "which figures there are, added up by name"
 	theStacks   = "the frames of its functions are those that the doctor knows"
 	addresses   = "the address of a service, as it is given on a command line"
+	inRounds    = "medians, and for which GOMAXPROCS"
 )
 
 // rooms is the table. Imports point one way: commands to packages, kinds to
@@ -28,12 +29,13 @@ var rooms = map[string]room{
 			"./internal/segqueue":  "the engine of kinds with many slots",
 			"./internal/handoff":   "the engine of kinds with few or none",
 			"./internal/shard":     "the engine of kinds for many CPUs",
+			"./internal/priority":  "the engine of kinds with levels, and with times",
 			"./internal/park":      "how a Select parks",
 			"./internal/selection": "the state of a Select",
 			"./internal/waitq":     "the compiler inlines Queue.Waiting in the package that makes a channel: see inlined.go",
 			"math/rand/v2":         "a Select chooses among what is ready at random",
 			"runtime":              "a Select yields once before it parks; a lane in use is kept alive",
-			"time":                 "Stats reports durations; no clock is read",
+			"time":                 "Stats reports durations, a Delay is told times; no clock is read",
 		},
 		tests: permissions{
 			"./sluicetest": "every kind must pass the suite",
@@ -98,7 +100,7 @@ var rooms = map[string]room{
 			"./internal/park":     "the owner of a Sender parks while its timer's flush waits",
 			"./internal/spin":     "the locks that an owner shares with its timer",
 			"math":                "the largest size",
-			"time":                "a linger is timed; no clock is read",
+			"time":                "a linger is timed; the clock is read for values that wait for the next batch",
 			"unsafe":              "Sizeof, and nothing else of it",
 		},
 	},
@@ -109,6 +111,10 @@ var rooms = map[string]room{
 			"./internal/made":     "a value that was received must have somewhere to go",
 			"./internal/stage":    "ToChan closes its channel if it ends early",
 			"sync":                "Stop waits for the goroutines of a Pipe, and runs once",
+		},
+		tests: permissions{
+			"./batch":   "a stage that takes built-in channels",
+			"./workers": "a stage that takes built-in channels",
 		},
 	},
 	"source": {
@@ -122,6 +128,13 @@ var rooms = map[string]room{
 			"./bridge":  "a stage that receives from a source, and ends early",
 			"./workers": "a stage that receives from a source, and ends early",
 		},
+	},
+	"semaphore": {
+		imports: permissions{
+			"./internal/park": "goroutines park until they have their permits",
+			"./internal/spin": "the lock of those that wait",
+		},
+		tests: permissions{"./": "a queue whose values count until their work is done"},
 	},
 	"workers": {
 		imports: permissions{
@@ -150,6 +163,35 @@ var rooms = map[string]room{
 			"./sluicetest": "values that must not be kept alive",
 			"./workers":    "results are an input",
 			"./source":     "an iterator is an input",
+		},
+	},
+	"hub": {
+		imports: permissions{
+			"./":                   "the errors, and the interfaces of both ends",
+			"./internal/broadcast": "the engine",
+			"./internal/engine":    "how a Select finds the engine of an end",
+			"./internal/registry":  "a subscription with a name is listed",
+			"time":                 "the time until an eviction; no clock is read",
+		},
+		tests: permissions{
+			"./batch":      "a subscription is the input of a stage",
+			"./bridge":     "a subscription is the input of a stage",
+			"./fan":        "a subscription is the input of a stage, a Hub the output",
+			"./inspect":    "a subscription with a name is listed",
+			"./sluicetest": "a Hub with one subscription is a channel",
+			"./workers":    "a subscription is the input of a stage",
+		},
+	},
+	"internal/broadcast": {
+		imports: permissions{
+			"./internal/age":       "the age of the oldest value",
+			"./internal/engine":    theContract,
+			"./internal/park":      "the clock of waits",
+			"./internal/ring":      "the queue of a subscription that drops its newest values",
+			"./internal/selection": "the state of a Select that waits here",
+			"./internal/spin":      "the lock of a Hub, and how its waiters spin",
+			"./internal/waitq":     "senders wait for room, receivers for values",
+			"time":                 "a timer evicts a subscription",
 		},
 	},
 	"debug": {
@@ -200,7 +242,17 @@ var rooms = map[string]room{
 			"time":                 "a channel that cannot announce room is tried again later",
 		},
 	},
-	"internal/stage": {}, // nothing but methods of what it is given
+	"internal/stage": { // nothing but methods of what it is given
+		tests: permissions{
+			"./":        "the channels between stages, which all end in each way",
+			"./batch":   "a stage that ends in each way",
+			"./bridge":  "a stage that ends in each way",
+			"./fan":     "a stage that ends in each way",
+			"./hub":     "a hub, whose subscriptions end in each way",
+			"./source":  "a stage that ends in each way",
+			"./workers": "a stage that ends in each way",
+		},
+	},
 	"internal/made": {
 		imports: permissions{
 			"./internal/stage": "the channel that LeaveOpen wraps",
@@ -269,6 +321,22 @@ var rooms = map[string]room{
 			"unsafe":               "Sizeof, and nothing else of it",
 		},
 	},
+	"internal/priority": {
+		imports: permissions{
+			"./internal/age":       "the age of the oldest value",
+			"./internal/callsite":  "samples of call sites",
+			"./internal/engine":    theContract,
+			"./internal/park":      "the clock by which waits are measured",
+			"./internal/ring":      "the values of a level",
+			"./internal/selection": "the state of a Select that waits here",
+			"./internal/spin":      "the lock of the engine, and whether to spin before a wait",
+			"./internal/waitq":     "the wait queues of receivers, and of the senders of a level",
+			"math":                 "the number of passes that is never reached",
+			"runtime":              "GOMAXPROCS: with one P a spin would keep the other side from running",
+			"time":                 "durations of waits, and the timer of a schedule",
+			"weak":                 "the timer of a schedule does not keep its channel alive",
+		},
+	},
 	"internal/workpool": {
 		imports: permissions{
 			"./internal/engine":   "the context of a receive that must not wait",
@@ -277,7 +345,7 @@ var rooms = map[string]room{
 			"./internal/waitq":    "the wait queues of idle workers, and of receivers of results",
 			"math":                "no limit is the largest number",
 			"runtime/debug":       "the stack of a panic, for the goroutine in which it is raised again",
-			"sync":                "receivers of results take turns; no job waits for that lock",
+			"sync":                "receivers of results take turns; the turns of keys are under one lock",
 			"time":                "the batch size follows from the measured time of jobs",
 		},
 	},
@@ -286,6 +354,7 @@ var rooms = map[string]room{
 			"./internal/park":      "waiters park",
 			"./internal/selection": "the state of a Select that waits here",
 			"./internal/spin":      "the lock of a queue",
+			"math":                 "the bounds of counters",
 			"time":                 "how long a goroutine has waited; no clock is read",
 		},
 	},
@@ -297,8 +366,9 @@ var rooms = map[string]room{
 	},
 	"internal/spin": {
 		imports: permissions{
-			"runtime": "a goroutine that finds a lock taken yields to its holder",
-			"sync":    "a Gate is a mutex, which belongs to no testing/synctest bubble",
+			"math/rand/v2": "a wait without credit draws lots whether to spin",
+			"runtime":      "a goroutine that finds a lock taken yields to its holder",
+			"sync":         "a Gate is a mutex, which belongs to no testing/synctest bubble",
 		},
 	},
 	"internal/park": {
@@ -356,13 +426,26 @@ var rooms = map[string]room{
 			"time":           "the linger of a batch",
 		},
 	},
+	"examples/moving": {
+		tests: permissions{
+			"./":          "channels in the place of theirs",
+			"./batch":     "batches in the place of theirs",
+			"./bridge":    "a stream that is a built-in channel",
+			"./fan":       "streams that are merged and copied",
+			"./semaphore": "pools that are resized, or share a limit",
+			"./source":    "slices and iterators as streams",
+			"./workers":   "pools and parallel maps in the place of theirs",
+		},
+	},
 	"stress": {
 		imports: permissions{
 			"./":                                theLibrary,
 			"github.com/anishathalye/porcupine": "checks histories for linearizability",
 		},
 		tests: permissions{
+			"./batch":            "slices by reference are in one order with single values",
 			"./bridge":           "its goroutines end too",
+			"./hub":              "histories of a Hub are checked for linearizability",
 			"go.uber.org/goleak": "no goroutine may be left",
 		},
 	},
@@ -378,6 +461,7 @@ var rooms = map[string]room{
 			"./internal/park":         "the clock of the ages",
 			"go.etcd.io/bbolt":        "the database of a Durable",
 			"go.etcd.io/bbolt/errors": "a file that another process has locked",
+			"golang.org/x/sys/unix":   "files without a name",
 			"unsafe":                  "Sizeof, and nothing else of it",
 		},
 		tests: permissions{
@@ -457,9 +541,13 @@ var rooms = map[string]room{
 		tests: permissions{
 			"./":                theLibrary,
 			"./workers":         theLibrary,
+			"./batch":           theLibrary,
 			"./bench/contender": contenders,
 			"./bench/peers":     "contenders made of other libraries",
 			"./bench/workload":  workloads,
+
+			"./semaphore":                 theLibrary,
+			"golang.org/x/sync/semaphore": "what ours is compared with",
 		},
 	},
 	"bench/cacheline": {},
@@ -495,11 +583,67 @@ var rooms = map[string]room{
 			"./bench/contender": contenders,
 			"./bench/peers":     "the table shows them beside our rows",
 			"./bench/results":   "the machine, and the form of the document",
+			"./bench/rounds":    inRounds,
+			"./bench/workload":  workloads,
+		},
+	},
+
+	"bench/cmd/rust": {
+		imports: permissions{
+			"./bench/contender": contenders,
+			"./bench/results":   "the machine",
+			"./bench/rounds":    inRounds,
+			"./bench/workload":  workloads,
+		},
+	},
+
+	"bench/paced": {
+		imports: permissions{
+			"./bench/contender":     contenders,
+			"./bench/workload":      "a job of a given length",
+			"golang.org/x/sys/unix": "timers that the network poller waits for",
+		},
+	},
+	"bench/cmd/hub": {
+		imports: permissions{
+			"./":             "a Bounded for each subscriber",
+			"./bench/paced":  "the CPU time of the process",
+			"./bench/rounds": inRounds,
+			"./hub":          theLibrary,
+		},
+	},
+	"bench/cmd/batches": {
+		imports: permissions{
+			"./":             "a Bounded beside the built-in channel",
+			"./batch":        "batches of a Sender",
+			"./bench/rounds": inRounds,
+			"unsafe":         "the size of a value",
+		},
+	},
+	"bench/cmd/paced": {
+		imports: permissions{
+			"./bench/contender": contenders,
+			"./bench/paced":     "the load, and what is measured",
+			"./bench/peers":     "a channel with built-in ends, beside Pipe",
+			"./bench/results":   "the machine, and the form of the document",
+			"./bench/rounds":    inRounds,
 			"./bench/workload":  workloads,
 		},
 	},
 
 	"bench/results": {},
+	"bench/rounds":  {imports: permissions{"./bench/results": "the machine, and the form of the document"}},
+
+	"bench/sim": {
+		tests: permissions{
+			"./":     "the lines that real channels change",
+			"unsafe": "the bytes of a real channel",
+		},
+		pointers: permissions{"lines_test.go": "which cache lines an operation has changed is not visible otherwise"},
+	},
+	"bench/cmd/sim": {
+		imports: permissions{"./bench/sim": "what it prints"},
+	},
 
 	// The examples: commands at the top, then pipeline -> input, sink -> queue, count ->
 	// parse.
@@ -644,6 +788,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./":                            theLibrary,
 			"./bench/contender":             contenders,
+			"./bench/paced":                 "loads at a given rate",
 			"./bench/workload":              workloads,
 			"./cmd/sluice/internal/format":  lineBreaks,
 			"./cmd/sluice/internal/measure": measuring,

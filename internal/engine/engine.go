@@ -47,11 +47,16 @@ type Engine[T any] interface {
 	Blocks() bool
 	// Sites returns Config.Sites.
 	Sites() *callsite.Sites
-	// WouldBlock reports that TrySend would have failed with ErrFull, or TryRecv
-	// with ErrEmpty, at a moment during the call. It costs two loads, and returns
-	// false if the answer is unknown.
-	WouldBlock(sends bool) bool
+	// WouldBlock reports that TrySend(*v), or TryRecv if v is nil, would have failed
+	// with ErrFull or ErrEmpty at a moment during the call. If two calls report that
+	// with equal marks, it would have failed at every moment between the two calls.
+	// The policy of an engine that is asked about a send is Block.
+	WouldBlock(v *T) (Mark, bool)
 }
+
+// A Mark identifies a state of an engine: see Engine.WouldBlock. It is a sum of counters
+// that never fall, so a state has the same mark only if none has changed in between.
+type Mark uint64
 
 // A Sender is the sending half of an Engine.
 type Sender[T any] interface {
@@ -68,6 +73,7 @@ const (
 	Reject
 	DropNewest
 	DropOldest
+	DropLeastUrgent
 )
 
 // Shrink is the policy for freeing memory. Its values equal the public ones.
@@ -108,6 +114,7 @@ type Stats struct {
 	Sent     uint64
 	Received uint64
 	Dropped  uint64
+	TooOld   uint64
 
 	SendWaits        uint64
 	RecvWaits        uint64

@@ -32,6 +32,9 @@ type HandoffEntry interface {
 	// several entries in one engine, a smaller value must not be behind a larger
 	// one.
 	Size() int
+	// Sized reports whether Prepare calls user code: without Prepare, CanProceed does not
+	// know the size of the value.
+	Sized() bool
 	// Retrying reports whether the Select was dequeued and could not be claimed:
 	// Join queues it at the front.
 	Retrying() bool

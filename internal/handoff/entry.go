@@ -45,8 +45,33 @@ func (e *Engine[T]) NewEntry(value *T, sends bool) engine.Entry {
 // Blocks implements engine.Engine.
 func (e *Engine[T]) Blocks() bool { return e.config.Overflow == engine.Block }
 
-// WouldBlock implements engine.Engine. The answer is unknown without the lock.
-func (e *Engine[T]) WouldBlock(bool) bool { return false }
+// WouldBlock implements engine.Engine. The mark counts values and changes of the queues.
+//
+// A waiter of a Select ceases to be claimable without a change, since another channel may
+// claim it. It becomes claimable only in Join, which counts. So a receive becomes possible
+// only with a change. A send becomes possible without one if the sender before it ceases to
+// be claimable, but becomes impossible again only with one; and the second of two calls
+// with equal marks has found it impossible.
+func (e *Engine[T]) WouldBlock(v *T) (m engine.Mark, blocked bool) {
+	size := 0
+	if v != nil && e.config.Size != nil {
+		if size = e.config.Size(*v); size < 0 || int64(size) > e.config.LimitBytes {
+			return m, false // it fails for another reason
+		}
+	}
+	e.lock.Lock()
+	switch {
+	case e.closed:
+	case v == nil:
+		blocked = e.buf.Len() == 0 && e.senders.noneClaimable()
+	default:
+		handOff := e.buf.Len() == 0 && !e.receivers.noneClaimable()
+		blocked = !handOff && !(e.fits(size) && (e.config.NoHandOff || e.senders.noneClaimable()))
+	}
+	m = engine.Mark(e.sent + e.taken + e.dropped + e.senders.changes + e.receivers.changes)
+	e.lock.Unlock()
+	return m, blocked
+}
 
 // Rank implements engine.HandoffEntry.
 func (p *entry[T]) Rank() uint64 { return p.e.rank }
@@ -69,6 +94,9 @@ func (p *entry[T]) Prepare() {
 		panic(fmt.Sprintf("sluice: Select: Options.Size returned %d, below 0", p.waiter.size))
 	}
 }
+
+// Sized implements engine.HandoffEntry.
+func (p *entry[T]) Sized() bool { return p.sends && p.e.config.Size != nil }
 
 // Retrying implements engine.HandoffEntry.
 func (p *entry[T]) Retrying() bool { return p.joined && !p.waiter.queued }
@@ -131,6 +159,7 @@ func (p *entry[T]) Proceed() (done bool, err error) {
 func (p *entry[T]) Join(c *selection.State, index int) {
 	w := &p.waiter
 	if w.queued {
+		p.queue.changes++ // it is claimable again
 		return
 	}
 	w.sel, w.index, w.parker = c, int32(index), c.Parker()

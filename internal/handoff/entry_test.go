@@ -292,3 +292,50 @@ func TestFailedProceed(t *testing.T) {
 		t.Errorf("%v, %v: Value %d, want 5", done, err, v)
 	}
 }
+
+// TestWouldBlock: the result takes waiters into account, and the mark is the same as long as
+// the operation has been impossible.
+func TestWouldBlock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		e := New(engine.Config[int]{})
+		none, blocked := e.WouldBlock(nil)
+		if again, _ := e.WouldBlock(nil); again != none || !blocked {
+			t.Error("nothing has happened: another mark")
+		}
+		go func() { _ = e.Send(ctx, 1) }()
+		if synctest.Wait(); e.blocked(nil) || !e.blocked(new(int)) {
+			t.Error("a sender waits: only a receive can proceed")
+		}
+		cancel()
+		synctest.Wait()
+		if again, blocked := e.WouldBlock(nil); again == none || !blocked {
+			t.Error("a sender has come and gone: the same mark")
+		}
+		none, _ = e.WouldBlock(new(int))
+		receiver := startSelect(e, 0)
+		if synctest.Wait(); !e.blocked(nil) || e.blocked(new(int)) {
+			t.Error("a Select waits for a value: only a send can proceed")
+		}
+		receiver.cancel()
+		synctest.Wait()
+		if again, blocked := e.WouldBlock(new(int)); again == none || !blocked {
+			t.Error("a receiver has come and gone: the same mark")
+		}
+	})
+	sized := New(engine.Config[int]{Limit: 4, LimitBytes: 3, Elastic: true, Size: func(v int) int { return v }})
+	_ = sized.TrySend(2)
+	for size, want := range map[int]bool{-1: false, 0: false, 1: false, 2: true, 3: true, 4: false} {
+		if sized.blocked(&size) != want {
+			t.Errorf("a value of %d bytes where 1 is free: blocked %v", size, !want)
+		}
+	}
+	if sized.Close(); sized.blocked(new(int)) || !New(engine.Config[int]{Limit: 4}).blocked(nil) {
+		t.Error("a send to a closed channel would block, or a receive from an empty one would not")
+	}
+}
+
+func (e *Engine[T]) blocked(v *T) bool {
+	_, blocked := e.WouldBlock(v)
+	return blocked
+}

@@ -63,7 +63,7 @@ func (l *queue[T]) check(quiet bool) error {
 	n := 0
 	for w := l.first; w != nil; prev, w = w, w.next {
 		switch n++; {
-		case n > l.n:
+		case n > int(l.n):
 			return fmt.Errorf("more than %d waiters", l.n)
 		case w.prev != prev:
 			return fmt.Errorf("waiter %d of %d does not point back", n, l.n)
@@ -80,7 +80,7 @@ func (l *queue[T]) check(quiet bool) error {
 			return fmt.Errorf("waiter %d sleeps, but is not marked as parked", n)
 		}
 	}
-	if n != l.n || l.last != prev {
+	if n != int(l.n) || l.last != prev {
 		return fmt.Errorf("%d waiters, counted as %d; the last one is %p, want %p", n, l.n, l.last, prev)
 	}
 	return nil
@@ -91,14 +91,14 @@ func checkFree[T comparable](e *Engine[T]) error {
 	n := 0
 	for w := e.free; w != nil; w = w.next {
 		fresh := waiter[T]{next: w.next, parker: w.parker, size: w.size}
-		if n++; n > e.frees {
+		if n++; n > int(e.frees) {
 			return fmt.Errorf("more than %d waiters", e.frees)
 		}
 		if *w != fresh || tokens(w) != 0 {
 			return fmt.Errorf("waiter %d is not reset: %+v, %d tokens", n, w, tokens(w))
 		}
 	}
-	if n != e.frees || n > maxFree {
+	if n != int(e.frees) || n > maxFree {
 		return fmt.Errorf("%d waiters, counted as %d, at most %d", n, e.frees, maxFree)
 	}
 	return nil

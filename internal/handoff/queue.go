@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/selection"
+	"github.com/sluice-go/sluice/internal/spin"
 )
 
 // An outcome is how a wait ended.
@@ -23,6 +24,7 @@ type waiter[T any] struct {
 	next, prev *waiter[T]
 	queued     bool // in its queue
 	parked     bool // it sleeps: the server must Unpark it
+	untimed    bool // see count
 	outcome    outcome
 	index      int32 // of the case, with sel
 	parker     park.Parker
@@ -75,7 +77,7 @@ func (e *Engine[T]) recycle(w *waiter[T]) {
 	var zero T
 	w.value = zero
 	w.outcome = left
-	w.parked = false
+	w.parked, w.untimed = false, false
 	w.since.Reset()
 	w.next, e.free = e.free, w
 	e.frees++
@@ -84,8 +86,11 @@ func (e *Engine[T]) recycle(w *waiter[T]) {
 // A queue is a FIFO of waiters.
 type queue[T any] struct {
 	first, last *waiter[T]
-	n           int
-	waits       park.Tally
+	n           int32
+	yields      spin.Yields // see mayYield
+	changes     uint64      // waiters that were queued, dequeued, or became claimable
+	parks       uint64      // waits of calls
+	waits       park.Tally  // of Selects, and how long calls have waited
 }
 
 // join queues w. After a spurious wake-up a goroutine keeps its position, and the
@@ -101,6 +106,7 @@ func (l *queue[T]) join(w *waiter[T], retrying bool, start time.Duration) {
 
 func (l *queue[T]) push(w *waiter[T]) {
 	w.queued = true
+	l.changes++
 	w.prev = l.last
 	if l.last == nil {
 		l.first = w
@@ -114,6 +120,7 @@ func (l *queue[T]) push(w *waiter[T]) {
 // pushFront queues a waiter at the front, after a spurious wake-up.
 func (l *queue[T]) pushFront(w *waiter[T]) {
 	w.queued = true
+	l.changes++
 	w.next = l.first
 	if l.first == nil {
 		l.last = w
@@ -172,6 +179,7 @@ func (l *queue[T]) pop() *waiter[T] {
 		l.first.prev = nil
 	}
 	w.queued = false
+	l.changes++
 	l.n--
 	return w
 }
@@ -193,6 +201,7 @@ func (l *queue[T]) leave(w *waiter[T]) outcome {
 	}
 	w.next, w.prev = nil, nil
 	w.queued = false
+	l.changes++
 	l.n--
 	return left
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // How a waiter waits, and how an operation serves one: for calls, and for a Select
@@ -56,23 +57,84 @@ func (e *Engine[T]) collect(w *waiter[T]) T {
 	return v
 }
 
-// wait waits until w is served or stop is closed. It is called without the lock and
-// returns with it.
-func (e *Engine[T]) wait(stop <-chan struct{}, l *queue[T], w *waiter[T]) outcome {
-	runtime.Gosched()
-	e.lock.Lock()
-	if !w.queued {
-		return w.outcome
+// A pause is how the goroutine of a queued waiter waits.
+type pause struct {
+	yields bool  // once, before it parks
+	served bool  // the wait is over; the lock is held
+	timed  bool  // it parks, and reads the clock
+	weight int64 // see park.Tally
+}
+
+// begin decides how the goroutine of w, which was queued in l, waits. The lock is held.
+func (e *Engine[T]) begin(l *queue[T], w *waiter[T]) pause {
+	if e.mayYield(l, w) {
+		return pause{yields: true}
+	}
+	return e.count(l, w)
+}
+
+// yielded is called after a yield. It takes the lock, and releases it unless w was served.
+func (e *Engine[T]) yielded(l *queue[T], w *waiter[T]) (p pause) {
+	e.acquire()
+	if l.yields.Record(!w.queued); !w.queued {
+		p.served = true
+		return p
 	}
 	w.parked = true
-	weight := l.waits.Count()
+	p = e.count(l, w)
 	e.lock.Unlock()
-	woken := l.waits.Park(w.parker, stop, weight, &w.since)
-	e.lock.Lock()
+	return p
+}
+
+// count counts a wait of w, which is queued and parks. Reading the clock costs a tenth of a
+// wait, so from some time on it is read only if somebody may ask: in a channel with a name,
+// and after a call of Stats. Any other wait begins for Stats when that sees it first. The
+// lock is held.
+func (e *Engine[T]) count(l *queue[T], w *waiter[T]) pause {
+	l.parks++
+	p := pause{weight: park.Weight(l.parks)}
+	p.timed = p.weight > 0 || l.parks <= park.AlwaysTimed || e.flags.Load()&timed != 0
+	w.untimed = !p.timed
+	return p
+}
+
+// notice times each wait from now on, and begins those that are not timed. The lock is held.
+func (e *Engine[T]) notice() {
+	if e.flags.Load()&timed != 0 {
+		return
+	}
+	e.flags.Or(timed)
+	now := park.Now() // under the lock: not before a wait that it finds
+	for _, l := range []*queue[T]{&e.senders, &e.receivers} {
+		for w := l.first; w != nil; w = w.next {
+			if w.untimed {
+				w.untimed = false
+				w.since.Continue(now)
+			}
+		}
+	}
+}
+
+// wait waits until w is served or stop is closed. It is called without the lock and
+// returns with it. p is the result of begin.
+func (e *Engine[T]) wait(stop <-chan struct{}, l *queue[T], w *waiter[T], p pause) outcome {
+	if p.yields {
+		runtime.Gosched()
+		if p = e.yielded(l, w); p.served {
+			return w.outcome
+		}
+	}
+	woken := false
+	if p.timed {
+		woken = l.waits.Park(w.parker, stop, p.weight, &w.since)
+	} else {
+		woken = w.parker.Park(stop)
+	}
+	e.acquire()
 	if !woken && !w.queued { // served meanwhile: the token will arrive
 		e.lock.Unlock()
 		w.parker.Park(nil)
-		e.lock.Lock()
+		e.acquire()
 	}
 	return l.leave(w)
 }

@@ -76,9 +76,13 @@ func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 // stats returns the statistics at the time now. The lock is held.
 func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 	e.probeNext()
+	e.notice()
 	var zero T
 	slot, size := int64(unsafe.Sizeof(zero)), int64(unsafe.Sizeof(0))
-	bytes := int64(e.buf.Size())*slot + int64(e.sizes.Size())*size + e.bytes
+	bytes := int64(e.buf.Size())*slot + e.bytes
+	if e.sizes != nil {
+		bytes += int64(e.sizes.Size()) * size
+	}
 	if e.config.SizeIsKnown { // sizes include the slots
 		bytes -= int64(e.buf.Len()) * slot
 	}
@@ -90,12 +94,12 @@ func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 		Sent:             e.sent,
 		Received:         e.taken,
 		Dropped:          e.dropped,
-		SendWaits:        e.senders.waits.Waits(),
-		RecvWaits:        e.receivers.waits.Waits(),
+		SendWaits:        e.senders.parks + e.senders.waits.Waits(),
+		RecvWaits:        e.receivers.parks + e.receivers.waits.Waits(),
 		SendWaitTime:     e.senders.waits.Spent(),
 		RecvWaitTime:     e.receivers.waits.Spent(),
-		SendersWaiting:   e.senders.n,
-		ReceiversWaiting: e.receivers.n,
+		SendersWaiting:   int(e.senders.n),
+		ReceiversWaiting: int(e.receivers.n),
 		OldestSender:     e.senders.oldest(now),
 		OldestReceiver:   e.receivers.oldest(now),
 		OldestValue:      e.oldestValue(now),

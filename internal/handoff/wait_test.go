@@ -4,8 +4,11 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // blocking returns an engine in which a sender blocks at once, and a receiver once
@@ -175,4 +178,55 @@ func testWaitAllocates(t *testing.T, e *Engine[int], ctx context.Context, runs i
 		t.Errorf("%d sends that waited allocate %v times each", waits, n)
 	}
 	e.Close()
+}
+
+// TestUntimedWaits: after many waits the clock is not read, so a wait begins for Stats with the
+// first call. From then on, and in a channel with a name, each begins when the goroutine parks.
+func TestUntimedWaits(t *testing.T) {
+	for _, sends := range []bool{false, true} {
+		for _, name := range []string{"", "named"} {
+			synctest.Test(t, func(t *testing.T) {
+				config := engine.Config[int]{Name: name}
+				if name != "" {
+					config.Sites = callsite.New()
+				}
+				e := New(config)
+				e.senders.parks, e.receivers.parks = park.AlwaysTimed, park.AlwaysTimed
+				block := func() {
+					if sends {
+						_ = e.Send(context.Background(), 1)
+					} else {
+						_, _ = e.Recv(context.Background())
+					}
+				}
+				oldest := func() time.Duration {
+					time.Sleep(time.Hour)
+					synctest.Wait()
+					s := e.Stats()
+					return s.OldestSender + s.OldestReceiver
+				}
+				first := time.Hour
+				if name == "" {
+					first = 0
+				}
+				go block()
+				if got := []time.Duration{oldest(), oldest()}; got[0] != first || got[1] != first+time.Hour {
+					t.Errorf("%q, a sender %v: a wait is %v old, an hour later %v", name, sends, got[0], got[1])
+				}
+				if e.senders.parks+e.receivers.parks != 2*park.AlwaysTimed+1 {
+					t.Error("the wait was not counted")
+				}
+				if sends {
+					_, _ = e.TryRecv()
+				} else {
+					_ = e.TrySend(1)
+				}
+				go block()
+				if got := oldest(); got != time.Hour {
+					t.Errorf("%q, a sender %v: after a call of Stats a wait of an hour is %v old", name, sends, got)
+				}
+				e.Close()
+			})
+		}
+	}
 }

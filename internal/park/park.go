@@ -41,6 +41,9 @@ func (p Parker) Park(done <-chan struct{}) bool {
 	}
 }
 
+// Wait is Park without an end: it adds no call.
+func (p Parker) Wait() { <-p.token }
+
 // Unpark delivers the token. It never blocks, because an engine calls Unpark once
 // for each time that a goroutine was announced as parked.
 func (p Parker) Unpark() { p.token <- struct{}{} }
@@ -51,9 +54,10 @@ func (p Parker) Valid() bool { return p.token != nil }
 // Pending reports whether an undelivered token is stored. It is for tests.
 func (p Parker) Pending() bool { return len(p.token) > 0 }
 
-// A Tally counts waits and estimates their total duration. The start of each wait
-// is recorded (see Since). The end is recorded for the first 16 waits, and from
-// then on for one wait in 16, whose duration counts 16 times.
+// A Tally counts waits and estimates their total duration. The start of each wait that
+// goes through a Tally is recorded (see Since); an engine may let others pass by it. The end
+// is recorded for the first 16 waits, and from then on for one wait in 16, whose duration
+// counts 16 times.
 type Tally struct {
 	waits   atomic.Uint64
 	selects atomic.Uint64 // waits of goroutines with an entry in several queues
@@ -64,19 +68,29 @@ type Tally struct {
 // Watch makes t sample the call sites of waits. It is called before the first wait.
 func (t *Tally) Watch(sites *callsite.Side) { t.sites = sites }
 
+// Watched reports whether t samples call sites.
+func (t *Tally) Watched() bool { return t.sites != nil }
+
 // Count counts one wait and returns its Weight.
 func (t *Tally) Count() (weight int64) {
 	return Weight(t.waits.Add(1))
 }
 
+// AlwaysTimed is the number of waits up to which an engine times each, although nobody has
+// asked. In later ones the clock would be a tenth of the cost.
+const AlwaysTimed = 1 << 10
+
+// Sampled is how many waits Weight measures one of, once it has measured as many.
+const Sampled = 16
+
 // Weight returns how many waits the duration of the n-th wait stands for, or 0 if
 // that duration is not measured.
 func Weight(n uint64) int64 {
 	switch {
-	case n <= 16:
+	case n <= Sampled:
 		return 1
-	case n%16 == 0:
-		return 16
+	case n%Sampled == 0:
+		return Sampled
 	default:
 		return 0
 	}
@@ -108,6 +122,26 @@ func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64, since *Since)
 	}
 	return woken
 }
+
+// ParkSince is Park for a wait that has begun, and was counted by the caller.
+func (t *Tally) ParkSince(p Parker, done <-chan struct{}, weight int64, since *Since) bool {
+	if t.sites != nil {
+		t.sites.Sample(since.At())
+	}
+	if weight == 0 {
+		return p.Park(done)
+	}
+	start := Now()
+	woken := p.Park(done)
+	t.spent.Add(int64(Now()-start) * weight)
+	return woken
+}
+
+// CountBeside is Count while other waits are counted elsewhere: their number is others.
+func (t *Tally) CountBeside(others uint64) (weight int64) { return Weight(t.waits.Add(1) + others) }
+
+// Uncount undoes a Count: the wait is counted elsewhere.
+func (t *Tally) Uncount() { t.waits.Add(^uint64(0)) }
 
 // Waits returns the number of waits.
 func (t *Tally) Waits() uint64 { return t.waits.Load() + t.selects.Load() }

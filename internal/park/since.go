@@ -13,7 +13,8 @@ import (
 //     waiters share.
 //   - Only the waiting goroutine writes it: Begin without a lock, immediately
 //     before it parks; Reset while its waiter is in no queue, or with the lock of
-//     its queue held. Two writes never race.
+//     its queue held. Two such writes never race. While it waits, the holder of the lock
+//     of its queue may begin a wait whose goroutine does not: see Continue.
 //   - Readers hold the lock of a queue that contains the waiter, or one waiter of
 //     the Select. A waiter is Reset before it enters a queue, so a reader never
 //     sees the start of an earlier wait.
@@ -22,8 +23,8 @@ import (
 //   - After a spurious wake-up a goroutine keeps both its position and its start,
 //     even if it returns with another waiter: see Continue.
 //
-// The clock is read once for each park, and never by a goroutine that finds
-// something to do while it spins or yields. For the cost see ADR 0003.
+// The clock is read at most once for each park, twice if its duration counts (see Tally), and
+// never by a goroutine that finds something to do while it spins or yields. For the cost see ADR 0003.
 type Since struct{ at atomic.Int64 } // ns of Now; 0: not begun
 
 // epoch is the zero of Now; its choice does not matter. In a testing/synctest
@@ -54,7 +55,8 @@ func (s *Since) Reset() {
 // At returns when the wait began, as a value of Now, or 0 before that.
 func (s *Since) At() time.Duration { return time.Duration(s.at.Load()) }
 
-// Continue makes s continue an earlier wait that began at the given time.
+// Continue makes s continue an earlier wait, or one that nobody has timed, that began at the
+// given time.
 func (s *Since) Continue(at time.Duration) { s.at.Store(int64(at)) }
 
 // Age returns how long the wait has lasted at the time now, or 0 before it has

@@ -50,6 +50,23 @@ func (r *Ring[T]) First() T {
 	return r.buf[r.head&uint(len(r.buf)-1)]
 }
 
+// Oldest returns the slot of the oldest value, and Newest that of the newest one. The ring
+// must not be empty. The slot is valid until the ring changes.
+func (r *Ring[T]) Oldest() *T {
+	if r.head == r.tail {
+		panic("ring: Oldest of an empty ring")
+	}
+	return &r.buf[r.head&uint(len(r.buf)-1)]
+}
+
+// Newest is documented at Oldest.
+func (r *Ring[T]) Newest() *T {
+	if r.head == r.tail {
+		panic("ring: Newest of an empty ring")
+	}
+	return &r.buf[(r.tail-1)&uint(len(r.buf)-1)]
+}
+
 // Pop removes and returns the oldest value. The ring must not be empty.
 func (r *Ring[T]) Pop() T {
 	if r.head == r.tail {
@@ -60,6 +77,19 @@ func (r *Ring[T]) Pop() T {
 	var zero T
 	*slot = zero
 	r.head++
+	return v
+}
+
+// PopLast removes and returns the newest value. The ring must not be empty.
+func (r *Ring[T]) PopLast() T {
+	if r.head == r.tail {
+		panic("ring: PopLast of an empty ring")
+	}
+	r.tail--
+	slot := &r.buf[r.tail&uint(len(r.buf)-1)]
+	v := *slot
+	var zero T
+	*slot = zero
 	return v
 }
 

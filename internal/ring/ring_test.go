@@ -31,6 +31,11 @@ func FuzzAgainstSlice(f *testing.F) {
 				if r.Size()-r.Len() < int(op)/4 {
 					t.Fatalf("step %d: %d slots free after Grow(%d)", i, r.Size()-r.Len(), op/4)
 				}
+			case op%8 == 3 && len(model) > 0:
+				if got, last := r.PopLast(), len(model)-1; got != model[last] {
+					t.Fatalf("step %d: PopLast = %d, want %d", i, got, model[last])
+				}
+				model = model[:len(model)-1]
 			default:
 				before := r.Size()
 				r.Shrink(int(op) / 4)
@@ -118,4 +123,38 @@ func TestPopOfEmptyPanics(t *testing.T) {
 		}
 	}()
 	new(Ring[int]).Pop()
+}
+
+// TestEnds: Oldest and Newest are the slots of the values that Pop and PopLast return, also across the
+// wrap of the buffer.
+func TestEnds(t *testing.T) {
+	var r Ring[int]
+	for n := range 100 {
+		r.Push(n)
+		r.Push(n + 1000)
+		if *r.Newest() != n+1000 {
+			t.Fatalf("Newest is %d, want %d", *r.Newest(), n+1000)
+		}
+		want := *r.Oldest()
+		if v := r.Pop(); v != want {
+			t.Fatalf("Oldest is %d, Pop returned %d", want, v)
+		}
+		if n%3 == 0 {
+			want = *r.Newest()
+			if v := r.PopLast(); v != want {
+				t.Fatalf("Newest is %d, PopLast returned %d", want, v)
+			}
+		}
+	}
+	var empty Ring[int]
+	for name, f := range map[string]func() *int{"Oldest": empty.Oldest, "Newest": empty.Newest} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s of an empty ring did not panic", name)
+				}
+			}()
+			f()
+		}()
+	}
 }

@@ -19,6 +19,8 @@
 //     word under the receive lock, "full" by one load of the receive word under the
 //     send lock.
 //   - No index moves after the closed bit is set, under the send lock.
+//   - A value that is handed off to a waiting receiver gets no index and no slot. That
+//     happens while the channel is empty and open: see handoff.go.
 //
 // docs/design/segqueue.md explains segments, waiting, and fairness.
 package segqueue
@@ -31,6 +33,7 @@ import (
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/waitq"
 )
@@ -43,6 +46,8 @@ const (
 	readyInUse             // Ready was called
 	sleepers               // a goroutine sleeps until the lock is free
 	probed                 // the next operation takes a sample: see sites.go
+
+	quiet = closed // receive word: the last Recv was handed its value: see handoff.go
 
 	shift = 6
 	flags = 1<<shift - 1
@@ -77,6 +82,7 @@ type side[T any] struct {
 	queue     waitq.Queue
 	spinBusy  spin.Budget // while the other side is running
 	spinWoken spin.Budget // while a goroutine of the other side was woken
+	yields    spin.Yields // see yieldTo
 	gate      spin.Gate
 	// In all two more lines: see TestSidesAreAligned.
 }
@@ -88,9 +94,11 @@ type Engine[T any] struct {
 	singleSender   bool
 	singleReceiver bool
 	overflow       engine.Overflow
+	spinDelay      int32
+	hand           *hand[T]    // see handoff.go
+	seat           park.Parker // of the receiver in the seat: see keepSeat
 	onDrop         func(T)
-	name           string
-	spinDelay      int
+	name           *string  // nil without a name
 	elastic        *pool[T] // nil for a Bounded
 	keepSlots      int      // receivers that empty the channel replace a larger segment
 	ready          atomic.Pointer[Readiness]
@@ -123,9 +131,11 @@ func newAt[T any](config engine.Config[T], first uint64) *Engine[T] {
 		singleReceiver: config.SingleReceiver && config.Overflow != engine.DropOldest,
 		overflow:       config.Overflow,
 		onDrop:         config.OnDrop,
-		name:           config.Name,
 		keepSlots:      math.MaxInt,
-		spinDelay:      min(config.Limit, spin.RunDelay/delayPerSlot) * delayPerSlot,
+		spinDelay:      int32(min(config.Limit, spin.RunDelay/delayPerSlot) * delayPerSlot),
+	}
+	if name := config.Name; name != "" {
+		e.name = &name
 	}
 	e.senders, e.receivers = &e.send.queue, &e.recv.queue
 	var seg *segment[T]

@@ -22,13 +22,15 @@ func (e *Engine[T]) Blocks() bool { return e.overflow == engine.Block }
 
 // WouldBlock implements engine.Engine. Indices only grow, and the index that could
 // make the operation possible is read last: so the result was true when the other
-// was read.
-func (e *Engine[T]) WouldBlock(sends bool) bool {
-	if sends {
+// was read. That index is the mark: while it is the same, the operation stays
+// impossible. A channel that is open in the second call was open in the first.
+func (e *Engine[T]) WouldBlock(v *T) (engine.Mark, bool) {
+	if v != nil {
 		tail := e.send.word.Load()
-		return tail&closed == 0 && e.between(tail, e.recv.word.Load()) >= e.limit
+		head := e.recv.word.Load()
+		return engine.Mark(head &^ flags), tail&closed == 0 && e.between(tail, head) >= e.limit
 	}
 	head := e.recv.word.Load()
 	tail := e.send.word.Load()
-	return tail&closed == 0 && e.between(tail, head) == 0
+	return engine.Mark(tail &^ flags), tail&closed == 0 && e.between(tail, head) == 0
 }

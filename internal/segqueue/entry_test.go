@@ -49,23 +49,53 @@ func TestEntryPassesWakeUpOn(t *testing.T) {
 	}
 }
 
-// TestWouldBlock: the result without the lock is right at any index.
+// TestWouldBlock: the result without the lock is right at any index. The mark is the same
+// as long as the operation has been impossible.
 func TestWouldBlock(t *testing.T) {
 	for _, first := range []uint64{0, 1<<60 - 1} {
 		e := newAt(engine.Config[int]{Limit: 2}, first)
+		look := func(sends bool) (engine.Mark, bool) {
+			if sends {
+				return e.WouldBlock(new(int))
+			}
+			return e.WouldBlock(nil)
+		}
 		for n := range 3 {
-			if e.WouldBlock(false) != (n == 0) || e.WouldBlock(true) != (n == 2) {
-				t.Errorf("%d of 2 queued: Recv would block %v, Send would block %v", n, e.WouldBlock(false), e.WouldBlock(true))
+			for _, sends := range []bool{false, true} {
+				if _, got := look(sends); got != (sends && n == 2 || !sends && n == 0) {
+					t.Errorf("%d of 2 queued: send %v would block: %v", n, sends, got)
+				}
 			}
 			_ = e.TrySend(n)
 		}
-		if e.Close(); e.WouldBlock(true) {
+		full, _ := look(true)
+		if again, blocked := look(true); again != full || !blocked {
+			t.Error("full as before: another mark")
+		}
+		_, _ = e.TryRecv()
+		_ = e.TrySend(0)
+		if again, blocked := look(true); again == full || !blocked {
+			t.Error("not full in between: the same mark")
+		}
+		_, _ = e.TryRecv()
+		_, _ = e.TryRecv()
+		empty, _ := look(false)
+		_ = e.TrySend(0)
+		_, _ = e.TryRecv()
+		if again, blocked := look(false); again == empty || !blocked {
+			t.Error("not empty in between: the same mark")
+		}
+		_ = e.TrySend(0)
+		_ = e.TrySend(0)
+		if e.Close(); second(look(true)) {
 			t.Error("a send to a closed channel would block")
 		}
 		_, _ = e.TryRecv()
 		_, _ = e.TryRecv()
-		if e.WouldBlock(false) {
+		if second(look(false)) {
 			t.Error("a receive from a closed channel would block")
 		}
 	}
 }
+
+func second(_ engine.Mark, blocked bool) bool { return blocked }

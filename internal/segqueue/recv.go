@@ -6,21 +6,42 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Recv implements engine.Engine. This is the fast path: no flag is set, no other
-// receiver holds the lock, and a value is queued.
+// Recv implements engine.Engine. It parks here, and is inlined into the method of the interface,
+// so that only that method is between the park and the caller: after a switch of goroutines each
+// return is mispredicted.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
+	for {
+		v, ctx, err = e.recvOrSit(ctx)
+		if ctx == nil {
+			return
+		}
+		e.seat.Wait()
+	}
+}
+
+// arrived is the context of recvOrSit after a wait in the seat.
+type arrived struct{ context.Context }
+
+// hasToken is an arrived.
+var hasToken context.Context = arrived{context.Background()}
+
+// recvOrSit is Recv without a park that only a sender or Close can end: if next is not nil, the
+// caller is in the seat, parks, and calls again with next. This is the fast path: no flag is
+// set, no other receiver holds the lock, and a value is queued.
+func (e *Engine[T]) recvOrSit(ctx context.Context) (v T, next context.Context, err error) {
 	if ctx == nil {
 		panic(engine.RecvNilContext)
+	}
+	if _, ok := ctx.(arrived); ok {
+		v, err = e.arrive(context.Background())
+		return v, nil, err
 	}
 	r := &e.recv
 	word := r.word.Load()
 	if word&flags != 0 {
-		return e.recvOne(ctx)
+		return e.recvFlagged(ctx, word)
 	}
-	if e.singleReceiver {
-		if word == r.bound || word+one == r.bound && len(r.buf) > e.keepSlots {
-			return e.recvOne(ctx)
-		}
+	if e.singleReceiver && word != r.bound && (word+one != r.bound || len(r.buf) <= e.keepSlots) {
 		v = e.takeSlot(word)
 		if !r.word.CompareAndSwap(word, word+one) {
 			// Ready or Stats took the lock. They do not move head, but may
@@ -33,11 +54,20 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		}
 	} else {
 		if !r.word.CompareAndSwap(word, word|locked) {
-			return e.recvOne(ctx)
+			return e.recvOne(ctx, false)
 		}
-		if word == r.bound && !e.run(word, e.send.word.Load()) {
-			r.unlock(word)
-			return e.recvOne(ctx)
+		if word == r.bound {
+			tail := e.send.word.Load()
+			if !e.run(word, tail) {
+				if len(r.buf) > e.keepSlots {
+					e.shrink(word)
+				}
+				if e.settled() && engine.MayWait(ctx) && !r.paysToTry() {
+					word |= quiet
+				}
+				r.unlock(word)
+				return e.recvEmpty(ctx, tail)
+			}
 		}
 		v = e.takeSlot(word)
 		if word+one == r.bound && len(r.buf) > e.keepSlots {
@@ -46,24 +76,26 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		r.unlock(word + one)
 	}
 	e.wakeSender()
-	return v, nil
+	return v, nil, nil
 }
 
-// recvOne is the slow path of Recv.
-func (e *Engine[T]) recvOne(ctx context.Context) (T, error) {
+// recvOne is the slow path of Recv. empty is whether the caller has found the channel
+// empty and open.
+func (e *Engine[T]) recvOne(ctx context.Context, empty bool) (T, context.Context, error) {
 	var buf [1]T
-	_, err := e.recvSlow(ctx, buf[:])
-	return buf[0], err
+	_, err := e.recvSlow(ctx, buf[:], empty, &turn{receives: true}, nil)
+	return buf[0], nil, err
 }
 
 // TryRecv implements engine.Engine.
 func (e *Engine[T]) TryRecv() (T, error) {
-	return e.Recv(engine.NoWait{})
+	v, _, err := e.recvOrSit(engine.NoWait{})
+	return v, err
 }
 
 // RecvBatch implements engine.Engine.
 func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
-	return e.recvSlow(ctx, buf)
+	return e.recvSlow(ctx, buf, false, &turn{receives: true}, nil)
 }
 
 // takeSlot takes the value out of the slot of index.
@@ -79,28 +111,41 @@ func (e *Engine[T]) takeSlot(index uint64) T {
 }
 
 // recvSlow moves queued values into buf. It waits until there is at least one; under
-// engine.NoWait it never waits.
-func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
+// engine.NoWait it never waits. empty is whether the caller has found the channel empty
+// and open. If loan is not nil, the values may be lent instead.
+func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *turn, loan *engine.Loan[T]) (n int, err error) {
 	r := &e.recv
-	var turn turn
 	for {
-		word := r.lock()
-		if word&probed != 0 {
-			r.probe(word, &e.sites.Receive)
-			continue
+		if !empty {
+			word := r.lock()
+			if word&probed != 0 {
+				r.probe(word, &e.sites.Receive)
+				continue
+			}
+			if r.takeRescued(turn) {
+				var zero T
+				buf[0], *r.rescue = *r.rescue, zero
+				r.unlock(word)
+				n, err = 1, nil
+				break
+			}
+			if n, err = e.take(word, buf, loan, turn); err != engine.ErrEmpty {
+				break
+			}
 		}
-		if r.takeRescued(&turn) {
-			var zero T
-			buf[0], *r.rescue = *r.rescue, zero
-			r.unlock(word)
+		empty, err = false, engine.ErrEmpty
+		if !engine.MayWait(ctx) || turn.wait.Canceled() {
+			break
+		}
+		if e.awaitValue(ctx, turn) {
+			buf[0] = e.takeHanded()
 			n, err = 1, nil
+			if len(buf) > 1 && !e.isEmpty() {
+				more, _ := e.take(r.lock(), buf[1:], nil, turn)
+				n += more
+			}
 			break
 		}
-		n, err = e.take(word, buf, &turn)
-		if err != engine.ErrEmpty || !engine.MayWait(ctx) || turn.wait.Canceled() {
-			break
-		}
-		r.step(ctx, &turn, &e.send, e.receivers, e.senders, e.spinDelay)
 	}
 	if turn.wait.Leave() && e.Len() > 0 {
 		e.receivers.Wake()
@@ -111,16 +156,34 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 	return n, err
 }
 
-// take moves queued values into buf and returns their number. Without any it
-// returns ErrEmpty or ErrClosed. The caller has locked the side and got word; take
-// releases the lock.
-func (e *Engine[T]) take(word uint64, buf []T, turn *turn) (n int, err error) {
+// awaitValue takes one step of a receiver that has found nothing. It reports whether the
+// receiver was handed a value; otherwise it must poll.
+func (e *Engine[T]) awaitValue(ctx context.Context, t *turn) (handed bool) {
+	e.recv.step(ctx, t, &e.send, e.receivers, e.senders, e.spinDelay)
+	if t.wait.Queued() && !t.starving {
+		if e.isEmpty() {
+			t.wait.Step()
+		} else {
+			t.wait.Withdraw()
+		}
+	}
+	return t.wait.Handed()
+}
+
+// take moves queued values into buf, or lends them if loan is not nil, and returns their
+// number. Without any it returns ErrEmpty or ErrClosed. The caller has locked the side and
+// got word; take releases the lock.
+func (e *Engine[T]) take(word uint64, buf []T, loan *engine.Loan[T], turn *turn) (n int, err error) {
 	r := &e.recv
 	start := word
 	word = e.rescueReceiver(turn, word)
 	rescued := word != start
 	index := word &^ flags
-	for n < len(buf) {
+	if loan != nil && index == r.bound {
+		n = e.takeLent(index, len(buf), loan)
+		index += uint64(n) << shift
+	}
+	for n < len(buf) && (loan == nil || loan.Values == nil) {
 		if index == r.bound {
 			tail := e.send.word.Load()
 			if !e.run(index, tail) {
@@ -156,6 +219,9 @@ func (e *Engine[T]) take(word uint64, buf []T, turn *turn) (n int, err error) {
 	if n == 0 && !rescued {
 		r.unlock(word)
 		return 0, err
+	}
+	if e.elastic != nil {
+		word &^= quiet
 	}
 	r.unlock(index | word&flags)
 	e.wakeSender()
@@ -203,6 +269,9 @@ func (e *Engine[T]) run(index, tail uint64) bool {
 	if next != nil && r.seg.end-index < tail-index {
 		r.bound = r.seg.end
 	}
+	if l := r.seg.lent.Load(); l != nil {
+		e.boundAtLent(l, index)
+	}
 	return true
 }
 
@@ -219,6 +288,12 @@ func (e *Engine[T]) advance(index, queued uint64) *segment[T] {
 		next = r.seg.next.Load()
 	}
 	return next
+}
+
+// settled reports whether an empty channel needs no shrink. The caller owns the receive side.
+func (e *Engine[T]) settled() bool {
+	slots := len(e.recv.buf)
+	return slots <= e.keepSlots || slots <= e.elastic.small.slots
 }
 
 // shrink frees memory if the channel is empty at index: it drops spare segments,

@@ -30,6 +30,7 @@ type segment[T any] struct {
 	base uint64 // index of the first value; used by senders
 	end  uint64 // index after the last value; published by next
 	next atomic.Pointer[segment[T]]
+	lent atomic.Pointer[lent[T]] // nil until a sender lends: see lend.go
 }
 
 // A pool holds an Elastic's spare segments, so that a steady or oscillating flow
@@ -54,13 +55,18 @@ type spares[T any] struct {
 	n     atomic.Int32
 }
 
-// newPool returns an empty pool. If large is false, all segments are small.
+// newPool returns an empty pool. If large is false, all segments are small. Without shrinking
+// all are large: spare segments of either size would wait while the other is in demand.
 func newPool[T any](shrink engine.Shrink, large bool) *pool[T] {
 	p := &pool[T]{shrink: shrink}
 	p.small.slots = slotsIn[T](smallBytes)
 	p.large.slots = math.MaxInt
 	p.few = max(1, spareBytes/(p.small.slots*max(1, engine.SizeOf[T]())))
-	if n := slotsIn[T](largeBytes); large && n > p.small.slots {
+	n := slotsIn[T](largeBytes)
+	switch {
+	case shrink == engine.NoShrink:
+		p.small.slots = n
+	case large && n > p.small.slots:
 		p.large.slots = n
 	}
 	return p
@@ -126,10 +132,15 @@ func (p *pool[T]) put(seg *segment[T], queued uint64) {
 	}
 }
 
+// tidy reports that trim would drop nothing.
+func (p *pool[T]) tidy() bool {
+	return p.shrink == engine.NoShrink || int(p.small.n.Load()) <= p.few && p.large.n.Load() == 0
+}
+
 // trim drops spare segments that would hold more than the queued values, except for
 // a few small ones.
 func (p *pool[T]) trim(queued uint64) {
-	if p.shrink == engine.NoShrink || int(p.small.n.Load()) <= p.few && p.large.n.Load() == 0 {
+	if p.tidy() {
 		return
 	}
 	p.lock.Lock()

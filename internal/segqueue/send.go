@@ -12,28 +12,28 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	s := &e.send
 	word := s.word.Load()
 	if word&flags != 0 {
-		return e.sendOne(ctx, v)
+		return e.sendOne(ctx, v, false)
 	}
-	if e.singleSender {
+	if e.receivers.Waiting() {
+		return e.sendToWaiter(ctx, word, v)
+	}
+	if e.singleSender && word != s.bound {
 		// No other goroutine moves tail, so the CAS that moves it needs no lock: it
 		// fails only if Close, Ready or Stats has set a flag.
-		if word == s.bound {
-			return e.sendOne(ctx, v)
-		}
 		slot := &s.buf[(word>>shift)&uint64(len(s.buf)-1)]
 		*slot = v
 		if !s.word.CompareAndSwap(word, word+one) {
 			var zero T
 			*slot = zero
-			return e.sendOne(ctx, v)
+			return e.sendOne(ctx, v, false)
 		}
 	} else {
 		if !s.word.CompareAndSwap(word, word|locked) {
-			return e.sendOne(ctx, v)
+			return e.sendOne(ctx, v, false)
 		}
 		if word == s.bound && !e.room(word, e.recv.word.Load()) {
 			s.unlock(word)
-			return e.sendOne(ctx, v)
+			return e.sendOne(ctx, v, true)
 		}
 		s.buf[(word>>shift)&uint64(len(s.buf)-1)] = v
 		s.unlock(word + one)
@@ -44,10 +44,10 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	return nil
 }
 
-// sendOne is the slow path of Send.
-func (e *Engine[T]) sendOne(ctx context.Context, v T) error {
+// sendOne is the slow path of Send. full is whether the caller has found no room.
+func (e *Engine[T]) sendOne(ctx context.Context, v T, full bool) error {
 	vs := [1]T{v}
-	_, err := e.sendSlow(ctx, vs[:])
+	_, err := e.sendSlow(ctx, vs[:], full, nil)
 	return err
 }
 
@@ -58,14 +58,18 @@ func (e *Engine[T]) TrySend(v T) error {
 
 // SendBatch implements engine.Engine.
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
-	return e.sendSlow(ctx, vs)
+	return e.sendSlow(ctx, vs, false, nil)
 }
 
 // sendSlow sends vs and waits for room as often as needed; under engine.NoWait it
-// never waits.
-func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
+// never waits. full is whether the caller has found no room. give is not nil if vs may be
+// lent.
+func (e *Engine[T]) sendSlow(ctx context.Context, vs []T, full bool, give *gift[T]) (n int, err error) {
 	s := &e.send
 	turn := turn{batch: len(vs) > 1 && engine.MayWait(ctx)}
+	if full && e.overflow == engine.Block && engine.MayWait(ctx) {
+		s.step(ctx, &turn, &e.recv, e.senders, e.receivers, e.spinDelay)
+	}
 	for {
 		word := s.lock()
 		if s.takeRescued(&turn) {
@@ -84,7 +88,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		}
 		if s.antiBarging && e.yieldToWaiters(word, &turn) {
 			// Poll again.
-		} else if n += e.put(word, vs[n:], &turn); n == len(vs) {
+		} else if n += e.put(word, vs[n:], give, &turn); n == len(vs) {
 			break
 		}
 		if e.overflow != engine.Block {
@@ -98,6 +102,9 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 			break
 		}
 		s.step(ctx, &turn, &e.recv, e.senders, e.receivers, e.spinDelay)
+		if turn.wait.Queued() && !turn.starving && e.isFull() {
+			turn.wait.Step() // the poll would fail
+		}
 	}
 	if turn.wait.Leave() && e.Len() < int(e.limit) {
 		e.senders.Wake()
@@ -108,14 +115,22 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	return n, err
 }
 
-// put sends a prefix of vs, as long as there is room, and returns its length. The
-// caller has locked the side and got word; put releases the lock.
-func (e *Engine[T]) put(word uint64, vs []T, turn *turn) (n int) {
+// put sends a prefix of vs, as long as there is room, and returns its length. give is as for
+// sendSlow. The caller has locked the side and got word; put releases the lock.
+func (e *Engine[T]) put(word uint64, vs []T, give *gift[T], turn *turn) (n int) {
 	s := &e.send
 	start := word
 	word = e.rescueSender(turn, word)
 	rescued := word != start
 	index := word &^ flags
+	if give != nil {
+		if wait := e.lend(index, len(vs), give, turn); give.given {
+			n = len(vs)
+			index += uint64(n) << shift
+		} else if wait {
+			vs = nil
+		}
+	}
 	for n < len(vs) && (index != s.bound || e.room(index, e.recv.word.Load())) {
 		at := (index >> shift) & uint64(len(s.buf)-1)
 		end := min(at+(s.bound-index)>>shift, uint64(len(s.buf)))
@@ -221,14 +236,14 @@ func (e *Engine[T]) Replace(v T) (old T, dropped bool, err error) {
 	}
 	index, keep := word&^flags, word&flags
 	if index != s.bound || e.room(index, r.word.Load()) {
-		e.put(word, []T{v}, &turn{})
+		e.put(word, []T{v}, nil, &turn{})
 		return old, false, nil
 	}
 	rword := e.rescueReceiver(&turn{}, r.lock())
 	head := rword &^ flags
 	if e.room(index, head) { // a receiver was faster, or was rescued
 		r.unlock(rword)
-		e.put(word, []T{v}, &turn{})
+		e.put(word, []T{v}, nil, &turn{})
 		return old, false, nil
 	}
 	if head == r.bound {

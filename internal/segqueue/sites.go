@@ -18,6 +18,7 @@ func (e *Engine[T]) watch(sites *callsite.Sites) {
 	e.sites = sites
 	e.send.queue.Tally().Watch(&sites.Send)
 	e.recv.queue.Tally().Watch(&sites.Receive)
+	e.recv.queue.Time()
 	e.probeNext()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/waitq"
@@ -27,7 +28,7 @@ func (s *stepper) poll() bool {
 	if side.antiBarging && s.e.yieldToWaiters(word, &s.turn) {
 		return false
 	}
-	if s.n += s.e.put(word, s.vs[s.n:], &s.turn); s.n < len(s.vs) {
+	if s.n += s.e.put(word, s.vs[s.n:], nil, &s.turn); s.n < len(s.vs) {
 		return false
 	}
 	if s.turn.wait.Leave() && s.e.Len() < int(s.e.limit) {
@@ -256,4 +257,101 @@ func TestShrinkLater(t *testing.T) {
 	if held := e.Stats().Bytes; held > 4096 {
 		t.Errorf("%d bytes held after the drain", held)
 	}
+}
+
+// TestShrinkBeforeHandOff: an Elastic that could not shrink when its last value was
+// received does so with the next value, even if a receiver accepts a hand-off.
+func TestShrinkBeforeHandOff(t *testing.T) {
+	e := New(engine.Config[int]{Limit: 1 << 30, Elastic: true})
+	_, _ = e.SendBatch(t.Context(), make([]int, 100_000))
+	for e.Len() > 1 {
+		_, _ = e.TryRecv()
+	}
+	word := e.send.lock() // as Stats does
+	_, _ = e.TryRecv()
+	e.send.unlock(word)
+	if held := e.Stats().Bytes; held < largeBytes {
+		t.Fatalf("%d bytes held: the segment is not large", held)
+	}
+	// A receiver that has joined, and has not looked yet.
+	receiver := turn{receives: true}
+	receiver.wait.JoinToAccept(e.receivers, nil)
+	if err := e.Send(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if receiver.wait.Step(); receiver.wait.Handed() {
+		t.Error("the value was handed off")
+	} else if n, err := e.take(e.recv.lock(), make([]int, 1), nil, &receiver); n != 1 {
+		t.Error(err)
+	}
+	receiver.wait.Leave()
+	if held := e.Stats().Bytes; held > 4096 {
+		t.Errorf("%d bytes held after the drain", held)
+	}
+}
+
+// TestWithdrawnBehindStarving: a receiver that was woken, and withdraws while another one
+// begins to starve, comes back behind that one. In front of it, it would be woken to rescue
+// the starving one, which would sleep on with its value.
+func TestWithdrawnBehindStarving(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	synctest.Test(t, func(t *testing.T) {
+		e := New(engine.Config[int]{Limit: 20})
+		send := func(v int) {
+			if n, err := e.SendBatch(context.Background(), []int{v}); n != 1 || err != nil { // never handed off
+				t.Fatal(n, err)
+			}
+		}
+		recv := func() {
+			if _, err := e.TryRecv(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// The first receiver, step by step.
+		first := turn{receives: true}
+		first.wait.JoinToAccept(e.receivers, nil)
+		send(1)
+		recv()
+		first.wait.Step()
+		if _, err := e.take(e.recv.lock(), make([]int, 1), nil, &first); err != engine.ErrEmpty || !first.wait.Woken() {
+			t.Fatal(err)
+		}
+		first.wait.Step() // rejoins
+		second := recvLater(context.Background(), e)
+		first.wait.Withdraw() // as it does when it finds a value after it has rejoined
+		for range maxLosses {
+			send(1)
+			recv()
+			synctest.Wait()
+		}
+		if e.recv.word.Load()&starving == 0 {
+			t.Fatal("the second receiver does not starve")
+		}
+		// The first receiver: the value is gone.
+		v := 0
+		go func() {
+			var buf [1]int
+			_, err := e.take(e.recv.lock(), buf[:], nil, &first)
+			for err == engine.ErrEmpty {
+				if e.awaitValue(context.Background(), &first) {
+					buf[0], err = e.takeHanded(), nil
+					break
+				}
+				_, err = e.take(e.recv.lock(), buf[:], nil, &first)
+			}
+			if first.wait.Leave() && e.Len() > 0 {
+				e.receivers.Wake()
+			}
+			v = buf[0]
+		}()
+		synctest.Wait()
+		send(2)
+		if synctest.Wait(); second.v != 2 {
+			t.Errorf("a value was sent: the starving receiver has %d, the other one %d, Len %d, %+v", second.v, v, e.Len(), e.Stats())
+		}
+		send(3)
+		if synctest.Wait(); second.v != 2 || v != 3 {
+			t.Errorf("two values were sent: the starving receiver has %d, the other one %d", second.v, v)
+		}
+	})
 }

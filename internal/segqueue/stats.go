@@ -39,7 +39,6 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	length := e.queued(tail, head)
 	e.send.high = max(e.send.high, e.recv.high, uint64(length))
 	in.Stats = engine.Stats{
-		Name:      e.name,
 		Len:       length,
 		Cap:       int(e.limit),
 		Lanes:     1,
@@ -50,13 +49,16 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 		Closed:    s&closed != 0,
 	}
 	out := &in.Stats
+	if e.name != nil {
+		out.Name = *e.name
+	}
 	if e.overflow == engine.DropOldest {
 		out.Received -= dropped // a dropped value has moved head, too
 	}
 	if e.elastic != nil {
 		out.Bytes = e.elastic.held()
 	} else {
-		out.Bytes = int64(len(e.send.buf)) * int64(engine.SizeOf[T]())
+		out.Bytes = int64(len(e.send.buf))*int64(engine.SizeOf[T]()) + e.send.seg.lent.Load().held()
 	}
 	if e.meter != nil {
 		out.Bytes += e.meter.held(head, tail)
@@ -64,6 +66,10 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	out.OldestValue = e.oldestValue(now, tail, head)
 	e.probeNext()
 	senders, receivers := e.senders.Snapshot(now, in.Senders), e.receivers.Snapshot(now, in.Receivers)
+	if e.receivers == &e.recv.queue { // no value is handed off while that is locked
+		out.Sent += receivers.Handed
+		out.Received += receivers.Handed
+	}
 	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
 	out.OldestSender, out.OldestReceiver = senders.Oldest, receivers.Oldest

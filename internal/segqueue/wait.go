@@ -21,24 +21,28 @@ type turn struct {
 	attempt  spin.Attempt // before that
 	starving bool         // it has set the starving bit of its side
 	batch    bool         // it sends several values, and may wait
+	receives bool         // it accepts a hand-off: see handoff.go
 	losses   int          // spurious wake-ups
 }
 
 // step is called when the operation cannot proceed. It does one of the following,
 // in this order: spin, yield, join the wait queue, and then the steps of a
-// waitq.Wait. The call must poll again after each.
+// waitq.Wait. The call must poll again after each; where it has just been queued, a look
+// without the lock will do.
 //
 // The context is asked before the goroutine is queued, and again when it has left: a
 // context is user code and may panic.
-func (s *side[T]) step(ctx context.Context, t *turn, other *side[T], queue, otherQueue *waitq.Queue, delay int) {
+func (s *side[T]) step(ctx context.Context, t *turn, other *side[T], queue, otherQueue *waitq.Queue, delay int32) {
 	switch {
 	case t.wait.Joined():
 		t.wait.Step()
 	case ctx.Err() != nil:
 		t.wait.Cancel()
-	case t.attempt.MaySpin() && s.spinFor(other, otherQueue, delay):
+	case s.spinFor(&t.attempt, other, otherQueue, delay):
 		t.attempt.Spun()
-	case t.attempt.Yield():
+	case s.yieldTo(&t.attempt, other):
+	case t.receives:
+		t.wait.JoinToAccept(queue, ctx.Done())
 	default:
 		t.wait.Join(queue, ctx.Done())
 	}
@@ -50,19 +54,55 @@ func (s *side[T]) step(ctx context.Context, t *turn, other *side[T], queue, othe
 // A woken goroutine takes microseconds to arrive on another P. Staying awake until
 // then, rather than leaving this P to it, is what makes the two sides run in
 // parallel.
-func (s *side[T]) spinFor(other *side[T], otherQueue *waitq.Queue, delay int) bool {
+func (s *side[T]) spinFor(a *spin.Attempt, other *side[T], otherQueue *waitq.Queue, delay int32) bool {
 	budget, times := &s.spinBusy, 1
 	if !otherQueue.Idle() {
 		budget, times = &s.spinWoken, arrivalSpins
 	}
-	if !budget.Allows() {
+	if !a.Tries && !budget.Allows() || !a.MaySpin() {
 		return false
 	}
 	before, moved := other.word.Load()&^flags, uint64(0)
 	for i := 0; i < times && moved == 0; i++ {
-		_ = spin.Delay(delay)
+		_ = spin.Delay(int(delay))
 		moved = (other.word.Load()&^flags - before) >> shift
 	}
 	budget.Record(moved >= spin.GoodRun)
 	return moved > 0
 }
+
+// yieldTo yields the processor, once per call and if yields have paid lately. It reports
+// whether the other side moved.
+//
+// A yield is cheaper than a park if it brings a run of values. But a value that arrives
+// meanwhile waits for all that can run, while a waiter that is woken for it runs next: see
+// spin.Yields. And with more than one P each yield may wake an idle one, which then takes the
+// goroutine away.
+func (s *side[T]) yieldTo(a *spin.Attempt, other *side[T]) bool {
+	if a.Yielded() || !a.Tries && !s.yields.Allow() {
+		return false
+	}
+	before := other.word.Load() &^ flags
+	a.Yield()
+	moved := (other.word.Load()&^flags - before) >> shift
+	s.yields.Record(moved >= spin.GoodRun)
+	return moved > 0
+}
+
+// isEmpty reports that the channel was open and empty at a moment during the call.
+func (e *Engine[T]) isEmpty() bool {
+	_, blocked := e.WouldBlock(nil)
+	return blocked
+}
+
+// isFull reports that the channel was open and full at a moment during the call.
+func (e *Engine[T]) isFull() bool {
+	tail := e.send.word.Load()
+	return tail&closed == 0 && e.between(tail, e.recv.word.Load()) >= e.limit
+}
+
+// paysToTry reports whether spins or yields have paid lately.
+func (s *side[T]) paysToTry() bool { return s.spinBusy.Pays() || s.yields.Pay() }
+
+// lucky reports true for about one in 256 numbers, also if these are multiples of 256.
+func lucky(n uint64) bool { return n*0x9e3779b97f4a7c15>>56 == 0 }

@@ -60,16 +60,20 @@ type Engine[T any] struct {
 
 // A set is the part of the state that changes rarely. It is immutable once published.
 type set[T any] struct {
-	shared []*lane[T] // by number; nil if not open
-	all    []*lane[T] // open shared lanes and private lanes
-	active int        // number of shared lanes in use
-	closed bool
-	ready  *segqueue.Readiness
-	gone   engine.Stats // the statistics of removed lanes
-	change change       // of active, the last one
+	shared  []*lane[T] // by number; nil if not open
+	all     []*lane[T] // open shared lanes and private lanes
+	active  int        // number of shared lanes in use
+	closed  bool
+	version uint64 // number of sets before this one
+	ready   *segqueue.Readiness
+	gone    engine.Stats // the statistics of removed lanes
+	change  change       // of active, the last one
 
-	// Derived by exchange, for the fast paths: the lanes in use by number, and all
-	// lanes unless receives must post.
+	// nil, or the request of a goroutine that starves: see starvation.go
+	starvingSender, starvingReceiver *request[T]
+
+	// Derived by exchange, for the fast paths: the lanes in use by number, unless a
+	// sender starves; and all lanes, unless receives must post or a receiver starves.
 	to, from []*segqueue.Engine[T]
 }
 
@@ -138,8 +142,14 @@ func (s *set[T]) with(l *lane[T]) *set[T] {
 
 // exchange replaces the set s by next, and reports whether the set was still s.
 func (e *Engine[T]) exchange(s, next *set[T]) bool {
-	next.to, next.from = enginesOf(next.shared[:next.active]), nil
-	if next.ready == nil {
+	next.to, next.from = nil, nil
+	if s != nil {
+		next.version = s.version + 1
+	}
+	if next.starvingSender == nil {
+		next.to = enginesOf(next.shared[:next.active])
+	}
+	if next.ready == nil && next.starvingReceiver == nil {
 		next.from = enginesOf(next.all)
 	}
 	return e.set.CompareAndSwap(s, next)
@@ -196,10 +206,17 @@ func (e *Engine[T]) remove(l *lane[T]) {
 // empty reports whether the lane was empty at a moment of the call. If shut is true
 // as well, it stays empty.
 func (l *lane[T]) empty() (empty, shut bool) {
+	queued, shut := l.queued()
+	return queued == 0, shut
+}
+
+// queued returns a number of values that is 0 if the lane was empty at a moment of the
+// call. If shut is true as well, it stays empty.
+func (l *lane[T]) queued() (n int, shut bool) {
 	forgotten := l.forgotten != nil && l.forgotten.Load() // nothing is sent after that
 	head := l.Head()
 	tail, shut := l.Tail()
-	return tail == head, shut || forgotten
+	return int(tail - head), shut || forgotten
 }
 
 // hasRoom reports whether there was room for the given number of values at a moment

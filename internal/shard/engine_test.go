@@ -282,3 +282,58 @@ func TestLaneChurn(t *testing.T) {
 		t.Fatalf("%d values of %d", len(all), senders*rounds*values)
 	}
 }
+
+// TestWouldBlockMark: the mark is the same as long as the operation has been impossible.
+func TestWouldBlockMark(t *testing.T) {
+	e := fixed(2, 1)
+	empty, blocked := e.WouldBlock(nil)
+	if again, _ := e.WouldBlock(nil); again != empty || !blocked {
+		t.Error("empty as before: another mark")
+	}
+	must(t, e.TrySend(1))
+	_, _ = e.TryRecv()
+	if again, blocked := e.WouldBlock(nil); again == empty || !blocked {
+		t.Error("not empty in between: the same mark")
+	}
+	must(t, e.TrySend(1))
+	must(t, e.TrySend(2))
+	full, blocked := e.WouldBlock(new(int))
+	if again, _ := e.WouldBlock(new(int)); again != full || !blocked {
+		t.Error("full as before: another mark")
+	}
+	_, _ = e.TryRecv()
+	must(t, e.TrySend(3))
+	if again, blocked := e.WouldBlock(new(int)); again == full || !blocked {
+		t.Error("not full in between: the same mark")
+	}
+	if e.Close(); e.blocked(nil) || e.blocked(new(int)) {
+		t.Error("an operation on a closed channel would block")
+	}
+}
+
+func (e *Engine[T]) blocked(v *T) bool {
+	_, blocked := e.WouldBlock(v)
+	return blocked
+}
+
+// TestWouldBlockMarkRemoved: the mark does not fall when a private lane is removed, whose
+// values no longer count in the sum.
+func TestWouldBlockMarkRemoved(t *testing.T) {
+	for between := range 8 {
+		e := fixed(2, 8)
+		lane := e.Lane()
+		for v := range 5 {
+			must(t, lane.Sender().TrySend(v))
+			_, _ = e.TryRecv()
+		}
+		before, blocked := e.WouldBlock(nil)
+		lane.Close() // drained, so it is removed
+		for v := range between {
+			must(t, e.TrySend(v))
+			_, _ = e.TryRecv()
+		}
+		if after, still := e.WouldBlock(nil); after <= before || !blocked || !still {
+			t.Errorf("a lane was removed, and %d values came and went: the mark was %d, and is %d", between, before, after)
+		}
+	}
+}

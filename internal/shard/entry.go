@@ -17,15 +17,19 @@ func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 // Blocks implements engine.Engine.
 func (e *Engine[T]) Blocks() bool { return e.config.Overflow == engine.Block }
 
-// WouldBlock implements engine.Engine.
-func (e *Engine[T]) WouldBlock(sends bool) bool {
+// WouldBlock implements engine.Engine. The mark is the sum of the indices that could make
+// the operation possible, which only grow, and the version of the set. The indices of a
+// removed lane stay in the sum: otherwise it would fall, and later values could restore it.
+func (e *Engine[T]) WouldBlock(v *T) (engine.Mark, bool) {
 	s := e.set.Load()
-	switch {
-	case s.closed:
-		return false
-	case sends:
-		return e.full(s)
-	default:
-		return e.empty(s)
+	if s.closed {
+		return 0, false
 	}
+	sum, blocked := uint64(0), false
+	if v != nil {
+		sum, blocked = e.full(s)
+	} else {
+		sum, blocked = e.empty(s)
+	}
+	return engine.Mark(sum + s.version + s.gone.Sent), blocked
 }

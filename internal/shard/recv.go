@@ -47,10 +47,10 @@ func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 // recvSlow moves queued values into buf. It waits until there is at least one; under
 // engine.NoWait it never waits.
 func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T) (n int, err error) {
-	var t turn
+	t := receiving[T]{cursor: cursor}
 	for {
 		s := e.set.Load()
-		if n = e.sweep(s, cursor, buf); n > 0 {
+		if n = e.take(s, &t, buf); n > 0 {
 			if s.ready != nil && !e.allEmpty() {
 				s.ready.Post()
 			}
@@ -61,14 +61,16 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 			break
 		}
 		if !engine.MayWait(ctx) || t.wait.Canceled() {
-			if !e.empty(s) {
+			if _, empty := e.empty(s); !empty {
 				continue
 			}
 			err = engine.ErrEmpty
 			break
 		}
+		e.recordLoss(&t.turn, &t.starvation, nil)
 		t.step(ctx, &e.receivers, e.spinForValues)
 	}
+	e.leave(&t.starvation)
 	if t.wait.Leave() && !e.allEmpty() {
 		e.receivers.Wake()
 	}
@@ -106,8 +108,8 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 	for i := range lanes {
 		at := (start + i) % lanes
 		l := s.all[at]
-		empty, shut := l.empty()
-		if empty {
+		queued, shut := l.queued()
+		if queued == 0 {
 			if shut && l.private {
 				e.remove(l)
 			}
@@ -116,7 +118,9 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 		if at != start {
 			turn = turnOf(l.Head())
 		}
-		m, _ := l.RecvBatch(engine.NoWait{}, buf[n:])
+		// Not more than was queued: to look for more would take the line of the tail from
+		// the sender again.
+		m, _ := l.RecvBatch(engine.NoWait{}, buf[n:min(len(buf), n+queued)])
 		if n += m; n < len(buf) {
 			continue
 		}
@@ -143,19 +147,19 @@ func (e *Engine[T]) allEmpty() bool {
 }
 
 // empty reports whether all lanes were empty and the channel was open at one
-// moment: see the package comment.
-func (e *Engine[T]) empty(s *set[T]) bool {
-	var tails, again uint64
+// moment: see the package comment. It returns the sum of all tails at that moment.
+func (e *Engine[T]) empty(s *set[T]) (tails uint64, empty bool) {
+	var again uint64
 	for _, l := range s.all {
 		tail, _ := l.Tail()
 		tails += tail
 		if empty, _ := l.empty(); !empty {
-			return false
+			return tails, false
 		}
 	}
 	for _, l := range s.all {
 		tail, _ := l.Tail()
 		again += tail
 	}
-	return tails == again && e.set.Load() == s
+	return tails, tails == again && e.set.Load() == s
 }

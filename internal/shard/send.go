@@ -39,6 +39,9 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 
 // SendKey sends v in the lane of key, so values with the same key stay in order.
 func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) error {
+	if s := e.set.Load(); s.starvingSender != nil {
+		e.rescue(s.starvingSender)
+	}
 	l := e.open(laneOf(key, e.max))
 	if l == nil {
 		return engine.ErrClosed
@@ -74,21 +77,14 @@ func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs [
 // sendSlow sends vs in any shared lanes and waits for room as often as needed; under
 // engine.NoWait it never waits.
 func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (n int, err error) {
-	var t turn
-	home := e.home(e.set.Load(), hint)
+	t := sending[T]{hint: hint, home: e.home(e.set.Load(), hint)}
 	for {
 		s := e.set.Load()
 		least := 1
 		if !t.eager && !t.wait.Canceled() && engine.MayWait(ctx) && e.config.Overflow == engine.Block {
 			least = e.ampleRoom()
 		}
-		m, last := e.spread(s, home, vs[n:], least)
-		if n += m; m > 0 && last != home && last < s.active {
-			hint.Store(uint32(last)) // that lane has more room
-		}
-		if m > 0 {
-			t.wait.Progress()
-		}
+		n += e.place(s, &t, vs[n:], least)
 		if n == len(vs) {
 			break
 		}
@@ -99,14 +95,14 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 		// A call that will wait need not know whether the channel is full, because
 		// each receive checks the wait queue. A call that ends here must know.
 		if e.config.Overflow != engine.Block || !engine.MayWait(ctx) || t.wait.Canceled() {
-			if !e.full(s) {
+			if _, full := e.full(s); !full {
 				continue
 			}
 			switch e.config.Overflow {
 			case engine.Block:
 				err = engine.ErrFull
 			case engine.DropOldest: // drop one value; then there may be room again
-				n, err = e.overflowed(e.open(home), e.config.OnDrop, vs[:n+1], n)
+				n, err = e.overflowed(e.open(t.home), e.config.OnDrop, vs[:n+1], n)
 				if err == nil && n < len(vs) {
 					continue
 				}
@@ -115,12 +111,17 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 			}
 			break
 		}
+		e.recordLoss(&t.turn, &t.starvation, &vs[n])
 		t.step(ctx, &e.senders, e.spinForRoom)
 	}
+	e.leave(&t.starvation)
 	if t.wait.Leave() && e.anyRoom() {
 		e.senders.Wake()
 	}
-	if err == engine.ErrFull && engine.MayWait(ctx) {
+	switch {
+	case n == len(vs):
+		err = nil
+	case err == engine.ErrFull && engine.MayWait(ctx):
 		err = engine.ContextError(ctx)
 	}
 	return n, err
@@ -160,21 +161,21 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int)
 func (e *Engine[T]) ampleRoom() int { return max(1, e.config.Limit/4) }
 
 // full reports whether all shared lanes were full and the channel was open at one
-// moment: see the package comment.
-func (e *Engine[T]) full(s *set[T]) bool {
-	var heads, again uint64
+// moment: see the package comment. It returns the sum of all heads at that moment.
+func (e *Engine[T]) full(s *set[T]) (heads uint64, full bool) {
+	var again uint64
 	for _, l := range s.shared {
 		if l == nil {
-			return false
+			return heads, false
 		}
 		if heads += l.Head(); l.hasRoom(1) {
-			return false
+			return heads, false
 		}
 	}
 	for _, l := range s.shared {
 		again += l.Head()
 	}
-	return heads == again && e.set.Load() == s
+	return heads, heads == again && e.set.Load() == s
 }
 
 // anyRoom reports whether a shared lane has room, or could be opened.

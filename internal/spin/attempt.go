@@ -20,6 +20,8 @@ const (
 type Attempt struct {
 	spins   int
 	yielded bool
+	// Tries makes the call spin and yield although that has not paid lately.
+	Tries bool
 }
 
 // MaySpin reports whether the call may spin: not with one P, where nothing else runs
@@ -31,6 +33,9 @@ func (a *Attempt) Spun() { a.spins++ }
 
 // Spins returns the number of spins.
 func (a *Attempt) Spins() int { return a.spins }
+
+// Yielded reports whether Yield was called.
+func (a *Attempt) Yielded() bool { return a.yielded }
 
 // Yield yields the processor, once per call, and reports whether it did.
 func (a *Attempt) Yield() bool {

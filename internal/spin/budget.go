@@ -1,6 +1,9 @@
 package spin
 
-import "sync/atomic"
+import (
+	"math/rand/v2"
+	"sync/atomic"
+)
 
 // A Budget is an adaptive spin budget. It learns whether it pays to spin before
 // joining a wait queue, because the other side of the channel is running on
@@ -10,23 +13,24 @@ import "sync/atomic"
 // proceed at full speed and leaves a run of values, or of free slots, to consume:
 // both sides stay parallel and exchange cache lines once per run. If it is not, the
 // delay is wasted, and may even keep this P from the other side. Each success
-// raises the credit by 2, each failure lowers it by 1, and without credit only one
+// raises the credit by 2, each failure lowers it by 1, and without credit about one
 // wait in 64 spins. Two goroutines that exchange single values therefore lose
 // almost nothing.
-type Budget struct {
-	credit atomic.Int32
-	probes atomic.Uint32
-}
+type Budget struct{ credit atomic.Int32 }
 
 const (
 	maxCredit = 8
 	probe     = 64
 )
 
-// Allows reports whether to spin.
+// Allows reports whether to spin. Without credit it draws lots: counting would be a
+// write for each wait.
 func (b *Budget) Allows() bool {
-	return b.credit.Load() > 0 || b.probes.Add(1)%probe == 0
+	return b.credit.Load() > 0 || rand.Uint32()%probe == 0
 }
+
+// Pays reports whether spins have paid.
+func (b *Budget) Pays() bool { return b.credit.Load() > 0 }
 
 // Record records whether a spin has paid.
 func (b *Budget) Record(paid bool) {

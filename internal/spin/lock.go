@@ -36,7 +36,7 @@ func (l *Lock) wait() {
 // every operation of a channel takes it. Its zero value is unlocked.
 //
 // A goroutine that finds it taken retries after 50 ns and then backs off for
-// microseconds. During that time another P completes about a hundred critical
+// microseconds, if there is a crowd: see Wait. During that time another P completes about a hundred critical
 // sections with the lock and its data in its own cache. If the lock is taken even
 // then, its holder is not running, and the goroutine sleeps in a Gate. ADR 0003
 // compares the alternatives.
@@ -55,17 +55,23 @@ const (
 	// Approximate delays in nanoseconds.
 	firstDelay = 50
 	backOff    = 12_000
-	// How often to back off, and then to yield, before sleeping.
+	retryDelay = 100
+	// How often to back off, or to retry without a crowd, and then to yield, before
+	// sleeping.
 	maxBackOffs = 2
+	maxRetries  = 60
 	maxYields   = 4
 )
 
 // Lock waits until the lock is free and takes it.
 func (l *BusyLock) Lock() {
-	if !l.state.CompareAndSwap(unlocked, locked) {
-		l.wait()
+	if !l.TryLock() {
+		l.Wait(true)
 	}
 }
+
+// TryLock takes the lock if it is free, and reports whether it did.
+func (l *BusyLock) TryLock() bool { return l.state.CompareAndSwap(unlocked, locked) }
 
 // Unlock releases the lock, and publishes all writes made under it.
 func (l *BusyLock) Unlock() {
@@ -74,8 +80,14 @@ func (l *BusyLock) Unlock() {
 	}
 }
 
-func (l *BusyLock) wait() {
-	tries, take := 0, locked
+// Wait is Lock after a TryLock that has failed. crowd is whether many goroutines use what
+// the lock guards: then a processor that has it does useful work for long. Otherwise the
+// holder soon needs the caller, which therefore retries all the time.
+func (l *BusyLock) Wait(crowd bool) {
+	tries, take, delay := 0, locked, backOff
+	if !crowd {
+		tries, delay = maxBackOffs-maxRetries, retryDelay
+	}
 	if runtime.GOMAXPROCS(0) == 1 {
 		tries = maxBackOffs
 	} else {
@@ -89,7 +101,7 @@ func (l *BusyLock) wait() {
 				return
 			}
 		case tries < maxBackOffs:
-			_ = Delay(backOff)
+			_ = Delay(delay)
 		case tries < maxBackOffs+maxYields:
 			runtime.Gosched()
 		default:

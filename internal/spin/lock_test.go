@@ -6,8 +6,17 @@ import (
 	"testing"
 )
 
+// An eager BusyLock is taken by goroutines that retry all the time.
+type eager struct{ BusyLock }
+
+func (l *eager) Lock() {
+	if !l.TryLock() {
+		l.Wait(false)
+	}
+}
+
 func TestLocksExclude(t *testing.T) {
-	for name, l := range map[string]sync.Locker{"Lock": new(Lock), "BusyLock": new(BusyLock)} {
+	for name, l := range map[string]sync.Locker{"Lock": new(Lock), "BusyLock": new(BusyLock), "eager": new(eager)} {
 		inside, total := 0, 0
 		var all sync.WaitGroup
 		for range 4 {
@@ -38,13 +47,17 @@ func TestLocksExclude(t *testing.T) {
 // each of them gets it once it is free.
 func TestBusyLockSleeps(t *testing.T) {
 	for _, sleepers := range []int32{1, 2, 5} {
-		var l BusyLock
+		var l eager
 		var all sync.WaitGroup
 		acquired := int32(0)
 		l.Lock()
 		for range sleepers {
 			all.Go(func() {
-				l.Lock()
+				if sleepers%2 == 0 {
+					l.Lock()
+				} else {
+					l.BusyLock.Lock()
+				}
 				acquired++
 				l.Unlock()
 			})
@@ -64,13 +77,17 @@ func TestBusyLockSleeps(t *testing.T) {
 // long again and again, by goroutines that slept and by others that barge.
 func TestBusyLockUnderPressure(t *testing.T) {
 	const goroutines, rounds = 8, 200
-	var l BusyLock
+	var l eager
 	var all sync.WaitGroup
 	acquired := 0
 	for i := range goroutines {
 		all.Go(func() {
 			for round := range rounds {
-				l.Lock()
+				if lock := l.Lock; i%2 == 0 {
+					lock()
+				} else {
+					l.BusyLock.Lock()
+				}
 				acquired++
 				if (i+round)%7 == 0 { // as if the holder were descheduled
 					for range 40 {

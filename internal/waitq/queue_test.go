@@ -7,9 +7,9 @@ import (
 )
 
 // expect asserts what the other side of the channel reads from the queue.
-func expect(t *testing.T, q *Queue, want uint32, when string) {
+func expect(t *testing.T, q *Queue, want uint64, when string) {
 	t.Helper()
-	if got := q.signal.Load(); got != want {
+	if got := q.signal.Load() & (wanted | waking | held); got != want {
 		t.Fatalf("signal is %d %s, want %d", got, when, want)
 	}
 	if q.Waiting() != (want == wanted) || q.Idle() != (want == empty) {

@@ -9,12 +9,21 @@ import (
 // A Wait is one call's wait in a Queue. The call polls the channel after each
 // step, and a step is one call of a method here:
 //
-//	idle     --Join-----------------------> queued
-//	queued   --Step: woken----------------> holding   it has the queue's wake-up
-//	holding  --Step: spurious wake-up-----> queued    at the front; at the end after Progress
-//	queued   --Step: done was closed------> canceled  one more poll follows
-//	idle     --Cancel---------------------> canceled  the context had ended
-//	any      --Leave----------------------> idle
+//	idle      --Join-----------------------> queued
+//	queued    --Step: woken----------------> holding    it has the queue's wake-up
+//	holding   --Step: spurious wake-up-----> queued     at the front; at the end after Progress
+//	queued    --Step: done was closed------> queued     and canceled: one more poll follows
+//	idle      --Cancel---------------------> idle       and canceled: the context had ended
+//	any       --Leave----------------------> idle
+//
+// A goroutine that accepts a hand-off does not poll while it is queued:
+//
+//	idle      --JoinToAccept, Seated-------> queued
+//	queued    --Step: handed a value-------> handed     it has the wake-up, too; Leave follows
+//	queued    --Withdraw-------------------> withdrawn  or holding, or handed
+//	queued    --Step: done was closed------> withdrawn  or holding, and canceled; or handed
+//	withdrawn --Step: it found nothing-----> queued     at the end; at the front if it was woken
+//	                                                    before, but behind one that refuses
 //
 // Ownership:
 //
@@ -41,7 +50,7 @@ import (
 //     could proceed, and calls Wake if so.
 //
 // WakeAll wakes each waiter with a token and without a wake-up. A Wait need not
-// distinguish the two.
+// distinguish the two: see seat.go for what follows from that.
 //
 // The zero value is idle, and so is a Wait after Leave. Waiters are reused: a wait
 // allocates only if more than maxFree goroutines wait at once.
@@ -50,7 +59,9 @@ type Wait struct {
 	waiter   *waiter         // not nil from Join to Leave
 	done     <-chan struct{} // cancels the wait
 	state    waitState
+	canceled bool
 	progress bool
+	woken    bool // at least once: it keeps its position
 }
 
 type waitState uint8
@@ -59,30 +70,47 @@ const (
 	idle waitState = iota
 	queued
 	holding
-	canceled
+	withdrawn
+	handed
 )
 
 // Join appends the goroutine, which must be idle, to q. Its next Step ends when
 // done is closed. A nil done is never closed.
 func (w *Wait) Join(q *Queue, done <-chan struct{}) {
-	w.queue, w.done, w.progress = q, done, false
-	w.waiter = q.join()
-	w.state = queued
+	*w = Wait{queue: q, waiter: q.join(), done: done, state: queued}
+}
+
+// JoinToAccept is Join for a goroutine that accepts a hand-off: see Handed. It must not
+// complete its operation by itself while it is queued, so it looks whether it could, and
+// calls Withdraw before it polls.
+func (w *Wait) JoinToAccept(q *Queue, done <-chan struct{}) {
+	*w = Wait{queue: q, waiter: q.joinToAccept(), done: done, state: queued}
 }
 
 // Joined reports whether Join was called since the last Leave.
 func (w *Wait) Joined() bool { return w.waiter != nil }
 
+// Queued reports whether the next Step parks.
+func (w *Wait) Queued() bool { return w.state == queued }
+
 // Step is called by a goroutine that has joined, polled, and found nothing to do.
 // It parks until the goroutine is woken or done is closed. If the goroutine was
-// woken and its poll failed, Step returns it to the queue instead.
+// woken and its poll failed, or it has withdrawn, Step returns it to the queue instead.
 func (w *Wait) Step() {
 	switch {
 	case w.state == queued:
-		w.state = holding
-		if !w.queue.park(w.waiter, w.done) {
-			w.state = canceled
+		switch {
+		case w.queue.park(w.waiter, w.done):
+			w.Arrive()
+		case w.waiter.accepts:
+			w.GiveUp()
+		default:
+			w.canceled = true
 		}
+	case w.state == withdrawn:
+		w.state = queued
+		w.queue.comeBack(w.waiter, w.woken && !w.progress)
+		w.progress = false
 	case w.progress:
 		w.state, w.progress = queued, false
 		w.queue.requeue(w.waiter)
@@ -92,8 +120,43 @@ func (w *Wait) Step() {
 	}
 }
 
+// Arrive records what the token was for.
+func (w *Wait) Arrive() {
+	w.state, w.woken = holding, true
+	if w.waiter.handed {
+		w.state = handed
+	}
+}
+
+// GiveUp withdraws because done is closed. Like Withdraw, it may be too late.
+func (w *Wait) GiveUp() {
+	if w.withdraw(true); w.state != handed {
+		w.canceled = true
+	}
+}
+
+// Withdraw removes a goroutine that accepts a hand-off from the queue, so that it can
+// poll. It may find that it was handed a value, or woken, before.
+func (w *Wait) Withdraw() { w.withdraw(false) }
+
+func (w *Wait) withdraw(parked bool) {
+	if w.queue.withdraw(w.waiter, parked) {
+		w.state = withdrawn
+	} else {
+		w.Arrive()
+	}
+}
+
+// Refuse makes a goroutine that accepts a hand-off, and is not queued, accept none. Once it
+// rejoins it stays the first until it leaves.
+func (w *Wait) Refuse() { w.waiter.accepts = false }
+
+// Handed reports whether the operation of the goroutine was completed by a hand-off: it
+// takes the value, and leaves.
+func (w *Wait) Handed() bool { return w.state == handed }
+
 // Woken reports whether the goroutine knows that it holds the queue's wake-up.
-func (w *Wait) Woken() bool { return w.state == holding }
+func (w *Wait) Woken() bool { return w.state == holding && !w.canceled }
 
 // Age returns how long the goroutine, which was woken, has kept its position. It
 // reads the clock.
@@ -107,10 +170,10 @@ func (w *Wait) Progress() { w.progress = true }
 func (w *Wait) Progressed() bool { return w.progress }
 
 // Cancel records that the context had ended before the goroutine joined.
-func (w *Wait) Cancel() { w.state = canceled }
+func (w *Wait) Cancel() { w.canceled = true }
 
 // Canceled reports whether the next poll is the last.
-func (w *Wait) Canceled() bool { return w.state == canceled }
+func (w *Wait) Canceled() bool { return w.canceled }
 
 // Leave ends the wait, if there is one. It reports whether other goroutines wait:
 // the caller must Wake one if it could proceed.
@@ -118,7 +181,13 @@ func (w *Wait) Leave() (others bool) { return w.waiter != nil && w.leave() }
 
 func (w *Wait) leave() bool {
 	q := w.queue
-	q.leave(w.waiter, w.state == holding)
+	switch {
+	case w.state == handed && q.rise(w.waiter):
+	case w.state == withdrawn:
+		q.leaveWithdrawn(w.waiter)
+	default:
+		q.leave(w.waiter, w.state != queued)
+	}
 	*w = Wait{}
 	return q.Waiting()
 }

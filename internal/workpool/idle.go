@@ -35,11 +35,14 @@ func (l *leadership) Err() error {
 
 // needsLeader reports whether an idle worker could become leader.
 func (p *Pool[T]) needsLeader() bool {
-	return p.leader.Load() == nil && !p.closed.Load() && (p.Room == nil || p.room() > 0)
+	return p.leader.Load() == nil && !p.closed.Load() && (p.Room == nil || p.room() > 0) && (p.Blocked == nil || !p.Blocked())
 }
 
-// hasSurplus reports whether there are jobs to steal.
-func (p *Pool[T]) hasSurplus() bool { return p.stealable.each(0, p.surplus) }
+// hasSurplus reports whether there are jobs to steal, or ready in the source.
+func (p *Pool[T]) hasSurplus() bool { return p.ready() || p.stealable.each(0, p.surplus) }
+
+// ready is Ready if that is set.
+func (p *Pool[T]) ready() bool { return p.Ready != nil && p.Ready() }
 
 // wakeIfUseful wakes an idle worker if there is surplus, or no leader. It wakes a
 // follower, which passes the wake-up on. Without followers it interrupts the leader,
@@ -90,7 +93,7 @@ func (w *worker[T]) leads() (found, led bool) {
 	if size == 0 || p.over() || p.closed.Load() || p.hasSurplus() {
 		return false, true
 	}
-	n, err := p.take(l, w.queue.slots(size))
+	n, err := take(l, p.Source, w.queue.slots(size))
 	w.now = p.clock()
 	if err != nil && !(l.interrupted.Load() && errors.Is(err, context.Canceled)) {
 		p.sourceFailed(err)

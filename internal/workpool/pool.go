@@ -34,11 +34,14 @@ type Config[T any] struct {
 	// wait. AwaitSource, if set, then waits for the goroutines of Source.
 	EndSource, AwaitSource func()
 
-	// Do runs a job. An error stops the pool. If Room is set, seq numbers the jobs in
-	// the order in which they were received.
-	Do func(worker int, seq uint64, job T) error
+	// Do runs a job under Context. DoNumbered runs one if Do is nil: worker is the
+	// number of the calling worker, and if Room is set, seq numbers the jobs in the
+	// order in which they were received. An error stops the pool with its Cause.
+	Do         func(ctx context.Context, job T) error
+	DoNumbered func(worker int, seq uint64, job T) error
+	Cause      func(error) error
 
-	Context context.Context         // supplies values and the deadline for Source
+	Context context.Context         // of Do; supplies values and the deadline for Source
 	Cancel  context.CancelCauseFunc // called once, by the first Stop
 
 	Share    float64       // of the time, that receiving jobs may cost
@@ -49,6 +52,11 @@ type Config[T any] struct {
 	// has number next. With Room, one worker at a time receives. Room only grows, and
 	// the code that makes it grow calls roomGrew.
 	Room func(next uint64) int
+
+	// Ready, if set, reports whether Source has jobs that any worker can receive without
+	// waiting, although the leader waits in Source. Blocked, if set, reports whether no
+	// worker is to wait in Source for now; the worker that ends that calls roomGrew.
+	Ready, Blocked func() bool
 }
 
 // A Pool is the workers and the state they share. New makes one.
@@ -65,7 +73,7 @@ type Pool[T any] struct {
 	budget    spin.Budget // of workers that are about to follow
 
 	next atomic.Uint64 // the number of the next job received; moved by the leader
-	last atomic.Uint64 // jobs above this number are not run
+	last atomic.Uint64 // DoNumbered does not run jobs above this number
 
 	closed   atomic.Bool // the source returns no more jobs
 	finished atomic.Bool // and no local queue holds a job
@@ -187,7 +195,7 @@ func (p *Pool[T]) StopAfter(seq uint64) {
 	p.leader.Load().interrupt()
 }
 
-// roomGrew records that Room has grown.
+// roomGrew records that Room has grown, or that Blocked has ended.
 func (p *Pool[T]) roomGrew() {
 	if p.followers.Waiting() && p.needsLeader() {
 		p.followers.Wake()
@@ -203,8 +211,9 @@ func (p *Pool[T]) Unprocessed(f func(T)) {
 			w.first = false
 			f(w.queue.take(0))
 		}
-		for slot, ok := w.queue.claim(); ok; slot, ok = w.queue.claim() {
-			f(w.queue.take(slot))
+		q := &w.queue
+		for slot, span, ok := q.claim(q.span.Load()); ok; slot, span, ok = q.claim(span) {
+			f(q.take(slot))
 		}
 		for _, job := range w.skipped {
 			f(job)

@@ -61,18 +61,18 @@ func (q *localQueue[T]) publish(n int, now int64) {
 	q.span.Swap(pack(1, q.top))
 }
 
-// claim claims the next job for the owner and returns its slot.
-func (q *localQueue[T]) claim() (slot int, ok bool) {
-	for {
-		span := q.span.Load()
-		lo, hi := unpack(span)
-		if lo == hi {
-			return 0, false
-		}
+// claim claims the next job for the owner and returns its slot. span is what the owner
+// last knew of the queue, and next what it knows now. Between two refills only the owner
+// moves lo, and hi only falls: a span that was empty is empty, and a span that has
+// changed makes the CAS fail.
+func (q *localQueue[T]) claim(span uint64) (slot int, next uint64, ok bool) {
+	for uint32(span) != uint32(span>>32) {
 		if q.span.CompareAndSwap(span, span+1) {
-			return int(lo), true
+			return int(uint32(span)), span + 1, true
 		}
+		span = q.span.Load()
 	}
+	return 0, span, false
 }
 
 // take empties a slot that the owner has claimed.

@@ -3,7 +3,7 @@ package workpool
 import "time"
 
 // A sizer computes how many jobs its worker receives at once: enough to keep the
-// transfer cost below its share of the time, and no more than the worker can finish
+// transfer cost at about its share of the time, and no more than the worker can finish
 // within the maximum delay.
 //
 // The clock is read once per batch, at its end. The time between two readings is the
@@ -42,7 +42,7 @@ func newSizer(share float64, maxDelay time.Duration, maxBatch int) sizer {
 
 // size returns how many jobs to receive.
 func (s *sizer) size() int {
-	worthwhile := s.transfer/(s.share*max(s.mean, 1)) + 1
+	worthwhile := s.transfer/(s.share*max(s.mean, 1)) + 0.5
 	return int(max(1, min(worthwhile, s.maxDelay/s.peak, s.maxBatch)))
 }
 

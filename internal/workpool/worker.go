@@ -40,7 +40,7 @@ func (w *worker[T]) find() bool {
 		}
 		if found {
 			idle.end(&p.budget, w.batch)
-			if w.batch > 1 || w.mustWake {
+			if w.batch > 1 || w.mustWake || p.ready() {
 				w.mustWake = false
 				p.wakeIfUseful()
 			}
@@ -56,19 +56,23 @@ func (w *worker[T]) find() bool {
 // run runs the jobs of the batch that no other worker steals. The job in slot 0
 // belongs to the worker.
 func (w *worker[T]) run() {
-	p, base := w.pool, w.queue.base
-	ran := 0
+	p, q, ran := w.pool, &w.queue, 0
+	do, doNumbered, base := p.Do, p.DoNumbered, q.base
 	w.first = false
-	for slot, ok := 0, true; ok; slot, ok = w.queue.claim() {
-		job := w.queue.take(slot)
-		seq := base + uint64(slot)
-		if seq > p.last.Load() {
+	for slot, span, ok := 0, q.span.Load(), true; ok; slot, span, ok = q.claim(span) {
+		job := q.take(slot)
+		var err error
+		if do != nil {
+			err = do(p.Context, job)
+		} else if seq := base + uint64(slot); seq <= p.last.Load() {
+			err = doNumbered(w.id, seq, job)
+		} else {
 			w.skipped = append(w.skipped, job)
 			continue
 		}
 		ran++
-		if err := p.Do(w.id, seq, job); err != nil {
-			p.Stop(err)
+		if err != nil {
+			p.Stop(p.Cause(err))
 		}
 		if p.stopped.Load() {
 			return
@@ -113,8 +117,8 @@ func (w *worker[T]) receive() bool {
 			return false
 		}
 	}
-	n, err := p.take(engine.NoWait{}, w.queue.slots(size))
-	if err != nil && err != engine.ErrEmpty && !errors.Is(err, context.Canceled) {
+	n, err := take(engine.NoWait{}, p.Source, w.queue.slots(size))
+	if err != nil && !noJobs(err) {
 		p.sourceFailed(err)
 	}
 	if !w.got(n, p.number(n)) {
@@ -126,14 +130,17 @@ func (w *worker[T]) receive() bool {
 	return true
 }
 
-// take receives from the source.
-func (p *Pool[T]) take(ctx context.Context, buf []T) (n int, err error) {
-	n, err = p.Source.RecvBatch(ctx, buf)
+// take receives from a source.
+func take[T any](ctx context.Context, source Source[T], buf []T) (n int, err error) {
+	n, err = source.RecvBatch(ctx, buf)
 	if n < 0 || n > len(buf) {
 		panic(fmt.Sprintf("workers: RecvBatch with a buffer of %d returned %d, %v", len(buf), n, err))
 	}
 	return n, err
 }
+
+// noJobs reports whether a source that was not to wait had no jobs.
+func noJobs(err error) bool { return err == engine.ErrEmpty || errors.Is(err, context.Canceled) }
 
 // room returns how many jobs the leader may receive.
 func (p *Pool[T]) room() int { return p.Room(p.next.Load()) }

@@ -1,0 +1,103 @@
+package broadcast
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
+)
+
+// Stats returns the account of a subscription.
+func (s *Subscription[T]) Stats() engine.Stats {
+	h := s.hub
+	at := park.Now()
+	receivers := s.receivers.Snapshot(at, nil)
+	h.acquire()
+	defer h.lock.Unlock()
+	next := s.acquire()
+	defer s.release()
+	tail := h.tail.Load()
+	out := engine.Stats{
+		Name: s.name, Cap: int(s.limit), Lanes: 1, Closed: s.err != nil || h.closed.Load(),
+		SendWaits: s.waits.Load(),
+		RecvWaits: receivers.Waits, RecvWaitTime: receivers.Spent,
+		ReceiversWaiting: receivers.Waiting, OldestReceiver: receivers.Oldest,
+	}
+	end := tail
+	if s.err != nil {
+		end = s.ended
+	}
+	oldest := end
+	out.Sent = end - s.start
+	if s.policy == DropNewest {
+		out.Len, out.Received, out.Dropped = s.own.Len(), s.taken, s.dropped
+		if out.Len > 0 {
+			oldest = s.own.First().index
+		}
+		out.Bytes = int64(s.own.Size() * engine.SizeOf[numbered[T]]())
+	} else {
+		lag := end - next
+		s.observe(lag)
+		lost := lag - min(lag, s.limit)
+		out.Len = int(lag - lost)
+		out.Dropped = s.dropped + lost
+		out.Received = next - s.start - s.dropped
+		oldest = next + lost
+	}
+	out.HighWater = int(s.high)
+	out.OldestValue = h.oldest(at, oldest, end)
+	return out
+}
+
+// oldest returns the least age of the value with the given index, and adds an observation. The
+// lock is held.
+func (h *Hub[T]) oldest(at time.Duration, index, end uint64) time.Duration {
+	tail := h.tail.Load()
+	age := h.ages.Oldest(at, index, end)
+	h.observe(tail)
+	return age
+}
+
+// observe records that all values so far have been published by now. The lock is held.
+func (h *Hub[T]) observe(tail uint64) {
+	h.ages.Record(park.Now(), tail-min(tail, uint64(h.size)), tail)
+}
+
+// Stats are the counters of a Hub.
+type Stats struct {
+	Subscriptions  int
+	Sent           uint64
+	Evicted        uint64
+	Kept           int
+	Bytes          int64
+	Behind         int
+	SendWaits      uint64
+	SendWaitTime   time.Duration
+	SendersWaiting int
+	OldestSender   time.Duration
+	Closed         bool
+}
+
+// Stats returns the counters. It looks at each subscription.
+func (h *Hub[T]) Stats() Stats {
+	senders := h.senders.Snapshot(park.Now(), nil)
+	h.acquire()
+	defer h.lock.Unlock()
+	tail := h.tail.Load()
+	out := Stats{
+		Subscriptions: len(h.roles[member]), Sent: tail, Evicted: h.evicted, Closed: h.closed.Load(),
+		Kept:      int(tail - h.log.first*h.log.size),
+		Bytes:     int64(h.log.slots()) * int64(engine.SizeOf[T]()),
+		SendWaits: senders.Waits, SendWaitTime: senders.Spent, SendersWaiting: senders.Waiting, OldestSender: senders.Oldest,
+	}
+	for _, s := range h.roles[member] {
+		if s.policy == DropNewest {
+			s.acquire()
+			out.Behind = max(out.Behind, s.own.Len())
+			s.release()
+			continue
+		}
+		out.Behind = max(out.Behind, int(min(tail-s.word.Load()>>1, s.limit)))
+	}
+	return out
+}

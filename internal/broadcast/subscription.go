@@ -1,0 +1,239 @@
+package broadcast
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/ring"
+	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/waitq"
+)
+
+// A Policy is what happens to a value for which a subscription has no room. Its values
+// equal the public ones.
+type Policy uint8
+
+const (
+	DropOldest Policy = iota
+	DropNewest
+	Block
+	Evict
+)
+
+// A Config configures a subscription.
+type Config struct {
+	Name       string
+	Limit      int
+	Policy     Policy
+	EvictAfter time.Duration // 0: never
+	Replay     int
+}
+
+// A Subscription receives the values of a Hub. Its word is next<<1, or'ed with locked
+// while a goroutine has its lock.
+//
+//	live   it has the role member; block is pinned and not nil, err is nil
+//	ended  it has no role and is in no list; block is nil, err is why
+//
+// It ends once, with both locks held, by Close or by an eviction. While it is live, it is in the
+// list idle (the next value wakes it), in the list waking (some goroutine is about to wake it),
+// or in none (it has values, or no goroutine waits for it, or one that waited has been woken).
+//
+// Of a subscription with policy DropNewest the word is only the lock: its values are in own.
+type Subscription[T any] struct {
+	word  atomic.Uint64
+	block *block[T] // of next, or an older one; nil when the subscription has ended
+	limit uint64
+	hub   *Hub[T]
+
+	policy  Policy
+	notices bool          // Ready was called: there is a channel to post to
+	ready   chan struct{} // nil until Ready is called
+
+	// Guarded by the lock.
+	err     error // why the subscription has ended
+	high    uint64
+	start   uint64 // index of the first value
+	ended   uint64 // tail at the end
+	dropped uint64 // values that next has passed without a receive, or that own had no room for
+	taken   uint64 // values received from own
+	own     ring.Ring[numbered[T]]
+
+	receivers waitq.Queue
+	yields    spin.Yields
+	spins     spin.Budget
+	listed    node[T]      // guarded by the lock of the Hub
+	at        [roles]int32 // position in the lists of the Hub, or -1
+
+	// Guarded by the lock of the Hub: see evict.go.
+	evictAfter time.Duration
+	timer      *time.Timer
+	stuckAt    uint64        // next, when a publisher found no room
+	stuckSince time.Duration // of park.Now
+
+	waits atomic.Uint64 // times a publisher parked for room here
+	name  string
+}
+
+const locked uint64 = 1
+
+// A numbered value is one with its index.
+type numbered[T any] struct {
+	value T
+	index uint64
+}
+
+func newSubscription[T any](h *Hub[T], c Config) *Subscription[T] {
+	s := &Subscription[T]{hub: h, limit: uint64(c.Limit), policy: c.Policy, evictAfter: c.EvictAfter, name: c.Name}
+	for r := range s.at {
+		s.at[r] = -1
+	}
+	s.listed.of = s
+	return s
+}
+
+// acquire takes the lock and returns next.
+func (s *Subscription[T]) acquire() (next uint64) {
+	var pace spin.Backoff
+	for {
+		if w := s.word.Load(); w&locked == 0 && s.word.CompareAndSwap(w, w|locked) {
+			return w >> 1
+		}
+		pace.Pause()
+	}
+}
+
+// release releases the lock, and leaves next as it is.
+func (s *Subscription[T]) release() { s.word.Store(s.word.Load() &^ locked) }
+
+// releaseAt sets next and releases the lock.
+func (s *Subscription[T]) releaseAt(next uint64) { s.word.Store(next << 1) }
+
+// bound returns the index of the first value for which there is no room.
+func (s *Subscription[T]) bound() uint64 { return s.word.Load()>>1 + s.limit }
+
+// Close ends the subscription and discards its queued values.
+func (s *Subscription[T]) Close() {
+	h := s.hub
+	h.acquire()
+	if s.at[member] < 0 { // it has ended
+		h.lock.Unlock()
+		return
+	}
+	s.acquire()
+	h.remove(s, engine.ErrClosed)
+	h.lock.Unlock()
+	s.receivers.WakeAll()
+	if h.senders.Waiting() {
+		h.senders.Wake()
+	}
+}
+
+// end sets the error and discards the queued values. Both locks are held.
+func (s *Subscription[T]) end(tail uint64, err error) {
+	next := s.word.Load() >> 1
+	s.err, s.ended = err, tail
+	if s.policy == DropNewest {
+		s.dropped += uint64(s.own.Len())
+		s.own = ring.Ring[numbered[T]]{}
+		return
+	}
+	s.observe(tail - next)
+	s.dropped += tail - next
+	s.word.Store(tail<<1 | locked)
+}
+
+// observe records the length of the queue.
+func (s *Subscription[T]) observe(lag uint64) {
+	if lag > s.high {
+		s.high = min(lag, s.limit)
+	}
+}
+
+// offer queues a value, or drops it. The lock of the Hub is held, and s has the policy
+// DropNewest.
+func (s *Subscription[T]) offer(v T, index uint64) {
+	s.acquire()
+	if n := uint64(s.own.Len()); n < s.limit {
+		s.own.Push(numbered[T]{v, index})
+		s.observe(n + 1)
+	} else {
+		s.dropped++
+	}
+	s.release()
+}
+
+// Len returns the number of queued values.
+func (s *Subscription[T]) Len() int {
+	if s.policy == DropNewest {
+		s.hub.acquire()
+		defer s.hub.lock.Unlock()
+	}
+	next := s.acquire()
+	defer s.release()
+	switch {
+	case s.err != nil:
+		return 0
+	case s.policy == DropNewest:
+		return s.own.Len()
+	}
+	return int(min(s.hub.tail.Load()-next, s.limit))
+}
+
+// Cap returns the limit.
+func (s *Subscription[T]) Cap() int { return int(s.limit) }
+
+// Ready returns the channel that gets a token for each value.
+func (s *Subscription[T]) Ready() <-chan struct{} {
+	h := s.hub
+	h.acquire()
+	defer h.lock.Unlock()
+	if s.ready != nil {
+		return s.ready
+	}
+	s.acquire()
+	s.ready = make(chan struct{}, 1)
+	s.notices = true
+	s.release()
+	if s.at[member] < 0 || h.closed.Load() {
+		close(s.ready)
+		return s.ready
+	}
+	h.add(s, polled)
+	if s.hasValue() {
+		s.post()
+	}
+	return s.ready
+}
+
+// post stores the token of Ready. The caller has the lock of the Hub, which closes ready.
+func (s *Subscription[T]) post() {
+	select {
+	case s.ready <- struct{}{}:
+	default: // there is one already
+	}
+}
+
+// closeReady closes the channel of Ready. The lock of the Hub is held.
+func (s *Subscription[T]) closeReady() { close(s.ready) }
+
+// repost stores the token of Ready if there is a value.
+func (s *Subscription[T]) repost() {
+	h := s.hub
+	h.acquire()
+	if s.at[polled] >= 0 && !h.closed.Load() && s.hasValue() {
+		s.post()
+	}
+	h.lock.Unlock()
+}
+
+// hasValue reports whether a value is queued.
+func (s *Subscription[T]) hasValue() bool {
+	if s.policy == DropNewest {
+		s.acquire()
+		defer s.release()
+		return s.own.Len() > 0
+	}
+	return s.word.Load()>>1 != s.hub.tail.Load()
+}

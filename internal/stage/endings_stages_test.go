@@ -1,0 +1,442 @@
+package stage_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/bridge"
+	"github.com/sluice-go/sluice/fan"
+	"github.com/sluice-go/sluice/source"
+	"github.com/sluice-go/sluice/workers"
+)
+
+// A stage of a pipeline, and the ways in which it ends.
+type stage struct {
+	name    string
+	endings []string
+	run     func(*trial)        // receives from the input of the trial
+	own     func(*trial) string // has an input of its own, and returns the row
+}
+
+// stages are the rows of the document's tables, in order.
+var stages = []stage{
+	{"workers.Run", []string{closed, canceled, failed, panicked}, runs, nil},
+	{"workers.RunKeyed", []string{closed, canceled, failed, panicked}, runsKeyed, nil},
+	{"workers.Map", endings, func(tr *trial) { maps(tr, false) }, nil},
+	{"workers.Map` `Ordered", endings, func(tr *trial) { maps(tr, true) }, nil},
+	{"batch.Receive", endings, func(tr *trial) { receivesBatches(tr, batch.Receive(tr.ctx, tr.input(), 4, time.Minute)) }, nil},
+	{"batch.ReceiveSized", endings, receivesSized, nil},
+	{"batch.Sender", []string{closed, canceled, left}, nil, sendsBatches},
+	{"fan.In", endings, fansIn, nil},
+	{"fan.Out", endings, fansOut, nil},
+	{"bridge.ToChan", endings, toChan, nil},
+	{"bridge.FromChan", []string{closed, canceled, left}, nil, fromChan},
+	{"bridge.Pipe", []string{closed, left}, nil, pipe},
+	{"Values", endings, loops, nil},
+	{"source.Slice", []string{closed, canceled, left}, nil, slice},
+	{"source.Seq2", endings, nil, iterator},
+}
+
+func runs(tr *trial) {
+	tr.call(func() error {
+		return workers.Run(tr.ctx, tr.in, 1, func(ctx context.Context, v int) error {
+			_, err := tr.work(ctx, v)
+			return err
+		}, &workers.RunOptions[int]{OnUnprocessed: func(v int) { tr.handBack("`OnUnprocessed`", v) }})
+	})
+}
+
+func runsKeyed(tr *trial) {
+	tr.call(func() error {
+		return workers.RunKeyed(tr.ctx, tr.in, 1, func(v int) int { return v % 3 }, func(ctx context.Context, v int) error {
+			_, err := tr.work(ctx, v)
+			return err
+		}, &workers.KeyedOptions[int]{OnUnprocessed: func(v int) { tr.handBack("`OnUnprocessed`", v) }})
+	})
+}
+
+// maps also checks that the result of each job that was done arrives, even after the
+// reader has left the loop.
+func maps(tr *trial, ordered bool) {
+	options := &workers.MapOptions[int]{MaxBatch: 16, OnUnprocessed: func(v int) { tr.handBack("`OnUnprocessed`", v) }}
+	if ordered {
+		options.Ordered, options.MaxAhead = true, 128
+	}
+	results := workers.Map(tr.ctx, tr.in, 1, tr.work, options)
+	var got []int
+	tr.call(func() error {
+		for v := range results.All() {
+			if got = append(got, v); tr.ending == left && v == turning {
+				time.Sleep(time.Second) // the worker goes on until it has to wait for room
+				break
+			}
+		}
+		return results.Err()
+	})
+	for tr.ending == left {
+		v, err := results.Recv(context.Background())
+		if err != nil {
+			break
+		}
+		got = append(got, v)
+	}
+	done := slices.DeleteFunc(slices.Clone(tr.reached), func(v int) bool {
+		return v == turning && (tr.ending == failed || tr.ending == panicked)
+	})
+	if !slices.Equal(got, done) {
+		tr.Errorf("Map, ordered %v, %s: results %v of the jobs %v", ordered, tr.ending, got, done)
+	}
+}
+
+// arrive records values that a stage without a function has delivered. If they come from
+// a function, it has recorded them, and those that it returned must all arrive.
+func (tr *trial) arrive(vs []int) {
+	if tr.ending != failed && tr.ending != panicked {
+		tr.reach(vs...)
+		return
+	}
+	for i := 1; i < turning; i++ {
+		if len(vs) != turning-1 || vs[i-1] != i {
+			tr.Errorf("%s, %s: %v were delivered, want 1 to %d", tr.name, tr.ending, vs, turning-1)
+			return
+		}
+	}
+}
+
+// receivesSized: a batch has up to 4 values of a byte, and the loop receives more than those.
+func receivesSized(tr *trial) {
+	batches := batch.ReceiveSized(tr.ctx, tr.input(), 100, 4, time.Minute, &batch.SizedOptions[int]{Size: func(int) int { return 1 }})
+	receivesBatches(tr, batches)
+	tr.handBack("`TakeRest`", batches.TakeRest()...)
+}
+
+func receivesBatches(tr *trial, batches *batch.Batches[int]) {
+	var got []int
+	tr.call(func() error {
+		for b := range batches.All() {
+			got = append(got, b...)
+			if tr.ending == left && slices.Contains(b, turning) {
+				break
+			}
+			if tr.ending == canceled && slices.Contains(b, turning) {
+				tr.cancel()
+			}
+		}
+		return batches.Err()
+	})
+	tr.arrive(got)
+}
+
+func loops(tr *trial) {
+	var got []int
+	values := sluice.NewValues(tr.ctx, sluice.Receiver[int](tr.input()))
+	tr.call(func() error {
+		for v := range values.All() {
+			got = append(got, v)
+			if tr.ending == left && v == turning {
+				break
+			}
+			if tr.ending == canceled && v == turning {
+				tr.cancel()
+			}
+		}
+		return values.Err()
+	})
+	tr.arrive(got)
+}
+
+// read receives from out, and ends it at the turning point: by the context, or by
+// closing out.
+func (tr *trial) read(out *sluice.Bounded[int]) (got []int) {
+	for v := range out.Values(context.Background()).All() {
+		got = append(got, v)
+		if v == turning && tr.ending == canceled {
+			time.Sleep(time.Second) // out is full
+			tr.cancel()
+			break
+		}
+		if v == turning && tr.ending == left {
+			out.Close()
+			break
+		}
+	}
+	return got
+}
+
+// fansIn has a second input, which is empty: it is closed, too.
+func fansIn(tr *trial) {
+	out, other := sluice.NewBounded[int](4, nil), sluice.NewBounded[int](1, nil)
+	if tr.ending == closed {
+		other.Close()
+	}
+	var got []int
+	var reader sync.WaitGroup
+	reader.Go(func() { got = tr.read(out) })
+	tr.call(func() error {
+		unsent, err := fan.In(tr.ctx, out, sluice.Receiver[int](tr.input()), other)
+		tr.handBack("`unsent`", unsent...)
+		return err
+	})
+	out.Close()
+	reader.Wait()
+	tr.arrive(append(got, slices.Collect(out.Drain())...))
+	if !other.Stats().Closed {
+		tr.Errorf("fan.In, %s: the other input is open", tr.ending)
+	}
+}
+
+// fansOut has two outputs: one that is read, and one with room for everything. When the
+// reader leaves, the other one is closed after it, and so counts.
+func fansOut(tr *trial) {
+	out, wide := sluice.NewBounded[int](4, nil), sluice.NewElastic[int](1000, nil)
+	var got []int
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		got = tr.read(out)
+		if tr.ending == left {
+			wide.Close()
+		}
+	})
+	var last sluice.Sender[int] = out
+	if tr.ending == left {
+		last = wide
+	}
+	tr.call(func() error {
+		v, missed, err := fan.Out(tr.ctx, sluice.Receiver[int](tr.input()), out, wide)
+		if slices.Contains(missed, last) {
+			tr.handBack("`missed`", v)
+		}
+		return err
+	})
+	out.Close()
+	reader.Wait()
+	got = append(got, slices.Collect(out.Drain())...)
+	both := slices.Collect(wide.Drain())
+	if len(both) < len(got) || !slices.Equal(both[:len(got)], got) {
+		tr.Errorf("fan.Out, %s: one output got %v, the other %v", tr.ending, got, both)
+	}
+	if tr.ending == left {
+		got = both
+	}
+	tr.arrive(got)
+}
+
+// toChan has a reader that cancels the context when it leaves, as it must.
+func toChan(tr *trial) {
+	values, rest := bridge.ToChan(tr.ctx, sluice.Receiver[int](tr.input()))
+	var got []int
+	for v := range values {
+		if got = append(got, v); v == turning && (tr.ending == canceled || tr.ending == left) {
+			synctest.Wait() // the next value is in flight
+			tr.cancel()
+			break
+		}
+	}
+	tr.call(func() error {
+		undelivered, err := rest()
+		tr.handBack("`rest`", undelivered...)
+		return err
+	})
+	tr.arrive(got)
+}
+
+// Below are the stages with an input of their own. Their rows are made of the same words.
+
+func row(name, inFlight, queued, senders, outcome string) string {
+	return fmt.Sprintf("| `%s` | %s | %s | %s | %s |", name, inFlight, queued, senders, outcome)
+}
+
+// sendsBatches: the input is what the owner of a Sender gives to it. It ends when the
+// owner calls Close.
+func sendsBatches(tr *trial) string {
+	tr.ctx, tr.cancel = context.WithCancel(context.Background())
+	defer tr.cancel()
+	out := sluice.NewBounded[int](turning, nil)
+	b := batch.NewSender(out, 3, 0)
+	sent, senders := 0, "end"
+	for sent < 20 {
+		if sent == turning && tr.ending == canceled {
+			tr.cancel()
+		}
+		if sent == turning && tr.ending == left {
+			out.Close()
+		}
+		if sent == 8 && tr.ending == closed {
+			break
+		}
+		if err := b.Send(tr.ctx, sent); err != nil {
+			tr.ended(err, nil)
+			senders = tr.outcome
+			break
+		}
+		sent++
+	}
+	tr.ended(b.Close(tr.ctx), nil)
+	unsent, arrived := b.TakeUnsent(), slices.Collect(out.Drain())
+	for i, v := range append(arrived, unsent...) {
+		if v != i || len(arrived)+len(unsent) != sent {
+			tr.Fatalf("batch.Sender, %s: %d values accepted, %v sent, %v unsent", tr.ending, sent, arrived, unsent)
+		}
+	}
+	if len(unsent) > 0 {
+		return row("batch.Sender", "handed back by `TakeUnsent`", "-", senders, tr.outcome)
+	}
+	return row("batch.Sender", "arrive", "-", senders, tr.outcome)
+}
+
+// fromChan: the senders on a built-in channel wait, whatever ends FromChan early.
+func fromChan(tr *trial) string {
+	tr.ctx, tr.cancel = context.WithCancel(context.Background())
+	defer tr.cancel()
+	in, out := make(chan int, 100), sluice.NewBounded[int](4, nil)
+	for v := range 50 {
+		in <- v
+	}
+	var reader sync.WaitGroup
+	var got []int
+	reader.Go(func() { got = tr.read(out) })
+	if tr.ending == closed {
+		close(in)
+	}
+	unsent, err := bridge.FromChan(tr.ctx, out, in)
+	out.Close()
+	reader.Wait()
+	got = append(got, slices.Collect(out.Drain())...)
+	inFlight, queued, senders := "arrive", "arrive", "end"
+	if len(unsent) > 0 {
+		inFlight = "handed back by `unsent`"
+	}
+	if len(in) > 0 {
+		queued, senders = "stay", "wait"
+	}
+	if len(got)+len(unsent)+len(in) != 50 {
+		tr.Errorf("bridge.FromChan, %s: %v arrived, %v unsent, %d are queued", tr.ending, got, unsent, len(in))
+	}
+	tr.ended(err, nil)
+	return row("bridge.FromChan", inFlight, queued, senders, tr.outcome)
+}
+
+// pipe: the input is the built-in channel In, and the reader of Out leaves by Stop.
+func pipe(tr *trial) string {
+	p := bridge.NewPipe(sluice.NewElastic[int](1000, nil))
+	const n = 400 // more than the ends of the pipe hold
+	for v := range n {
+		p.In <- v
+	}
+	if tr.ending == closed {
+		close(p.In)
+	}
+	var got []int
+	for tr.ending == closed || len(got) < turning {
+		v, ok := <-p.Out
+		if !ok {
+			break
+		}
+		got = append(got, v)
+	}
+	back := p.Stop()
+	if len(got)+len(back) != n {
+		tr.Errorf("bridge.Pipe, %s: %d arrived, %d were handed back", tr.ending, len(got), len(back))
+	}
+	if len(back) == 0 {
+		return row("bridge.Pipe", "arrive", "arrive", "end", "the closed `Out`")
+	}
+	senders := "end"
+	for range n {
+		select {
+		case p.In <- 0:
+		default:
+			senders = "wait"
+		}
+	}
+	outcome := "nothing"
+	select {
+	case <-p.Out:
+		outcome = "the closed `Out`"
+	default:
+	}
+	return row("bridge.Pipe", "handed back by `Stop`", "handed back by `Stop`", senders, outcome)
+}
+
+// receives receives from a source until it fails, or until it is closed by the reader.
+func (tr *trial) receives(r *source.Receiver[int]) (got []int) {
+	tr.ctx, tr.cancel = context.WithCancel(context.Background())
+	defer tr.cancel()
+	tr.call(func() error {
+		for {
+			v, err := r.Recv(tr.ctx)
+			if err != nil {
+				return err
+			}
+			got = append(got, v)
+			if v == turning && tr.ending == canceled {
+				tr.cancel()
+			}
+			if v == turning && tr.ending == left {
+				r.Close()
+				return nil
+			}
+		}
+	})
+	return got
+}
+
+func slice(tr *trial) string {
+	vs := make([]int, 20)
+	for i := range vs {
+		vs[i] = i + 1
+	}
+	r := source.Slice(vs)
+	got := tr.receives(r)
+	later := slices.Collect(r.Drain())
+	if !slices.Equal(append(got, later...), vs) {
+		tr.Errorf("source.Slice, %s: %v, then %v", tr.ending, got, later)
+	}
+	if len(later) > 0 {
+		return row("source.Slice", "-", "stay", "-", tr.outcome)
+	}
+	return row("source.Slice", "-", "arrive", "-", tr.outcome)
+}
+
+func iterator(tr *trial) string {
+	sender := "wait"
+	r := source.Seq2(func(yield func(int, error) bool) {
+		defer func() { sender = "end" }()
+		for v := 1; v <= 20; v++ {
+			if v == turning+1 && tr.ending == failed {
+				yield(0, errInput)
+				return
+			}
+			if v == turning+1 && tr.ending == panicked {
+				panic(errInput)
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+	})
+	got := tr.receives(r)
+	observed := sender
+	later := slices.Collect(r.Drain())
+	queued := "arrive"
+	if len(later) > 0 {
+		queued = "stay"
+	} else if tr.ending != closed {
+		queued = "are not made"
+	}
+	for i, v := range append(got, later...) {
+		if v != i+1 {
+			tr.Fatalf("source.Seq2, %s: %v, then %v", tr.ending, got, later)
+		}
+	}
+	if sender != "end" {
+		tr.Errorf("source.Seq2, %s: the iterator is not stopped", tr.ending)
+	}
+	return row("source.Seq2", "-", queued, observed, tr.outcome)
+}
