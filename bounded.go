@@ -16,7 +16,7 @@ import (
 //   - SendBatch and RecvBatch move many values for the price of one; TryRecvBatch does
 //     not wait.
 //   - Close stops further sends, from any goroutine, any number of times. Queued values can
-//     still be received; then receives fail with ErrClosed.
+//     still be received; then receives fail with ErrClosed. Discard also removes them.
 //   - Values loops over the values and reports why the loop ended. Ready and Drain are
 //     for a select statement with built-in channels.
 //   - Len, Cap and Stats report the state.
@@ -30,7 +30,8 @@ type Bounded[T any] struct{ channel[T] }
 const chainCapacity = 16
 
 // ringBytes is the size of the largest ring that is allocated at once. A larger
-// Bounded takes its memory as it fills, like an Elastic of that limit.
+// Bounded takes its memory as it fills, like an Elastic of that limit, but keeps it: its
+// capacity bounds it, and the caller chose that.
 const ringBytes = 1 << 20
 
 // NewBounded returns a Bounded of exactly the given capacity, in values. With capacity 0
@@ -38,15 +39,18 @@ const ringBytes = 1 << 20
 // make(chan T, n). A negative capacity, and options that make no sense, panic.
 //
 // Up to 1 MiB of slots are allocated here. A larger channel takes memory as values are
-// queued, and gives it back.
+// queued, and keeps it for later values: it holds what its longest queue has needed, at
+// most the slots of its capacity and 16 KiB, and a steady flow does not allocate. To have the
+// memory back when the queue is short, use an [Elastic]. Slices that senders pass by reference
+// can double it: see SendSlice of package batch.
 func NewBounded[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
 	requireLimit("NewBounded", "capacity", capacity, 0)
-	return &Bounded[T]{newChannel(o.config(capacity), func(c engine.Config[T]) engine.Engine[T] {
+	return &Bounded[T]{newChannel(o.config(capacity), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
 		if capacity < chainCapacity {
 			return registry.Engine("Bounded", c, handoff.New(c))
 		}
 		if capacity > ringBytes/max(1, engine.SizeOf[T]()) {
-			c.Elastic = true
+			c.Elastic, c.Shrink = true, engine.NoShrink
 		}
 		return registry.Engine("Bounded", c, segqueue.New(c))
 	})}

@@ -14,7 +14,8 @@ import (
 // The methods must stay small enough to be inlined: two more calls add a sixth to the
 // time that a value takes through a buffer.
 type channel[T any] struct {
-	engine engine.Engine[T] // nil in a zero value
+	engine      engine.Engine[T] // nil in a zero value
+	undelivered func(T, Reason)  // OnUndelivered of the options
 }
 
 // callSites returns nil for a channel without a name, and for a zero value.
@@ -25,7 +26,15 @@ func (c *channel[T]) callSites() *callsite.Sites {
 	return c.engine.Sites()
 }
 
+func (c *channel[T]) engineOf() any { return c.engine }
+
 func init() {
+	engine.Of = func(channel any) any {
+		if c, ok := channel.(interface{ engineOf() any }); ok {
+			return c.engineOf()
+		}
+		return nil
+	}
 	callsite.Of = func(channel any) *callsite.Sites {
 		if c, ok := channel.(interface{ callSites() *callsite.Sites }); ok {
 			return c.callSites()
@@ -38,11 +47,11 @@ func init() {
 const zeroValue = "sluice: the channel is a zero value; make it with its constructor"
 
 // newChannel puts the methods before the engine that build makes from config.
-func newChannel[T any](config engine.Config[T], build func(engine.Config[T]) engine.Engine[T]) channel[T] {
+func newChannel[T any](config engine.Config[T], undelivered func(T, Reason), build func(engine.Config[T]) engine.Engine[T]) channel[T] {
 	if config.Name != "" {
 		config.Sites = callsite.New()
 	}
-	return channel[T]{keepPromises(config, build)}
+	return channel[T]{keepPromises(config, build), undelivered}
 }
 
 // Send sends v, and waits while there is no room.
@@ -188,6 +197,30 @@ func (c *channel[T]) Drain() iter.Seq[T] {
 // values can still be received. Close never waits, is idempotent, and may be called from
 // any goroutine.
 func (c *channel[T]) Close() { c.made().Close() }
+
+// Discard closes the channel, removes the values that are queued, and returns their number.
+// OnUndelivered of the options gets each of them, in the order in which they would have been
+// received, in the goroutine that called Discard. A goroutine that receives at the same
+// time may get some of them. Call it in place of Close where values hold resources, or
+// deferred by the receiver that may end early:
+//
+//	defer c.Discard()
+//
+// Discard receives the values: they count as received in Stats, and under a promise of
+// SingleReceiver no other goroutine may receive at the same time. If OnUndelivered panics, the
+// values that are left stay queued, for another Discard. Discard never waits, and is idempotent.
+func (c *channel[T]) Discard() (n int) {
+	e := c.made()
+	e.Close()
+	for {
+		v, err := e.Recv(context.Background()) // does not wait after Close
+		if err != nil {
+			return n
+		}
+		n++
+		c.discarded(v)
+	}
+}
 
 // Len returns the number of queued values, exact at one moment during the call.
 func (c *channel[T]) Len() int { return c.made().Len() }

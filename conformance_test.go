@@ -119,12 +119,15 @@ func (s shape) kind() sluicetest.Kind {
 }
 
 // memory returns the shape's limits: a Bounded allocates its slots, an Elastic little
-// more than its queued values.
+// more than its queued values. A limit of bytes has its own account.
 func (s shape) memory() *sluicetest.Memory {
 	if !s.elastic {
 		return &sluicetest.Memory{Idle: 1024 + 8*float64(s.capacity)}
 	}
 	m := &sluicetest.Memory{Idle: 1024}
+	if s.bytes {
+		m.Idle += 256
+	}
 	if s.capacity != sluice.Unlimited {
 		return m
 	}

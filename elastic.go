@@ -3,12 +3,14 @@ package sluice
 import (
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/priority"
 	"github.com/sluice-go/sluice/internal/registry"
 	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
 // An Elastic is a FIFO that grows as needed, up to a limit, and gives memory back when
-// the backlog is gone. It has the methods of [Channel], documented at [Bounded].
+// the backlog is gone. [ElasticOptions.MaxAge] drops values that are too old, and
+// [ElasticOptions.StaleAfter] puts those that are old behind the others. It has the methods of [Channel], documented at [Bounded].
 type Elastic[T any] struct{ channel[T] }
 
 // NewElastic returns an empty Elastic that queues at most limit values; write
@@ -16,8 +18,10 @@ type Elastic[T any] struct{ channel[T] }
 // bytes as well. A limit below 1, and options that make no sense, panic.
 func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
 	requireLimit("NewElastic", "limit", limit, 1)
-	return &Elastic[T]{newChannel(o.config(limit), func(c engine.Config[T]) engine.Engine[T] {
+	return &Elastic[T]{newChannel(o.config(limit), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
 		switch {
+		case o.hasAges():
+			return registry.Engine("Elastic", c, priority.NewAged(o.aged(c)))
 		case c.Size == nil:
 			return registry.Engine("Elastic", c, segqueue.New(c))
 		case c.Overflow == engine.Reject: // no sender waits for room
@@ -33,4 +37,58 @@ func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
 			return registry.Engine("Elastic", c, handoff.New(c))
 		}
 	})}
+}
+
+func (o *ElasticOptions[T]) config(limit int) engine.Config[T] {
+	if o == nil {
+		return engine.Config[T]{Limit: limit, Elastic: true}
+	}
+	const function = "NewElastic"
+	requireOverflow(function, o.Overflow, o.OnDrop != nil && o.MaxAge == 0, true)
+	requireShrink(function, o.Shrink)
+	o.requireAges(function)
+	size := o.Size
+	if o.LimitBytes > 0 && size == nil {
+		size = engine.KnownSize[T](o.LimitBytes)
+	}
+	switch {
+	case o.LimitBytes < 0:
+		refuse(function, "LimitBytes must not be negative (got %d)", o.LimitBytes)
+	case o.LimitBytes > 0 && size == nil:
+		var v T
+		refuse(function, "LimitBytes requires Size for values of type %T", v)
+	case o.LimitBytes == 0 && o.Size != nil:
+		refuse(function, "Size requires LimitBytes")
+	}
+	return engine.Config[T]{
+		Name: o.Name, Limit: limit, Elastic: true, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered),
+		SingleSender: o.SingleSender && !o.hasAges(), SingleReceiver: o.SingleReceiver && !o.hasAges(), Shrink: engine.Shrink(o.Shrink),
+		LimitBytes: o.LimitBytes, Size: size, SizeIsKnown: o.LimitBytes > 0 && o.Size == nil,
+	}
+}
+
+// requireAges panics if MaxAge or StaleAfter make no sense.
+func (o *ElasticOptions[T]) requireAges(function string) {
+	switch {
+	case o.MaxAge < 0:
+		refuse(function, "MaxAge must not be negative (got %v)", o.MaxAge)
+	case o.StaleAfter < 0:
+		refuse(function, "StaleAfter must not be negative (got %v)", o.StaleAfter)
+	case o.MaxAge > 0 && o.StaleAfter >= o.MaxAge:
+		refuse(function, "StaleAfter must be less than MaxAge (got %v and %v): older values are dropped", o.StaleAfter, o.MaxAge)
+	case o.hasAges() && o.LimitBytes != 0:
+		refuse(function, "LimitBytes cannot be combined with MaxAge or StaleAfter; limit the number of values")
+	}
+}
+
+// hasAges reports whether values have a time stamp.
+func (o *ElasticOptions[T]) hasAges() bool { return o != nil && (o.MaxAge > 0 || o.StaleAfter > 0) }
+
+// aged adds what only the engine of values with a time stamp reads.
+func (o *ElasticOptions[T]) aged(c engine.Config[T]) priority.Config[T] {
+	p := priority.Config[T]{Config: c, MaxAge: o.MaxAge, StaleAfter: o.StaleAfter, OnExpire: o.OnDrop}
+	if hook := o.OnUndelivered; hook != nil {
+		p.OnExpire = func(v T) { hook(v, TooOld) }
+	}
+	return p
 }

@@ -37,6 +37,36 @@ func Example_databaseBatches() {
 	// insert [d e]
 }
 
+// While the server is away, files wait. Each file that will not be uploaded is deleted.
+func Example_tooOld() {
+	ctx := context.Background()
+	uploads := sluice.NewElastic(2, &sluice.ElasticOptions[string]{
+		MaxAge:     time.Hour,         // older files are of no use
+		StaleAfter: time.Minute,       // after an outage, new files first
+		Overflow:   sluice.DropOldest, // beyond two
+		OnUndelivered: func(file string, why sluice.Reason) {
+			fmt.Println("delete", file, why)
+		},
+	})
+	for _, file := range []string{"a", "b", "c", "d"} {
+		_ = uploads.Send(ctx, file) // fails only after Close
+	}
+
+	upload := func() {
+		defer uploads.Discard() // if it ends early
+		if file, err := uploads.Recv(ctx); err == nil {
+			fmt.Println("upload", file, "fails")
+			return
+		}
+	}
+	upload()
+	// Output:
+	// delete a Overflowed
+	// delete b Overflowed
+	// upload c fails
+	// delete d Discarded
+}
+
 // A full queue rejects requests at once, while the caller can still try something else.
 func Example_shedLoad() {
 	ctx := context.Background()

@@ -2,9 +2,7 @@ package sluice_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -141,36 +139,22 @@ func Example_rateLimit() {
 	// Output: 5 jobs, not too early: true
 }
 
-// Urgent jobs are done before normal ones. If there are no urgent jobs, the first job to
-// arrive is done.
+// Urgent jobs are done before normal ones, but normal ones have their turns.
 func Example_priority() {
 	ctx := context.Background()
-	urgent, normal := sluice.NewBounded[string](8, nil), sluice.NewBounded[string](8, nil)
+	jobs := sluice.NewPriority(2, 64, &sluice.PriorityOptions[string]{MaxPassed: 3})
+	urgent, normal := jobs.Level(0), jobs.Level(1)
 	_, _ = normal.SendBatch(ctx, []string{"sweep", "paint"})
-	_, _ = urgent.SendBatch(ctx, []string{"fire", "flood"})
-	urgent.Close()
-	normal.Close()
+	_, _ = urgent.SendBatch(ctx, []string{"fire", "flood", "smoke", "quake"})
+	jobs.Close()
 
 	serve := func() error {
-		defer urgent.Close() // if serve ends early, senders get ErrClosed
-		defer normal.Close()
-		open := []sluice.Case{sluice.OnRecv(urgent), sluice.OnRecv(normal)}
-		for len(open) > 0 {
-			job, err := urgent.TryRecv()
-			if err != nil { // nothing urgent now
-				chosen, err := sluice.Select(ctx, open...)
-				if errors.Is(err, sluice.ErrClosed) {
-					open = slices.DeleteFunc(open, func(c sluice.Case) bool { return c == chosen })
-					continue
-				}
-				if err != nil {
-					return err // ctx is done
-				}
-				job = chosen.(*sluice.RecvCase[string]).Value
-			}
+		defer jobs.Close() // if serve ends early, senders get ErrClosed
+		values := jobs.Values(ctx)
+		for job := range values.All() {
 			fmt.Println(job)
 		}
-		return nil
+		return values.Err()
 	}
 	if err := serve(); err != nil {
 		fmt.Println(err)
@@ -178,6 +162,34 @@ func Example_priority() {
 	// Output:
 	// fire
 	// flood
+	// smoke
 	// sweep
+	// quake
 	// paint
+}
+
+// Jobs are tried again after a while. Close keeps what is not due yet.
+func Example_retries() {
+	ctx := context.Background()
+	retries := sluice.NewDelay[string](64, nil)
+	defer retries.Close() // if the loop ends early, senders get ErrClosed
+
+	_, _ = retries.SendAfter(ctx, 20*time.Millisecond, "upload, second attempt")
+	_, _ = retries.SendAfter(ctx, 10*time.Millisecond, "login, second attempt")
+	unwanted, _ := retries.SendAfter(ctx, time.Hour, "report")
+	if job, ok := unwanted.Cancel(); ok {
+		fmt.Println("canceled:", job)
+	}
+	retries.Close() // what is not due yet stays, and the loop waits for it
+
+	values := retries.Values(ctx)
+	for job := range values.All() {
+		fmt.Println(job)
+	}
+	fmt.Println(values.Err())
+	// Output:
+	// canceled: report
+	// login, second attempt
+	// upload, second attempt
+	// <nil>
 }

@@ -325,3 +325,39 @@ func Example_overflow() {
 	// 3
 	// 4
 }
+
+// A full Priority drops what matters least: the newest value of the least urgent level.
+func ExamplePriority() {
+	ctx := context.Background()
+	alarms := sluice.NewPriority(3, 2, &sluice.PriorityOptions[string]{
+		Overflow: sluice.DropLeastUrgent,
+		OnDrop:   func(alarm string) { fmt.Println("dropped:", alarm) },
+	})
+	_ = alarms.Level(2).Send(ctx, "disk 80% full")
+	_ = alarms.Level(1).Send(ctx, "backup failed")
+	_ = alarms.Level(0).Send(ctx, "no power")
+	alarms.Close()
+	for alarm := range alarms.Values(ctx).All() {
+		fmt.Println(alarm)
+	}
+	// Output:
+	// dropped: disk 80% full
+	// no power
+	// backup failed
+}
+
+// A value can be received when it is due, and canceled before.
+func ExampleDelay() {
+	ctx := context.Background()
+	reminders := sluice.NewDelay[string](100, nil)
+	tea, _ := reminders.SendAfter(ctx, 3*time.Minute, "tea is ready")
+	_, _ = reminders.SendAfter(ctx, 10*time.Millisecond, "put the kettle on")
+	fmt.Println(reminders.Recv(ctx)) // after 10 ms
+	_, err := reminders.TryRecv()
+	fmt.Println(err, reminders.Len())
+	fmt.Println(tea.Cancel())
+	// Output:
+	// put the kettle on <nil>
+	// sluice: channel empty 1
+	// tea is ready true
+}

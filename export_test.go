@@ -19,5 +19,5 @@ func NewBoundedWithoutHandOff[T any](capacity int, o *BoundedOptions[T]) *Bounde
 
 func withoutHandOff[T any](kind string, config engine.Config[T]) channel[T] {
 	config.NoHandOff = true
-	return newChannel(config, func(c engine.Config[T]) engine.Engine[T] { return registry.Engine(kind, c, handoff.New(c)) })
+	return newChannel(config, nil, func(c engine.Config[T]) engine.Engine[T] { return registry.Engine(kind, c, handoff.New(c)) })
 }

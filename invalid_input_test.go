@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -44,7 +45,11 @@ func TestBadCapacity(t *testing.T) {
 		value := fmt.Sprint(n)
 		mustPanic(t, "NewElastic", []string{"limit", value}, func() { sluice.NewElastic[int](n, nil) })
 		mustPanic(t, "NewSharded", []string{"limit", value}, func() { sluice.NewSharded[int](n, nil) })
+		mustPanic(t, "NewPriority", []string{"limit", value}, func() { sluice.NewPriority[int](1, n, nil) })
+		mustPanic(t, "NewDelay", []string{"limit", value}, func() { sluice.NewDelay[int](n, nil) })
+		mustPanic(t, "NewPriority", []string{"levels", value}, func() { sluice.NewPriority[int](n, 1, nil) })
 	}
+	mustPanic(t, "NewPriority", []string{"levels", "65"}, func() { sluice.NewPriority[int](65, 1, nil) })
 }
 
 // TestBadOptions: the constructors panic on invalid options that the types allow.
@@ -54,14 +59,25 @@ func TestBadOptions(t *testing.T) {
 		bounded    = sluice.BoundedOptions[int]
 		elastic    = sluice.ElasticOptions[int]
 		sharded    = sluice.ShardedOptions[int]
+		ranked     = sluice.PriorityOptions[int]
+		delay      = sluice.DelayOptions[int]
 	)
 	size := func(int) int { return 1 }
 	drop := func(int) {}
+	hook := func(int, sluice.Reason) {}
 	for _, test := range []struct {
 		options any
 		words   []string
 	}{
-		{rendezvous{Overflow: 4}, []string{"Overflow(4)"}},
+		{rendezvous{Overflow: 5}, []string{"Overflow(5)"}},
+		{bounded{Overflow: sluice.DropLeastUrgent}, []string{"DropLeastUrgent", "Priority"}},
+		{ranked{Overflow: sluice.DropOldest}, []string{"DropOldest", "DropLeastUrgent"}},
+		{ranked{Overflow: 9}, []string{"Overflow(9)", "DropLeastUrgent"}},
+		{ranked{OnDrop: drop}, []string{"OnDrop", "Block"}},
+		{delay{Overflow: sluice.DropOldest}, []string{"DropOldest", "Reject"}},
+		{delay{Overflow: sluice.DropLeastUrgent}, []string{"DropLeastUrgent"}},
+		{delay{OnDrop: drop}, []string{"OnDrop", "Block"}},
+		{ranked{MaxPassed: -1}, []string{"MaxPassed", "-1"}},
 		{bounded{Overflow: 255}, []string{"Overflow(255)"}},
 		{elastic{Shrink: 3}, []string{"ShrinkMode(3)"}},
 		{sharded{Shrink: 3}, []string{"ShrinkMode(3)"}},
@@ -72,6 +88,17 @@ func TestBadOptions(t *testing.T) {
 		{elastic{LimitBytes: -7, Size: size}, []string{"LimitBytes", "-7"}},
 		{elastic{LimitBytes: 10}, []string{"LimitBytes", "Size", "int"}},
 		{elastic{Size: size}, []string{"Size", "LimitBytes"}},
+		{elastic{MaxAge: -1}, []string{"MaxAge", "-1ns"}},
+		{elastic{StaleAfter: -time.Second}, []string{"StaleAfter", "-1s"}},
+		{elastic{StaleAfter: 2, MaxAge: 2}, []string{"StaleAfter", "MaxAge", "2ns"}},
+		{elastic{StaleAfter: 2, LimitBytes: 10, Size: size}, []string{"LimitBytes", "StaleAfter"}},
+		{elastic{OnDrop: drop, StaleAfter: 2}, []string{"OnDrop", "Block"}},
+		{elastic{OnDrop: drop, OnUndelivered: hook, MaxAge: 2}, []string{"OnDrop", "OnUndelivered"}},
+		{rendezvous{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
+		{bounded{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
+		{sharded{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
+		{ranked{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
+		{delay{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
 		{sharded{Lanes: -1}, []string{"Lanes", "-1"}},
 		{sharded{Lanes: 1<<15 + 1}, []string{"Lanes", "32769"}},
 	} {
@@ -85,6 +112,10 @@ func TestBadOptions(t *testing.T) {
 			function, build = "NewElastic", func() { sluice.NewElastic(3, &o) }
 		case sharded:
 			function, build = "NewSharded", func() { sluice.NewSharded(3, &o) }
+		case delay:
+			function, build = "NewDelay", func() { sluice.NewDelay(3, &o) }
+		case ranked:
+			function, build = "NewPriority", func() { sluice.NewPriority(3, 3, &o) }
 		}
 		t.Run(fmt.Sprint(function, " ", strings.Join(test.words, " ")), func(t *testing.T) {
 			mustPanic(t, function, test.words, build)

@@ -2,6 +2,7 @@ package sluice_test
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -11,7 +12,12 @@ var kinds = map[string]func() sluice.Channel[int]{
 	"Rendezvous": func() sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
 	"Bounded 1":  func() sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
 	"Bounded 64": func() sluice.Channel[int] { return sluice.NewBounded[int](64, nil) },
-	"Elastic":    func() sluice.Channel[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
+	"Priority":   func() sluice.Channel[int] { return sluice.NewPriority[int](3, 64, nil) },
+	"Delay":      func() sluice.Channel[int] { return sluice.NewDelay[int](64, nil) },
+	"aged": func() sluice.Channel[int] {
+		return sluice.NewElastic(64, &sluice.ElasticOptions[int]{MaxAge: time.Hour})
+	},
+	"Elastic": func() sluice.Channel[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
 }
 
 // eachKind returns one channel of each kind, by name.

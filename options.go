@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -21,6 +22,10 @@ type RendezvousOptions[T any] struct {
 	// goroutine whose send discarded it, before that send returns. It may use the
 	// channel. If it panics, so does the send.
 	OnDrop func(v T)
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason]. It takes the place of OnDrop: setting both panics.
+	OnUndelivered func(v T, why Reason)
 
 	// SingleSender and SingleReceiver promise that no two goroutines send (Send,
 	// TrySend, SendBatch), or receive, at the same time. Close is exempt. A promise
@@ -45,6 +50,10 @@ type BoundedOptions[T any] struct {
 	// may use the channel. If it panics, so does the send.
 	OnDrop func(v T)
 
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason]. It takes the place of OnDrop: setting both panics.
+	OnUndelivered func(v T, why Reason)
+
 	// SingleSender and SingleReceiver promise that no two goroutines send (Send,
 	// TrySend, SendBatch), or receive, at the same time. Close is exempt. A promise
 	// makes the channel cheaper. A program built with -race or -tags sluicecheck panics
@@ -65,9 +74,34 @@ type ElasticOptions[T any] struct {
 	Overflow Overflow
 
 	// OnDrop is called exactly once with each value that DropNewest or DropOldest
-	// discards, by the goroutine whose send discarded it, before that send returns. It
-	// may use the channel. If it panics, so does the send.
+	// discards, by the goroutine whose send discarded it, before that send returns, and
+	// with each value that is older than MaxAge, by the goroutine whose call dropped it. It
+	// may use the channel. If it panics, so does the call.
 	OnDrop func(v T)
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason]. It takes the place of OnDrop: setting both panics.
+	OnUndelivered func(v T, why Reason)
+
+	// MaxAge, if not 0, is the age beyond which a value is not received any more. The age
+	// begins when the channel accepts the value. Each send and each receive first drops the
+	// values that are too old: a receive returns none of them, and a send finds their
+	// room. A sender that waits for room gets it when the oldest value becomes too old.
+	// Between calls nothing is dropped, so Len counts such values until the next call.
+	//
+	// With MaxAge or StaleAfter a value has a time stamp, senders and receivers share one
+	// lock, and each call reads the clock: a value costs two to eight times as much as without,
+	// about as much as with LimitBytes. SingleSender and SingleReceiver have no effect, and
+	// LimitBytes cannot be combined with them.
+	MaxAge time.Duration
+
+	// StaleAfter, if not 0, is the age from which a value is stale. Stale values are received
+	// only if there is no other, the newest first; the others are received first, in the order
+	// in which they were sent. After an outage, receivers get what is new, and then
+	// the backlog from its newest value to its oldest. As long as there are always values that
+	// are not stale, stale ones wait: MaxAge limits for how long. DropOldest drops the oldest
+	// value.
+	StaleAfter time.Duration
 
 	// SingleSender and SingleReceiver promise that no two goroutines send (Send,
 	// TrySend, SendBatch), or receive, at the same time. Close is exempt. A promise
@@ -76,7 +110,8 @@ type ElasticOptions[T any] struct {
 	SingleSender   bool
 	SingleReceiver bool
 
-	// Shrink is when the channel gives memory back. The default is ShrinkHalf.
+	// Shrink is when the channel gives memory back. The default is ShrinkHalf. With MaxAge or
+	// StaleAfter, ShrinkHalf gives back what exceeds four times the queue.
 	Shrink ShrinkMode
 
 	// LimitBytes bounds the sum of the sizes of the queued values, in addition to the
@@ -109,6 +144,10 @@ type ShardedOptions[T any] struct {
 	// may use the channel. If it panics, so does the send.
 	OnDrop func(v T)
 
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason]. It takes the place of OnDrop: setting both panics.
+	OnUndelivered func(v T, why Reason)
+
 	// SingleReceiver promises that no two goroutines receive at the same time; see
 	// [BoundedOptions]. For a single sender take an [Elastic]: lanes exist for many.
 	SingleReceiver bool
@@ -120,6 +159,65 @@ type ShardedOptions[T any] struct {
 	// lane at first; the number grows under contention, up to the GOMAXPROCS at the time
 	// of construction, and shrinks when the contention is over.
 	Lanes int
+}
+
+// PriorityOptions are the optional settings of a [Priority]. Nil selects the defaults. The
+// constructor copies them.
+type PriorityOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while the channel is at its limit: Block (the default),
+	// Reject, DropNewest or DropLeastUrgent. DropOldest panics: the value that would be
+	// received next is an urgent one.
+	Overflow Overflow
+
+	// OnDrop is called exactly once with each value that DropNewest or DropLeastUrgent
+	// discards, by the goroutine whose send discarded it, before that send returns. It
+	// may use the channel. If it panics, so does the send.
+	OnDrop func(v T)
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason]. It takes the place of OnDrop: setting both panics.
+	OnUndelivered func(v T, why Reason)
+
+	// LevelOf returns the level on which Send, TrySend and SendBatch of the Priority send v,
+	// from 0, the most urgent. If it is nil, they send on the last level. The sender calls it
+	// before it sends, and a Select each time that it tries; any other result panics. The
+	// methods of a Level do not call it.
+	LevelOf func(v T) int
+
+	// MaxPassed is how often a level that has values may be passed over before it is due.
+	// With 0 it is 16. The smaller it is, the sooner less urgent values are received, and the
+	// more urgent ones they delay. With [Unlimited], less urgent values may wait forever.
+	MaxPassed int
+}
+
+// DelayOptions are the optional settings of a [Delay]. Nil selects the defaults. The
+// constructor copies them.
+type DelayOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while the channel is at its limit: Block (the default),
+	// Reject or DropNewest. DropOldest panics: the next value is the one that is due.
+	Overflow Overflow
+
+	// OnDrop is called exactly once with each value that DropNewest discards, by the
+	// goroutine whose send discarded it, before that send returns. It may use the
+	// channel. If it panics, so does the send.
+	OnDrop func(v T)
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason]. It takes the place of OnDrop: setting both panics.
+	OnUndelivered func(v T, why Reason)
+
+	// DueAt returns when a value that Send, TrySend or SendBatch sends is due. If it is nil,
+	// it is due at once. The sender calls it before it sends, and a Select each time that it
+	// tries.
+	DueAt func(v T) time.Time
 }
 
 // Overflow is what a send does when there is no room for its value.
@@ -135,9 +233,13 @@ const (
 	// DropOldest discards the value that would have been received next, and queues the new
 	// value. The send succeeds. With capacity 1 the channel holds the latest value.
 	DropOldest
+	// DropLeastUrgent discards the value that would be received last: the newest one of the
+	// least urgent level, which may be the one being sent. The send succeeds. Only a
+	// [Priority] has it.
+	DropLeastUrgent
 )
 
-var overflowNames = [...]string{"Block", "Reject", "DropNewest", "DropOldest"}
+var overflowNames = [...]string{"Block", "Reject", "DropNewest", "DropOldest", "DropLeastUrgent"}
 
 // String returns the name of the policy.
 func (o Overflow) String() string {
@@ -148,7 +250,7 @@ func (o Overflow) String() string {
 }
 
 // ShrinkMode is when an [Elastic], or a lane of a [Sharded], gives memory back that it
-// does not need now.
+// does not need now. A [Bounded] keeps its slots.
 type ShrinkMode uint8
 
 const (
@@ -179,9 +281,10 @@ func (o *RendezvousOptions[T]) config() engine.Config[T] {
 	if o == nil {
 		return engine.Config[T]{}
 	}
-	requireOverflow("NewRendezvous", o.Overflow, o.OnDrop != nil, false)
+	const function = "NewRendezvous"
+	requireOverflow(function, o.Overflow, o.OnDrop != nil, false)
 	return engine.Config[T]{
-		Name: o.Name, Overflow: engine.Overflow(o.Overflow), OnDrop: o.OnDrop,
+		Name: o.Name, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered),
 		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
 	}
 }
@@ -190,37 +293,11 @@ func (o *BoundedOptions[T]) config(capacity int) engine.Config[T] {
 	if o == nil {
 		return engine.Config[T]{Limit: capacity}
 	}
-	requireOverflow("NewBounded", o.Overflow, o.OnDrop != nil, capacity > 0)
+	const function = "NewBounded"
+	requireOverflow(function, o.Overflow, o.OnDrop != nil, capacity > 0)
 	return engine.Config[T]{
-		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: o.OnDrop,
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered),
 		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
-	}
-}
-
-func (o *ElasticOptions[T]) config(limit int) engine.Config[T] {
-	if o == nil {
-		return engine.Config[T]{Limit: limit, Elastic: true}
-	}
-	const function = "NewElastic"
-	requireOverflow(function, o.Overflow, o.OnDrop != nil, true)
-	requireShrink(function, o.Shrink)
-	size := o.Size
-	if o.LimitBytes > 0 && size == nil {
-		size = engine.KnownSize[T](o.LimitBytes)
-	}
-	switch {
-	case o.LimitBytes < 0:
-		refuse(function, "LimitBytes must not be negative (got %d)", o.LimitBytes)
-	case o.LimitBytes > 0 && size == nil:
-		var v T
-		refuse(function, "LimitBytes requires Size for values of type %T", v)
-	case o.LimitBytes == 0 && o.Size != nil:
-		refuse(function, "Size requires LimitBytes")
-	}
-	return engine.Config[T]{
-		Name: o.Name, Limit: limit, Elastic: true, Overflow: engine.Overflow(o.Overflow), OnDrop: o.OnDrop,
-		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver, Shrink: engine.Shrink(o.Shrink),
-		LimitBytes: o.LimitBytes, Size: size, SizeIsKnown: o.LimitBytes > 0 && o.Size == nil,
 	}
 }
 
@@ -235,9 +312,28 @@ func (o *ShardedOptions[T]) config(limit int) engine.Config[T] {
 		refuse(function, "Lanes must be from 0 to %d (got %d)", maxLanes, o.Lanes)
 	}
 	return engine.Config[T]{
-		Name: o.Name, Limit: limit, Overflow: engine.Overflow(o.Overflow), OnDrop: o.OnDrop,
+		Name: o.Name, Limit: limit, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered),
 		SingleReceiver: o.SingleReceiver, Shrink: engine.Shrink(o.Shrink), Lanes: o.Lanes,
 	}
+}
+
+func (o *DelayOptions[T]) config(limit int) engine.Config[T] {
+	if o == nil {
+		return engine.Config[T]{Limit: limit}
+	}
+	const function = "NewDelay"
+	if o.Overflow == DropOldest {
+		refuse(function, "DropOldest would discard the value that is due; use DropNewest or Reject")
+	}
+	requireOverflow(function, o.Overflow, o.OnDrop != nil, true)
+	return engine.Config[T]{Name: o.Name, Limit: limit, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered)}
+}
+
+func (o *DelayOptions[T]) dueAt() func(T) time.Time {
+	if o == nil {
+		return nil
+	}
+	return o.DueAt
 }
 
 // refuse panics on behalf of a constructor that was given what makes no sense.
@@ -251,6 +347,8 @@ func requireOverflow(function string, o Overflow, onDrop, buffer bool) {
 	switch {
 	case int(o) >= len(overflowNames):
 		refuse(function, "unknown policy %v (want Block, Reject, DropNewest or DropOldest)", o)
+	case o == DropLeastUrgent:
+		refuse(function, "DropLeastUrgent requires levels: only a Priority has it")
 	case o == DropOldest && !buffer:
 		refuse(function, "DropOldest requires a buffer to drop from")
 	case onDrop && o != DropNewest && o != DropOldest:

@@ -27,7 +27,36 @@ func keepPromises[T any](config engine.Config[T], build func(engine.Config[T]) e
 		config.OnDrop = during(&p.sending, onDrop)
 	}
 	p.Engine = build(config)
+	if l, ok := p.Engine.(engine.Lender[T]); ok {
+		return &promisedLender[T]{p, l}
+	}
 	return p
+}
+
+// promisedLender is a promised whose engine lends.
+type promisedLender[T any] struct {
+	*promised[T]
+	lender engine.Lender[T]
+}
+
+func (p *promisedLender[T]) Lends(size int) bool { return p.lender.Lends(size) }
+
+func (p *promisedLender[T]) Lend(ctx context.Context, vs []T) (int, []T, bool, error) {
+	p.sending.enter("SendBatch")
+	defer p.sending.leave()
+	return p.lender.Lend(ctx, vs)
+}
+
+func (p *promisedLender[T]) TryLend(vs []T) ([]T, bool) {
+	p.sending.enter("SendBatch")
+	defer p.sending.leave()
+	return p.lender.TryLend(vs)
+}
+
+func (p *promisedLender[T]) RecvLent(ctx context.Context, buf []T, loan *engine.Loan[T]) (int, error) {
+	p.receiving.enter("RecvBatch")
+	defer p.receiving.leave()
+	return p.lender.RecvLent(ctx, buf, loan)
 }
 
 // promised is an engine that counts the goroutines inside.

@@ -3,7 +3,6 @@ package sluice_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -67,28 +66,35 @@ var recipes = map[string]func(ctx context.Context, job func() error) error{
 		return batches.Err()
 	},
 	"priority": func(ctx context.Context, job func() error) error {
-		urgent, normal := sluice.NewBounded[int](8, nil), sluice.NewBounded[int](8, nil)
-		go sendBursts(urgent)
-		go sendBursts(normal)
-		defer urgent.Close()
-		defer normal.Close()
-		open := []sluice.Case{sluice.OnRecv(urgent), sluice.OnRecv(normal)}
-		for len(open) > 0 {
-			if _, err := urgent.TryRecv(); err != nil {
-				chosen, err := sluice.Select(ctx, open...)
-				if errors.Is(err, sluice.ErrClosed) {
-					open = slices.DeleteFunc(open, func(c sluice.Case) bool { return c == chosen })
-					continue
-				}
-				if err != nil {
-					return err
-				}
-			}
+		jobs := sluice.NewPriority[int](2, 8, nil)
+		go sendBursts(jobs.Level(0))
+		go sendBursts(jobs.Level(1))
+		defer jobs.Close()
+		values := jobs.Values(ctx)
+		for range values.All() {
 			if err := job(); err != nil {
 				return err
 			}
 		}
-		return nil
+		return values.Err()
+	},
+	"retries": func(ctx context.Context, job func() error) error {
+		retries := sluice.NewDelay[int](8, nil)
+		go func() {
+			for {
+				if _, err := retries.SendAfter(context.Background(), time.Second, 1); err != nil {
+					return
+				}
+			}
+		}()
+		defer retries.Close()
+		values := retries.Values(ctx)
+		for range values.All() {
+			if err := job(); err != nil {
+				return err
+			}
+		}
+		return values.Err()
 	},
 	"rate limit": func(ctx context.Context, job func() error) error {
 		tokens := sluice.NewBounded(2, &sluice.BoundedOptions[struct{}]{Overflow: sluice.DropNewest})

@@ -15,7 +15,7 @@ type Rendezvous[T any] struct{ channel[T] }
 
 // NewRendezvous returns a Rendezvous. Options that make no sense panic.
 func NewRendezvous[T any](o *RendezvousOptions[T]) *Rendezvous[T] {
-	return &Rendezvous[T]{newChannel(o.config(), func(c engine.Config[T]) engine.Engine[T] {
+	return &Rendezvous[T]{newChannel(o.config(), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
 		return registry.Engine("Rendezvous", c, handoff.New(c))
 	})}
 }

@@ -26,8 +26,9 @@ func newFakeCase(joined func(), poll func() bool) *fakeCase {
 	return s
 }
 
-func (s *fakeCase) try() (bool, error) { return s.poll(), nil }
-func (s *fakeCase) entry() *caseEntry  { return &s.own }
+func (s *fakeCase) try() (bool, error)           { return s.poll(), nil }
+func (s *fakeCase) entry() *caseEntry            { return &s.own }
+func (s *fakeCase) look(tried bool) (bool, bool) { return tried, tried }
 
 func (s *fakeCase) Join(c *selection.State, number int) {
 	s.wait.Join(c, number)

@@ -37,9 +37,9 @@ type RecvCase[T any] struct {
 	// receive failed. The case retains it until the next receive.
 	Value T
 
-	engine  engine.Engine[T] // of a kind
-	foreign TryReceiver[T]   // of any other type
-	idle    bool             // the last attempt found nothing
+	engine  recvEngine[T]  // of a kind, or of a subscription to a hub
+	foreign TryReceiver[T] // of any other type
+	mark    engine.Mark    // of the last look
 	wait    caseEntry
 }
 
@@ -50,17 +50,32 @@ type SendCase[T any] struct {
 	// calls of Select. The case retains it after it was sent.
 	Value T
 
-	engine  engine.Engine[T] // of a kind
-	foreign TrySender[T]     // of any other type
-	blocks  bool             // the policy is Block
-	idle    bool             // the last attempt found no room
+	engine  sendEngine[T] // of a kind, or of a hub
+	foreign TrySender[T]  // of any other type
+	blocks  bool          // the policy is Block
+	mark    engine.Mark   // of the last look
 	wait    caseEntry
+}
+
+// A recvEngine is what a RecvCase needs of an engine.
+type recvEngine[T any] interface {
+	TryRecv() (T, error)
+	WouldBlock(v *T) (engine.Mark, bool)
+	NewEntry(value *T, sends bool) engine.Entry
+}
+
+// A sendEngine is what a SendCase needs of an engine.
+type sendEngine[T any] interface {
+	TrySend(v T) error
+	Blocks() bool
+	WouldBlock(v *T) (engine.Mark, bool)
+	NewEntry(value *T, sends bool) engine.Entry
 }
 
 // OnRecv returns a case that receives from r, and infers T: OnRecv(jobs). It allocates.
 //
-// For the channels of this package a waiting Select costs nothing extra. For any other type
-// it starts a goroutine that reads Ready. Do not read Ready of such a channel elsewhere at
+// For the channels of this package and of package hub a waiting Select costs nothing extra. For
+// any other type it starts a goroutine that reads Ready. Do not read Ready of such a channel elsewhere at
 // the same time. The goroutine may take a token that the Select does not use, and it may do
 // so after the Select has returned. So once such a channel is a case, call TryRecv until it
 // fails with [ErrEmpty] before you wait for Ready elsewhere.
@@ -72,7 +87,12 @@ type SendCase[T any] struct {
 // OnRecv panics if r is nil, if r is a kind that no constructor has made, or if its Ready
 // returns nil.
 func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
-	c := &RecvCase[T]{engine: engineOf[T]("OnRecv", r)}
+	c := new(RecvCase[T])
+	if e := engineOf[T]("OnRecv", r); e != nil {
+		c.engine = e
+	} else if engine.EndOf != nil {
+		c.engine, _ = engine.EndOf(r).(recvEngine[T])
+	}
 	if c.engine != nil {
 		c.wait.use(c.engine.NewEntry(&c.Value, false))
 		return c
@@ -88,18 +108,24 @@ func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 
 // OnSend returns a case that sends v to s, and infers T: OnSend(jobs, v). It allocates.
 //
-// For the channels of this package a waiting Select costs nothing extra. A channel of
-// any other type, a [Lane] included, cannot announce room: a waiting Select tries it
+// For the channels of this package and of package hub a waiting Select costs nothing extra.
+// A channel of any other type, a [Lane] included, cannot announce room: a waiting Select tries it
 // again after 1 ms, 2 ms, 4 ms, up to 100 ms. It takes every [ErrFull] of such a
 // channel for a lack of room, so it waits for room in a Lane under the [Reject] policy
 // too, where Send would fail.
 //
 // OnSend panics if s is nil, or if s is a kind that no constructor has made.
 func OnSend[T any](s TrySender[T], v T) *SendCase[T] {
-	c := &SendCase[T]{Value: v, engine: engineOf[T]("OnSend", s)}
+	c := &SendCase[T]{Value: v}
+	if e := engineOf[T]("OnSend", s); e != nil {
+		c.engine = e
+	} else if engine.EndOf != nil {
+		c.engine, _ = engine.EndOf(s).(sendEngine[T])
+	}
 	if c.engine != nil {
 		c.blocks = c.engine.Blocks()
 		c.wait.use(c.engine.NewEntry(&c.Value, true))
+		c.wait.holds = c.wait.holds && c.blocks
 		return c
 	}
 	c.foreign = s
@@ -132,6 +158,18 @@ func engineOf[T any](function string, c any) (e engine.Engine[T]) {
 		if c != nil {
 			e = c.engine
 		}
+	case *Priority[T]:
+		if c != nil {
+			e = c.engine
+		}
+	case *Delay[T]:
+		if c != nil {
+			e = c.engine
+		}
+	case *Level[T]:
+		if c != nil && c.engine != nil {
+			e = c.engine
+		}
 	default:
 		return nil
 	}
@@ -143,16 +181,19 @@ func engineOf[T any](function string, c any) (e engine.Engine[T]) {
 
 // try skips the attempt if the channel had nothing the last time and a look without a
 // lock shows that it still has nothing. A channel that has values is not looked at twice:
-// the look reads a word that the other side writes.
+// the look reads a word that the other side writes. In a handoff engine a look takes the
+// lock.
 func (c *RecvCase[T]) try() (bool, error) {
 	if c.engine == nil {
 		return c.tryForeign()
 	}
-	if c.idle && c.engine.WouldBlock(false) {
-		return false, nil
+	if c.wait.idle && c.wait.handoff == nil {
+		if _, blocked := c.engine.WouldBlock(nil); blocked {
+			return false, nil
+		}
 	}
 	v, err := c.engine.TryRecv()
-	if c.idle = err == engine.ErrEmpty; c.idle {
+	if c.wait.idle = err == engine.ErrEmpty; c.wait.idle {
 		return false, nil
 	}
 	c.Value = v
@@ -177,12 +218,14 @@ func (c *SendCase[T]) try() (bool, error) {
 	if c.engine == nil {
 		return c.tryForeign()
 	}
-	if c.idle && c.engine.WouldBlock(true) {
-		return false, nil
+	if c.wait.idle && c.wait.handoff == nil {
+		if _, blocked := c.engine.WouldBlock(&c.Value); blocked {
+			return false, nil
+		}
 	}
 	err := c.engine.TrySend(c.Value)
-	c.idle = err == engine.ErrFull && c.blocks
-	return !c.idle, err
+	c.wait.idle = err == engine.ErrFull && c.blocks
+	return !c.wait.idle, err
 }
 
 func (c *SendCase[T]) tryForeign() (bool, error) {
@@ -193,14 +236,44 @@ func (c *SendCase[T]) tryForeign() (bool, error) {
 	return !errors.Is(err, ErrFull), err
 }
 
+func (c *RecvCase[T]) look(tried bool) (same, blocked bool) {
+	if c.engine == nil {
+		return tried, tried
+	}
+	if !tried && !c.wait.idle {
+		return false, false
+	}
+	last := c.mark
+	c.mark, blocked = c.engine.WouldBlock(nil)
+	return c.mark == last, blocked
+}
+
+func (c *SendCase[T]) look(tried bool) (same, blocked bool) {
+	if c.engine == nil {
+		return tried, tried
+	}
+	if !tried && !c.wait.idle {
+		return false, false
+	}
+	if !c.blocks {
+		return false, false
+	}
+	last := c.mark
+	c.mark, blocked = c.engine.WouldBlock(&c.Value)
+	return c.mark == last, blocked
+}
+
 func (c *RecvCase[T]) entry() *caseEntry { return &c.wait }
 func (c *SendCase[T]) entry() *caseEntry { return &c.wait }
 
 // A caseEntry is how a case waits. It belongs to the Select that took it.
 type caseEntry struct {
 	taken   atomic.Bool
+	idle    bool // the last attempt found nothing, or no room
+	holds   bool // noneHeld can ask it
 	entry   engine.Entry
 	handoff engine.HandoffEntry // the same entry, if it is one
+	rank    uint64              // of handoff
 	state   selection.State     // of the Select in which this is the first case
 	// Scratch space of that Select, if it has more than fewCases.
 	order, ranks []int
@@ -208,5 +281,8 @@ type caseEntry struct {
 
 func (e *caseEntry) use(p engine.Entry) {
 	e.entry = p
-	e.handoff, _ = p.(engine.HandoffEntry)
+	if handoff, ok := p.(engine.HandoffEntry); ok {
+		e.handoff, e.rank = handoff, handoff.Rank()
+		e.holds = !handoff.Sized()
+	}
 }

@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/sluicetest"
@@ -46,7 +47,9 @@ func TestSelectConforms(t *testing.T) {
 	if testing.Short() {
 		shapes = shapes[:3]
 	}
-	kinds := map[string]sluicetest.Kind{"Sharded": sharded{limit: 2, lanes: 2}.kind()}
+	kinds := map[string]sluicetest.Kind{
+		"Sharded": sharded{limit: 2, lanes: 2}.kind(), "aged": agedShape{limit: 3, maxAge: 10_000 * time.Hour}.kind(),
+	}
 	for _, s := range shapes {
 		kinds[s.String()] = s.kind()
 	}

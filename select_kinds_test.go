@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -26,6 +27,14 @@ var selectKinds = map[string]func(drop func(int)) sluice.Channel[int]{
 	},
 	"Elastic 2 DropNewest": func(drop func(int)) sluice.Channel[int] {
 		return sluice.NewElastic(2, &sluice.ElasticOptions[int]{Overflow: sluice.DropNewest, OnDrop: drop})
+	},
+	"Elastic 2 MaxAge": func(func(int)) sluice.Channel[int] {
+		return sluice.NewElastic(2, &sluice.ElasticOptions[int]{MaxAge: 1000 * time.Hour})
+	},
+	"Delay 2":    func(func(int)) sluice.Channel[int] { return sluice.NewDelay[int](2, nil) },
+	"Priority 2": func(func(int)) sluice.Channel[int] { return sluice.NewPriority[int](2, 2, nil) },
+	"Priority 2 DropLeastUrgent": func(drop func(int)) sluice.Channel[int] {
+		return sluice.NewPriority(2, 2, &sluice.PriorityOptions[int]{Overflow: sluice.DropLeastUrgent, OnDrop: drop})
 	},
 	"Bounded 1 Reject": func(func(int)) sluice.Channel[int] {
 		return sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})

@@ -39,7 +39,7 @@ const maxLanes = 1 << 15
 func NewSharded[T any](limit int, o *ShardedOptions[T]) *Sharded[T] {
 	requireLimit("NewSharded", "limit", limit, 1)
 	s := new(Sharded[T])
-	s.channel = newChannel(o.config(limit), func(c engine.Config[T]) engine.Engine[T] {
+	s.channel = newChannel(o.config(limit), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
 		s.lanes = shard.New(c)
 		return registry.Engine("Sharded", c, s.lanes)
 	})

@@ -71,8 +71,11 @@ type BatchReceiver[T any] interface {
 //     Canceling a waiting call loses nothing and duplicates nothing.
 //   - After Close, sends fail with [ErrClosed]. Queued values can still be received; then
 //     receives fail with [ErrClosed]. Close is idempotent and safe from any goroutine.
+//   - A value whose send succeeded is received, or OnUndelivered of the options gets it, exactly
+//     once, unless it stays in the channel to the end: see [Reason].
 //   - The values of one sender arrive in the order in which it sent them; in a [Sharded],
-//     those sent on one lane, or with one key.
+//     those sent on one lane, or with one key; in a [Priority], those sent on one level; in an
+//     [Elastic] with StaleAfter, those that are not stale.
 //   - No operation allocates in steady state.
 //   - A channel has no goroutine of its own, and can be garbage-collected once nothing
 //     refers to it, even if it was never closed or drained.
@@ -82,7 +85,7 @@ type BatchReceiver[T any] interface {
 // In the terminology of the Go memory model: a Send synchronizes before the Recv that
 // receives its value; Close synchronizes before a Recv that returns ErrClosed because
 // of it; a Recv from a Rendezvous synchronizes before its Send returns; and, under
-// Block or Reject, the k-th Recv from a Bounded or an Elastic with capacity C
+// Block or Reject, the k-th Recv from a Bounded, an Elastic or a Priority with capacity C
 // synchronizes before the completion of the (k+C)-th Send.
 //
 // # Limits
@@ -104,7 +107,7 @@ type Channel[T any] interface {
 	Stats() Stats
 }
 
-// Unlimited is the limit of an [Elastic], or of the lanes of a [Sharded], that may grow
+// Unlimited is the limit of an [Elastic], a [Priority], or the lanes of a [Sharded], that may grow
 // until memory is exhausted. The constructors require a limit, so unlimited growth is
 // always a deliberate choice.
 const Unlimited = int(^uint(0) >> 1)

@@ -4,8 +4,8 @@ import "time"
 
 // Stats are the counters of a channel, consistent at one moment: for every kind with a
 // buffer Sent - Received - Dropped == Len, except under DropNewest, where Sent does not
-// count dropped values, so Sent - Received == Len. Counting is free for calls that do
-// not wait.
+// count the values that the policy dropped, so Sent - Received - TooOld == Len. Counting is
+// free for calls that do not wait.
 type Stats struct {
 	Name  string // the name in the options
 	Len   int    // queued values
@@ -13,8 +13,9 @@ type Stats struct {
 	Lanes int    // 1, except for a Sharded
 
 	Sent     uint64 // values accepted
-	Received uint64 // values received
-	Dropped  uint64 // values discarded by DropNewest or DropOldest; sends that failed are not counted
+	Received uint64 // values received, canceled, or removed by Discard
+	Dropped  uint64 // values discarded by DropNewest, DropOldest or DropLeastUrgent, and TooOld; sends that failed are not counted
+	TooOld   uint64 // values dropped because they were older than MaxAge
 
 	SendWaits        uint64        // times a sender parked
 	RecvWaits        uint64        // times a receiver parked
@@ -22,14 +23,15 @@ type Stats struct {
 	RecvWaitTime     time.Duration // total time receivers spent parked, estimated
 	SendersWaiting   int           // senders parked now
 	ReceiversWaiting int           // receivers parked now
-	OldestSender     time.Duration // wait of the sender at the head of the wait queue; 0 if none or unknown
-	OldestReceiver   time.Duration // wait of the receiver at the head of the wait queue
+	OldestSender     time.Duration // wait of the sender at the head of the wait queue; 0 if none or unknown; may be too low, as below
+	OldestReceiver   time.Duration // wait of the receiver at the head of the wait queue; 0 if none; in a channel without a name, a wait under way at the first call counts from that call
 
 	// OldestValue is the age of the oldest queued value, estimated and never too high.
 	// It is 0 if nothing is queued. The first call of Stats may return 0 for fewer than
 	// 320 values, and for more is too low by up to about a tenth of the longest wait.
 	// Called once per second, it is too low by at most about a second. For a Sharded it
-	// is the maximum over its lanes.
+	// is the maximum over its lanes, for a Priority over its levels. With MaxAge or StaleAfter it
+	// is exact.
 	OldestValue time.Duration
 
 	HighWater int   // high-water mark of Len, at most 1/16 too low; for a Sharded, the maximum of any one lane

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -17,6 +18,8 @@ func TestZeroValue(t *testing.T) {
 		"Bounded":    new(sluice.Bounded[int]),
 		"Elastic":    new(sluice.Elastic[int]),
 		"Sharded":    new(sluice.Sharded[int]),
+		"Priority":   new(sluice.Priority[int]),
+		"Delay":      new(sluice.Delay[int]),
 	} {
 		for method, call := range map[string]func(){
 			"Send":         func() { _ = c.Send(ctx, 1) },
@@ -48,9 +51,15 @@ func TestZeroValue(t *testing.T) {
 		}
 	}
 	var s sluice.Sharded[int]
+	var p sluice.Priority[int]
+	var d sluice.Delay[int]
 	for method, call := range map[string]func(){
-		"SendKey": func() { _ = s.SendKey(ctx, 1, 1) },
-		"Lane":    func() { s.Lane() },
+		"SendKey":   func() { _ = s.SendKey(ctx, 1, 1) },
+		"Lane":      func() { s.Lane() },
+		"Level":     func() { p.Level(0) },
+		"SendAt":    func() { _, _ = d.SendAt(ctx, time.Time{}, 1) },
+		"SendAfter": func() { _, _ = d.SendAfter(ctx, 0, 1) },
+		"CancelAll": func() { d.CancelAll() },
 	} {
 		func() {
 			defer func() {

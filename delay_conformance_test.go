@@ -1,0 +1,53 @@
+package sluice_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/sluicetest"
+)
+
+// openDelay returns a new Delay. If dueAt, its option returns a time that has passed.
+func openDelay[T any](limit int, overflow sluice.Overflow, onDrop func(T), dueAt bool) sluicetest.Channel[T] {
+	o := &sluice.DelayOptions[T]{Overflow: overflow, OnDrop: onDrop}
+	if dueAt {
+		o.DueAt = func(T) time.Time { return time.Time{} }
+	}
+	return sluice.NewDelay(limit, o)
+}
+
+func TestDelay(t *testing.T) {
+	for _, test := range []struct {
+		limit    int
+		overflow sluice.Overflow
+		dueAt    bool
+	}{
+		{1, sluice.Block, false}, {3, sluice.Block, true}, {64, sluice.Block, false}, {sluice.Unlimited, sluice.Block, false},
+		{3, sluice.Reject, false}, {100, sluice.DropNewest, false},
+	} {
+		k := sluicetest.Kind{
+			Capacity:  test.limit,
+			Overflow:  test.overflow,
+			MaxBypass: maxBypass,
+			Memory:    &sluicetest.Memory{Idle: 2048},
+			Numbers: func(onDrop func(uint64)) sluicetest.Channel[uint64] {
+				return openDelay(test.limit, test.overflow, onDrop, test.dueAt)
+			},
+			Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
+				return openDelay[*sluicetest.Parcel](test.limit, test.overflow, nil, test.dueAt)
+			},
+			Strings: func() sluicetest.Channel[string] {
+				return openDelay[string](test.limit, test.overflow, nil, test.dueAt)
+			},
+			Empties: func() sluicetest.Channel[struct{}] {
+				return openDelay[struct{}](test.limit, test.overflow, nil, test.dueAt)
+			},
+			Giants: func() sluicetest.Channel[sluicetest.Giant] {
+				return openDelay[sluicetest.Giant](test.limit, test.overflow, nil, test.dueAt)
+			},
+		}
+		t.Run(fmt.Sprint(test), func(t *testing.T) { sluicetest.Run(t, k) })
+	}
+}

@@ -1,0 +1,97 @@
+package sluice
+
+import "fmt"
+
+// A Reason is why no receiver gets a value. OnUndelivered of the options of each kind gets it.
+//
+// OnUndelivered gets the values that the channel drops or that [Bounded.Discard] removes. It does not
+// get a value whose send has failed, which still belongs to the sender; nor a value that is left
+// in a channel to which nothing refers any more. The garbage collector frees such a
+// channel with its values, and a hook that kept them would keep the channel too. For a resource that
+// must be freed even then, add a [runtime.AddCleanup] where it is made, or call Discard.
+//
+// OnUndelivered runs in the goroutine whose call removed the value, before that call returns, without
+// a lock: it may use the channel. If it panics, so does the call.
+type Reason uint8
+
+const (
+	// Overflowed: the channel was full, and its policy, such as DropOldest, chose this value.
+	Overflowed Reason = iota
+	// TooOld: the value was older than [ElasticOptions.MaxAge].
+	TooOld
+	// Discarded: the value was queued when Discard closed the channel.
+	Discarded
+)
+
+var reasonNames = [...]string{"Overflowed", "TooOld", "Discarded"}
+
+// String returns the name of the reason.
+func (r Reason) String() string {
+	if int(r) < len(reasonNames) {
+		return reasonNames[r]
+	}
+	return fmt.Sprintf("Reason(%d)", uint8(r))
+}
+
+// discarded gives v, which Discard has removed, to OnUndelivered.
+func (c *channel[T]) discarded(v T) {
+	if c.undelivered != nil {
+		c.undelivered(v, Discarded)
+	}
+}
+
+// dropped returns what the engine calls with the values that the policy drops: OnDrop or
+// OnUndelivered.
+func dropped[T any](function string, o Overflow, onDrop func(T), hook func(T, Reason)) func(T) {
+	switch {
+	case hook == nil:
+		return onDrop
+	case onDrop != nil:
+		refuse(function, "set OnDrop or OnUndelivered, not both: OnUndelivered gets what OnDrop would get")
+	case o == Block || o == Reject:
+		return nil
+	}
+	return func(v T) { hook(v, Overflowed) }
+}
+
+func (o *RendezvousOptions[T]) undelivered() func(T, Reason) {
+	if o == nil {
+		return nil
+	}
+	return o.OnUndelivered
+}
+
+func (o *BoundedOptions[T]) undelivered() func(T, Reason) {
+	if o == nil {
+		return nil
+	}
+	return o.OnUndelivered
+}
+
+func (o *ElasticOptions[T]) undelivered() func(T, Reason) {
+	if o == nil {
+		return nil
+	}
+	return o.OnUndelivered
+}
+
+func (o *ShardedOptions[T]) undelivered() func(T, Reason) {
+	if o == nil {
+		return nil
+	}
+	return o.OnUndelivered
+}
+
+func (o *PriorityOptions[T]) undelivered() func(T, Reason) {
+	if o == nil {
+		return nil
+	}
+	return o.OnUndelivered
+}
+
+func (o *DelayOptions[T]) undelivered() func(T, Reason) {
+	if o == nil {
+		return nil
+	}
+	return o.OnUndelivered
+}
