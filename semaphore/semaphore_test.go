@@ -1,0 +1,336 @@
+package semaphore
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+var orders = map[string]*Options{"FIFO": nil, "barging": {Barging: true}}
+
+// each runs test in a bubble, for both orders.
+func each(t *testing.T, test func(t *testing.T, o *Options)) {
+	for name, o := range orders {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, o) })
+		})
+	}
+}
+
+// check checks what holds while no method runs and no waiter is awake.
+func check(t *testing.T, s *Semaphore) {
+	t.Helper()
+	q, state := &s.queue, s.state.Load()
+	var want int64
+	if q.first != nil {
+		want = waiting
+		if free := state >> freeShift; free >= q.first.n {
+			t.Errorf("%d permits are free, and the first waiter wants %d", free, q.first.n)
+		}
+	}
+	if q.strict() {
+		want |= strict
+	}
+	if bits := state & (waiting | strict); bits != want {
+		t.Errorf("bits %b, want %b", bits, want)
+	}
+	n := 0
+	for w, prev := q.first, (*waiter)(nil); w != nil; w, prev = w.next, w {
+		if w.prev != prev || w.state != queued || w.parker.Pending() {
+			t.Errorf("waiter %d: previous %p, want %p; state %d, token %v", n, w.prev, prev, w.state, w.parker.Pending())
+		}
+		n++
+	}
+	if n != q.n || (q.last == nil) != (n == 0) {
+		t.Errorf("%d waiters, counted %d, last %p", n, q.n, q.last)
+	}
+	for w := q.spare; w != nil; w = w.next {
+		if w.parker.Pending() {
+			t.Error("an unused waiter has a token")
+		}
+	}
+}
+
+// expect checks the counters, too.
+func expect(t *testing.T, s *Semaphore, taken int64, waiting int) {
+	t.Helper()
+	synctest.Wait()
+	check(t, s)
+	if s.Taken() != taken || s.Waiting() != waiting {
+		t.Errorf("%d taken, %d wait; want %d, %d", s.Taken(), s.Waiting(), taken, waiting)
+	}
+}
+
+// acquire acquires n permits in a goroutine.
+func acquire(ctx context.Context, s *Semaphore, n int64) (result chan error) {
+	result = make(chan error, 1)
+	go func() { result <- s.Acquire(ctx, n) }()
+	synctest.Wait()
+	return result
+}
+
+func TestAcquireRelease(t *testing.T) {
+	each(t, func(t *testing.T, o *Options) {
+		s := New(3, o)
+		if err := s.Acquire(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		if s.TryAcquire(2) || !s.TryAcquire(1) || !s.TryAcquire(0) {
+			t.Error("TryAcquire takes what is not free, or not what is free")
+		}
+		expect(t, s, 3, 0)
+		a := acquire(t.Context(), s, 2)
+		expect(t, s, 3, 1)
+		s.Release(1)
+		expect(t, s, 2, 1)
+		s.Release(1)
+		expect(t, s, 3, 0)
+		if err := <-a; err != nil {
+			t.Error(err)
+		}
+		s.Release(3)
+		expect(t, s, 0, 0)
+	})
+}
+
+// Without barging, permits are granted in the order of the calls, and a request that does
+// not fit holds up those behind it.
+func TestFIFO(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(4, nil)
+		_ = s.TryAcquire(4)
+		three, one := acquire(t.Context(), s, 3), acquire(t.Context(), s, 1)
+		two, last := acquire(t.Context(), s, 2), acquire(t.Context(), s, 1)
+		s.Release(2)
+		expect(t, s, 2, 4) // 3 does not fit, and 1 is behind it
+		if s.TryAcquire(1) {
+			t.Error("TryAcquire passes a waiter")
+		}
+		s.Release(1)
+		expect(t, s, 4, 3)
+		if len(three) != 1 || len(one) != 0 {
+			t.Error("not in order")
+		}
+		s.Release(3)
+		expect(t, s, 4, 1)
+		if len(one) != 1 || len(two) != 1 || len(last) != 0 {
+			t.Error("not in order")
+		}
+		s.Release(1)
+		expect(t, s, 4, 0)
+	})
+}
+
+func TestCancel(t *testing.T) {
+	each(t, func(t *testing.T, o *Options) {
+		s := New(4, o)
+		_ = s.TryAcquire(3)
+		ctx, cancel := context.WithCancel(t.Context())
+		large, small := acquire(ctx, s, 4), (chan error)(nil)
+		if o == nil {
+			small = acquire(t.Context(), s, 1) // behind it
+			expect(t, s, 3, 2)
+		}
+		cancel()
+		synctest.Wait()
+		if err := <-large; err != context.Canceled {
+			t.Error(err)
+		}
+		taken := int64(3)
+		if small != nil {
+			taken++ // nothing holds it up any more
+			if err := <-small; err != nil {
+				t.Error(err)
+			}
+		}
+		expect(t, s, taken, 0)
+		// A context that is done matters only to a call that has to wait.
+		if err := s.Acquire(ctx, 4-taken); err != nil {
+			t.Error(err)
+		}
+		if err := s.Acquire(ctx, 1); err != context.Canceled {
+			t.Error(err)
+		}
+		expect(t, s, 4, 0)
+	})
+}
+
+// With barging, running goroutines pass the first waiter, but not forever: neither if they
+// are faster when it is awake, nor if it wants more than is ever free at once.
+func TestBargingIsBounded(t *testing.T) {
+	for name, n := range map[string]int64{"one permit": 1, "many permits": 8} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+				s := New(8, &Options{Barging: true})
+				_ = s.TryAcquire(8)
+				waiter := acquire(t.Context(), s, n)
+				passed := 0
+				for len(waiter) == 0 && passed < 1000 {
+					s.Release(1)
+					if s.TryAcquire(1) { // before the waiter runs
+						passed++
+					}
+					synctest.Wait()
+					check(t, s)
+					if n > 1 && s.Taken() < 8 && s.state.Load()&strict != 0 {
+						s.Release(s.Taken()) // the others end, one after the other
+						synctest.Wait()
+					}
+				}
+				if passed == 0 || passed > maxLosses {
+					t.Errorf("%d goroutines passed the waiter, want 1 to %d", passed, maxLosses)
+				}
+				if err := <-waiter; err != nil {
+					t.Error(err)
+				}
+				expect(t, s, s.Taken(), 0)
+				if s.state.Load()&strict != 0 {
+					t.Error("still strict")
+				}
+			})
+		})
+	}
+}
+
+func TestResize(t *testing.T) {
+	each(t, func(t *testing.T, o *Options) {
+		s := New(4, o)
+		_ = s.TryAcquire(4)
+		a := acquire(t.Context(), s, 2)
+		s.Resize(6)
+		expect(t, s, 6, 0)
+		if err := <-a; err != nil {
+			t.Error(err)
+		}
+		b, c := acquire(t.Context(), s, 3), acquire(t.Context(), s, 2)
+		s.Resize(2)
+		expect(t, s, 6, 1)
+		if err := <-b; err != ErrTooLarge {
+			t.Errorf("3 of 2 permits: %v", err)
+		}
+		s.Release(4)
+		expect(t, s, 2, 1)
+		s.Release(2)
+		expect(t, s, 2, 0)
+		if err := <-c; err != nil {
+			t.Error(err)
+		}
+		s.Resize(0)
+		s.Release(2)
+		expect(t, s, 0, 0)
+		if s.Size() != 0 || s.TryAcquire(1) || s.Acquire(t.Context(), 1) != ErrTooLarge {
+			t.Error("a semaphore without permits has one")
+		}
+	})
+}
+
+func TestInvalid(t *testing.T) {
+	var none context.Context
+	s := New(2, nil)
+	_ = s.TryAcquire(1)
+	for want, f := range map[string]func(){
+		"semaphore: New: size -1 is not in":                      func() { New(-1, nil) },
+		"semaphore: Resize: size -1 is not in":                   func() { s.Resize(-1) },
+		fmt.Sprint("semaphore: New: size ", uint64(MaxSize+1)):   func() { New(MaxSize+1, nil) },
+		"semaphore: Acquire: nil context":                        func() { _ = s.Acquire(none, 1) },
+		"semaphore: TryAcquire: negative number of permits -1":   func() { s.TryAcquire(-1) },
+		"semaphore: Release: negative number of permits -1":      func() { s.Release(-1) },
+		"semaphore: Release of 2 permits, but only 1 are taken":  func() { s.Release(2) },
+		"semaphore: Release of 9223372036854775807 permits, but": func() { s.Release(1<<63 - 1) },
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p == nil || !strings.HasPrefix(p.(string), want) {
+					t.Errorf("panic %v, want %q", p, want)
+				}
+			}()
+			f()
+		}()
+	}
+	if s.Taken() != 1 || s.TryAcquire(1<<62) || s.Acquire(t.Context(), 1<<62) != ErrTooLarge {
+		t.Error("an invalid call changed the semaphore")
+	}
+	large := New(MaxSize, nil)
+	if !large.TryAcquire(MaxSize) || large.TryAcquire(1) {
+		t.Error("MaxSize permits are not MaxSize permits")
+	}
+	large.Release(MaxSize)
+}
+
+func TestAllocatesNothing(t *testing.T) {
+	for name, o := range orders {
+		s := New(1, o)
+		turn := make(chan struct{})
+		done := make(chan struct{})
+		go func() { // each Acquire of the test has to wait
+			defer close(done)
+			for range turn {
+				for s.Waiting() == 0 {
+					runtime.Gosched()
+				}
+				s.Release(1)
+			}
+		}()
+		ctx, cancel := context.WithCancel(t.Context())
+		_ = s.TryAcquire(1)
+		if n := testing.AllocsPerRun(100, func() {
+			turn <- struct{}{}
+			if err := s.Acquire(ctx, 1); err != nil {
+				t.Error(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+		cancel()
+		close(turn)
+		<-done
+	}
+}
+
+// A failing context is a context of the user whose methods panic.
+type failing struct {
+	context.Context
+	err bool // Err panics; otherwise Done does
+}
+
+func (f failing) Err() error {
+	if f.err {
+		panic("Err")
+	}
+	return f.Context.Err()
+}
+
+func (f failing) Done() <-chan struct{} {
+	if !f.err {
+		panic("Done")
+	}
+	return f.Context.Done()
+}
+
+// TestFailingContext: a panic of the context leaves the semaphore as it was.
+func TestFailingContext(t *testing.T) {
+	each(t, func(t *testing.T, o *Options) {
+		s := New(1, o)
+		_ = s.TryAcquire(1)
+		for _, ctx := range []context.Context{failing{t.Context(), true}, failing{t.Context(), false}} {
+			func() {
+				defer func() {
+					if recover() == nil {
+						t.Error("the panic was hidden")
+					}
+				}()
+				_ = s.Acquire(ctx, 1)
+			}()
+		}
+		expect(t, s, 1, 0)
+		s.Release(1)
+		expect(t, s, 0, 0)
+		if !s.TryAcquire(1) {
+			t.Error("the permit is lost")
+		}
+	})
+}
