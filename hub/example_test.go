@@ -1,0 +1,70 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-go/sluice/hub"
+)
+
+// Every subscription receives every price; each has a queue of its own.
+func Example() {
+	ctx := context.Background()
+	prices := hub.New[int](64, &hub.Options{Replay: 1})
+
+	history, _ := prices.Subscribe(nil)                               // up to 64 prices
+	latest, _ := prices.Subscribe(&hub.SubscriptionOptions{Limit: 1}) // only the last one
+	for _, price := range []int{101, 99, 100} {
+		_ = prices.Send(ctx, price) // fails only after Close
+	}
+	late, _ := prices.Subscribe(&hub.SubscriptionOptions{Replay: 1}) // from the last one on
+	_ = prices.Send(ctx, 98)
+	prices.Close()
+
+	now, _ := latest.TryRecv()
+	fmt.Println("now", now, "after", history.Len(), "prices")
+	for price := range late.Values(ctx).All() {
+		fmt.Println("late:", price)
+	}
+	// Output:
+	// now 98 after 4 prices
+	// late: 100
+	// late: 98
+}
+
+// A subscription that must not miss a value, and must not hold up the others either, is evicted
+// when it is too slow. It reads why.
+func ExampleSubscription_evicted() {
+	ctx := context.Background()
+	orders := hub.New[int](2, nil)
+	slow, _ := orders.Subscribe(&hub.SubscriptionOptions{Policy: hub.Evict})
+	defer slow.Close()
+
+	for order := range 3 {
+		_ = orders.Send(ctx, order) // does not wait
+	}
+
+	values := slow.Values(ctx)
+	for order := range values.All() {
+		fmt.Println("order", order)
+	}
+	if err := values.Err(); errors.Is(err, hub.ErrEvicted) {
+		fmt.Println(err)
+	}
+	// Output:
+	// hub: subscription evicted: its queue of 2 values was full
+}
+
+// The account of a subscription.
+func ExampleSubscription_Stats() {
+	events := hub.New[string](2, nil)
+	behind, _ := events.Subscribe(nil)
+	defer behind.Close()
+	for _, e := range []string{"a", "b", "c"} {
+		_ = events.TrySend(e)
+	}
+	s := behind.Stats()
+	fmt.Println("sent", s.Sent, "dropped", s.Dropped, "queued", s.Len)
+	// Output: sent 3 dropped 1 queued 2
+}

@@ -1,0 +1,270 @@
+// Package hub broadcasts values: each value that is sent to a [Hub] is received from each
+// of its subscriptions. Subscriptions come and go at any time, and each has a queue and a
+// policy of its own.
+//
+//	prices := hub.New[int](1024, nil)
+//	mine, err := prices.Subscribe(nil)
+//	…
+//	defer mine.Close()
+//	for price := range mine.Values(ctx).All() {
+//		…
+//	}
+//
+// A value is stored once, however many subscriptions there are, and a Send takes microseconds
+// even for ten thousand: it wakes the goroutines of a few subscriptions, and those wake the
+// others. For a few receivers that do not change, fan.Out is enough.
+//
+// # Slow subscriptions
+//
+// A subscription queues up to [SubscriptionOptions.Limit] values. When a value is sent for
+// which it has no room, its [Policy] decides: it drops its oldest value, which is the
+// default, or the new one; it is evicted, so that its receives fail with [ErrEvicted]; or
+// the Send waits for it, up to [SubscriptionOptions.EvictAfter]. Only the last policy slows
+// the sender, and so the other subscriptions. [Subscription.Stats] has the account: sent,
+// received, dropped, queued, and the age of the oldest queued value.
+//
+// # Order
+//
+// All subscriptions receive the values in the same order, that in which they were sent:
+// there is one moment at which a Send has happened, for all subscriptions at once. A
+// subscription has the values that were sent after that of its Subscribe, preceded by as
+// many older ones as it asked for, without a gap and without a duplicate. The values of one
+// sender keep their order; those of several senders interleave.
+//
+// Among several senders that wait, and among several goroutines that wait for one subscription,
+// the first is woken first, but a goroutine that arrives at that moment may be faster, and there
+// is no bound on how often. Goroutines with a subscription each do not compete.
+//
+// # The ends
+//
+//	Send fails         no subscription receives the value
+//	Hub.Close          sends fail with ErrClosed, waiting ones included; each subscription
+//	                   receives what is queued, and then ErrClosed
+//	Subscription.Close its queued values are discarded; its receives fail with ErrClosed
+//	eviction           its queued values are discarded; its receives fail with ErrEvicted
+//
+// A Send synchronizes before each Recv that receives its value.
+package hub
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/broadcast"
+	"github.com/sluice-go/sluice/internal/registry"
+)
+
+// ErrEvicted is the error of a receive from a subscription that was too slow: see [Evict] and
+// [SubscriptionOptions.EvictAfter]. The error that a receive returns wraps it, so compare
+// with [errors.Is]. A receiver that wants to continue subscribes again.
+var ErrEvicted = broadcast.ErrEvicted
+
+// A Policy is what happens when a value is sent for which a subscription has no room.
+type Policy uint8
+
+const (
+	// DropOldest discards the oldest value of the queue. A subscription with a Limit of 1
+	// has the latest value.
+	DropOldest Policy = iota
+	// DropNewest discards the value being sent. Each Send takes a little longer for each
+	// subscription with this policy, because it has a queue of its own.
+	DropNewest
+	// Block makes senders wait until there is room, and with them all other subscriptions. A
+	// goroutine that receives from such a subscription must not send to its Hub: it would wait
+	// for itself.
+	Block
+	// Evict ends the subscription: what it received has no gap.
+	Evict
+)
+
+var policyNames = [...]string{"DropOldest", "DropNewest", "Block", "Evict"}
+
+// String returns the name of the policy.
+func (p Policy) String() string {
+	if int(p) < len(policyNames) {
+		return policyNames[p]
+	}
+	return fmt.Sprintf("Policy(%d)", uint8(p))
+}
+
+// Options are the optional settings of a [Hub]. Nil selects the defaults.
+type Options struct {
+	// Replay is the number of values that the Hub keeps for subscriptions to come. The
+	// default is 0.
+	Replay int
+}
+
+// SubscriptionOptions are the optional settings of a [Subscription]. Nil selects the
+// defaults.
+type SubscriptionOptions struct {
+	// Name is reported by Stats, and registers the subscription with package inspect. It
+	// need not be unique. A subscription without a name is not registered.
+	Name string
+
+	// Limit is the number of values that the subscription queues, at most the size of the
+	// Hub, which is the default.
+	Limit int
+
+	// Policy is what happens to a value for which there is no room. The default is
+	// DropOldest.
+	Policy Policy
+
+	// EvictAfter evicts a subscription with policy Block once senders have waited for it
+	// that long without a receive. Senders wait for several of them at the same time. 0
+	// means never.
+	EvictAfter time.Duration
+
+	// Replay is the number of values that the subscription begins with, or fewer if fewer
+	// were sent: the last ones before it subscribed. It must not exceed the Limit, nor the
+	// Replay of the Hub.
+	Replay int
+}
+
+// A Hub is the sending end of a broadcast. It is a [sluice.BatchSender], and a case for
+// [sluice.OnSend].
+type Hub[T any] struct {
+	engine *broadcast.Hub[T]
+	replay int
+	size   int
+}
+
+// New returns a Hub whose subscriptions queue at most size values each; write [sluice.Unlimited]
+// if only the Limit of each subscription counts. A size below 1 and a negative replay panic.
+//
+// The Hub stores each value once, in blocks of up to 64 and of no more than size. It keeps a
+// block while a subscription may receive one of its values, or replay needs it: so at most the
+// larger of size and replay, and three blocks. A subscription that never receives keeps one
+// block more. A Hub has no goroutine, and can be garbage-collected once nothing refers to it or
+// its subscriptions.
+func New[T any](size int, o *Options) *Hub[T] {
+	if size < 1 {
+		refuse("New", "size must be at least 1 (got %d)", size)
+	}
+	replay := 0
+	if o != nil {
+		replay = o.Replay
+	}
+	if replay < 0 {
+		refuse("New", "Replay must not be negative (got %d)", replay)
+	}
+	return &Hub[T]{engine: broadcast.New[T](size, replay), replay: replay, size: size}
+}
+
+// refuse panics on behalf of a function that was given what makes no sense.
+func refuse(function, format string, args ...any) {
+	panic("hub: " + function + ": " + fmt.Sprintf(format, args...))
+}
+
+// made returns the engine, and panics if no constructor has made the Hub.
+func (h *Hub[T]) made() *broadcast.Hub[T] {
+	if h.engine == nil {
+		panic("hub: the Hub is a zero value; make it with New")
+	}
+	return h.engine
+}
+
+// Send sends v to all subscriptions, and waits while one with policy [Block] has no room.
+//
+// It returns [sluice.ErrClosed] if the Hub is closed, or is closed during the wait, and the
+// context's error if Send would have to wait and ctx is done. After an error no subscription
+// receives the value. Without subscriptions Send succeeds. It does not allocate, except
+// sometimes for a block of values. A nil context panics.
+func (h *Hub[T]) Send(ctx context.Context, v T) error {
+	if ctx == nil {
+		panic("hub: Send: nil context")
+	}
+	return h.made().Send(ctx, v)
+}
+
+// TrySend sends v if it can do so without waiting. Otherwise it fails with [sluice.ErrFull]
+// or [sluice.ErrClosed].
+func (h *Hub[T]) TrySend(v T) error { return h.made().TrySend(v) }
+
+// SendBatch sends the values of vs in order, and waits whenever there is no room. It returns
+// the number of values sent, always a prefix of vs; the error is nil only if all were sent,
+// and otherwise as for Send. An empty batch returns 0, nil. SendBatch does not retain vs.
+func (h *Hub[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
+	if ctx == nil {
+		panic("hub: SendBatch: nil context")
+	}
+	e := h.made()
+	if len(vs) == 0 {
+		return 0, nil
+	}
+	return e.SendBatch(ctx, vs)
+}
+
+// Close closes the Hub: sends fail from now on, waiting ones included. Subscriptions receive
+// what they have queued, and then [sluice.ErrClosed]. Close never waits, is idempotent, and
+// may be called from any goroutine.
+func (h *Hub[T]) Close() { h.made().Close() }
+
+// Subscribe adds a subscription, which receives the values that are sent from now on, after
+// those of [SubscriptionOptions.Replay]. It fails with [sluice.ErrClosed] after Close.
+// Options that make no sense panic.
+//
+// The Hub refers to the subscription until it is closed: close it when you no longer receive.
+func (h *Hub[T]) Subscribe(o *SubscriptionOptions) (*Subscription[T], error) {
+	e := h.made()
+	s, err := e.Subscribe(h.config(o))
+	if err != nil {
+		return nil, err
+	}
+	if o != nil {
+		registry.Foreign(o.Name, "Subscription", s, (*broadcast.Subscription[T]).Stats)
+	}
+	return &Subscription[T]{engine: s}, nil
+}
+
+// config checks the options.
+func (h *Hub[T]) config(o *SubscriptionOptions) broadcast.Config {
+	if o == nil {
+		return broadcast.Config{Limit: h.size}
+	}
+	const function = "Subscribe"
+	limit := o.Limit
+	if limit == 0 {
+		limit = h.size
+	}
+	switch {
+	case int(o.Policy) >= len(policyNames):
+		refuse(function, "unknown policy %v (want DropOldest, DropNewest, Block or Evict)", o.Policy)
+	case o.Limit < 0 || o.Limit > h.size:
+		refuse(function, "Limit must be from 1 to %d, the size of the Hub (got %d)", h.size, o.Limit)
+	case o.EvictAfter < 0:
+		refuse(function, "EvictAfter must not be negative (got %v)", o.EvictAfter)
+	case o.EvictAfter > 0 && o.Policy != Block:
+		refuse(function, "EvictAfter requires the policy Block (got %v, for which no sender waits)", o.Policy)
+	case o.Replay < 0 || o.Replay > h.replay:
+		refuse(function, "Replay must be from 0 to %d, the Replay of the Hub (got %d)", h.replay, o.Replay)
+	case o.Replay > limit:
+		refuse(function, "Replay must not exceed the Limit of %d (got %d)", limit, o.Replay)
+	}
+	return broadcast.Config{
+		Name: o.Name, Limit: limit, Policy: broadcast.Policy(o.Policy), EvictAfter: o.EvictAfter, Replay: o.Replay,
+	}
+}
+
+// Stats are the counters of a [Hub], consistent at one moment.
+type Stats struct {
+	Subscriptions int    // now
+	Sent          uint64 // values sent
+	Evicted       uint64 // subscriptions evicted
+	Kept          int    // values that the Hub keeps, for subscriptions and for replay
+	Bytes         int64  // memory of the slots for values, used and spare
+	Behind        int    // the length of the longest queue
+
+	SendWaits      uint64        // times a sender parked
+	SendWaitTime   time.Duration // total time senders spent parked, estimated
+	SendersWaiting int           // senders parked now
+	OldestSender   time.Duration // wait of the sender at the head of the wait queue
+	Closed         bool
+}
+
+// Stats returns a consistent view of the Hub's counters. It briefly blocks senders, for
+// longer with more subscriptions: call it once per second, not once per value.
+func (h *Hub[T]) Stats() Stats { return Stats(h.made().Stats()) }
+
+var _ sluice.BatchSender[int] = (*Hub[int])(nil)

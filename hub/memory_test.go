@@ -1,0 +1,161 @@
+package hub_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+	"weak"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/hub"
+)
+
+// TestOneCopy: every subscription receives the value itself, and the Hub lets go of it once all
+// have moved on.
+func TestOneCopy(t *testing.T) {
+	type page [1 << 10]byte
+	h := hub.New[*page](4, nil)
+	a, b := subscribe(t, h, nil), subscribe(t, h, nil)
+	first := func() weak.Pointer[page] {
+		p := new(page)
+		send(t, h, p)
+		va, _ := a.TryRecv()
+		vb, _ := b.TryRecv()
+		if va != p || vb != p {
+			t.Error("a subscription received another pointer")
+		}
+		return weak.Make(p)
+	}()
+	for range 8 { // two blocks
+		send(t, h, new(page))
+		_, _ = a.TryRecv()
+		_, _ = b.TryRecv()
+	}
+	for range 3 {
+		runtime.GC()
+	}
+	if first.Value() != nil {
+		t.Error("the Hub keeps a value that all have received")
+	}
+	runtime.KeepAlive(h)
+}
+
+// TestUnlimited: a Hub whose size is Unlimited takes memory only for what is queued, and the
+// Limit of each subscription counts, under each policy.
+func TestUnlimited(t *testing.T) {
+	h := hub.New[int](sluice.Unlimited, nil)
+	if bytes := h.Stats().Bytes; bytes > 4096 {
+		t.Errorf("an empty Hub has %d bytes for values", bytes)
+	}
+	const sent, limit = 1000, 3
+	limited, unlimited := map[hub.Policy]*hub.Subscription[int]{}, map[hub.Policy]*hub.Subscription[int]{}
+	queued := map[hub.Policy]int{hub.DropOldest: limit, hub.DropNewest: limit, hub.Evict: 0}
+	for policy := range queued {
+		limited[policy] = subscribe(t, h, &hub.SubscriptionOptions{Policy: policy, Limit: limit})
+	}
+	for policy := hub.DropOldest; policy <= hub.Evict; policy++ {
+		unlimited[policy] = subscribe(t, h, &hub.SubscriptionOptions{Policy: policy})
+	}
+	for i := range sent {
+		send(t, h, i)
+	}
+	for policy, s := range limited {
+		if n := s.Len(); n != queued[policy] {
+			t.Errorf("%v with a Limit of %d: %d values", policy, limit, n)
+		}
+	}
+	if v, err := limited[hub.DropOldest].TryRecv(); v != sent-limit || err != nil {
+		t.Errorf("DropOldest: received %d, %v", v, err)
+	}
+	if v, err := limited[hub.DropNewest].TryRecv(); v != 0 || err != nil {
+		t.Errorf("DropNewest: received %d, %v", v, err)
+	}
+	for policy, s := range unlimited {
+		if n := s.Len(); n != sent || s.Cap() != sluice.Unlimited {
+			t.Errorf("%v without a Limit: %d of %d values, capacity %d", policy, n, sent, s.Cap())
+		}
+	}
+}
+
+// TestLeavesNothing: ten thousand subscriptions that have come and gone leave neither memory nor
+// entries behind, whether or not a value is sent, and a Hub is garbage with its subscriptions.
+func TestLeavesNothing(t *testing.T) {
+	h := hub.New[int](16, nil)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	churn := func() {
+		for i := range 10_000 {
+			s, err := h.Subscribe(&hub.SubscriptionOptions{Policy: hub.Policy(i % 4)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			canceled, cancel := context.WithCancel(context.Background())
+			var waiter sync.WaitGroup
+			waiter.Go(func() { _, _ = s.Recv(canceled) })
+			cancel()
+			waiter.Wait()
+			s.Close()
+		}
+	}
+	churn()
+	before := heap()
+	churn()
+	if after := heap(); after > before+100_000 {
+		t.Errorf("%d bytes more after ten thousand subscriptions", after-before)
+	}
+	if n := h.Stats().Subscriptions; n != 0 {
+		t.Errorf("%d subscriptions are left", n)
+	}
+	abandoned := func() weak.Pointer[hub.Hub[int]] {
+		h := hub.New[int](16, nil)
+		for range 10 {
+			if _, err := h.Subscribe(&hub.SubscriptionOptions{Policy: hub.Block, EvictAfter: time.Hour}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return weak.Make(h)
+	}()
+	for range 3 {
+		runtime.GC()
+	}
+	if abandoned.Value() != nil {
+		t.Error("a Hub that nothing refers to is kept alive")
+	}
+	runtime.KeepAlive(h)
+}
+
+// TestAllocations: no operation allocates in steady state.
+func TestAllocations(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	ctx := t.Context()
+	h := hub.New[*int](100, nil)
+	subs := []*hub.Subscription[*int]{subscribe(t, h, nil), subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.DropNewest}), subscribe(t, h, nil)}
+	v := new(int)
+	step := func() {
+		for range 64 {
+			if err := h.Send(ctx, v); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range subs[:2] { // the third one lags behind
+				if _, err := s.Recv(ctx); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	for range 10 {
+		step()
+	}
+	if n := testing.AllocsPerRun(100, step); n > 0 {
+		t.Errorf("%v allocations for 64 values", n)
+	}
+}

@@ -1,0 +1,104 @@
+package hub_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/bridge"
+	"github.com/sluice-go/sluice/fan"
+	"github.com/sluice-go/sluice/hub"
+	"github.com/sluice-go/sluice/workers"
+)
+
+// TestStages: a subscription is the input of each stage, and a Hub the output.
+func TestStages(t *testing.T) {
+	ctx := t.Context()
+	h := hub.New[int](100, nil)
+	o := &hub.SubscriptionOptions{Policy: hub.Block}
+	worked, batched, joined, bridged := subscribe(t, h, o), subscribe(t, h, o), subscribe(t, h, o), subscribe(t, h, o)
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	sums := make(map[string]int)
+	add := func(name string, v int) {
+		mu.Lock()
+		defer mu.Unlock()
+		sums[name] += v
+	}
+	all.Go(func() {
+		err := workers.Run(ctx, worked, 3, func(_ context.Context, v int) error { add("workers", v); return nil }, nil)
+		if err != nil {
+			t.Errorf("workers.Run: %v", err)
+		}
+	})
+	all.Go(func() {
+		batches := batch.Receive(ctx, batched, 7, time.Millisecond)
+		for vs := range batches.All() {
+			for _, v := range vs {
+				add("batch", v)
+			}
+		}
+	})
+	all.Go(func() {
+		out := sluice.NewElastic[int](sluice.Unlimited, nil)
+		if v, err := fan.In(ctx, out, joined); v != nil || err != nil {
+			t.Errorf("fan.In: %v, %v", v, err)
+		}
+		out.Close()
+		for v := range out.Values(ctx).All() {
+			add("fan", v)
+		}
+	})
+	all.Go(func() {
+		values, rest := bridge.ToChan(ctx, bridged)
+		for v := range values {
+			add("bridge", v)
+		}
+		if left, err := rest(); left != nil || err != nil {
+			t.Errorf("bridge.ToChan: %v, %v", left, err)
+		}
+	})
+	source := sluice.NewElastic[int](1000, nil)
+	want := 0
+	for i := range 1000 {
+		want += i
+		_ = source.TrySend(i)
+	}
+	source.Close()
+	if _, missed, err := fan.Out(ctx, source, h); missed != nil || err != nil {
+		t.Errorf("fan.Out: %v, %v", missed, err)
+	}
+	h.Close()
+	all.Wait()
+	for _, name := range []string{"workers", "batch", "fan", "bridge"} {
+		if sums[name] != want {
+			t.Errorf("%s: the sum is %d, want %d", name, sums[name], want)
+		}
+	}
+}
+
+// TestStageEndsEarly: a stage that fails closes its subscription, and the others continue.
+func TestStageEndsEarly(t *testing.T) {
+	h := hub.New[int](2, nil)
+	failing := subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.Block})
+	broken := errors.New("broken")
+	result := make(chan error)
+	go func() {
+		result <- workers.Run(context.Background(), failing, 1, func(context.Context, int) error { return broken }, nil)
+	}()
+	for i := range 100 {
+		if err := h.Send(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-result; !errors.Is(err, broken) {
+		t.Errorf("Run: %v", err)
+	}
+	if n := h.Stats().Subscriptions; n != 0 {
+		t.Errorf("%d subscriptions are left", n)
+	}
+}
