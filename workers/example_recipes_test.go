@@ -3,7 +3,6 @@ package workers_test
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,55 +47,36 @@ func Example_gracefulShutdown() {
 	// Output: <nil> 0 left, all counted: true
 }
 
-// Several workers, and the events of one key in order: each worker has a channel of its
-// own, chosen by the key. A worker that fails closes its channel, so the sender stops.
-func Example_orderPerKey() {
+// Several workers, and the events of one account one at a time and in order. Events of other
+// accounts run in parallel.
+func ExampleRunKeyed() {
 	type event struct {
 		account string
 		n       int
 	}
 	ctx := context.Background()
-	seed := maphash.MakeSeed()
-	var mu sync.Mutex
-	seen := map[string][]int{}
-
-	parts, ended := make([]*sluice.Bounded[event], 4), make(chan error, 4)
-	for i := range parts {
-		part := sluice.NewBounded(128, &sluice.BoundedOptions[event]{SingleReceiver: true})
-		parts[i] = part
-		go func() {
-			ended <- workers.Run(ctx, part, 1, func(_ context.Context, e event) error {
-				mu.Lock()
-				defer mu.Unlock()
-				seen[e.account] = append(seen[e.account], e.n)
-				return nil
-			}, nil)
-		}()
-	}
-	send := func() error {
+	events := sluice.NewBounded[event](128, nil)
+	go func() {
+		defer events.Close()
 		for n := range 4 {
 			for _, account := range []string{"ann", "bob", "eve"} {
-				part := parts[maphash.String(seed, account)%uint64(len(parts))]
-				if err := part.Send(ctx, event{account, n}); err != nil {
-					return err
+				if events.Send(ctx, event{account, n}) != nil {
+					return // a worker failed
 				}
 			}
 		}
+	}()
+
+	var mu sync.Mutex
+	seen := map[string][]int{}
+	err := workers.RunKeyed(ctx, events, 4, func(e event) string { return e.account }, func(_ context.Context, e event) error {
+		mu.Lock()
+		defer mu.Unlock()
+		seen[e.account] = append(seen[e.account], e.n)
 		return nil
-	}
-	if err := send(); err != nil {
-		fmt.Println("not all events were sent:", err)
-	}
-	for _, part := range parts {
-		part.Close()
-	}
-	for range parts {
-		if err := <-ended; err != nil {
-			fmt.Println(err)
-		}
-	}
-	fmt.Println(seen)
-	// Output: map[ann:[0 1 2 3] bob:[0 1 2 3] eve:[0 1 2 3]]
+	}, nil)
+	fmt.Println(seen, err)
+	// Output: map[ann:[0 1 2 3] bob:[0 1 2 3] eve:[0 1 2 3]] <nil>
 }
 
 // A request goes through a queue. The response is one value for one goroutine: a

@@ -32,7 +32,7 @@ func newGroup[T any](ctx context.Context, config workpool.Config[T], o *RunOptio
 	}
 	g.pool = workpool.New(config)
 	g.work, g.cancel = context.WithCancelCause(engine.Parent{Context: ctx})
-	g.pool.Context, g.pool.Cancel = g.work, g.cancel
+	g.pool.Context, g.pool.Cancel, g.pool.Cause = g.work, g.cancel, g.cause
 	return g
 }
 

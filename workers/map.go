@@ -47,7 +47,8 @@ func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func
 		o = new(MapOptions[T])
 	}
 	options := o.run()
-	config := options.config("Map", r, n)
+	config := configure("Map", r, n, options)
+	config.Source = r
 	window := o.window(n)
 	launch := func() (runner, *workpool.Outlet[U]) { return unordered(newGroup(ctx, config, options), f) }
 	if o.Ordered {
@@ -79,13 +80,12 @@ func unordered[T, U any](g *group[T], f func(context.Context, T) (U, error)) (ru
 	store, outlet := workpool.NewUnordered[U](g.pool.Workers)
 	end := g.pool.EndSource
 	g.pool.EndSource = func() { outlet.Release(); end() }
-	g.pool.Do = func(worker int, _ uint64, job T) error {
+	g.pool.DoNumbered = func(worker int, _ uint64, job T) error {
 		u, err := f(g.work, job)
-		if err != nil {
-			return g.cause(err)
+		if err == nil {
+			store.Put(worker, u)
 		}
-		store.Put(worker, u)
-		return nil
+		return err
 	}
 	g.start(outlet.End)
 	return g, outlet
@@ -98,7 +98,7 @@ func ordered[T, U any](g *group[T], f func(context.Context, T) (U, error), windo
 	}
 	store, outlet := workpool.NewOrdered[U](window)
 	workpool.Feed(g.pool, store, outlet)
-	g.pool.Do = func(_ int, seq uint64, job T) error {
+	g.pool.DoNumbered = func(_ int, seq uint64, job T) error {
 		u, err := f(g.work, job)
 		if err == nil {
 			store.Put(seq, u, nil)

@@ -14,7 +14,7 @@ import (
 // Invalid values panic.
 type RunOptions[T any] struct {
 	// MaxOverhead is the share of the workers' time that receiving jobs may cost,
-	// above 0 and below 1. The default is 0.01. It is a goal: receiving costs more
+	// above 0 and below 1. The default is 0.0025. It is a goal: receiving costs more
 	// if jobs arrive slowly, or if MaxDelay or MaxBatch require small batches.
 	MaxOverhead float64
 
@@ -66,7 +66,7 @@ type MapOptions[T any] struct {
 }
 
 const (
-	defaultOverhead = 0.01
+	defaultOverhead = 0.0025
 	defaultDelay    = time.Millisecond
 	defaultBatch    = 256
 	maxBatch        = 1 << 30
@@ -89,10 +89,11 @@ func requireArguments[T any](function string, ctx context.Context, r sluice.Batc
 	}
 }
 
-// config checks the options of function and returns the configuration of its pool.
-func (o *RunOptions[T]) config(function string, r sluice.BatchReceiver[T], n int) workpool.Config[T] {
-	c := workpool.Config[T]{
-		Source: r, Closed: sluice.ErrClosed, Workers: n,
+// configure checks the options of function, and returns the configuration of its pool. The jobs
+// of the pool, U, are the values of r or made of them. Source is not set.
+func configure[T, U any](function string, r sluice.BatchReceiver[T], n int, o *RunOptions[U]) workpool.Config[U] {
+	c := workpool.Config[U]{
+		Closed: sluice.ErrClosed, Workers: n,
 		EndSource: func() { stage.Stop(r) }, AwaitSource: func() { stage.Wait(r) },
 		Share: defaultOverhead, MaxDelay: defaultDelay, MaxBatch: defaultBatch,
 	}

@@ -383,42 +383,30 @@ func TestFanRecipes(t *testing.T) {
 	}
 }
 
-// TestOrderPerKeyRecipe: Example_orderPerKey with a worker that fails: the sender stops,
-// and the other workers end.
-func TestOrderPerKeyRecipe(t *testing.T) {
-	for _, way := range []string{"error", "cancel"} {
+// TestRunKeyedRecipe: ExampleRunKeyed with a job that fails: the sender stops.
+func TestRunKeyedRecipe(t *testing.T) {
+	for _, way := range []string{"error", "cancel", "panic", "Goexit"} {
 		synctest.Test(t, func(t *testing.T) {
 			f := fault{"job", way}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			parts, ended := make([]*sluice.Bounded[int], 4), make(chan error, 4)
-			for i := range parts {
-				part := sluice.NewBounded(128, &sluice.BoundedOptions[int]{SingleReceiver: true})
-				parts[i] = part
-				go func() {
-					ended <- workers.Run(ctx, part, 1, func(_ context.Context, n int) error {
-						if n == 1001 {
-							return f.at("job", cancel)
-						}
-						return nil
-					}, nil)
-				}()
-			}
+			events := sluice.NewBounded[int](128, nil)
 			var sent error
-			for n := 0; sent == nil; n++ {
-				sent = parts[n%len(parts)].Send(context.Background(), n)
-			}
-			for _, part := range parts {
-				part.Close()
-			}
-			var failed error
-			for range parts {
-				if err := <-ended; err != nil {
-					failed = err
+			go func() {
+				for n := 0; sent == nil; n++ {
+					sent = events.Send(context.Background(), n)
 				}
-			}
-			f.requireOutcome(t, nil, false, failed)
-			if sent != sluice.ErrClosed {
+			}()
+			value, exited, err := outcome(func() error {
+				return workers.RunKeyed(ctx, events, 4, func(n int) int { return n % 3 }, func(_ context.Context, n int) error {
+					if n == 1001 {
+						return f.at("job", cancel)
+					}
+					return nil
+				}, nil)
+			})
+			f.requireOutcome(t, value, exited, err)
+			if synctest.Wait(); sent != sluice.ErrClosed {
 				t.Errorf("%s: Send: %v", way, sent)
 			}
 		})

@@ -37,14 +37,15 @@ import (
 // below 1.
 func Run[T any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func(context.Context, T) error, o *RunOptions[T]) error {
 	requireArguments("Run", ctx, r, n, f != nil)
-	config := o.config("Run", r, n)
+	config := configure("Run", r, n, o)
+	config.Source = r
 	g := newGroup(ctx, config, o)
 	if g == nil {
 		stage.End(r)
 		return ctx.Err()
 	}
 	_ = declare(r, f)
-	g.pool.Do = func(_ int, _ uint64, job T) error { return g.cause(f(g.work, job)) }
+	g.pool.Do = f
 	g.start(func() {})
 	g.wait()
 	g.unprocessed()
