@@ -32,9 +32,7 @@ import (
 // ToChan starts one goroutine, which runs until then; values cost no allocation. ToChan
 // panics if ctx or r is nil, or if r was not made by its constructor.
 func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, rest func() ([]T, error)) {
-	if ctx == nil {
-		panic("bridge: ToChan: nil context")
-	}
+	require(ctx, "ToChan")
 	made.Require("bridge: ToChan", "receiver", r)
 	s := &stream[T]{out: make(chan T), ended: make(chan struct{}), failure: errExited}
 	callsite.Starts(stage.Unwrap(r), false)
@@ -110,9 +108,7 @@ func (s *stream[T]) rest() ([]T, error) {
 // FromChan panics, before it receives anything, if ctx or s is nil, or if s was not made
 // by its constructor.
 func FromChan[T any](ctx context.Context, s sluice.Sender[T], in <-chan T) (unsent []T, err error) {
-	if ctx == nil {
-		panic("bridge: FromChan: nil context")
-	}
+	require(ctx, "FromChan")
 	made.Require("bridge: FromChan", "sender", s)
 	for {
 		select {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 	"github.com/sluice-go/sluice/bridge"
 )
 
@@ -41,6 +42,30 @@ func Example() {
 	// line 1
 	// line 2
 	// [] <nil>
+}
+
+// A built-in channel that stays is received from in batches.
+func ExampleNewReceiver() {
+	ctx := context.Background()
+	ch := make(chan string, 8) // stays
+	lines := bridge.NewSender(ch)
+	go func() {
+		defer lines.Close()
+		for n := range 5 {
+			if err := lines.Send(ctx, fmt.Sprint("line ", n)); err != nil {
+				return // an error instead of a panic if ch is closed
+			}
+		}
+	}()
+
+	batches := batch.Receive(ctx, bridge.NewReceiver(ch), 2, time.Hour)
+	for lines := range batches.All() {
+		fmt.Println(lines)
+	}
+	// Output:
+	// [line 0 line 1]
+	// [line 2 line 3]
+	// [line 4]
 }
 
 // A value that the channel refuses is returned with the error.

@@ -3,7 +3,9 @@ package bridge
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/callsite"
@@ -24,7 +26,7 @@ type Pipe[T any] struct {
 	Out <-chan T
 
 	// Until the pumps have ended, pumpIn owns unsent and interrupt, and pumpOut owns
-	// undelivered and closed. After that Stop owns them.
+	// undelivered; ending guards closed. After that Stop owns them.
 	in, out     chan T
 	c           sluice.Channel[T]
 	past        chan refused[T]    // from pumpIn to pumpOut, bypassing c
@@ -36,6 +38,13 @@ type Pipe[T any] struct {
 	closed      bool // Out is closed
 	stop        sync.Once
 	rest        []T
+
+	// pumpIn sends values to Out itself while there are none before them. Then a value wakes
+	// one goroutine on its way, not two.
+	direct  bool          // c is a kind of package sluice, not a channel that stores its values
+	entered uint64        // values that pumpIn gave to c and pumpOut; its own
+	left    atomic.Uint64 // of those, the values that pumpOut has sent to Out
+	ending  sync.Mutex    // guards the close of Out against a value that pumpIn sends
 }
 
 // refused is a value that c refused, and the context under which pumpOut receives after
@@ -53,6 +62,12 @@ type refused[T any] struct {
 // NewPipe starts two goroutines. They run until In is closed and all values are delivered,
 // until c is closed and drained, or until Stop is called.
 //
+// If c is a kind of package sluice, and has not dropped a value, a value passes it by if no value
+// is before it and Out has room: then it wakes one goroutine on its way. Stats of c do not
+// count it.
+//
+// A [sluice.Sharded] keeps the order of its lanes only.
+//
 // A send on In cannot fail. So a value that c refuses ([sluice.ErrFull] under
 // [sluice.Reject], or [sluice.ErrTooLarge]) blocks In until c is drained, and then goes
 // directly to Out. No value is lost, the order is kept, and c never holds more than its
@@ -69,6 +84,7 @@ func NewPipe[T any](c sluice.Channel[T]) *Pipe[T] {
 	p := &Pipe[T]{
 		in: make(chan T, endBuffer), out: make(chan T, endBuffer), c: c,
 		past: make(chan refused[T]), interrupt: interrupt, cancel: cancel,
+		direct: made.Own(c),
 	}
 	p.In, p.Out = p.in, p.out
 	callsite.Starts(c, true)
@@ -94,7 +110,7 @@ func (p *Pipe[T]) Stop() []T {
 		p.cancel()
 		p.pumps.Wait()
 		if !p.closed {
-			p.rest = drain(p.rest, p.out)
+			p.rest = slices.AppendSeq(p.rest, NewReceiver(p.out).Drain())
 		}
 		p.rest = append(p.rest, p.undelivered...)
 		for v, err := p.c.TryRecv(); err == nil; v, err = p.c.TryRecv() {
@@ -102,30 +118,15 @@ func (p *Pipe[T]) Stop() []T {
 		}
 		p.c.Close()
 		p.rest = append(p.rest, p.unsent...)
-		p.rest = drain(p.rest, p.in)
+		p.rest = slices.AppendSeq(p.rest, NewReceiver(p.in).Drain())
 	})
 	return p.rest
-}
-
-// drain appends the values in the buffer of a built-in channel.
-func drain[T any](to []T, c <-chan T) []T {
-	for {
-		select {
-		case v, ok := <-c:
-			if !ok {
-				return to
-			}
-			to = append(to, v)
-		default:
-			return to
-		}
-	}
 }
 
 // pumpIn moves values from In to c, in batches of the values that are there, until In is
 // closed; then it closes c. It returns the values that it could not send.
 func (p *Pipe[T]) pumpIn(ctx context.Context) (unsent []T) {
-	run := make([]T, 0, endBuffer)
+	in, buf := NewReceiver(p.in), make([]T, endBuffer)
 	for {
 		select {
 		case v, ok := <-p.in:
@@ -133,26 +134,36 @@ func (p *Pipe[T]) pumpIn(ctx context.Context) (unsent []T) {
 				p.c.Close()
 				return nil
 			}
-			run = append(run, v)
+			buf[0] = v
 		case <-ctx.Done():
 			return nil
 		}
-		for more := true; more && len(run) < cap(run); {
-			select {
-			case v, ok := <-p.in:
-				if more = ok; ok {
-					run = append(run, v)
-				}
-			default:
-				more = false
-			}
-		}
-		if unsent = p.send(ctx, run); len(unsent) > 0 {
+		n, _ := in.TryRecvBatch(buf[1:]) // if In is closed, the next receive fails
+		run := buf[:1+n]
+		if unsent = p.send(ctx, p.pass(run)); len(unsent) > 0 {
 			return unsent
 		}
 		clear(run)
-		run = run[:0]
 	}
+}
+
+// pass sends the values of run to Out for which there is room, if no value is before them:
+// all that went to c, or past it, have left pumpOut. It returns the others. After Out was
+// closed, because c was closed from outside, it sends none.
+func (p *Pipe[T]) pass(run []T) (others []T) {
+	if !p.direct || p.entered != p.left.Load() {
+		return run
+	}
+	p.ending.Lock()
+	defer p.ending.Unlock()
+	for ; !p.closed && len(run) > 0; run = run[1:] {
+		select {
+		case p.out <- run[0]:
+		default:
+			return run
+		}
+	}
+	return run
 }
 
 // send sends run to c, and the values that c refuses to pumpOut. It returns the values that
@@ -161,6 +172,7 @@ func (p *Pipe[T]) send(ctx context.Context, run []T) (unsent []T) {
 	for len(run) > 0 {
 		sent, err := p.c.SendBatch(ctx, run)
 		run = run[sent:]
+		p.entered += uint64(sent)
 		if err == nil {
 			continue
 		}
@@ -175,6 +187,7 @@ func (p *Pipe[T]) send(ctx context.Context, run []T) (unsent []T) {
 		select {
 		case p.past <- next:
 			run = run[1:]
+			p.entered++
 		case <-ctx.Done():
 			return run
 		}
@@ -193,8 +206,10 @@ func (p *Pipe[T]) pumpOut(ctx, receiving context.Context) (undelivered []T) {
 		switch {
 		case err == nil:
 		case errors.Is(err, sluice.ErrClosed):
+			p.ending.Lock()
 			p.closed = true
 			close(p.out)
+			p.ending.Unlock()
 			return nil
 		default: // receiving is done: c is drained, and pumpIn has a refused value
 			select {
@@ -216,6 +231,7 @@ func (p *Pipe[T]) pumpOut(ctx, receiving context.Context) (undelivered []T) {
 				return buf[i:received]
 			}
 		}
+		p.left.Add(uint64(received))
 		clear(buf[:received])
 	}
 }

@@ -267,3 +267,75 @@ func TestPipeStopLeavesClosedOut(t *testing.T) {
 		})
 	}
 }
+
+// TestPipePassesBy: values pass the channel by only while none is before them, so the order is
+// kept when Out is full at times.
+func TestPipePassesBy(t *testing.T) {
+	for name, make := range kinds {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := make()
+				pipe := bridge.NewPipe(c)
+				sent, received := 0, 0
+				send := func(n int) {
+					for range n {
+						pipe.In <- sent
+						sent++
+					}
+					synctest.Wait()
+				}
+				receive := func(n int) {
+					for range n {
+						if v := <-pipe.Out; v != received {
+							t.Fatalf("received %d, want %d", v, received)
+						}
+						received++
+					}
+					synctest.Wait()
+				}
+				send(10)
+				receive(10)
+				if n := c.Stats().Sent; n != 0 {
+					t.Errorf("%d values entered the empty channel", n)
+				}
+				for burst := range 40 {
+					send(100 + burst%3*50) // up to 200: Out is full
+					receive(sent - received - burst%2)
+				}
+				if c.Stats().Sent == 0 {
+					t.Error("no value entered the channel, although Out was full")
+				}
+				receive(sent - received)
+				close(pipe.In)
+				if v, ok := <-pipe.Out; ok {
+					t.Errorf("received %d after the last value", v)
+				}
+			})
+		})
+	}
+}
+
+// TestPipeClosedWhileValuesPassBy: each value comes out of Out, or Stop returns it.
+func TestPipeClosedWhileValuesPassBy(t *testing.T) {
+	for range 200 {
+		c := sluice.NewBounded[int](4, nil)
+		pipe := bridge.NewPipe(c)
+		const n = 100
+		accepted := make(chan struct{})
+		go func() {
+			defer close(accepted)
+			for v := range n {
+				pipe.In <- v // its buffer has room for all
+			}
+		}()
+		go c.Close()
+		var got []int
+		for v := range pipe.Out {
+			got = append(got, v)
+		}
+		<-accepted
+		if got = append(got, pipe.Stop()...); !slices.Equal(got, sequence(n)) {
+			t.Fatalf("%d of %d values, or in another order: %v", len(got), n, got)
+		}
+	}
+}

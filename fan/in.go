@@ -28,7 +28,9 @@ const maxRun = 64
 // In ends early if ctx is done, if out fails, or if one of in fails with an error other
 // than [sluice.ErrClosed]. Then it closes all of in that are open, and returns the
 // error and the values that it has received and could not send, oldest first for each
-// channel. No value is lost, unless a channel panics. [sluice.ErrFull] and
+// channel. No value is lost, unless a channel panics or calls [runtime.Goexit]. If one
+// of in panics, In sends the values that it has received from it, as far as out takes them, and
+// then panics. [sluice.ErrFull] and
 // [sluice.ErrTooLarge] of out end In too, because only the caller knows what to do with
 // the value. In notices a closed out only when it next has a value to send, and a done
 // ctx only when it would wait. It moves up to 64 values at a time (a run), and refers
@@ -129,13 +131,17 @@ func (m *merger[T]) merge(ctx context.Context) error {
 		}
 		at := slices.Index(m.cases, chosen)
 		i := &m.inputs[at]
+		var panicked any
 		if err == nil {
 			m.run = append(m.run, i.next.Value)
 			i.next.Value = zero
-			err = m.fill(i)
+			panicked, err = m.fill(i)
 		}
 		n, failed := m.send(ctx)
 		clear(m.run[:n])
+		if panicked != nil {
+			panic(panicked)
+		}
 		if failed != nil {
 			m.run = m.run[n:]
 			return failed
@@ -157,19 +163,21 @@ func (m *merger[T]) merge(ctx context.Context) error {
 }
 
 // fill adds the values to the run that are there. It returns the error with which
-// the input ended, if it has.
-func (m *merger[T]) fill(i *input[T]) error {
+// the input ended, if it has, or the value of its panic: the run was received, and must not be
+// lost.
+func (m *merger[T]) fill(i *input[T]) (panicked any, err error) {
+	defer func() { panicked = recover() }()
 	for len(m.run) < maxRun {
 		v, err := i.try()
 		if errors.Is(err, sluice.ErrEmpty) {
-			return nil
+			return nil, nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		m.run = append(m.run, v)
 	}
-	return nil
+	return nil, nil
 }
 
 // send sends the run and returns how many values it sent.
