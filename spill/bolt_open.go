@@ -74,7 +74,11 @@ func (o opener) open(dir, codec string) (s *boltStore, found contents, err error
 		return nil, found, err
 	}
 	s.length.Store(s.size())
-	s.reserveUsed = s.reserve.create() != nil // the disk is full, or was full before: see write
+	if err = s.reserve.create(); impossible(err) {
+		_ = db.Close()
+		return nil, found, fmt.Errorf("create the reserve for a full disk: %w", err)
+	}
+	s.reserveUsed = err != nil // the disk is full, or was full before: see write
 	return s, found, nil
 }
 
@@ -184,7 +188,7 @@ func (o opener) verify(path string) error {
 			return err
 		}
 		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: not a regular file", path)
+			return fmt.Errorf("%s: %w", path, errNotRegular)
 		}
 		if info.Size() == 0 {
 			return fmt.Errorf("%s: not a queue: the file is empty", path)
@@ -199,6 +203,9 @@ func (o opener) verify(path string) error {
 		db, err := bolt.Open(path, 0o600, options)
 		if errors.Is(err, berrors.ErrTimeout) {
 			return inUse(path, err)
+		}
+		if file == nil {
+			return err // it could not be opened
 		}
 		if err != nil {
 			return fmt.Errorf("%s: not a queue, or damaged: %w", path, err)

@@ -145,12 +145,16 @@ func TestRoomInTheFile(t *testing.T) {
 			t.Fatal(d, err)
 		}
 	}
-	path := filepath.Join(dir, reserveFile)
-	if err := errors.Join(c.Shutdown(), os.Mkdir(path, 0o700)); err != nil { // the reserve cannot be created
+	if err := c.Shutdown(); err != nil {
 		t.Fatal(err)
 	}
 	if c, err = reopen(dir); err != nil {
 		t.Fatal(err)
+	}
+	s, path := c.store.(*boltStore), filepath.Join(dir, reserveFile)
+	s.reserveUsed = s.reserve.release()
+	if err := os.Mkdir(path, 0o700); err != nil || !s.reserveUsed { // it cannot be created again
+		t.Fatal(err, s.reserveUsed)
 	}
 	if err := c.Send(context.Background(), make([]byte, 8<<20)); err == nil || !strings.Contains(err.Error(), reserveFile) {
 		t.Errorf("a record larger than the free space: %v", err)

@@ -33,6 +33,10 @@ func TestMain(m *testing.M) {
 		fmt.Println("E", err)
 		os.Exit(1)
 	}
+	if dir := os.Getenv(segmentsFolder); dir != "" {
+		fmt.Println(openAndSpill(dir))
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
 }
 

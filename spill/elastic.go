@@ -107,9 +107,11 @@ type decoded[T any] struct {
 // OpenElastic returns an empty Elastic that creates its files in the directory dir. It
 // creates dir if only the last element of the path is missing.
 //
-// The files are unlinked: no other process can open them, and their space is free as
-// soon as the channel is drained or garbage, or the process has ended. Any number of
-// channels may share a directory.
+// The files have no names: no other process can open them, and their space is free as
+// soon as the channel is drained or garbage, or the process has ended. On file systems where
+// a file cannot be created without a name, a process that is killed while it creates one may
+// leave it, empty; OpenElastic removes such files, spill-*.segment. Any number of channels may
+// share a directory.
 //
 // OpenElastic returns an error if an option is invalid, or if it cannot create a file
 // in dir.
@@ -121,6 +123,7 @@ func OpenElastic[T any](dir string, o *ElasticOptions[T]) (*Elastic[T], error) {
 	if err := makeDir(dir); err != nil {
 		return nil, fmt.Errorf("spill: OpenElastic: %w", err)
 	}
+	removeSegments(dir)
 	p.limit = share(p.memory)
 	return newElastic(p, directory(dir))
 }

@@ -1,8 +1,12 @@
 package spill
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // A reserve is a file that keeps a little disk space for when the disk is full. bbolt
@@ -20,16 +24,32 @@ const (
 	reserveSize = 1 << 20
 )
 
-// create creates the reserve unless it exists.
+// create creates the reserve unless it exists. It does not write to a file that was there,
+// which may have other names, or be what a link points to.
 func (r reserve) create() error {
-	if info, err := os.Stat(r.path); err == nil && info.Size() == reserveSize {
+	switch info, err := os.Lstat(r.path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s: %w (remove it)", r.path, errNotRegular)
+	case info.Size() == reserveSize:
 		return nil
+	default:
+		if err := os.Remove(r.path); err != nil {
+			return err
+		}
 	}
-	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(make([]byte, reserveSize))
+	return r.fill(f)
+}
+
+// fill writes the reserve to f and closes it, or removes the file.
+func (r reserve) fill(f *os.File) error {
+	_, err := f.Write(make([]byte, reserveSize))
 	if err == nil && r.sync {
 		err = f.Sync()
 	}
@@ -40,6 +60,13 @@ func (r reserve) create() error {
 		_ = os.Remove(r.path)
 	}
 	return err
+}
+
+var errNotRegular = errors.New("not a regular file")
+
+// impossible reports whether an error of create will not go away when the disk has room again.
+func impossible(err error) bool {
+	return errors.Is(err, errNotRegular) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }
 
 // release removes the reserve, and reports whether it existed.

@@ -13,10 +13,11 @@ import (
 // left.
 func TestReserveFails(t *testing.T) {
 	r := reserve{path: filepath.Join(t.TempDir(), reserveFile)}
-	if err := os.Symlink("/dev/full", r.path); err != nil {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err := errors.Join(err, os.WriteFile(r.path, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.create(); !errors.Is(err, syscall.ENOSPC) {
+	if err := r.fill(full); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("hold: %v", err)
 	}
 	if _, err := os.Lstat(r.path); !errors.Is(err, fs.ErrNotExist) {

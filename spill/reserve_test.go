@@ -34,6 +34,28 @@ func TestReserve(t *testing.T) {
 	}
 }
 
+// TestReserveIsForeign: a file that others know under another name, or by a link, is not written to.
+func TestReserveIsForeign(t *testing.T) {
+	for what, link := range map[string]func(old, new string) error{"symbolic link": os.Symlink, "hard link": os.Link} {
+		dir := queueOf(t, 1)
+		foreign, path := filepath.Join(t.TempDir(), "foreign"), filepath.Join(dir, reserveFile)
+		if err := errors.Join(os.WriteFile(foreign, []byte("precious"), 0o600), link(foreign, path)); err != nil {
+			t.Fatal(err)
+		}
+		c, err := OpenDurable[[]byte](dir, nil)
+		if what == "hard link" {
+			if err != nil || c.Shutdown() != nil {
+				t.Errorf("%s: OpenDurable: %v", what, err)
+			}
+		} else if !errors.Is(err, errNotRegular) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: OpenDurable: %v", what, err)
+		}
+		if got, err := os.ReadFile(foreign); err != nil || string(got) != "precious" {
+			t.Errorf("%s: the foreign file: %q, %v", what, got, err)
+		}
+	}
+}
+
 // TestFullDisk: on a full disk sends fail, but acknowledgements succeed, thanks to
 // the reserve, which is created again afterwards.
 func TestFullDisk(t *testing.T) {

@@ -1,0 +1,71 @@
+package spill
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// unprivileged runs f in a thread that has only the rights of a file's mode, whoever runs the
+// test.
+func unprivileged(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and the thread ends with the goroutine
+		if os.Geteuid() == 0 {
+			if err := syscall.Setfsuid(65534); err != nil {
+				done <- err
+				return
+			}
+		}
+		f()
+		done <- nil
+	}()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestForbidden: a file or a folder that the process must not read or write is an error of
+// OpenDurable that says so, not damage, and not an error of each Send.
+func TestForbidden(t *testing.T) {
+	for what, forbid := range map[string]func(dir string) (path string, err error){
+		"unreadable file": func(dir string) (string, error) {
+			path := filepath.Join(dir, queueFile)
+			return path, os.Chmod(path, 0)
+		},
+		"read-only file": func(dir string) (string, error) {
+			path := filepath.Join(dir, queueFile)
+			return path, os.Chmod(path, 0o444)
+		},
+		"read-only folder": func(dir string) (string, error) {
+			if os.Geteuid() == 0 { // the file's owner would be another user
+				if err := os.Chmod(filepath.Join(dir, queueFile), 0o666); err != nil {
+					return "", err
+				}
+			}
+			return filepath.Join(dir, reserveFile), os.Chmod(dir, 0o555)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := queueOf(t, 1)
+			path, err := forbid(dir)
+			if err := errors.Join(err, os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
+				t.Fatal(err)
+			}
+			unprivileged(t, func() { _, err = OpenDurable[[]byte](dir, nil) })
+			if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "damaged") {
+				t.Errorf("OpenDurable: %v, want a refused permission of %s", err, path)
+			}
+			if err := os.Chmod(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
