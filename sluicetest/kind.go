@@ -11,7 +11,8 @@ import (
 )
 
 // A Channel is a channel that the suite can test. If it also has the methods
-// Values, TryRecvBatch or Drain of [sluice.Channel], the suite tests them too.
+// Values, TryRecvBatch or Drain of [sluice.Channel], or Discard of the kinds of package
+// sluice, the suite tests them too.
 type Channel[T any] interface {
 	sluice.BatchSender[T]
 	sluice.BatchReceiver[T]
@@ -45,6 +46,9 @@ type Kind struct {
 	// Allocates is set if operations allocate in steady state. The kinds of
 	// package sluice do not.
 	Allocates bool
+	// Keeps is how many values that were received the channel may keep alive, because
+	// it keeps them for other receivers.
+	Keeps int
 	// Remote is set if values leave the process, for example to a server, so
 	// that an operation may wait for events outside the process. No test of
 	// such a kind runs in a bubble. Only the tests in remotely run, with fewer
@@ -129,6 +133,7 @@ var tests = []test{
 	{"ContextBreaks", nil, testContextBreaks},
 	{"Close", nil, testClose},
 	{"CloseParked", nil, testCloseParked},
+	{"Discard", Kind.hasDiscard, testDiscard},
 	{"Rendezvous", Kind.isRendezvous, testRendezvous},
 	{"ServiceOrder", Kind.servesInOrder, testServiceOrder},
 	{"Starvation", Kind.servesAll, testStarvation},
@@ -174,8 +179,8 @@ func Run(t *testing.T, k Kind) {
 	if k.Numbers == nil || k.Pointers == nil || k.Strings == nil || k.Empties == nil || k.Giants == nil {
 		t.Fatal("sluicetest.Run: every maker of Kind must be set")
 	}
-	if k.Capacity < 0 || k.MaxBypass < NoBound || k.Lanes < 0 {
-		t.Fatalf("sluicetest: Run: Capacity is %d, MaxBypass %d, Lanes %d", k.Capacity, k.MaxBypass, k.Lanes)
+	if k.Capacity < 0 || k.MaxBypass < NoBound || k.Lanes < 0 || k.Keeps < 0 {
+		t.Fatalf("sluicetest: Run: Capacity is %d, MaxBypass %d, Lanes %d, Keeps %d", k.Capacity, k.MaxBypass, k.Lanes, k.Keeps)
 	}
 	for _, test := range tests {
 		if test.applies != nil && !test.applies(k) || k.Remote && !slices.Contains(remotely, test.name) {
@@ -232,6 +237,13 @@ func (k Kind) hasDrain() bool {
 	c := k.Numbers(nil)
 	defer c.Close()
 	_, ok := c.(drainer)
+	return ok
+}
+
+func (k Kind) hasDiscard() bool {
+	c := k.Numbers(nil)
+	defer c.Close()
+	_, ok := c.(discarder)
 	return ok
 }
 

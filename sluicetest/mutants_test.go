@@ -68,6 +68,9 @@ var mutants = []mutantRow{
 	{mutant.DropOnClose, "Block 64", []string{"CloseStorm"}, `sent before Close`},
 	{mutant.DropOnClose, "Block 64", []string{"Quiescence"}, `seed \d+`},
 	{mutant.DoubleClose, "Block 2", []string{"Close"}, `close of closed channel`},
+	{mutant.DiscardOpen, "Block 2", []string{"Discard"}, `after Close: <nil>`},
+	{mutant.DiscardLess, "Block 64", []string{"Discard"}, `Discard with 1 queued returned 0`},
+	{mutant.DiscardTold, "Block 2", []string{"Discard"}, `Discard of a full channel with senders parked returned 3`},
 
 	// Memory and goroutines.
 	{mutant.Uncleared, "Block 64", []string{"Retention"}, `values are kept alive`},

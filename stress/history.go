@@ -2,6 +2,7 @@ package stress
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -57,6 +58,7 @@ type client struct {
 	ops     []Op
 	history []porcupine.Operation
 	cancel  atomic.Pointer[context.CancelFunc] // of the current call
+	queues  bool                               // TrySend never hands off: see starve
 }
 
 // A world is the channel of a run and its users.
@@ -129,7 +131,12 @@ func (w *world) fill() {
 
 // starve makes a client wait, and takes what it was woken for until it has lost
 // as often as planned, or is served. It returns the number of losses.
+//
+// The values for a starving receiver are batches of one: a batch is queued even if a
+// receiver waits to which a single value would be handed off.
 func (w *world) starve() (lost int) {
+	w.first.queues = true
+	defer func() { w.first.queues = false }()
 	waiting := w.client()
 	w.all = append(w.all, waiting)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -138,14 +145,16 @@ func (w *world) starve() (lost int) {
 		defer w.gone.Add(1)
 		waiting.make(ctx, w.plan.Starving, waited)
 	}()
+	canceled, end := context.WithCancel(context.Background())
+	end()
 	for synctest.Wait(); lost < w.plan.Losses; lost++ {
 		v := byte(snatchings + lost%50)
 		wake, snatch := TrySend, TryRecv
 		if w.plan.Starving == Send {
 			wake, snatch = TryRecv, TrySend
 		}
-		w.first.make(ctx, wake, v)
-		err := w.first.make(ctx, snatch, v)
+		w.first.make(canceled, wake, v)
+		err := w.first.make(canceled, snatch, v)
 		if synctest.Wait(); err != nil || w.gone.Load() > 0 {
 			break
 		}
@@ -243,7 +252,11 @@ func (cl *client) make(ctx context.Context, op Op, v byte) error {
 	case Send:
 		out.Err = cl.c.Send(ctx, v)
 	case TrySend:
-		out.Err = cl.c.TrySend(v)
+		if !cl.queues {
+			out.Err = cl.c.TrySend(v)
+		} else if _, out.Err = cl.c.SendBatch(ctx, []byte{v}); errors.Is(out.Err, context.Canceled) {
+			out.Err = sluice.ErrFull
+		}
 	case Recv:
 		out.Value, out.Err = cl.c.Recv(ctx)
 	case TryRecv:

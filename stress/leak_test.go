@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bridge"
@@ -100,7 +101,12 @@ func TestNoLeak(t *testing.T) {
 		"Rendezvous":  func() sluice.Channel[byte] { return sluice.NewRendezvous[byte](nil) },
 		"Bounded 1":   func() sluice.Channel[byte] { return sluice.NewBounded[byte](1, nil) },
 		"Bounded 128": func() sluice.Channel[byte] { return sluice.NewBounded[byte](128, nil) },
-		"Elastic 50":  func() sluice.Channel[byte] { return sluice.NewElastic[byte](50, nil) },
+		"Priority":    func() sluice.Channel[byte] { return sluice.NewPriority[byte](3, 50, nil) },
+		"Delay":       func() sluice.Channel[byte] { return sluice.NewDelay[byte](50, nil) },
+		"Elastic of ages": func() sluice.Channel[byte] {
+			return sluice.NewElastic(50, &sluice.ElasticOptions[byte]{MaxAge: time.Hour, StaleAfter: 1})
+		},
+		"Elastic 50": func() sluice.Channel[byte] { return sluice.NewElastic[byte](50, nil) },
 	} {
 		for _, e := range endings {
 			t.Run(name+" "+e.name, func(t *testing.T) {

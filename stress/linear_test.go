@@ -23,6 +23,7 @@ type options struct {
 	SingleReceiver bool
 	Shrink         sluice.ShrinkMode
 	Lanes          int
+	Delay          bool // with values that are due at once
 }
 
 func (s subject) open(onDrop func(byte)) sluice.Channel[byte] {
@@ -31,6 +32,8 @@ func (s subject) open(onDrop func(byte)) sluice.Channel[byte] {
 		onDrop = nil
 	}
 	switch {
+	case o.Delay:
+		return sluice.NewDelay(s.capacity, &sluice.DelayOptions[byte]{Overflow: o.Overflow, OnDrop: onDrop})
 	case o.Lanes > 0:
 		return sluice.NewSharded(s.capacity/o.Lanes, &sluice.ShardedOptions[byte]{
 			Overflow: o.Overflow, OnDrop: onDrop, SingleReceiver: o.SingleReceiver, Lanes: o.Lanes})
@@ -68,6 +71,9 @@ func subjects() (all []subject) {
 				options{Overflow: overflow, Lanes: lanes},
 			})
 		}
+	}
+	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest} {
+		all = append(all, subject{fmt.Sprint("Delay 2 ", overflow), 2, false, options{Overflow: overflow, Delay: true}})
 	}
 	// Add an engine with many slots, and one that is never full.
 	return append(all, manySlots, subject{"Elastic Unlimited", sluice.Unlimited, true, options{}})
@@ -110,8 +116,8 @@ func TestLinearizable(t *testing.T) {
 			"one receiver": {OneReceiver: true},
 			"one to one":   {OneSender: true, OneReceiver: true},
 		} {
-			if plan.OneSender && s.options.Lanes > 0 {
-				continue // lanes are for several senders
+			if plan.OneSender && s.options.Lanes > 0 || s.options.Delay {
+				continue // lanes are for several senders, and a Delay has no promises
 			}
 			s := s
 			s.options.SingleSender, s.options.SingleReceiver = plan.OneSender, plan.OneReceiver

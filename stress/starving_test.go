@@ -20,6 +20,8 @@ func barging() []subject {
 		{"Elastic 3 ShrinkEmpty", 3, true, options{Shrink: sluice.ShrinkEmpty}},
 		{"Elastic Unlimited", sluice.Unlimited, true, options{}},
 		{"Elastic 3 DropOldest", 3, true, options{Overflow: sluice.DropOldest}},
+		{"Sharded 1x3", 3, false, options{Lanes: 1}},
+		{"Sharded 3x1", 3, false, options{Lanes: 3}},
 	}
 }
 

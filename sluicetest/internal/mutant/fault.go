@@ -48,6 +48,9 @@ const (
 	// Close.
 	DropOnClose Fault = "Close drops queued values"
 	DoubleClose Fault = "the second Close panics"
+	DiscardOpen Fault = "Discard leaves the channel open"
+	DiscardLess Fault = "Discard leaves a value"
+	DiscardTold Fault = "Discard counts a sender that waits"
 
 	// Memory and goroutines.
 	Uncleared     Fault = "the slot of a received value is not cleared"
@@ -79,7 +82,7 @@ var Faults = []Fault{
 	Ghost, CancelWins, ContextFirst, AsksInLine, NilError,
 	LIFO, LastComeFirst, BatchHog, ExtraSlot, EarlyReturn, BatchMiscount, Prefetch,
 	SilentEnd, TryBatchOpen, TryBatchShort, DrainPrefetch, DrainChases,
-	DropOnClose, DoubleClose,
+	DropOnClose, DoubleClose, DiscardOpen, DiscardLess, DiscardTold,
 	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle,
 	Allocates, SharedWaiters,
 	LyingLen, Timeless, AgeRemains, AgeReused, AgeOfLast, AgeStops, LateCount, UnlockedLen,

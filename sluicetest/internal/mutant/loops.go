@@ -87,3 +87,22 @@ func (c *Channel[T]) Drain() iter.Seq[T] {
 		}
 	}
 }
+
+// Discard closes c, and receives what is queued.
+func (c *Channel[T]) Discard() (n int) {
+	if c.is(DiscardTold) {
+		c.mu.Lock()
+		n += min(1, len(c.senders))
+		c.mu.Unlock()
+	}
+	if !c.is(DiscardOpen) {
+		c.Close()
+	}
+	for !c.is(DiscardLess) || c.Len() != 1 {
+		if _, err := c.TryRecv(); err != nil {
+			break
+		}
+		n++
+	}
+	return n
+}
