@@ -6,8 +6,8 @@ import "time"
 // list has at most 64 entries.
 type Snapshot struct {
 	// Senders and Receivers list how long each waiter has waited, in seconds,
-	// the head of the queue first. The senders of a Sharded wait in several
-	// queues and are sorted by age. Channel reports the total number.
+	// the head of the queue first. The senders of a Sharded or a Priority wait
+	// in several queues and are sorted by age. Channel reports the total number.
 	Senders   []float64 `json:"senders"`
 	Receivers []float64 `json:"receivers"`
 	// Ready reports whether Ready has been called. Goroutines that wait for it
@@ -17,7 +17,7 @@ type Snapshot struct {
 	// for a Bounded, one or more for an Elastic, none for other kinds.
 	Rings []Ring `json:"rings"`
 	// Lanes lists the lanes of a Sharded in the order in which they were
-	// opened.
+	// opened, or the levels of a Priority, the most urgent first.
 	Lanes []Lane `json:"lanes"`
 }
 
@@ -30,10 +30,10 @@ type Ring struct {
 	Receive int `json:"receive"` // the slot of the next value received
 }
 
-// A Lane is one lane of a Sharded.
+// A Lane is one lane of a Sharded, or one level of a Priority.
 type Lane struct {
 	Private      bool    `json:"private"` // belongs to one handle; other lanes are shared
-	InUse        bool    `json:"inUse"`   // false if it was not needed lately
+	InUse        bool    `json:"inUse"`   // false if it was not needed lately; a level: if it is closed
 	Len          int     `json:"len"`
 	Cap          *int    `json:"cap"` // null if unlimited
 	HighWater    int     `json:"highWater"`

@@ -23,7 +23,7 @@ import (
 type Channel struct {
 	ID   uint64 // counts named channels from 1; names need not be unique
 	Name string
-	Kind string // "Rendezvous", "Bounded", "Elastic", "Sharded", or what [Register] was given
+	Kind string // "Rendezvous", "Bounded", "Elastic", "Sharded", "Priority", "Delay", or what [Register] was given
 
 	stats    func() (engine.Stats, bool)
 	snapshot func() (engine.Snapshot, bool) // nil if it was registered with Register

@@ -12,7 +12,7 @@ type Snapshot struct {
 	Stats sluice.Stats
 
 	// Senders and Receivers are the waits in progress, from the head of the wait queue; in
-	// a Sharded, whose senders wait in several queues, the longest first. A goroutine that
+	// a Sharded or a Priority, whose senders wait in several queues, the longest first. A goroutine that
 	// has not parked yet has waited for 0. A batch that was sent or received in part waits
 	// from that moment on. A Select has an entry in the queue of each of its cases. Stats
 	// has the numbers of waiters.
@@ -23,10 +23,11 @@ type Snapshot struct {
 	Ready bool
 
 	// Rings are the rings of slots that hold the values, in the order of receiving: one
-	// for a Bounded, one or more for an Elastic, none for a Rendezvous and a Sharded.
+	// for a Bounded, one or more for an Elastic, none for other kinds.
 	Rings []Ring
 
-	// Lanes are the lanes of a Sharded, in the order in which they were added.
+	// Lanes are the lanes of a Sharded, in the order in which they were added, or the levels
+	// of a Priority, the most urgent first.
 	Lanes []Lane
 }
 
@@ -39,12 +40,12 @@ type Ring struct {
 	Receive int // the slot of the next value to be received
 }
 
-// A Lane is one lane of a Sharded.
+// A Lane is one lane of a Sharded, or one level of a Priority.
 type Lane struct {
 	Private      bool // of a [sluice.Lane]; otherwise shared by all senders
-	InUse        bool // false if it is not needed now: only values with keys are added to it
+	InUse        bool // false if it is not needed now: only values with keys are added to it; a level: if it is closed
 	Len          int  // queued values
-	Cap          int  // the limit of a lane
+	Cap          int  // the limit of a lane, or of all levels together
 	HighWater    int  // the maximum of Len
 	Senders      int  // parked until this lane has room
 	OldestSender time.Duration

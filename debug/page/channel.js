@@ -43,19 +43,20 @@ function showQueue(where, title, now, ages) {
   at(where).replaceChildren(make("h3", title), ...(now > 0 ? [make("ol", "", "", items), ...more] : [make("p", "no waiters", "soft")]));
 }
 
-// showLanes lists the values in each lane and the senders that wait for room in it.
+// showLanes lists the values in each lane, or level, and the senders that wait for room in it.
 function showLanes(c) {
   const lanes = c.snapshot ? c.snapshot.lanes : [];
   at("lanes").hidden = lanes.length === 0;
-  const items = lanes.map(l => {
-    const words = [l.cap === null ? `${whole.format(l.len)} queued` : `${whole.format(l.len)} of ${short.format(l.cap)}`, `high-water mark ${whole.format(l.highWater)}`];
+  const levels = c.kind === "Priority";
+  const items = lanes.map((l, i) => {
+    const words = [levels ? `level ${i}: ${whole.format(l.len)} queued` : l.cap === null ? `${whole.format(l.len)} queued` : `${whole.format(l.len)} of ${short.format(l.cap)}`, `high-water mark ${whole.format(l.highWater)}`];
     if (l.private) words.push("private");
-    if (!l.inUse) words.push("unused");
+    if (!l.inUse) words.push(levels ? "closed" : "unused");
     if (l.senders > 0) words.push(`${whole.format(l.senders)} waiting, the longest for ${seconds(l.oldestSender)}`);
     return make("li", words.join(", "));
   });
-  const more = lanes.length >= 64 ? [make("p", "the list ends at 64 lanes", "soft")] : [];
-  at("lanes").replaceChildren(make("h3", "Lanes"), make("ol", "", "", items), ...more);
+  const more = lanes.length >= 64 && !levels ? [make("p", "the list ends at 64 lanes", "soft")] : [];
+  at("lanes").replaceChildren(make("h3", levels ? "Levels" : "Lanes"), make(levels ? "ul" : "ol", "", "", items), ...more);
 }
 
 // theOneRing returns the ring of a Bounded that has exactly one, or null.

@@ -40,7 +40,7 @@ const label = (x, y, text, kind = "", anchor = "middle") => el("text", { x, y, c
 function drawing(c, words) {
   const svg = el("svg", { class: "inside", viewBox: "0 0 360 236", role: "img", "aria-label": words });
   if (theOneRing(c)) svg.append(...theRing(c, theOneRing(c)));
-  else if (c.kind === "Sharded") svg.append(...theLanes(c));
+  else if (c.kind === "Sharded" || c.kind === "Priority") svg.append(...theLanes(c));
   else if (c.kind === "Elastic") svg.append(...theTank(c));
   else svg.append(el("circle", { cx: ring.x, cy: ring.y, r: 30, class: "slot" }), label(ring.x, ring.y + 4, "hand-off"));
   svg.append(...drawQueue(c.senders, c.snapshot ? c.snapshot.senders : [], 36, "senders"));
@@ -87,8 +87,8 @@ function theTank(c) {
   ];
 }
 
-// theLanes fills each lane relative to its limit, or relative to the high-water mark if
-// there is no limit or the limit is far above it.
+// theLanes fills each lane, or each level of a Priority, relative to its limit, or relative to
+// the high-water mark if there is no limit or the limit is far above it.
 function theLanes(c) {
   const lanes = c.snapshot ? c.snapshot.lanes : [], all = Math.max(lanes.length, c.lanes);
   const drawn = lanes.slice(0, 12), parts = [], gap = 150 / Math.max(1, drawn.length), height = Math.min(16, gap - 3);
@@ -99,6 +99,11 @@ function theLanes(c) {
     if (l.len > 0) parts.push(el("rect", { x, y, width: 140 * Math.min(1, l.len / most), height, rx: 3, class: "slot filled" }));
     for (let k = 0; k < Math.min(l.senders, 3); k++) parts.push(el("circle", { cx: x - 10 - 9 * k, cy: y + height / 2, r: 3.5, class: "waiter" }));
   });
+  if (c.kind === "Priority") {
+    parts.push(label(180, 200, `${plural(all, "level")}, the most urgent on top${all > drawn.length ? `, ${drawn.length} drawn` : ""}`));
+    parts.push(label(180, 216, `${short.format(c.len)} queued in total, ${c.cap === null ? "no limit" : `limit ${short.format(c.cap)}`}`, "dim"));
+    return parts;
+  }
   parts.push(label(180, 200, `${whole.format(c.lanes)} ${c.lanes === 1 ? "lane" : "lanes"} in use${all > drawn.length ? `, ${drawn.length} drawn` : ""}`));
   parts.push(label(180, 216, `${short.format(c.len)} queued in total, high-water mark ${short.format(c.highWater)} in one lane`, "dim"));
   return parts;

@@ -65,7 +65,8 @@ func TestCollect(t *testing.T) {
 	}{
 		{"sluice.channel.sent", 6, nil},
 		{"sluice.channel.received", 1, nil},
-		{"sluice.channel.dropped", 2, nil},
+		{"sluice.channel.dropped", 2, []string{"sluice.channel.reason=overflow"}},
+		{"sluice.channel.dropped", 0, []string{"sluice.channel.reason=age"}},
 		{"sluice.channel.waits", 1, []string{receive}},
 		{"sluice.channel.waits", 0, []string{send}},
 		{"sluice.channel.wait.time", stats.RecvWaitTime.Seconds(), []string{receive}},

@@ -45,7 +45,8 @@ func Example() {
 	}
 	runtime.KeepAlive(orders)
 	// Output:
-	// sluice_channel_dropped_total{kind="Bounded",name="orders"} 0
+	// sluice_channel_dropped_total{kind="Bounded",name="orders",reason="age"} 0
+	// sluice_channel_dropped_total{kind="Bounded",name="orders",reason="overflow"} 0
 	// sluice_channel_high_water{kind="Bounded",name="orders"} 1
 	// sluice_channel_lanes{kind="Bounded",name="orders"} 1
 	// sluice_channel_limit{kind="Bounded",name="orders"} 128

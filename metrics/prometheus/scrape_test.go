@@ -133,7 +133,8 @@ func TestScrape(t *testing.T) {
 	}{
 		{"sluice_channel_sent_total", 6, nil},
 		{"sluice_channel_received_total", 1, nil},
-		{"sluice_channel_dropped_total", 2, nil},
+		{"sluice_channel_dropped_total", 2, []string{"reason=overflow"}},
+		{"sluice_channel_dropped_total", 0, []string{"reason=age"}},
 		{"sluice_channel_waits_total", 1, []string{"side=receive"}},
 		{"sluice_channel_waits_total", 0, []string{"side=send"}},
 		{"sluice_channel_wait_time_seconds_total", stats.RecvWaitTime.Seconds(), []string{"side=receive"}},

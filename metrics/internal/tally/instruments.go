@@ -34,8 +34,9 @@ type Part struct {
 
 // The labels by which metrics are split.
 const (
-	Side  = "side"
-	State = "state"
+	Side   = "side"
+	State  = "state"
+	Reason = "reason"
 )
 
 // Of returns the figure of a series, which may be [Infinite]. If the unit is s, the figure
@@ -56,8 +57,8 @@ var Instruments = []Instrument{
 		"", whole(func(s *Series) int64 { return s.Sent })},
 	{"sluice.channel.received", "{value}", Counter, "Values taken by receivers.",
 		"", whole(func(s *Series) int64 { return s.Received })},
-	{"sluice.channel.dropped", "{value}", Counter, "Values discarded by an overflow policy.",
-		"", whole(func(s *Series) int64 { return s.Dropped })},
+	{"sluice.channel.dropped", "{value}", Counter, "Values discarded by an overflow policy, or because they were older than MaxAge, by reason.",
+		Reason, []Part{{"overflow", func(s *Series) int64 { return s.Overflowed }}, {"age", func(s *Series) int64 { return s.TooOld }}}},
 	{"sluice.channel.waits", "{wait}", Counter, "Times that a goroutine parked to wait for room or for a value, by side.",
 		Side, sides(func(s *Series) int64 { return s.SendWaits }, func(s *Series) int64 { return s.RecvWaits })},
 	{"sluice.channel.wait.time", "s", Counter, "Time that goroutines spent in waits that have ended, by side, estimated from samples.",

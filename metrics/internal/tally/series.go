@@ -9,7 +9,8 @@ import (
 
 // counts are the counters of a channel: for each the highest value seen.
 type counts struct {
-	sent, received, dropped    uint64
+	sent, received             uint64
+	overflowed, tooOld         uint64
 	sendWaits, recvWaits       uint64
 	sendWaitTime, recvWaitTime time.Duration
 }
@@ -19,7 +20,8 @@ type counts struct {
 func (s *Series) add(now *sluice.Stats, past *counts) {
 	s.Sent += step(&past.sent, now.Sent)
 	s.Received += step(&past.received, now.Received)
-	s.Dropped += step(&past.dropped, now.Dropped)
+	s.Overflowed += step(&past.overflowed, now.Dropped-min(now.Dropped, now.TooOld))
+	s.TooOld += step(&past.tooOld, now.TooOld)
 	s.SendWaits += step(&past.sendWaits, now.SendWaits)
 	s.RecvWaits += step(&past.recvWaits, now.RecvWaits)
 	s.SendWaitTime += time.Duration(step(&past.sendWaitTime, now.SendWaitTime))
@@ -66,7 +68,7 @@ func capacity(sum int64, more int) int64 {
 func (s *Series) clearGauges() {
 	*s = Series{
 		Name: s.Name, Kind: s.Kind,
-		Sent: s.Sent, Received: s.Received, Dropped: s.Dropped,
+		Sent: s.Sent, Received: s.Received, Overflowed: s.Overflowed, TooOld: s.TooOld,
 		SendWaits: s.SendWaits, RecvWaits: s.RecvWaits,
 		SendWaitTime: s.SendWaitTime, RecvWaitTime: s.RecvWaitTime,
 	}

@@ -69,7 +69,8 @@ type Series struct {
 	Warned       int64 // channels with a warning
 
 	// Counters.
-	Sent, Received, Dropped    int64
+	Sent, Received             int64
+	Overflowed, TooOld         int64 // values dropped
 	SendWaits, RecvWaits       int64
 	SendWaitTime, RecvWaitTime time.Duration
 

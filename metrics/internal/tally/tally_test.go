@@ -19,17 +19,17 @@ import (
 func TestCollectAddsUp(t *testing.T) {
 	w := newWorld(10)
 	w.channel("a", "x", sluice.Stats{
-		Len: 1, Cap: 2, Lanes: 3, Sent: 4, Received: 5, Dropped: 6, SendWaits: 7, RecvWaits: 8, SendWaitTime: 9, RecvWaitTime: 10,
+		Len: 1, Cap: 2, Lanes: 3, Sent: 4, Received: 5, Dropped: 22, TooOld: 16, SendWaits: 7, RecvWaits: 8, SendWaitTime: 9, RecvWaitTime: 10,
 		SendersWaiting: 11, ReceiversWaiting: 12, HighWater: 13, Bytes: 14, BytesOnDisk: 15, Closed: true, Warning: "w",
 	})
 	w.channel("a", "y", sluice.Stats{Sent: 1, Lanes: 1})
 	w.channel("a", "x", sluice.Stats{
-		Len: 100, Cap: 100, Lanes: 100, Sent: 100, Received: 100, Dropped: 100, SendWaits: 100, RecvWaits: 100, SendWaitTime: 100, RecvWaitTime: 100,
+		Len: 100, Cap: 100, Lanes: 100, Sent: 100, Received: 100, Dropped: 200, TooOld: 100, SendWaits: 100, RecvWaits: 100, SendWaitTime: 100, RecvWaitTime: 100,
 		SendersWaiting: 100, ReceiversWaiting: 100, HighWater: 12, Bytes: 100, BytesOnDisk: 100,
 	})
 	want := Snapshot{Series: []Series{
 		{
-			Name: "a", Kind: "x", Open: 1, Closed: 1, Warned: 1, Sent: 104, Received: 105, Dropped: 106,
+			Name: "a", Kind: "x", Open: 1, Closed: 1, Warned: 1, Sent: 104, Received: 105, Overflowed: 106, TooOld: 116,
 			SendWaits: 107, RecvWaits: 108, SendWaitTime: 109, RecvWaitTime: 110, Senders: 111, Receivers: 112,
 			Queued: 101, Capacity: 102, HighWater: 13, Lanes: 103, Memory: 114, Disk: 115,
 		},
