@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/http/pprof"
@@ -109,7 +110,10 @@ func TestDoctorFailOn(t *testing.T) {
 		{[]string{contended}, 0, ""},
 		{[]string{"-fail-on", "found", slow}, 0, ""},
 		{[]string{"-fail-on", "found", unclear}, statusUndecided, "too little was seen"},
-		{[]string{"-fail-on", "lost", contended}, statusUsage, `-fail-on must be one of`},
+		{[]string{"-fail-on", "lost", contended}, statusUsage, `unknown -fail-on "lost" (want found)`},
+		{[]string{contended, "-fail-on"}, statusUsage, "-fail-on requires a value (want found)"},
+		{[]string{"-fail-on", contended}, statusUsage, "unknown -fail-on"},
+		{[]string{"-save"}, statusUsage, "-save requires a value\n"},
 		{[]string{"-compare", contended, contended}, 0, ""},
 		{[]string{"-compare", "-json", contended, contended}, 0, ""},
 		{[]string{"-compare", contended}, statusUsage, "two saved captures"},
@@ -194,6 +198,8 @@ func TestDoctorMistakes(t *testing.T) {
 	address := pprofServer(t)
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
+	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<!DOCTYPE html><title>shop</title>") }))
+	defer pages.Close()
 	if err := os.WriteFile("empty", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +212,7 @@ func TestDoctorMistakes(t *testing.T) {
 	}{
 		{nil, "target"},
 		{[]string{"nonesuch"}, "no such file"},
-		{[]string{"empty"}, "empty: empty file"},
+		{[]string{"empty"}, "empty: empty file: the service sent nothing"},
 		{[]string{"full"}, "no profile"},
 		{[]string{"empty", address}, "cannot be combined"},
 		{[]string{"-save", "x", "empty"}, "-save"},
@@ -226,6 +232,8 @@ func TestDoctorMistakes(t *testing.T) {
 		{[]string{"-metrics", "http://elsewhere.example/", address}, "same host"},
 		{[]string{"ftp://" + address}, `unsupported scheme "ftp"`},
 		{[]string{web.URL}, "status 404 Not Found: does the service register net/http/pprof at /debug/pprof/, on this port?"},
+		{[]string{web.URL}, web.URL + "/debug/pprof/goroutine: "},
+		{[]string{pages.URL}, pages.URL + "/debug/pprof/goroutine: the response is a web page"},
 		{[]string{"127.0.0.1:1"}, "connection refused: nothing listens on 127.0.0.1:1. Is the service running"},
 	} {
 		status, stdout, stderr := sluice(t, 0, append([]string{"doctor"}, test.args...)...)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -97,6 +98,42 @@ func oneDash(text string) string {
 		}
 		return parts[1] + "-" + parts[2] + parts[3]
 	})
+}
+
+// Mistakes in the value of a flag, as the parser words them.
+var (
+	noValue  = regexp.MustCompile(`^--(\S+): expected \S+ value but got "EOL" .*$`)
+	badValue = regexp.MustCompile(`^--(\S+) must be one of (\S+) but got (".*")$`)
+)
+
+// valueMistake rewords the parser's message about the value of a flag, so that it
+// names the values that there are.
+func valueMistake(parser *kong.Kong, text string) string {
+	if found := badValue.FindStringSubmatch(text); found != nil {
+		return fmt.Sprintf("unknown --%s %s (want %s)", found[1], found[3], valuesOf(parser, found[1]))
+	}
+	found := noValue.FindStringSubmatch(text)
+	if found == nil {
+		return text
+	}
+	if values := valuesOf(parser, found[1]); values != "" {
+		return fmt.Sprintf("--%s requires a value (want %s)", found[1], values)
+	}
+	return fmt.Sprintf("--%s requires a value", found[1])
+}
+
+// valuesOf lists the values of a flag of any command, or returns "" if it takes
+// more than a few.
+func valuesOf(parser *kong.Kong, name string) string {
+	for _, command := range parser.Model.Children {
+		for _, flag := range command.Flags {
+			if flag.Name == name && flag.Enum != "" {
+				values := slices.DeleteFunc(flag.EnumSlice(), func(v string) bool { return v == "" })
+				return strings.Join(values, " or ")
+			}
+		}
+	}
+	return ""
 }
 
 // writeStatuses writes the table of exit statuses.

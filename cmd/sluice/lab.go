@@ -145,6 +145,7 @@ Examples:
   sluice lab                           all experiments, in about three minutes
   sluice lab -quick                    the smallest sweep, in less than a minute
   sluice lab direct-send -procs 1,2,8  one experiment, with these values of GOMAXPROCS
+  sluice lab not-busy                  what channels cost a service that is not busy
   sluice lab elastic -published        the sweep exactly as published
   sluice lab -count 20 -o results      more repetitions, to another directory
   sluice lab -resume                   resume an interrupted run

@@ -15,7 +15,10 @@ import (
 func listExperiments(w io.Writer) error {
 	var b strings.Builder
 	for _, e := range lab.All() {
-		fmt.Fprintf(&b, "%s\n  asks    %s\n  after   %s, “%s”, %d\n", e.Name, e.Title, e.Source.Author, e.Source.Title, e.Source.Year)
+		fmt.Fprintf(&b, "%s\n  asks    %s\n", e.Name, e.Title)
+		if !e.Source.IsZero() {
+			fmt.Fprintf(&b, "  after   %s, “%s”, %d\n", e.Source.Author, e.Source.Title, e.Source.Year)
+		}
 		fmt.Fprintf(&b, "  sweeps  %s\n", strings.Join(sweeps(e), "\n          "))
 		var takes []string
 		for _, size := range lab.Sizes() {

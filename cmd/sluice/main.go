@@ -62,6 +62,8 @@
 //
 // A prediction has the peak of one channel, and a band for each figure. It has
 // no figures too far from the measured ones, nor above what the CPUs can do.
+// Designs that nobody measured on many CPUs are simulated instead, with errors
+// and bands: docs/adr/0021-many-cpus.md.
 //
 // A comparison reads such directories, or any files in Go's benchmark format,
 // and tests each point as benchstat does.
@@ -158,7 +160,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	}
 	command, err := parser.Parse(goFlags(args))
 	if err != nil {
-		return complain(stderr, usageError{error: errors.New(oneDash(err.Error())), command: named(parser, args)})
+		return complain(stderr, usageError{error: errors.New(oneDash(valueMistake(parser, err.Error()))), command: named(parser, args)})
 	}
 	command.Bind(parser)
 	command.BindTo(ctx, (*context.Context)(nil))

@@ -106,7 +106,7 @@ func TestPredictMistakes(t *testing.T) {
 		{"-capacity=-1", "invalid -capacity -1 (want 0 or more)"},
 		{"-capacity 99999999", "invalid -capacity 99999999 (want at most"},
 		{"-cpus 99999", "too many CPUs (want at most 4096)"},
-		{"-consumers many", "-consumers must be one of"},
+		{"-consumers many", `unknown -consumers "many" (want `},
 		{"-series x", "-series requires a FILE, such as sluice-lab"},
 		{"-from-cpus 4", "-from-cpus requires a FILE"},
 		{"-list", "-list requires a FILE"},

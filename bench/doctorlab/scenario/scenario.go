@@ -58,8 +58,8 @@ const (
 	send        = "send"
 	receive     = "receive"
 	selecting   = "select"
-	pollReceive = "poll receive"
-	pollSend    = "poll send"
+	pollReceive = "non-blocking receive"
+	pollSend    = "non-blocking send"
 )
 
 // A scenario is a service with a known bottleneck and the right answers about

@@ -32,7 +32,7 @@ func TestQuotaCommand(t *testing.T) {
 	}
 }
 
-// A quota is a group with a limit, or an error that says what it takes.
+// A quota is a group with a limit, or an error that names what it takes.
 func TestNewQuota(t *testing.T) {
 	if limit, remove, err := newQuota(unlimited); err == nil {
 		if text, err := os.ReadFile(filepath.Join(filepath.Dir(limit.tasks), "cpu.shares")); err == nil && strings.TrimSpace(string(text)) != "262144" {

@@ -290,10 +290,23 @@ func TestGeomean(t *testing.T) {
 func TestDirectionOfUnknown(t *testing.T) {
 	for unit, want := range map[string]int{
 		"sec/op": -1, "sec/value": -1, "sec": -1, "B/op": -1, "allocs/op": -1, "B-drained": -1, "bytes/op": -1,
-		"values/s": +1, "M/sec": +1, "B/s": +1, "widgets": 0, "second-hand": 0, "Boats": 0, "%": 0,
+		"cpu-sec/op": -1, "delay-p50-sec": -1, "delay-p99-sec": -1, "delay-sec": -1,
+		"blocked-send-sec/op": 0, "cpu-share": 0, "delayed": 0, "values/s": +1, "M/sec": +1, "B/s": +1, "widgets": 0, "second-hand": 0, "Boats": 0, "%": 0,
 	} {
 		if got := direction(unit, benchfmt.UnitMetadataMap{}); got != want {
 			t.Errorf("direction of %s is %d, want %d", unit, got, want)
+		}
+	}
+}
+
+// CPU time and delays are as the lab writes them: more of them is worse.
+func TestServiceCosts(t *testing.T) {
+	for _, unit := range []string{"cpu-ns/op", "delay-p50-ns", "delay-p99-ns"} {
+		if got := one(t, "NotBusy", unit, around(100, 9), around(200, 9)).Verdict; got != Worse {
+			t.Errorf("%s from 100 to 200: verdict %q, want %q", unit, got, Worse)
+		}
+		if got := one(t, "NotBusy", unit, around(200, 9), around(100, 9)).Verdict; got != Better {
+			t.Errorf("%s from 200 to 100: verdict %q, want %q", unit, got, Better)
 		}
 	}
 }

@@ -145,8 +145,10 @@ func moved(was, is float64, better int) Verdict {
 
 // direction returns +1 if more of a unit is better, -1 if it is worse, and 0 if
 // unknown. The file's declaration comes first ("Unit M/s better=higher"), then
-// benchfmt's knowledge, then the kind of the unit: times, bytes and allocations
-// should be small, rates high.
+// benchfmt's knowledge, then the kind of the unit: times, CPU times, delays, bytes and
+// allocations should be small, rates high. Not so how long a goroutine was blocked
+// (blocked-send-sec/op): a receiver is blocked longer if its senders became slower, and
+// also if it became faster.
 func direction(unit string, units benchfmt.UnitMetadataMap) int {
 	if known := units.GetBetter(unit); known != 0 || units.Get(unit, "better") != nil {
 		return known
@@ -155,10 +157,14 @@ func direction(unit string, units benchfmt.UnitMetadataMap) int {
 		return +1
 	}
 	measured, _, _ := strings.Cut(unit, "/")
-	measured, _, _ = strings.Cut(measured, "-")
-	switch measured {
+	first, rest, _ := strings.Cut(measured, "-")
+	switch first {
 	case "sec", "B", "bytes", "allocs":
 		return -1
+	case "cpu", "delay": // cpu-sec/op, delay-p99-sec
+		if rest == "sec" || strings.HasSuffix(rest, "-sec") {
+			return -1
+		}
 	}
 	return 0
 }

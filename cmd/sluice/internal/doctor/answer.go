@@ -52,7 +52,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		return Undetermined
 	case !f.loaded:
 		return Idle
-	case f.channelCPU() >= transferShare:
+	case f.channelCPU() >= transferShare && !f.answersOnly():
 		return Undetermined // a cost that a remedy has reduced elsewhere, but no rule explains it
 	case !f.excluded():
 		return Undetermined
@@ -64,7 +64,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 // back, if no rule found that they do: it uses its cores on its own work, or no
 // goroutine waits to send.
 func (f *facts) excluded() bool {
-	return f.squeezed || f.avail > 0 && f.used() >= busyCores || f.blockedSenders() == 0
+	return f.squeezed || f.avail > 0 && f.cores > 0 && f.cores >= busyCores*f.reachable() || f.blockedSenders() == 0
 }
 
 // blockedSenders returns the number of goroutines seen in sends and in selects,
@@ -94,10 +94,10 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		if f.busy {
 			waits := "no goroutine waits behind a channel"
 			if n := f.blockedSenders(); n > 0 {
-				waits = fmt.Sprintf("%s in a send or a select", areMany(n))
+				waits = goroutinesAre(n) + " in a send or a select"
 			}
-			return fmt.Sprintf("Too little load to tell: %s cores are in use, and %s. No CPU "+
-				"cost limits the service.", format.Number(f.cores), waits)
+			return fmt.Sprintf("Too little load to tell: %s cores are in use, and %s. CPU costs do "+
+				"not limit the service, unless it has a CPU limit.", format.Number(f.cores), waits)
 		}
 		text := "Too little load to tell: " + f.sparse + "."
 		if len(findings) > 0 {
@@ -148,6 +148,8 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		switch {
 		case found.Channels && f.light && !found.Kind.stuck():
 			return fmt.Sprintf("The service uses few cores (%s), but channels take %s of its CPU time. %s", format.Number(f.cores), format.Percent(f.channelCPU()), found.Text)
+		case found.Kind == Scattered:
+			return "Wake-ups are the problem, and no single channel. " + found.Text
 		case found.Channels:
 			return "Channels are the problem. " + f.bound(found.Kind) + found.Text
 		}
@@ -217,7 +219,7 @@ func (f *facts) unknown() []Unknown {
 	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; repeat under load", f.longer(30))
 	add(f.isStarved(), "behavior with enough CPU: repeat when cores are available. "+f.starvation(), "")
 	add(c.Goroutines == nil || !c.Goroutines.StatesKnown, "which goroutines wait, and for what", "")
-	add(c.Metrics == nil || f.metricsWindow() == 0, "how many Ps sleep in channel locks, and the rate of wake-ups: this takes two readings of "+
+	add(c.Metrics == nil || f.metricsWindow() == 0, "how many threads block on channel locks, and how many wake-ups there are per second: this takes two readings of "+
 		"runtime/metrics", "-metrics PATH ")
 	add(f.metricsWindow() > 0 && f.syncWait == nil, "whether goroutines wait for channel locks or for package sync: there is no mutex profile, or it is empty", "")
 	add(f.procs == 0, "the number of cores available to the service (GOMAXPROCS)", f.tracing())
@@ -256,7 +258,7 @@ func (f *facts) tracing() string {
 // is nothing, and what would show more.
 func (f *facts) nothingFound(minor []Finding) string {
 	text := fmt.Sprintf("Nothing found in what this service shows: channels take %s of CPU time%s, and %s in a send or a select.",
-		format.Percent(f.channelCPU()), f.ofCores(), areMany(f.blockedSenders()))
+		format.Percent(f.channelCPU()), f.ofCores(), goroutinesAre(f.blockedSenders()))
 	if starvation := f.starvation(); starvation != "" {
 		text += " " + starvation
 	}
@@ -277,13 +279,8 @@ func (f *facts) nothingFound(minor []Finding) string {
 	return text
 }
 
-// areMany begins a sentence about n goroutines.
-func areMany(n int) string {
-	if n == 1 {
-		return "1 goroutine is"
-	}
-	return fmt.Sprintf("%d goroutines are", n)
-}
+// goroutinesAre begins a sentence about n goroutines.
+func goroutinesAre(n int) string { return format.Plural(n, "goroutine") + " " + format.Are(n) }
 
 // command returns the sluice doctor command with more flags. It is "" without
 // flags, because the command would be the one that was just run, for files, which

@@ -47,6 +47,9 @@ const (
 	// it, that was half of it.
 	coldWork = 0.15
 	hotWork  = 0.50
+	// littleOf is the part of the work in channels up to which idle cores decide
+	// the gain, so that those of other processes count at its lower end.
+	littleOf = 0.35
 	// coldMost bounds that part relative to all work of the service.
 	coldMost = 0.05
 )
@@ -184,7 +187,11 @@ func (f *facts) gain(l load, keep stay, without ...string) Range {
 	floor = min(floor, ceiling)
 	mid := math.Sqrt(floor * ceiling)
 	high := min(ceiling*(1+uncertain+f.ownError()), mid*farthest, l.most(avail, f.avail > 0 && f.window > 0))
-	return between(max(floor*(1-uncertain)*(1-ownCost), mid/farthest), min(mid, high), high)
+	low := floor
+	if f.avail > 0 && f.window > 0 && usable > engaged && l.channels < littleOf*engaged { // cores that others have are not idle
+		low *= (engaged + wokenIdle*(max(f.reachable(), engaged)-engaged)) / usable
+	}
+	return between(max(low*(1-uncertain)*(1-ownCost), mid/farthest), min(mid, high), high)
 }
 
 // sampled is the error of the share of channels in a CPU profile with hundreds of
@@ -211,7 +218,7 @@ const boundSaid = 0.50
 
 // costs are the findings whose remedies save CPU time of channel operations and
 // of the scheduler after them, and nothing else.
-var costs = []Kind{LockContention, SharedDone, UsedAsLock, RequestResponse, TransferCost, TinyJobs, Lockstep, LargeSelect, Pump, Hop, OneToMany, Forwarders}
+var costs = []Kind{LockContention, SharedDone, UsedAsLock, RequestResponse, TransferCost, TinyJobs, Lockstep, LargeSelect, Pump, Hop, Generator, OneToMany, Forwarders}
 
 // bound states what a remedy of such a finding can gain at most, if channels take
 // little CPU time; otherwise it returns "".
@@ -274,6 +281,14 @@ func (f *facts) room() float64 {
 		return f.cores
 	}
 	return max(assumedCores, math.Ceil(f.cores))
+}
+
+// roomText names the number of cores that the service can use.
+func (f *facts) roomText() string {
+	if f.avail == 0 {
+		return "probably " + format.Number(f.room()) + " or more"
+	}
+	return format.Number(f.avail)
 }
 
 // limiting returns the stage whose goroutines all compute all the time although

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -24,7 +23,8 @@ type Comparison struct {
 	Answer     string       `json:"answer"`
 	Change     Change       `json:"change"`
 	Costs      []Cost       `json:"costs"`      // they add up to the first one
-	Operations []Cost       `json:"operations"` // channel operations whose cost changed, by the size of the change
+	Operations []Cost       `json:"operations"` // channel operations that changed or moved, by the size of the change
+	Unclear    []Cost       `json:"unclear"`    // the other channel operations of some cost, the largest first
 	Channels   []FlowChange `json:"channels"`   // named channels that both captures have
 }
 
@@ -58,7 +58,8 @@ type Cost struct {
 	Name   string  `json:"name"`
 	Before float64 `json:"before"`
 	After  float64 `json:"after"`
-	Clear  bool    `json:"clear"` // the difference is larger than the error of both
+	Clear  bool    `json:"clear"`          // the difference is larger than the error of both
+	Note   string  `json:"note,omitempty"` // what became of an operation that is in one capture only
 }
 
 // A FlowChange is the rate of a named channel of package sluice. Null is
@@ -87,6 +88,9 @@ func (k operationKey) String() string {
 	return fmt.Sprintf("%s in %s", k.op, profile.Frame{Function: k.function})
 }
 
+// channelCosts is the name of the part of the CPU time in channels.
+const channelCosts = "channels"
+
 const (
 	// surely is the number of standard errors of a clear difference.
 	surely = 2.5
@@ -101,7 +105,7 @@ const (
 // Compare compares two captures of one service.
 func Compare(before, after *profile.Capture, prices Prices) *Comparison {
 	c := &Comparison{Schema: Schema, Before: sideOf(before, prices), After: sideOf(after, prices), Change: Unclear,
-		Costs: []Cost{}, Operations: []Cost{}, Channels: flowChanges(before, after)}
+		Costs: []Cost{}, Operations: []Cost{}, Unclear: []Cost{}, Channels: flowChanges(before, after)}
 	a, b := c.Before.cost, c.After.cost
 	if a != nil && b != nil {
 		for _, part := range []struct {
@@ -109,11 +113,11 @@ func Compare(before, after *profile.Capture, prices Prices) *Comparison {
 			of   func(*cpuCost) float64
 		}{
 			{"all CPU time", func(c *cpuCost) float64 { return c.all }},
-			{"channels", func(c *cpuCost) float64 { return c.channels }},
+			{channelCosts, func(c *cpuCost) float64 { return c.channels }},
 			{"package sync", func(c *cpuCost) float64 { return c.sync }},
-			{"allocation and collector", func(c *cpuCost) float64 { return c.memory }},
-			{"system calls and network", func(c *cpuCost) float64 { return c.system }},
-			{"scheduler and the rest", func(c *cpuCost) float64 { return c.rest }},
+			{"garbage collection", func(c *cpuCost) float64 { return c.memory }},
+			{"system calls", func(c *cpuCost) float64 { return c.system }},
+			{"rest of the runtime", func(c *cpuCost) float64 { return c.rest }},
 			{"own code", func(c *cpuCost) float64 { return c.own }},
 		} {
 			c.Costs = append(c.Costs, c.cost(part.name, part.of(a), part.of(b)))
@@ -126,8 +130,8 @@ func Compare(before, after *profile.Capture, prices Prices) *Comparison {
 }
 
 func sideOf(capture *profile.Capture, prices Prices) Side {
-	d := Diagnose(capture, prices)
 	f := gather(capture, prices)
+	d := f.diagnose()
 	s := Side{Target: d.Target, Verdict: d.Verdict, Answer: d.Answer, Window: d.Window, Shares: d.Shares, Kinds: []Kind{}}
 	for i := range d.Findings {
 		if !d.Findings[i].Minor {
@@ -137,7 +141,7 @@ func sideOf(capture *profile.Capture, prices Prices) Side {
 	if !f.busy || f.window == 0 {
 		return s
 	}
-	cpu, cores := capture.CPU, func(categories ...profile.Category) float64 { return f.share(categories...) * f.cpu / f.window }
+	cores := func(categories ...profile.Category) float64 { return f.share(categories...) * f.cpu / f.window }
 	c := &cpuCost{
 		all: f.cpu / f.window, own: cores(profile.UserCode), channels: (f.channel + f.parked) / f.window,
 		sync: cores(profile.Locking), memory: cores(profile.Collecting, profile.Allocating), system: cores(profile.SystemCalls),
@@ -146,21 +150,21 @@ func sideOf(capture *profile.Capture, prices Prices) Side {
 	c.rest = max(0, c.all-c.own-c.channels-c.sync-c.memory-c.system)
 	for i := range f.operations {
 		o := &f.operations[i]
+		if o.cost() == 0 {
+			continue // a goroutine of a library that waits, as in every program
+		}
 		key := operationKey{o.Op, o.Function}
 		if key.op == profile.Range {
 			key.op = profile.Receive // the compiler chooses between them
 		}
 		c.operations[key] += (value(o.CPU) + value(o.AfterPark)) / f.window
 	}
-	s.Cores, s.Own, s.samples = c.all, c.own, f.cpu/cmp.Or(cpu.Period.Seconds(), defaultPeriod)
+	s.Cores, s.Own, s.samples = c.all, c.own, f.cpu/f.period()
 	if c.own > 0 {
 		s.cost = c
 	}
 	return s
 }
-
-// defaultPeriod is the usual time between two samples of a CPU profile.
-const defaultPeriod = 0.01
 
 // cost compares a part of the CPU time of both sides.
 func (c *Comparison) cost(name string, before, after float64) Cost {
@@ -186,25 +190,6 @@ func (c *Cost) change() Change {
 		return Cheaper
 	}
 	return Dearer
-}
-
-// operations lists the operations whose cost changed clearly.
-func (c *Comparison) operations() {
-	keys := make(map[operationKey]bool)
-	for _, side := range []*Side{&c.Before, &c.After} {
-		for key := range side.cost.operations {
-			keys[key] = true
-		}
-	}
-	for key := range keys {
-		one := c.cost(key.String(), c.Before.cost.operations[key], c.After.cost.operations[key])
-		if one.Clear && max(one.Before, one.After) >= minOperation {
-			c.Operations = append(c.Operations, one)
-		}
-	}
-	slices.SortFunc(c.Operations, func(a, b Cost) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.After-b.Before), math.Abs(a.After-a.Before)), cmp.Compare(a.Name, b.Name))
-	})
 }
 
 // flowChanges returns the rates of channels with the same name. A name that one
@@ -234,9 +219,4 @@ func flowChanges(before, after *profile.Capture) []FlowChange {
 }
 
 // WriteJSON writes the comparison as JSON.
-func (c *Comparison) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", " ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(c)
-}
+func (c *Comparison) WriteJSON(w io.Writer) error { return writeJSON(w, c) }

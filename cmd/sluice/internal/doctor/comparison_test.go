@@ -1,6 +1,8 @@
 package doctor
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,5 +101,62 @@ func TestCompareChannels(t *testing.T) {
 	var text strings.Builder
 	if err := c.WriteText(&text); err != nil || !strings.Contains(text.String(), "Channel lines: 1.00 k/s before, 2.00 k/s after.") {
 		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
+// TestCompareMoves: an operation in another function is said to have moved, if
+// nothing else can be meant; one that disappeared is named with the part of the
+// CPU time that rose.
+func TestCompareMoves(t *testing.T) {
+	type ops = map[string]float64 // sends, by function
+	of := func(locking float64, sends ops) *profile.Capture {
+		var sites []on
+		work := 0.0
+		for name, share := range sends {
+			sites = append(sites, on{at(profile.Send, name), share, 0, 0})
+			work += share
+		}
+		return service(cpu(2, shares{profile.UserCode: 0.3, profile.ChannelWork: work, profile.Locking: locking, profile.OtherRuntime: 0.7 - work - locking}, sites...))
+	}
+	for name, test := range map[string]struct {
+		before, after *profile.Capture
+		notes         []string
+		unclear       int
+	}{
+		"renamed type":    {of(0, ops{"(*Bus).Put": 0.3}), of(0, ops{"(*Queue).Put": 0.31}), []string{"moved to send in q.(*Queue).Put"}, 0},
+		"renamed method":  {of(0, ops{"(*Bus).Put": 0.3, "log": 0.1}), of(0, ops{"(*Bus).Give": 0.31, "log": 0.1}), []string{"moved to send in q.(*Bus).Give"}, 1},
+		"two may be it":   {of(0, ops{"(*Bus).Put": 0.3, "log": 0.1}), of(0, ops{"give": 0.2, "hand": 0.2, "log": 0.1}), []string{"no longer seen", "not seen before", "not seen before"}, 1},
+		"another cost":    {of(0, ops{"(*Bus).Put": 0.3, "log": 0.1}), of(0, ops{"give": 0.1, "log": 0.1}), []string{"no longer seen; its cost may have gone to rest of the runtime (0.67 s more)", "not seen before"}, 1},
+		"a mutex instead": {of(0, ops{"(*Bus).Put": 0.3, "log": 0.1}), of(0.4, ops{"log": 0.1}), []string{"no longer seen; its cost may have gone to package sync (1.33 s more)"}, 1},
+		"as before":       {of(0, ops{"(*Bus).Put": 0.3, "log": 0.1}), of(0, ops{"(*Bus).Put": 0.31, "log": 0.1}), nil, 2},
+	} {
+		c := Compare(test.before, test.after, Reference())
+		var notes []string
+		for _, one := range c.Operations {
+			notes = append(notes, one.Note)
+		}
+		slices.Sort(notes)
+		if !slices.Equal(notes, test.notes) || len(c.Unclear) != test.unclear {
+			t.Errorf("%s: %q, unclear %+v", name, notes, c.Unclear)
+		}
+		var text strings.Builder
+		if err := c.WriteText(&text); err != nil {
+			t.Fatal(err)
+		}
+		flat := strings.Join(strings.Fields(text.String()), " ")
+		for _, note := range notes {
+			if says := map[string]string{noLonger: " gone", notBefore: " new"}[note]; !strings.Contains(flat, cmp.Or(says, note)) {
+				t.Errorf("%s: no %q in\n%s", name, note, text.String())
+			}
+		}
+		if said := strings.Contains(flat, "No clear change: send in q.") && strings.Contains(flat, "send in q.log"); said != (test.unclear > 0) {
+			t.Errorf("%s:\n%s", name, text.String())
+		}
+		if n := strings.Count(text.String(), "\n"); n > screenLines {
+			t.Errorf("%s: %d lines:\n%s", name, n, text.String())
+		}
+		if strings.Contains(c.Answer, "are they of the same service") {
+			t.Errorf("%s: %s", name, c.Answer)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -11,6 +12,9 @@ import (
 // shownChanges is the number of operations, and of named channels, in the text
 // of a comparison; the JSON has all.
 const shownChanges = 3
+
+// shownUnclear is the number of operations without a clear change in the text.
+const shownUnclear = 2
 
 // answer states the change of the cost of the same work, and where it came
 // from.
@@ -49,7 +53,7 @@ func (c *Comparison) strangers() bool {
 			return false
 		}
 	}
-	return len(a) > 0 && len(b) > 0
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(c.Operations, Cost.hasMoved)
 }
 
 // moved names the parts whose cost changed clearly.
@@ -74,17 +78,30 @@ func (c *Comparison) moved() string {
 	return strings.Join(parts, ", ")
 }
 
-// WriteText writes the comparison for a terminal.
+// WriteText writes the comparison for a terminal, with as many operations as fit
+// one screen.
 func (c *Comparison) WriteText(w io.Writer) error {
+	text := ""
+	for shown := shownChanges; shown >= 0; shown-- {
+		if text = c.text(shown); strings.Count(text, "\n") <= screenLines {
+			break
+		}
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+func (c *Comparison) text(shown int) string {
 	var b strings.Builder
 	b.WriteString(wrap(c.Answer, ""))
 	if len(c.Costs) > 0 {
 		fmt.Fprintf(&b, "\n%-*s %10s %10s %10s\n", nameWidth, "CPU time per second of own code", "before", "after", "change")
-		for _, cost := range append(c.Costs[:len(c.Costs)-1:len(c.Costs)-1], c.Operations[:min(shownChanges, len(c.Operations))]...) {
+		for _, cost := range append(c.Costs[:len(c.Costs)-1:len(c.Costs)-1], c.Operations[:min(shown, len(c.Operations))]...) {
 			if max(cost.Before, cost.After) >= minOperation {
 				b.WriteString(cost.row())
 			}
 		}
+		b.WriteString(c.unclear(max(0, len(c.Operations)-shown)))
 		load := c.After.Own / c.Before.Own
 		b.WriteString("\n" + wrap(fmt.Sprintf("Own code used %s cores before and %s after (×%s): a different load, or a different throughput. Profiles "+
 			"count no items.", format.Number(c.Before.Own), format.Number(c.After.Own), factor(load)), ""))
@@ -94,14 +111,52 @@ func (c *Comparison) WriteText(w io.Writer) error {
 			b.WriteString(wrap(fmt.Sprintf("Channel %s: %s before, %s after.", channel.Name, format.Rate(*channel.Before), format.Rate(*channel.After)), ""))
 		}
 	}
-	for _, side := range []struct {
-		name string
-		*Side
-	}{{"before", &c.Before}, {"after", &c.After}} {
-		b.WriteString("\n" + wrap(fmt.Sprintf("%s: %s", side.name, side.Answer), "  "))
+	b.WriteString("\n" + wrap("before: "+c.Before.sentence(), "  "))
+	b.WriteString(wrap("after: "+c.After.sentence(), "  "))
+	return b.String()
+}
+
+// verdicts are the verdicts in words.
+var verdicts = map[Verdict]string{
+	Yes: "channels are the problem", Partly: "channels are part of the problem", No: "channels are not the problem",
+	Idle: "too little load to tell", Undetermined: "unclear whether channels are the problem",
+}
+
+// sentence gives the verdict and the findings of one capture, whose name has the
+// rest: 'sluice doctor NAME'.
+func (s *Side) sentence() string {
+	text := verdicts[s.Verdict]
+	if len(s.Kinds) > 0 {
+		var kinds []string
+		for _, kind := range s.Kinds {
+			kinds = append(kinds, string(kind))
+		}
+		text += " (" + strings.Join(kinds, ", ") + ")"
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return text + "."
+}
+
+// unclear lists the operations without a clear change in a sentence, and counts
+// the others that are not shown.
+func (c *Comparison) unclear(hidden int) string {
+	text := ""
+	if hidden > 0 {
+		text = format.Plural(hidden, "more operation") + " changed or moved (see -json). "
+	}
+	var names []string
+	for _, one := range c.Unclear[:min(shownUnclear, len(c.Unclear))] {
+		names = append(names, one.Name)
+	}
+	if more := len(c.Unclear) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	if len(names) > 0 {
+		text += "No clear change: " + format.And(names) + "."
+	}
+	if text == "" {
+		return ""
+	}
+	return wrap(strings.TrimSpace(text), "  ")
 }
 
 // nameWidth is the width of the names in the table.
@@ -112,9 +167,15 @@ func (c *Cost) row() string {
 	switch {
 	case c.Clear && c.Before == 0:
 		change = "new"
+	case c.Clear && c.After == 0:
+		change = "gone"
 	case c.Clear:
 		change = fmt.Sprintf("%+.0f%%", 100*(c.After/c.Before-1))
 	}
 	name := format.Cut(printable(c.Name), nameWidth)
-	return fmt.Sprintf("%-*s %8s s %8s s %10s\n", nameWidth, name, format.Number(c.Before), format.Number(c.After), change)
+	row := fmt.Sprintf("%-*s %8s s %8s s %10s\n", nameWidth, name, format.Number(c.Before), format.Number(c.After), change)
+	if c.Note != "" && c.Note != noLonger && c.Note != notBefore { // the change says those
+		row += "  " + wrap(c.Note, "    ")
+	}
+	return row
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
@@ -14,6 +13,22 @@ import (
 
 // lacksValues requires that values go to another function.
 func lacksValues(f *facts, found *Finding) string {
+	if o := f.operation(found); o != nil && f.oneByOne(o) {
+		return waitsForAnswer
+	}
+	why := unproven(f, found)
+	if why == "" || why == unknownChannel {
+		return why
+	}
+	return "it may be a lock, a semaphore or a pool: " + why
+}
+
+const waitsForAnswer = "each goroutine at its other end passes one value, and waits for the answer or ends: there is nothing to collect, however many values the channel holds."
+
+const unknownChannel = "the channel is unknown."
+
+// unproven returns why the channel of a finding may carry no values, or "".
+func unproven(f *facts, found *Finding) string {
 	switch found.Kind {
 	case ChannelPerValue: // nothing else is in the channel
 		return ""
@@ -22,11 +37,11 @@ func lacksValues(f *facts, found *Finding) string {
 	}
 	o := f.operation(found)
 	if o == nil {
-		return "the channel is unknown."
+		return unknownChannel
 	}
 	if p := f.purpose(o); p.use != values {
 		found.decides(f, "what the channel is used for")
-		return fmt.Sprintf("it may be a lock, a semaphore or a pool: %s.", p.why)
+		return p.why + "."
 	}
 	return ""
 }
@@ -40,8 +55,11 @@ func lacksSlots(f *facts, found *Finding) string {
 	if found.Kind == Leak {
 		return cmp.Or(lacksLeak(f, found), f.lacksOwnChannel(found))
 	}
-	if why := lacksValues(f, found); why != "" {
-		return "the capacity may be a limit: " + strings.TrimPrefix(why, "it may be a lock, a semaphore or a pool: ")
+	if why := unproven(f, found); why != "" {
+		return "the capacity may be a limit: " + why
+	}
+	if f.oneByOne(f.operation(found)) {
+		return waitsForAnswer
 	}
 	if !f.purpose(f.operation(found)).awaited {
 		return "no receive waits for values: either the capacity is a limit, or the receivers are slow, and a longer queue drains no faster."
@@ -96,7 +114,7 @@ func lacksRoom(f *facts, found *Finding) string {
 	}
 	o := f.operation(found)
 	if o == nil {
-		return "the channel is unknown."
+		return unknownChannel
 	}
 	if o.wake > 0 {
 		return ""
@@ -113,6 +131,9 @@ func lacksRoom(f *facts, found *Finding) string {
 func lacksFewSelecting(f *facts, found *Finding) string {
 	if found.Kind == Forwarders {
 		return "" // each of them has one channel, without a select
+	}
+	if found.Kind == GoroutinePerValue {
+		return "" // likewise: each was started to wait for one channel
 	}
 	o := f.operation(found)
 	if o == nil || o.Op != profile.Select {
@@ -207,6 +228,9 @@ func lacksTurns(f *facts, found *Finding) string {
 	if found.Kind == ChannelPerValue {
 		return f.lacksCallers(found)
 	}
+	if found.Kind == Generator {
+		return "" // the rule requires pairs of goroutines that wait for nothing else
+	}
 	for i := range f.operations {
 		o := &f.operations[i]
 		if o.Weight < smallSite {
@@ -283,7 +307,7 @@ func (f *facts) waitsOutside(root string) *profile.GoroutineSite {
 func lacksOneHolder(f *facts, found *Finding) string {
 	o := f.operation(found)
 	if o == nil {
-		return "the channel is unknown."
+		return unknownChannel
 	}
 	function := o.Function
 	if found.Kind == OwnedState {
@@ -291,6 +315,9 @@ func lacksOneHolder(f *facts, found *Finding) string {
 	}
 	if found.Kind == RequestResponse {
 		handler, _ := f.inOneFunctionOrSelect(receives, sends)
+		if request, response := f.inOneFunctionOrSelect(sends, receives); handler == nil && request != nil {
+			handler, _ = f.answersElsewhere(request, response)
+		}
 		if handler == nil {
 			return "no goroutine is known to answer."
 		}

@@ -38,20 +38,22 @@ var exclusionRules = []rule{
 // usedAsLock detects a send and a receive in one function. The users of a lock
 // wait in one of the two only; a pipeline stage waits in both.
 func usedAsLock(f *facts) *Finding {
-	if !f.hot() {
+	// Goroutines that wait for a lock leave cores idle: its part of the CPU time
+	// counts, too.
+	if !f.hot() && f.channelCPU() < f.limit(hotShare) {
 		return nil
 	}
 	s, r := f.costliest(sends), f.costliest(receives)
-	if s == nil || r == nil || !sameFunction(s, r) || f.weight(isOneOf(s, r)) < lockOnly {
+	if s == nil || r == nil || !sameFunction(s, r) || f.weight(f.ofLock(s, r)) < lockOnly {
 		if s, r = f.lockBeside(); s == nil {
 			return nil
 		}
 	}
 	taking, giving := s, r // a send locks
-	if waits(r) > waits(s) {
+	if f.waitsOf(r) > f.waitsOf(s) {
 		taking, giving = r, s // a receive locks
 	}
-	if waits(taking) == 0 || waits(giving)*10 > waits(taking) {
+	if f.waitsOf(taking) == 0 || f.waitsOf(giving)*10 > f.waitsOf(taking) {
 		return nil
 	}
 	found := &Finding{Channels: true, At: &taking.Place, Share: known(f.channelCores()), Confidence: Medium}
@@ -64,7 +66,7 @@ func usedAsLock(f *facts) *Finding {
 		section = f.workIn(taking.site.At.Function)
 	}
 	part := 0.0
-	if both := f.weight(isOneOf(s, r)); both < lockOnly {
+	if both := f.weight(f.ofLock(s, r)); both < lockOnly {
 		part = both
 	}
 	found.Remedies = []Remedy{f.mutex("use a sync.Mutex, if the channel has one slot and no select uses it",
@@ -90,7 +92,7 @@ func (f *facts) lockBeside() (s, r *Operation) {
 		}
 		same, _ := f.otherEnds(o)
 		for _, x := range same {
-			if f.weight(isOneOf(o, x)) < besideLock || sends(x) == sends(o) || x.Op == profile.Select {
+			if f.weight(f.ofLock(o, x)) < besideLock || sends(x) == sends(o) || x.Op == profile.Select {
 				continue
 			}
 			if sends(o) {
@@ -101,6 +103,24 @@ func (f *facts) lockBeside() (s, r *Operation) {
 	}
 	return nil, nil
 }
+
+// ofLock selects the operations of a lock: the same lines, whatever function
+// called them. A counter with a lock inside is used all over a service.
+func (f *facts) ofLock(s, r *Operation) func(*Operation) bool {
+	return func(o *Operation) bool { return sameLine(o, s) || sameLine(o, r) }
+}
+
+// waitsOf returns the waits at the line of an operation, for all callers.
+func (f *facts) waitsOf(at *Operation) (n int64) {
+	for i := range f.operations {
+		if o := &f.operations[i]; sameLine(o, at) {
+			n += waits(o)
+		}
+	}
+	return n
+}
+
+func sameLine(a, b *Operation) bool { return a.Op == b.Op && a.site.At == b.site.At }
 
 func sameFunction(a, b *Operation) bool {
 	if a.site.At.Function == b.site.At.Function {
@@ -123,8 +143,11 @@ func requestResponse(f *facts) *Finding {
 	if request == nil && handler != nil {
 		request, response = f.askedInSelects(handler, reply)
 	}
+	if request != nil && handler == nil {
+		handler, reply = f.answersElsewhere(request, response)
+	}
 	if request == nil || handler == nil || request.Function == handler.Function ||
-		f.weight(isOneOf(request, response, handler, reply)) < mostly || !f.confirms(request, handler, reply, response) {
+		f.weight(isOneOf(request, response, handler, reply)) < mostly || !f.confirms(request, handler) || reply.Op != profile.Close && !f.confirms(reply, response) {
 		return nil
 	}
 	if f.crowd(handler) > 1 {
@@ -133,7 +156,7 @@ func requestResponse(f *facts) *Finding {
 	found := &Finding{Channels: true, At: &request.Place, Share: known(f.channelCores()), Confidence: Medium}
 	found.Text = fmt.Sprintf("Request/response over two channels costs two transfers per request: %s; the response is "+
 		"received at line %d.", request, response.Line)
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, and %s in the scheduler after they parked; processing "+
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is in channel operations, and %s in the scheduler when goroutines block in them; processing "+
 		"the requests takes %s", format.Percent(f.channel/f.cpu), format.Percent(f.parked/f.cpu), format.Percent(f.workIn(handler.Function)*f.window/f.cpu)))
 	if len(f.pairs()) > 0 {
 		found.Confidence = High

@@ -157,15 +157,12 @@ func (f *facts) readCPU() {
 	// Profiling is not the service's own work: it was a quarter of a pipeline's
 	// CPU time with the block profile on.
 	f.cpu = (cpu.Total - cpu.By[profile.Profiling]).Seconds()
-	period := cpu.Period.Seconds()
-	if period <= 0 {
-		period = 0.01
-	}
+	samples := f.cpu / f.period()
 	switch {
 	case f.window > 0 && f.cores < floorCores && !f.isStarved():
-		f.sparse = fmt.Sprintf("%s cores in use, below the minimum of %s", format.Number(f.cores), format.Number(floorCores))
-	case f.cpu/period < floorSamples:
-		f.sparse = fmt.Sprintf("%.0f samples in the CPU profile, below the minimum of %d", f.cpu/period, floorSamples)
+		f.sparse = tooFew(f.cores)
+	case samples < floorSamples:
+		f.sparse = fmt.Sprintf("%.0f samples in the CPU profile, below the minimum of %d", samples, floorSamples)
 	default:
 		f.busy = true
 	}
@@ -173,6 +170,23 @@ func (f *facts) readCPU() {
 	f.lock = cpu.By[profile.ChannelLock].Seconds()
 	f.channel = cpu.By[profile.ChannelWork].Seconds() + f.lock
 	f.readParks()
+}
+
+// tooFew says that the service uses fewer cores than a verdict needs.
+func tooFew(cores float64) string {
+	used, least := format.Number(cores), format.Number(floorCores)
+	if used == least {
+		used = "almost " + least
+	}
+	return fmt.Sprintf("%s cores in use, below the minimum of %s", used, least)
+}
+
+// period returns the seconds between two samples of the CPU profile.
+func (f *facts) period() float64 {
+	if period := f.capture.CPU.Period.Seconds(); period > 0 {
+		return period
+	}
+	return 0.01 // the runtime's
 }
 
 // readLight recognizes a service with too little load for CPU costs to limit its

@@ -75,7 +75,7 @@ func TestSleepIsPlacedByMutexProfile(t *testing.T) {
 func TestInflatedSleep(t *testing.T) {
 	many := func(c *profile.Capture) { c.GOMAXPROCS = 8 }
 	d := diagnose(append([]part{many}, hotService...)...)
-	if text := evidence(d.found(LockContention)); !strings.Contains(text, "probably fewer: 8 Ps share 2 cores") {
+	if text := evidence(d.found(LockContention)); !strings.Contains(text, "probably fewer: GOMAXPROCS is 8 on 2 cores") {
 		t.Errorf("evidence: %s", text)
 	}
 	d = diagnose(append(hotService, metrics(1.5, 1000))...)
@@ -112,7 +112,7 @@ func TestAfterParkIsSharedByParks(t *testing.T) {
 		atSend, atRange, all float64
 	}{
 		{"trace", []part{woke(profile.Pair{Waker: receive, Sleeper: send, Count: 300}, profile.Pair{Waker: send, Sleeper: receive, Count: 100},
-			profile.Pair{Waker: unlock, Sleeper: unlock, Count: 400})}, "by the parks in the trace", 0.75, 0.25, 1},
+			profile.Pair{Waker: unlock, Sleeper: unlock, Count: 400})}, "by the waits in the trace", 0.75, 0.25, 1},
 		{"block profile", []part{block(map[profile.Site]float64{send: 9, receive: 1, unlock: 1, sink: 1})}, "by the waits in the block profile", 0.5, 0.5, 1},
 		{"wake-ups", nil, "by the CPU time spent waking others", 1. / 3, 2. / 3, 2},
 	} {
@@ -172,6 +172,9 @@ func TestFloor(t *testing.T) {
 	hot := shares{profile.ChannelWork: 0.2, profile.ChannelLock: 0.8}
 	if d := diagnose(cpu(0.09, hot, on{send, 0.9, 0.8, 0}, on{receive, 0.1, 0, 0})); d.Verdict != Idle || len(d.Findings) > 0 || d.Shares.ChannelCPU != nil {
 		t.Errorf("0.09 cores: %s: %s", d.Verdict, d.Answer)
+	}
+	if d := diagnose(cpu(0.0996, hot)); !strings.Contains(d.Answer, "almost 0.10 cores in use, below the minimum of 0.10") {
+		t.Errorf("0.0996 cores: %s", d.Answer)
 	}
 	// Above it there are shares; they limit throughput from half a core.
 	mild := shares{profile.ChannelWork: 0.14, profile.UserCode: 0.86}

@@ -34,7 +34,7 @@ const (
 
 var fanRules = []rule{
 	{
-		kind: OneToMany, shares: true, look: oneToMany, instead: []Kind{TransferCost, TinyJobs, LockContention, Lockstep, SharedDone, SlowStage, SyncMutex},
+		kind: OneToMany, shares: true, look: oneToMany, instead: []Kind{TransferCost, TinyJobs, LockContention, Lockstep, SharedDone, SlowStage, SyncMutex, Hop},
 		reason: "a loop sends each article to the channels of 40 readers: slices of 32 ×11.5, more slots ×1.4",
 	},
 	{
@@ -48,7 +48,7 @@ var fanRules = []rule{
 // waits while receivers do, which it cannot in one channel. The remedy is the
 // same.
 func oneToMany(f *facts) *Finding {
-	if !f.hot() && !f.transfersCost() {
+	if !f.hot() && !f.transfersCost() || f.outweighed() {
 		return nil
 	}
 	to := f.subscribers()

@@ -78,3 +78,23 @@ func TestForwarders(t *testing.T) {
 		}
 	}
 }
+
+// TestHubIsNoHop: a goroutine that sends each value to many does what its senders
+// would have to do otherwise.
+func TestHubIsNoHop(t *testing.T) {
+	take, pass := at(profile.Select, "(*hub).run"), at(profile.Send, "(*hub).run")
+	pass.At.Line += 2
+	const root = "example.com/q.(*hub).run"
+	for receivers, want := range map[int]Kind{1: Hop, 30: OneToMany} {
+		d := diagnose(
+			cpu(1.4, shares{profile.ChannelWork: 0.4, profile.ChannelLock: 0.06, profile.AfterPark: 0.14, profile.UserCode: 0.4},
+				on{pass, 0.2, 0.01, 0.04}, on{receive, 0.12, 0.01, 0.01}, on{send, 0.07, 0.02, 0.04}, on{take, 0.07, 0.02, 0.01}),
+			metrics(0.01, 900_000),
+			func(c *profile.Capture) { c.CPU.Sites[0].Roots, c.CPU.Sites[3].Roots = []string{root}, []string{root} },
+			goroutinesAt(rooted(send, 1, 1, "feed"), rooted(pass, 1, 0, "(*hub).run"), rooted(receive, receivers, receivers/2, "read")),
+			staged(stagePart{"(*hub).run", 1, 0.02, 0.27}))
+		if d.found(want) == nil || d.found(Hop) != nil && want != Hop {
+			t.Errorf("%d receivers: %s", receivers, d.Answer)
+		}
+	}
+}

@@ -10,23 +10,31 @@
 //	exclusion.go a channel in place of a mutex
 //	owners.go    a goroutine in place of a mutex
 //	transfer.go  passing a value costs more than processing it
+//	asked.go     values that wait for an answer
 //	selects.go   selects and polling
+//	direction.go which way the values of a select go
 //	glimpsed.go  a CPU limit; what a service shows without metrics
 //	shed.go      sends that give up
 //	hop.go       a goroutine that only passes values on
+//	chain.go     a chain of stages on one core
 //	timers.go    timers that selects create
 //	stages.go    a slow stage or slow I/O behind a channel
 //	serial.go    a stage of one goroutine
 //	pools.go     a pool of connections, objects or tokens that is too small
 //	skew.go      one busy shard of several
 //	spawns.go    a goroutine for each value
+//	generator.go a goroutine that makes values for the one that started it
 //	fanout.go    one channel for each of many receivers or sources
 //	scatter.go   wake-ups all over the program
 //	leaks.go     goroutine leaks
 //	traced.go    findings from a trace without a CPU profile
 //	elsewhere.go the bottleneck is not a channel
+//	writes.go    a system call for each value
+//	stolen.go    cores that other processes have
 //	garbage.go   batches whose allocation is the cost
 //	queuerules.go queues that grow, drop or stand still, by the counters of sluice's channels
+//	order.go     the order of remedies
+//	kinds.go     which kind of channel a remedy needs
 //	mapped.go    what the map of named channels adds
 //
 // safety.go lists what each remedy can break, and removes those without the
@@ -111,14 +119,16 @@ type Finding struct {
 	Minor      bool       `json:"minor"`          // just below the threshold of a finding
 	Confidence Confidence `json:"confidence"`
 	Evidence   []Evidence `json:"evidence"`
-	Remedies   []Remedy   `json:"remedies"` // by predicted gain
+	Remedies   []Remedy   `json:"remedies"` // by predicted gain, except that a buffer comes before slices if it gives most of their gain
 	RuledOut   []RuledOut `json:"ruled_out"`
-	Needs      *Need      `json:"needs"` // null if no further profile would decide it
+	Channel    string     `json:"channel,omitempty"` // when a built-in channel is enough for the first remedy, and which kind of sluice fits otherwise
+	Needs      *Need      `json:"needs"`             // null if no further profile would decide it
 
 	outside *profile.GoroutineSite // where goroutines wait for I/O meanwhile, or nil
 	channel uint64                 // ID on the map, or 0
 	maker   string                 // the function that creates a channel or a goroutine for each value, or ""
 	holders int                    // goroutines that hold an object of a pool
+	leads   bool                   // it comes before all others, whatever their share
 }
 
 // A Need is a profile that would confirm a finding.
@@ -188,7 +198,7 @@ type rule struct {
 }
 
 // rules are all rules, in order.
-var rules = slices.Concat(queueRules, lockRules, exclusionRules, ownerRules, transferRules, fanRules, spawnRules, scatterRules, selectRules, shedRules, hopRules,
+var rules = slices.Concat(queueRules, lockRules, exclusionRules, ownerRules, transferRules, fanRules, spawnRules, generatorRules, scatterRules, selectRules, shedRules, hopRules,
 	timerRules, limitRules, skewRules, poolRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
 // ofShares reports whether findings of kind k depend on shares of CPU time.
@@ -198,10 +208,14 @@ func (k Kind) ofShares() bool {
 
 // Diagnose applies all rules to a capture. Gains are predicted from prices.
 func Diagnose(capture *profile.Capture, prices Prices) *Diagnosis {
-	f := gather(capture, prices)
+	return gather(capture, prices).diagnose()
+}
+
+func (f *facts) diagnose() *Diagnosis {
+	capture := f.capture
 	d := &Diagnosis{
 		Schema: Schema, Target: capture.Target, GoVersion: capture.GoVersion, Window: f.window,
-		GOMAXPROCS: f.procs, CPUs: f.cpus, Prices: prices,
+		GOMAXPROCS: f.procs, CPUs: f.cpus, Prices: f.prices,
 		Shares: f.shares(), Findings: []Finding{}, Operations: f.operations, Partners: f.partners(),
 		Unknown: f.unknown(), Taken: []string{},
 	}
@@ -278,6 +292,8 @@ func (f *Finding) finish(of *facts) {
 		f.RuledOut = []RuledOut{}
 	}
 	slices.SortStableFunc(f.Remedies, func(a, b Remedy) int { return cmp.Compare(b.Gain.Mid, a.Gain.Mid) })
+	of.smallestFirst(f)
+	f.Channel = of.kindFor(f)
 	if of.avail == 0 && f.Share != nil && !f.Kind.ofQueue() && !f.Kind.stuck() {
 		f.Confidence = f.Confidence.less()
 		why := "the number of cores is unknown (no GOMAXPROCS): shares assume that all were in use"
@@ -315,6 +331,9 @@ func (f *Finding) weight() float64 {
 	}
 	if f.Confidence == Low {
 		w /= 2
+	}
+	if f.leads {
+		w += 2
 	}
 	return w
 }

@@ -26,11 +26,11 @@ func (f *facts) reuseSlices(found *Finding) {
 	for _, s := range f.capture.CPU.Slices {
 		spent := 0.0
 		for _, other := range f.capture.CPU.Slices {
-			if other.Root == s.Root {
+			if other.Root == s.Root && other.At.Package() == s.At.Package() {
 				spent += other.Time.Seconds()
 			}
 		}
-		if s.Root == "" || spent < slicesPart*all || spent == 0 || !f.sendsFrom(s.Root) {
+		if s.Root == "" || spent < slicesPart*all || spent == 0 || !f.sendsFrom(s) {
 			continue
 		}
 		part := min(1, spent/max(all, spent))
@@ -45,9 +45,11 @@ func (f *facts) reuseSlices(found *Finding) {
 	}
 }
 
-// sendsFrom reports whether goroutines with a start function send.
-func (f *facts) sendsFrom(root string) bool {
+// sendsFrom reports whether the goroutines that allocate slices send, in the
+// package that allocates: a database that they call keeps its slices to itself.
+func (f *facts) sendsFrom(made profile.CPUSlices) bool {
 	return slices.ContainsFunc(f.operations, func(o Operation) bool {
-		return (sends(&o) || o.Op == profile.Select) && (slices.Contains(o.roots, root) || o.Function == root)
+		return (sends(&o) || o.Op == profile.Select) && (slices.Contains(o.roots, made.Root) || o.Function == made.Root) &&
+			o.site.At.Package() == made.At.Package()
 	})
 }

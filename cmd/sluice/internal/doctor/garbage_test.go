@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
@@ -15,6 +16,10 @@ func TestReuseSlices(t *testing.T) {
 				Time: secs(share * c.CPU.Total.Seconds())}}
 		}
 	}
+	elsewhere := func(c *profile.Capture) { c.CPU.Slices[0].At.Function = "example.com/store.(*Tx).write" }
+	few := func(c *profile.Capture) {
+		c.CPU.Slices = append(c.CPU.Slices, profile.CPUSlices{At: profile.Frame{Function: "example.com/q.next"}, Root: c.CPU.Slices[0].Root, Time: time.Millisecond})
+	}
 	base := cpu(1.7, shares{profile.Collecting: 0.5, profile.Allocating: 0.3, profile.ChannelWork: 0.01, profile.UserCode: 0.19}, on{send, 0.01, 0, 0})
 	sender := goroutinesAt(rooted(send, 1, 0, "read"))
 	for name, test := range map[string]struct {
@@ -24,6 +29,8 @@ func TestReuseSlices(t *testing.T) {
 		"slices that are sent": {[]part{base, sender, allocates("read", 0.28)}, true},
 		"a few of them":        {[]part{base, sender, allocates("read", 0.1)}, false},
 		"others":               {[]part{base, sender, allocates("index", 0.28)}, false},
+		"those of a database":  {[]part{base, sender, allocates("read", 0.28), elsewhere}, false},
+		"both":                 {[]part{base, sender, allocates("read", 0.28), elsewhere, few}, false},
 	} {
 		d := diagnose(test.parts...)
 		f := d.found(GarbageCollection)

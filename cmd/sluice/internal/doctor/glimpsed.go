@@ -78,6 +78,18 @@ func (f *facts) readSqueeze() {
 	}
 }
 
+// wakeTrace returns the trace, or else a glimpse with enough wake-ups to show who
+// wakes whom; or nil.
+func (f *facts) wakeTrace() *profile.Trace {
+	if f.capture.Trace != nil {
+		return f.capture.Trace
+	}
+	if g := f.capture.Glimpse; g != nil && g.Window > 0 && g.Wakeups >= manyWakeups {
+		return g
+	}
+	return nil
+}
+
 // ownError returns the relative error of the program's own work, which bounds a
 // gain from above: a CPU limit leaves few samples of it.
 func (f *facts) ownError() float64 {
@@ -92,7 +104,7 @@ func (f *facts) ownError() float64 {
 // proportion, and what it is called.
 func (f *facts) parksOf() (sites []profile.TraceSite, basis string) {
 	if t := f.capture.Trace; t != nil && len(t.Sites) > 0 {
-		return t.Sites, "by the parks in the trace"
+		return t.Sites, "by the waits in the trace"
 	}
 	if t := f.capture.Glimpse; t != nil {
 		parks := int64(0)
@@ -100,7 +112,7 @@ func (f *facts) parksOf() (sites []profile.TraceSite, basis string) {
 			parks += s.Parks
 		}
 		if parks >= manyWakeups {
-			return t.Sites, "by the parks in a short trace"
+			return t.Sites, "by the waits in a short trace"
 		}
 	}
 	return nil, ""

@@ -64,7 +64,7 @@ func TestLimits(t *testing.T) {
 		below bool // it is found below the limit, and not above
 		with  func(v float64) []part
 	}{
-		{"collector, of CPU time", GarbageCollection, 0.40, false, func(v float64) []part { return []part{user(1, 1-v, profile.Collecting)} }},
+		{"collector, of CPU time", GarbageCollection, 0.50, false, func(v float64) []part { return []part{user(1, 1-v, profile.Collecting)} }},
 		{"package sync, of CPU time", SyncMutex, 0.25, false, func(v float64) []part { return []part{user(1, 1-v, profile.Locking)} }},
 		{"waiting on sync, for each of two Ps", SyncMutex, 1, false, func(v float64) []part {
 			return []part{metrics(v, 0), mutex(map[profile.Site]float64{unlock: 100})}

@@ -102,3 +102,51 @@ func TestMoved(t *testing.T) {
 		t.Errorf("a buffer for receivers: %+v", f.Remedies)
 	}
 }
+
+// TestOneSelectReceives: several goroutines that select at one end, and a single
+// one at the other, meet at the channel of values, beside the done channel.
+func TestOneSelectReceives(t *testing.T) {
+	put, take := at(profile.Select, "(*queue).Put"), at(profile.Select, "(*queue).Take")
+	const parse, sum = "example.com/q.parse", "example.com/q.sum"
+	rooted := func(site profile.GoroutineSite, root string) profile.GoroutineSite {
+		site.Root = root
+		return site
+	}
+	idle := take
+	idle.Caller = profile.Frame{Function: "example.com/q.audit", File: "q.go", Line: 90} // another user of the queue type
+	for name, test := range map[string]struct {
+		receivers []profile.GoroutineSite
+		want      Kind
+		best      RemedyName
+	}{
+		"one receives": {[]profile.GoroutineSite{rooted(in(take, 1, 0), sum)}, LockContention, Batch},
+		"one receives, at two lines in two snapshots": {[]profile.GoroutineSite{
+			rooted(profile.GoroutineSite{Site: at(profile.Other, "sum"), In: 1}, sum), rooted(profile.GoroutineSite{Site: take, Runnable: 1}, sum),
+		}, LockContention, Batch},
+		"several receive": {[]profile.GoroutineSite{rooted(in(take, 4, 0), sum)}, SharedDone, SeparateDone},
+		"unknown":         {nil, SharedDone, SeparateDone},
+	} {
+		sites := append(test.receivers, rooted(in(put, 4, 2), parse), rooted(in(idle, 1, 1), "example.com/q.audit"))
+		d := diagnose(cpu(1.1, shares{profile.ChannelWork: 0.45, profile.ChannelLock: 0.4, profile.UserCode: 0.15}, on{take, 0.45, 0.2, 0}, on{put, 0.4, 0.2, 0}),
+			func(c *profile.Capture) {
+				c.CPU.Sites[0].Roots, c.CPU.Sites[1].Roots = []string{sum}, []string{parse}
+			}, goroutinesAt(sites...))
+		f := d.found(test.want)
+		if f == nil || f.Best() == nil || f.Best().Name != test.best || test.want == LockContention && f.At.Function != put.At.Function {
+			t.Errorf("%s: %s, %+v", name, d.Answer, f)
+		}
+	}
+}
+
+// TestSoloSelects: with one goroutine at each end, both contend for the lock of
+// the channel of values as much as for that of a done channel.
+func TestSoloSelects(t *testing.T) {
+	write, read := at(profile.Select, "write"), at(profile.Select, "read")
+	for n, want := range map[int]Kind{1: TransferCost, 4: SharedDone} {
+		d := diagnose(cpu(1.8, shares{profile.ChannelWork: 0.27, profile.ChannelLock: 0.39, profile.UserCode: 0.34}, on{write, 0.26, 0.16, 0}, on{read, 0.4, 0.23, 0.03}),
+			goroutinesAt(in(write, n, 0), in(read, n, 0)))
+		if len(d.Findings) == 0 || d.Findings[0].Kind != want {
+			t.Errorf("%d goroutines at each end: %s", n, d.Answer)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func (f *facts) readLocks() {
 		f.syncWait = known(all * sync / (channels + sync + runtime))
 		f.split(all-*f.syncWait, channels, runtime)
 	case f.procs > 0 && all > float64(f.procs):
-		f.asleepFrom = "the metric: more waiters than Ps, which only goroutines can be"
+		f.asleepFrom = "the metric: more waiters than GOMAXPROCS allows threads, so they are goroutines"
 		f.syncWait = known(all)
 	case c.CPU != nil:
 		sync := c.CPU.By[profile.Locking].Seconds()
@@ -71,10 +71,10 @@ func (f *facts) doubtLocks() {
 		return
 	}
 	if f.cpus > 0 && f.procs > f.cpus {
-		f.asleepDoubt = fmt.Sprintf("%d Ps share %d cores, which lengthens waits", f.procs, f.cpus)
+		f.asleepDoubt = fmt.Sprintf("GOMAXPROCS is %d on %d cores, which lengthens waits", f.procs, f.cpus)
 	}
 	if *f.asleep > quietLocks && f.cores+*f.asleep > overbooked*f.avail {
-		f.asleepDoubt = fmt.Sprintf("%s Ps work or sleep, on %s cores: other processes used some of them",
+		f.asleepDoubt = fmt.Sprintf("%s threads run or are blocked, on %s cores: other processes used some of them",
 			format.Number(f.cores+*f.asleep), format.Number(f.avail))
 	}
 	f.asleep = known(min(*f.asleep, max(0, float64(f.procs)-f.cores)))

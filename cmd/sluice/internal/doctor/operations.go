@@ -11,11 +11,11 @@ import (
 // unknown.
 type Operation struct {
 	Place
-	Weight     float64  `json:"share_of_channel_cost"` // of CPU time, time after parks and time asleep, 0 to 1
+	Weight     float64  `json:"share_of_channel_cost"` // of CPU time, the scheduler's included, and of blocked threads; 0 to 1
 	CPU        *float64 `json:"cpu_seconds"`           // in the operation
 	Lock       *float64 `json:"lock_cpu_seconds"`      // part of it in the channel's lock
 	AfterPark  *float64 `json:"after_park_cpu_seconds"`
-	Asleep     *float64 `json:"asleep_p_seconds"` // Ps asleep in the channel's lock
+	Asleep     *float64 `json:"asleep_p_seconds"` // threads blocked on the channel's lock
 	Waited     *float64 `json:"waited_seconds"`   // all goroutines in total, within WaitWindow; so is Parks
 	Parks      *int64   `json:"parks"`
 	WaitWindow *float64 `json:"wait_window_seconds"` // of the trace or block profile; 0 since the process started
@@ -27,6 +27,8 @@ type Operation struct {
 
 	site    profile.Site
 	wake    float64 // CPU seconds spent waking goroutines
+	gave    float64 // of a select: CPU seconds passing values to waiting receivers
+	took    float64 // of a select: CPU seconds taking values from waiting senders
 	created profile.Frame
 	root    string
 	roots   []string // start functions of goroutines that run it
@@ -44,6 +46,7 @@ func (f *facts) perSite() []Operation {
 		for _, s := range c.CPU.Sites {
 			if o := table.of(s.Site); o != nil {
 				o.CPU, o.Lock, o.wake = known(s.Time.Seconds()), known(s.Lock.Seconds()), s.Wake.Seconds()
+				o.gave, o.took = s.Gave.Seconds(), s.Took.Seconds()
 				o.roots = append(o.roots, s.Roots...)
 			}
 		}

@@ -28,6 +28,8 @@ func TestOwnedState(t *testing.T) {
 		"another type receives":       {append(of(update, elsewhere, 0.6), from(update, elsewhere, "handle")), false},
 		"the owner waits for a file":  {append(of(update, loop, 0.6), from(update, loop, "handle", rooted(at(profile.IO, "write"), 1, 1, "(*Histogram).loop"))), false},
 		"channels cost little":        {append(of(update, loop, 0.1), from(update, loop, "handle")), false},
+		"an update of a third":        {append(of(update, loop, 0.6), from(update, loop, "handle"), works(loop, 0.2)), true},
+		"calls of half the cost":      {append(of(update, loop, 0.6), from(update, loop, "handle"), works(loop, 0.3)), false},
 		"an update is worth the cost": {append(of(update, loop, 0.3), from(update, loop, "handle"), works(loop, 0.6)), false},
 	} {
 		d := diagnose(test.parts...)

@@ -116,6 +116,7 @@ func (f *facts) otherEnds(o *Operation) (same, other []*Operation) {
 		x := &f.operations[i]
 		switch {
 		case x == o || !faces(o, x) || ofRuntime(x.root) || ofRuntime(x.Function):
+		case x.site.At == o.site.At && x.Op == o.Op: // a line does the same for all of its callers
 		case f.related(o, x):
 			if x.Op != profile.Range && o.Op != profile.Range {
 				same = append(same, x)
@@ -174,11 +175,13 @@ func (f *facts) users(o *Operation) (n int, counted bool) {
 	if g == nil {
 		return 0, false
 	}
+	there, stated := 0, 0 // two snapshots: a goroutine may be at two lines
 	for _, s := range g.Sites {
 		if slices.Contains(o.roots, s.Root) {
-			n += max(s.In, s.Waiting+s.Runnable)
+			there, stated = there+s.In, stated+s.Waiting+s.Runnable
 		}
 	}
+	n = max(there, stated)
 	return n, n > 0
 }
 

@@ -3,6 +3,7 @@ package doctor
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"os"
 	"path/filepath"
@@ -72,6 +73,39 @@ func TestText(t *testing.T) {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}
+	}
+}
+
+// unplain are terms of the scheduler and of this package, which a person on call
+// does not know.
+var unplain = regexp.MustCompile(`\bPs\b|\bparks?\b|\bparked\b|\bpoll (send|receive)\b`)
+
+// TestPlainTerms: text, page and document use the terms of Go's documentation.
+func TestPlainTerms(t *testing.T) {
+	tried := at(profile.PollSend, "offer")
+	for _, parts := range [][]part{hotService, pipelineService, idlePool, nil,
+		append(pipelineService, woke(profile.Pair{Waker: send, Sleeper: receive, Count: 1_400_000})),
+		{cpu(2, shares{profile.ChannelWork: 0.9, profile.UserCode: 0.1}, on{tried, 0.9, 0, 0})},
+		{cpu(1.5, shares{profile.ChannelWork: 0.1, profile.Scheduling: 0.55, profile.UserCode: 0.35}, on{send, 0.05, 0, 0}, on{receive, 0.05, 0, 0})}} {
+		d := diagnose(parts...)
+		var b bytes.Buffer
+		if err := errors.Join(d.WriteText(&b), d.WritePage(&b)); err != nil {
+			t.Fatal(err)
+		}
+		if found := unplain.FindString(b.String()); found != "" {
+			t.Errorf("%q in\n%s", found, b.String())
+		}
+	}
+	text, err := os.ReadFile(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prose := regexp.MustCompile("`[^`]*`").ReplaceAllString(string(text), "") // without names of fields
+	if found := unplain.FindString(prose); found != "" {
+		t.Errorf("%s has %q", document, found)
+	}
+	if got := unplain.FindString("after they parked"); got == "" {
+		t.Error("a planted term was not found")
 	}
 }
 

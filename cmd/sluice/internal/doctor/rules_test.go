@@ -53,8 +53,8 @@ func TestRules(t *testing.T) {
 		without  []part // a similar service that lacks one sign
 	}{
 		{LockContention, hotService, Yes, Batch, 16.3, Buffer, pipelineService},
-		{TransferCost, pipelineService, Yes, Batch, 0, Shard, hotService},
-		{TinyJobs, with(pipelineService, pool), Yes, Batch, 0, MoreReceivers, pipelineService},
+		{TransferCost, pipelineService, Yes, Buffer, 0, Shard, hotService},
+		{TinyJobs, with(pipelineService, pool), Yes, Buffer, 0, MoreReceivers, pipelineService},
 		{Lockstep, []part{turns, metrics(0, 60_000), goroutinesAt(in(send, 1, 1), in(receive, 1, 1))}, Yes, Buffer, 1.48, LowerGOMAXPROCS,
 			[]part{turns, metrics(0, 600), goroutinesAt(in(send, 1, 1), in(receive, 1, 1))}},
 		{SharedDone, []part{shared, metrics(0.2, 0), goroutinesAt(in(write, 8, 5), in(read, 8, 1))}, Yes, SeparateDone, 3.3, Shard,
@@ -126,7 +126,7 @@ func TestEveryRule(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 35 {
+	if len(seen) != 36 {
 		t.Errorf("%d rules", len(seen))
 	}
 }
@@ -185,7 +185,7 @@ func TestFewCases(t *testing.T) {
 	}
 	write, read := at(profile.Select, "write"), at(profile.Select, "read")
 	d = diagnose(cpu(1.6, shares{profile.ChannelWork: 0.25, profile.ChannelLock: 0.7, profile.UserCode: 0.05}, on{write, 0.5, 0.4, 0}, on{read, 0.45, 0.3, 0}),
-		goroutinesAt(in(write, 1, 0), in(read, 1, 1)))
+		goroutinesAt(in(write, 4, 0), in(read, 4, 1)))
 	if len(d.Findings) != 1 || d.Findings[0].Kind != SharedDone {
 		t.Errorf("found %+v", d.Findings)
 	}

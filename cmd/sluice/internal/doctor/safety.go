@@ -49,7 +49,7 @@ var hazards = []hazard{
 	},
 	{
 		MergeChannels, "a case with priority, or one that a nil channel disables, has neither in one channel",
-		"one or two goroutines run the select", lacksFewSelecting, "if no case has priority over others or is disabled at times",
+		"one or two goroutines run the select, or each was started to wait for one channel", lacksFewSelecting, "if no case has priority over others or is disabled at times",
 	},
 	{
 		SeparateDone, "a goroutine whose done channel is never closed does not end",

@@ -49,7 +49,7 @@ func scattered(f *facts) *Finding {
 	found.At = &o.Place
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("no operation explains it: the most expensive one is the %s, with %s of CPU time", o, format.Percent(value(o.CPU)/f.cpu)))
 	if f.wakeups != nil {
-		found.addEvidence(profile.KindMetrics, format.Count(*f.wakeups)+" wake-ups per second")
+		found.addEvidence(f.wakeupsFrom, format.Count(*f.wakeups)+" wake-ups per second")
 	}
 	now := f.load(0)
 	all := now.own + now.channels
@@ -60,7 +60,7 @@ func scattered(f *facts) *Finding {
 		{WorkerPool, "let a few goroutines serve many of these channels, connections or timers", Range{}, ""},
 	}
 	if f.spinning() {
-		found.Remedies = append(found.Remedies, Remedy{LowerGOMAXPROCS, "the scheduler mostly looks for work: with fewer Ps it looks less", Range{}, ""})
+		found.Remedies = append(found.Remedies, Remedy{LowerGOMAXPROCS, "the scheduler mostly looks for work: with a lower GOMAXPROCS it looks less", Range{}, ""})
 	}
 	found.RuledOut = []RuledOut{{Shard, "no channel is contended."}, {Buffer, "no channel is often full."}}
 	return found

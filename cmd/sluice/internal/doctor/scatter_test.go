@@ -26,6 +26,9 @@ func TestScattered(t *testing.T) {
 		if f := d.found(Scattered); (f != nil) != test.found {
 			t.Errorf("%s: %s", name, d.Answer)
 		}
+		if said := strings.HasPrefix(d.Answer, "Wake-ups are the problem, and no single channel."); said != test.found {
+			t.Errorf("%s: %s", name, d.Answer)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func dropping(f *facts) *Finding {
 			"value may be dropped."},
 		{Buffer, "a buffer of any size stays full if the receiver is slower."},
 	}
-	if f.loaded && share >= f.limit(pollShare) {
+	if f.loaded && !f.light && share >= f.limit(pollShare) {
 		found.Channels = true
 		found.Text = fmt.Sprintf("A loop sends without blocking, and drops or retries what does not fit: %s. %s", o, lookAtDrops)
 		return found
@@ -61,6 +61,8 @@ func dropping(f *facts) *Finding {
 	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("no goroutine waits in the %s", to))
 	if out := f.outsideOf(to); out != nil {
 		found.addEvidence(profile.KindGoroutine, fmt.Sprintf("the receivers wait at the %s", out.Site))
+		// A profile shows no values that were lost, so the gain has no figure.
+		found.Remedies = []Remedy{{MoreReceivers, fmt.Sprintf("let more goroutines receive, so that several can be in the %s at the same time", out.Site), Range{}, ""}}
 	}
 	return found
 }
@@ -69,19 +71,13 @@ func dropping(f *facts) *Finding {
 const lookAtDrops = "Such values are lost, unless the default case keeps them: look at the counter of drops, or add one."
 
 // samples returns the number of CPU samples in an operation.
-func (f *facts) samples(o *Operation) float64 {
-	period := f.capture.CPU.Period.Seconds()
-	if period <= 0 {
-		period = 0.01
-	}
-	return math.Round(value(o.CPU) / period)
-}
+func (f *facts) samples(o *Operation) float64 { return math.Round(value(o.CPU) / f.period()) }
 
 // givesUp reports whether a send with default seems to find its channel full, and
 // returns the receive that may belong to it.
 func (f *facts) givesUp(o *Operation) (to *Operation, yes bool) {
 	g := f.capture.Goroutines
-	if g == nil || !g.StatesKnown || f.samples(o) < shedSamples || o.wake > 0 || f.loaded && f.channelCPU() >= transferShare {
+	if g == nil || !g.StatesKnown || f.samples(o) < shedSamples || o.wake > 0 || f.loaded && !f.light && f.channelCPU() >= transferShare {
 		return nil, false
 	}
 	for i := range f.operations {

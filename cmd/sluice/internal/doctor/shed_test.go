@@ -49,11 +49,26 @@ func TestGivesUp(t *testing.T) {
 		if f == nil {
 			continue
 		}
-		if d.Verdict != No || len(f.Remedies) != 0 || d.Answer != "The receivers are the problem, not the channels. Sends give up when the channel is full, and its receivers never wait, so that it fills: poll send at q.offer (q.go:5). "+lookAtDrops {
+		if d.Verdict != No || len(f.Remedies) != 1 || f.Remedies[0].Name != MoreReceivers || f.Remedies[0].Gain.known() || d.Answer != "The receivers are the problem, not the channels. Sends give up when the channel is full, and its receivers never wait, so that it fills: non-blocking send at q.offer (q.go:5). "+lookAtDrops {
 			t.Errorf("%s: %s: %s", name, d.Verdict, d.Answer)
 		}
 		if text := evidence(f); !strings.Contains(text, "none of them wakes a receiver") || !strings.Contains(text, "the receivers wait at the sleep at q.ship") {
 			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// TestGivesUpInFewCores: a service whose few cores go to such sends waits for no
+// lock and needs no other channel: its receivers are the limit.
+func TestGivesUpInFewCores(t *testing.T) {
+	offer, ship := at(profile.PollSend, "offer"), at(profile.Range, "ship")
+	const root = "example.com/q.ship"
+	asleep := profile.GoroutineSite{Site: at(profile.Sleep, "ship"), In: 1, Waiting: 1, Root: root}
+	for cores, want := range map[float64]Verdict{0.35: No, 1.5: Yes} {
+		d := diagnose(cpu(cores, shares{profile.ChannelWork: 0.35, profile.ChannelLock: 0.3, profile.UserCode: 0.35}, on{offer, 0.4, 0.2, 0}, on{ship, 0.25, 0.1, 0}),
+			func(c *profile.Capture) { c.CPU.Sites[1].Roots = []string{root} }, goroutinesAt(asleep, in(offer, 2, 0)))
+		if f := d.found(Dropping); f == nil || d.Verdict != want || (d.found(LockContention) != nil) != (want == Yes) {
+			t.Errorf("on %v cores: %s: %s", cores, d.Verdict, d.Answer)
 		}
 	}
 }

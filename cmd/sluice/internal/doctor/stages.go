@@ -95,6 +95,10 @@ func slowStage(f *facts) *Finding {
 	if users := f.capture.CPU.Users; len(users) > 0 {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time in %s", format.Percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
 	}
+	if !f.takes(slow) {
+		found.alleges(slow, o)
+		return found
+	}
 	// More goroutines of this stage use the idle cores, whatever else changes.
 	gain := f.gain(f.load(0), stay{1, 1}, slow.root)
 	gain.Low = max(gain.Low, gain.High*stageLow)
@@ -108,14 +112,6 @@ func slowStage(f *facts) *Finding {
 		{Batch, fmt.Sprintf("channels take only %s of CPU time.", format.Percent(f.channelCPU()))},
 	}
 	return found
-}
-
-// roomText names the number of cores that the service can use.
-func (f *facts) roomText() string {
-	if f.avail == 0 {
-		return "probably " + format.Number(f.room()) + " or more"
-	}
-	return format.Number(f.avail)
 }
 
 // before returns the send that fills the channel in front of a stage: the one
@@ -279,7 +275,7 @@ func (f *facts) timesPerSecond(o *Operation) string {
 			n += p.Count
 		}
 	}
-	window := f.capture.Trace.Window.Seconds()
+	window := f.wakeTrace().Window.Seconds()
 	if window <= 0 {
 		return ""
 	}

@@ -13,10 +13,13 @@ import (
 const screenLines = 20
 
 // An excerpt is how much of each list is on the first screen.
-type excerpt struct{ remedies, evidence, others int }
+type excerpt struct {
+	remedies, evidence, others int
+	channel                    bool // which kind of channel the first remedy needs
+}
 
 // excerpts are from the longest to the shortest.
-var excerpts = []excerpt{{3, 3, 3}, {2, 3, 2}, {2, 2, 2}, {1, 2, 1}, {1, 1, 1}, {1, 1, 0}, {1, 0, 0}}
+var excerpts = []excerpt{{3, 3, 3, true}, {2, 3, 2, true}, {2, 2, 2, true}, {1, 2, 1, true}, {1, 1, 1, true}, {1, 1, 0, true}, {1, 1, 1, false}, {1, 1, 0, false}, {1, 0, 0, false}}
 
 // WriteSummary writes what fits on one screen of a terminal, the answer first:
 // the most important finding, with its remedies and evidence. WriteText has the
@@ -45,7 +48,8 @@ func (d *Diagnosis) summary(p excerpt) string {
 	}
 	others := 0
 	for i := range d.Findings {
-		if found := &d.Findings[i]; found != main && found.Kind != Mapped { // the answer has the sentence of the map
+		// The answer has the sentence of the map.
+		if found := &d.Findings[i]; found != main && found.Kind != Mapped && !strings.Contains(d.Answer, found.Text) {
 			if others++; others == 1 && p.others > 0 {
 				b.WriteString("\nAlso found\n")
 			}
@@ -78,12 +82,24 @@ func (d *Diagnosis) basis() string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// main returns the finding that the answer is about, or nil.
+// main returns the finding that the answer is about, or nil: of several, the first
+// one with a remedy.
 func (d *Diagnosis) main() *Finding {
+	var first *Finding
 	for i := range d.Findings {
-		if strings.Contains(d.Answer, d.Findings[i].Text) {
-			return &d.Findings[i]
+		found := &d.Findings[i]
+		if !strings.Contains(d.Answer, found.Text) {
+			continue
 		}
+		if len(found.Remedies) > 0 {
+			return found
+		}
+		if first == nil {
+			first = found
+		}
+	}
+	if first != nil {
+		return first
 	}
 	if len(d.Findings) > 0 {
 		return &d.Findings[0]
@@ -102,6 +118,9 @@ func (f *Finding) summary(b *strings.Builder, p excerpt, answer string) {
 			word = "fix: "
 		}
 		b.WriteString(wrap(word+r.sentence(), "     "))
+	}
+	if p.channel && f.Channel != "" {
+		b.WriteString(wrap("which channel: "+f.Channel+".", "     "))
 	}
 	for i, e := range f.Evidence[:min(p.evidence, len(f.Evidence))] {
 		if i == 0 {

@@ -19,11 +19,13 @@ const textWidth = 80
 const shownOperations = 8
 
 // WriteJSON writes the diagnosis as JSON.
-func (d *Diagnosis) WriteJSON(w io.Writer) error {
+func (d *Diagnosis) WriteJSON(w io.Writer) error { return writeJSON(w, d) }
+
+func writeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(d)
+	return encoder.Encode(v)
 }
 
 // WriteText writes the whole diagnosis for a terminal, the answer first.
@@ -122,6 +124,9 @@ func (f *Finding) text(b *strings.Builder) {
 		}
 		b.WriteString("   " + wrap(word+r.sentence(), "        "))
 	}
+	if f.Channel != "" {
+		b.WriteString("   " + wrap("  which channel: "+f.Channel+".", "        "))
+	}
 	for _, n := range merged(f.RuledOut) {
 		b.WriteString("   " + wrap(fmt.Sprintf("  not %s: %s", n.Name, n.Why), "        "))
 	}
@@ -175,8 +180,8 @@ func (o *Operation) figures(shares bool) []string {
 	}
 	add(o.CPU, "CPU %s")
 	add(o.Lock, "in the lock %s")
-	add(o.AfterPark, "CPU after parks %s")
-	add(o.Asleep, "Ps asleep %s")
+	add(o.AfterPark, "scheduler %s")
+	add(o.Asleep, "threads blocked on the lock %s")
 	switch {
 	case o.both():
 		list = append(list, fmt.Sprintf("%s in it, %d waiting", format.Plural(*o.In, "goroutine"), *o.Waiting))

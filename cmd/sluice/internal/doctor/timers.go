@@ -100,6 +100,9 @@ func timerPerIteration(f *facts) *Finding {
 		return nil
 	}
 	o := f.selectsIn(t.at.Function)
+	if f.startedForOne(o) {
+		return nil // its goroutine waits once: the goroutine is what each value costs
+	}
 	found := &Finding{Channels: true, At: &o.Place, Share: known(share * f.used()), Confidence: High}
 	found.Text = fmt.Sprintf("A new timer for each iteration of a select: at %s, for the %s.", t.at, o)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time creates timers there, and about %s collects them; channels take %s",

@@ -102,11 +102,11 @@ func TestTimersAndCollector(t *testing.T) {
 	if d := of(0.3, 0.3, 0.03); d.found(GarbageCollection) == nil || d.found(TimerPerIteration) == nil {
 		t.Errorf("a tenth of it for timers: %s", d.Answer)
 	}
-	// 0.6 minus a third is at the limit.
-	if d := of(0.3, 0.3, 0.102); d.found(GarbageCollection) != nil {
+	// 0.75 minus a third is at the limit.
+	if d := of(0.375, 0.375, 0.127); d.found(GarbageCollection) != nil {
 		t.Errorf("just below: %s", d.Answer)
 	}
-	if d := of(0.3, 0.3, 0.098); d.found(GarbageCollection) == nil {
+	if d := of(0.375, 0.375, 0.123); d.found(GarbageCollection) == nil {
 		t.Errorf("just above: %s", d.Answer)
 	}
 }

@@ -54,10 +54,10 @@ func (f *facts) traceOfWaits() *profile.Trace {
 
 // traceAlone returns the trace if there is no CPU profile, else nil.
 func (f *facts) traceAlone() *profile.Trace {
-	if t := f.capture.Trace; f.capture.CPU == nil && t != nil && t.Window > 0 {
-		return t
+	if f.capture.CPU != nil {
+		return nil
 	}
-	return nil
+	return f.traceOfWaits()
 }
 
 // traceSite returns the trace's record of a site, or nil if no goroutine parked

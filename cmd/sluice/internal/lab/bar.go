@@ -81,7 +81,7 @@ func (m *Measured) bars(section SectionID, panel Panel, x string, baseline Conte
 	return bars
 }
 
-// costSentence says what one value costs, by the known bars of ways with words.
+// costSentence returns the cost of one value, by the known bars of ways with words.
 func costSentence(c Chart, ways []way) string {
 	var parts []string
 	for _, w := range ways {
@@ -111,7 +111,7 @@ func (c Chart) cost(label string) string { return c.bar(label).Text(" ns") }
 // know reports whether the figures of two labeled bars are known.
 func (c Chart) know(a, b string) bool { return c.bar(a).Known && c.bar(b).Known }
 
-// times says how many times the cost of a bar is that of another, both known, by
+// times returns how many times the cost of a bar is the cost of another, both known, by
 // their shown figures. If these hide the change, it is the factor of the change.
 func (c Chart) times(slow, fast string, slower stat.Change) string {
 	s, f := c.bar(slow).Figure.Median, c.bar(fast).Figure.Median

@@ -104,6 +104,13 @@ const (
 	batchSender  ContenderID = "batch.Sender_of_64"
 )
 
+// Contenders of not-busy, with a context that can be canceled. The others are those of
+// other studies, withSlots at a capacity.
+const (
+	nativeDone  ContenderID = "native_128_select_ctx.Done"
+	boundedDone ContenderID = "sluice.Bounded_128_ctx"
+)
+
 // A Family is the origin of a contender. Charts tell families apart by color
 // and shape.
 type Family uint8
@@ -183,6 +190,9 @@ var names = map[ContenderID]struct {
 	ownSharded:    {"sluice.Sharded", FamilySluice},
 	ShardedLanes:  {"sluice.Sharded, lane each, runs", FamilySluice},
 	batchSender:   {"batch.Sender of 64", FamilySluice},
+
+	nativeDone:  {"native, 128, select with ctx.Done", FamilyNative},
+	boundedDone: {"sluice.Bounded, 128, with ctx", FamilySluice},
 }
 
 func init() {

@@ -30,6 +30,9 @@ func (c contestant) name() string { return NameOf(c.id) }
 
 var background = context.Background()
 
+// cancelable is a context that can be canceled, and never is.
+var cancelable, _ = context.WithCancel(background)
+
 // published enters the elastic channel of the study of 2014.
 func published(id ContenderID, p contender.Published) contestant {
 	return contestant{id, p.Contender(), unbounded, false}

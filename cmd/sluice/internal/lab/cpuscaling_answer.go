@@ -74,7 +74,7 @@ func (m *Measured) cpuAnswer(c *Conclusion) {
 		m.scalingClaim())
 }
 
-// cpuAdvice says what to do about a channel that carries too little.
+// cpuAdvice returns the remedy for a channel that carries too little.
 func (m *Measured) cpuAdvice(batches, single stat.Change, kind way) string {
 	var advice string
 	if more(batches) {
@@ -147,7 +147,7 @@ func (m *Measured) moreCPUs() (slower stat.Change, few, many int) {
 	return stat.Between(sweep[0], sweep[last]), counts[0], counts[last]
 }
 
-// withSenders says how one built-in channel slows down with more CPUs.
+// withSenders returns how much one built-in channel slows down with more CPUs.
 func (m *Measured) withSenders() string {
 	slower, few, many := m.moreCPUs()
 	switch {

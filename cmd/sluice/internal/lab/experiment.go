@@ -1,5 +1,6 @@
 // Package lab describes the experiments of "sluice lab": each published study
-// as it was published, and the questions that its author left open.
+// as it was published, and the questions that its author left open; and one question
+// that no study asks.
 //
 // What may enter: one file per study, with its question, the prediction, the
 // sweep, the contenders, the published figures and the conclusions;
@@ -11,6 +12,7 @@ package lab
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -32,10 +34,16 @@ func register(e Experiment) Experiment {
 }
 
 // All returns the experiments in the order in which the lab runs them: by the
-// year of their studies.
+// year of their studies, and then those that repeat no study.
 func All() []Experiment {
 	all := slices.Clone(registered)
 	slices.SortFunc(all, func(a, b Experiment) int {
+		if a.Source.IsZero() {
+			a.Source.Year = math.MaxInt
+		}
+		if b.Source.IsZero() {
+			b.Source.Year = math.MaxInt
+		}
 		return cmp.Or(cmp.Compare(a.Source.Year, b.Source.Year), cmp.Compare(a.Name, b.Name))
 	})
 	return all
@@ -76,7 +84,7 @@ type Study struct {
 	// Prediction is the expected result, and the reason: a sentence or two that
 	// the figures can prove wrong.
 	Prediction string    `json:"prediction"`
-	Source     Source    `json:"source"`
+	Source     Source    `json:"source,omitzero"`
 	Notes      []string  `json:"notes"` // that a reader needs before the figures
 	Pictures   []Picture `json:"pictures,omitempty"`
 	// PublishedIn is the unit of the published figures.
@@ -125,7 +133,8 @@ type Table struct {
 	Rows  [][]string `json:"rows"` // as wide as Head
 }
 
-// A Source is the publication of a study.
+// A Source is the publication of a study. The zero Source is the project's own question,
+// which no publication answers.
 type Source struct {
 	Author  string `json:"author"`
 	Title   string `json:"title"`
@@ -133,6 +142,9 @@ type Source struct {
 	Machine string `json:"machine"`
 	Go      string `json:"go"`
 }
+
+// IsZero reports whether no publication answers the question.
+func (s Source) IsZero() bool { return s == Source{} }
 
 // A Published figure describes another machine. It is shown beside the figures of
 // this one, which are not expected to match it.

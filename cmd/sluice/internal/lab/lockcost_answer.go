@@ -59,7 +59,7 @@ func (m *Measured) lockAnswer(c *Conclusion) {
 	}
 }
 
-// shortest says how short a job may be to spend less than 1% on a buffered
+// shortest returns how short a job may be to spend less than 1% on a buffered
 // channel, as far as that is known.
 func (m *Measured) shortest(panel Panel) string {
 	least, ok := m.smallest(panel, native1024)

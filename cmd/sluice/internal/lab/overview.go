@@ -15,7 +15,7 @@ const (
 	mostAnswers = 4
 )
 
-// An Overview tells what channels cost on this machine, across all studies of a
+// An Overview has the costs of channels on this machine, across all studies of a
 // run. It is empty if no study was measured.
 type Overview struct {
 	Sentence string `json:"sentence,omitempty"` // what one value costs
@@ -57,7 +57,8 @@ func NewOverview(conclusions []Conclusion) Overview {
 	var shown []claim
 	claims := make(map[string]claim)
 	for _, c := range conclusions {
-		if o.Sentence == "" || len(c.costs.Bars) > len(o.Bars) {
+		more := len(c.costs.Bars) > len(o.Bars)
+		if c.sentence != "" && (o.Sentence == "" || more) || o.Sentence == "" && more {
 			o.Sentence, o.Chart, shown = c.sentence, c.costs, nil
 			if len(c.costs.Bars) > 0 {
 				shown = c.claims

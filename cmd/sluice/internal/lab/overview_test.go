@@ -87,6 +87,28 @@ func TestOverviewRanks(t *testing.T) {
 	}
 }
 
+// The study with the most ways leads, unless it has no sentence and another one has.
+func TestOverviewLeads(t *testing.T) {
+	study := func(sentence string, ways int) Conclusion {
+		return Conclusion{sentence: sentence, costs: Chart{Bars: make([]Bar, ways)}}
+	}
+	for _, tt := range []struct {
+		studies []Conclusion
+		leads   string
+		ways    int
+	}{
+		{[]Conclusion{study("six", 6), study("eight", 8), study("three", 3)}, "eight", 8},
+		{[]Conclusion{study("six", 6), study("", 8), study("three", 3)}, "six", 6},
+		{[]Conclusion{study("", 6), study("", 8), study("three", 3)}, "three", 3},
+		{[]Conclusion{study("", 6), study("", 8)}, "", 8},
+		{nil, "", 0},
+	} {
+		if o := NewOverview(tt.studies); o.Sentence != tt.leads || len(o.Bars) != tt.ways {
+			t.Errorf("%d studies: %q leads with %d ways, want %q with %d", len(tt.studies), o.Sentence, len(o.Bars), tt.leads, tt.ways)
+		}
+	}
+}
+
 // An answer has no figure that the chart calls unknown, and its ratios are those
 // of the shown figures.
 func TestAnswersAgreeWithCharts(t *testing.T) {

@@ -15,6 +15,7 @@ const (
 	DirectSend = "direct-send"
 	Buffers    = "buffers"
 	CPUScaling = "cpu-scaling"
+	NotBusy    = "not-busy"
 )
 
 // A SectionID identifies a section of an experiment in code and in files.
@@ -44,6 +45,9 @@ const (
 	SectionShapes    SectionID = "shapes" // of cpu-scaling
 	SectionRemedies  SectionID = "remedies"
 	SectionProducers SectionID = "producers"
+
+	sectionRate SectionID = "rate" // of not-busy
+	sectionEnds SectionID = "ends"
 )
 
 // Keys of the labels by which a program finds a point, in results.json and in the

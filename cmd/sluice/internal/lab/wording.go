@@ -106,5 +106,5 @@ func Topic(study string) string {
 }
 
 var topics = map[string]string{
-	"lock-cost": "short jobs", "elastic": "growing queues", "direct-send": "waiting receivers", "buffers": "buffer sizes", "cpu-scaling": "many goroutines",
+	"lock-cost": "short jobs", "elastic": "growing queues", "direct-send": "waiting receivers", "buffers": "buffer sizes", "cpu-scaling": "many goroutines", "not-busy": "mostly empty",
 }

@@ -65,6 +65,25 @@ func inWake(below stack) bool {
 	return false
 }
 
+// passes returns what a select does in below: it passes a value to a receiver
+// that waits, or takes one from a sender that waits; or "".
+func passes(below stack) Op {
+	for i, f := range below {
+		if f.Function != "runtime.selectgo" {
+			continue
+		}
+		for _, inner := range below[:i] {
+			switch inner.Function {
+			case "runtime.send":
+				return Send
+			case "runtime.recv":
+				return Receive
+			}
+		}
+	}
+	return ""
+}
+
 // makesChannel reports whether below creates a channel.
 func makesChannel(below stack) bool {
 	for _, f := range below {
@@ -181,6 +200,7 @@ var clues = []clue{
 	{"runtime.newproc", Scheduling},
 	{"runtime.Gosched", Scheduling},
 	{"time.Sleep", Scheduling},
+	{timerSend, Scheduling},
 }
 
 // rootClues are tried on the outermost frames of a stack without a line of the

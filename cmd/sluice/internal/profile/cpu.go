@@ -110,6 +110,16 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 		if inAllocation(p.below) {
 			site.New += spent
 		}
+		switch passes(p.below) {
+		case Send:
+			site.Gave += spent
+		case Receive:
+			site.Took += spent
+		}
+		site.onTimer = site.onTimer || onTimer(p.below)
+		if category == ChannelWork {
+			site.work += spent
+		}
 		switch {
 		case category == ChannelLock:
 			site.Lock += spent
@@ -161,6 +171,9 @@ func (t *cpuTally) stage(p *placed, category Category, spent time.Duration) {
 		s.Channel += spent
 	} else {
 		s.Work += spent
+	}
+	if category == SystemCalls {
+		s.System += spent
 	}
 }
 

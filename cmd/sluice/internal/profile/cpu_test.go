@@ -30,6 +30,7 @@ func TestCategories(t *testing.T) {
 		{"polling the network after the park", AfterPark, []string{"internal/runtime/syscall.EpollWait", "runtime.netpoll", "runtime.findRunnable", "runtime.schedule", "runtime.park_m", "runtime.mcall"}},
 		{"after a goroutine's end", Scheduling, []string{"runtime.findRunnable", "runtime.schedule", "runtime.goexit0", "runtime.mcall"}},
 		{"an idle thread", Scheduling, []string{"runtime.futex", "runtime.stopm", "runtime.findRunnable", "runtime.schedule", "runtime.mstart1", "runtime.mstart0", "runtime.mstart"}},
+		{"sending the time of a timer", Scheduling, []string{"runtime.lock2", "runtime.chansend", "runtime.selectnbsend", "time.sendTime sleep.go:187", "runtime.(*timers).run", "runtime.findRunnable", "runtime.schedule", "runtime.park_m", "runtime.mcall"}},
 		{"starting a goroutine", Scheduling, []string{"runtime.newproc1", "runtime.newproc", "main.f m.go:1"}},
 		{"a mutex", Locking, []string{"runtime.futex", "runtime.semrelease1", "internal/sync.(*Mutex).Unlock", "sync.(*Mutex).Unlock", "main.f m.go:1"}},
 		{"a condition", Locking, []string{"sync.runtime_notifyListNotifyOne", "sync.(*Cond).Signal", "main.f m.go:1"}},
@@ -85,7 +86,7 @@ func TestReadCPU(t *testing.T) {
 	if got := c.Share(ChannelWork, ChannelLock); got != 6.0/23 {
 		t.Errorf("channel share %v, want 6 of 23", got)
 	}
-	want := CPUSite{Site: sendSite, Time: 6 * unit, Lock: 3 * unit, Wake: 2 * unit, Roots: []string{"main.producer"}}
+	want := CPUSite{Site: sendSite, Time: 6 * unit, Lock: 3 * unit, Wake: 2 * unit, Roots: []string{"main.producer"}, work: 3 * unit}
 	if len(c.Sites) != 2 || !reflect.DeepEqual(c.Sites[0], want) || c.Sites[1].Op != Lock {
 		t.Errorf("sites %+v, want first %+v, then the mutex", c.Sites, want)
 	}

@@ -114,7 +114,7 @@ func request(ctx context.Context, client *http.Client, u *url.URL, limit int64) 
 	data, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, errors.New("incomplete response")
+		return nil, errors.New("incomplete response: the connection ended early; try again")
 	case err != nil:
 		return nil, err
 	case int64(len(data)) > limit:

@@ -82,7 +82,7 @@ func (g *Goroutines) join(text *Goroutines) *Goroutines {
 	if g == nil || text == nil {
 		return cmp.Or(g, text)
 	}
-	j := &Goroutines{Total: text.Total, States: text.States, StatesKnown: true, InKnown: true, Awake: g.Awake, adopted: text.adopted}
+	j := &Goroutines{Total: text.Total, States: text.States, StatesKnown: true, InKnown: true, Awake: g.Awake, StartedBy: text.StartedBy, adopted: text.adopted}
 	j.Sites, text = g.adoptedBy(text)
 	at := map[Site]int{}
 	for i, site := range j.Sites {
@@ -143,7 +143,11 @@ func (g *Goroutines) adoptedBy(text *Goroutines) ([]GoroutineSite, *Goroutines) 
 func (g *Goroutines) since(before *Goroutines, apart time.Duration) {
 	g.GrowthKnown, g.Earlier, g.Apart, g.AwakeBefore = true, before.Total, apart, before.Awake
 	earlier := map[Site]int{}
+	g.EarlierOf = map[string]int{}
 	for _, site := range before.Sites {
+		if site.Root != "" {
+			g.EarlierOf[site.Root] += site.Count()
+		}
 		if line, ok := single(g.adopted[site.At.Function]); ok {
 			site.At, site.Caller = line, Frame{}
 		}

@@ -51,7 +51,7 @@ type goroutine struct {
 func readGoroutineText(r io.Reader) (*Goroutines, error) {
 	g := &Goroutines{StatesKnown: true, States: map[string]int{}}
 	sites := map[Site]*GoroutineSite{}
-	t := textTally{all: g, sites: sites, hosted: newHosted()}
+	t := textTally{all: g, sites: sites, hosted: newHosted(), roots: map[uint64]string{}, starts: map[uint64][]string{}}
 	lines := textLines{in: bufio.NewReaderSize(io.LimitReader(r, maxText), maxLine)}
 	var current *goroutine
 	for {
@@ -74,6 +74,7 @@ func readGoroutineText(r io.Reader) (*Goroutines, error) {
 		return nil, errors.New("no goroutines in the text")
 	}
 	t.adopt()
+	g.StartedBy = t.startedBy()
 	g.collect(sites)
 	return g, nil
 }
@@ -181,6 +182,26 @@ type textTally struct {
 	all    *Goroutines
 	sites  map[Site]*GoroutineSite
 	hosted *hosted
+	roots  map[uint64]string   // start functions by the number of the goroutine
+	starts map[uint64][]string // those of the goroutines that it started
+}
+
+// startedBy pairs start functions.
+func (t *textTally) startedBy() map[string]map[string]int {
+	all := map[string]map[string]int{}
+	for creator, roots := range t.starts {
+		by, seen := t.roots[creator]
+		if !seen {
+			continue
+		}
+		for _, root := range roots {
+			if all[root] == nil {
+				all[root] = map[string]int{}
+			}
+			all[root][by]++
+		}
+	}
+	return all
 }
 
 // count adds the goroutine to the totals and to its site.
@@ -199,6 +220,10 @@ func (t *textTally) count(g *goroutine) {
 		if op == Select && g.nilChan {
 			p.site.Op = Forever
 		}
+	}
+	if p.root != "" {
+		t.roots[g.id] = p.root
+		t.starts[g.creator] = append(t.starts[g.creator], p.root)
 	}
 	t.hosted.see(g, &p)
 	if p.anonymous() {

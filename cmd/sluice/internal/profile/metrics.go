@@ -44,6 +44,8 @@ const (
 	metricCycles     = "/gc/cycles/total:gc-cycles"
 	metricAllocBytes = "/gc/heap/allocs:bytes"
 	metricCgoCalls   = "/cgo/go-to-c-calls:calls"
+	metricAllPs      = "/cpu/classes/total:cpu-seconds"
+	metricIdlePs     = "/cpu/classes/idle:cpu-seconds"
 )
 
 // maxSeconds is an upper bound of plausible times that fits a time.Duration.
@@ -177,4 +179,15 @@ func (m *Metrics) restarted() bool {
 	}
 	after, ok := m.After.Histograms[metricLatencies]
 	return ok && after.Total() < m.Before.Histograms[metricLatencies].Total()/rounding
+}
+
+// IdlePs returns the part of the time of all Ps in which they had nothing to run.
+// The runtime updates it at each garbage collection.
+func (m *Metrics) IdlePs() (float64, bool) {
+	total, ok := m.Delta(metricAllPs)
+	idle, known := m.Delta(metricIdlePs)
+	if !ok || !known || !(total > 0) || !(idle >= 0 && idle <= total) {
+		return 0, false
+	}
+	return idle / total, true
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +38,15 @@ func (e *FileError) Unwrap() error { return e.Err }
 // errForeign reports a file of another type: an error for a named file, ignored
 // in a folder.
 var errForeign = errors.New("unknown file type (want a pprof profile, a goroutine text with debug=2, an execution trace, or " +
-	"metrics)")
+	"metrics): 'sluice doctor -save DIR HOST:PORT' saves those of a service")
+
+// errPage reports a saved web page, such as the index of net/http/pprof.
+var errPage = errors.New("a web page, not a profile: fetch the profile itself, such as /debug/pprof/profile?seconds=5")
+
+// webPage reports whether head begins a web page.
+func webPage(head []byte) bool {
+	return strings.HasPrefix(http.DetectContentType(head), "text/html")
+}
 
 // Open reads saved files, and the files in saved folders, as one capture. It
 // detects the type of a file by its content, and uses names only for three
@@ -143,6 +152,8 @@ func (p *parts) read(name string, r io.Reader) error {
 		return p.readCompressed(name, in)
 	case head[0] == '{':
 		return p.readJSON(name, in)
+	case webPage(head):
+		return errPage
 	case bytes.HasPrefix(head, []byte("# HELP ")), bytes.HasPrefix(head, []byte("# TYPE ")), bytes.HasPrefix(head, []byte("go_")):
 		reading, err := readReading(in)
 		return p.put(part{name: name, kind: KindMetrics, reading: reading}, err)

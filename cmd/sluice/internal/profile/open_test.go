@@ -155,14 +155,15 @@ func TestOpenBad(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"empty":            {nil, "empty file"},
+		"empty":            {nil, "empty file: the service sent nothing; fetch it again"},
 		"foreign":          {[]byte("hello\n"), "unknown file type"},
+		"a web page":       {[]byte("<html>\n<head>\n<title>/debug/pprof/</title>"), "a web page, not a profile: fetch the profile itself"},
 		"a picture":        {[]byte("\x89PNG\r\n\x1a\n"), "unknown file type"},
 		"JSON":             {[]byte(`{"a": 1}`), "unknown file type"},
 		"another format":   {[]byte(`{"format": "sluice capture 9"}`), "sluice capture 9"},
 		"heap":             {heap.bytes(t), "alloc_objects, inuse_space"},
 		"debug=1":          {[]byte("goroutine profile: total 7\n"), "debug=1 text of a goroutine profile"},
-		"cut off":          {good[:len(good)/2], "truncated file"},
+		"cut off":          {good[:len(good)/2], "truncated file: fetch it again"},
 		"gzip of nothing":  {zipped(t, nil), "invalid profile"},
 		"gzip of a text":   {zipped(t, []byte("hello")), "not a profile"},
 		"a gzip bomb":      {zipped(t, make([]byte, maxProfile+1)), "larger than 64 MB when uncompressed"},

@@ -165,6 +165,7 @@ func (p *parts) capture() (*Capture, error) {
 		}
 	}
 	c.adopt()
+	c.nameTicks()
 	if h := p.header; h != nil {
 		c.Target = h.Target
 		c.GoVersion = cmp.Or(c.GoVersion, h.GoVersion)

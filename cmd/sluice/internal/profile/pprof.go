@@ -23,8 +23,8 @@ const (
 )
 
 var (
-	errEmpty     = errors.New("empty file")
-	errTruncated = errors.New("truncated file")
+	errEmpty     = errors.New("empty file: the service sent nothing; fetch it again")
+	errTruncated = errors.New("truncated file: fetch it again, and wait until the transfer ends")
 )
 
 // unpack decompresses data if it is compressed.
@@ -139,7 +139,8 @@ func kindOf(p *pprof.Profile) (Kind, error) {
 	case slices.Contains(types, "goroutineleak"):
 		return KindLeak, nil
 	}
-	return "", fmt.Errorf("unsupported profile of %s (want cpu, mutex, block, goroutine or goroutineleak)", strings.Join(types, ", "))
+	return "", fmt.Errorf("unsupported profile of %s (want cpu, mutex, block, goroutine or goroutineleak): fetch /debug/pprof/profile?seconds=5 "+
+		"and /debug/pprof/goroutine", strings.Join(types, ", "))
 }
 
 // lockOrBlock distinguishes mutex from block profiles, which have the same

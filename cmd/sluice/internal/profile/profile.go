@@ -128,9 +128,14 @@ type CPUSite struct {
 	New  time.Duration // part in allocation, as in reflect.Select
 	Lock time.Duration // part in the channel's lock
 	Wake time.Duration // part making other goroutines runnable
+	Gave time.Duration // part passing a value to a waiting receiver, of a select: it sends
+	Took time.Duration // part taking one from a waiting sender, of a select: it receives
 	// Roots are the start functions of the goroutines, in the order of the
 	// samples. The number is bounded.
 	Roots []string
+
+	work    time.Duration // the part of Time that counts as ChannelWork
+	onTimer bool          // the channel is a timer's
 }
 
 // A UserTime is the CPU time of a function of the program or of a library.
@@ -147,6 +152,7 @@ type CPUStage struct {
 	Root    string
 	Work    time.Duration // everything except Channel
 	Channel time.Duration // in channel operations
+	System  time.Duration // part of Work in system calls and the network
 
 	host string // function of this module that they started with, or ""
 }
@@ -209,10 +215,14 @@ type Goroutines struct {
 	States      map[string]int // goroutines by the runtime's name of their state, without durations
 	Earlier     int            // goroutines at the start of the window
 	GrowthKnown bool           // there is an earlier snapshot, for Earlier and GoroutineSite.Earlier
+	EarlierOf   map[string]int // the same by their start function; nil if unknown
 	Apart       time.Duration  // time between the snapshots; 0 if unknown
 	Awake       int            // by stack: not parked, hence running or ready to run; a lower bound
 	AwakeBefore int            // the same at the start of the window
 	Sites       []GoroutineSite
+	// StartedBy is the start functions of the goroutines that started those with
+	// another one, and how many: of goroutines of which both are in the text.
+	StartedBy map[string]map[string]int
 
 	adopted map[string]map[Frame]bool // see hosted
 }

@@ -76,7 +76,7 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 		if errors.As(err, &slow) {
 			err = fmt.Errorf("%w: is the host right, and does a firewall let this port through?", err)
 		}
-		return nil, &FileError{address.Redacted(s.base), err}
+		return nil, &FileError{address.Redacted(s.page("goroutine", "", "")), err} // the page that was fetched
 	}
 	counters := []Kind{KindMutex}
 	if slices.Contains(extra, KindBlock) {

@@ -14,11 +14,11 @@ type Op string
 // Channel operations.
 const (
 	Send        Op = "send"
-	Receive     Op = "receive"      // v := <-c; also Range where only the goroutine state is known
-	Range       Op = "range"        // a loop over a channel, or v, ok := <-c: only stacks distinguish them from Receive
-	Select      Op = "select"       // with two or more cases, with or without default: stacks do not distinguish them
-	PollSend    Op = "poll send"    // select with one send and default
-	PollReceive Op = "poll receive" // select with one receive and default
+	Receive     Op = "receive"              // v := <-c; also Range where only the goroutine state is known
+	Range       Op = "range"                // a loop over a channel, or v, ok := <-c: only stacks distinguish them from Receive
+	Select      Op = "select"               // with two or more cases, with or without default: stacks do not distinguish them
+	PollSend    Op = "non-blocking send"    // select with one send and default
+	PollReceive Op = "non-blocking receive" // select with one receive and default
 	Close       Op = "close"
 )
 
@@ -30,8 +30,9 @@ const (
 	// Forever is a select without cases, as in a main function that leaves the
 	// work to others.
 	Forever Op = "forever"
-	IO      Op = "I/O" // the network poller, a system call
-	Other   Op = ""    // none of these, or unknown
+	Tick    Op = "tick" // a receive from a timer or a ticker, where the CPU profile shows that
+	IO      Op = "I/O"  // the network poller, a system call
+	Other   Op = ""     // none of these, or unknown
 
 	Accept Op = "accept" // listening for connections: I/O that delays nothing
 )

@@ -41,8 +41,8 @@ func TestPlace(t *testing.T) {
 		{"select", []string{"runtime.sellock", "runtime.selectgo", "main.f m.go:1"}, "select main.f < ", "main.f"},
 		{"select of no cases", []string{"runtime.gopark", "runtime.block", "main.f m.go:1"}, "forever main.f < ", "main.f"},
 		{"reflect.Select", []string{"runtime.selectgo", "runtime.reflect_rselect", "reflect.rselect v.go:1", "reflect.Select v.go:2", "main.f m.go:1"}, "select main.f < ", "main.f"},
-		{"poll send", []string{"runtime.chansend", "runtime.selectnbsend", "main.f m.go:1"}, "poll send main.f < ", "main.f"},
-		{"poll receive", []string{"runtime.chanrecv", "runtime.selectnbrecv", "main.f m.go:1"}, "poll receive main.f < ", "main.f"},
+		{"non-blocking send", []string{"runtime.chansend", "runtime.selectnbsend", "main.f m.go:1"}, "non-blocking send main.f < ", "main.f"},
+		{"non-blocking receive", []string{"runtime.chanrecv", "runtime.selectnbrecv", "main.f m.go:1"}, "non-blocking receive main.f < ", "main.f"},
 		{"close", []string{"runtime.closechan", "main.f m.go:1"}, "close main.f < ", "main.f"},
 		{"the outermost counts", []string{"runtime.chanrecv1", "runtime.selectgo", "main.f m.go:1"}, "select main.f < ", "main.f"},
 		{"mutex", []string{"internal/sync.(*Mutex).lockSlow", "internal/sync.(*Mutex).Lock", "sync.(*Mutex).Lock", "main.f m.go:1"}, "lock main.f < ", "main.f"},
@@ -55,6 +55,8 @@ func TestPlace(t *testing.T) {
 		{"method values", []string{"runtime.chansend1", "main.T.f m.go:1", "main.T.f-fm"}, "send main.T.f < ", "main.T.f"},
 		{"no operation", []string{"main.f m.go:1", "main.main m.go:2"}, " main.f < main.main", "main.main"},
 		{"assembly", []string{"memeqbody", "main.f m.go:1"}, " main.f < ", "main.f"},
+		{"a timer that fired", []string{"runtime.chansend", "runtime.selectnbsend", "time.sendTime sleep.go:187", "runtime.(*timer).unlockAndRun", "runtime.(*timers).run", "runtime.findRunnable", "runtime.schedule", "runtime.park_m", "runtime.mcall"}, "non-blocking send  < ", ""},
+		{"a receive from a timer", []string{"runtime.chansend", "runtime.selectnbsend", "time.sendTime sleep.go:187", "runtime.(*timer).unlockAndRun", "runtime.(*timer).maybeRunChan", "runtime.chanrecv", "runtime.chanrecv1", "main.f m.go:1"}, "receive main.f < ", "main.f"},
 		{"no function of the program", []string{"runtime.findRunnable", "runtime.schedule", "runtime.park_m", "runtime.mcall"}, "  < ", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -142,7 +144,7 @@ func TestOps(t *testing.T) {
 		}
 	}
 	got := strings.Join([]string{channel, sends, receives}, "|")
-	if want := "send,receive,range,select,poll send,poll receive,close,|send,poll send,|receive,range,poll receive,"; got != want {
+	if want := "send,receive,range,select,non-blocking send,non-blocking receive,close,|send,non-blocking send,|receive,range,non-blocking receive,"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }

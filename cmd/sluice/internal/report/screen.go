@@ -135,14 +135,23 @@ func (r *Report) WriteScreen(w io.Writer, s Screen, path string) error {
 type detail struct {
 	largest int  // of the largest results
 	answers bool // the answer and the advice of each study
-	bars    int  // the bars of each study; 0 for those with Key
+	bars    int  // of each study: every, or the most of those with Key
 }
 
+// every bar of a study, and those with Key.
+const (
+	every = 6
+	keys  = 3
+)
+
 // narrow is the least detail with all of the largest results.
-var narrow = detail{4, false, 0}
+var narrow = detail{4, false, keys}
 
 // details are the details from the most to the least.
-var details = []detail{{4, true, 6}, {4, true, 0}, {4, false, 6}, narrow, {3, false, 0}, {2, false, 0}, {1, false, 0}, {0, false, 0}}
+var details = []detail{
+	{4, true, every}, {4, true, keys}, {4, false, every}, narrow,
+	{3, false, keys}, {2, false, keys}, {1, false, keys}, {0, false, keys}, {0, false, keys - 1},
+}
 
 func (r *Report) screen(s Screen, d detail, path string) []string {
 	lines := r.distrust(s)
@@ -264,10 +273,11 @@ func (e *Experiment) lines(s Screen, d detail, common string, scale barScale) []
 
 // shown returns the bars that are shown.
 func (e *Experiment) shown(d detail) []lab.Bar {
-	if d.bars > 0 {
+	if d.bars == every {
 		return e.Bars
 	}
-	return slices.DeleteFunc(slices.Clone(e.Bars), func(b lab.Bar) bool { return !b.Key })
+	shown := slices.DeleteFunc(slices.Clone(e.Bars), func(b lab.Bar) bool { return !b.Key })
+	return shown[:min(d.bars, len(shown))]
 }
 
 // shortUnit is the unit behind a figure.

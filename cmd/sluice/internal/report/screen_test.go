@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,7 +23,7 @@ func everyStudy(s lab.Scale, machine Machine) *Report {
 		run := Run{Experiment: e, Sections: e.Sections(s)}
 		for _, section := range run.Sections {
 			for _, p := range section.Points {
-				run.Outcomes = append(run.Outcomes, madeUp(p))
+				run.Outcomes = append(run.Outcomes, madeUp(p, section.Measures))
 			}
 		}
 		runs = append(runs, run)
@@ -30,14 +31,20 @@ func everyStudy(s lab.Scale, machine Machine) *Report {
 	return New(machine, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), s.Size, false, runs)
 }
 
-func madeUp(p *lab.Point) measure.Outcome {
+func madeUp(p *lab.Point, measures []lab.Measure) measure.Outcome {
 	outcome := measure.Outcome{Point: &p.Point, Finished: true}
 	for i, entry := range p.Entries {
 		result := measure.Result{Contender: entry.Contender}
 		for round := range 9 {
 			value := 100 * float64(i+1) * (1 + float64(round)/100)
 			var figures []measure.Figure
-			for _, unit := range []string{measure.NsPerOp, "x-ideal", measure.BytesPeak, measure.BytesFull, measure.BytesDrained} {
+			units := []string{measure.NsPerOp, "x-ideal", measure.BytesPeak, measure.BytesFull, measure.BytesDrained}
+			for _, m := range measures {
+				if !slices.Contains(units, m.Unit) {
+					units = append(units, m.Unit)
+				}
+			}
+			for _, unit := range units {
 				figures = append(figures, measure.Figure{Unit: unit, Value: value})
 			}
 			result.Repetitions = append(result.Repetitions, measure.Repetition{Ops: 1, Figures: figures})

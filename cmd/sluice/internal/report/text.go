@@ -147,6 +147,9 @@ func (e *Experiment) besideMeasured() bool {
 
 // sourceLine names a source in one line.
 func sourceLine(s lab.Source) string {
+	if s.IsZero() {
+		return "a question of this project, which repeats no published study"
+	}
 	return fmt.Sprintf("after %s, “%s”, %d (machine: %s; Go: %s)", s.Author, s.Title, s.Year, s.Machine, s.Go)
 }
 

@@ -182,21 +182,22 @@ func (b *body) queue(c *debug.Channel) {
 // maxLanes is the number of lanes that are drawn individually.
 const maxLanes = 12
 
-// lanes draws the queue of each lane and its waiting senders.
+// lanes draws the queue of each lane, or of each level of a Priority, and its waiting senders.
 func (b *body) lanes(c *debug.Channel, lanes []debug.Lane) {
 	width := max(1, min(30, (b.width-labeled)/3))
+	levels := c.Kind == "Priority" // which share a limit
 	for i, lane := range lanes[:min(maxLanes, len(lanes))] {
-		b.label(fmt.Sprintf("lane %d", i))
+		b.label(fmt.Sprintf("%s %d", either(levels, "level", "lane"), i))
 		full := max(1, float64(c.HighWater))
 		if lane.Cap != nil && float64(*lane.Cap) <= 16*full {
 			full = max(1, float64(*lane.Cap))
 		}
 		b.gauge(labeled, b.y, width, float64(lane.Len), full, values)
 		text := format.Compact(float64(lane.Len))
-		if lane.Cap != nil {
+		if lane.Cap != nil && !levels {
 			text += "/" + format.Compact(float64(*lane.Cap))
 		}
-		text += either(lane.Private, ", private", "") + either(lane.InUse, "", ", unused")
+		text += either(lane.Private, ", private", "") + either(lane.InUse, "", either(levels, ", closed", ", unused"))
 		x := b.put(labeled+width+1, b.y, b.width-labeled-width-1, text, either(lane.InUse, plain, soft))
 		if lane.Senders > 0 {
 			b.put(x, b.y, b.width-x, fmt.Sprintf(", %s waiting, first for %s", format.Compact(float64(lane.Senders)), format.CompactSeconds(lane.OldestSender)), hot)
@@ -204,10 +205,13 @@ func (b *body) lanes(c *debug.Channel, lanes []debug.Lane) {
 		b.y++
 	}
 	text := fmt.Sprintf("%s lanes in use, ", format.Thousands(c.Lanes))
+	if levels {
+		text = fmt.Sprintf("%s levels, ", format.Thousands(len(lanes)))
+	}
 	if len(lanes) > maxLanes {
 		text += fmt.Sprintf("%d shown, ", maxLanes)
 	}
-	text += fmt.Sprintf("%s queued in total%s, at most %s in one", format.Thousands(c.Len), oldest(c), format.Thousands(c.HighWater))
+	text += fmt.Sprintf("%s queued in total%s, at most %s%s", format.Thousands(c.Len), oldest(c), format.Thousands(c.HighWater), either(levels, "", " in one"))
 	b.put(labeled, b.y, b.width-labeled, text, plain)
 	b.y++
 }

@@ -1,0 +1,38 @@
+package doctor
+
+import "github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+
+// A goroutine that runs on a core which other processes have at that moment uses
+// no CPU time, and leaves no core idle either: a change of channels fills idle
+// cores only. The Go scheduler knows how many of its Ps run, and the CPU profile
+// what they got.
+
+// lentRate is the part of the running time that is CPU time above which the rest
+// is noise: services with the machine for themselves had 0.9 to 1.
+const lentRate = 0.90
+
+// reachable returns the number of cores that the service can use if all of its
+// goroutines had work, 0 if unknown.
+func (f *facts) reachable() float64 {
+	running := f.runningPs() - value(f.asleep)
+	if f.avail == 0 || running < awakePs || f.cores >= lentRate*running {
+		return f.avail
+	}
+	return max(f.cores, f.avail*f.cores/running)
+}
+
+// runningPs returns the mean number of Ps with a goroutine that runs, 0 if
+// unknown.
+func (f *facts) runningPs() float64 {
+	if m := f.capture.Metrics; m != nil && f.metricsWindow() > 0 && f.procs > 0 {
+		if part, ok := m.IdlePs(); ok {
+			return min(float64(f.procs)*(1-part), max(1, f.had))
+		}
+	}
+	for _, t := range []*profile.Trace{f.capture.Trace, f.capture.Glimpse} {
+		if t != nil && t.Window > 0 && t.Wakeups >= manyWakeups {
+			return t.Running.Seconds() / t.Window.Seconds()
+		}
+	}
+	return 0
+}
