@@ -14,7 +14,9 @@
 //	contender     every kind of channel behind one small interface
 //	workload      the jobs, written once for all contenders, with proof that they were done
 //	peers         contenders made from other Go libraries; only its importers compile them
+//	paced         a load at a given rate, for channels that are not busy
 //	cmd/ratios    the table of floors and goals, measured side by side
+//	cmd/paced     CPU time and delays at a given rate, measured side by side
 //
 // Use cmd/ratios for comparisons. Its contenders take turns, while benchmarks
 // run one contender after the other, and a machine that slows down in between

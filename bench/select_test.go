@@ -1,9 +1,11 @@
 package bench_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
 )
@@ -21,6 +23,44 @@ func BenchmarkSelect(b *testing.B) {
 					b.ReportMetric(r.NsPerItem(), "ns/op")
 				})
 			}
+		}
+	}
+}
+
+// BenchmarkSelectDefault is a Select over two channels, or four, none of which can proceed:
+// it chooses Default.
+func BenchmarkSelectDefault(b *testing.B) {
+	b.Run("native/2", func(b *testing.B) {
+		first, second := make(chan int, 1), make(chan int, 1)
+		for b.Loop() {
+			select {
+			case <-first:
+			case <-second:
+			default:
+			}
+		}
+	})
+	for _, kind := range []struct {
+		name string
+		open func() sluice.TryReceiver[int]
+	}{
+		{"Rendezvous", func() sluice.TryReceiver[int] { return sluice.NewRendezvous[int](nil) }},
+		{"Bounded 128", func() sluice.TryReceiver[int] { return sluice.NewBounded[int](128, nil) }},
+		{"Elastic", func() sluice.TryReceiver[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) }},
+		{"Sharded", func() sluice.TryReceiver[int] { return sluice.NewSharded[int](sluice.Unlimited, nil) }},
+	} {
+		for _, n := range []int{1, 2, 4} {
+			b.Run(fmt.Sprintf("%s/%d", kind.name, n), func(b *testing.B) {
+				cases := []sluice.Case{sluice.Default}
+				for range n {
+					cases = append(cases, sluice.OnRecv(kind.open()))
+				}
+				for b.Loop() {
+					if chosen, _ := sluice.Select(context.Background(), cases...); chosen != sluice.Default {
+						b.Fatal("chose a channel that is empty")
+					}
+				}
+			})
 		}
 	}
 }

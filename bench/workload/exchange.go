@@ -53,6 +53,33 @@ func pingPong(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	return outcome{elapsed: elapsed, items: n, tally: t, want: upTo(n)}, nil
 }
 
+// Alternate is one goroutine that sends a value and receives it again, n times: the
+// channel is empty before each send, and no goroutine waits. The capacity must be at least
+// 1. An item is a pair of both.
+func Alternate(capacity int) Workload {
+	return Workload{Name: "alternate", Capacity: max(1, capacity), Senders: 1, Receivers: 1, run: alternate}
+}
+
+func alternate(w Workload, c contender.Contender, n uint64) (outcome, error) {
+	ch := c.Make(w.Capacity)
+	var t contender.Tally
+	began := time.Now()
+	for i := range n {
+		ch.Send(i)
+		v, ok := ch.Recv()
+		if !ok {
+			break
+		}
+		t.Add(v)
+	}
+	elapsed := time.Since(began)
+	ch.Close()
+	if _, ok := ch.Recv(); ok {
+		return outcome{}, fmt.Errorf("a surplus value after %d pairs", n)
+	}
+	return outcome{elapsed: elapsed, items: n, tally: t, want: upTo(n)}, nil
+}
+
 // TotalRound is the number of values that the study "Go: Buffered and
 // Unbuffered Channels" sends through one channel.
 const TotalRound = 1000

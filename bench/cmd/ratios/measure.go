@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"slices"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/bench/cacheline"
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/peers"
+	"github.com/sluice-go/sluice/bench/rounds"
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
@@ -52,7 +52,7 @@ const maxRepeats = 64
 func measureAll(ctx context.Context, s settings, rows []row, show func(line)) []line {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var lines []line
-	for _, procs := range s.procs {
+	for _, procs := range s.Procs {
 		runtime.GOMAXPROCS(procs)
 		for _, r := range rows {
 			l, err := measure(ctx, s, r, procs)
@@ -88,7 +88,7 @@ func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 		return l, nil
 	}
 	var lineNs []float64
-	for round := range s.rounds {
+	for round := range s.Rounds {
 		lineNs = append(lineNs, cacheline.Transfer())
 		// The starter alternates, so that neither always runs after the other.
 		for i := range entries {
@@ -107,7 +107,7 @@ func measure(ctx context.Context, s settings, r row, procs int) (line, error) {
 			e.ns = append(e.ns, result.NsPerItem())
 		}
 	}
-	l.lineNs = median(lineNs)
+	l.lineNs = rounds.Median(lineNs)
 	l.fill(entries)
 	return l, nil
 }
@@ -132,13 +132,13 @@ func (l *line) fill(entries []*entry) {
 	if l.err = errors.Join(reference.err, ours.err); l.err != nil {
 		return
 	}
-	l.refNs, l.oursNs = median(reference.ns), median(ours.ns)
+	l.refNs, l.oursNs = rounds.Median(reference.ns), rounds.Median(ours.ns)
 	l.ratios = quotients(reference.ns, ours.ns)
 	for _, e := range entries[2:] {
 		f := peerFigure{name: e.contender.Name, err: e.err}
 		if e.err == nil {
-			f.ns = median(e.ns)
-			f.ratio = median(quotients(reference.ns, e.ns))
+			f.ns = rounds.Median(e.ns)
+			f.ratio = rounds.Median(quotients(reference.ns, e.ns))
 		}
 		l.peers = append(l.peers, f)
 	}
@@ -223,17 +223,4 @@ func quotients(a, b []float64) []float64 {
 	}
 	slices.Sort(q)
 	return q
-}
-
-// median returns the median of values, NaN if there are no values.
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/sluice-go/sluice/bench/rounds"
 )
 
 // heading stands above the lines.
@@ -19,7 +21,7 @@ func (l line) String() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "%8.2f %5.2f - %5.2f %9.1f %9.1f %6s  %s",
-		median(l.ratios), l.ratios[0], l.ratios[len(l.ratios)-1], l.refNs, l.oursNs, l.lineText(), l.verdict())
+		rounds.Median(l.ratios), l.ratios[0], l.ratios[len(l.ratios)-1], l.refNs, l.oursNs, l.lineText(), l.verdict())
 	for _, p := range l.peers {
 		fmt.Fprintf(&b, "\n   %-32s %s", "  "+p.name, p)
 	}
@@ -51,7 +53,7 @@ func (l line) lineText() string {
 
 // verdict compares the ratio with floor and goal.
 func (l line) verdict() string {
-	ratio := median(l.ratios)
+	ratio := rounds.Median(l.ratios)
 	switch {
 	case l.err != nil:
 		return "no figure"

@@ -1,0 +1,226 @@
+// Package paced measures what a channel costs a service that is not busy: values arrive
+// at a given rate, the channel is empty most of the time, and each value wakes a
+// goroutine.
+//
+// # Arrivals
+//
+// The load is open-loop: each sender has a schedule of intended times, a Poisson process
+// that does not depend on when its sends complete. A sender that is late sends at once
+// what is due, so a slow channel does not slow its load. The schedule depends on the seed
+// alone: contenders that take turns get the same arrivals.
+//
+// A sender waits for a timerfd in the runtime's network poller, as a service waits for
+// its sockets: a wake-up is precise to some microseconds, costs what an arrival costs,
+// and uses no CPU before it. With Load.Sleep, and on systems other than Linux, it sleeps
+// instead. An idle runtime waits for its timers in whole milliseconds, so several senders
+// then wake together; and the runtime looks for work with another processor before a
+// sleeper runs, whereas after an arrival from the poller the sender itself pays for
+// waking that processor, inside Send.
+//
+// A value per wake-up would be unrealistic at high rates, and the wake-ups would be all
+// that is measured: 1 M wake-ups per second take more than two cores. A service gets
+// many messages by one read there. Senders therefore send in groups, all of whose values
+// are intended at the same time; see [Wakeups]. A burst is a larger group.
+//
+// # Figures
+//
+// CPU time is that of the whole process, with its arrivals, clock readings and jobs.
+// Without runs the same load without a channel: senders do the receivers' work. The
+// difference is the cost of the channel and of waking its receivers.
+//
+// A delay ends when a receiver has the value. It begins when Send is called, or at the
+// intended time, which includes a sender's own wake-up and its wait behind earlier
+// sends: the delay that a client of the service would see.
+package paced
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
+)
+
+// Wakeups is the largest number of groups per second of a load that does not choose its
+// group size.
+const Wakeups = 20_000
+
+// A Load is values that arrive at a rate.
+type Load struct {
+	Rate               float64 // values per second, of all senders together
+	Senders, Receivers int
+	Group              int           // values per arrival; 0 means the smallest that keeps to Wakeups
+	Job                time.Duration // CPU time of each value's receiver
+	Values             int
+	Seed               uint64
+	Sleep              bool // senders sleep until the next arrival
+}
+
+// Shape names the number of senders and receivers: "8->1".
+func (l Load) Shape() string { return fmt.Sprintf("%d->%d", l.Senders, l.Receivers) }
+
+// Settled returns the load with its group size, or an error if it makes no sense.
+func (l Load) Settled() (Load, error) {
+	if l.Group == 0 {
+		l.Group = max(1, int(l.Rate+Wakeups-1)/Wakeups)
+	}
+	switch {
+	case !(l.Rate > 0):
+		return l, fmt.Errorf("paced: rate %v (want more than 0 values per second)", l.Rate)
+	case l.Senders < 1 || l.Receivers < 1:
+		return l, fmt.Errorf("paced: %d senders and %d receivers (want at least 1 of each)", l.Senders, l.Receivers)
+	case l.Group < 0 || l.Job < 0:
+		return l, fmt.Errorf("paced: group %d, job %v (want neither negative)", l.Group, l.Job)
+	case l.Values < l.Senders:
+		return l, fmt.Errorf("paced: %d values (want at least one for each of %d senders)", l.Values, l.Senders)
+	}
+	return l, nil
+}
+
+// Usage is what a process has used.
+type Usage struct {
+	CPU                    time.Duration // user and system
+	Voluntary, Involuntary int64         // context switches
+}
+
+// Since returns what was used since an earlier moment.
+func (u Usage) Since(earlier Usage) Usage {
+	return Usage{u.CPU - earlier.CPU, u.Voluntary - earlier.Voluntary, u.Involuntary - earlier.Involuntary}
+}
+
+// A Result is the measurement of one run.
+type Result struct {
+	Usage
+	Values       uint64
+	Elapsed      time.Duration
+	FromSend     Histogram // delays from the call of Send
+	FromIntended Histogram // delays from the intended time
+}
+
+// PerValue returns a total of the run per value: ns of CPU time, or context switches.
+func (r *Result) PerValue(total int64) float64 { return float64(total) / float64(r.Values) }
+
+// Run runs the load over a channel of the contender and returns when all its goroutines
+// have finished. It fails if values were lost or changed.
+func (l Load) Run(c contender.Contender, capacity int) (*Result, error) {
+	l, err := l.Settled()
+	if err != nil {
+		return nil, err
+	}
+	if c.BatchOnly || !c.Can(capacity, l.Senders, l.Receivers) {
+		return nil, fmt.Errorf("paced: %s cannot do %s at capacity %d", c.Name, l.Shape(), capacity)
+	}
+	r, err := l.run(c.Make(capacity))
+	if err != nil {
+		return nil, fmt.Errorf("paced: %s: %w", c.Name, err)
+	}
+	return r, nil
+}
+
+// Without runs the load without a channel: each sender does the work of a receiver.
+func (l Load) Without() (*Result, error) {
+	l, err := l.Settled()
+	if err != nil {
+		return nil, err
+	}
+	return l.run(nil)
+}
+
+// run does the load over ch, or without a channel if ch is nil.
+func (l Load) run(ch contender.Channel) (*Result, error) {
+	senders, err := l.senders()
+	if err != nil {
+		return nil, err
+	}
+	turns := 0
+	if l.Job > 0 {
+		turns = workload.Turns(l.Job)
+	}
+	receivers := make([]*receiver, l.Receivers)
+	if ch == nil {
+		receivers = make([]*receiver, l.Senders)
+	}
+	before, base := Used(), time.Now()
+	for i := range receivers {
+		receivers[i] = &receiver{turns: turns, base: base}
+	}
+	var sending atomic.Int64
+	sending.Store(int64(l.Senders))
+	var all sync.WaitGroup
+	for i, s := range senders {
+		s.base = base
+		deliver := func(v uint64) { receivers[i].take(v) }
+		if ch != nil {
+			deliver = ch.Send
+			if i == 0 {
+				for _, r := range receivers {
+					all.Go(func() { r.drain(ch) })
+				}
+			}
+		}
+		all.Go(func() {
+			s.send(deliver)
+			if sending.Add(-1) == 0 && ch != nil {
+				ch.Close()
+			}
+		})
+	}
+	all.Wait()
+	result := &Result{Usage: Used().Since(before), Elapsed: time.Since(base)}
+	return result, result.account(senders, receivers)
+}
+
+func (l Load) senders() (senders []*sender, err error) {
+	for i := range l.Senders {
+		s := &sender{schedule: l.schedule(i)}
+		if s.timer, err = l.newTimer(s); err != nil {
+			for _, made := range senders {
+				made.timer.close()
+			}
+			return nil, fmt.Errorf("paced: %w", err)
+		}
+		senders = append(senders, s)
+	}
+	return senders, nil
+}
+
+// account merges what the goroutines recorded, and proves that no value was lost.
+func (r *Result) account(senders []*sender, receivers []*receiver) error {
+	var sent, got tally
+	var errs error
+	for _, s := range senders {
+		sent.merge(s.tally)
+		errs = errors.Join(errs, s.err)
+	}
+	for _, receiver := range receivers {
+		got.merge(receiver.tally)
+		r.FromSend.Add(&receiver.fromSend)
+		r.FromIntended.Add(&receiver.fromIntended)
+	}
+	r.Values = got.count
+	switch {
+	case errs != nil:
+		return errs
+	case got.count != sent.count:
+		return fmt.Errorf("received %d values of %d", got.count, sent.count)
+	case got != sent:
+		return fmt.Errorf("received values with the sum %d, want %d", got.sum, sent.sum)
+	}
+	return nil
+}
+
+// A tally is the proof that the values arrived.
+type tally struct{ count, sum uint64 }
+
+func (t *tally) add(v uint64) {
+	t.count++
+	t.sum += v
+}
+
+func (t *tally) merge(o tally) {
+	t.count += o.count
+	t.sum += o.sum
+}
