@@ -7,8 +7,8 @@ OLDEST := go1.25.4
 # The modules of go.work.
 MODULES = $(shell go list -m -f '{{.Dir}}')
 
-# The packages beside the root package that import it.
-ONTOP := ./batch ./bridge ./fan ./inspect ./source ./workers
+# The packages beside the root package.
+ONTOP := ./batch ./bridge ./fan ./hub ./inspect ./semaphore ./source ./workers
 
 # The library, without the tests of the conformance suite itself.
 LIBRARY := . $(ONTOP) ./internal/...
@@ -113,8 +113,9 @@ checked: ## the library's tests in a build that checks promises (-tags sluiceche
 # channel as hung.
 .PHONY: race
 race: ## race detector, -short: internal packages ten times and the library once with 1, 2 and 8 Ps, everything around it once
-	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 -p=1 ./internal/park ./internal/spin ./internal/selection ./internal/waitq ./internal/registry ./internal/ring ./internal/segqueue ./internal/shard ./internal/handoff ./internal/workpool ./internal/age
-	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 . $(ONTOP) ./internal/foreign ./internal/made ./internal/stage ./sluicetest/... ./stress/...
+	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 -p=1 ./internal/park ./internal/spin ./internal/selection ./internal/waitq ./internal/registry ./internal/ring ./internal/segqueue ./internal/shard ./internal/handoff ./internal/workpool ./internal/age ./internal/broadcast ./internal/priority
+	for p in 1 2 8; do go test -race -short -shuffle=on -cpu=$$p . || exit 1; done
+	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 $(ONTOP) ./internal/foreign ./internal/made ./internal/stage ./sluicetest/... ./stress/...
 	go test -race -short -shuffle=on -p=1 $(AROUND)
 
 .PHONY: race-long
@@ -145,6 +146,10 @@ test: ## all tests of all modules, as the README says
 .PHONY: results
 results: ## measure bench/RESULTS.md again, and update the guides that quote it
 	go run ./bench/cmd/ratios -peers -o bench/RESULTS.md
+	go run ./bench/cmd/batches -o bench/RESULTS.md
+	go run ./bench/cmd/hub -o bench/RESULTS.md
+	for table in rates ends jobs ping-pong; do go run ./bench/cmd/paced -table $$table -o bench/RESULTS.md || exit 1; done
+	go run ./bench/cmd/paced -table grid -rounds 2 -time 50ms -o bench/RESULTS.md
 	go run ./bench/logagg bench -o bench/RESULTS.md
 	go run ./bench/logagg bench -shares -procs 2 -rounds 12 -o bench/RESULTS.md
 	go test ./docs -run TestFigures -update

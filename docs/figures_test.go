@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"cmp"
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -94,7 +96,19 @@ func TestPlantedFigures(t *testing.T) {
 			t.Errorf("%q instead of %q: got %q, want one problem with %q", planted.to, planted.from, wrong, planted.want)
 		}
 	}
-	if _, err := readResults("- machine: M1\n"); err == nil {
+	sections := "- machine: M1\n- Go: go9\n- commit: c0ffee\n- date: today\n\n| row | P | CPU |\n|---|--:|--:|\n| A | 2 | 7 |\n\n" +
+		"- machine: M2\n- Go: go9\n- commit: decaf\n- date: today\n\n| row | P | CPU |\n|---|--:|--:|\n| B | 2 | 8 |\n"
+	if measured, err = readResults(sections); err != nil {
+		t.Fatal(err)
+	}
+	guide := "M2; go9; commit decaf; today; from [all figures](../bench/RESULTS.md):\n\n| row | P | CPU |\n|---|--:|--:|\n| B | 2 | 8 |\n"
+	if got, _, wrong := measured.quote(strings.Replace(guide, "decaf", "c0ffee", 1)); got != guide || len(wrong) > 0 {
+		t.Errorf("a table of the second section: %q\n%s", wrong, got)
+	}
+	if _, _, wrong := measured.quote(guide + "| A | 2 | 7 |\n"); len(wrong) != 1 || !strings.Contains(wrong[0], "two sections") {
+		t.Errorf("a table of two sections: %q", wrong)
+	}
+	if _, err := readResults("- machine: M1\n\n| row | P |\n|---|---|\n| A | 2 |\n"); err == nil {
 		t.Error("results without Go, commit and date were accepted")
 	}
 }
@@ -102,7 +116,8 @@ func TestPlantedFigures(t *testing.T) {
 // results are the figures of bench/RESULTS.md.
 type results struct {
 	cells map[[3]string]string // by GOMAXPROCS, name of the row, and column
-	from  string               // machine, Go version, commit and date
+	from  map[[2]string]string // by GOMAXPROCS and row: machine, Go version, commit and date
+	first string               // the facts of the document's first rows
 }
 
 var (
@@ -117,17 +132,8 @@ const source = "; from [all figures](../bench/RESULTS.md):"
 // readResults parses bench/RESULTS.md. The GOMAXPROCS of a row is in its column P, or
 // else in the heading of its section.
 func readResults(text string) (results, error) {
-	r := results{cells: map[[3]string]string{}}
+	r := results{cells: map[[3]string]string{}, from: map[[2]string]string{}}
 	facts := map[string]string{}
-	for _, match := range fact.FindAllStringSubmatch(text, -1) {
-		if _, known := facts[match[1]]; !known { // the first ones describe the tables
-			facts[match[1]] = match[2]
-		}
-	}
-	if len(facts) < 4 {
-		return r, fmt.Errorf("bench/RESULTS.md lacks machine, Go, commit or date (has %v)", facts)
-	}
-	r.from = fmt.Sprintf("%s; %s; commit %s; %s", facts["machine"], facts["Go"], facts["commit"], facts["date"])
 	procs, columns := "", []string(nil)
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -136,6 +142,10 @@ func readResults(text string) (results, error) {
 			if match := section.FindStringSubmatch(line); match != nil {
 				procs = match[1]
 			}
+		}
+		if match := fact.FindStringSubmatch(line); match != nil {
+			facts[match[1]] = match[2] // each section has its own
+			continue
 		}
 		cells := cellsOf(line)
 		if cells == nil {
@@ -146,6 +156,9 @@ func readResults(text string) (results, error) {
 			columns = cells
 			continue
 		}
+		if strings.HasPrefix(line, "|--") {
+			continue
+		}
 		at, p := slices.Index(columns, "row"), procs
 		if i := slices.Index(columns, "P"); i >= 0 {
 			p = cells[i]
@@ -153,12 +166,23 @@ func readResults(text string) (results, error) {
 		if at < 0 || p == "" || len(cells) != len(columns) {
 			continue
 		}
+		if len(facts) < 4 {
+			return r, fmt.Errorf("bench/RESULTS.md lacks machine, Go, commit or date (has %v)", facts)
+		}
+		from := fmt.Sprintf("%s; %s; commit %s; %s", facts["machine"], facts["Go"], facts["commit"], facts["date"])
+		r.first = cmp.Or(r.first, from)
+		if place := [2]string{p, cells[at]}; r.from[place] == "" {
+			r.from[place] = from
+		}
 		for i, column := range columns {
 			key := [3]string{p, cells[at], column}
 			if _, known := r.cells[key]; !known {
 				r.cells[key] = cells[i]
 			}
 		}
+	}
+	if r.first == "" {
+		return r, errors.New("bench/RESULTS.md has no rows")
 	}
 	return r, nil
 }
@@ -199,7 +223,12 @@ func (r results) quote(guide string) (quoted string, tables int, wrong []string)
 				wrong = append(wrong, "a table does not name its source: "+trimmed)
 				continue
 			}
-			lines[i-2] = r.from + source + "\n"
+			from, err := r.sourceOf(columns, lines[i+1:])
+			if err != nil {
+				wrong = append(wrong, err.Error())
+				continue
+			}
+			lines[i-2] = from + source + "\n"
 		case isFigures(columns) && !strings.HasPrefix(trimmed, "|--") && !strings.HasPrefix(trimmed, "|:"):
 			var err error
 			if lines[i], err = r.row(columns, cells); err != nil {
@@ -208,6 +237,27 @@ func (r results) quote(guide string) (quoted string, tables int, wrong []string)
 		}
 	}
 	return strings.Join(lines, ""), tables, wrong
+}
+
+// sourceOf returns the facts of the figures in the table whose header is above lines. All
+// of its rows must be of one section, since one line names their source.
+func (r results) sourceOf(columns, lines []string) (from string, err error) {
+	name, procs := slices.Index(columns, "row"), slices.Index(columns, "P")
+	for _, line := range lines {
+		cells := cellsOf(strings.TrimSpace(line))
+		if cells == nil {
+			break
+		}
+		if len(cells) != len(columns) {
+			continue
+		}
+		mine := r.from[[2]string{cells[procs], cells[name]}]
+		if mine != "" && from != "" && mine != from {
+			return "", fmt.Errorf("a table has rows of two sections: %s at P=%s is not of %s", cells[name], cells[procs], from)
+		}
+		from = cmp.Or(from, mine)
+	}
+	return cmp.Or(from, r.first), nil
 }
 
 // row returns a row of a guide with the measured figures.

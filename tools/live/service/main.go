@@ -90,6 +90,9 @@ func channels(ctx context.Context, many int) (kept []both, err error) {
 		sluice.NewBounded[int](64, named("busy/bounded")),
 		sluice.NewElastic(10_000, &sluice.ElasticOptions[int]{Name: "busy/elastic"}),
 		sluice.NewSharded(256, &sluice.ShardedOptions[int]{Name: "busy/sharded"}),
+		sluice.NewPriority(3, 256, &sluice.PriorityOptions[int]{
+			Name: "busy/priority", LevelOf: func(v int) int { return max(0, v) % 3 }}),
+		sluice.NewDelay(256, &sluice.DelayOptions[int]{Name: "busy/delay"}),
 	}
 	for _, c := range busy {
 		work(ctx, c, 4, 2)
