@@ -10,7 +10,8 @@ import (
 
 // An Elastic is a FIFO that grows as needed, up to a limit, and gives memory back when
 // the backlog is gone. [ElasticOptions.MaxAge] drops values that are too old, and
-// [ElasticOptions.StaleAfter] puts those that are old behind the others. It has the methods of [Channel], documented at [Bounded].
+// [ElasticOptions.StaleAfter] puts those that are old behind the others. It has the
+// methods of [Channel], documented at [Bounded].
 type Elastic[T any] struct{ channel[T] }
 
 // NewElastic returns an empty Elastic that queues at most limit values; write
@@ -44,7 +45,10 @@ func (o *ElasticOptions[T]) config(limit int) engine.Config[T] {
 		return engine.Config[T]{Limit: limit, Elastic: true}
 	}
 	const function = "NewElastic"
-	requireOverflow(function, o.Overflow, o.OnDrop != nil && o.MaxAge == 0, true)
+	requireOverflow(function, o.Overflow, true)
+	if o.MaxAge == 0 {
+		requireDrops(function, o.Overflow, o.OnDrop != nil)
+	}
 	requireShrink(function, o.Shrink)
 	o.requireAges(function)
 	size := o.Size
@@ -60,11 +64,12 @@ func (o *ElasticOptions[T]) config(limit int) engine.Config[T] {
 	case o.LimitBytes == 0 && o.Size != nil:
 		refuse(function, "Size requires LimitBytes")
 	}
-	return engine.Config[T]{
-		Name: o.Name, Limit: limit, Elastic: true, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered),
-		SingleSender: o.SingleSender && !o.hasAges(), SingleReceiver: o.SingleReceiver && !o.hasAges(), Shrink: engine.Shrink(o.Shrink),
+	c := engine.Config[T]{
+		Name: o.Name, Limit: limit, Elastic: true, Shrink: engine.Shrink(o.Shrink),
+		SingleSender: o.SingleSender && !o.hasAges(), SingleReceiver: o.SingleReceiver && !o.hasAges(),
 		LimitBytes: o.LimitBytes, Size: size, SizeIsKnown: o.LimitBytes > 0 && o.Size == nil,
 	}
+	return withPolicy(function, c, o.Overflow, o.OnDrop, o.OnUndelivered)
 }
 
 // requireAges panics if MaxAge or StaleAfter make no sense.

@@ -282,11 +282,10 @@ func (o *RendezvousOptions[T]) config() engine.Config[T] {
 		return engine.Config[T]{}
 	}
 	const function = "NewRendezvous"
-	requireOverflow(function, o.Overflow, o.OnDrop != nil, false)
-	return engine.Config[T]{
-		Name: o.Name, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered),
-		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
-	}
+	requireOverflow(function, o.Overflow, false)
+	requireDrops(function, o.Overflow, o.OnDrop != nil)
+	c := engine.Config[T]{Name: o.Name, SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver}
+	return withPolicy(function, c, o.Overflow, o.OnDrop, o.OnUndelivered)
 }
 
 func (o *BoundedOptions[T]) config(capacity int) engine.Config[T] {
@@ -294,11 +293,10 @@ func (o *BoundedOptions[T]) config(capacity int) engine.Config[T] {
 		return engine.Config[T]{Limit: capacity}
 	}
 	const function = "NewBounded"
-	requireOverflow(function, o.Overflow, o.OnDrop != nil, capacity > 0)
-	return engine.Config[T]{
-		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered),
-		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
-	}
+	requireOverflow(function, o.Overflow, capacity > 0)
+	requireDrops(function, o.Overflow, o.OnDrop != nil)
+	c := engine.Config[T]{Name: o.Name, Limit: capacity, SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver}
+	return withPolicy(function, c, o.Overflow, o.OnDrop, o.OnUndelivered)
 }
 
 func (o *ShardedOptions[T]) config(limit int) engine.Config[T] {
@@ -306,15 +304,16 @@ func (o *ShardedOptions[T]) config(limit int) engine.Config[T] {
 		return engine.Config[T]{Limit: limit}
 	}
 	const function = "NewSharded"
-	requireOverflow(function, o.Overflow, o.OnDrop != nil, true)
+	requireOverflow(function, o.Overflow, true)
+	requireDrops(function, o.Overflow, o.OnDrop != nil)
 	requireShrink(function, o.Shrink)
 	if o.Lanes < 0 || o.Lanes > maxLanes {
 		refuse(function, "Lanes must be from 0 to %d (got %d)", maxLanes, o.Lanes)
 	}
-	return engine.Config[T]{
-		Name: o.Name, Limit: limit, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered),
-		SingleReceiver: o.SingleReceiver, Shrink: engine.Shrink(o.Shrink), Lanes: o.Lanes,
+	c := engine.Config[T]{
+		Name: o.Name, Limit: limit, SingleReceiver: o.SingleReceiver, Shrink: engine.Shrink(o.Shrink), Lanes: o.Lanes,
 	}
+	return withPolicy(function, c, o.Overflow, o.OnDrop, o.OnUndelivered)
 }
 
 func (o *DelayOptions[T]) config(limit int) engine.Config[T] {
@@ -325,8 +324,9 @@ func (o *DelayOptions[T]) config(limit int) engine.Config[T] {
 	if o.Overflow == DropOldest {
 		refuse(function, "DropOldest would discard the value that is due; use DropNewest or Reject")
 	}
-	requireOverflow(function, o.Overflow, o.OnDrop != nil, true)
-	return engine.Config[T]{Name: o.Name, Limit: limit, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered)}
+	requireOverflow(function, o.Overflow, true)
+	requireDrops(function, o.Overflow, o.OnDrop != nil)
+	return withPolicy(function, engine.Config[T]{Name: o.Name, Limit: limit}, o.Overflow, o.OnDrop, o.OnUndelivered)
 }
 
 func (o *DelayOptions[T]) dueAt() func(T) time.Time {
@@ -341,9 +341,9 @@ func refuse(function, format string, args ...any) {
 	panic("sluice: " + function + ": " + fmt.Sprintf(format, args...))
 }
 
-// requireOverflow panics if the policy is unknown, if it needs a buffer and the channel has
-// no buffer, or if OnDrop would never be called.
-func requireOverflow(function string, o Overflow, onDrop, buffer bool) {
+// requireOverflow panics if the policy is unknown, or if it needs a buffer and the channel has
+// no buffer.
+func requireOverflow(function string, o Overflow, buffer bool) {
 	switch {
 	case int(o) >= len(overflowNames):
 		refuse(function, "unknown policy %v (want Block, Reject, DropNewest or DropOldest)", o)
@@ -351,7 +351,12 @@ func requireOverflow(function string, o Overflow, onDrop, buffer bool) {
 		refuse(function, "DropLeastUrgent requires levels: only a Priority has it")
 	case o == DropOldest && !buffer:
 		refuse(function, "DropOldest requires a buffer to drop from")
-	case onDrop && o != DropNewest && o != DropOldest:
+	}
+}
+
+// requireDrops panics if OnDrop would never be called.
+func requireDrops(function string, o Overflow, onDrop bool) {
+	if onDrop && o != DropNewest && o != DropOldest {
 		refuse(function, "OnDrop requires DropNewest or DropOldest (got %v, which drops nothing)", o)
 	}
 }

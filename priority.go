@@ -151,7 +151,7 @@ func (o *PriorityOptions[T]) config(limit int) engine.Config[T] {
 	case o.MaxPassed < 0:
 		refuse(function, "MaxPassed must not be negative (got %d)", o.MaxPassed)
 	}
-	return engine.Config[T]{Name: o.Name, Limit: limit, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(function, o.Overflow, o.OnDrop, o.OnUndelivered)}
+	return withPolicy(function, engine.Config[T]{Name: o.Name, Limit: limit}, o.Overflow, o.OnDrop, o.OnUndelivered)
 }
 
 // extend adds what only the engine of a Priority reads.

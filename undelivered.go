@@ -1,6 +1,10 @@
 package sluice
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
 
 // A Reason is why no receiver gets a value. OnUndelivered of the options of each kind gets it.
 //
@@ -40,18 +44,18 @@ func (c *channel[T]) discarded(v T) {
 	}
 }
 
-// dropped returns what the engine calls with the values that the policy drops: OnDrop or
+// withPolicy returns c with an overflow policy. The values that it drops go to OnDrop or to
 // OnUndelivered.
-func dropped[T any](function string, o Overflow, onDrop func(T), hook func(T, Reason)) func(T) {
+func withPolicy[T any](function string, c engine.Config[T], o Overflow, onDrop func(T), onUndelivered func(T, Reason)) engine.Config[T] {
+	c.Overflow, c.OnDrop = engine.Overflow(o), onDrop
 	switch {
-	case hook == nil:
-		return onDrop
+	case onUndelivered == nil:
 	case onDrop != nil:
 		refuse(function, "set OnDrop or OnUndelivered, not both: OnUndelivered gets what OnDrop would get")
-	case o == Block || o == Reject:
-		return nil
+	case o != Block && o != Reject:
+		c.OnDrop = func(v T) { onUndelivered(v, Overflowed) }
 	}
-	return func(v T) { hook(v, Overflowed) }
+	return c
 }
 
 func (o *RendezvousOptions[T]) undelivered() func(T, Reason) {

@@ -19,12 +19,12 @@
 //
 // Both take a size and a linger, which is the longest time that the first value of a batch
 // waits for others: a batch is complete when it has that many values, or when linger has
-// passed. A batch never reorders values, and an early end
-// loses none: see the types for what happens to values that were not sent or received.
+// passed. A batch never reorders values, and an early end loses none: see the types for what
+// happens to values that were not sent or received.
 //
-// [ReceiveSized] and [NewSizedSender] limit batches in bytes as well, for requests and messages
-// whose length is limited. A value that is above the limit alone has a policy.
+// [ReceiveSized] and [NewSizedSender] limit batches in bytes as well, for requests and
+// messages whose length is limited. A value that is above the limit alone has a policy.
 //
-// With any kind of package sluice, batches cost no allocation. Sender.SendSlice passes a whole
-// slice, without a copy where the channel can.
+// With any kind of package sluice, batches cost no allocation. [Sender.SendSlice] passes a
+// whole slice, without a copy where the channel can.
 package batch
