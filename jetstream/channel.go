@@ -47,7 +47,13 @@ func newChannel[T any](opened *core, values codec.Codec[T]) *Channel[T] {
 //
 //   - [sluice.ErrClosed], [ErrShutdown], [ErrDeleted], [sluice.ErrTooLarge], the error of
 //     the codec or of ctx: then v is not stored;
-//   - an [UnknownError]: then it is unknown whether v is stored.
+//   - an [UnknownError]: then it is unknown whether v is stored;
+//   - [ErrRemoved]: then v is lost with this process, unless a receiver in it gets v before.
+//
+// With the embedded server, Send looks for its files after the server has synced v, and
+// before it returns nil. So it notices each removal before that moment; one after it loses
+// what is queued, and the next Send, Close or Stats notices. Of other servers' files it
+// sees nothing.
 //
 // While an answer is pending, Send waits for it for up to two seconds even if ctx is done,
 // so that it can report the outcome. The values of a sender that calls one Send at a time

@@ -55,6 +55,9 @@ func openCore(ctx context.Context, config config, conn *connection) (c *core, er
 	if err := c.retryUnavailable(ctx, c.stream.find); err != nil {
 		return c, err
 	}
+	if c.stream.files, err = openFiles(conn.server, config.name); err != nil {
+		return c, err
+	}
 	if err := c.retryUnavailable(ctx, c.stream.findConsumer); err != nil {
 		return c, err
 	}
@@ -127,6 +130,7 @@ func (c *core) shutdown(ctx context.Context) error {
 		err = nc.FlushWithContext(ctx)
 		c.awaitAcks(ctx)
 	}
+	c.stream.files.close()
 	return errors.Join(err, c.conn.close())
 }
 

@@ -16,6 +16,7 @@
 //     survives kill -9 of all of them. It survives a power failure of all of them if they
 //     sync every write, as the embedded server does; Open asks a cluster
 //     ([Options].System), and a lax or unknown setting is in the log and in Stats.
+//     The embedded server notices that its files were removed ([ErrRemoved]).
 //   - At least once: a value is redelivered until it is acknowledged. A Send that fails
 //     with an [UnknownError] may have stored the value; every message has an identity, so
 //     retries within [Options].DedupeWindow do not store it twice.
@@ -37,7 +38,7 @@
 // # Implementation
 //
 // A Channel adds a codec to a core (core.go), which connects the parts: connection
-// (connection.go, embedded.go), publisher (publish.go, publish_batch.go), inbox and fetcher
+// (connection.go, embedded.go, files.go), publisher (publish.go, publish_batch.go), inbox and fetcher
 // (inbox.go, ready.go, fetch.go), deliveries and their attempts (message.go, inflight.go,
 // attempts.go, dead.go), and the state of the stream (stream.go, seal.go, drained.go,
 // repair.go, sync_interval.go). ADR 14 explains the decisions.

@@ -54,6 +54,9 @@ func useServer(dir string) (*embedded, error) {
 		return nil, fmt.Errorf("jetstream: Dir: %w", err)
 	}
 	if e := servers.of[dir]; e != nil {
+		if err := e.checkLock(); err != nil {
+			return nil, err
+		}
 		e.users++
 		return e, nil
 	}
@@ -90,6 +93,19 @@ func startServer(dir string, temp bool) (_ *embedded, err error) {
 	}
 	servers.of[dir] = e
 	return e, nil
+}
+
+// checkLock returns an error if the lock file is no longer the one that was locked: another
+// process may have started a server in the directory.
+func (e *embedded) checkLock() error {
+	found, err := os.Stat(e.lock.Path())
+	if err == nil {
+		var locked os.FileInfo
+		if locked, err = e.lock.Stat(); err == nil && os.SameFile(locked, found) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: %s", ErrRemoved, e.lock.Path())
 }
 
 // release ends one use of the server. The last one stops it.

@@ -22,6 +22,10 @@ var (
 	// ErrDeleted means that the stream of the channel was deleted from the servers. The
 	// operation had no effect.
 	ErrDeleted = errors.New("jetstream: the channel was deleted from the servers")
+	// ErrRemoved means that the files of the embedded server were removed, moved or replaced
+	// while it had them open, by this or another process. Receivers in this process may
+	// still get the value; no later process will, nor other values that are queued.
+	ErrRemoved = errors.New("jetstream: the files of the embedded server were removed or replaced")
 	// ErrTooLate means that the dedupe window is over, so a retry could store the value
 	// twice.
 	ErrTooLate = errors.New("jetstream: too late for a safe retry")

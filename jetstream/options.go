@@ -35,7 +35,8 @@ type Options[T any] struct {
 	Conn *nats.Conn
 	// Dir is the directory of the embedded server. If it is empty, a temporary one is
 	// used, and deleted when the last channel in it is shut down. One process at a time
-	// can use a directory; all its channels share one server.
+	// can use a directory; all its channels share one server. A program that cleans
+	// temporary files must leave it alone: see ErrRemoved.
 	Dir string
 
 	// Limit is the most values stored: 1<<20 by default; sluice.Unlimited for no limit.

@@ -89,6 +89,9 @@ func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolic
 		}
 		switch classify(err) {
 		case stored:
+			if err := p.stream.checkFiles(); err != nil {
+				return err // whatever the outcome of earlier attempts
+			}
 			pub.done = true // Retry does not send it again
 			p.counters.sent.Add(uint64(pub.values))
 			return nil

@@ -20,7 +20,7 @@ func (s *stream) close() {
 	ctx, cancel := context.WithTimeout(s.life.ctx, closeTimeout)
 	defer cancel()
 	err := s.seal(ctx)
-	if err == nil || errors.Is(err, ErrDeleted) || s.life.shutdown.Load() {
+	if err == nil || errors.Is(err, ErrDeleted) || errors.Is(err, ErrRemoved) || s.life.shutdown.Load() {
 		return
 	}
 	s.closeLater(err)
@@ -32,7 +32,7 @@ func (s *stream) closeLater(err error) {
 	s.log.Error("jetstream: Close is not confirmed by the servers, retrying", "error", err)
 	s.life.start(func() {
 		for !s.life.shutdown.Load() {
-			if err := s.seal(s.life.ctx); err == nil || errors.Is(err, ErrDeleted) {
+			if err := s.seal(s.life.ctx); err == nil || errors.Is(err, ErrDeleted) || errors.Is(err, ErrRemoved) {
 				s.warn(warnClose, "")
 				return
 			}
@@ -51,6 +51,9 @@ func (s *stream) seal(ctx context.Context) error {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		err := s.sealOnce(ctx)
 		if err == nil {
+			if err := s.checkFiles(); err != nil {
+				return err
+			}
 			return s.check(ctx)
 		}
 		if errors.Is(err, natsjs.ErrStreamNotFound) {

@@ -84,6 +84,7 @@ const (
 	warnClose    = "close"
 	warnLost     = "lost"
 	warnAttempts = "attempts"
+	warnFiles    = "files"
 )
 
 // warn logs a warning and keeps it for Stats; an empty text withdraws it.
@@ -139,6 +140,7 @@ func (s *stream) length() int {
 
 func (s *stream) stats() sluice.Stats {
 	s.observe()
+	_ = s.checkFiles() // it warns
 	c := &s.counters
 	c.mu.Lock()
 	defer c.mu.Unlock()

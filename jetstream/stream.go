@@ -22,6 +22,7 @@ type stream struct {
 
 	handle   natsjs.Stream // set by find
 	batches  bool          // the servers have atomic batches; set by find
+	files    *files        // of the embedded server, or nil; set by openCore
 	updates  *nats.Subscription
 	consumer natsjs.Consumer // set by findConsumer; guarded by mu once the stream is checked
 
