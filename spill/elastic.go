@@ -44,6 +44,16 @@ import (
 // sender without room on disk sets blocked under mu, and tries again before it waits;
 // while blocked is set, each receiver takes mu.
 //
+// A channel closes at one moment:
+//
+//	direct     head.Close, then closed. Close takes effect when head closes: until
+//	           then each send may succeed, and none fails with ErrClosed.
+//	spilling   closed, and once the backlog is empty head.Close, then direct. Close
+//	           takes effect at closed: no receive finds the channel empty before head
+//	           is closed.
+//
+// So head is empty and open, and the state direct, only before Close takes effect.
+//
 // User code (codecs, Size, contexts) runs without the lock where possible; where it
 // cannot, panics become errors. A failed write is the error of the Send that needed it,
 // and the accepted records stay in memory. A record that cannot be read back or decoded
@@ -95,6 +105,8 @@ type Elastic[T any] struct {
 	failure error   // final
 	high    int     // high-water mark of Len while spilling
 	lost    int     // records discarded by the failure
+
+	sealing func() // for tests: called by seal between its steps
 }
 
 // decoded is the first record of the backlog, decoded, if head had no room for it.
@@ -168,13 +180,24 @@ func (c *Elastic[T]) Close() {
 	if state&closed != 0 {
 		return
 	}
-	c.set(closed, 0)
-	c.senders.finishAll(sluice.ErrClosed)
 	if state&spilling == 0 {
-		c.head.Close()
+		c.seal(closed, 0)
 		return
 	}
+	c.set(closed, 0)
+	c.senders.finishAll(sluice.ErrClosed)
 	c.advance()
+}
+
+// seal closes head, and only then changes flags of the state. The other order would have a
+// moment at which sends fail, and a receive finds the channel empty, but not closed. The
+// caller holds mu.
+func (c *Elastic[T]) seal(on, off uint64) {
+	c.head.Close()
+	if c.sealing != nil {
+		c.sealing()
+	}
+	c.set(on, off)
 }
 
 // set changes flags of the state. The caller holds mu.

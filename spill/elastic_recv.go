@@ -35,11 +35,19 @@ func (c *Elastic[T]) Recv(ctx context.Context) (T, error) {
 
 // finishRecv completes a Recv for which head returned v and err.
 func (c *Elastic[T]) finishRecv(v T, err error) (T, error) {
-	if err != nil {
-		return v, c.closedError(err)
+	switch err {
+	case nil:
+		c.afterRecv()
+		return v, nil
+	case sluice.ErrClosed:
+		return v, c.finalError()
 	}
-	c.afterRecv()
-	return v, nil
+	// The context is done. head was empty, but if the channel has spilled since the
+	// caller looked, there may be records.
+	if v, again := c.TryRecv(); again != sluice.ErrEmpty {
+		return v, again
+	}
+	return v, err
 }
 
 // recvSpilling is Recv when the channel was spilling.
@@ -95,8 +103,14 @@ func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 			c.afterRecv()
 		}
 	}
-	if err != nil {
-		return 0, c.closedError(err)
+	switch {
+	case err == sluice.ErrClosed:
+		return 0, c.finalError()
+	case err != nil: // the context is done, but there may be records: see finishRecv
+		if n, again := c.TryRecvBatch(buf); again != sluice.ErrEmpty {
+			return n, again
+		}
+		return 0, err
 	}
 	return n + c.recvMore(buf[n:], spilled), nil
 }
@@ -219,9 +233,10 @@ func (c *Elastic[T]) advance() (moved bool) {
 		c.set(0, blocked)
 		if c.backlog.records == 0 && c.state.Load()&spilling != 0 {
 			c.backlog.release()
-			c.set(0, spilling)
 			if c.state.Load()&closed != 0 {
-				c.head.Close()
+				c.seal(0, spilling)
+			} else {
+				c.set(0, spilling)
 			}
 		}
 	}
@@ -288,7 +303,7 @@ func (c *Elastic[T]) fail(err error) {
 	c.lost += c.backlog.records
 	c.backlog.discard()
 	c.next = decoded[T]{}
-	c.set(failed|closed, spilling|blocked)
+	c.set(failed|closed|spilling, blocked)
 	c.senders.finishAll(err)
-	c.head.Close()
+	c.seal(0, spilling)
 }
