@@ -71,7 +71,8 @@ func oneToMany(f *facts) *Finding {
 	f.transferRemedies(found)
 	for i := range found.Remedies {
 		if r := &found.Remedies[i]; r.Name == Batch {
-			r.How = "collect values at the source and send slices; if all receivers get all values, the same slice, which they only read"
+			r.How = "collect values at the source and send slices; if all receivers get all values, the same slice, which they only read; " +
+				"in a hub.Hub each receiver has a limit and a policy of its own, and holds up no other"
 			r.Gain = f.loopGain(from.root)
 		}
 	}

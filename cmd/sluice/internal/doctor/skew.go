@@ -77,7 +77,7 @@ func (f *facts) skewFinding(from, to *Operation, idle, busy int, at *profile.Gor
 		gain = between(max(1, all*skewWorst), all*skewUsual, all)
 	}
 	found.Remedies = []Remedy{{BalanceKeys, "spread the values over all of these goroutines: another key or hash, several shards for the busiest key, or let idle " +
-		"goroutines take from the others' queues", gain, "all of these goroutines at work, instead of the busy ones"}}
+		"goroutines take from the others' queues; workers.RunKeyed does, and keeps the values of one key in order", gain, "all of these goroutines at work, instead of the busy ones"}}
 	seen := slices.ContainsFunc(f.pairs(), func(p profile.Pair) bool {
 		return p.Waker == to.site && p.Sleeper == from.site || p.Waker == from.site && p.Sleeper == to.site
 	})
