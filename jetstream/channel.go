@@ -48,6 +48,8 @@ func newChannel[T any](opened *core, values codec.Codec[T]) *Channel[T] {
 //   - [sluice.ErrClosed], [ErrShutdown], [ErrDeleted], [sluice.ErrTooLarge], the error of
 //     the codec or of ctx: then v is not stored;
 //   - an [UnknownError]: then it is unknown whether v is stored;
+//   - [ErrNoSpace], if the servers have no space in any channel: then v is not stored, unless
+//     it is an UnknownError, too. Send does not wait for space;
 //   - [ErrRemoved]: then v is lost with this process, unless a receiver in it gets v before.
 //
 // With the embedded server, Send looks for its files after the server has synced v, and

@@ -53,7 +53,7 @@ func openCore(ctx context.Context, config config, conn *connection) (c *core, er
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	if err := c.retryUnavailable(ctx, c.stream.find); err != nil {
-		return c, err
+		return c, spaceError(conn.explain(err))
 	}
 	if c.stream.files, err = openFiles(conn.server, config.name); err != nil {
 		return c, err

@@ -26,7 +26,7 @@
 //   - Close closes the channel for all processes: later sends fail with ErrClosed, stored
 //     values can still be received, then receivers get ErrClosed.
 //   - Limits: the servers reject a value if the channel is full. TrySend returns ErrFull;
-//     Send retries with random back-off.
+//     Send retries with random back-off. Servers without space fail it with [ErrNoSpace].
 //   - Acknowledgments: receivers of [Channel.Deliveries] acknowledge each value with Ack or
 //     return it with Nack. It is redelivered after NackDelay; after AckWait if the process
 //     died; and moved to the dead letters after MaxDeliver attempts.

@@ -20,7 +20,8 @@ type embedded struct {
 	dir    string
 	temp   bool // the directory is deleted with the server
 	lock   *flock.Flock
-	users  int // connections; guarded by servers.mu
+	users  int        // connections; guarded by servers.mu
+	trying sync.Mutex // held by tryDisk
 }
 
 // servers are the embedded servers of this process, by directory: two servers in one

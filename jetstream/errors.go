@@ -26,6 +26,10 @@ var (
 	// while it had them open, by this or another process. Receivers in this process may
 	// still get the value; no later process will, nor other values that are queued.
 	ErrRemoved = errors.New("jetstream: the files of the embedded server were removed or replaced")
+	// ErrNoSpace means that the servers have no room for the value on their disks, or by
+	// their own limits, in any channel: unlike a full channel, which Send waits for. If the
+	// error is also ErrUnknown, the value may be stored; otherwise it is not.
+	ErrNoSpace = errors.New("jetstream: the servers have no space left")
 	// ErrTooLate means that the dedupe window is over, so a retry could store the value
 	// twice.
 	ErrTooLate = errors.New("jetstream: too late for a safe retry")
@@ -38,9 +42,9 @@ var (
 )
 
 // An UnknownError is returned by Send and SendBatch if it is unknown whether the values
-// are stored: no answer came, and the retries failed. [errors.Is] matches ErrUnknown and
-// never the Cause: a Send that fails with its context's error, ErrClosed or ErrFull has
-// stored nothing.
+// are stored: no answer came, and the retries failed. [errors.Is] matches ErrUnknown, and
+// ErrNoSpace if that is the Cause, and no other Cause: a Send that fails with its
+// context's error, ErrClosed or ErrFull has stored nothing.
 type UnknownError struct {
 	Cause error
 	// Values is the number of values it is about: 1 for Send; for SendBatch, the size of
@@ -51,8 +55,11 @@ type UnknownError struct {
 
 func (e *UnknownError) Error() string { return fmt.Sprintf("%v: %v", ErrUnknown, e.Cause) }
 
-// Is reports whether target is ErrUnknown. There is no Unwrap: see [UnknownError].
-func (e *UnknownError) Is(target error) bool { return target == ErrUnknown }
+// Is reports whether target is ErrUnknown, or ErrNoSpace and the Cause. There is no Unwrap:
+// see [UnknownError].
+func (e *UnknownError) Is(target error) bool {
+	return target == ErrUnknown || target == ErrNoSpace && errors.Is(e.Cause, ErrNoSpace)
+}
 
 // Retry sends the values again, under the same identity: if they are stored already, they
 // are not stored twice. It fails as Send does, and with ErrTooLate, without a request, once
@@ -66,6 +73,7 @@ const (
 	stored      outcome = iota
 	unavailable         // not stored: no server was available
 	full                // not stored: no room
+	noSpace             // not stored: no room in any channel
 	rejected            // not stored, and a retry will not be
 	sealed              // not stored: closed
 	unknown
@@ -105,6 +113,9 @@ func classify(err error) outcome {
 			if api.Description == textFullValues || api.Description == textFullBytes {
 				return full
 			}
+		}
+		if noSpaceCodes[api.ErrorCode] {
+			return noSpace
 		}
 		return unknown
 	}

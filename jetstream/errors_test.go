@@ -35,6 +35,8 @@ func TestClassify(t *testing.T) {
 		{answer(server.JSAtomicPublishTooLargeBatchErrF, ""), rejected},
 		{answer(server.JSStreamStoreFailedF, server.ErrMaxMsgs.Error()), full},
 		{answer(server.JSStreamStoreFailedF, server.ErrMaxBytes.Error()), full},
+		{answer(server.JSInsufficientResourcesErr, ""), noSpace},
+		{answer(server.JSStorageResourcesExceededErr, ""), noSpace},
 		{answer(server.JSStreamStoreFailedF, "disk full"), unknown}, // part of it may be stored
 		{answer(server.JSClusterNotLeaderErr, ""), unknown},
 		{fmt.Errorf("wrapped: %w", answer(server.JSStreamSealedErr, "")), sealed},

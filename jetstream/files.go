@@ -13,7 +13,7 @@ import (
 )
 
 // files are the files of a stream that an embedded server stores. The server keeps its
-// files open, so it goes on if they are removed: on most systems its writes and syncs
+// files open, so it continues if they are removed: on most systems its writes and syncs
 // then succeed, and no later process finds the values. A server that is not embedded is
 // asked for nothing here: its files are nil.
 //

@@ -2,9 +2,11 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,6 +51,7 @@ func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d) }
 type publication struct {
 	store  func(ctx context.Context) error // one attempt
 	values int                             // in it
+	bytes  int                             // of their payloads
 
 	retry sync.Mutex // held by UnknownError.Retry; guards the fields below
 	done  bool       // it is known to be stored, and counted
@@ -87,11 +90,23 @@ func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolic
 		if !p.conn.closed() {
 			err = pub.store(ctx)
 		}
-		switch classify(err) {
+		outcome := classify(err)
+		if outcome == unknown {
+			if pub.cause = err; pub.unknownSince.IsZero() {
+				pub.unknownSince = begin
+			}
+		}
+		if outcome == unknown || outcome == unavailable && (wait == firstPause || wait == lastPause) {
+			if fault := p.stream.fault(ctx, pub.bytes); fault != nil {
+				return p.sendError(pub, fault)
+			}
+		}
+		switch outcome {
 		case stored:
 			if err := p.stream.checkFiles(); err != nil {
-				return err // whatever the outcome of earlier attempts
+				return p.sendError(pub, err)
 			}
+			p.warn(warnSpace, "")
 			pub.done = true // Retry does not send it again
 			p.counters.sent.Add(uint64(pub.values))
 			return nil
@@ -105,6 +120,11 @@ func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolic
 			if policy < waitRoom {
 				return p.sendError(pub, sluice.ErrFull)
 			}
+		case noSpace:
+			// In a cluster, a leader without space lets another server lead.
+			if policy == waitNever || wait == lastPause || p.config.replicas == 1 {
+				return p.sendError(pub, spaceError(err))
+			}
 		case unavailable:
 			if policy == waitNever {
 				return p.sendError(pub, fmt.Errorf("jetstream: no server is available to store the value: %w", err))
@@ -113,9 +133,6 @@ func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolic
 				_ = p.stream.check(ctx) // the stream may have been deleted
 			}
 		case unknown:
-			if pub.cause = err; pub.unknownSince.IsZero() {
-				pub.unknownSince = begin
-			}
 			if policy == waitNever {
 				return p.sendError(pub, err)
 			}
@@ -126,9 +143,13 @@ func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolic
 	}
 }
 
-// sendError returns err, or an UnknownError if an attempt had an unknown outcome.
+// sendError returns err, or an UnknownError if an attempt had an unknown outcome: except
+// for ErrRemoved, which is about all of them.
 func (p *publisher) sendError(pub *publication, err error) error {
-	if pub.unknownSince.IsZero() {
+	if errors.Is(err, ErrNoSpace) {
+		p.warn(warnSpace, strings.TrimPrefix(err.Error(), "jetstream: "))
+	}
+	if pub.unknownSince.IsZero() || errors.Is(err, ErrRemoved) {
 		return err
 	}
 	return &UnknownError{
@@ -165,7 +186,7 @@ func (p *publisher) sendOne(ctx context.Context, payload []byte, policy waitPoli
 // single returns the publication of one value.
 func (p *publisher) single(payload []byte) *publication {
 	m := &nats.Msg{Subject: p.subject, Data: payload, Header: nats.Header{natsjs.MsgIDHeader: {p.identity()}}}
-	return &publication{values: 1, store: func(ctx context.Context) error {
+	return &publication{values: 1, bytes: len(payload), store: func(ctx context.Context) error {
 		ctx, cancel := p.conn.attempt(ctx, attemptTimeout)
 		defer cancel()
 		_, err := p.conn.js.PublishMsg(ctx, m, natsjs.WithRetryAttempts(0))

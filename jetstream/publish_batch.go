@@ -72,17 +72,19 @@ func batchSize(payloads [][]byte, most int) int {
 // sendAtomic sends one batch. If there is no room for all of it, it reports full
 // without waiting.
 func (p *publisher) sendAtomic(ctx context.Context, payloads [][]byte) (full bool, err error) {
+	bytes := 0
 	for _, payload := range payloads {
 		if err := p.checkSize(payload); err != nil {
 			return false, err
 		}
+		bytes += len(payload)
 	}
 	if err := p.acquireSlot(ctx); err != nil {
 		return false, err
 	}
 	defer func() { <-p.slots }()
 	id := p.identity()
-	batch := &publication{values: len(payloads), store: func(ctx context.Context) error { return p.storeBatch(ctx, id, payloads) }}
+	batch := &publication{values: len(payloads), bytes: bytes, store: func(ctx context.Context) error { return p.storeBatch(ctx, id, payloads) }}
 	err = p.send(ctx, batch, waitServers)
 	if err == sluice.ErrFull {
 		return true, nil

@@ -85,6 +85,7 @@ const (
 	warnLost     = "lost"
 	warnAttempts = "attempts"
 	warnFiles    = "files"
+	warnSpace    = "space"
 )
 
 // warn logs a warning and keeps it for Stats; an empty text withdraws it.
