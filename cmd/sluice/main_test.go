@@ -96,7 +96,7 @@ func TestManual(t *testing.T) {
 }
 
 // manualLab runs the lab: -quick to its end, the long ones until they have
-// measured something. Commands that need an interrupted run get one.
+// measured something, each point once. Commands that need an interrupted run get one.
 func manualLab(t *testing.T, command []string) {
 	whole := slices.Contains(command, "-quick")
 	interruptAfter, want := 2, statusInterrupted
@@ -112,6 +112,8 @@ func manualLab(t *testing.T, command []string) {
 		interruptAfter, want = 0, 0
 	case slices.Contains(command, "-published"):
 		interruptAfter = 1 // its first point alone takes most of a minute
+	default:
+		command = append(command, "-count", "1")
 	}
 	status, stdout, stderr := sluice(t, interruptAfter, command[1:]...)
 	if status != want {
