@@ -1,0 +1,57 @@
+package logstore
+
+// The reserve is a file that keeps disk space for acknowledgments. On a full disk it is
+// removed, and acknowledgments are stored by replacing the checkpoint, which needs no
+// more space each time. New records are rejected until the reserve can be made again.
+const reserveFile = "reserve"
+
+// makeReserve creates the reserve unless it is one of the existing files.
+func (s *Store) makeReserve(existing map[string]int64) error {
+	if existing[reserveFile] == s.options.reserve {
+		return nil
+	}
+	return writeFile(s.disk, reserveFile, make([]byte, s.options.reserve))
+}
+
+// restoreReserve creates the reserve again if it was used.
+func (s *Store) restoreReserve() error {
+	if s.reserve {
+		return nil
+	}
+	if err := s.attached(); err != nil {
+		return err
+	}
+	if err := s.makeReserve(nil); err != nil {
+		return s.wrap("create", reserveFile, err)
+	}
+	s.reserve = true
+	return nil
+}
+
+// acknowledgeFull stores acknowledgments on a full disk.
+func (s *Store) acknowledgeFull(spans []span) error {
+	if err := s.attached(); err != nil {
+		return err
+	}
+	if s.reserve {
+		s.reserve = false
+		_ = s.disk.remove(reserveFile)
+	}
+	_, _, after, err := decodeCheckpoint(encodeCheckpoint(s.id, s.options.Codec, s.state)) // a copy
+	if err != nil {
+		return s.wrap("copy", checkpointFile, err)
+	}
+	for _, r := range spans {
+		after.acknowledge(r)
+	}
+	if _, err := s.checkpoint(after); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for _, r := range spans {
+		s.state.acknowledge(r)
+	}
+	s.mu.Unlock()
+	s.discard()
+	return nil
+}

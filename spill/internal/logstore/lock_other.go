@@ -1,0 +1,11 @@
+//go:build !unix || solaris || aix
+
+package logstore
+
+import (
+	"errors"
+	"os"
+)
+
+// lockFileOf locks f, where that is possible.
+func lockFileOf(*os.File) error { return errors.ErrUnsupported }

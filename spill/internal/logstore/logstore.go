@@ -1,0 +1,216 @@
+// Package logstore stores numbered records in a folder until they are acknowledged, with
+// files that are only appended to. It is a store for a Durable of package spill.
+//
+// A log is a sequence of commits. A commit adds records and acknowledges others, and is
+// written at once, with one sync. The log is cut into segments. A segment whose records
+// are all acknowledged is deleted while the store is open; one that a few old records
+// keep is emptied by copying these. A checkpoint holds the state at the start of the last
+// segment, so that opening reads the checkpoint and the commits after it, whatever the
+// number of records.
+//
+// No file is mapped into memory: a file that is truncated, overwritten or deleted while
+// the store is open leads to an error.
+//
+// Invariants:
+//
+//	a commit is in effect when the sync of its frames has returned, or, on a full disk, when
+//	    the checkpoint that contains it has its name; memory shows it after that
+//	commit n+1 is written only after commit n is synced
+//	mark <= synced end of the log, at every moment
+//	a segment is created, and synced, before the checkpoint that lists it; it gets commits after that
+//	a segment is removed after the commit that left no live record in it is synced
+//	after a failed sync nothing is written any more
+//
+// docs/design/logstore.md describes the format and recovery.
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A Store is an open log. Write and Close may be called by one goroutine at a time, and
+// Read and Size concurrently with them.
+type Store struct {
+	disk    disk
+	options Options
+	id      uint64 // random, part of all checksums
+	lock    io.Closer
+
+	// The writer changes what follows with mu held, and reads it without.
+	mu     sync.Mutex
+	state  *state
+	cached int // entries of places of all segments
+	clock  uint64
+	closed bool
+
+	// What follows belongs to the writer.
+	failed  error
+	mark    file
+	buf     []byte
+	reserve bool            // the file of the reserve exists
+	excess  int64           // end of what a failed write left in the active segment
+	lastCP  int             // size of the last checkpoint
+	broken  map[uint64]bool // segments with damaged records
+
+	size atomic.Int64
+}
+
+// Options are the options of Open.
+type Options struct {
+	// Codec is the name of the encoding of payloads. It is stored, and must be the same
+	// each time.
+	Codec string
+	// SegmentSize is the size in bytes from which on a new segment is begun. 0 selects
+	// 8 MiB.
+	SegmentSize int64
+
+	reserve int64 // size of the reserve in bytes; 0 selects 1 MiB
+}
+
+const (
+	defaultSegmentSize = 8 << 20
+	defaultReserve     = 1 << 20
+	keptBuffer         = 1 << 20 // a larger buffer is not kept
+)
+
+// Contents describes what a store holds when it is opened.
+type Contents struct {
+	First, Next uint64 // sequence numbers of the oldest record and of the next new one
+	Records     int
+	Bytes       int64 // of payloads
+}
+
+// A Record is a stored record.
+type Record struct {
+	Seq     uint64
+	Payload []byte
+	Damaged error // if not nil, Payload is not what was stored
+}
+
+// recordMemory is the memory of a Record besides its payload, in bytes.
+const recordMemory = 48
+
+// ErrUnknown is part of the error of a write that may or may not have been stored. The
+// store accepts no more writes until it is opened again.
+var ErrUnknown = errors.New("it is unknown whether the last write was stored; reopen the store to find out")
+
+// A DamagedError reports stored bytes that are not what was written, or that are missing.
+type DamagedError struct {
+	Path   string // of the file
+	Offset int64
+	// First and Last are the sequence numbers between which records may be lost, and
+	// Records is how many were there. They are 0 if that is unknown. Repair finds out.
+	First, Last uint64
+	Records     int
+	Err         error
+}
+
+func (e *DamagedError) Error() string {
+	s := fmt.Sprintf("%s: damaged at offset %d: %v", e.Path, e.Offset, e.Err)
+	if e.Records > 0 {
+		s += fmt.Sprintf(" (up to %d records, numbers %d to %d)", e.Records, e.First, e.Last)
+	}
+	return s
+}
+
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+var errClosed = errors.New("logstore: closed")
+
+// segmentName returns the name of the file of a segment.
+func segmentName(id uint64) string { return fmt.Sprintf("%016x%s", id, segmentSuffix) }
+
+const segmentSuffix = ".log"
+
+// segmentID returns the id in the name of a segment.
+func segmentID(name string) (id uint64, ok bool) {
+	if len(name) != 16+len(segmentSuffix) || name[16:] != segmentSuffix {
+		return 0, false
+	}
+	_, err := fmt.Sscanf(name[:16], "%x", &id)
+	return id, err == nil && segmentName(id) == name
+}
+
+// Size returns the size of all segments in bytes.
+func (s *Store) Size() int64 { return s.size.Load() }
+
+// measure updates the result of Size.
+func (s *Store) measure() {
+	var size int64
+	for _, g := range s.state.segments {
+		size += g.length
+	}
+	s.size.Store(size)
+}
+
+// Close writes a checkpoint, so that nothing has to be replayed, and releases the folder.
+// After a failed write it leaves the files as they are.
+func (s *Store) Close() error {
+	if s.closed {
+		return errClosed
+	}
+	var err error
+	// Another store may own the folder if this one was removed.
+	if _, detached := s.state.active().file.check(); detached == nil {
+		if s.failed == nil {
+			_, err = s.checkpoint(s.state)
+		}
+		if s.reserve {
+			_ = s.disk.remove(reserveFile)
+		}
+	}
+	return errors.Join(err, s.release())
+}
+
+// release closes all files.
+func (s *Store) release() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, g := range s.state.segments {
+		s.unload(g)
+		if g.file != nil {
+			_ = g.file.Close()
+		}
+	}
+	if s.mark != nil {
+		_ = s.mark.Close()
+	}
+	return s.lock.Close()
+}
+
+// fail ends writing: the state of the disk is unknown.
+func (s *Store) fail(err error) error {
+	s.failed = errors.Join(err, ErrUnknown)
+	return s.failed
+}
+
+// wrap adds the name of a file to an error.
+func (s *Store) wrap(operation, name string, err error) error {
+	return fmt.Errorf("logstore: %s %s: %w", operation, s.disk.path(name), err)
+}
+
+// discard removes the segments without live records.
+func (s *Store) discard() {
+	s.mu.Lock()
+	active := s.state.active()
+	var dead []*segment
+	s.state.segments = slices.DeleteFunc(s.state.segments, func(g *segment) bool {
+		if g == active || g.live > 0 {
+			return false
+		}
+		dead = append(dead, g)
+		s.unload(g)
+		return true
+	})
+	s.measure()
+	s.mu.Unlock()
+	for _, g := range dead {
+		_ = s.disk.remove(segmentName(g.id)) // if it fails, Open removes it
+	}
+}

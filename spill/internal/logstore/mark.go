@@ -1,0 +1,80 @@
+package logstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"io/fs"
+)
+
+// A mark says how far the log is synced. It is written after each sync, and not synced
+// itself: it costs little, it is never ahead of the log, and it survives the process. So a
+// damaged last commit differs from one that was not complete when the process died.
+//
+// The file has two slots, which commits use in turn, so that one of them is intact.
+type mark struct {
+	segment uint64
+	offset  int64
+	commit  uint64 // number of the next commit
+}
+
+const (
+	markFile = "synced"
+	slotSize = 512
+	markSize = 36 // store 8, segment 8, offset 8, commit 8, checksum 4
+)
+
+// write writes m, if possible. Without it, the log is still correct.
+func (m mark) write(f file, store uint64) {
+	if f == nil {
+		return
+	}
+	b := make([]byte, 0, markSize)
+	for _, n := range []uint64{store, m.segment, uint64(m.offset), m.commit} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	b = binary.LittleEndian.AppendUint32(b, checksum(0, b))
+	_, _ = f.WriteAt(b, int64(m.commit%2)*slotSize)
+}
+
+// before reports whether m is nearer to the start of the log than o.
+func (m mark) before(o mark) bool {
+	return m.segment < o.segment || m.segment == o.segment && m.offset < o.offset
+}
+
+// readMark returns the last mark of the store, if there is any.
+func readMark(d disk, store uint64) (last mark, err error) {
+	f, err := d.open(markFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return last, nil
+	}
+	if err != nil {
+		return last, err
+	}
+	for slot := range int64(2) {
+		b := make([]byte, markSize)
+		if n, _ := f.ReadAt(b, slot*slotSize); n < markSize ||
+			checksum(0, b[:32]) != binary.LittleEndian.Uint32(b[32:]) || binary.LittleEndian.Uint64(b) != store {
+			continue
+		}
+		m := mark{
+			segment: binary.LittleEndian.Uint64(b[8:]), offset: int64(binary.LittleEndian.Uint64(b[16:])),
+			commit: binary.LittleEndian.Uint64(b[24:]),
+		}
+		if last.before(m) {
+			last = m
+		}
+	}
+	return last, f.Close()
+}
+
+// openMark opens the file of the mark, or creates it. It returns nil if it cannot.
+func openMark(d disk) file {
+	f, err := d.open(markFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = d.create(markFile)
+	}
+	if err != nil {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,221 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+)
+
+// Open opens the store in the folder dir, which must exist, or creates one there. It
+// reads the checkpoint and the last segment. It returns a *DamagedError, and changes
+// nothing, if what it reads is damaged or segments are missing or shorter than they were;
+// other damage is found by Read.
+//
+// Only one store at a time can use a folder.
+func Open(dir string, o *Options) (*Store, Contents, error) {
+	if o == nil {
+		o = new(Options)
+	}
+	s, c, err := open(folder(dir), *o)
+	if err != nil {
+		err = fmt.Errorf("logstore: open: %w", err)
+	}
+	return s, c, err
+}
+
+// open opens the store on d.
+func open(d disk, o Options) (*Store, Contents, error) {
+	s, err := lock(d, o)
+	if err != nil {
+		return nil, Contents{}, err
+	}
+	if err := s.open(); err != nil {
+		_ = s.release()
+		return nil, Contents{}, err
+	}
+	return s, s.state.contents(), nil
+}
+
+// lock returns a store without a state, whose folder is locked.
+func lock(d disk, o Options) (*Store, error) {
+	held, err := d.lock()
+	if err != nil {
+		return nil, err
+	}
+	if o.SegmentSize <= 0 {
+		o.SegmentSize = defaultSegmentSize
+	}
+	if o.reserve <= 0 {
+		o.reserve = defaultReserve
+	}
+	return &Store{disk: d, options: o, lock: held, state: new(state), broken: map[uint64]bool{}}, nil
+}
+
+func (s *Store) open() error {
+	files, err := s.disk.list()
+	if err != nil {
+		return err
+	}
+	if _, ok := files[checkpointFile]; !ok {
+		if err := s.create(files); err != nil {
+			return err
+		}
+		if files, err = s.disk.list(); err != nil {
+			return err
+		}
+	}
+	if err := s.readState(); err != nil {
+		return err
+	}
+	synced, err := readMark(s.disk, s.id)
+	if err != nil {
+		return err
+	}
+	if err := s.openActive(); err != nil {
+		return err
+	}
+	if synced.before(s.end()) {
+		synced = s.end()
+	}
+	if err := s.replay(synced); err != nil {
+		return err
+	}
+	if err := s.compare(files); err != nil {
+		return err
+	}
+	return s.settle(files, synced)
+}
+
+// end returns the mark of the state.
+func (s *Store) end() mark {
+	active := s.state.active()
+	return mark{active.id, active.length, s.state.commit}
+}
+
+// create creates an empty store. A process may have died while it did the same.
+func (s *Store) create(files map[string]int64) error {
+	_, marked := files[markFile]
+	for name, size := range files {
+		id, ok := segmentID(name)
+		if marked || ok && (id != 1 || size > segmentHeaderSize) {
+			return s.damage(checkpointFile, 0, errors.New("the checkpoint is missing"))
+		}
+	}
+	for s.id == 0 {
+		s.id = rand.Uint64()
+	}
+	g := &segment{id: 1, first: 1, next: 1, length: segmentHeaderSize}
+	if err := writeFile(s.disk, segmentName(g.id), segmentHeader(s.salt(g), g.first)); err != nil {
+		return err
+	}
+	st := &state{segments: []*segment{g}, next: 1, commit: 1}
+	_, err := writeCheckpoint(s.disk, encodeCheckpoint(s.id, s.options.Codec, st))
+	return err
+}
+
+// damage returns an error about a file.
+func (s *Store) damage(name string, offset int64, err error) *DamagedError {
+	return &DamagedError{Path: s.disk.path(name), Offset: offset, Err: err}
+}
+
+// readState reads the checkpoint.
+func (s *Store) readState() error {
+	b, err := readCheckpoint(s.disk)
+	if err != nil {
+		return err
+	}
+	id, codec, st, err := decodeCheckpoint(b)
+	if err != nil {
+		return s.damage(checkpointFile, 0, err)
+	}
+	if codec != s.options.Codec {
+		return fmt.Errorf("%s: written with codec %q, not %q", s.disk.path(checkpointFile), codec, s.options.Codec)
+	}
+	s.id, s.state, s.lastCP = id, st, len(b)
+	return nil
+}
+
+// openActive opens the segment that is written to, and checks its header.
+func (s *Store) openActive() error {
+	g := s.state.active()
+	name := segmentName(g.id)
+	f, err := s.disk.open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s.lost(g, 0, err)
+	}
+	if err != nil {
+		return err
+	}
+	g.file = f
+	size, err := f.check()
+	if err != nil {
+		return err
+	}
+	if size < g.length {
+		return s.lost(g, size, fmt.Errorf("the file has %d bytes, and had %d", size, g.length))
+	}
+	read := reader{store: s}
+	b, err := read.bytes(g, 0, segmentHeaderSize)
+	if err != nil {
+		return err
+	}
+	if place, first, err := parseSegmentHeader(b); err != nil || place != s.salt(g) || first != g.first {
+		return s.damage(name, 0, errors.New("invalid segment header"))
+	}
+	if g.places, err = s.scanPlaces(g); err == nil {
+		s.cached = len(g.places)
+	}
+	return err
+}
+
+// lost returns an error about a segment that is missing, or shorter than it was.
+func (s *Store) lost(g *segment, size int64, err error) error {
+	e := s.damage(segmentName(g.id), size, err)
+	if e.Records = g.live; g.next > g.first {
+		e.First, e.Last = g.first, g.next-1
+	}
+	return e
+}
+
+// compare compares the segments with the files.
+func (s *Store) compare(files map[string]int64) error {
+	active := s.state.active()
+	for _, g := range s.state.segments {
+		size, ok := files[segmentName(g.id)]
+		switch {
+		case g.live == 0:
+		case !ok:
+			return s.lost(g, 0, fs.ErrNotExist)
+		case size < g.length:
+			return s.lost(g, size, fmt.Errorf("the file has %d bytes, and had %d", size, g.length))
+		}
+	}
+	for name, size := range files {
+		if id, ok := segmentID(name); ok && id > active.id && size > segmentHeaderSize {
+			return s.damage(name, 0, errors.New("the segment is newer than the checkpoint"))
+		}
+	}
+	return nil
+}
+
+// settle makes the state on disk the one in memory, and removes leftovers.
+func (s *Store) settle(files map[string]int64, synced mark) error {
+	if err := s.rewrite(synced); err != nil {
+		return err
+	}
+	listed := map[string]bool{}
+	for _, g := range s.state.segments {
+		listed[segmentName(g.id)] = true
+	}
+	for name := range files {
+		if _, ok := segmentID(name); name == checkpointNew || name == repairFile || ok && !listed[name] {
+			_ = s.disk.remove(name) // if it fails, the file only uses space
+		}
+	}
+	s.discard()
+	s.reserve = s.makeReserve(files) == nil
+	s.mark = openMark(s.disk)
+	s.end().write(s.mark, s.id)
+	return nil
+}

@@ -1,0 +1,225 @@
+package logstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// A Report says what Repair did.
+type Report struct {
+	Records     int    // in the store now
+	Lost        int    // records that were stored, and cannot be read
+	First, Last uint64 // sequence numbers of the first and the last lost record
+	SetAside    []string
+	// NoCheckpoint means that the checkpoint was damaged. Some acknowledged records may
+	// come back then, and records in missing segments are not counted.
+	NoCheckpoint bool
+}
+
+const (
+	repairFile    = "repair.new"
+	damagedSuffix = ".damaged"
+)
+
+// Repair makes a damaged store in the folder dir usable. It copies all intact records from
+// damaged segments to a new one, and renames damaged files, with the suffix ".damaged". If
+// it fails, the store is as it was. o.Codec is the codec if the checkpoint is damaged. The
+// store must not be open.
+//
+// Repair reads the whole store. Opening does not, so Repair is also a check.
+func Repair(dir string, o *Options) (Report, error) {
+	if o == nil {
+		o = new(Options)
+	}
+	report, err := repair(folder(dir), *o)
+	if err != nil {
+		err = fmt.Errorf("logstore: repair: %w", err)
+	}
+	return report, err
+}
+
+func repair(d disk, o Options) (report Report, err error) {
+	s, err := lock(d, o)
+	if err != nil {
+		return report, err
+	}
+	r := repairer{store: s, tails: map[*segment]bool{}}
+	defer func() { err = errors.Join(err, s.release()) }()
+	if r.files, err = d.list(); err != nil {
+		return report, err
+	}
+	if err := r.salvage(); err != nil {
+		return report, err
+	}
+	lost, damaged, err := r.verify()
+	if err != nil || len(damaged) == 0 && !r.report.NoCheckpoint {
+		r.report.Records = s.state.contents().Records
+		return r.report, err
+	}
+	err = r.replace(lost, damaged)
+	return r.report, err
+}
+
+// A repairer repairs a store.
+type repairer struct {
+	store  *Store
+	files  map[string]int64
+	synced mark
+	tails  map[*segment]bool // segments with damage after the checkpoint
+	report Report
+}
+
+// salvage finds the state of a store: from the checkpoint, or else from all segments.
+func (r *repairer) salvage() error {
+	s := r.store
+	err := s.readState()
+	var damage *DamagedError
+	if err != nil && errors.As(err, &damage) || r.files[checkpointFile] == 0 {
+		r.report.NoCheckpoint = true
+		s.state = &state{moved: map[uint64]*segment{}, next: 1, commit: 1}
+	} else if err != nil {
+		return err
+	}
+	if r.report.NoCheckpoint {
+		if err := r.identify(); err != nil {
+			return err
+		}
+	}
+	if r.synced, err = readMark(s.disk, s.id); err != nil {
+		return err
+	}
+	from := uint64(1)
+	if !r.report.NoCheckpoint {
+		active := s.state.active()
+		if err := r.replay(active); err != nil {
+			return err
+		}
+		from = active.id + 1
+	}
+	return r.replayFrom(from)
+}
+
+// ids returns the segments that exist.
+func (r *repairer) ids() (ids []uint64) {
+	for name := range r.files {
+		if id, ok := segmentID(name); ok {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// identify learns the number of the store from a segment.
+func (r *repairer) identify() error {
+	for _, id := range r.ids() {
+		if _, err := r.header(id); err == nil {
+			return nil
+		}
+	}
+	return errors.New("neither a checkpoint nor an intact segment")
+}
+
+// replace moves what can be read of damaged segments to a new one, and sets them aside.
+func (r *repairer) replace(lost []uint64, damaged []*segment) error {
+	s := r.store
+	if n := len(lost); n > 0 {
+		r.report.Lost, r.report.First, r.report.Last = n, lost[0], lost[n-1]
+	}
+	for _, seq := range lost {
+		s.state.acknowledge(span{from: seq, n: 1})
+	}
+	g, err := r.newSegment()
+	if err != nil {
+		return err
+	}
+	for _, old := range damaged {
+		if err := r.carry(old); err != nil {
+			return errors.Join(err, s.disk.remove(repairFile))
+		}
+	}
+	s.state.segments = slices.DeleteFunc(s.state.segments, func(g *segment) bool { return slices.Contains(damaged, g) })
+	r.report.Records = s.state.contents().Records
+	if err := s.disk.rename(repairFile, segmentName(g.id)); err != nil {
+		return err
+	}
+	if err := r.keepCheckpoint(); err != nil {
+		return errors.Join(err, s.disk.remove(segmentName(g.id)))
+	}
+	if renamed, err := s.checkpoint(s.state); err != nil {
+		if !renamed {
+			_ = s.disk.remove(segmentName(g.id))
+		}
+		return err
+	}
+	return r.setAside(damaged)
+}
+
+// newSegment makes a new segment, with a temporary name, the active one.
+func (r *repairer) newSegment() (*segment, error) {
+	s := r.store
+	g := &segment{id: r.synced.segment + 1, first: s.state.next, next: s.state.next, length: segmentHeaderSize, places: []place{}}
+	for _, id := range r.ids() {
+		g.id = max(g.id, id+1)
+	}
+	for _, old := range s.state.segments { // its file may be missing
+		g.id = max(g.id, old.id+1)
+	}
+	if err := writeFile(s.disk, repairFile, segmentHeader(s.salt(g), g.first)); err != nil {
+		return nil, err
+	}
+	var err error
+	if g.file, err = s.disk.open(repairFile); err != nil {
+		return nil, err
+	}
+	s.state.segments = append(s.state.segments, g)
+	return g, nil
+}
+
+// carry copies the live records of a damaged segment.
+func (r *repairer) carry(old *segment) error {
+	s := r.store
+	for old.live > 0 {
+		s.mu.Lock()
+		frames := s.copiesOf(old, nil)
+		s.mu.Unlock()
+		if len(frames) == 0 {
+			return fmt.Errorf("%s: changed during the repair", s.disk.path(segmentName(old.id)))
+		}
+		if err := s.append(frames); err != nil {
+			return err
+		}
+		s.apply(frames)
+	}
+	return nil
+}
+
+// keepCheckpoint keeps a copy of a damaged checkpoint.
+func (r *repairer) keepCheckpoint() error {
+	if !r.report.NoCheckpoint || r.files[checkpointFile] == 0 {
+		return nil
+	}
+	b, err := readCheckpoint(r.store.disk)
+	if err != nil {
+		return err
+	}
+	r.report.SetAside = append(r.report.SetAside, checkpointFile+damagedSuffix)
+	return writeFile(r.store.disk, checkpointFile+damagedSuffix, b)
+}
+
+// setAside renames the files of damaged segments.
+func (r *repairer) setAside(damaged []*segment) error {
+	d := r.store.disk
+	for _, g := range damaged {
+		name := segmentName(g.id)
+		if err := d.rename(name, name+damagedSuffix); errors.Is(err, fs.ErrNotExist) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		r.report.SetAside = append(r.report.SetAside, name+damagedSuffix)
+	}
+	return d.sync()
+}

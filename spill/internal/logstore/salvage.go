@@ -1,0 +1,175 @@
+package logstore
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+)
+
+// replayFrom replays the segments that the checkpoint does not list.
+func (r *repairer) replayFrom(from uint64) error {
+	s := r.store
+	for _, id := range r.ids() {
+		if id < from || r.files[segmentName(id)] <= segmentHeaderSize {
+			continue
+		}
+		g := &segment{id: id, first: s.state.next, next: s.state.next, length: segmentHeaderSize}
+		first, err := r.header(id)
+		if err == nil && first > s.state.next {
+			g.first, g.next, s.state.next = first, first, first
+		}
+		r.tails[g] = err != nil
+		s.state.segments = append(s.state.segments, g)
+		if err := r.replay(g); err != nil {
+			return err
+		}
+	}
+	if len(s.state.segments) == 0 {
+		return errors.New("no segment can be read")
+	}
+	return nil
+}
+
+// header reads the header of a segment.
+func (r *repairer) header(id uint64) (first uint64, err error) {
+	f, err := r.store.disk.open(segmentName(id))
+	if err != nil {
+		return 0, err
+	}
+	b := make([]byte, segmentHeaderSize)
+	n, _ := f.ReadAt(b, 0)
+	place, first, err := parseSegmentHeader(b[:n])
+	if err == nil && r.store.id == 0 && place.segment == id {
+		r.store.id = place.store // the checkpoint had it, too
+	}
+	return first, errors.Join(err, f.Close())
+}
+
+// A gathering is the frames of one commit, as far as they were found.
+type gathering struct {
+	frames []pendingFrame
+	at     []int64
+	whole  bool // all frames so far, without damage
+}
+
+func (c *gathering) add(f pendingFrame, at int64, gap bool) {
+	c.whole = f.kind != 0 && (f.flags&flagFirst != 0 || c.whole && !gap)
+	c.frames, c.at = append(c.frames, f), append(c.at, at)
+}
+
+// replay applies the intact frames of g after its length. It leaves out a commit at the end
+// that is not complete and was not synced.
+func (r *repairer) replay(g *segment) (err error) {
+	s := r.store
+	if g.file, err = s.disk.open(segmentName(g.id)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	read, size, commit := reader{store: s, ahead: blockSize}, r.files[segmentName(g.id)], gathering{}
+	for offset := g.length; ; {
+		h, at, err := read.search(g, offset, size)
+		if err != nil {
+			return err
+		}
+		if at < 0 {
+			break
+		}
+		f, err := read.frame(g, at, size)
+		if err != nil {
+			return err
+		}
+		if len(commit.frames) > 0 && h.commit > commit.frames[0].commit {
+			r.apply(g, commit)
+			commit = gathering{}
+		}
+		if f.frame.kind == 0 { // the body is damaged: count the record
+			f.frame = h
+			commit.add(f, at, true)
+			commit.whole = false
+		} else {
+			commit.add(f, at, at != offset)
+		}
+		r.tails[g] = r.tails[g] || at != offset || !commit.whole
+		offset = at + h.size()
+	}
+	r.finish(g, commit)
+	return nil
+}
+
+// finish applies the last commit, if it was synced or may have been.
+func (r *repairer) finish(g *segment, commit gathering) {
+	if n := len(commit.frames); n > 0 {
+		last := commit.frames[n-1]
+		if r.synced.commit > last.commit || commit.whole && last.flags&flagLast != 0 {
+			r.apply(g, commit)
+		}
+	}
+	if g.id == r.synced.segment && g.length < r.synced.offset {
+		r.tails[g] = true
+	}
+}
+
+// apply applies a commit of which frames may be missing.
+func (r *repairer) apply(g *segment, c gathering) {
+	st := r.store.state
+	for i, f := range c.frames {
+		switch {
+		case f.kind == kindRecord && f.seq >= st.next:
+			r.skip(g, f.seq)
+			g.next, st.next = f.seq+1, f.seq+1
+			g.live++
+			g.liveBytes += int64(f.length)
+		case f.kind == kindCopy && (st.find(f.seq) != nil || r.report.NoCheckpoint):
+			st.acknowledge(span{from: f.seq, n: 1, bytes: uint64(f.length)})
+			st.adopt(g, f.seq, place{offset: c.at[i], length: f.length})
+		case f.kind == kindAcks:
+			for _, a := range f.spans {
+				st.acknowledge(a)
+			}
+		}
+		st.commit = max(st.commit, f.commit+1)
+		g.length = max(g.length, c.at[i]+f.size())
+	}
+}
+
+// skip counts the records before seq: they were in a damaged part of g.
+func (r *repairer) skip(g *segment, seq uint64) {
+	st := r.store.state
+	if g.next == g.first && r.report.NoCheckpoint && r.tails[g] {
+		g.first, g.next = seq, seq // how many there were is unknown
+	}
+	g.live += int(seq - g.next)
+	g.next, st.next = seq, seq
+}
+
+// verify reads all live records. It returns the lost ones, and the damaged segments.
+func (r *repairer) verify() (lost []uint64, damaged []*segment, err error) {
+	s := r.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, g := range s.state.segments {
+		if g.file != nil {
+			_ = g.file.Close()
+		}
+		g.file, g.places = nil, nil // found again, with those before the checkpoint
+	}
+	bad := map[*segment]bool{}
+	read := reader{store: s, ahead: blockSize}
+	moved := s.state.movedSeqs(0, math.MaxUint64)
+	for seq := s.state.nextLive(0, moved); seq < s.state.next; seq = s.state.nextLive(seq+1, moved) {
+		record, err := read.record(seq)
+		if err != nil || record.Damaged != nil {
+			lost, bad[s.state.find(seq)] = append(lost, seq), true
+		}
+	}
+	active := s.state.active()
+	for _, g := range s.state.segments {
+		size, ok := r.files[segmentName(g.id)]
+		_, header := r.header(g.id)
+		if bad[g] || r.tails[g] || g.live > 0 && size < g.length || g == active && (!ok || size < g.length || header != nil) {
+			damaged = append(damaged, g)
+		}
+	}
+	return lost, damaged, nil
+}

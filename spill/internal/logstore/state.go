@@ -1,0 +1,217 @@
+package logstore
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+	"sort"
+)
+
+// A state is what the commits of a log add up to. The same methods apply a commit when it
+// is written and when it is replayed.
+//
+//	sequence numbers of new records ascend without gaps through the segments
+//	a record is live in one place: where it was written, or in its last copy
+//	gone of a segment has a bit for each record written there that is acknowledged or was copied
+//	segments without live records, except the last, do not matter
+type state struct {
+	segments []*segment // by id; the last one is written to
+	moved    map[uint64]*segment
+	next     uint64 // sequence number of the next new record
+	commit   uint64 // number of the next commit
+}
+
+// A segment is a file of the log.
+type segment struct {
+	id          uint64
+	first, next uint64 // the new records written here: first <= seq < next
+	length      int64  // of the header and all synced commits, in bytes
+	live        int
+	liveBytes   int64 // of payloads
+	gone        bitmap
+	copies      map[uint64]place // live records that were copied here
+
+	// What follows is a cache. It is nil for segments that are not in use.
+	file   file
+	places []place // of the new records
+	used   uint64
+}
+
+// A place is where a frame is. If it is damaged, offset is -1.
+type place struct {
+	offset int64
+	length uint32 // of the payload
+}
+
+// active returns the segment that is written to.
+func (st *state) active() *segment { return st.segments[len(st.segments)-1] }
+
+// written returns the segment to which seq was written, or nil if it does not exist any
+// more.
+func (st *state) written(seq uint64) *segment {
+	i := sort.Search(len(st.segments), func(i int) bool { return st.segments[i].next > seq })
+	if i == len(st.segments) || seq < st.segments[i].first {
+		return nil
+	}
+	return st.segments[i]
+}
+
+// find returns the segment in which seq is live, or nil.
+func (st *state) find(seq uint64) *segment {
+	if s := st.moved[seq]; s != nil {
+		return s
+	}
+	if s := st.written(seq); s != nil && !s.gone.has(seq-s.first) {
+		return s
+	}
+	return nil
+}
+
+// addRecord adds a new record to the active segment.
+func (st *state) addRecord(seq uint64, at place) {
+	s := st.active()
+	s.places = append(s.places, at)
+	s.next, st.next = seq+1, seq+1
+	s.live++
+	s.liveBytes += int64(at.length)
+}
+
+// addCopy moves a live record to the active segment. It reports whether it was live.
+func (st *state) addCopy(seq uint64, at place) bool {
+	if st.find(seq) == nil {
+		return false
+	}
+	st.acknowledge(span{from: seq, n: 1, bytes: uint64(at.length)})
+	st.adopt(st.active(), seq, at)
+	return true
+}
+
+// adopt makes a record that is live nowhere else live in s.
+func (st *state) adopt(s *segment, seq uint64, at place) {
+	if s.copies == nil {
+		s.copies = map[uint64]place{}
+	}
+	s.copies[seq] = at
+	st.moved[seq] = s
+	s.live++
+	s.liveBytes += int64(at.length)
+}
+
+// acknowledge removes records that are live in one segment.
+func (st *state) acknowledge(r span) {
+	for seq := r.from; seq < r.from+uint64(r.n); seq++ {
+		s := st.find(seq)
+		if s == nil {
+			continue
+		}
+		if st.moved[seq] == s {
+			delete(st.moved, seq)
+			delete(s.copies, seq)
+		} else {
+			s.gone.set(seq - s.first)
+		}
+		s.live--
+		if seq == r.from {
+			s.liveBytes -= int64(r.bytes)
+		}
+		if s.live == 0 {
+			s.liveBytes = 0 // the size of damaged records is unknown
+		}
+	}
+}
+
+// spans returns the ranges of seqs, which are sorted. length returns the size of a record.
+func (st *state) spans(seqs []uint64, length func(s *segment, seq uint64) uint32) (spans []span, err error) {
+	var in *segment // of the last span, if it can be extended
+	for i, seq := range seqs {
+		s := st.find(seq)
+		if s == nil || i > 0 && seqs[i-1] == seq {
+			return nil, fmt.Errorf("record %d is not stored", seq)
+		}
+		n := uint64(length(s, seq))
+		if last := len(spans) - 1; in == s && seqs[i-1] == seq-1 {
+			spans[last].n++
+			spans[last].bytes += n
+		} else {
+			spans = append(spans, span{from: seq, n: 1, bytes: n})
+		}
+		in = s
+	}
+	return spans, nil
+}
+
+// nextLive returns the first live sequence number from seq on, or st.next.
+func (st *state) nextLive(seq uint64, moved []uint64) uint64 {
+	if i, _ := slices.BinarySearch(moved, seq); i < len(moved) {
+		return min(moved[i], st.nextWritten(seq))
+	}
+	return st.nextWritten(seq)
+}
+
+// nextWritten is nextLive without the records that were copied.
+func (st *state) nextWritten(seq uint64) uint64 {
+	i := sort.Search(len(st.segments), func(i int) bool { return st.segments[i].next > seq })
+	for ; i < len(st.segments); i++ {
+		s := st.segments[i]
+		if s.live == len(s.copies) {
+			continue // nothing of what was written here
+		}
+		seq = max(seq, s.first)
+		if seq = s.first + s.gone.nextClear(seq-s.first); seq < s.next {
+			return seq
+		}
+	}
+	return st.next
+}
+
+// movedSeqs returns the numbers of copied records in [from, to), sorted.
+func (st *state) movedSeqs(from, to uint64) []uint64 {
+	var seqs []uint64
+	if to-from < uint64(len(st.moved)) {
+		for seq := from; seq < to; seq++ {
+			if st.moved[seq] != nil {
+				seqs = append(seqs, seq)
+			}
+		}
+		return seqs
+	}
+	for seq := range st.moved {
+		if from <= seq && seq < to {
+			seqs = append(seqs, seq)
+		}
+	}
+	slices.Sort(seqs)
+	return seqs
+}
+
+// contents returns what the log holds.
+func (st *state) contents() Contents {
+	c := Contents{Next: st.next, First: st.nextLive(0, st.movedSeqs(0, st.next))}
+	for _, s := range st.segments {
+		c.Records += s.live
+		c.Bytes += s.liveBytes
+	}
+	return c
+}
+
+// A bitmap is a set of small numbers. Beyond its length, no number is in the set.
+type bitmap []uint64
+
+func (b bitmap) has(i uint64) bool { return i/64 < uint64(len(b)) && b[i/64]>>(i%64)&1 != 0 }
+
+func (b *bitmap) set(i uint64) {
+	if short := int(i/64) + 1 - len(*b); short > 0 {
+		*b = append(*b, make([]uint64, short)...)
+	}
+	(*b)[i/64] |= 1 << (i % 64)
+}
+
+// nextClear returns the first number from i on that is not in the set.
+func (b bitmap) nextClear(i uint64) uint64 {
+	for ; i/64 < uint64(len(b)); i = i/64*64 + 64 {
+		if free := ^b[i/64] >> (i % 64); free != 0 {
+			return i + uint64(bits.TrailingZeros64(free))
+		}
+	}
+	return i
+}

@@ -1,0 +1,218 @@
+package logstore
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Write adds payloads with consecutive sequence numbers, beginning at first, acknowledges
+// the records with the numbers in deletes, and returns when the change is durable. If it
+// fails, no part of the change was made or will be made, unless the error is ErrUnknown.
+// It does not keep its arguments. first is the Next of Contents, plus the number of
+// payloads written since.
+//
+// A write without payloads succeeds on a full disk, too.
+func (s *Store) Write(first uint64, payloads [][]byte, deletes []uint64) error {
+	switch {
+	case s.closed:
+		return errClosed
+	case s.failed != nil:
+		return s.failed
+	case len(payloads) > 0 && first != s.state.next:
+		return fmt.Errorf("logstore: write of record %d, want %d", first, s.state.next)
+	case len(payloads)+len(deletes) == 0:
+		return nil
+	}
+	for _, payload := range payloads {
+		if len(payload) > maxPayload {
+			return fmt.Errorf("logstore: a record of %d bytes is too long", len(payload))
+		}
+	}
+	deletes = slices.Sorted(slices.Values(deletes))
+	s.mu.Lock()
+	spans, err := s.state.spans(deletes, s.payloadLength)
+	s.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("logstore: acknowledge: %w", err)
+	}
+	if len(payloads) == 0 {
+		return s.acknowledge(spans, deletes)
+	}
+	if err := s.restoreReserve(); err != nil {
+		return err
+	}
+	if err := s.rotate(); err != nil {
+		return err
+	}
+	return s.commit(payloads, spans, deletes)
+}
+
+// acknowledge writes a commit without new records. If the log has no room, it writes a
+// checkpoint.
+func (s *Store) acknowledge(spans []span, deletes []uint64) error {
+	if s.reserve {
+		if err := s.rotate(); err != nil && s.failed != nil {
+			return err
+		}
+		err := s.commit(nil, spans, deletes)
+		if err == nil || s.failed != nil {
+			return err
+		}
+	}
+	return s.acknowledgeFull(spans)
+}
+
+// A pending frame is a frame to be written, and its effect.
+type pendingFrame struct {
+	frame
+	body  []byte
+	spans []span
+}
+
+// commit writes a commit at the end of the log.
+func (s *Store) commit(payloads [][]byte, spans []span, deletes []uint64) error {
+	var frames []pendingFrame
+	if len(spans) > 0 {
+		frames = append(frames, pendingFrame{frame: frame{kind: kindAcks}, body: appendSpans(nil, spans), spans: spans})
+	}
+	if s.reserve {
+		frames = append(frames, s.copies(deletes)...)
+	}
+	for i, payload := range payloads {
+		frames = append(frames, pendingFrame{frame: frame{kind: kindRecord, seq: s.state.next + uint64(i)}, body: payload})
+	}
+	if err := s.append(frames); err != nil {
+		return err
+	}
+	s.apply(frames)
+	s.discard()
+	return nil
+}
+
+// append writes frames as one commit and syncs them.
+func (s *Store) append(frames []pendingFrame) error {
+	active := s.state.active()
+	name := segmentName(active.id)
+	frames[0].flags |= flagFirst
+	frames[len(frames)-1].flags |= flagLast
+	b := s.buf[:0]
+	for i := range frames {
+		frames[i].commit = s.state.commit
+		b = appendFrame(b, frames[i].frame, frames[i].body, s.salt(active), active.length+int64(len(b)))
+	}
+	if s.buf = b; cap(b) > keptBuffer {
+		s.buf = nil
+	}
+	if err := writeAt(active.file, b, active.length); err != nil {
+		if active.file.Truncate(active.length) != nil {
+			s.excess = active.length + int64(len(b)) // the next commit overwrites some of it
+		}
+		return s.wrap("write", name, err)
+	}
+	if err := active.file.Sync(); err != nil {
+		return s.fail(s.wrap("sync", name, err))
+	}
+	end := active.length + int64(len(b))
+	size, err := active.file.check()
+	switch {
+	case err != nil:
+		return s.attached()
+	case size != end && (size < end || size > s.excess):
+		return s.fail(s.wrap("write", name, fmt.Errorf("the file has %d bytes, want %d: another program changed it", size, end)))
+	}
+	return nil
+}
+
+// apply makes frames that are synced visible.
+func (s *Store) apply(frames []pendingFrame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	active := s.state.active()
+	for _, f := range frames {
+		at := place{offset: active.length, length: uint32(len(f.body))}
+		switch f.kind {
+		case kindRecord:
+			s.state.addRecord(f.seq, at)
+			s.cached++
+		case kindCopy:
+			s.state.addCopy(f.seq, at)
+		case kindAcks:
+			for _, r := range f.spans {
+				s.state.acknowledge(r)
+			}
+		}
+		active.length += frameHeaderSize + int64(len(f.body))
+	}
+	s.state.commit++
+	s.trim()
+	mark{active.id, active.length, s.state.commit}.write(s.mark, s.id)
+}
+
+func (s *Store) salt(g *segment) salt { return salt{store: s.id, segment: g.id} }
+
+// rotate begins a new segment if the active one is large enough. If it fails, and the
+// store has not failed, then nothing has changed.
+func (s *Store) rotate() error {
+	if s.state.active().length < max(s.options.SegmentSize, 4*int64(s.lastCP)) {
+		return nil
+	}
+	return s.newSegment()
+}
+
+// newSegment begins a new segment.
+func (s *Store) newSegment() error {
+	if err := s.attached(); err != nil {
+		return err
+	}
+	old := s.state.active()
+	g := &segment{id: old.id + 1, first: s.state.next, next: s.state.next, length: segmentHeaderSize, places: []place{}}
+	name := segmentName(g.id)
+	if err := writeFile(s.disk, name, segmentHeader(s.salt(g), g.first)); err != nil {
+		return s.wrap("create", name, err)
+	}
+	f, err := s.disk.open(name)
+	if err != nil {
+		_ = s.disk.remove(name)
+		return s.wrap("open", name, err)
+	}
+	g.file = f
+	next := *s.state
+	next.segments = append(slices.Clip(s.state.segments), g)
+	if renamed, err := s.checkpoint(&next); err != nil {
+		_ = f.Close()
+		if !renamed {
+			_ = s.disk.remove(name)
+		}
+		return err
+	}
+	s.mu.Lock()
+	s.state.segments, s.excess = next.segments, 0
+	s.mu.Unlock()
+	s.discard()
+	return nil
+}
+
+// attached fails the store if the folder is not the one that was opened any more. Files in
+// it may belong to another store.
+func (s *Store) attached() error {
+	active := s.state.active()
+	if _, err := active.file.check(); err != nil {
+		return s.fail(s.wrap("write", segmentName(active.id), fmt.Errorf("the file was removed or replaced: %w", err)))
+	}
+	return nil
+}
+
+// checkpoint makes st the state from which the store is opened. If the result is unknown,
+// the store has failed.
+func (s *Store) checkpoint(st *state) (renamed bool, err error) {
+	b := encodeCheckpoint(s.id, s.options.Codec, st)
+	renamed, err = writeCheckpoint(s.disk, b)
+	switch {
+	case renamed && err != nil:
+		return renamed, s.fail(s.wrap("replace", checkpointFile, err))
+	case err != nil:
+		return renamed, s.wrap("write", checkpointNew, err)
+	}
+	s.lastCP = len(b)
+	return renamed, nil
+}
