@@ -18,7 +18,7 @@ func (s *Store) restoreReserve() error {
 	if s.reserve {
 		return nil
 	}
-	if err := s.attached(); err != nil {
+	if err := s.attached(0); err != nil {
 		return err
 	}
 	if err := s.makeReserve(nil); err != nil {
@@ -30,7 +30,7 @@ func (s *Store) restoreReserve() error {
 
 // acknowledgeFull stores acknowledgments on a full disk.
 func (s *Store) acknowledgeFull(spans []span) error {
-	if err := s.attached(); err != nil {
+	if err := s.attached(0); err != nil {
 		return err
 	}
 	if s.reserve {

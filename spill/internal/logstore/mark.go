@@ -15,12 +15,13 @@ type mark struct {
 	segment uint64
 	offset  int64
 	commit  uint64 // number of the next commit
+	next    uint64 // sequence number of the next record
 }
 
 const (
 	markFile = "synced"
 	slotSize = 512
-	markSize = 36 // store 8, segment 8, offset 8, commit 8, checksum 4
+	markSize = 44 // store 8, segment 8, offset 8, commit 8, next 8, checksum 4
 )
 
 // write writes m, if possible. Without it, the log is still correct.
@@ -29,7 +30,7 @@ func (m mark) write(f file, store uint64) {
 		return
 	}
 	b := make([]byte, 0, markSize)
-	for _, n := range []uint64{store, m.segment, uint64(m.offset), m.commit} {
+	for _, n := range []uint64{store, m.segment, uint64(m.offset), m.commit, m.next} {
 		b = binary.LittleEndian.AppendUint64(b, n)
 	}
 	b = binary.LittleEndian.AppendUint32(b, checksum(0, b))
@@ -53,12 +54,12 @@ func readMark(d disk, store uint64) (last mark, err error) {
 	for slot := range int64(2) {
 		b := make([]byte, markSize)
 		if n, _ := f.ReadAt(b, slot*slotSize); n < markSize ||
-			checksum(0, b[:32]) != binary.LittleEndian.Uint32(b[32:]) || binary.LittleEndian.Uint64(b) != store {
+			checksum(0, b[:40]) != binary.LittleEndian.Uint32(b[40:]) || binary.LittleEndian.Uint64(b) != store {
 			continue
 		}
 		m := mark{
 			segment: binary.LittleEndian.Uint64(b[8:]), offset: int64(binary.LittleEndian.Uint64(b[16:])),
-			commit: binary.LittleEndian.Uint64(b[24:]),
+			commit: binary.LittleEndian.Uint64(b[24:]), next: binary.LittleEndian.Uint64(b[32:]),
 		}
 		if last.before(m) {
 			last = m

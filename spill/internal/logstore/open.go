@@ -90,7 +90,7 @@ func (s *Store) open() error {
 // end returns the mark of the state.
 func (s *Store) end() mark {
 	active := s.state.active()
-	return mark{active.id, active.length, s.state.commit}
+	return mark{active.id, active.length, s.state.commit, s.state.next}
 }
 
 // create creates an empty store. A process may have died while it did the same.

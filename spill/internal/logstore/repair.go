@@ -13,8 +13,11 @@ type Report struct {
 	Lost        int    // records that were stored, and cannot be read
 	First, Last uint64 // sequence numbers of the first and the last lost record
 	SetAside    []string
-	// NoCheckpoint means that the checkpoint was damaged. Some acknowledged records may
-	// come back then, and records in missing segments are not counted.
+	// Returned means that acknowledgments were lost, too: records may come back that were
+	// acknowledged.
+	Returned bool
+	// NoCheckpoint means that the checkpoint was damaged. Records in missing segments are
+	// not counted then.
 	NoCheckpoint bool
 }
 
@@ -54,6 +57,7 @@ func repair(d disk, o Options) (report Report, err error) {
 		return report, err
 	}
 	lost, damaged, err := r.verify()
+	r.report.Returned = r.report.Returned || len(r.tails) > 0
 	if err != nil || len(damaged) == 0 && !r.report.NoCheckpoint {
 		r.report.Records = s.state.contents().Records
 		return r.report, err
@@ -76,9 +80,9 @@ func (r *repairer) salvage() error {
 	s := r.store
 	err := s.readState()
 	var damage *DamagedError
-	if err != nil && errors.As(err, &damage) || r.files[checkpointFile] == 0 {
-		r.report.NoCheckpoint = true
-		s.state = &state{moved: map[uint64]*segment{}, next: 1, commit: 1}
+	if err != nil && errors.As(err, &damage) || r.files[checkpointFile] == 0 || err == nil && r.foreign() {
+		r.report.NoCheckpoint, r.report.Returned = true, true
+		s.id, s.state = 0, &state{moved: map[uint64]*segment{}, next: 1, commit: 1}
 	} else if err != nil {
 		return err
 	}
@@ -112,10 +116,24 @@ func (r *repairer) ids() (ids []uint64) {
 	return ids
 }
 
+// foreign reports whether the checkpoint belongs to another store than the segments.
+func (r *repairer) foreign() (foreign bool) {
+	for _, id := range r.ids() {
+		switch place, _, err := r.header(id); {
+		case err == nil && place.store == r.store.id:
+			return false
+		case err == nil:
+			foreign = true
+		}
+	}
+	return foreign
+}
+
 // identify learns the number of the store from a segment.
 func (r *repairer) identify() error {
 	for _, id := range r.ids() {
-		if _, err := r.header(id); err == nil {
+		if place, _, err := r.header(id); err == nil && place.segment == id {
+			r.store.id = place.store
 			return nil
 		}
 	}

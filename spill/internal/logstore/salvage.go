@@ -14,11 +14,13 @@ func (r *repairer) replayFrom(from uint64) error {
 			continue
 		}
 		g := &segment{id: id, first: s.state.next, next: s.state.next, length: segmentHeaderSize}
-		first, err := r.header(id)
+		_, first, err := r.header(id)
 		if err == nil && first > s.state.next {
 			g.first, g.next, s.state.next = first, first, first
 		}
-		r.tails[g] = err != nil
+		if err != nil {
+			r.tails[g] = true
+		}
 		s.state.segments = append(s.state.segments, g)
 		if err := r.replay(g); err != nil {
 			return err
@@ -31,18 +33,15 @@ func (r *repairer) replayFrom(from uint64) error {
 }
 
 // header reads the header of a segment.
-func (r *repairer) header(id uint64) (first uint64, err error) {
+func (r *repairer) header(id uint64) (place salt, first uint64, err error) {
 	f, err := r.store.disk.open(segmentName(id))
 	if err != nil {
-		return 0, err
+		return place, 0, err
 	}
 	b := make([]byte, segmentHeaderSize)
 	n, _ := f.ReadAt(b, 0)
-	place, first, err := parseSegmentHeader(b[:n])
-	if err == nil && r.store.id == 0 && place.segment == id {
-		r.store.id = place.store // the checkpoint had it, too
-	}
-	return first, errors.Join(err, f.Close())
+	place, first, err = parseSegmentHeader(b[:n])
+	return place, first, errors.Join(err, f.Close())
 }
 
 // A gathering is the frames of one commit, as far as they were found.
@@ -62,6 +61,8 @@ func (c *gathering) add(f pendingFrame, at int64, gap bool) {
 func (r *repairer) replay(g *segment) (err error) {
 	s := r.store
 	if g.file, err = s.disk.open(segmentName(g.id)); errors.Is(err, fs.ErrNotExist) {
+		r.tails[g] = true
+		r.finish(g, gathering{})
 		return nil
 	} else if err != nil {
 		return err
@@ -90,7 +91,9 @@ func (r *repairer) replay(g *segment) (err error) {
 		} else {
 			commit.add(f, at, at != offset)
 		}
-		r.tails[g] = r.tails[g] || at != offset || !commit.whole
+		if at != offset || !commit.whole {
+			r.tails[g] = true
+		}
 		offset = at + h.size()
 	}
 	r.finish(g, commit)
@@ -107,6 +110,10 @@ func (r *repairer) finish(g *segment, commit gathering) {
 	}
 	if g.id == r.synced.segment && g.length < r.synced.offset {
 		r.tails[g] = true
+	}
+	if g.id == r.synced.segment && r.store.state.next < r.synced.next {
+		r.tails[g] = true
+		r.skip(g, r.synced.next)
 	}
 }
 
@@ -166,7 +173,7 @@ func (r *repairer) verify() (lost []uint64, damaged []*segment, err error) {
 	active := s.state.active()
 	for _, g := range s.state.segments {
 		size, ok := r.files[segmentName(g.id)]
-		_, header := r.header(g.id)
+		_, _, header := r.header(g.id)
 		if bad[g] || r.tails[g] || g.live > 0 && size < g.length || g == active && (!ok || size < g.length || header != nil) {
 			damaged = append(damaged, g)
 		}

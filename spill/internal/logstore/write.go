@@ -112,15 +112,7 @@ func (s *Store) append(frames []pendingFrame) error {
 	if err := active.file.Sync(); err != nil {
 		return s.fail(s.wrap("sync", name, err))
 	}
-	end := active.length + int64(len(b))
-	size, err := active.file.check()
-	switch {
-	case err != nil:
-		return s.attached()
-	case size != end && (size < end || size > s.excess):
-		return s.fail(s.wrap("write", name, fmt.Errorf("the file has %d bytes, want %d: another program changed it", size, end)))
-	}
-	return nil
+	return s.attached(int64(len(b)))
 }
 
 // apply makes frames that are synced visible.
@@ -145,7 +137,7 @@ func (s *Store) apply(frames []pendingFrame) {
 	}
 	s.state.commit++
 	s.trim()
-	mark{active.id, active.length, s.state.commit}.write(s.mark, s.id)
+	s.end().write(s.mark, s.id)
 }
 
 func (s *Store) salt(g *segment) salt { return salt{store: s.id, segment: g.id} }
@@ -161,7 +153,7 @@ func (s *Store) rotate() error {
 
 // newSegment begins a new segment.
 func (s *Store) newSegment() error {
-	if err := s.attached(); err != nil {
+	if err := s.attached(0); err != nil {
 		return err
 	}
 	old := s.state.active()
@@ -187,19 +179,29 @@ func (s *Store) newSegment() error {
 	}
 	s.mu.Lock()
 	s.state.segments, s.excess = next.segments, 0
+	old.used = s.clock
+	s.clock++
 	s.mu.Unlock()
 	s.discard()
 	return nil
 }
 
-// attached fails the store if the folder is not the one that was opened any more. Files in
-// it may belong to another store.
-func (s *Store) attached() error {
+// attached fails the store if the active segment is not as it was left, or if the folder is
+// not the one that was opened any more. Files in it may belong to another store then. more is
+// the length of a commit that was not applied yet.
+func (s *Store) attached(more int64) error {
 	active := s.state.active()
-	if _, err := active.file.check(); err != nil {
-		return s.fail(s.wrap("write", segmentName(active.id), fmt.Errorf("the file was removed or replaced: %w", err)))
+	want := active.length + more
+	size, err := active.file.check()
+	switch {
+	case err != nil:
+		err = fmt.Errorf("the file was removed or replaced: %w", err)
+	case size != want && (size < want || size > s.excess):
+		err = fmt.Errorf("the file has %d bytes, want %d: another program changed it", size, want)
+	default:
+		return nil
 	}
-	return nil
+	return s.fail(s.wrap("write", segmentName(active.id), err))
 }
 
 // checkpoint makes st the state from which the store is opened. If the result is unknown,

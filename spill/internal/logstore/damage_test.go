@@ -1,0 +1,197 @@
+package logstore
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// An image is the files of a store, and what they hold.
+type image struct {
+	name  string
+	files map[string][]byte
+	model *model
+}
+
+// images returns stores after a kill and after Close.
+func images(t *testing.T, steps int) (all []image) {
+	for seed := range uint64(2) {
+		d := newSim()
+		done, _ := program(d, seed+20, steps)
+		killedDisk := d.crashed(killed, nil)
+		all = append(all, image{fmt.Sprint("killed ", seed), contentOf(killedDisk), done})
+		s, _, err := open(killedDisk, tiny)
+		if err != nil || s.Close() != nil {
+			t.Fatal(err)
+		}
+		all = append(all, image{fmt.Sprint("closed ", seed), contentOf(killedDisk), done})
+	}
+	return all
+}
+
+func contentOf(d *sim) map[string][]byte {
+	files := map[string][]byte{}
+	for name, inode := range d.names {
+		files[name] = bytes.Clone(inode.data)
+	}
+	return files
+}
+
+// with returns a disk with the files, one of them replaced or, if nil, removed.
+func (i image) with(name string, data []byte) *sim {
+	d := newSim()
+	for n, b := range i.files {
+		if n != name {
+			d.put(n, bytes.Clone(b))
+		}
+	}
+	if data != nil {
+		d.put(name, data)
+	}
+	return d
+}
+
+// names returns the files that matter, sorted.
+func (i image) names() (names []string) {
+	for name := range i.files {
+		if name != reserveFile {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// inspect opens a damaged store: it must either report damage or be correct. If it
+// reports damage, Repair must leave what can be read.
+func (i image) inspect(d *sim) (noticed bool, err error) {
+	before := contentOf(d)
+	s, c, err := open(d, tiny)
+	var damage *DamagedError
+	switch {
+	case err != nil && !errors.As(err, &damage):
+		return false, err
+	case err != nil:
+		for name, b := range contentOf(d) {
+			if !bytes.Equal(b, before[name]) {
+				return true, fmt.Errorf("%s was changed, although: %w", name, err)
+			}
+		}
+	default:
+		err = i.model.compare(s, c)
+		if err != nil && !errors.As(err, &damage) {
+			return false, fmt.Errorf("silent: %w", err)
+		}
+		d = d.crashed(killed, nil)
+	}
+	if err == nil {
+		return false, nil
+	}
+	return true, i.repaired(d)
+}
+
+// repaired repairs a store, and checks that what is left is correct.
+func (i image) repaired(d *sim) error {
+	report, err := repair(d, tiny)
+	if err != nil {
+		return err
+	}
+	s, c, err := open(d, tiny)
+	if err != nil {
+		return fmt.Errorf("after the repair %+v: %w", report, err)
+	}
+	left := newModel()
+	left.next = c.Next
+	for from := uint64(0); ; {
+		records, err := s.Read(from, c.Next, 1000)
+		if err != nil {
+			return err
+		}
+		if len(records) == 0 {
+			break
+		}
+		for _, r := range records {
+			want, ok := i.model.records[r.Seq]
+			if r.Damaged != nil || ok && !bytes.Equal(want, r.Payload) || !ok && !report.Returned {
+				return fmt.Errorf("after the repair, record %d: %w", r.Seq, r.Damaged)
+			}
+			if left.records[r.Seq] = r.Payload; ok {
+				delete(left.records, r.Seq)
+				left.records[r.Seq] = want
+			}
+			from = r.Seq + 1
+		}
+	}
+	missing := 0
+	for seq := range i.model.records {
+		if left.records[seq] == nil {
+			missing++
+		}
+	}
+	if missing > report.Lost || report.Records != len(left.records) {
+		return fmt.Errorf("%d records are missing, and the report is %+v", missing, report)
+	}
+	w := step{payloads: [][]byte{[]byte("new")}}
+	if err := w.write(s, left); err != nil {
+		return err
+	}
+	return errors.Join(left.after(w).compareRecords(s), s.Close())
+}
+
+// TestFlippedBits: a changed bit anywhere is noticed, or makes no difference.
+func TestFlippedBits(t *testing.T) {
+	every := 1
+	if testing.Short() {
+		every = 17
+	}
+	for _, image := range images(t, 8) {
+		tried, noticed := 0, 0
+		for _, name := range image.names() {
+			for bit := 0; bit < 8*len(image.files[name]); bit += every {
+				data := bytes.Clone(image.files[name])
+				data[bit/8] ^= 1 << (bit % 8)
+				saw, err := image.inspect(image.with(name, data))
+				if err != nil {
+					t.Fatalf("%s: bit %d of %s: %v", image.name, bit, name, err)
+				}
+				if tried++; saw {
+					noticed++
+				}
+			}
+		}
+		t.Logf("%s: %d of %d noticed", image.name, noticed, tried)
+	}
+}
+
+// TestCutFiles: a file that is shorter than it was, or missing, is noticed, or makes no
+// difference.
+func TestCutFiles(t *testing.T) {
+	for _, image := range images(t, 40) {
+		for _, name := range image.names() {
+			for n := range len(image.files[name]) {
+				if _, err := image.inspect(image.with(name, bytes.Clone(image.files[name][:n]))); err != nil {
+					t.Fatalf("%s: %s cut to %d bytes: %v", image.name, name, n, err)
+				}
+			}
+			if _, err := image.inspect(image.with(name, nil)); err != nil {
+				t.Fatalf("%s: %s removed: %v", image.name, name, err)
+			}
+		}
+	}
+}
+
+// TestOldFiles: a file that was put back from an earlier moment is noticed, or makes no
+// difference, and so is one of another store.
+func TestOldFiles(t *testing.T) {
+	for _, image := range images(t, 40) {
+		for _, other := range images(t, 12) {
+			for name, data := range other.files {
+				if _, err := image.inspect(image.with(name, data)); err != nil {
+					t.Errorf("%s: %s of %s: %v", image.name, name, other.name, err)
+				}
+			}
+		}
+	}
+}

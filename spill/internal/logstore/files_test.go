@@ -1,0 +1,251 @@
+package logstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// payloadOf returns the payload of record seq in tests with real files.
+func payloadOf(seq uint64) []byte {
+	return bytes.Repeat(binary.LittleEndian.AppendUint64(nil, seq*0x9e3779b97f4a7c15), 1+int(seq%40))
+}
+
+var small = Options{Codec: "test", SegmentSize: 16 << 10}
+
+// A load writes, reads and acknowledges until it is stopped or fails.
+type load struct {
+	store   *Store
+	stop    atomic.Bool
+	written atomic.Uint64
+	failed  atomic.Bool
+	wrong   atomic.Pointer[Record]
+	done    sync.WaitGroup
+}
+
+func (l *load) write(next uint64) {
+	defer l.done.Done()
+	for acked := next; !l.stop.Load(); {
+		var payloads [][]byte
+		for i := range uint64(8) {
+			payloads = append(payloads, payloadOf(next+i))
+		}
+		var deletes []uint64
+		if next > acked+300 {
+			for range 8 {
+				deletes = append(deletes, acked)
+				acked++
+			}
+		}
+		if err := l.store.Write(next, payloads, deletes); err != nil {
+			l.failed.Store(true)
+			return
+		}
+		next += 8
+		l.written.Store(next)
+	}
+}
+
+func (l *load) read() {
+	defer l.done.Done()
+	for !l.stop.Load() {
+		for from := uint64(0); ; {
+			records, err := l.store.Read(from, 1<<62, 10_000)
+			if err != nil || len(records) == 0 {
+				break
+			}
+			l.check(records)
+			from = records[len(records)-1].Seq + 1
+		}
+	}
+}
+
+func (l *load) check(records []Record) {
+	for _, r := range records {
+		if r.Damaged == nil && !bytes.Equal(r.Payload, payloadOf(r.Seq)) {
+			l.wrong.Store(&r)
+		}
+	}
+}
+
+// segmentsIn returns the paths of the segments in dir, oldest first.
+func segmentsIn(dir string) []string {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*"+segmentSuffix))
+	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, lockFile) })
+}
+
+func overwrite(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteAt(bytes.Repeat([]byte("garbage"), 2000), 100)
+	return errors.Join(err, f.Close())
+}
+
+// TestDamageWhileOpen: files that other programs truncate, overwrite or remove under a
+// load lead to errors. No call hangs or panics, and no record is returned with other
+// content. Repair makes the store usable.
+func TestDamageWhileOpen(t *testing.T) {
+	first := func(paths []string) string { return paths[0] }
+	last := func(paths []string) string { return paths[len(paths)-1] }
+	for name, damage := range map[string]struct {
+		which func([]string) string
+		do    func(path string) error
+		ends  bool // writes fail
+	}{
+		"oldest truncated":   {first, func(p string) error { return os.Truncate(p, 0) }, false},
+		"oldest cut":         {first, func(p string) error { return os.Truncate(p, 5000) }, false},
+		"oldest overwritten": {first, overwrite, false},
+		"oldest removed":     {first, os.Remove, false},
+		"last truncated":     {last, func(p string) error { return os.Truncate(p, 0) }, true},
+		"last cut":           {last, func(p string) error { return os.Truncate(p, 50) }, true},
+		"last overwritten":   {last, overwrite, false},
+		"last removed":       {last, os.Remove, true},
+		"checkpoint removed": {last, func(p string) error { return os.Remove(filepath.Join(filepath.Dir(p), checkpointFile)) }, false},
+		"folder removed":     {last, func(p string) error { return os.RemoveAll(filepath.Dir(p)) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "queue")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s, c, err := Open(dir, &small)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := &load{store: s}
+			l.done.Add(2)
+			go l.write(c.Next)
+			go l.read()
+			for l.written.Load() < 400 {
+				runtime.Gosched()
+			}
+			// The load may rotate, and remove a file, at the same moment: do it again.
+			for done := false; !done; done = done && (!damage.ends || l.failed.Load()) {
+				if paths := segmentsIn(dir); len(paths) > 0 {
+					done = damage.do(damage.which(paths)) == nil
+				} else {
+					done = true
+				}
+				runtime.Gosched()
+			}
+			for seen := l.written.Load(); l.written.Load() < seen+160 && !l.failed.Load(); {
+				runtime.Gosched()
+			}
+			l.stop.Store(true)
+			l.done.Wait()
+			if damage.ends != l.failed.Load() {
+				t.Errorf("writes failed: %v, want %v", l.failed.Load(), damage.ends)
+			}
+			_ = s.Close()
+			if wrong := l.wrong.Load(); wrong != nil {
+				t.Errorf("record %d: %x", wrong.Seq, wrong.Payload)
+			}
+			if name == "folder removed" {
+				return
+			}
+			if _, err := Repair(dir, &small); err != nil {
+				t.Fatal(err)
+			}
+			if s, c, err = Open(dir, &small); err != nil {
+				t.Fatal(err)
+			}
+			records, err := s.Read(0, c.Next, 1<<30)
+			if l.check(records); err != nil || len(records) != c.Records || l.wrong.Load() != nil {
+				t.Errorf("%d of %d records, %v", len(records), c.Records, err)
+			}
+			if err := errors.Join(s.Write(c.Next, [][]byte{{1}}, nil), s.Close()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestFiles: the store on real files, its lock, and what it leaves behind.
+func TestFiles(t *testing.T) {
+	dir := t.TempDir()
+	s, c, err := Open(dir, nil)
+	if err != nil || c != (Contents{First: 1, Next: 1}) {
+		t.Fatal(c, err)
+	}
+	if _, _, err := Open(dir, nil); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("opened twice: %v", err)
+	}
+	if _, err := Repair(dir, nil); !errors.Is(err, errLocked) {
+		t.Errorf("repaired while open: %v", err)
+	}
+	if err := s.Write(1, [][]byte{payloadOf(1), payloadOf(2)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Write(3, nil, []uint64{1}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, c, err = Open(dir, nil); err != nil || c.Records != 1 || c.First != 2 || c.Next != 3 {
+		t.Fatal(c, err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	entries, _ := os.ReadDir(dir)
+	if len(entries) != 4 { // the lock, the checkpoint, the mark and a segment
+		t.Errorf("left: %v", entries)
+	}
+	report, err := Repair(dir, nil)
+	if err != nil || report.Lost > 0 || report.Records != 1 || len(report.SetAside) > 0 {
+		t.Errorf("%+v, %v", report, err)
+	}
+}
+
+// TestReplacedFolder: a store whose folder was replaced does not touch the new one.
+func TestReplacedFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "queue")
+	var stores [2]*Store
+	for i := range stores {
+		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if stores[i], _, err = Open(dir, &small); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stores[1].Write(1, [][]byte{payloadOf(1)}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := stores[0].Write(1, [][]byte{payloadOf(1)}, nil); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "removed or replaced") {
+		t.Errorf("the old store: %v", err)
+	}
+	if err := errors.Join(stores[0].Close(), stores[1].Write(2, nil, []uint64{1}), stores[1].Close()); err != nil {
+		t.Error(err)
+	}
+	if _, err := Repair(dir, &small); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestNotAFile: a pipe or a folder in place of a file is an error, and does not hang.
+func TestNotAFile(t *testing.T) {
+	for _, name := range []string{lockFile, checkpointFile, markFile} {
+		dir := t.TempDir()
+		s, _, err := Open(dir, nil)
+		if err != nil || s.Close() != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := Open(dir, nil); err == nil || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

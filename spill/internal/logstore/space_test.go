@@ -1,0 +1,140 @@
+package logstore
+
+import (
+	"bytes"
+	"testing"
+)
+
+// fill writes batches of 10 records of n bytes.
+func fill(t *testing.T, s *Store, m *model, batches, n int) *model {
+	t.Helper()
+	for range batches {
+		w := step{}
+		for i := range 10 {
+			w.payloads = append(w.payloads, bytes.Repeat([]byte{byte(m.next) + byte(i)}, n))
+		}
+		if err := w.write(s, m); err != nil {
+			t.Fatal(err)
+		}
+		m = m.after(w)
+	}
+	return m
+}
+
+// TestSpace: space is given back while the store is open, also if a few old records stay,
+// and no commit copies more than its bound.
+func TestSpace(t *testing.T) {
+	d, m := newSim(), newModel()
+	s, _, err := open(d, Options{SegmentSize: 16 << 10, reserve: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = fill(t, s, m, 400, 100)
+	peak := d.size()
+	if peak < 400_000 {
+		t.Fatalf("%d bytes", peak)
+	}
+	longest := int64(0)
+	d.fail = func(op, name string) error { return nil }
+	for from := uint64(1); from < m.next; from += 10 {
+		w := step{}
+		for seq := from; seq < from+10; seq++ {
+			if seq%200 != 0 {
+				w.deletes = append(w.deletes, seq)
+			}
+		}
+		before := s.state.active().length
+		if err := w.write(s, m); err != nil {
+			t.Fatal(err)
+		}
+		longest = max(longest, s.state.active().length-before)
+		m = m.after(w)
+	}
+	for range 20 {
+		m = fill(t, s, m, 1, 1)
+	}
+	if size := d.size(); size > 80_000 {
+		t.Errorf("%d bytes are left of %d, for %d records", size, peak, len(m.records))
+	}
+	if longest > copyStep+1000 {
+		t.Errorf("a commit of %d bytes", longest)
+	}
+	if len(s.state.moved) == 0 {
+		t.Error("no record was copied")
+	}
+	if err := m.compare(s, s.state.contents()); err != nil {
+		t.Error(err)
+	}
+	if sum := s.Size(); sum > d.size() || sum < 1000 {
+		t.Errorf("Size is %d of %d", sum, d.size())
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOpenReads: what Open reads does not depend on the backlog, and a read far inside it
+// reads one segment at most.
+func TestOpenReads(t *testing.T) {
+	o := Options{SegmentSize: 32 << 10, reserve: 1000}
+	for _, batches := range []int{100, 3000} {
+		for _, closed := range []bool{false, true} {
+			d, m := newSim(), newModel()
+			s, _, err := open(d, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m = fill(t, s, m, batches, 100)
+			if closed {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d = d.crashed(killed, nil)
+			s, c, err := open(d, o)
+			if err != nil || c.Records != 10*batches {
+				t.Fatal(c, err)
+			}
+			if d.read > 200_000 {
+				t.Errorf("Open read %d bytes of %d", d.read, d.size())
+			}
+			d.read = 0
+			records, err := s.Read(m.next/2, m.next, 1)
+			if err != nil || len(records) != 1 || records[0].Seq != m.next/2 {
+				t.Fatal(records, err)
+			}
+			if d.read > 150_000 {
+				t.Errorf("Read read %d bytes", d.read)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestUnloaded: of a large backlog, few segments are open at a time.
+func TestUnloaded(t *testing.T) {
+	d, m := newSim(), newModel()
+	s, _, err := open(d, tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m = fill(t, s, m, 600, 100)
+	if err := m.compareRecords(s); err != nil {
+		t.Error(err)
+	}
+	if n := s.opened(); n > maxOpen || len(s.state.segments) < 2*maxOpen {
+		t.Errorf("%d of %d segments are open", n, len(s.state.segments))
+	}
+	cached := 0
+	for _, g := range s.state.segments {
+		cached += len(g.places)
+	}
+	if cached != s.cached {
+		t.Errorf("%d places, counted %d", cached, s.cached)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
