@@ -471,6 +471,7 @@ var rooms = map[string]room{
 			"./workers":              "a stage that fails closes a Durable and loses nothing",
 		},
 	},
+	"spill/internal/logstore": {},
 	"spill/internal/crash": {
 		imports: permissions{
 			"./":      "the error of an empty queue",

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// A mark says how far the log is synced. It is written after each sync, and not synced
+// A mark records how far the log is synced. It is written after each sync, and not synced
 // itself: it costs little, it is never ahead of the log, and it survives the process. So a
 // damaged last commit differs from one that was not complete when the process died.
 //

@@ -64,8 +64,8 @@ func (r *reader) bytes(g *segment, offset, n int64) ([]byte, error) {
 	return r.block[:min(n, int64(got))], err
 }
 
-// search returns the first frame header from offset on and where it is, or -1 if there is
-// none before end. Without damage it is at offset.
+// search returns the first frame header from offset on and where it is, or -1 if it
+// finds no header before end. Without damage it is at offset.
 func (r *reader) search(g *segment, offset, end int64) (h frame, at int64, err error) {
 	for ; offset+frameHeaderSize <= end; offset++ {
 		b, err := r.bytes(g, offset, frameHeaderSize)

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// A Report says what Repair did.
+// A Report is the result of Repair.
 type Report struct {
 	Records     int    // in the store now
 	Lost        int    // records that were stored, and cannot be read

@@ -274,7 +274,7 @@ func (f *simFile) check() (int64, error) {
 	return int64(len(f.inode.data)), nil
 }
 
-// A crash says what happens to changes that were not synced.
+// A crash is what happens to changes that were not synced.
 type crash int
 
 const (

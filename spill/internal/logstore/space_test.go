@@ -21,7 +21,7 @@ func fill(t *testing.T, s *Store, m *model, batches, n int) *model {
 	return m
 }
 
-// TestSpace: space is given back while the store is open, also if a few old records stay,
+// TestSpace: space is given back while the store is open, even if a few old records stay,
 // and no commit copies more than its bound.
 func TestSpace(t *testing.T) {
 	d, m := newSim(), newModel()

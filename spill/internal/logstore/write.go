@@ -142,8 +142,8 @@ func (s *Store) apply(frames []pendingFrame) {
 
 func (s *Store) salt(g *segment) salt { return salt{store: s.id, segment: g.id} }
 
-// rotate begins a new segment if the active one is large enough. If it fails, and the
-// store has not failed, then nothing has changed.
+// rotate begins a new segment if the active one is large enough. If it fails
+// without failing the store, then nothing changed.
 func (s *Store) rotate() error {
 	if s.state.active().length < max(s.options.SegmentSize, 4*int64(s.lastCP)) {
 		return nil
