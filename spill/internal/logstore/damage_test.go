@@ -168,7 +168,11 @@ func TestFlippedBits(t *testing.T) {
 // TestCutFiles: a file that is shorter than it was, or missing, is noticed, or makes no
 // difference.
 func TestCutFiles(t *testing.T) {
-	for _, image := range images(t, 40) {
+	cuts := 40
+	if testing.Short() {
+		cuts = 8
+	}
+	for _, image := range images(t, cuts) {
 		for _, name := range image.names() {
 			for n := range len(image.files[name]) {
 				if _, err := image.inspect(image.with(name, bytes.Clone(image.files[name][:n]))); err != nil {
@@ -192,6 +196,36 @@ func TestOldFiles(t *testing.T) {
 					t.Errorf("%s: %s of %s: %v", image.name, name, other.name, err)
 				}
 			}
+		}
+	}
+}
+
+// TestDamageWithoutMark: without a mark, a changed bit is noticed in each commit but the
+// last.
+func TestDamageWithoutMark(t *testing.T) {
+	d, m := newSim(), newModel()
+	s, _, err := open(d, Options{reserve: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, m, 3, 7)
+	whole := contentOf(d)[segmentName(1)]
+	commit := (len(whole) - segmentHeaderSize) / 3
+	for bit := range 8 * len(whole) {
+		d = d.crashed(killed, nil)
+		_ = d.remove(markFile)
+		data := bytes.Clone(whole)
+		data[bit/8] ^= 1 << (bit % 8)
+		d.put(segmentName(1), data)
+		s, c, err := open(d, Options{reserve: 100})
+		var damage *DamagedError
+		switch last := bit/8 >= len(whole)-commit; {
+		case !last && !errors.As(err, &damage):
+			t.Fatalf("bit %d of %d: %v", bit, 8*len(whole), err)
+		case last && (err != nil || c.Records != 20):
+			t.Fatalf("bit %d of the last commit: %d records, %v", bit, c.Records, err)
+		case last:
+			_ = s.release()
 		}
 	}
 }

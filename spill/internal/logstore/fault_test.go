@@ -218,3 +218,44 @@ func TestMisuse(t *testing.T) {
 		t.Error("opened with another codec")
 	}
 }
+
+// TestForgottenPages: after a sync that failed, the system shows bytes that are not on the
+// disk. What a store reports when it is opened then must survive a crash.
+func TestForgottenPages(t *testing.T) {
+	d, m := newSim(), newModel()
+	s, _, err := open(d, tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := step{payloads: [][]byte{{1}, {2}}}
+	if err := first.write(s, m); err != nil {
+		t.Fatal(err)
+	}
+	m = m.after(first)
+	d.fail = func(op, name string) error {
+		if op == "sync" {
+			return syscall.EIO
+		}
+		return nil
+	}
+	second := step{payloads: [][]byte{{3}}, deletes: []uint64{1}}
+	if err := second.write(s, m); !errors.Is(err, ErrUnknown) {
+		t.Fatal(err)
+	}
+	d.fail = nil
+	_ = s.Close()
+	s, c, err := open(d, tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m = m.after(second); m.compare(s, c) != nil {
+		t.Fatalf("%+v: the test wants a store that sees the commit", c)
+	}
+	again, c, err := open(d.crashed(lost, nil), tiny)
+	if err == nil {
+		err = m.compare(again, c)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}

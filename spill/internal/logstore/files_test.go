@@ -87,7 +87,10 @@ func overwrite(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(bytes.Repeat([]byte("garbage"), 2000), 100)
+	info, err := f.Stat()
+	if err == nil && info.Size() > 100 {
+		_, err = f.WriteAt(bytes.Repeat([]byte{7}, int(info.Size())-100), 100)
+	}
 	return errors.Join(err, f.Close())
 }
 

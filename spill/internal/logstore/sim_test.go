@@ -194,7 +194,7 @@ func (w simWrite) apply(data []byte) []byte {
 }
 
 func (f *simFile) add(w simWrite) {
-	f.inode.data = w.apply(append([]byte{}, f.inode.data...))
+	f.inode.data = w.apply(f.inode.data)
 	f.inode.changes = append(f.inode.changes, w)
 }
 
@@ -251,12 +251,16 @@ func (f *simFile) Sync() error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	if err := f.disk.do("sync", f.name); err != nil {
+		f.inode.changes = nil // Linux drops what it could not write, and keeps it in memory
 		return err
 	}
 	if f.disk.syncs++; f.disk.liar == "sync" {
 		return nil
 	}
-	f.inode.synced, f.inode.changes = append([]byte{}, f.inode.data...), nil
+	for _, w := range f.inode.changes {
+		f.inode.synced = w.apply(f.inode.synced)
+	}
+	f.inode.changes = nil
 	return nil
 }
 
