@@ -1,0 +1,123 @@
+package logstore
+
+import (
+	"bytes"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// TestFrame: a frame is valid in its place only.
+func TestFrame(t *testing.T) {
+	h, place := frame{kind: kindRecord, flags: flagFirst, seq: 7, commit: 3}, salt{store: 5, segment: 2}
+	b := appendFrame(nil, h, []byte("payload"), place, 100)
+	got, err := parseFrame(b, place, 100)
+	h.body, h.length = checksum(0, []byte("payload")), 7
+	if err != nil || got != h || got.size() != int64(len(b)) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, wrong := range []struct {
+		place  salt
+		offset int64
+	}{{place, 101}, {salt{5, 3}, 100}, {salt{6, 2}, 100}} {
+		if _, err := parseFrame(b, wrong.place, wrong.offset); err != errHeader {
+			t.Errorf("%+v: %v", wrong, err)
+		}
+	}
+	for n := range frameHeaderSize {
+		if _, err := parseFrame(b[:n], place, 100); err != errHeader {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+	if _, err := parseFrame(make([]byte, frameHeaderSize), salt{}, 0); err != errHeader {
+		t.Errorf("zeros: %v", err)
+	}
+}
+
+// TestTornTail: what is behind the last commit is cut off, and a commit with an old number
+// is not applied.
+func TestTornTail(t *testing.T) {
+	for name, tail := range map[string]func(s *Store, offset int64) []byte{
+		"garbage": func(*Store, int64) []byte { return bytes.Repeat([]byte{1}, 5000) },
+		"zeros":   func(*Store, int64) []byte { return make([]byte, 5000) },
+		"an old commit": func(s *Store, offset int64) []byte {
+			h := frame{kind: kindRecord, flags: flagFirst | flagLast, seq: 3, commit: 1}
+			return appendFrame(nil, h, make([]byte, 4000), s.salt(s.state.active()), offset)
+		},
+		"half a commit": func(s *Store, offset int64) []byte {
+			h := frame{kind: kindRecord, flags: flagFirst, seq: 3, commit: 2}
+			return appendFrame(nil, h, make([]byte, 4000), s.salt(s.state.active()), offset)
+		},
+	} {
+		d, m := newSim(), newModel()
+		s, _, err := open(d, tiny)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := step{payloads: [][]byte{{1}, {2}}}
+		if err := w.write(s, m); err != nil {
+			t.Fatal(err)
+		}
+		m = m.after(w)
+		active := s.state.active()
+		if _, err := active.file.WriteAt(tail(s, active.length), active.length); err != nil {
+			t.Fatal(err)
+		}
+		d = d.crashed(killed, nil)
+		for range 2 {
+			s, c, err := open(d, tiny)
+			if err == nil {
+				err = m.compare(s, c)
+			}
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if n := len(d.names[segmentName(1)].data); int64(n) != s.state.active().length {
+				t.Errorf("%s: %d bytes were left", name, n)
+			}
+			if err := w.write(s, m); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			m, d = m.after(w), d.crashed(killed, nil)
+		}
+	}
+}
+
+// TestFileTooLarge: a limit of the file size is an error of writes, and acknowledging
+// succeeds all the same.
+func TestFileTooLarge(t *testing.T) {
+	d, m := newSim(), newModel()
+	s, _, err := open(d, Options{Codec: "test", reserve: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := step{payloads: [][]byte{{1}, {2}}}
+	if err := w.write(s, m); err != nil {
+		t.Fatal(err)
+	}
+	m = m.after(w)
+	d.fail = func(op, name string) error {
+		if op == "write" && name == segmentName(1) {
+			return &os.PathError{Op: op, Path: name, Err: syscall.EFBIG}
+		}
+		return nil
+	}
+	if err := w.write(s, m); err == nil {
+		t.Error("a record was written beyond the limit")
+	}
+	for seq := range uint64(2) {
+		w := step{deletes: []uint64{seq + 1}}
+		if err := w.write(s, m); err != nil {
+			t.Fatal(err)
+		}
+		m = m.after(w)
+	}
+	d.fail = nil
+	s, c, err := open(d.crashed(lost, nil), tiny)
+	if err == nil {
+		err = m.compare(s, c)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
