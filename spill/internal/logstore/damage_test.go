@@ -229,3 +229,60 @@ func TestDamageWithoutMark(t *testing.T) {
 		}
 	}
 }
+
+// TestOldCheckpoint: a checkpoint of the same store that was put back is noticed.
+func TestOldCheckpoint(t *testing.T) {
+	for _, marked := range []bool{true, false} {
+		d, m := newSim(), newModel()
+		s, _, err := open(d, tiny)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var old [][]byte
+		for range 8 {
+			fill(t, s, m, 1, 100)
+			old = append(old, contentOf(d)[checkpointFile])
+		}
+		i := image{"old", contentOf(d), m}
+		if !marked {
+			delete(i.files, markFile)
+		}
+		for n, checkpoint := range old {
+			current := bytes.Equal(checkpoint, i.files[checkpointFile])
+			if noticed, err := i.inspect(i.with(checkpointFile, checkpoint)); err != nil || noticed == current {
+				t.Errorf("marked %v, checkpoint %d: noticed %v, %v", marked, n, noticed, err)
+			}
+		}
+	}
+}
+
+// TestRepairLastSegments: Repair counts the records of segments that are missing, and which
+// the checkpoint does not list.
+func TestRepairLastSegments(t *testing.T) {
+	d, m := newSim(), newModel()
+	s, _, err := open(d, tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, m, 1, 100)
+	checkpoint := contentOf(d)[checkpointFile]
+	fill(t, s, m, 3, 100)
+	d = image{files: contentOf(d)}.with(checkpointFile, checkpoint)
+	for id := range s.state.active().id {
+		if id > 0 {
+			_ = d.remove(segmentName(id + 1))
+		}
+	}
+	var damage *DamagedError
+	if _, _, err := open(d, tiny); !errors.As(err, &damage) {
+		t.Fatal(err)
+	}
+	report, err := repair(d, tiny)
+	if err != nil || report.Lost != 30 || report.First != 11 || report.Last != 40 || report.Records != 10 || !report.Returned {
+		t.Errorf("%+v, %v", report, err)
+	}
+	s, c, err := open(d, tiny)
+	if err != nil || c.Records != 10 || c.Next != 41 || s.Close() != nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+}

@@ -211,7 +211,7 @@ func TestFiles(t *testing.T) {
 // TestReplacedFolder: a store whose folder was replaced does not touch the new one.
 func TestReplacedFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "queue")
-	var stores [2]*Store
+	var stores [3]*Store
 	for i := range stores {
 		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
 			t.Fatal(err)
@@ -221,17 +221,24 @@ func TestReplacedFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := stores[1].Write(1, [][]byte{payloadOf(1)}, nil); err != nil {
+	if err := stores[2].Write(1, [][]byte{payloadOf(1)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := stores[0].Write(1, [][]byte{payloadOf(1)}, nil); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "removed or replaced") {
 		t.Errorf("the old store: %v", err)
 	}
-	if err := errors.Join(stores[0].Close(), stores[1].Write(2, nil, []uint64{1}), stores[1].Close()); err != nil {
+	before, _ := os.ReadDir(dir)
+	if err := errors.Join(stores[0].Close(), stores[1].Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := Repair(dir, &small); err != nil {
+	if after, _ := os.ReadDir(dir); len(after) != len(before) {
+		t.Errorf("%v became %v", before, after)
+	}
+	if err := errors.Join(stores[2].Write(2, [][]byte{payloadOf(2)}, []uint64{1}), stores[2].Close()); err != nil {
 		t.Error(err)
+	}
+	if s, c, err := Open(dir, &small); err != nil || c.Records != 1 || c.First != 2 || s.Close() != nil {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 

@@ -57,8 +57,8 @@ func repair(d disk, o Options) (report Report, err error) {
 		return report, err
 	}
 	lost, damaged, err := r.verify()
-	r.report.Returned = r.report.Returned || len(r.tails) > 0
-	if err != nil || len(damaged) == 0 && !r.report.NoCheckpoint {
+	r.report.Returned = r.stale || len(r.tails) > 0
+	if err != nil || len(damaged) == 0 && !r.stale {
 		r.report.Records = s.state.contents().Records
 		return r.report, err
 	}
@@ -72,6 +72,7 @@ type repairer struct {
 	files  map[string]int64
 	synced mark
 	tails  map[*segment]bool // segments with damage after the checkpoint
+	stale  bool              // the checkpoint lacks segments
 	report Report
 }
 
@@ -81,7 +82,7 @@ func (r *repairer) salvage() error {
 	err := s.readState()
 	var damage *DamagedError
 	if err != nil && errors.As(err, &damage) || r.files[checkpointFile] == 0 || err == nil && r.foreign() {
-		r.report.NoCheckpoint, r.report.Returned = true, true
+		r.report.NoCheckpoint, r.stale = true, true
 		s.id, s.state = 0, &state{moved: map[uint64]*segment{}, next: 1, commit: 1}
 	} else if err != nil {
 		return err
@@ -102,7 +103,14 @@ func (r *repairer) salvage() error {
 		}
 		from = active.id + 1
 	}
-	return r.replayFrom(from)
+	if err := r.replayFrom(from); err != nil {
+		return err
+	}
+	if active := s.state.active(); active.id < r.synced.segment { // that segment is missing
+		r.stale = true
+		r.skip(active, max(r.synced.next, s.state.next))
+	}
+	return nil
 }
 
 // ids returns the segments that exist.

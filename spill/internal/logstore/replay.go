@@ -87,8 +87,8 @@ func (r *reader) commit(g *segment, size int64) (frames []pendingFrame, bad int6
 	}
 }
 
-// frame reads a frame. Its kind is 0 if it is not intact. The body is valid until the next
-// call, and only its length is used.
+// frame reads a frame. Its kind is 0 if it is not intact. The content of the body is valid
+// until the next call, and its length afterwards, too.
 func (r *reader) frame(g *segment, offset, size int64) (f pendingFrame, err error) {
 	b, err := r.bytes(g, offset, frameHeaderSize)
 	if err != nil {

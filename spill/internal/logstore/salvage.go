@@ -21,7 +21,7 @@ func (r *repairer) replayFrom(from uint64) error {
 		if err != nil {
 			r.tails[g] = true
 		}
-		s.state.segments = append(s.state.segments, g)
+		s.state.segments, r.stale = append(s.state.segments, g), true
 		if err := r.replay(g); err != nil {
 			return err
 		}

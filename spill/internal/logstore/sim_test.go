@@ -168,7 +168,7 @@ func (d *sim) used() (n int64) {
 	return n
 }
 
-// size returns the size of the files whose names end with suffix.
+// size returns the size of all files.
 func (d *sim) size() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

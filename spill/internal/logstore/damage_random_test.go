@@ -1,0 +1,76 @@
+package logstore
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// ruin changes some files at random.
+func (i image) ruin(random *rand.Rand) *sim {
+	d := i.with("", nil)
+	for _, name := range i.names() {
+		data := d.names[name].data
+		switch random.IntN(6) {
+		case 0:
+			for range 1 + random.IntN(20) {
+				data[random.IntN(len(data))] = byte(random.Uint32())
+			}
+		case 1:
+			data = data[:random.IntN(len(data))]
+		case 2:
+			data = append(data, bytes.Repeat([]byte{byte(random.Uint32())}, random.IntN(2000))...)
+		}
+		if d.put(name, data); random.IntN(12) == 0 {
+			delete(d.names, name)
+			delete(d.durable, name)
+		}
+	}
+	return d
+}
+
+// TestRuined: whatever is damaged at once, Open and Read return, Repair succeeds as long as
+// something can be recognized, and the store works after that. No record has other content.
+func TestRuined(t *testing.T) {
+	rounds := 4000
+	if testing.Short() {
+		rounds = 400
+	}
+	all, repairs := images(t, 40), 0
+	for round := range rounds {
+		random := rand.New(rand.NewPCG(uint64(round), 6))
+		i := all[round%len(all)]
+		d := i.ruin(random)
+		if s, _, err := open(d, tiny); err == nil {
+			_ = i.model.compareRecords(s)
+			d = d.crashed(killed, nil)
+		}
+		report, err := repair(d, tiny)
+		if err != nil {
+			if !strings.Contains(err.Error(), "neither a checkpoint") && !strings.Contains(err.Error(), "no segment") {
+				t.Fatal(round, err)
+			}
+			continue
+		}
+		repairs++
+		s, c, err := open(d, tiny)
+		if err != nil || c.Records != report.Records {
+			t.Fatal(round, c, report, err)
+		}
+		records, err := s.Read(0, c.Next, 1<<30)
+		if err != nil || len(records) != c.Records {
+			t.Fatal(round, len(records), c, err)
+		}
+		for _, r := range records {
+			if want, ok := i.model.records[r.Seq]; r.Damaged != nil || ok && !bytes.Equal(r.Payload, want) {
+				t.Fatal(round, r)
+			}
+		}
+		if err := errors.Join(s.Write(c.Next, [][]byte{{1}}, nil), s.Write(c.Next+1, nil, []uint64{c.Next}), s.Close()); err != nil {
+			t.Fatal(round, err)
+		}
+	}
+	t.Logf("%d of %d were repaired", repairs, rounds)
+}
