@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkWrite writes commits of records of 1 KiB, and acknowledges those of the commit
+// BenchmarkWrite writes commits of records of 1 KiB, and acknowledges the records of the commit
 // before.
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int{1, 100} {

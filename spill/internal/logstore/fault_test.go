@@ -220,7 +220,7 @@ func TestMisuse(t *testing.T) {
 }
 
 // TestForgottenPages: after a sync that failed, the system shows bytes that are not on the
-// disk. What a store reports when it is opened then must survive a crash.
+// disk. The contents that a store reports when it is opened then must survive a crash.
 func TestForgottenPages(t *testing.T) {
 	d, m := newSim(), newModel()
 	s, _, err := open(d, tiny)
