@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/hub"
 )
 
@@ -67,4 +68,22 @@ func ExampleSubscription_Stats() {
 	s := behind.Stats()
 	fmt.Println("sent", s.Sent, "dropped", s.Dropped, "queued", s.Len)
 	// Output: sent 3 dropped 1 queued 2
+}
+
+// A publisher that counts who has each message also has to know who will not get it.
+func ExampleHub_SubscribeFunc() {
+	messages := hub.New[string](2, nil)
+	slow, _ := messages.SubscribeFunc(nil, func(m string, why sluice.Reason) {
+		fmt.Println("not delivered:", m, why)
+	})
+	for _, m := range []string{"a", "b", "c"} {
+		_ = messages.TrySend(m)
+	}
+	m, _ := slow.TryRecv()
+	fmt.Println("delivered:", m)
+	slow.Close()
+	// Output:
+	// not delivered: a Overflowed
+	// delivered: b
+	// not delivered: c Discarded
 }

@@ -20,7 +20,8 @@
 // which it has no room, its [Policy] decides: it drops its oldest value, which is the
 // default, or the new one; it is evicted, so that its receives fail with [ErrEvicted]; or
 // the Send waits for it, up to [SubscriptionOptions.EvictAfter]. Only the last policy slows
-// the sender, and so the other subscriptions. [Subscription.Stats] has the account: sent,
+// the sender, and so the other subscriptions. [Hub.SubscribeFunc] reports each value that its
+// subscription does not deliver. [Subscription.Stats] has the account: sent,
 // received, dropped, queued, and the age of the oldest queued value.
 //
 // # Order
@@ -42,6 +43,8 @@
 //	                   receives what is queued, and then ErrClosed
 //	Subscription.Close its queued values are discarded; its receives fail with ErrClosed
 //	eviction           its queued values are discarded; its receives fail with ErrEvicted
+//
+// The hook of [Hub.SubscribeFunc] gets values that are discarded.
 //
 // A Send synchronizes before each Recv that receives its value.
 package hub
@@ -207,8 +210,43 @@ func (h *Hub[T]) Close() { h.made().Close() }
 //
 // The Hub refers to the subscription until it is closed: close it when you no longer receive.
 func (h *Hub[T]) Subscribe(o *SubscriptionOptions) (*Subscription[T], error) {
+	return h.subscribe("Subscribe", o, nil)
+}
+
+// SubscribeFunc is Subscribe with a hook: undelivered gets each value that the subscription
+// would have received and will not, once, and the reason:
+//
+//   - [sluice.Overflowed]: its policy DropOldest or DropNewest chose the value; or the value was
+//     queued when the subscription was evicted, or is the one for which it was evicted;
+//   - [sluice.Discarded]: the value was queued when [Subscription.Close] was called.
+//
+// A value goes either to a receive or to the hook. It runs in the goroutine whose call dropped the
+// value, before that call returns, without a lock: it may use the Hub. That is Send, Close, or,
+// after EvictAfter, the goroutine of a timer. A SendBatch that waits calls it after the wait at
+// the latest. The values of one call come in the order in which they were sent; the hook may
+// run in several goroutines at once. If it panics, so does the call, after the hooks of the other
+// values.
+//
+// With a hook, a subscription with policy DropOldest has a queue of its own, as one with DropNewest,
+// and each Send takes a little longer for it. Close and an eviction take time for each queued value.
+// Subscriptions without a hook do not pay for it. SubscribeFunc panics if undelivered is nil.
+func (h *Hub[T]) SubscribeFunc(o *SubscriptionOptions, undelivered func(v T, why sluice.Reason)) (*Subscription[T], error) {
+	const function = "SubscribeFunc"
+	if undelivered == nil {
+		refuse(function, "nil function; call Subscribe")
+	}
+	return h.subscribe(function, o, func(v T, discarded bool) {
+		if discarded {
+			undelivered(v, sluice.Discarded)
+		} else {
+			undelivered(v, sluice.Overflowed)
+		}
+	})
+}
+
+func (h *Hub[T]) subscribe(function string, o *SubscriptionOptions, undelivered func(v T, discarded bool)) (*Subscription[T], error) {
 	e := h.made()
-	s, err := e.Subscribe(h.config(o))
+	s, err := e.SubscribeFunc(h.config(function, o), undelivered)
 	if err != nil {
 		return nil, err
 	}
@@ -219,11 +257,10 @@ func (h *Hub[T]) Subscribe(o *SubscriptionOptions) (*Subscription[T], error) {
 }
 
 // config checks the options.
-func (h *Hub[T]) config(o *SubscriptionOptions) broadcast.Config {
+func (h *Hub[T]) config(function string, o *SubscriptionOptions) broadcast.Config {
 	if o == nil {
 		return broadcast.Config{Limit: h.size}
 	}
-	const function = "Subscribe"
 	limit := o.Limit
 	if limit == 0 {
 		limit = h.size

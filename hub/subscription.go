@@ -88,8 +88,8 @@ func (s *Subscription[T]) Drain() iter.Seq[T] {
 	}
 }
 
-// Close ends the subscription, and discards what is queued. Receives fail with
-// [sluice.ErrClosed] from now on, waiting ones included. Close never waits, is idempotent,
+// Close ends the subscription, and discards what is queued, which the hook of
+// [Hub.SubscribeFunc] gets. Receives fail with [sluice.ErrClosed] from now on, waiting ones included. Close never waits, is idempotent,
 // and may be called from any goroutine.
 func (s *Subscription[T]) Close() { s.made().Close() }
 

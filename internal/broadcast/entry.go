@@ -43,7 +43,7 @@ func (s *Subscription[T]) WouldBlock(*T) (engine.Mark, bool) {
 	defer s.release()
 	tail := s.hub.tail.Load()
 	empty := s.word.Load()>>1 == tail
-	if s.policy == DropNewest {
+	if s.owns {
 		empty = s.own.Len() == 0
 	}
 	return engine.Mark(tail), empty && s.err == nil && !s.hub.closed.Load()

@@ -75,8 +75,10 @@ func (s *Subscription[T]) expire() {
 		return
 	}
 	h.evict(s, s.stuckAt, s.evictAfter)
+	lost := h.takeLost()
 	h.lock.Unlock()
 	if h.senders.Waiting() {
 		h.senders.Wake()
 	}
+	report(lost)
 }

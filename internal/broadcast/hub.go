@@ -9,7 +9,7 @@
 // tail-1. To publish a value is to append it once, whatever the number of subscriptions;
 // a subscription that drops its oldest values is one whose next is taken to be at least
 // tail-limit. Only a subscription that drops its newest values has a queue of its own,
-// since what it keeps may be older than the log.
+// since what it keeps may be older than the log, and one that reports its oldest ones.
 //
 // Invariants, whenever Hub.lock is free:
 //
@@ -115,6 +115,7 @@ type Hub[T any] struct {
 	joins      uint64  // subscriptions so far
 	evicted    uint64
 	ages       age.Log
+	lost       []loss[T] // for hooks: see lost.go
 
 	senders waitq.Queue // has a lock of its own
 	yields  spin.Yields
@@ -155,8 +156,11 @@ func (h *Hub[T]) Close() {
 
 // Subscribe adds a subscription, which begins with the last replay values, or as many as
 // there are. It fails with ErrClosed after Close.
-func (h *Hub[T]) Subscribe(c Config) (*Subscription[T], error) {
-	s := newSubscription(h, c)
+func (h *Hub[T]) Subscribe(c Config) (*Subscription[T], error) { return h.SubscribeFunc(c, nil) }
+
+// SubscribeFunc is Subscribe with a hook, which may be nil.
+func (h *Hub[T]) SubscribeFunc(c Config, undelivered func(v T, discarded bool)) (*Subscription[T], error) {
+	s := newSubscription(h, c, undelivered)
 	h.acquire()
 	defer h.lock.Unlock()
 	if h.closed.Load() {
@@ -171,7 +175,8 @@ func (h *Hub[T]) Subscribe(c Config) (*Subscription[T], error) {
 	case Block, Evict:
 		h.gate = min(h.gate, next+s.limit)
 		h.add(s, gated)
-	case DropNewest:
+	}
+	if s.owns {
 		for i := next; i < tail; i++ {
 			s.own.Push(numbered[T]{h.log.at(i), i})
 		}

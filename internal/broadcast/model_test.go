@@ -219,7 +219,7 @@ func requireInvariants[T comparable](t *testing.T, h *Hub[T]) {
 	}
 	pins, stray := map[*block[T]]int{}, 0
 	for _, s := range h.roles[member] {
-		if s.policy == DropNewest {
+		if s.owns {
 			continue
 		}
 		next := s.word.Load() >> 1

@@ -27,9 +27,13 @@ func (h *Hub[T]) SendBatch(ctx context.Context, vs []T) (int, error) { return h.
 
 // publish publishes the values of vs in order. Under engine.NoWait it never waits.
 func (h *Hub[T]) publish(ctx context.Context, vs []T) (n int, err error) {
-	var p publishing
+	var p publishing[T]
 	for {
-		m, failed := h.tryPublish(vs[n:])
+		m, lost, failed := h.tryPublish(vs[n:])
+		if lost != nil {
+			p.lost = append(p.lost, lost...)
+			p.report()
+		}
 		if n += m; failed == nil && n < len(vs) {
 			continue
 		}
@@ -49,6 +53,7 @@ func (h *Hub[T]) publish(ctx context.Context, vs []T) (n int, err error) {
 	if p.wait.Leave() && h.hasRoom() {
 		h.senders.Wake()
 	}
+	p.report()
 	if err == engine.ErrFull && engine.MayWait(ctx) {
 		err = engine.ContextError(ctx)
 	}
@@ -56,13 +61,24 @@ func (h *Hub[T]) publish(ctx context.Context, vs []T) (n int, err error) {
 }
 
 // A publishing is the progress of one call.
-type publishing struct {
+type publishing[T any] struct {
 	wait    waitq.Wait
 	attempt spin.Attempt
+	lost    []loss[T]
+}
+
+// report calls the hooks, unless the publisher is in the wait queue.
+func (p *publishing[T]) report() {
+	if len(p.lost) == 0 || p.wait.Joined() {
+		return
+	}
+	lost := p.lost
+	p.lost = nil
+	report(lost)
 }
 
 // step is called when there is no room.
-func (h *Hub[T]) step(ctx context.Context, p *publishing) {
+func (h *Hub[T]) step(ctx context.Context, p *publishing[T]) {
 	switch {
 	case p.wait.Joined():
 		if b := h.blocker.Load(); b != nil && p.wait.Queued() {
@@ -102,13 +118,13 @@ func (h *Hub[T]) spinFor(a *spin.Attempt) bool {
 const maxRun = 1 << 10
 
 // tryPublish publishes as many values as there is room for, up to maxRun. It fails with ErrFull
-// if there is no room for the next one.
-func (h *Hub[T]) tryPublish(vs []T) (n int, err error) {
+// if there is no room for the next one. It returns what is lost, for the hooks.
+func (h *Hub[T]) tryPublish(vs []T) (n int, lost []loss[T], err error) {
 	var woken [fanout]*Subscription[T]
 	h.acquire()
 	if h.closed.Load() {
 		h.lock.Unlock()
-		return 0, engine.ErrClosed
+		return 0, nil, engine.ErrClosed
 	}
 	tail, keep := h.tail.Load(), h.keep()
 	began := tail
@@ -132,14 +148,15 @@ func (h *Hub[T]) tryPublish(vs []T) (n int, err error) {
 		}
 		k = h.pop(&woken)
 	}
+	lost = h.takeLost()
 	h.lock.Unlock()
 	for _, s := range woken[:k] {
 		s.receivers.Wake()
 	}
 	if full {
-		return n, engine.ErrFull
+		return n, lost, engine.ErrFull
 	}
-	return n, nil
+	return n, lost, nil
 }
 
 // observeMask: one value in 1024 is observed with its time.

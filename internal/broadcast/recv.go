@@ -15,7 +15,7 @@ func (s *Subscription[T]) Recv(ctx context.Context) (v T, err error) {
 	}
 	w := s.word.Load()
 	next := w >> 1
-	if next != s.hub.tail.Load() && w&locked == 0 && s.policy != DropNewest && s.word.CompareAndSwap(w, w|locked) {
+	if next != s.hub.tail.Load() && w&locked == 0 && !s.owns && s.word.CompareAndSwap(w, w|locked) {
 		// The tail of this moment: the account may have the next value as dropped by now.
 		tail := s.hub.tail.Load()
 		if b := s.block; b != nil && tail-next <= s.limit && next-b.base < uint64(len(b.values)) {
@@ -150,7 +150,7 @@ func (s *Subscription[T]) takeRun(buf []T) (n int, err error) {
 		return 0, err
 	}
 	notices, left := s.notices, false
-	if s.policy == DropNewest {
+	if s.owns {
 		if s.hub.publishing.Load() {
 			s.release()
 			return s.takeMoved(buf)
@@ -204,7 +204,7 @@ func (s *Subscription[T]) takeMoved(buf []T) (n int, err error) {
 		return 0, err
 	}
 	left, notices := false, s.notices
-	if s.policy == DropNewest {
+	if s.owns {
 		n, left = s.takeOwn(buf)
 		s.release()
 	} else {

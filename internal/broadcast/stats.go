@@ -29,7 +29,7 @@ func (s *Subscription[T]) Stats() engine.Stats {
 	}
 	oldest := end
 	out.Sent = end - s.start
-	if s.policy == DropNewest {
+	if s.owns {
 		out.Len, out.Received, out.Dropped = s.own.Len(), s.taken, s.dropped
 		if out.Len > 0 {
 			oldest = s.own.First().index
@@ -91,7 +91,7 @@ func (h *Hub[T]) Stats() Stats {
 		SendWaits: senders.Waits, SendWaitTime: senders.Spent, SendersWaiting: senders.Waiting, OldestSender: senders.Oldest,
 	}
 	for _, s := range h.roles[member] {
-		if s.policy == DropNewest {
+		if s.owns {
 			s.acquire()
 			out.Behind = max(out.Behind, s.own.Len())
 			s.release()

@@ -40,7 +40,7 @@ type Config struct {
 // list idle (the next value wakes it), in the list waking (some goroutine is about to wake it),
 // or in none (it has values, or no goroutine waits for it, or one that waited has been woken).
 //
-// Of a subscription with policy DropNewest the word is only the lock: its values are in own.
+// If owns is set, the word is only the lock: its values are in own.
 type Subscription[T any] struct {
 	word  atomic.Uint64
 	block *block[T] // of next, or an older one; nil when the subscription has ended
@@ -48,6 +48,7 @@ type Subscription[T any] struct {
 	hub   *Hub[T]
 
 	policy  Policy
+	owns    bool          // its values are in own
 	notices bool          // Ready was called: there is a channel to post to
 	ready   chan struct{} // nil until Ready is called
 
@@ -72,8 +73,9 @@ type Subscription[T any] struct {
 	stuckAt    uint64        // next, when a publisher found no room
 	stuckSince time.Duration // of park.Now
 
-	waits atomic.Uint64 // times a publisher parked for room here
-	name  string
+	waits       atomic.Uint64 // times a publisher parked for room here
+	name        string
+	undelivered hook[T] // or nil
 }
 
 const locked uint64 = 1
@@ -84,8 +86,9 @@ type numbered[T any] struct {
 	index uint64
 }
 
-func newSubscription[T any](h *Hub[T], c Config) *Subscription[T] {
-	s := &Subscription[T]{hub: h, limit: uint64(c.Limit), policy: c.Policy, evictAfter: c.EvictAfter, name: c.Name}
+func newSubscription[T any](h *Hub[T], c Config, undelivered hook[T]) *Subscription[T] {
+	s := &Subscription[T]{hub: h, limit: uint64(c.Limit), policy: c.Policy, evictAfter: c.EvictAfter, name: c.Name, undelivered: undelivered}
+	s.owns = c.Policy == DropNewest || c.Policy == DropOldest && undelivered != nil
 	for r := range s.at {
 		s.at[r] = -1
 	}
@@ -123,24 +126,28 @@ func (s *Subscription[T]) Close() {
 	}
 	s.acquire()
 	h.remove(s, engine.ErrClosed)
+	lost := h.takeLost()
 	h.lock.Unlock()
 	s.receivers.WakeAll()
 	if h.senders.Waiting() {
 		h.senders.Wake()
 	}
+	report(lost)
 }
 
 // end sets the error and discards the queued values. Both locks are held.
 func (s *Subscription[T]) end(tail uint64, err error) {
 	next := s.word.Load() >> 1
 	s.err, s.ended = err, tail
-	if s.policy == DropNewest {
+	if s.owns {
 		s.dropped += uint64(s.own.Len())
+		s.loseQueue(next, tail, err)
 		s.own = ring.Ring[numbered[T]]{}
 		return
 	}
 	s.observe(tail - next)
 	s.dropped += tail - next
+	s.loseQueue(next, tail, err)
 	s.word.Store(tail<<1 | locked)
 }
 
@@ -151,8 +158,8 @@ func (s *Subscription[T]) observe(lag uint64) {
 	}
 }
 
-// offer queues a value, or drops it. The lock of the Hub is held, and s has the policy
-// DropNewest.
+// offer queues a value, or drops it or the oldest one. The lock of the Hub is held, and s has
+// a queue of its own.
 func (s *Subscription[T]) offer(v T, index uint64) {
 	s.acquire()
 	if n := uint64(s.own.Len()); n < s.limit {
@@ -160,13 +167,19 @@ func (s *Subscription[T]) offer(v T, index uint64) {
 		s.observe(n + 1)
 	} else {
 		s.dropped++
+		if s.policy == DropOldest {
+			oldest := s.own.Pop().value
+			s.own.Push(numbered[T]{v, index})
+			v = oldest
+		}
+		s.lose(v, false)
 	}
 	s.release()
 }
 
 // Len returns the number of queued values.
 func (s *Subscription[T]) Len() int {
-	if s.policy == DropNewest {
+	if s.owns {
 		s.hub.acquire()
 		defer s.hub.lock.Unlock()
 	}
@@ -175,7 +188,7 @@ func (s *Subscription[T]) Len() int {
 	switch {
 	case s.err != nil:
 		return 0
-	case s.policy == DropNewest:
+	case s.owns:
 		return s.own.Len()
 	}
 	return int(min(s.hub.tail.Load()-next, s.limit))
@@ -230,7 +243,7 @@ func (s *Subscription[T]) repost() {
 
 // hasValue reports whether a value is queued.
 func (s *Subscription[T]) hasValue() bool {
-	if s.policy == DropNewest {
+	if s.owns {
 		s.acquire()
 		defer s.release()
 		return s.own.Len() > 0

@@ -53,7 +53,7 @@ func TestLists(t *testing.T) {
 	b.init()
 	var subs [5]*Subscription[int]
 	for i := range subs {
-		subs[i] = newSubscription(New[int](1, 0), Config{Limit: i})
+		subs[i] = newSubscription(New[int](1, 0), Config{Limit: i}, nil)
 		b.push(&subs[i].listed)
 		if i == 2 {
 			a.take(&b)
