@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,8 @@ type Plan struct {
 	// OneSender assigns all sends to the first client, OneReceiver all receives
 	// to the last.
 	OneSender, OneReceiver bool
+	// NoLen calls TryRecv instead of Len, in any client.
+	NoLen bool
 	// Filled is the number of values sent before the clients begin.
 	Filled int
 	// Starving is Recv or Send: an additional client calls it before the others
@@ -193,6 +196,9 @@ func (w *world) drain() {
 // ops lists the operations that the client may call.
 func (p Plan) ops(id int) []Op {
 	ops := []Op{Len, Close}
+	if p.NoLen {
+		ops[0] = TryRecv
+	}
 	if !p.OneSender || id == 0 {
 		ops = append(ops, Send, Send, Send, Send, TrySend, TrySend)
 	}
@@ -213,7 +219,7 @@ func (cl *client) interrupt() {
 func (cl *client) random(v byte) {
 	op := cl.ops[cl.rng.IntN(len(cl.ops))]
 	if op == Close && cl.rng.IntN(3) > 0 {
-		op = Len // a closed channel offers little to check
+		op = cl.ops[0] // a closed channel offers little to check
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -280,4 +286,15 @@ func Render(history []porcupine.Operation) string {
 		fmt.Fprintf(&b, "client %d, %d to %d: %s\n", o.ClientId, o.Call, o.Return, describe(o.Input.(Call), o.Output.(Result)))
 	}
 	return b.String()
+}
+
+// noteSends sets Beside of each call that a send overlaps.
+func noteSends(history []porcupine.Operation) {
+	for i := range history {
+		c := history[i].Input.(Call)
+		c.Beside = slices.ContainsFunc(history, func(o porcupine.Operation) bool {
+			return o.Input.(Call).Op <= TrySend && o.Call < c.End && c.Begin < o.Return
+		})
+		history[i].Input = c
+	}
 }

@@ -36,6 +36,8 @@ type Call struct {
 	// Begin and End delimit the moment at which the call took effect. The model
 	// needs them only for a rendezvous.
 	Begin, End int64
+	// Beside is set if a send was under way during the call.
+	Beside bool
 }
 
 // A Result is the result of a Call.
@@ -55,6 +57,9 @@ type state struct {
 	offered bool
 	value   byte
 	until   int64 // when the offering send returned
+
+	shut    int64 // when the Close of a Stored returned
+	drained bool  // a receive from a Stored has returned ErrClosed
 }
 
 // Model is a FIFO queue with a capacity, a closed flag and an overflow policy.
@@ -66,7 +71,15 @@ func Model(capacity int, overflow sluice.Overflow) porcupine.Model {
 // Bag is a Model that returns its values in any order. The policy must not be
 // DropOldest, because the oldest value is not determined.
 func Bag(capacity int, overflow sluice.Overflow) porcupine.Model {
-	return model{capacity, overflow, true}.porcupine()
+	return model{capacity: capacity, overflow: overflow, bag: true}.porcupine()
+}
+
+// Stored is a Model of a channel without a limit that stores each value, which takes time,
+// before its send takes effect. A send can be canceled meanwhile. Close does not wait for the
+// sends under way: their values arrive after it, and until then the channel is empty
+// but not drained.
+func Stored() porcupine.Model {
+	return model{capacity: sluice.Unlimited, stored: true}.porcupine()
 }
 
 func (m model) porcupine() porcupine.Model {
@@ -87,6 +100,7 @@ type model struct {
 	capacity int
 	overflow sluice.Overflow
 	bag      bool
+	stored   bool
 }
 
 // step reports whether the call can have that result in state s, and returns
@@ -103,6 +117,9 @@ func (m model) step(s state, c Call, r Result) (bool, state) {
 	case Len:
 		return r.Len == len(s.queue), s
 	default:
+		if m.stored && !s.closed {
+			s.shut = c.End
+		}
 		s.closed = true
 		return true, s
 	}
@@ -119,7 +136,7 @@ func (m model) send(s state, c Call, r Result) (bool, state) {
 	full := len(s.queue) >= m.capacity
 	switch r.Err {
 	case nil:
-		if s.closed {
+		if s.closed && (!m.stored || s.drained || c.Begin > s.shut) {
 			return false, s
 		}
 		return m.accept(s, c, full)
@@ -129,7 +146,7 @@ func (m model) send(s state, c Call, r Result) (bool, state) {
 		// Without a buffer, the waiters at a given time are unknown.
 		return full && !s.closed && (c.Op == TrySend || m.overflow == sluice.Reject), s
 	case context.Canceled:
-		return full && c.Op == Send && m.overflow == sluice.Block, s
+		return (full || m.stored) && c.Op == Send && m.overflow == sluice.Block, s
 	}
 	return false, s
 }
@@ -161,9 +178,10 @@ func (m model) recv(s state, c Call, r Result) (bool, state) {
 		s.queue = s.queue[:at] + s.queue[at+1:]
 		return true, s
 	case sluice.ErrClosed:
+		s.drained = m.stored
 		return s.closed && s.queue == "", s
 	case sluice.ErrEmpty:
-		return c.Op == TryRecv && !s.closed && s.queue == "", s
+		return c.Op == TryRecv && (!s.closed || m.stored && c.Beside && !s.drained) && s.queue == "", s
 	case context.Canceled:
 		return c.Op == Recv && s.queue == "", s
 	}

@@ -446,6 +446,7 @@ var rooms = map[string]room{
 			"./batch":            "slices by reference are in one order with single values",
 			"./bridge":           "its goroutines end too",
 			"./hub":              "histories of a Hub are checked for linearizability",
+			"./spill":            "histories of channels on disk are checked for linearizability",
 			"go.uber.org/goleak": "no goroutine may be left",
 		},
 	},
