@@ -56,17 +56,17 @@ func BenchmarkUpdate(b *testing.B) {
 		b.Run("take/"+raw, func(b *testing.B) {
 			b.ReportAllocs()
 			now := time.Now()
-			last := take(now, nil)
+			last := new(monitor).take(now, nil)
 			for b.Loop() {
 				now = now.Add(period)
-				last = take(now, last)
+				last = new(monitor).take(now, last)
 				report, found := q.report(last)
 				_, _ = io.Discard.Write(event(report, found))
 			}
 			b.ReportMetric(100*b.Elapsed().Seconds()/float64(b.N), "%-of-a-core")
 		})
 		b.Run("shared/"+raw, func(b *testing.B) {
-			last := take(time.Now(), nil)
+			last := new(monitor).take(time.Now(), nil)
 			for b.Loop() {
 				report, found := q.report(last)
 				_, _ = io.Discard.Write(event(report, found))

@@ -106,7 +106,11 @@
 //	Bounded     19 ns           1.03 (0.99-1.07)  1.01 (0.98-1.03)  1.01 (1.00-1.04)
 //	Sharded     59 ns           0.97 (0.95-1.04)  0.89 (0.86-0.94)  0.95 (0.87-1.05)
 //
-// The handler starts no goroutines of its own. A stream ends when its client
+// The handler starts no goroutines of its own, except to call the Stats of a kind that is not
+// part of package sluice, which is code of the program: a reading waits for these for a quarter
+// of a second in all. A channel whose Stats has not returned by then, or has panicked, keeps the
+// figures of its last answer, and its row says so. Stats is not called again before it has
+// returned, and nothing else waits for it. A stream ends when its client
 // disconnects, when the client reads nothing for ten seconds, or when
 // [net/http.Server.Shutdown] is called.
 //

@@ -30,9 +30,10 @@ const (
 // Looks and the list of named channels are in ascending order of ID, so one
 // merge pass finds each channel's previous sighting.
 type monitor struct {
-	mu   sync.Mutex
-	last *look            // all channels
-	ones map[uint64]*look // single channels by ID; no look is older than stale or belongs to a collected channel
+	mu    sync.Mutex
+	last  *look            // all channels
+	ones  map[uint64]*look // single channels by ID; no look is older than stale or belongs to a collected channel
+	calls calls
 }
 
 // A look holds the readings taken at one time. It is immutable, so clients read
@@ -55,6 +56,8 @@ type sighting struct {
 	inspect.Channel
 	stats sluice.Stats
 	rates rates
+
+	unanswered string // why stats are of an earlier look, or zero; empty if they are not
 }
 
 // rates are averages over the time between two looks, all zero after the first.
@@ -80,13 +83,13 @@ func (m *monitor) look() *look {
 	defer m.mu.Unlock()
 	now := time.Now()
 	if m.last == nil || now.Sub(m.last.at) >= fresh {
-		m.last = take(now, m.last)
+		m.last = m.take(now, m.last)
 	}
 	return m.last
 }
 
 // take reads all channels.
-func take(now time.Time, before *look) *look {
+func (m *monitor) take(now time.Time, before *look) *look {
 	var past []sighting
 	next := &look{at: now}
 	if before != nil && now.Sub(before.at) <= stale {
@@ -94,6 +97,7 @@ func take(now time.Time, before *look) *look {
 		past = before.seen
 	}
 	channels := inspect.Channels()
+	m.calls.begin(channels)
 	next.seen = make([]sighting, 0, len(channels))
 	for _, c := range channels {
 		for len(past) > 0 && past[0].ID < c.ID {
@@ -103,20 +107,25 @@ func take(now time.Time, before *look) *look {
 		if len(past) > 0 && past[0].ID == c.ID {
 			was = &past[0]
 		}
-		next.see(c, was)
+		next.see(c, was, &m.calls)
 	}
 	next.named = len(next.seen)
 	return next
 }
 
-// see reads c and computes its rates from the previous sighting, if any.
-func (l *look) see(c inspect.Channel, was *sighting) {
-	stats, ok := c.Stats()
+// see reads c, for which calls has begun, and computes its rates from the previous
+// sighting, if any.
+func (l *look) see(c inspect.Channel, was *sighting, calls *calls) {
+	stats, ok, unanswered := calls.stats(c)
 	if !ok {
 		return // c has been garbage-collected
 	}
-	seen := sighting{Channel: c, stats: stats}
-	if was != nil {
+	seen := sighting{Channel: c, stats: stats, unanswered: unanswered}
+	switch {
+	case was == nil:
+	case unanswered != "":
+		seen.stats = was.stats
+	case was.unanswered == "":
 		seen.rates = ratesOf(&was.stats, &stats, l.over)
 	}
 	l.seen = append(l.seen, seen)
@@ -148,7 +157,8 @@ func (m *monitor) lookAt(id uint64) *look {
 	channels := inspect.Channels()
 	next.named = len(channels)
 	if at, found := slices.BinarySearchFunc(channels, id, func(c inspect.Channel, id uint64) int { return cmp.Compare(c.ID, id) }); found {
-		next.see(channels[at], was)
+		m.calls.begin(channels[at : at+1])
+		next.see(channels[at], was, &m.calls)
 	}
 	m.remember(id, next)
 	return next

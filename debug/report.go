@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/registry"
 )
 
 // A Report is the answer to format=json, and each event of format=events.
@@ -57,6 +58,10 @@ type Channel struct {
 	BytesOnDisk int64  `json:"bytesOnDisk"`
 	Warning     string `json:"warning"` // what weakens the channel's guarantees; empty if nothing does
 
+	// Unanswered says why the figures are those of an earlier reading, or zero: the Stats of a
+	// foreign kind did not return in time, or panicked. It is empty if they are current.
+	Unanswered string `json:"unanswered"`
+
 	// Snapshot is set if the query names one channel, and null otherwise and for
 	// a foreign kind.
 	Snapshot *Snapshot `json:"snapshot"`
@@ -74,6 +79,10 @@ type Waiting struct {
 	// seconds; null in the first report.
 	Mean *float64 `json:"mean"`
 }
+
+// maxWarning is the maximum length of a warning in bytes: it may contain an error of any
+// length.
+const maxWarning = 1024
 
 // A column is a sort key.
 type column struct {
@@ -184,7 +193,7 @@ func (s *sighting) channel() Channel {
 		Receivers:   Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
 		OldestValue: st.OldestValue.Seconds(),
 		HighWater:   st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.LaneChange,
-		BytesOnDisk: st.BytesOnDisk, Warning: st.Warning,
+		BytesOnDisk: st.BytesOnDisk, Warning: registry.Short(st.Warning, maxWarning), Unanswered: s.unanswered,
 	}
 	if s.rates.known {
 		r := s.rates

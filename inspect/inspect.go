@@ -22,7 +22,7 @@ import (
 // A Channel is a named channel of this program. It does not keep the channel alive.
 type Channel struct {
 	ID   uint64 // counts named channels from 1; names need not be unique
-	Name string
+	Name string // at most 256 bytes: a longer name is cut, and ends in "…"
 	Kind string // "Rendezvous", "Bounded", "Elastic", "Sharded", "Priority", "Delay", or what [Register] was given
 
 	stats    func() (engine.Stats, bool)
@@ -43,8 +43,9 @@ func Channels() []Channel {
 }
 
 // Register lists c under a name, as a channel of the given kind. The list refers to c
-// weakly. Its method Stats may be called at any time by any goroutine. An empty name
-// registers nothing. A nil c panics.
+// weakly. Its method Stats may be called at any time by any goroutine, and should not block:
+// the page of package debug then shows the figures of its last answer. An empty name
+// registers nothing. A name or a kind above 256 bytes is cut. A nil c panics.
 func Register[C any, P interface {
 	*C
 	Stats() sluice.Stats

@@ -29,6 +29,7 @@ function showOne(c) {
     ...(c.kind === "Sharded" ? [["Last lane change", c.laneChange || "none"]] : []),
     ...(c.bytesOnDisk > 0 ? [["On disk", bytes(c.bytesOnDisk)]] : []),
     ...(c.warning ? [["Warning", c.warning]] : []),
+    ...(c.unanswered ? [["No answer", c.unanswered]] : []),
     ...(c.snapshot && c.snapshot.ready ? [["Ready", "in use: waiters in a native select are not counted"]] : []),
   ]);
   showQueue("senders", "Send queue", c.senders.now, c.snapshot ? c.snapshot.senders : []);

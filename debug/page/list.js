@@ -20,7 +20,7 @@ function newRow(id) {
   cells.forEach((cell, i) => {
     if (i > 0) cell.append(make("div", "", "figure", lines[i] ? [lines[i], texts[i]] : [texts[i]]));
   });
-  const notes = [2, 5, 6, 7].map(i => cells[i].appendChild(document.createElement("small")));
+  const notes = [2, 5, 6, 7, 0].map(i => cells[i].appendChild(document.createElement("small")));
   return { row, cells, texts, lines, notes };
 }
 
@@ -56,8 +56,9 @@ function showRow(r, c) {
   const texts = [c.name, kindWords(c), fillWords(c), rate(c.sentRate), rate(c.receivedRate),
     short.format(c.dropped), short.format(c.senders.now), short.format(c.receivers.now), age(c.oldestValue), count(c.highWater), bytes(c.bytes)];
   texts.forEach((text, k) => { if (r.texts[k].textContent !== text) r.texts[k].textContent = text; });
-  const notes = [fullIn(c, h), c.droppedRate > 0 ? `now ${rate(c.droppedRate)}/s` : "", howLong(c.senders), howLong(c.receivers)];
+  const notes = [fullIn(c, h), c.droppedRate > 0 ? `now ${rate(c.droppedRate)}/s` : "", howLong(c.senders), howLong(c.receivers), c.unanswered ? " no answer" : ""];
   notes.forEach((text, k) => { r.notes[k].textContent = text; });
+  r.notes[4].title = c.unanswered;
   r.row.classList.toggle("closed", c.closed);
   r.cells[2].className = c.cap > 0 ? heat(fill(c)) : "";
   r.cells[5].classList.toggle("hot", c.droppedRate > 0);

@@ -87,6 +87,7 @@ var rooms = map[string]room{
 			"./internal/engine":   "what is registered, and its Stats",
 			"runtime":             "a channel that is garbage is removed",
 			"sync":                "the list has a mutex",
+			"unicode/utf8":        "long names are cut between two characters",
 			"weak":                "the list keeps no channel alive",
 		},
 	},

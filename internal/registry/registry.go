@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"unicode/utf8"
 	"weak"
 
 	"github.com/sluice-go/sluice/internal/callsite"
@@ -16,7 +17,7 @@ import (
 // An Entry is a named channel. It refers to the channel weakly.
 type Entry struct {
 	ID   uint64 // counts named channels from 1, in the order of registration
-	Name string
+	Name string // at most MaxName bytes, and so is Kind
 	Kind string
 
 	// Stats and Snapshot report the state of the channel; ok is false once the channel is
@@ -29,6 +30,23 @@ type Entry struct {
 
 // MaxList is the maximum length of a list in a Snapshot.
 const MaxList = 64
+
+// MaxName is the maximum length of a name in bytes. Each report of a channel repeats its
+// name, which may come from outside of the program. A longer name is cut, and ends in "…".
+const MaxName = 256
+
+// Short returns text, or its beginning and "…" if it is longer than most bytes.
+func Short(text string, most int) string {
+	const cut = "…"
+	if len(text) <= most {
+		return text
+	}
+	end := most - len(cut)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + cut
+}
 
 // Engine registers e, the engine of a kind, if config has a name, and returns it. A Lane, a
 // Case, or the channel of Ready keeps the engine in use when its kind is garbage: so the
@@ -60,6 +78,7 @@ func add[C any](e Entry, c *C, stats func(*C) engine.Stats, snapshot func(*C) en
 	if e.Name == "" {
 		return
 	}
+	e.Name, e.Kind = Short(e.Name, MaxName), Short(e.Kind, MaxName)
 	ref := weak.Make(c)
 	e.Stats = through(ref, stats)
 	if snapshot != nil {

@@ -3,6 +3,7 @@ package registry
 import (
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/engine"
@@ -102,6 +103,25 @@ func TestRemoveAll(t *testing.T) {
 		if id := r.add(Entry{Stats: live}); id != n+1 {
 			t.Errorf("step %d: the next ID is %d, want %d", step, id, n+1)
 		}
+	}
+}
+
+// TestNamesAreBounded: a name is cut between two characters, and keeps no longer one alive.
+func TestNamesAreBounded(t *testing.T) {
+	for name, want := range map[string]string{
+		"orders":                          "orders",
+		strings.Repeat("a", MaxName):      strings.Repeat("a", MaxName),
+		strings.Repeat("a", MaxName+1):    strings.Repeat("a", MaxName-3) + "…",
+		strings.Repeat("é", 1<<20):        strings.Repeat("é", (MaxName-3)/2) + "…",
+		strings.Repeat("\x80", 2*MaxName): "…",
+	} {
+		d := new(device)
+		Foreign(name, name, d, func(*device) engine.Stats { return engine.Stats{} })
+		entries := Channels()
+		if e := entries[len(entries)-1]; e.Name != want || e.Kind != want {
+			t.Errorf("%.10q of %d bytes: name %q, kind %q", name, len(name), e.Name, e.Kind)
+		}
+		runtime.KeepAlive(d)
 	}
 }
 
