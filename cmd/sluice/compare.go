@@ -106,5 +106,8 @@ one time in twenty.
 OLD and NEW are two runs, and the machine changes between runs, too. Run both in
 turns, join the results of each (cat a1/results.txt a2/results.txt), and compare
 the joined files: smaller regressions stand out.
+
+The files may be of any length: only their results are kept in memory. Files whose
+results take more than 128 MiB are refused.
 `)
 }

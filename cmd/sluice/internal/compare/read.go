@@ -1,14 +1,11 @@
 package compare
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +24,27 @@ type results struct {
 	values map[Key]*[2][]float64
 	units  benchfmt.UnitMetadataMap
 	procs  *[2]int // GOMAXPROCS of the points to read from each side, or nil for all
+	held   int     // bytes of memory, roughly: see hold
 }
+
+// maxHeld is the most memory for what was read from both files, in bytes: their results and
+// settings. The text is not kept.
+const maxHeld = 128 << 20
+
+// hold counts bytes of memory that text of the file takes.
+func (r *results) hold(side, bytes int) error {
+	if r.held += bytes; r.held > maxHeld {
+		return fmt.Errorf("%s has too many results: those of both files take more than %d MiB of memory (want less, such as fewer benchmarks)",
+			r.runs[side].Path, maxHeld>>20)
+	}
+	return nil
+}
+
+// Bytes of memory beside the text.
+const (
+	valueBytes = 2 * 8 // a slice grows
+	entryBytes = 200   // of a point, a setting or a message
+)
 
 // A Run is one side of a comparison.
 type Run struct {
@@ -53,7 +70,8 @@ func (r *Run) values(key string) []string {
 	return nil
 }
 
-func (r *Run) add(key, value string) {
+// add adds a value of a setting, and returns the bytes of memory that it takes.
+func (r *Run) add(key, value string) (held int) {
 	i := slices.IndexFunc(r.Settings, func(s Setting) bool { return s.Key == key })
 	if i < 0 {
 		i = len(r.Settings)
@@ -61,7 +79,9 @@ func (r *Run) add(key, value string) {
 	}
 	if s := &r.Settings[i]; !slices.Contains(s.Values, value) {
 		s.Values = append(s.Values, value)
+		return entryBytes + len(key) + len(value)
 	}
+	return 0
 }
 
 func read(paths [2]string, procs *[2]int) (*results, error) {
@@ -77,16 +97,18 @@ func read(paths [2]string, procs *[2]int) (*results, error) {
 	case procs != nil: // two values of GOMAXPROCS in one run
 	case os.SameFile(files[0].info, files[1].info):
 		return nil, fmt.Errorf("%s and %s are the same file (want two runs)", paths[0], paths[1])
-	case bytes.Equal(files[0].text, files[1].text):
-		return nil, fmt.Errorf("%s and %s have identical contents (want two runs)", paths[0], paths[1])
+	default:
+		if same, err := identical(files[0], files[1]); err != nil {
+			return nil, err
+		} else if same {
+			return nil, fmt.Errorf("%s and %s have identical contents (want two runs)", paths[0], paths[1])
+		}
 	}
 	both := &results{values: map[Key]*[2][]float64{}, procs: procs}
 	var reader benchfmt.Reader // one for both files: it remembers the units
 	for i, f := range files {
 		both.runs[i].Path = paths[i]
-		both.runs[i].addRemarks(f.text)
-		reader.Reset(bytes.NewReader(f.text), f.path)
-		if err := both.add(i, &reader); err != nil {
+		if err := both.addFile(i, f, &reader); err != nil {
 			return nil, err
 		}
 	}
@@ -110,37 +132,15 @@ func (r *results) checkProcs() error {
 	return nil
 }
 
-// A file has the path, the information and the content of an input.
-type file struct {
-	path string
-	info fs.FileInfo
-	text []byte
-}
-
-func open(path string) (file, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return file{}, err
+// addFile reads the file of one side, twice: remarks come before other settings.
+func (r *results) addFile(side int, f file, reader *benchfmt.Reader) error {
+	if err := f.read(func(text io.Reader) error { return r.addRemarks(side, text) }); err != nil {
+		return err
 	}
-	if info.IsDir() {
-		dir := path
-		path = filepath.Join(dir, resultsFile)
-		if info, err = os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return file{}, fmt.Errorf("%s has no %s: not a directory of sluice lab", dir, resultsFile)
-		} else if err != nil {
-			return file{}, err
-		}
-	}
-	if !info.Mode().IsRegular() {
-		// A pipe can be read only once, and cannot be compared with the other
-		// file.
-		return file{}, fmt.Errorf("%s is not a regular file", path)
-	}
-	text, err := os.ReadFile(path)
-	if err == nil && len(bytes.TrimSpace(text)) == 0 {
-		err = fmt.Errorf("%s is empty", path)
-	}
-	return file{path, info, text}, err
+	return f.read(func(text io.Reader) error {
+		reader.Reset(text, f.path)
+		return r.add(side, reader)
+	})
 }
 
 // add reads one side.
@@ -151,6 +151,9 @@ func (r *results) add(side int, reader *benchfmt.Reader) error {
 		switch record := reader.Result().(type) {
 		case *benchfmt.SyntaxError:
 			run.Skipped = append(run.Skipped, record.Error())
+			if err := r.hold(side, entryBytes+len(record.Error())); err != nil {
+				return err
+			}
 		case *benchfmt.Result:
 			found = true
 			if err := r.addResult(side, record); err != nil {
@@ -203,14 +206,18 @@ func (r *results) addResult(side int, result *benchfmt.Result) error {
 	key, procs, ok := r.key(side, result)
 	run := &r.runs[side]
 	if procs != "" {
-		run.add(procsKey, procs)
+		if err := r.hold(side, run.add(procsKey, procs)); err != nil {
+			return err
+		}
 	}
 	if !ok {
 		return nil
 	}
 	for _, config := range result.Config {
 		if config.Key != packageKey && config.Key != experimentKey {
-			run.add(config.Key, string(config.Value))
+			if err := r.hold(side, run.add(config.Key, string(config.Value))); err != nil {
+				return err
+			}
 		}
 	}
 	for _, value := range result.Values {
@@ -222,12 +229,17 @@ func (r *results) addResult(side int, result *benchfmt.Result) error {
 		// of the point are in sec.
 		_, key.Unit = benchunit.Tidy(value.Value, value.Unit)
 		values, ok := r.values[key]
+		held := valueBytes
 		if !ok {
+			held += entryBytes + len(key.Package) + len(key.Experiment) + len(key.Name)
 			values = new([2][]float64)
 			r.values[key] = values
 			r.keys = append(r.keys, key)
 		}
 		values[side] = append(values[side], value.Value)
+		if err := r.hold(side, held); err != nil {
+			return err
+		}
 	}
 	return nil
 }

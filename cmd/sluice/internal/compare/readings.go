@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"io"
 	"math"
 	"regexp"
 	"strconv"
@@ -54,16 +55,24 @@ var (
 )
 
 // remark matches a comment in the form of a setting.
-var remark = regexp.MustCompile(`(?m)^# ([a-z][^\s:]*):[ \t]+(\S.*?)\s*$`)
+var remark = regexp.MustCompile(`^# ([a-z][^\s:]*):[ \t]+(\S.*?)\s*$`)
 
-// addRemarks adds comments that can be readings to the settings of the run.
-func (r *Run) addRemarks(text []byte) {
-	for _, match := range remark.FindAllSubmatch(text, -1) {
-		key, value := string(match[1]), string(match[2])
-		if _, _, ok := figure(key, []string{value}); ok {
-			r.add(key, value)
+// addRemarks adds comments that can be readings to the settings of a run.
+func (r *results) addRemarks(side int, text io.Reader) error {
+	return eachLine(text, func(line []byte) error {
+		if len(line) == 0 || line[0] != '#' {
+			return nil
 		}
-	}
+		match := remark.FindSubmatch(line)
+		if match == nil {
+			return nil
+		}
+		key, value := string(match[1]), string(match[2])
+		if _, _, ok := figure(key, []string{value}); !ok {
+			return nil
+		}
+		return r.hold(side, r.runs[side].add(key, value))
+	})
 }
 
 // newReading returns a setting of both runs as a reading, if it has that form.
