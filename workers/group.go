@@ -30,6 +30,7 @@ func newGroup[T any](ctx context.Context, config workpool.Config[T], o *RunOptio
 	if o != nil {
 		g.options = *o
 	}
+	config.Resizable = g.options.Limit != nil
 	g.pool = workpool.New(config)
 	g.work, g.cancel = context.WithCancelCause(engine.Parent{Context: ctx})
 	g.pool.Context, g.pool.Cancel, g.pool.Cause = g.work, g.cancel, g.cause
@@ -52,6 +53,9 @@ func (g *group[T]) start(ended func()) {
 		defer close(g.watched)
 		g.pool.Stop(engine.ContextError(g.ctx))
 	})
+	if g.options.Limit != nil {
+		g.options.Limit.attach(g.pool)
+	}
 	var running atomic.Int64
 	running.Store(int64(g.pool.Workers))
 	for i := range g.pool.Workers {
@@ -77,6 +81,9 @@ func (g *group[T]) release() {
 		<-g.watched
 	}
 	g.cancel(nil)
+	if g.options.Limit != nil {
+		g.options.Limit.detach(g.pool)
+	}
 }
 
 // stop ends the group early.

@@ -36,8 +36,9 @@ type KeyedOptions[T any] struct {
 	// The default is a millisecond.
 	MaxDelay time.Duration
 
-	// LockOSThread and OnUnprocessed are as in [RunOptions]. A job that OnExcess was called
-	// with is not reported to OnUnprocessed.
+	// Limit, LockOSThread and OnUnprocessed are as in [RunOptions]. A job that OnExcess was
+	// called with is not reported to OnUnprocessed.
+	Limit         *Limit
 	LockOSThread  bool
 	OnUnprocessed func(job T)
 }
@@ -66,7 +67,7 @@ func RunKeyed[T any, K comparable](ctx context.Context, r sluice.BatchReceiver[T
 	if o == nil {
 		o = new(KeyedOptions[T])
 	}
-	options := &RunOptions[workpool.Turn[T, K]]{MaxDelay: o.MaxDelay, LockOSThread: o.LockOSThread}
+	options := &RunOptions[workpool.Turn[T, K]]{MaxDelay: o.MaxDelay, Limit: o.Limit, LockOSThread: o.LockOSThread}
 	config := configure("RunKeyed", r, n, options)
 	keyed := workpool.NewKeyed(workpool.KeyedConfig[T, K]{
 		Source: r, Closed: sluice.ErrClosed, Key: key, Do: f,

@@ -29,9 +29,13 @@ type RunOptions[T any] struct {
 	// default is 256.
 	MaxBatch int
 
+	// Limit, if set, is how many of the n workers work, and can be changed while they do:
+	// see [Limit].
+	Limit *Limit
+
 	// LockOSThread runs each worker on an operating system thread of its own, which
-	// ends with the worker. Workers on threads cannot receive from source.Seq or
-	// source.Seq2.
+	// ends with the worker: a worker that Limit has retired keeps its thread. Workers on
+	// threads cannot receive from source.Seq or source.Seq2.
 	LockOSThread bool
 
 	// OnUnprocessed, if set, is called once with each job that was received and not
@@ -61,6 +65,7 @@ type MapOptions[T any] struct {
 	MaxOverhead   float64
 	MaxDelay      time.Duration
 	MaxBatch      int
+	Limit         *Limit
 	LockOSThread  bool
 	OnUnprocessed func(job T)
 }
@@ -112,6 +117,8 @@ func configure[T, U any](function string, r sluice.BatchReceiver[T], n int, o *R
 		invalid("MaxDelay is %v (want 0 or more)", o.MaxDelay)
 	case o.MaxBatch < 0:
 		invalid("MaxBatch is %d (want 0 or more)", o.MaxBatch)
+	case o.Limit != nil && o.Limit.Get() == 0:
+		invalid("Limit is the zero value (want one made by NewLimit)")
 	}
 	if o.MaxOverhead > 0 {
 		c.Share = o.MaxOverhead
@@ -127,7 +134,7 @@ func configure[T, U any](function string, r sluice.BatchReceiver[T], n int, o *R
 
 // run returns the options that Map shares with Run.
 func (o *MapOptions[T]) run() *RunOptions[T] {
-	return &RunOptions[T]{o.MaxOverhead, o.MaxDelay, o.MaxBatch, o.LockOSThread, o.OnUnprocessed}
+	return &RunOptions[T]{o.MaxOverhead, o.MaxDelay, o.MaxBatch, o.Limit, o.LockOSThread, o.OnUnprocessed}
 }
 
 // window checks the options and returns how many results may wait, for n workers.

@@ -38,23 +38,25 @@ func (p *Pool[T]) needsLeader() bool {
 	return p.leader.Load() == nil && !p.closed.Load() && (p.Room == nil || p.room() > 0) && (p.Blocked == nil || !p.Blocked())
 }
 
-// hasSurplus reports whether there are jobs to steal, or ready in the source.
-func (p *Pool[T]) hasSurplus() bool { return p.ready() || p.stealable.each(0, p.surplus) }
+// hasSurplus reports whether there are jobs to steal, handed back, or ready in the source.
+func (p *Pool[T]) hasSurplus() bool {
+	return p.ready() || p.permits.hasJobs() || p.stealable.each(0, p.surplus)
+}
 
 // ready is Ready if that is set.
 func (p *Pool[T]) ready() bool { return p.Ready != nil && p.Ready() }
 
-// wakeIfUseful wakes an idle worker if there is surplus, or no leader. It wakes a
-// follower, which passes the wake-up on. Without followers it interrupts the leader,
+// wakeIfUseful wakes an idle worker if there is surplus, or no leader, or if an idle worker
+// is to retire. It wakes a follower, which passes the wake-up on. Without followers it interrupts the leader,
 // unless a follower is already on its way.
 func (p *Pool[T]) wakeIfUseful() {
 	switch {
 	case p.followers.Waiting():
-		if p.needsLeader() || p.hasSurplus() {
+		if p.needsLeader() || p.hasSurplus() || p.permits.exceeded() {
 			p.followers.Wake()
 		}
 	case p.followers.Idle():
-		if l := p.leader.Load(); l != nil && l.ended != nil && p.hasSurplus() {
+		if l := p.leader.Load(); l != nil && l.ended != nil && (p.hasSurplus() || p.permits.exceeded()) {
 			l.interrupt()
 		}
 	}
@@ -90,7 +92,7 @@ func (w *worker[T]) leads() (found, led bool) {
 	if p.Room != nil {
 		size = min(size, p.room())
 	}
-	if size == 0 || p.over() || p.closed.Load() || p.hasSurplus() {
+	if size == 0 || p.over() || p.closed.Load() || p.hasSurplus() || p.permits.exceeded() {
 		return false, true
 	}
 	n, err := take(l, p.Source, w.queue.slots(size))
@@ -150,11 +152,8 @@ func (w *worker[T]) follow() {
 	p := w.pool
 	var wait waitq.Wait
 	wait.Join(&p.followers, nil)
-	if p.active.Add(-1) == 0 && p.closed.Load() {
-		p.finished.Store(true)
-		p.followers.WakeAll()
-	}
-	if !p.over() && !p.needsLeader() && !p.hasSurplus() {
+	p.deactivate()
+	if !p.over() && !p.needsLeader() && !p.hasSurplus() && !p.permits.exceeded() {
 		wait.Step()
 	}
 	wait.Leave()

@@ -44,7 +44,7 @@ func (k *Keyed[T, K]) finish(t Turn[T, K], goesOn bool) (next Turn[T, K], again 
 	t.job.next, k.free = k.free, t.job
 	k.ahead--
 	q.ahead--
-	if q.first != nil && !q.ready && goesOn && !k.pool.stopped.Load() {
+	if q.first != nil && !q.ready && goesOn && !k.pool.stopped.Load() && !k.pool.permits.exceeded() {
 		return k.begin(q), true
 	}
 	q.turns--

@@ -1,4 +1,4 @@
-// Package workpool runs jobs from one source in a fixed number of workers. A worker
+// Package workpool runs jobs from one source in a number of workers that may change. A worker
 // receives jobs in batches, whose size follows from what it measures, and runs them
 // one by one. Idle workers steal: no job waits in one worker's queue while another
 // worker is idle.
@@ -29,6 +29,9 @@ type Config[T any] struct {
 	Source  Source[T]
 	Closed  error // the error of a Source that is closed and drained
 	Workers int
+
+	// Resizable makes a pool in which no worker works until Resize is called.
+	Resizable bool
 
 	// EndSource closes Source if the pool ends early. It is called once, and does not
 	// wait. AwaitSource, if set, then waits for the goroutines of Source.
@@ -63,14 +66,15 @@ type Config[T any] struct {
 type Pool[T any] struct {
 	Config[T]
 	epoch     time.Time
+	permits   *permits[T] // nil without Resizable
 	workers   []worker[T]
 	stealable bitmap
 
 	leader    atomic.Pointer[leadership]
-	brief     leadership  // stands in for a leader that does not wait
-	followers waitq.Queue // idle workers
-	active    atomic.Int64
-	budget    spin.Budget // of workers that are about to follow
+	brief     leadership   // stands in for a leader that does not wait
+	followers waitq.Queue  // idle workers
+	active    atomic.Int64 // workers that neither follow nor are retired, and jobs handed back
+	budget    spin.Budget  // of workers that are about to follow
 
 	next atomic.Uint64 // the number of the next job received; moved by the leader
 	last atomic.Uint64 // DoNumbered does not run jobs above this number
@@ -102,10 +106,13 @@ func New[T any](config Config[T]) *Pool[T] {
 		stealable: newBitmap(config.Workers),
 	}
 	p.active.Store(int64(config.Workers))
+	if config.Resizable {
+		p.permits = new(permits[T])
+	}
 	p.last.Store(math.MaxUint64)
 	for i := range p.workers {
 		w := &p.workers[i]
-		w.pool, w.id, w.cursor = p, i, i
+		w.pool, w.id, w.cursor, w.retired = p, i, i, config.Resizable
 		w.sizer = newSizer(config.Share, config.MaxDelay, config.MaxBatch)
 	}
 	return p
@@ -163,6 +170,7 @@ func (p *Pool[T]) record(cause error) (first bool) {
 func (p *Pool[T]) end(cause error) {
 	p.stopped.Store(true) // before Do can return because of Cancel
 	p.followers.WakeAll()
+	p.permits.wakeAll()
 	p.leader.Load().interrupt()
 	p.Cancel(cause)
 	p.ReleaseSource()
@@ -219,6 +227,12 @@ func (p *Pool[T]) Unprocessed(f func(T)) {
 			f(job)
 		}
 	}
+	if p.permits == nil {
+		return
+	}
+	for job, ok := p.permits.back.pop(); ok; job, ok = p.permits.back.pop() {
+		f(job.job)
+	}
 }
 
 // Outcome returns how the pool ended. All workers have ended.
@@ -252,6 +266,16 @@ func (p *Pool[T]) exited() {
 	p.outcome.Exited = true
 	p.lock.Unlock()
 	p.Stop(errExited)
+}
+
+// deactivate records that a worker begins to wait for other workers. The last one ends the
+// pool if there is nothing left to receive.
+func (p *Pool[T]) deactivate() {
+	if p.active.Add(-1) == 0 && p.closed.Load() {
+		p.finished.Store(true)
+		p.followers.WakeAll()
+		p.permits.wakeAll()
+	}
 }
 
 // over reports whether no worker has anything left to do.

@@ -19,6 +19,7 @@ type worker[T any] struct {
 	batch    int   // jobs received
 	first    bool  // the job in slot 0 has not been run
 	mustWake bool  // the worker left the wait queue or resigned: see find
+	retired  bool  // the worker has no permit: see permits
 	lead     *leadership
 	skipped  []T // numbered above last
 
@@ -33,14 +34,18 @@ func (w *worker[T]) find() bool {
 	p := w.pool
 	var idle spinner
 	for !p.over() {
-		found := w.stealOverdue() || w.receive() || w.steal()
+		if p.permits != nil && w.retires() {
+			w.rest()
+			continue
+		}
+		found := w.takeBack() || w.stealOverdue() || w.receive() || w.steal()
 		led := false
 		if !found {
 			found, led = w.leads()
 		}
 		if found {
 			idle.end(&p.budget, w.batch)
-			if w.batch > 1 || w.mustWake || p.ready() {
+			if w.batch > 1 || w.mustWake || p.ready() || p.permits.hasJobs() {
 				w.mustWake = false
 				p.wakeIfUseful()
 			}
@@ -54,12 +59,16 @@ func (w *worker[T]) find() bool {
 }
 
 // run runs the jobs of the batch that no other worker steals. The job in slot 0
-// belongs to the worker.
+// belongs to the worker. A worker that must retire starts no more of them.
 func (w *worker[T]) run() {
 	p, q, ran := w.pool, &w.queue, 0
-	do, doNumbered, base := p.Do, p.DoNumbered, q.base
+	do, doNumbered, base, limited := p.Do, p.DoNumbered, q.base, p.permits != nil
 	w.first = false
 	for slot, span, ok := 0, q.span.Load(), true; ok; slot, span, ok = q.claim(span) {
+		if limited && w.retires() {
+			w.handBack(slot, span)
+			break
+		}
 		job := q.take(slot)
 		var err error
 		if do != nil {
