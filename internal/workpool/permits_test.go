@@ -331,3 +331,24 @@ func TestHandedBackWakesIdle(t *testing.T) {
 		})
 	}
 }
+
+// TestHandedBackFirst: a worker runs what was handed back before it receives more.
+func TestHandedBackFirst(t *testing.T) {
+	p := resizable(Config[int]{Workers: 2, Source: hook(func(context.Context) (int, error) { return 1, nil })}, 2)
+	w := &p.workers[0]
+	for slot, job := range []int{7, 8, 9} {
+		w.queue.slots(3)[slot] = job
+	}
+	w.got(3, 0)
+	p.Resize(1)
+	w.run()
+	other := &p.workers[1]
+	for _, want := range []int{7, 8, 9, 0} {
+		if !other.find() {
+			t.Error("found no job")
+		}
+		if job := other.queue.take(0); job != want {
+			t.Errorf("found job %d, want %d", job, want)
+		}
+	}
+}

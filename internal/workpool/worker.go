@@ -45,7 +45,7 @@ func (w *worker[T]) find() bool {
 		}
 		if found {
 			idle.end(&p.budget, w.batch)
-			if w.batch > 1 || w.mustWake || p.ready() || p.permits.hasJobs() {
+			if w.batch > 1 || w.mustWake || p.ready() {
 				w.mustWake = false
 				p.wakeIfUseful()
 			}
