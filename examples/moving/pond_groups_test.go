@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/semaphore"
 	"github.com/sluice-go/sluice/source"
 	"github.com/sluice-go/sluice/workers"
@@ -127,27 +128,29 @@ func Example_pondSubpool() {
 	// Output: running a task of the subpool
 }
 
-// Resizing pools: a semaphore limits the goroutines, one for each task, and can be
-// resized while they run.
+// Resizing pools: a Limit says how many of ten workers work.
 func Example_pondResize() {
 	ctx := context.Background()
 	var done atomic.Int64
-	var tasks sync.WaitGroup
-	pool := semaphore.New(5, nil)
-	submit := func(task func()) {
-		if pool.Acquire(ctx, 1) == nil {
-			tasks.Go(func() { defer pool.Release(1); task() })
-		}
-	}
+	task := func(context.Context) error { done.Add(1); return nil }
+	size := workers.NewLimit(5)
+	pool := sluice.NewElastic[func(context.Context) error](sluice.Unlimited, nil)
+	ended := make(chan error)
+	go func() {
+		ended <- workers.Run(ctx, pool, 10, runTask, &workers.RunOptions[func(context.Context) error]{Limit: size})
+	}()
 	for range 20 {
-		submit(func() { done.Add(1) })
+		_ = pool.Send(ctx, task)
 	}
-	pool.Resize(10)
+	size.Set(10)
 	for range 20 {
-		submit(func() { done.Add(1) })
+		_ = pool.Send(ctx, task)
 	}
-	pool.Resize(5)
-	tasks.Wait()
+	size.Set(5)
+	pool.Close()
+	fmt.Println("error:", <-ended)
 	fmt.Println(done.Load(), "tasks")
-	// Output: 40 tasks
+	// Output:
+	// error: <nil>
+	// 40 tasks
 }
