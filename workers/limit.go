@@ -9,8 +9,8 @@ import (
 // [RunKeyed], or the results of [Map]. It is in the options of the pool. [NewLimit] makes
 // one, Set changes it, from any goroutine and at any time.
 //
-// The argument n of the pool is how many workers there are. Of these as many work as the
-// Limit is, and the others are retired: a Limit above n counts as n. Choose n as the largest
+// The argument n of the pool is how many workers it has. As many of them work as the Limit
+// allows, and the others are retired: a Limit above n counts as n. Choose n as the largest
 // number that you may want. A retired worker has no job, waits, and costs a parked goroutine
 // until the pool ends; with LockOSThread, a thread as well.
 //
@@ -48,8 +48,8 @@ func NewLimit(n int) *Limit {
 // RunKeyed, whose worker does not wait for MaxDelay to retire. A worker of Map that waits for
 // room for its result retires when it has found room.
 //
-// Set does not wait for workers, so f may call it. The cost is O(1) for each pool that has this
-// Limit and has not ended, and Set does not allocate. If several goroutines call Set at the same
+// Set does not wait for workers, so f may call it. The cost is O(1) for each running pool
+// with this Limit, and Set does not allocate. If several goroutines call Set at the same
 // time, the pools agree on one of the values, the one that Get returns. The value that was set
 // before changes nothing and wakes no worker.
 func (l *Limit) Set(n int) {
@@ -72,7 +72,7 @@ func (l *Limit) Get() int {
 	return l.n
 }
 
-// attach makes the limit apply to a pool, whose workers have not begun, until detach.
+// attach makes the limit apply to a pool, whose workers are about to begin, until detach.
 func (l *Limit) attach(pool resizable) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -199,4 +200,46 @@ func (s *resizing) account(err error, canceled bool) {
 	case s.failAt < 0 && (err != nil || s.done.Load() != int64(len(s.fates))):
 		s.t.Errorf("seed %d: %d of %d values done: %v", s.seed, s.done.Load(), len(s.fates), err)
 	}
+}
+
+// TestLimitChurn: while several goroutines change the limit as fast as they can, every job runs
+// once. A wake-up that was lost is a deadlock, which synctest reports.
+func TestLimitChurn(t *testing.T) {
+	eachPool(t, func(t *testing.T, p pool) {
+		const n, count, sets = 6, 5000, 3000
+		l := workers.NewLimit(1)
+		jobs := sluice.NewBounded[int](16, nil)
+		runs := make([]atomic.Int32, count)
+		var resizers sync.WaitGroup
+		for i := range 2 {
+			r := rand.New(rand.NewPCG(uint64(i), 4))
+			resizers.Go(func() {
+				for range sets {
+					l.Set(1 + r.IntN(n+1))
+					runtime.Gosched()
+				}
+			})
+		}
+		go func() {
+			for job := range count {
+				if err := jobs.Send(context.Background(), job); err != nil {
+					t.Error(err)
+				}
+			}
+			resizers.Wait()
+			jobs.Close()
+		}()
+		err := p.run(t.Context(), jobs, n, func(_ context.Context, job int) error {
+			runs[job].Add(1)
+			return nil
+		}, l)
+		for job := range runs {
+			if got := runs[job].Load(); got != 1 {
+				t.Errorf("job %d ran %d times", job, got)
+			}
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
 }

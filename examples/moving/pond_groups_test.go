@@ -128,7 +128,7 @@ func Example_pondSubpool() {
 	// Output: running a task of the subpool
 }
 
-// Resizing pools: a Limit says how many of ten workers work.
+// Resizing pools: a Limit sets how many of ten workers work.
 func Example_pondResize() {
 	ctx := context.Background()
 	var done atomic.Int64
