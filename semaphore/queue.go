@@ -14,9 +14,11 @@ import (
 //	queued --serve: enough is free, barging----> awake     queued: it competes for the permits
 //	awake  --it finds too little, or takes them> queued, or left
 //	queued --Resize to fewer permits-----------> refused   not queued
+//	queued --Close-----------------------------> ended     not queued
+//	awake  --it finds that Close was called----> left
 //	queued, awake --ctx is done----------------> left
 //
-// granted, awake and refused come with a token, which the goroutine takes before the waiter
+// granted, awake, refused and ended come with a token, which the goroutine takes before the waiter
 // is used again.
 type waiter struct {
 	next, prev *waiter
@@ -33,12 +35,16 @@ const (
 	awake
 	granted
 	refused
+	ended
 )
 
-// result is what Acquire returns if its waiter was granted or refused.
+// result is what Acquire returns if its waiter was granted, refused or ended.
 func (s waiterState) result() error {
-	if s == refused {
+	switch s {
+	case refused:
 		return ErrTooLarge
+	case ended:
+		return ErrClosed
 	}
 	return nil
 }
@@ -53,7 +59,8 @@ const maxSpare = 64
 // the states of waiters, and the bits of Semaphore.state.
 //
 //   - strict is set if and only if the first waiter must not be passed: always without
-//     barging, otherwise once it has maxLosses. Then nobody else takes permits.
+//     barging, otherwise once it has maxLosses. Then nobody else takes permits. After Close
+//     it stays set, and there is no first waiter, or only one that is awake.
 //   - waiting is set if and only if there is a first waiter and it is not awake.
 //   - No wake-up is lost: serve sets the bits by a read-modify-write and then looks at the
 //     number of free permits that this operation returned. A Release adds its permits by a
@@ -64,6 +71,7 @@ const maxSpare = 64
 type queue struct {
 	lock        spin.Lock
 	barging     bool
+	closed      bool
 	n           int
 	first, last *waiter
 	spare       *waiter
@@ -76,6 +84,10 @@ func (s *Semaphore) wait(ctx context.Context, n int64) error {
 	done, err := ctx.Done(), ctx.Err()
 	q := &s.queue
 	q.lock.Lock()
+	if q.closed {
+		q.lock.Unlock()
+		return ErrClosed
+	}
 	if n > s.size.Load() {
 		q.lock.Unlock()
 		return ErrTooLarge
@@ -100,8 +112,9 @@ func (s *Semaphore) wait(ctx context.Context, n int64) error {
 			return state.result()
 		}
 		w.state = queued
-		took, tooLarge := s.take(n, 0), n > s.size.Load()
-		if took || tooLarge {
+		closed := q.closed
+		took, tooLarge := !closed && s.take(n, 0), n > s.size.Load()
+		if took || tooLarge || closed {
 			q.remove(w)
 			q.putBack(w)
 		} else {
@@ -110,10 +123,12 @@ func (s *Semaphore) wait(ctx context.Context, n int64) error {
 		due := s.serve(wakeList{})
 		q.lock.Unlock()
 		due.wake()
-		if took {
+		switch {
+		case took:
 			return nil
-		}
-		if tooLarge {
+		case closed:
+			return ErrClosed
+		case tooLarge:
 			return ErrTooLarge
 		}
 	}
@@ -137,7 +152,7 @@ func (s *Semaphore) cancel(ctx context.Context, w *waiter) error {
 	q.lock.Lock()
 	q.putBack(w)
 	q.lock.Unlock()
-	if state == granted || state == refused {
+	if state != queued && state != awake {
 		return state.result()
 	}
 	return cmp.Or(ctx.Err(), context.Canceled)
@@ -201,7 +216,7 @@ func (s *Semaphore) mark() (free int64) {
 
 // strict reports whether the first waiter must not be passed.
 func (q *queue) strict() bool {
-	return q.first != nil && (!q.barging || q.first.losses >= maxLosses)
+	return q.closed || q.first != nil && (!q.barging || q.first.losses >= maxLosses)
 }
 
 // join appends a waiter for n permits.
@@ -253,6 +268,20 @@ func (q *queue) removeAbove(size int64) (due wakeList) {
 	return due
 }
 
+// end removes the waiters that are queued, which get ErrClosed.
+func (q *queue) end() (due wakeList) {
+	for w := q.first; w != nil; {
+		next := w.next
+		if w.state == queued {
+			q.remove(w)
+			w.state = ended
+			due.add(w)
+		}
+		w = next
+	}
+	return due
+}
+
 // putBack keeps w, which is not queued and has no token, for the next wait.
 func (q *queue) putBack(w *waiter) {
 	if q.spares < maxSpare {
@@ -262,8 +291,8 @@ func (q *queue) putBack(w *waiter) {
 	}
 }
 
-// A wakeList is what to wake after the lock was released: waiters that are granted or
-// refused, and the one that is awake, which is still queued. None of them is used again
+// A wakeList is what to wake after the lock was released: waiters that are granted, refused or
+// ended, and the one that is awake, which is still queued. None of them is used again
 // before it took its token.
 type wakeList struct{ first, last, awake *waiter }
 

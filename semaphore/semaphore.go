@@ -8,7 +8,7 @@
 //	}
 //	defer s.Release(size)
 //
-// It has what golang.org/x/sync/semaphore has, and in addition: it can be resized, it can
+// It has what golang.org/x/sync/semaphore has, and in addition: it can be resized and closed, it can
 // let running goroutines pass waiting ones, it allocates only if more than 64 goroutines wait at
 // once, and its fast path is one compare-and-swap.
 package semaphore
@@ -22,6 +22,9 @@ import (
 
 // ErrTooLarge: more permits were asked for than the semaphore has.
 var ErrTooLarge = errors.New("semaphore: more permits than the semaphore has")
+
+// ErrClosed: Close was called before the permits were taken.
+var ErrClosed = errors.New("semaphore: closed")
 
 // Options are the optional settings of a [Semaphore].
 type Options struct {
@@ -52,7 +55,7 @@ type Semaphore struct {
 // The bits of Semaphore.state are changed under the lock of the queue only.
 const (
 	waiting int64 = 1 // a Release calls serve
-	strict  int64 = 2 // an Acquire joins the queue
+	strict  int64 = 2 // an Acquire joins the queue, or finds that Close was called
 
 	freeShift = 2
 	permit    = 1 << freeShift
@@ -85,7 +88,7 @@ func checkCount(method string, n int64) {
 }
 
 // Acquire takes n permits, all at once, and waits until that many are free. It fails with
-// [ErrTooLarge] if the semaphore has fewer than n, or is resized to fewer while Acquire waits,
+// [ErrClosed] after Close, also if it waits at that moment; with [ErrTooLarge] if the semaphore has fewer than n, or is resized to fewer while Acquire waits,
 // and with the context's error if ctx is done and it would have to wait. After an error, no
 // permit was taken. An n of 0 waits like any other. It panics if ctx is nil or n is negative.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
@@ -99,7 +102,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 }
 
 // TryAcquire takes n permits if that is possible without waiting, and reports whether it
-// did. Without Barging it fails while others wait. It panics if n is negative.
+// did. Without Barging it fails while others wait, and after Close always. It panics if n is negative.
 func (s *Semaphore) TryAcquire(n int64) bool {
 	checkCount("TryAcquire", n)
 	return s.take(n, strict)
@@ -164,6 +167,20 @@ func (s *Semaphore) Resize(size int64) {
 		s.size.Store(size)
 	}
 	due := s.serve(q.removeAbove(size))
+	q.lock.Unlock()
+	due.wake()
+}
+
+// Close makes each Acquire fail with [ErrClosed] from now on, those that wait included, and each
+// TryAcquire. One that has been granted its permits before still returns nil. Permits that are
+// taken stay so, until their holders call Release, which works as before, as do Resize, Size
+// and Taken: so Taken is 0 once all work has ended. Close never waits, is idempotent, and may be
+// called from any goroutine.
+func (s *Semaphore) Close() {
+	q := &s.queue
+	q.lock.Lock()
+	q.closed = true
+	due := s.serve(q.end())
 	q.lock.Unlock()
 	due.wake()
 }
