@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/anishathalye/porcupine"
 	"github.com/sluice-go/sluice"
@@ -36,12 +37,15 @@ type Plan struct {
 	Losses   int
 	// Open makes the channel. It calls onDrop with each dropped value.
 	Open func(onDrop func(byte)) sluice.Channel[byte]
+	// OpenAged makes a channel whose values become too old, instead of Open. Clients let time
+	// pass, and each value that is too old is an operation of the history.
+	OpenAged func(undelivered func(byte, sluice.Reason)) sluice.Channel[byte]
 }
 
 // A Run is the record of one execution.
 type Run struct {
 	History []porcupine.Operation
-	Dropped []byte // values that OnDrop saw
+	Dropped []byte // values that OnDrop or OnUndelivered saw
 	Starved bool   // the starving client had lost as often as planned when the clients began
 }
 
@@ -62,6 +66,7 @@ type client struct {
 	history []porcupine.Operation
 	cancel  atomic.Pointer[context.CancelFunc] // of the current call
 	queues  bool                               // TrySend never hands off: see starve
+	sleeps  bool                               // values become too old
 }
 
 // A world is the channel of a run and its users.
@@ -72,12 +77,34 @@ type world struct {
 	gone  atomic.Int64 // number of finished clients
 	first *client      // makes the calls before and after the clients run
 	all   []*client    // the other clients
+
+	mu      sync.Mutex
+	dropped []byte
+	expired []porcupine.Operation
 }
 
-func newWorld(p Plan, onDrop func(byte)) *world {
-	w := &world{plan: p, c: p.Open(onDrop)}
+func newWorld(p Plan) *world {
+	w := &world{plan: p}
+	if p.OpenAged != nil {
+		w.c = p.OpenAged(w.undelivered)
+	} else {
+		w.c = p.Open(func(v byte) { w.undelivered(v, sluice.Overflowed) })
+	}
 	w.first = w.client()
 	return w
+}
+
+// undelivered records that no receiver gets v. The channel has removed a value that was too old
+// at some time before it says so.
+func (w *world) undelivered(v byte, why sluice.Reason) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.dropped = append(w.dropped, v)
+	if why == sluice.TooOld {
+		w.expired = append(w.expired, porcupine.Operation{
+			ClientId: w.plan.Clients + 2 + len(w.expired), Input: Call{Op: Expire, Value: v}, Output: Result{}, Return: w.clock.Add(1),
+		})
+	}
 }
 
 // client adds a client.
@@ -86,7 +113,7 @@ func (w *world) client() *client {
 	if w.first == nil {
 		id = w.plan.Clients + 1
 	}
-	return &client{id: id, c: w.c, clock: &w.clock}
+	return &client{id: id, c: w.c, clock: &w.clock, sleeps: w.plan.OpenAged != nil}
 }
 
 // Record executes the plan once, in a bubble. Waiting calls are canceled, some
@@ -95,12 +122,7 @@ func (w *world) client() *client {
 // history.
 func Record(t *testing.T, p Plan, seed uint64) (run Run) {
 	synctest.Test(t, func(t *testing.T) {
-		var mu sync.Mutex
-		w := newWorld(p, func(v byte) {
-			mu.Lock()
-			run.Dropped = append(run.Dropped, v)
-			mu.Unlock()
-		})
+		w := newWorld(p)
 		rng := rand.New(rand.NewPCG(seed, 1))
 		w.fill()
 		run.Starved = p.Losses > 0 && w.starve() == p.Losses
@@ -110,6 +132,9 @@ func Record(t *testing.T, p Plan, seed uint64) (run Run) {
 			w.all[rng.IntN(len(w.all))].interrupt()
 		}
 		for synctest.Wait(); w.gone.Load() < int64(len(w.all)); synctest.Wait() {
+			if p.OpenAged != nil {
+				time.Sleep(1) // the clock of a bubble runs while all of it waits
+			}
 			for _, cl := range w.all {
 				if cl.interrupt(); rng.IntN(2) == 0 {
 					break
@@ -121,6 +146,7 @@ func Record(t *testing.T, p Plan, seed uint64) (run Run) {
 		for _, cl := range append(w.all, w.first) {
 			run.History = append(run.History, cl.history...)
 		}
+		run.History, run.Dropped = append(run.History, w.expired...), w.dropped
 	})
 	return run
 }
@@ -228,6 +254,10 @@ func (cl *client) random(v byte) {
 		cancel()
 	case 1:
 		runtime.Gosched()
+	case 2, 3:
+		if cl.sleeps {
+			time.Sleep(time.Duration(cl.rng.IntN(3)))
+		}
 	}
 	cl.cancel.Store(&cancel)
 	if cl.rng.IntN(2) == 0 {

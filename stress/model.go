@@ -25,9 +25,11 @@ const (
 	TryRecv
 	Len
 	Close
+	// Expire is not a call: the channel drops its oldest value because it is too old.
+	Expire
 )
 
-var opNames = [...]string{"Send", "TrySend", "Recv", "TryRecv", "Len", "Close"}
+var opNames = [...]string{"Send", "TrySend", "Recv", "TryRecv", "Len", "Close", "Expire"}
 
 // A Call is one operation with its argument. Values are small and distinct.
 type Call struct {
@@ -116,6 +118,12 @@ func (m model) step(s state, c Call, r Result) (bool, state) {
 		return m.recv(s, c, r)
 	case Len:
 		return r.Len == len(s.queue), s
+	case Expire:
+		if s.queue == "" || s.queue[0] != c.Value {
+			return false, s
+		}
+		s.queue = s.queue[1:]
+		return true, s
 	default:
 		if m.stored && !s.closed {
 			s.shut = c.End
@@ -192,7 +200,7 @@ func (m model) recv(s state, c Call, r Result) (bool, state) {
 func describe(c Call, r Result) string {
 	var b strings.Builder
 	fmt.Fprint(&b, opNames[c.Op])
-	if c.Op <= TrySend {
+	if c.Op <= TrySend || c.Op == Expire {
 		fmt.Fprintf(&b, "(%d)", c.Value)
 	}
 	switch {

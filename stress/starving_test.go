@@ -73,7 +73,7 @@ func losses(t *testing.T, p Plan) (most int) {
 	p.Losses = enough
 	for range 10 {
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(p, nil)
+			w := newWorld(p)
 			w.fill()
 			most = max(most, w.starve())
 			w.c.Close()
