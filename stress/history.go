@@ -133,7 +133,7 @@ func Record(t *testing.T, p Plan, seed uint64) (run Run) {
 		}
 		for synctest.Wait(); w.gone.Load() < int64(len(w.all)); synctest.Wait() {
 			if p.OpenAged != nil {
-				time.Sleep(1) // the clock of a bubble runs while all of it waits
+				time.Sleep(time.Nanosecond) // the clock of a bubble runs while all of it waits
 			}
 			for _, cl := range w.all {
 				if cl.interrupt(); rng.IntN(2) == 0 {
