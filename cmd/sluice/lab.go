@@ -156,6 +156,9 @@ for each experiment, and where the report is. The rest is in the report, or is
 printed with -v. The screen is as wide as the terminal, or as COLUMNS says; it
 respects NO_COLOR.
 
+Beside other load, the run takes fewer repetitions rather than more time, at least 3 of
+each point, and says so; with -count or -published it takes the time that it needs.
+
 No run overwrites another: a second one goes to sluice-lab-2. Each point is saved
 as soon as it is measured. Ctrl-C writes a report of the measured points, which
 lists the missing ones.

@@ -35,6 +35,10 @@ const (
 	longerShare = 0.25
 )
 
+// leastRounds is the number of repetitions of each point, however long the run takes: see
+// measure.Budget. There is no budget if the user chose the repetitions, or those of a study.
+const leastRounds = 3
+
 // A session is a run of the lab, from the plan to the report.
 type session struct {
 	to       streams
@@ -198,8 +202,13 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 		return err
 	}
 	planned := measure.Estimate(left)
-	fmt.Fprint(s.to.stdout, format.Wrap(fmt.Sprintf("%d measurements, in about %s to %s on an idle machine and longer on a busy one.",
-		len(left), format.Estimate(planned), format.Estimate(time.Duration((1+longerShare)*float64(planned)))), screenOf(s.to.stdout).Width, 0, "  "))
+	limit := time.Duration((1 + longerShare) * float64(planned))
+	budget, beside := &measure.Budget{Limit: limit, Least: leastRounds}, ", with fewer repetitions on a busy machine"
+	if s.scale.Count > 0 || s.scale.Size == lab.AsPublished {
+		budget, beside = nil, " on an idle machine and longer on a busy one"
+	}
+	fmt.Fprint(s.to.stdout, format.Wrap(fmt.Sprintf("%d measurements, in about %s to %s%s.",
+		len(left), format.Estimate(planned), format.Estimate(limit), beside), screenOf(s.to.stdout).Width, 0, "  "))
 	for i := range s.outcomes {
 		if !s.outcomes[i].Finished {
 			s.outcomes[i].Sitting = len(s.sittings) - 1
@@ -219,6 +228,7 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 		Observer: display, Stall: s.stall, Grace: grace,
 		Usage:  host.NewWatch().Read,
 		Longer: &measure.Longer{Wide: wide, Times: longerTimes, Share: longerShare, Whole: measure.Estimate(left)},
+		Budget: budget,
 		Finished: func(*measure.Outcome) {
 			sitting.Took = report.Duration(time.Since(began))
 			if err := save(s.report(), s.dir); err != nil {

@@ -123,6 +123,15 @@ type Outcome struct {
 	Finished bool        // every entry has its repetitions, or was given up
 	Usage    *host.Usage // of the machine, during the repetitions; nil if not watched
 	Sitting  int         // the run of the program that measured it, numbered by the caller
+	Reduced  int         // rounds, if the Budget left fewer than planned; otherwise 0
+}
+
+// rounds returns the number of rounds without additional ones.
+func (o *Outcome) rounds() int {
+	if o.Reduced > 0 {
+		return o.Reduced
+	}
+	return o.Point.Count
 }
 
 // NewOutcomes returns empty outcomes of points.
@@ -153,7 +162,7 @@ func (o *Outcome) Missing(i int) int {
 	if o.Results[i].Err != nil {
 		return 0
 	}
-	return max(0, o.Point.Count-len(o.Results[i].Repetitions))
+	return max(0, o.rounds()-len(o.Results[i].Repetitions))
 }
 
 // use adds the usage of a repetition.

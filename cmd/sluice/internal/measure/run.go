@@ -15,7 +15,7 @@ import (
 type Observer interface {
 	Start(point *Point, entry ContenderID) // before each repetition
 	Done()                                 // after it, even if the entry was given up
-	More(steps int)                        // the run has been extended by this many repetitions
+	More(steps int)                        // the run has been extended by this many repetitions, or reduced
 }
 
 // A Runner has the settings of a run.
@@ -31,6 +31,8 @@ type Runner struct {
 	Usage func() host.Usage
 	// Longer, if not nil, selects points to run longer than planned.
 	Longer *Longer
+	// Budget, if not nil, reduces the rounds of points when the run takes too long.
+	Budget *Budget
 	// Finished, if not nil, is called with each completely measured point.
 	Finished func(*Outcome)
 }
@@ -53,6 +55,7 @@ func (r *Runner) Continue(ctx context.Context, outcomes []Outcome) {
 		if outcomes[i].Finished || ctx.Err() != nil {
 			continue
 		}
+		r.reduce(outcomes[i:])
 		runtime.GOMAXPROCS(outcomes[i].Point.Procs)
 		r.point(ctx, &outcomes[i])
 		if outcomes[i].Finished && r.Finished != nil {
@@ -61,16 +64,33 @@ func (r *Runner) Continue(ctx context.Context, outcomes []Outcome) {
 	}
 }
 
+// reduce applies the Budget to the first of the outcomes that are left.
+func (r *Runner) reduce(left []Outcome) {
+	if r.Budget == nil {
+		return
+	}
+	var points []*Point
+	for i := range left {
+		if !left[i].Finished {
+			points = append(points, left[i].Point)
+		}
+	}
+	if rounds, fewer := r.Budget.rounds(points); fewer {
+		left[0].Reduced = rounds
+		r.Observer.More((rounds - points[0].Count) * len(points[0].Entries))
+	}
+}
+
 // point measures all rounds of a point, and additional ones by the rule
 // r.Longer. The point is finished after the planned rounds: an interrupt of the
 // additional ones does not change that.
 func (r *Runner) point(ctx context.Context, outcome *Outcome) {
-	planned := outcome.Point.Count
+	planned := outcome.rounds()
 	if !r.rounds(ctx, outcome, 0, planned) {
 		return
 	}
 	outcome.Finished = true
-	if r.Longer == nil {
+	if r.Longer == nil || outcome.Reduced > 0 {
 		return
 	}
 	r.Longer.plannedTime += outcome.timed()

@@ -105,6 +105,7 @@ type Point struct {
 	X              string      `json:"x"`
 	Oversubscribed bool        `json:"oversubscribed"` // GOMAXPROCS above the number of CPUs
 	Finished       bool        `json:"finished"`
+	Reduced        int         `json:"reduced,omitempty"`    // repetitions, if fewer than planned, because the time of the run was up
 	Sitting        int         `json:"sitting"`              // that measured it, from 0
 	Usage          *host.Usage `json:"usage,omitempty"`      // of the machine during the repetitions
 	Disturbed      []string    `json:"disturbed,omitempty"`  // the disturbances beyond the levels of package host
@@ -188,6 +189,7 @@ func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) 
 		X:              p.X,
 		Oversubscribed: p.Procs > r.Machine.Whole(),
 		Finished:       o.Finished,
+		Reduced:        o.Reduced,
 		Usage:          o.Usage,
 		Sitting:        o.Sitting,
 	}
@@ -202,7 +204,7 @@ func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) 
 		if entry.Missing > 0 {
 			missing = append(missing, fmt.Sprintf("%s: %d of %d repetitions", entry.name(), entry.Missing, o.Point.Count))
 		}
-		untouched = untouched && entry.Missing == o.Point.Count
+		untouched = untouched && len(entry.Repetitions) == 0 && entry.Missing > 0
 		point.Entries = append(point.Entries, entry)
 	}
 	if o.Usage != nil && point.timed() {

@@ -58,6 +58,6 @@ func (p *Point) restore(o *measure.Outcome) error {
 			o.Results[i].Err = errors.New(entry.Error)
 		}
 	}
-	o.Finished, o.Usage, o.Sitting = true, p.Usage, p.Sitting
+	o.Finished, o.Usage, o.Sitting, o.Reduced = true, p.Usage, p.Sitting, p.Reduced
 	return nil
 }

@@ -217,6 +217,9 @@ func (r *Report) distrust(s Screen) []string {
 	if n := len(r.Missing); r.Interrupted && n > 0 {
 		say(loud, fmt.Sprintf("Interrupted: %s %s missing or incomplete, of %d.", format.Plural(n, "measurement"), format.Are(n), r.all()))
 	}
+	if text := r.reducedText(); text != "" {
+		say(bold, "Reduced: "+text)
+	}
 	if r.oftenDisturbed() {
 		say(bold, fmt.Sprintf("Disturbed: other programs ran in %d of %s. Run again when idle.", len(r.disturbed()), format.Plural(points, "measurement")))
 	}

@@ -31,6 +31,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	list(&b, "About this run", r.Remarks(), textAll)
 	list(&b, "Disturbed while measured", r.DisturbedPoints(), textShown)
+	if text := r.reducedText(); text != "" {
+		b.WriteString("\n" + wrap("Reduced: "+text, textWidth, "  "))
+	}
 	list(&b, "Failed", r.Failures, textAll)
 	if r.Interrupted {
 		list(&b, "Interrupted. Missing", r.Missing, textShown)

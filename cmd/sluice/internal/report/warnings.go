@@ -46,6 +46,9 @@ func (r *Report) warnings() []warning {
 		all = append(all, warning{Title: "Disturbed", Text: fmt.Sprintf("Other programs, or garbage collection, took much of the machine during the measurement of %s.",
 			format.Plural(len(disturbed), "point")), List: disturbed})
 	}
+	if text := r.reducedText(); text != "" {
+		all = append(all, warning{Title: "Reduced", Text: text})
+	}
 	points, over, few := r.count()
 	if few > 0 {
 		all = append(all, warning{Title: "Too few repetitions", Text: fmt.Sprintf("At %s of %d there are fewer than %d repetitions, "+
@@ -91,4 +94,20 @@ func (p *Point) repetitions() (measured, short bool) {
 		}
 	}
 	return measured, short
+}
+
+// reducedText reports how many points have fewer repetitions than planned, or is empty.
+func (r *Report) reducedText() string {
+	reduced, points := 0, 0
+	r.eachPoint(func(_ *Experiment, p *Point) {
+		points++
+		if p.Reduced > 0 {
+			reduced++
+		}
+	})
+	if reduced == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of %s have fewer repetitions than planned, because the machine was too slow or too busy for the time of the run. "+
+		"Run again when idle, or set -count.", reduced, format.Plural(points, "measurement"))
 }
