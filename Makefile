@@ -119,8 +119,8 @@ race: ## race detector, -short: internal packages ten times and the library once
 	go test -race -short -shuffle=on -p=1 $(AROUND)
 
 .PHONY: race-long
-race-long: ## race detector, the whole library ten times: run it before a release
-	go test -race -shuffle=on -cpu=1,2,8 -count=10 -timeout=2h ./... ./stress/...
+race-long: ## race detector, the whole library and all variants in full, ten times: run it before a release
+	SLUICETEST_THOROUGH=1 go test -race -shuffle=on -cpu=1,2,8 -count=10 -timeout=2h ./... ./stress/...
 
 .PHONY: lab
 lab: ## run the lab with its smallest sweep

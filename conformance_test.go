@@ -2,6 +2,7 @@ package sluice_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/sluice-go/sluice"
@@ -103,6 +104,7 @@ func (s shape) kind() sluicetest.Kind {
 		OneSender:   s.oneSender,
 		OneReceiver: s.oneReceiver,
 		Memory:      s.memory(),
+		Variant:     !slices.Contains(inFull, s),
 		Numbers:     func(onDrop func(uint64)) sluicetest.Channel[uint64] { return open(s, onDrop) },
 		Pointers:    func() sluicetest.Channel[*sluicetest.Parcel] { return open[*sluicetest.Parcel](s, nil) },
 		Strings:     func() sluicetest.Channel[string] { return open[string](s, nil) },
@@ -136,6 +138,16 @@ func (s shape) memory() *sluicetest.Memory {
 		m.Drained = 0
 	}
 	return m
+}
+
+// inFull are the shapes that the suite runs in full: one for each way in which this
+// package's code differs. The others are variants of these.
+var inFull = []shape{
+	{}, {overflow: sluice.Reject}, {withoutHandOff: true}, {oneSender: true, oneReceiver: true},
+	{capacity: 1}, {capacity: 3}, {capacity: 16, oneSender: true}, {capacity: 1024}, {capacity: 1024, oneSender: true, oneReceiver: true},
+	{capacity: 3, withoutHandOff: true}, {capacity: 3, overflow: sluice.DropOldest},
+	{elastic: true, capacity: 5}, {elastic: true, capacity: sluice.Unlimited}, {elastic: true, capacity: 5, oneSender: true, oneReceiver: true},
+	{elastic: true, capacity: 5, bytes: true}, {elastic: true, capacity: 5, overflow: sluice.DropOldest},
 }
 
 // conform runs the suite against shape s.

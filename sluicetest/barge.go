@@ -13,7 +13,7 @@ import (
 // Whatever a kind does for starving senders, each value must arrive once, in
 // the order of its sender.
 func testBarging(t *testing.T, k Kind) {
-	for round := range 1 + rounds(10) {
+	for round := range 1 + k.rounds(10) {
 		k.barge(t, round)
 	}
 }

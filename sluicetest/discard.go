@@ -36,7 +36,7 @@ func testDiscard(t *testing.T, k Kind) {
 	if k.blocks() {
 		synctest.Test(t, func(t *testing.T) { testDiscardParked(t, k) })
 	}
-	for range rounds(200) {
+	for range k.rounds(200) {
 		testDiscardRace(t, k)
 	}
 }

@@ -50,7 +50,7 @@ func testElement[T comparable](t *testing.T, k Kind, make func() Channel[T], val
 // and between two goroutines.
 func passElements[T comparable](t *testing.T, k Kind, c Channel[T], value func(i int) T) {
 	ordered := k.Order != AnyOrder
-	room := min(k.Capacity, 10+rounds(30))
+	room := min(k.Capacity, 10+k.rounds(30))
 	for range 3 {
 		for i := range room {
 			mustSend(t, c, value(i))
@@ -71,7 +71,7 @@ func passElements[T comparable](t *testing.T, k Kind, c Channel[T], value func(i
 	if k.drops() {
 		return
 	}
-	n := 10 + rounds(40)
+	n := 10 + k.rounds(40)
 	ctx := context.Background()
 	vs := sliceOf(n, value)
 	var sender sync.WaitGroup

@@ -143,12 +143,12 @@ func testFlow(t *testing.T, k Kind) {
 	shapes := k.shapes([][2]int{
 		{1, 1}, {2, 2}, {8, 1}, {1, 10}, {64, 64}, {2, 1}, {1, 2}, {8, 8}, {64, 1}, {1, 64},
 	})
-	if testing.Short() {
+	if k.quick() {
 		shapes = shapes[:min(len(shapes), 5)]
 	}
 	k.inBothWorlds(t, func(t *testing.T) {
 		for _, shape := range shapes {
-			total := rounds(6000)
+			total := k.rounds(6000)
 			newFlow(k, shape[0], shape[1], total).run(t)
 
 			mixed := newFlow(k, shape[0], shape[1], total)

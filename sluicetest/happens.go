@@ -31,7 +31,7 @@ func (k Kind) testSendBeforeRecv(t *testing.T) {
 	}
 	for _, shape := range k.shapes([][2]int{{1, 1}, {4, 4}}) {
 		written := make([][]int, shape[0])
-		f := newFlow(k, shape[0], shape[1], rounds(2000))
+		f := newFlow(k, shape[0], shape[1], k.rounds(2000))
 		for s := range written {
 			written[s] = make([]int, f.each)
 		}
@@ -54,7 +54,7 @@ func (k Kind) testSendBeforeRecv(t *testing.T) {
 }
 
 func (k Kind) testCloseBeforeRecv(t *testing.T) {
-	for range k.fewer(rounds(200)) {
+	for range k.fewer(k.rounds(200)) {
 		c := k.numbers(t)
 		written := 0
 		var receivers sync.WaitGroup
@@ -85,7 +85,7 @@ func (k Kind) testCloseBeforeRecv(t *testing.T) {
 // testRecvBeforeSend: the k-th receive happens before the (k+Capacity)-th send
 // returns; without a buffer, before its own send returns.
 func (k Kind) testRecvBeforeSend(t *testing.T) {
-	n := k.Capacity*2 + rounds(500)
+	n := k.Capacity*2 + k.rounds(500)
 	written := make([]int, n)
 	c := k.numbers(t)
 	var receiver sync.WaitGroup
@@ -111,7 +111,7 @@ func (k Kind) testRecvBeforeSend(t *testing.T) {
 // testMutex uses a channel with one slot as a mutex: Send locks, Recv unlocks.
 func (k Kind) testMutex(t *testing.T) {
 	c := k.numbers(t)
-	held, each := 0, rounds(1000)
+	held, each := 0, k.rounds(1000)
 	var holders sync.WaitGroup
 	for range 4 {
 		holders.Go(func() {

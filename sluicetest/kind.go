@@ -1,6 +1,7 @@
 package sluicetest
 
 import (
+	"os"
 	"runtime"
 	"slices"
 	"testing"
@@ -58,6 +59,10 @@ type Kind struct {
 	Remote bool
 	// Memory, if set, contains the kind's limits on memory.
 	Memory *Memory
+	// Variant is set for one of several configurations of the same code, of which another
+	// runs in full: the suite takes as few rounds as with -short, unless the environment
+	// has SLUICETEST_THOROUGH=1.
+	Variant bool
 
 	// Timeout is the time after which a test of the suite counts as hung, which
 	// ends the process. 0 means two minutes.
@@ -277,21 +282,26 @@ func (k Kind) receivers(n int) int {
 	return n
 }
 
-// rounds returns n, or a tenth of it with -short.
-func rounds(n int) int {
-	if testing.Short() {
+// quick reports whether the suite takes few rounds.
+func (k Kind) quick() bool {
+	return testing.Short() || k.Variant && os.Getenv("SLUICETEST_THOROUGH") != "1"
+}
+
+// rounds returns n, or a tenth of it for a quick run.
+func (k Kind) rounds(n int) int {
+	if k.quick() {
 		return max(1, n/10)
 	}
 	return n
 }
 
 // fewer returns n rounds; for a remote kind, whose rounds take a hundred times
-// as long, the number for -short.
+// as long, the number for a quick run.
 func (k Kind) fewer(n int) int {
 	switch {
 	case !k.Remote:
 		return n
-	case testing.Short():
+	case k.quick():
 		return max(1, n/10)
 	}
 	return max(1, n/100)

@@ -17,10 +17,10 @@ func testMemory(t *testing.T, k Kind) {
 	}
 }
 
-// backlog returns the number of values to queue: a million, or with -short just
+// backlog returns the number of values to queue: a million, or in a quick run just
 // enough to exceed the noise.
-func backlog() int {
-	if testing.Short() {
+func (k Kind) backlog() int {
+	if k.quick() {
 		return 1 << 17
 	}
 	return 1 << 20
@@ -43,7 +43,7 @@ func (k Kind) testMemoryQueued(t *testing.T) {
 	c := k.Numbers(nil)
 	// Between two readings of the heap, the peak is at most the live heap at
 	// the first plus the bytes allocated since.
-	n := backlog()
+	n := k.backlog()
 	stride := n / 64
 	peak := int64(0)
 	for sent := 0; sent < n; sent += stride {
@@ -67,7 +67,7 @@ func (k Kind) testMemoryDrained(t *testing.T) {
 	before := liveHeap()
 	for i := range channels {
 		channels[i] = k.Numbers(nil)
-		sendUpTo(t, channels[i], 0, backlog()/len(channels))
+		sendUpTo(t, channels[i], 0, k.backlog()/len(channels))
 		drain(channels[i])
 	}
 	if each := float64(liveHeap()-before) / float64(len(channels)); each > k.Memory.Drained {

@@ -133,7 +133,7 @@ func (k Kind) testStaysFull(t *testing.T) {
 	busy.Store(true)
 	sender.Go(func() {
 		defer busy.Store(false)
-		for i := range rounds(20000) {
+		for i := range k.rounds(20000) {
 			if err := c.TrySend(uint64(i)); err != nil {
 				t.Errorf("TrySend to a full channel that drops: %v", err)
 			}
@@ -221,7 +221,7 @@ func (k Kind) testDropPanics(t *testing.T) {
 // passed to OnDrop, exactly once.
 func (k Kind) testDropFlow(t *testing.T) {
 	for _, shape := range k.shapes([][2]int{{1, 1}, {8, 1}, {8, 8}}) {
-		f := newFlow(k, shape[0], shape[1], rounds(6000))
+		f := newFlow(k, shape[0], shape[1], k.rounds(6000))
 		f.receive = func(c Channel[uint64], got func(uint64)) {
 			recvEach(c, func(v uint64) {
 				got(v)

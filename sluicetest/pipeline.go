@@ -32,7 +32,7 @@ func (k Kind) testRelay(t *testing.T) {
 	ctx := context.Background()
 	first := k.numbers(t)
 	last := first
-	for range rounds(300) {
+	for range k.rounds(300) {
 		from, to := last, k.numbers(t)
 		go func() {
 			defer to.Close()
@@ -54,7 +54,7 @@ func (k Kind) testRelay(t *testing.T) {
 	}()
 	want := make([]uint64, 10)
 	for i := range want {
-		want[i] = uint64(rounds(300) + i)
+		want[i] = uint64(k.rounds(300) + i)
 	}
 	got := slices.Collect(allOf(ctx, last))
 	if k.Order == AnyOrder {
@@ -124,7 +124,7 @@ func (k Kind) testExchange(t *testing.T) {
 			}
 		}
 	})
-	for i := range uint64(rounds(500)) {
+	for i := range uint64(k.rounds(500)) {
 		if err := requests.Send(ctx, i); err != nil {
 			t.Fatalf("Send of a request: %v", err)
 		}
@@ -228,7 +228,7 @@ func (k Kind) testTimeLimits(t *testing.T) {
 // testStacks collects garbage while goroutines wait at different depths of
 // stacks that grow and shrink: a channel must not keep pointers into a stack.
 func (k Kind) testStacks(t *testing.T) {
-	f := newFlow(k, k.senders(8), k.receivers(8), rounds(3000))
+	f := newFlow(k, k.senders(8), k.receivers(8), k.rounds(3000))
 	f.send = func(c Channel[uint64], _ int, vs []uint64) error {
 		for len(vs) > 0 {
 			n, err := 0, error(nil)

@@ -17,7 +17,7 @@ import (
 // Then no parked operation may be able to proceed, and the model must agree
 // with all results.
 func testQuiescence(t *testing.T, k Kind) {
-	for range rounds(150) {
+	for range k.rounds(150) {
 		seed := rand.Uint64()
 		synctest.Test(t, func(t *testing.T) { newWalk(t, k, seed).run(t, 80) })
 		if t.Failed() {

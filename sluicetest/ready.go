@@ -172,7 +172,7 @@ func testReadyFlow(t *testing.T, k Kind) {
 	k.inBothWorlds(t, func(t *testing.T) {
 		for _, shape := range k.shapes([][2]int{{1, 1}, {8, 1}, {4, 4}}) {
 			for _, most := range []int{1, math.MaxInt} {
-				f := newFlow(k, shape[0], shape[1], rounds(3000))
+				f := newFlow(k, shape[0], shape[1], k.rounds(3000))
 				f.receive = func(c Channel[uint64], got func(uint64)) { recvReady(c, most, got) }
 				f.run(t)
 			}

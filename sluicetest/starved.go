@@ -32,7 +32,7 @@ func testStarvedTruth(t *testing.T, k Kind) {
 			"sender, two": k.testStarvedSendTwo,
 		} {
 			if !t.Run(name, func(t *testing.T) {
-				for range rounds(8) {
+				for range k.rounds(8) {
 					synctest.Test(t, func(t *testing.T) { run(t, lost) })
 				}
 			}) {

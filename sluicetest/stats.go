@@ -165,7 +165,7 @@ func differ(got, want sluice.Stats) error {
 func (k Kind) testStatsInUse(t *testing.T) {
 	for _, shape := range k.shapes([][2]int{{1, 1}, {4, 4}}) {
 		var watching sync.WaitGroup
-		f := newFlow(k, shape[0], shape[1], rounds(3000))
+		f := newFlow(k, shape[0], shape[1], k.rounds(3000))
 		var failure error
 		began := time.Now()
 		f.send = func(c Channel[uint64], sender int, vs []uint64) error {

@@ -15,7 +15,7 @@ import (
 // park and wake-up of each.
 func testOneshot(t *testing.T, k Kind) {
 	k.inBothWorlds(t, func(t *testing.T) {
-		for i := range k.fewer(rounds(500)) {
+		for i := range k.fewer(k.rounds(500)) {
 			c := k.numbers(t)
 			var both sync.WaitGroup
 			both.Go(func() {
@@ -66,7 +66,7 @@ func (k Kind) testOwnValue(t *testing.T, goroutines int) {
 		var all sync.WaitGroup
 		for g := range goroutines {
 			all.Go(func() {
-				for i := range rounds(3000) {
+				for i := range k.rounds(3000) {
 					send := c.TrySend
 					if !try {
 						send = func(v uint64) error { return c.Send(context.Background(), v) }
@@ -98,7 +98,7 @@ func (k Kind) testLength(t *testing.T) {
 	busy.Store(true)
 	worker.Go(func() {
 		defer busy.Store(false)
-		for i := range 5000 + rounds(15000) {
+		for i := range 5000 + k.rounds(15000) {
 			if err := c.TrySend(uint64(i)); err != nil {
 				t.Errorf("TrySend to an empty channel: %v", err)
 			}
@@ -123,7 +123,7 @@ func (k Kind) testLength(t *testing.T) {
 // testTryRecvClosing: a channel that holds a value until it is closed is never
 // both empty and open.
 func (k Kind) testTryRecvClosing(t *testing.T) {
-	for range rounds(2000) {
+	for range k.rounds(2000) {
 		c := k.numbers(t)
 		mustSend(t, c, 1)
 		var other sync.WaitGroup
@@ -145,7 +145,7 @@ func (k Kind) testTryRecvClosing(t *testing.T) {
 // buffer, two Try operations never pair: there, the receivers wait.
 func (k Kind) testPoll(t *testing.T) {
 	for _, shape := range k.shapes([][2]int{{1, 1}, {4, 4}}) {
-		f := newFlow(k, shape[0], shape[1], rounds(4000))
+		f := newFlow(k, shape[0], shape[1], k.rounds(4000))
 		f.send = func(c Channel[uint64], _ int, vs []uint64) error {
 			for _, v := range vs {
 				if err := insist(func() error { return c.TrySend(v) }); err != nil {
@@ -177,7 +177,7 @@ func (k Kind) testPoll(t *testing.T) {
 func testCloseStorm(t *testing.T, k Kind) {
 	k.inBothWorlds(t, func(t *testing.T) {
 		for _, shape := range k.shapes([][2]int{{1, 1}, {3, 3}, {8, 2}, {2, 8}}) {
-			for range k.fewer(rounds(40)) {
+			for range k.fewer(20 + k.rounds(20)) {
 				k.closeOnce(t, shape[0], shape[1])
 				if t.Failed() {
 					return
@@ -311,7 +311,7 @@ func (k Kind) stormOnce(t *testing.T, senders, receivers int, wrap func(context.
 	})
 	defer storm.Wait()
 	defer calm.Store(true)
-	f := newFlow(k, senders, receivers, rounds(total))
+	f := newFlow(k, senders, receivers, k.rounds(total))
 	f.send = func(c Channel[uint64], sender int, vs []uint64) error {
 		for len(vs) > 0 {
 			n := 0
