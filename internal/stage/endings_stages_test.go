@@ -61,18 +61,25 @@ func runsKeyed(tr *trial) {
 }
 
 // maps also checks that the result of each job that was done arrives, even after the
-// reader has left the loop.
+// reader has left the loop. Without Ordered, the reader leaves while a job runs, and the
+// worker has further jobs of its batch in hand.
 func maps(tr *trial, ordered bool) {
 	options := &workers.MapOptions[int]{MaxBatch: 16, OnUnprocessed: func(v int) { tr.handBack("`OnUnprocessed`", v) }}
 	if ordered {
 		options.Ordered, options.MaxAhead = true, 128
 	}
-	results := workers.Map(tr.ctx, tr.in, 1, tr.work, options)
+	work := func(ctx context.Context, v int) (int, error) {
+		if tr.ending == left && !ordered && v == turning+1 {
+			time.Sleep(2 * time.Second)
+		}
+		return tr.work(ctx, v)
+	}
+	results := workers.Map(tr.ctx, tr.in, 1, work, options)
 	var got []int
 	tr.call(func() error {
 		for v := range results.All() {
 			if got = append(got, v); tr.ending == left && v == turning {
-				time.Sleep(time.Second) // the worker goes on until it has to wait for room
+				time.Sleep(time.Second) // the worker runs a job, or waits for room
 				break
 			}
 		}
@@ -124,6 +131,7 @@ func receivesBatches(tr *trial, batches *batch.Batches[int]) {
 				break
 			}
 			if tr.ending == canceled && slices.Contains(b, turning) {
+				time.Sleep(time.Second) // the sender pauses, and does not send while the rest is received
 				tr.cancel()
 			}
 		}
@@ -142,6 +150,7 @@ func loops(tr *trial) {
 				break
 			}
 			if tr.ending == canceled && v == turning {
+				time.Sleep(time.Second) // the sender pauses
 				tr.cancel()
 			}
 		}
@@ -151,19 +160,21 @@ func loops(tr *trial) {
 }
 
 // read receives from out, and ends it at the turning point: by the context, or by
-// closing out.
+// closing out. The stage is waiting for room then, so it is out that it finds closed
+// first, whatever is closed next.
 func (tr *trial) read(out *sluice.Bounded[int]) (got []int) {
 	for v := range out.Values(context.Background()).All() {
 		got = append(got, v)
-		if v == turning && tr.ending == canceled {
-			time.Sleep(time.Second) // out is full
+		if v != turning || tr.ending != canceled && tr.ending != left {
+			continue
+		}
+		time.Sleep(time.Second) // out is full, and the stage waits for room in it
+		if tr.ending == canceled {
 			tr.cancel()
-			break
-		}
-		if v == turning && tr.ending == left {
+		} else {
 			out.Close()
-			break
 		}
+		break
 	}
 	return got
 }
