@@ -30,20 +30,33 @@ func pprofServer(t *testing.T) (address string) {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// manualDoctor observes this process instead of localhost:6060, for one second.
-func manualDoctor(t *testing.T, command []string) {
-	address := pprofServer(t)
+// A manualDoctor observes this process instead of localhost:6060, for one second. The
+// commands that read a capture share one for each day, in dir.
+type manualDoctor struct{ address, dir string }
+
+// bring puts the capture of a day into the current directory.
+func (m manualDoctor) bring(t *testing.T, day string) {
+	saved := filepath.Join(m.dir, day)
+	if _, err := os.Stat(saved); os.IsNotExist(err) {
+		if status, _, stderr := sluice(t, 0, "doctor", "-seconds", "1", "-save", saved, m.address); status != 0 {
+			t.Fatalf("status %d\n%s", status, stderr)
+		}
+	}
+	if err := os.CopyFS(day, os.DirFS(saved)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (m manualDoctor) run(t *testing.T, command []string) {
+	address := m.address
 	args := slices.Clone(command[1:])
 	if i := slices.Index(args, "localhost:6060"); i >= 0 {
 		args[i] = address
 		args = append(args, "-seconds", "1")
 	}
 	for _, day := range []string{"monday", "tuesday"} {
-		if !slices.Contains(args, day) || slices.Contains(args, "-save") {
-			continue
-		}
-		if status, _, stderr := sluice(t, 0, "doctor", "-seconds", "1", "-save", day, address); status != 0 {
-			t.Fatalf("status %d\n%s", status, stderr)
+		if slices.Contains(args, day) && !slices.Contains(args, "-save") {
+			m.bring(t, day)
 		}
 	}
 	if i := slices.Index(args, "flight.trace"); i >= 0 {

@@ -73,9 +73,10 @@ func results(t *testing.T, dir string) (s summary) {
 
 // Every command of the manual runs.
 func TestManual(t *testing.T) {
+	doctor := manualDoctor{pprofServer(t), t.TempDir()}
 	ways := map[string]func(*testing.T, []string){
 		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
-		"doctor": manualDoctor, "watch": manualWatch, "help": manualTool, "version": manualTool, "completion": manualTool,
+		"doctor": doctor.run, "watch": manualWatch, "help": manualTool, "version": manualTool, "completion": manualTool,
 	}
 	commands := manual(t)
 	for name := range ways {
