@@ -116,11 +116,15 @@ func (w *world) client() *client {
 	return &client{id: id, c: w.c, clock: &w.clock, sleeps: w.plan.OpenAged != nil}
 }
 
+// recorded counts the histories of the process.
+var recorded atomic.Int64
+
 // Record executes the plan once, in a bubble. Waiting calls are canceled, some
 // while others run, the rest once every goroutine is blocked: so every run ends
 // without a clock. The remaining values are received at the end, as part of the
 // history.
 func Record(t *testing.T, p Plan, seed uint64) (run Run) {
+	recorded.Add(1)
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(p)
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -199,6 +199,7 @@ func TestHubIsLinearizable(t *testing.T) {
 		n = 2000
 	}
 	for seed := range n {
+		recorded.Add(1)
 		r := hubRun{hub: hub.New[byte](2, &hub.Options{Replay: 1})}
 		setup := rand.New(rand.NewPCG(uint64(seed), 4))
 		for range 6 {

@@ -2,6 +2,8 @@ package stress
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -13,8 +15,14 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fails if a test leaks a goroutine.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain fails if a test leaks a goroutine. With -v it prints how many histories were
+// recorded, which docs/trust.md quotes.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		fmt.Println(recorded.Load(), "histories")
+		os.Exit(code)
+	}))
+}
 
 // An ending is a way to stop using a channel.
 type ending struct {

@@ -99,6 +99,7 @@ func (s pairState) step(capacity int, c PairCall, r PairResult) (bool, pairState
 // RecordPair lets some goroutines make random calls on two channels, and returns the
 // history. No call waits.
 func RecordPair(a, b sluice.Channel[byte], clients, calls int, seed uint64) []porcupine.Operation {
+	recorded.Add(1)
 	var all sync.WaitGroup
 	var clock, arrived atomic.Int64
 	histories := make([][]porcupine.Operation, clients)
