@@ -67,6 +67,10 @@ dashboard: ## the Grafana dashboard has the form that Grafana's schema describes
 alerts: ## the alert rules and their tests, and all documented queries, by promtool
 	cd tools && GOWORK=off go vet ./alerts && GOWORK=off go test -count=1 ./alerts
 
+.PHONY: workflows
+workflows: ## the workflows of GitHub Actions are valid, by actionlint
+	cd tools && GOWORK=off go vet ./workflows && GOWORK=off go test -count=1 ./workflows
+
 .PHONY: site
 site: ## bin/site: a web site of the documents, with every link checked
 	cd tools && GOWORK=off go vet ./site && GOWORK=off go test -count=1 ./site && GOWORK=off go run ./site -from .. -o ../bin/site

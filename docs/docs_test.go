@@ -140,11 +140,12 @@ func TestPlantedDocument(t *testing.T) {
 	}
 }
 
-// find returns the files with the given extension. It skips testdata and hidden folders.
+// find returns the files with the given extension. It skips testdata and hidden folders,
+// except the templates for GitHub.
 func find(t *testing.T, top fs.FS, ext string) (names []string) {
 	t.Helper()
 	err := fs.WalkDir(top, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && name != "." && (strings.HasPrefix(path.Base(name), ".") || path.Base(name) == "testdata") {
+		if err == nil && entry.IsDir() && name != "." && name != ".github" && (strings.HasPrefix(path.Base(name), ".") || path.Base(name) == "testdata") {
 			return fs.SkipDir
 		}
 		if path.Ext(name) == ext {
