@@ -105,12 +105,12 @@ func TestPlantedDocument(t *testing.T) {
 		"go.work":          {Data: []byte("use .\n")},
 		"cmd/tool/main.go": {Data: []byte("package main\n")},
 		"lib/lib.go":       {Data: []byte("package lib\n")},
-		"lib/lib_test.go":  {Data: []byte("package lib\n\nfunc Example() {\n\tSend(1)\n\t// Output:\n}\n")},
+		"lib/lib_test.go":  {Data: []byte("package lib\n\nfunc Example() {\n\tSend(1)\n\t// Output:\n}\n\nfunc TestLib() {}\n")},
 		"bin/run":          {Data: []byte("exit 0\n")},
 		"docs/more.md":     {Data: []byte("# More of `it`!\n")},
 	}
 	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), [its](docs/more.md#more-of-it), `make test`, `New[T](nil)`, [`more`](docs/more.md)\n\n" +
-		"```sh\ngo run ./cmd/tool -x  # comment\ngo test work\ngo test ./lib\ngo test ./...\nmake test X=1\nbash bin/run\n```\n\n" +
+		"```sh\ngo run ./cmd/tool -x  # comment\ngo test work\ngo test ./lib -run TestLib\ngo test ./...\nmake test X=1\nbash bin/run\n```\n\n" +
 		"```go\nSend(1)\n// Output:\n```\n"
 	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
 	if wrong := checkDocument(tree, "DOC.md"); len(wrong) > 0 {
@@ -127,6 +127,7 @@ func TestPlantedDocument(t *testing.T) {
 		{"```sh\ngo run ./lib\n```", "lib is not a command"},
 		{"```sh\ngo run ./gone\n```", "no folder gone"},
 		{"```sh\ngo test ./gone/...\n```", "no folder gone"},
+		{"```sh\ngo test ./lib -run 'TestLib|TestGone'\n```", "no test 'TestLib|TestGone'"},
 		{"```sh\nbash bin/gone\n```", "no script bin/gone"},
 		{"```sh\nrm -rf .\n```", "unknown command"},
 		{"```go\nSend(2)\n```", "not the body of an example"},

@@ -189,17 +189,41 @@ func checkCommand(top fs.FS, line string) error {
 			if known == "go run" {
 				break // the remaining words are arguments of the command
 			}
+			if i := slices.Index(words, "-run"); i > 0 && !hasTest(top, folder, argument(i+1)) {
+				return fmt.Errorf("%q: no test %s", line, argument(i+1))
+			}
 		}
 		if argument(2) == "work" {
 			if _, err := fs.Stat(top, "go.work"); err != nil {
 				return fmt.Errorf("%q: no go.work", line)
 			}
 		}
-	case known == "go mod":
+	case known == "go mod", known == "go version":
 	default:
 		return fmt.Errorf("%q: unknown command (teach checkCommand to check it)", line)
 	}
 	return nil
+}
+
+// hasTest reports whether a folder has a test for each part of a -run pattern.
+func hasTest(top fs.FS, folder, pattern string) bool {
+	files, _ := fs.Glob(top, folder+"/*_test.go")
+	var all []byte
+	for _, name := range files {
+		text, _ := fs.ReadFile(top, name)
+		all = append(all, text...)
+	}
+	pattern = strings.Trim(pattern, "'")
+	if pattern == "^$" { // none, for benchmarks
+		return true
+	}
+	for _, part := range strings.Split(pattern, "|") {
+		test, err := regexp.Compile(`(?m)^func (Test|Example|Fuzz)\w*` + strings.TrimPrefix(strings.TrimPrefix(part, "^"), "Test"))
+		if err != nil || !test.Match(all) {
+			return false
+		}
+	}
+	return true
 }
 
 // isCommand reports whether a folder contains a package main.

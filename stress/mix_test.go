@@ -18,6 +18,7 @@ import (
 // calls its goroutines make: single values, batches, slices by reference and of other origin,
 // lingers, contexts that end, bodies that leave their loop or panic, Ready, Stats and Close.
 func TestMixed(t *testing.T) {
+	values := uint64(0)
 	for range rounds(40) {
 		seed := rand.Uint64()
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -26,7 +27,9 @@ func TestMixed(t *testing.T) {
 		if m.run(rng); t.Failed() {
 			return
 		}
+		values += m.c.Stats().Received
 	}
+	t.Logf("%d values in %d programs", values, rounds(40))
 }
 
 // A cell is large enough to be sent by reference. number comes in several copies, one of them
