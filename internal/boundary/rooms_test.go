@@ -946,6 +946,11 @@ var rooms = map[string]room{
 			"golang.org/x/net/html":                           "finds the links of a page",
 		},
 	},
+	"tools/workflows": {
+		imports: permissions{
+			"github.com/rhysd/actionlint": "the rules of GitHub's workflows",
+		},
+	},
 	"tools/site/look": {
 		imports: permissions{
 			"./tools/page":                 "the browser, and what holds of every page",
