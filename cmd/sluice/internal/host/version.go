@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Version returns the commit or the module version that this program was built
-// from, or "" if it is unknown. go run stamps no commit: then git is asked for
+// Version returns the module version that this program was built from, its commit, or
+// both, or "" if neither is known. go run stamps no commit: then git is asked for
 // the one of the source.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
@@ -30,7 +30,8 @@ func Version() string {
 	return checkedOut(filepath.Dir(source))
 }
 
-// stamped returns the commit or the version that the build stamped.
+// stamped returns the version and the commit that the build stamped. Between two
+// versions the build makes one up from the commit, which says no more than that.
 func stamped(info *debug.BuildInfo) string {
 	revision, modified := "", ""
 	for _, setting := range info.Settings {
@@ -41,13 +42,17 @@ func stamped(info *debug.BuildInfo) string {
 			modified = withChanges
 		}
 	}
-	switch {
-	case revision != "":
-		return "commit " + revision + modified
-	case info.Main.Version != "" && info.Main.Version != "(devel)":
-		return info.Main.Version
+	version := info.Main.Version
+	if version == "(devel)" || revision != "" && strings.Contains(version, revision) {
+		version = ""
 	}
-	return ""
+	switch {
+	case revision == "":
+		return version
+	case version == "" || modified != "":
+		return "commit " + revision + modified
+	}
+	return version + " (commit " + revision + ")"
 }
 
 const withChanges = " with changes"

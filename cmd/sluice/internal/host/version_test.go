@@ -17,6 +17,9 @@ func TestStamped(t *testing.T) {
 		{debug.BuildInfo{Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "false"}}}, "commit 0123456789ab"},
 		{debug.BuildInfo{Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "true"}}}, "commit 0123456789ab with changes"},
 		{debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}}, "v1.2.3"},
+		{debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{revision}}, "v1.2.3 (commit 0123456789ab)"},
+		{debug.BuildInfo{Main: debug.Module{Version: "v1.2.3+dirty"}, Settings: []debug.BuildSetting{revision, {Key: "vcs.modified", Value: "true"}}}, "commit 0123456789ab with changes"},
+		{debug.BuildInfo{Main: debug.Module{Version: "v1.2.4-0.20261124033933-0123456789ab"}, Settings: []debug.BuildSetting{revision}}, "commit 0123456789ab"},
 		{debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, ""},
 	} {
 		if got := stamped(&test.info); got != test.want {
