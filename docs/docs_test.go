@@ -110,7 +110,7 @@ func TestPlantedDocument(t *testing.T) {
 		"docs/more.md":     {Data: []byte("# More of `it`!\n")},
 	}
 	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), [its](docs/more.md#more-of-it), `make test`, `New[T](nil)`, [`more`](docs/more.md)\n\n" +
-		"```sh\ngo run ./cmd/tool -x  # comment\ngo test work\ngo test ./lib -run TestLib\ngo test ./...\nmake test X=1\nbash bin/run\n```\n\n" +
+		"```sh\ngo run ./cmd/tool -x  # comment\ngo test work\ngo test ./lib -run TestLib\ngo test ./...\nmake test X=1\nbash bin/run\ngo get github.com/sluice-go/sluice@latest\ngo install github.com/sluice-go/sluice/cmd/tool@v0.1.0\n```\n\n" +
 		"```go\nSend(1)\n// Output:\n```\n"
 	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
 	if wrong := checkDocument(tree, "DOC.md"); len(wrong) > 0 {
@@ -129,6 +129,8 @@ func TestPlantedDocument(t *testing.T) {
 		{"```sh\ngo test ./gone/...\n```", "no folder gone"},
 		{"```sh\ngo test ./lib -run 'TestLib|TestGone'\n```", "no test 'TestLib|TestGone'"},
 		{"```sh\nbash bin/gone\n```", "no script bin/gone"},
+		{"```sh\ngo get github.com/sluice-go/sluice/gone@latest\n```", "no folder gone"},
+		{"`go install github.com/sluice-go/sluice/lib`", "is not a version"},
 		{"```sh\nrm -rf .\n```", "unknown command"},
 		{"```go\nSend(2)\n```", "not the body of an example"},
 		{"```python\n1\n```", `"python"`},

@@ -199,6 +199,12 @@ func checkCommand(top fs.FS, line string) error {
 			}
 		}
 	case known == "go mod", known == "go version":
+	case known == "go get", known == "go install":
+		for _, word := range words[2:] {
+			if err := checkVersion(top, word); err != nil {
+				return fmt.Errorf("%q: %w", line, err)
+			}
+		}
 	default:
 		return fmt.Errorf("%q: unknown command (teach checkCommand to check it)", line)
 	}
@@ -224,6 +230,23 @@ func hasTest(top fs.FS, folder, pattern string) bool {
 		}
 	}
 	return true
+}
+
+// library is the module path of the root.
+const library = "github.com/sluice-go/sluice"
+
+// checkVersion returns an error unless an argument of go get or go install is a version
+// of a folder of the repository.
+func checkVersion(top fs.FS, argument string) error {
+	name, version, _ := strings.Cut(argument, "@")
+	folder, ours := strings.CutPrefix(name, library)
+	if !ours || version == "" {
+		return fmt.Errorf("%s is not a version of %s", argument, library)
+	}
+	if files, err := fs.Glob(top, path.Join(".", folder, "*")); err != nil || len(files) == 0 {
+		return fmt.Errorf("no folder %s", strings.TrimPrefix(folder, "/"))
+	}
+	return nil
 }
 
 // isCommand reports whether a folder contains a package main.
