@@ -96,6 +96,18 @@ oldest: ## the library's tests and vet of the stress tests, with the oldest supp
 	GOTOOLCHAIN=$(OLDEST) GOWORK=off go test -short $(LIBRARY)
 	cd stress && GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
 
+.PHONY: release-check
+release-check: ## the next version could be released: install it from tags, in a temporary clone
+	cd tools && GOWORK=off go vet ./release && GOWORK=off go test -count=1 ./release && GOWORK=off go run ./release -check
+
+.PHONY: release
+release: ## prepare and prove VERSION, then add its tags and a branch; push nothing
+	cd tools && GOWORK=off go run ./release -version '$(VERSION)'
+
+.PHONY: binaries
+binaries: ## bin/VERSION: the tool for each platform, from the tag, with checksums
+	cd tools && GOWORK=off go run ./release -binaries -version '$(VERSION)'
+
 .PHONY: 386
 386: ## vet of each module for GOARCH=386, and the library's tests there
 	GOARCH=386 go vet work

@@ -957,6 +957,19 @@ var rooms = map[string]room{
 			"github.com/chromedp/chromedp": "drives the browser",
 		},
 	},
+	"tools/release": {
+		imports: permissions{
+			"github.com/CycloneDX/cyclonedx-go": "the list of modules in a binary, in a common form",
+			"golang.org/x/mod/modfile":          "reads and writes go.mod and go.work",
+			"golang.org/x/mod/module":           "which versions are made up; how a module cache spells paths",
+			"golang.org/x/mod/semver":           "compares versions",
+			"golang.org/x/exp/apidiff":          "compares the APIs of two versions",
+			"golang.org/x/tools/go/packages":    "reads an API",
+		},
+		tests: permissions{
+			"github.com/santhosh-tekuri/jsonschema/v6": "validates the list of modules against its schema",
+		},
+	},
 	"tools/live": {
 		imports: permissions{
 			"./tools/page":                 "the browser, and what holds of every page",

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// prepare commits the release in the clone, and tags it. The go.sum of a module has the
+// hashes of those that it requires, so these are downloaded first: each level of modules
+// from a commit of its own. Then one commit replaces all of them. That does not change a
+// hash: the files of a module do not include the modules below its folder.
+func (w *workshop) prepare(ctx context.Context, needNotes bool) error {
+	if err := w.describe(needNotes); err != nil {
+		return err
+	}
+	if err := w.replaceInWork(); err != nil {
+		return err
+	}
+	for _, level := range levels(w.modules) {
+		if err := w.prepareLevel(ctx, level); err != nil {
+			return err
+		}
+	}
+	if _, err := w.clone.git(ctx, "reset", "--quiet", "--soft", w.base); err != nil {
+		return err
+	}
+	if err := w.commit(ctx, "release "+w.version); err != nil {
+		return err
+	}
+	for _, m := range w.modules {
+		if _, err := w.clone.git(ctx, "tag", "--force", "--annotate", "--message", m.at(w.version), m.tag(w.version)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareLevel edits modules that require only modules of earlier levels, and downloads
+// them from tags.
+func (w *workshop) prepareLevel(ctx context.Context, level []module) error {
+	for _, m := range level {
+		if err := w.edit(m, false); err != nil {
+			return err
+		}
+		if _, err := w.goCommand(ctx, w.folder(m), w.proxies(), "mod", "tidy"); err != nil {
+			return err
+		}
+	}
+	if err := w.commit(ctx, "one level of modules"); err != nil {
+		return err
+	}
+	for _, m := range level {
+		if _, err := w.clone.git(ctx, "tag", "--force", "--no-sign", m.tag(w.version)); err != nil {
+			return err
+		}
+	}
+	return w.downloadFromTags(ctx, level, w.version)
+}
+
+// describe dates the changelog, and puts the commands that install into the README.
+func (w *workshop) describe(needNotes bool) error {
+	changelog, err := w.clone.read("CHANGELOG.md")
+	if err != nil {
+		return err
+	}
+	if changelog, err = dated(changelog, w.version, time.Now(), needNotes); err != nil {
+		return err
+	}
+	if err := w.clone.write("CHANGELOG.md", changelog); err != nil {
+		return err
+	}
+	readme, err := w.clone.read("README.md")
+	if err != nil {
+		return err
+	}
+	return w.clone.write("README.md", installable(readme, w.root))
+}
+
+func (w *workshop) commit(ctx context.Context, message string) error {
+	if _, err := w.clone.git(ctx, "add", "--all"); err != nil {
+		return err
+	}
+	_, err := w.clone.git(ctx, "commit", "--quiet", "--allow-empty", "--message", message)
+	return err
+}
+
+// resume commits what development needs again: each go.mod as before, with the released
+// versions, and a place in the changelog. The versions matter to programs that require
+// a commit of the main branch.
+func (w *workshop) resume(ctx context.Context) error {
+	if _, err := w.clone.git(ctx, "read-tree", "--reset", "-u", w.base); err != nil {
+		return err
+	}
+	if _, err := w.clone.git(ctx, "checkout", w.version, "--", "CHANGELOG.md", "README.md"); err != nil {
+		return err
+	}
+	for _, m := range w.modules {
+		if err := w.edit(m, true); err != nil {
+			return err
+		}
+	}
+	changelog, err := w.clone.read("CHANGELOG.md")
+	if err != nil {
+		return err
+	}
+	if err := w.clone.write("CHANGELOG.md", reopened(changelog)); err != nil {
+		return err
+	}
+	if err := w.commit(ctx, "after "+w.version+": replace and unreleased changes"); err != nil {
+		return err
+	}
+	return w.tidy(ctx)
+}
+
+// workspace returns an error unless all packages and tests can be built in a working tree
+// of the release, before it is published. It must come before the module cache has one
+// of its modules.
+func (w *workshop) workspace(ctx context.Context) error {
+	_, err := w.goCommand(ctx, w.clone.dir, w.checkedOut(), "list", "-deps", "-test", "work")
+	return err
+}
+
+// tidy returns an error if go mod tidy would change a go.mod or go.sum.
+func (w *workshop) tidy(ctx context.Context) error {
+	for _, m := range w.modules {
+		if _, err := w.goCommand(ctx, w.folder(m), w.proxies(), "mod", "tidy", "-diff"); err != nil {
+			return fmt.Errorf("%s is not as go mod tidy makes it: %w", m.file("go.mod"), err)
+		}
+	}
+	return nil
+}
