@@ -125,11 +125,15 @@ arm64-run: ## the library's tests on arm64, emulated by qemu-user
 checked: ## the library's tests in a build that checks promises (-tags sluicecheck)
 	go test -short -tags sluicecheck $(LIBRARY)
 
-# One package at a time (-p=1): two suites that share the machine would report a slow
-# channel as hung.
+# The internal packages whose tests are repeated under the race detector.
+REPEATED := $(addprefix ./internal/,park spin selection waitq registry ring segqueue shard handoff workpool age broadcast priority)
+
+# The first line compiles everything with all CPUs. Then one package at a time (-p=1): two
+# suites that share the machine would report a slow channel as hung.
 .PHONY: race
-race: ## race detector, -short: internal packages ten times and the library once with 1, 2 and 8 Ps, everything around it once
-	go test -race -short -shuffle=on -cpu=1,2,8 -count=10 -p=1 ./internal/park ./internal/spin ./internal/selection ./internal/waitq ./internal/registry ./internal/ring ./internal/segqueue ./internal/shard ./internal/handoff ./internal/workpool ./internal/age ./internal/broadcast ./internal/priority
+race: ## race detector, -short: internal packages three times and the library once with 1, 2 and 8 Ps, everything around it once
+	@go list -race -export -deps -test . $(REPEATED) $(ONTOP) ./internal/foreign ./internal/made ./internal/stage ./sluicetest/... ./stress/... $(AROUND) >/dev/null
+	go test -race -short -shuffle=on -cpu=1,2,8 -count=3 -p=1 $(REPEATED)
 	for p in 1 2 8; do go test -race -short -shuffle=on -cpu=$$p . || exit 1; done
 	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 $(ONTOP) ./internal/foreign ./internal/made ./internal/stage ./sluicetest/... ./stress/...
 	go test -race -short -shuffle=on -p=1 $(AROUND)
@@ -153,7 +157,7 @@ page: ## report.html in a headless Chromium: no errors, no requests, readable, p
 # LIVE adds flags: -shots DIR writes screenshots.
 .PHONY: live
 live: ## the page of package debug in a headless Chromium, served by a running program
-	cd tools && GOWORK=off go vet ./live/... && GOWORK=off go test -count=1 -timeout=10m ./live $(LIVE)
+	cd tools && GOWORK=off go vet ./live/... && GOWORK=off go test -count=1 -timeout=10m -parallel=4 ./live $(LIVE)
 
 .PHONY: test
 test: ## all tests of all modules, as the README says
