@@ -3,9 +3,9 @@ package spill
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -14,9 +14,8 @@ import (
 )
 
 const (
-	queueFile     = "queue.db"
-	unfinished    = queueFile + ".new-" // and a number
-	formatVersion = "1"
+	queueFile  = "queue.db"
+	unfinished = queueFile + ".new-" // and a number
 
 	lockTimeout = 250 * time.Millisecond // for a process that is about to exit
 )
@@ -28,10 +27,11 @@ var (
 	codecKey      = []byte("codec")
 )
 
-// An opener opens and creates bbolt files. Tests disable syncs, and make copies fail.
+// An opener opens and creates queues.
 type opener struct {
-	noSync bool
-	copy   func(to, from *bolt.DB, step int64) error // nil: bolt.Compact
+	policy DamagePolicy
+	noSync bool                    // for tests
+	step   func(name string) error // nil, or called by tests between the steps of a conversion
 }
 
 func (o opener) options() *bolt.Options {
@@ -41,72 +41,33 @@ func (o opener) options() *bolt.Options {
 	}
 }
 
-// open opens the queue in dir, whose records have the encoding of codec, or creates one.
-func (o opener) open(dir, codec string) (s *boltStore, found contents, err error) {
-	path := filepath.Join(dir, queueFile)
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		if err := o.create(dir, path, codec); err != nil {
-			return nil, found, err
-		}
-	} else if err != nil {
-		return nil, found, err
-	}
-	if err := o.verify(path); err != nil {
-		return nil, found, err
-	}
-	db, file, err := o.lock(path)
-	if err != nil {
-		return nil, found, err
-	}
-	removeUnfinished(dir)
-	s = &boltStore{db: db, file: file, path: path, reserve: o.reserve(dir), update: db.Update}
-	err = s.guard("open", func() error {
-		return db.View(func(tx *bolt.Tx) error {
-			if err := s.checkCodec(tx, codec); err != nil {
-				return err
-			}
-			found, err = s.count(tx.Bucket(recordsBucket))
-			return err
-		})
-	})
-	if err != nil {
-		_ = db.Close()
-		return nil, found, err
-	}
-	s.length.Store(s.size())
-	if err = s.reserve.create(); impossible(err) {
-		_ = db.Close()
-		return nil, found, fmt.Errorf("create the reserve for a full disk: %w", err)
-	}
-	s.reserveUsed = err != nil // the disk is full, or was full before: see write
-	return s, found, nil
-}
-
-// lock opens the file exclusively. If Compact replaced the file while lock waited, it
+// lock opens the file exclusively. If another process replaced the file while lock waited, it
 // opens the new one.
-func (o opener) lock(path string) (db *bolt.DB, opened *os.File, err error) {
+func (o opener) lock(path string) (*boltFile, error) {
 	for {
+		var db *bolt.DB
+		var opened *os.File
 		options := o.options()
 		options.OpenFile = func(name string, flag int, mode os.FileMode) (*os.File, error) {
 			var err error
 			opened, err = os.OpenFile(name, flag&^os.O_CREATE, mode)
 			return opened, err
 		}
-		err = catch(path, "open", func() (err error) {
+		err := catch(path, "open", func() (err error) {
 			db, err = bolt.Open(path, 0o600, options)
 			return err
 		})
 		if err != nil {
-			return nil, nil, inUse(path, err)
+			return nil, inUse(path, err)
 		}
 		ours, err1 := opened.Stat()
 		named, err2 := os.Stat(path)
 		if err := errors.Join(err1, err2); err != nil {
 			_ = db.Close()
-			return nil, nil, err
+			return nil, err
 		}
 		if os.SameFile(ours, named) {
-			return db, opened, nil
+			return &boltFile{db: db, file: opened, path: path}, nil
 		}
 		_ = db.Close()
 	}
@@ -120,47 +81,70 @@ func inUse(path string, err error) error {
 	return err
 }
 
-// create creates an empty queue under a temporary name and then links it to path.
-// Another process may have created the queue meanwhile, which is no error.
-func (o opener) create(dir, path, codec string) error {
-	made, err := os.CreateTemp(dir, unfinished+"*")
+// create creates an empty file under a temporary name and then links it to path.
+// Another process may have created it meanwhile, which is no error.
+func (o opener) create(path, version, codec string) error {
+	name, err := o.prepare(path, version, codec)
 	if err != nil {
 		return err
 	}
-	name := made.Name()
 	defer func() { _ = os.Remove(name) }()
-	if err := made.Close(); err != nil {
+	if err := os.Link(name, path); err != nil {
+		if _, missing := os.Stat(path); missing != nil {
+			return err
+		}
+	}
+	return o.syncDir(filepath.Dir(path))
+}
+
+// replace replaces the file at path by an empty one.
+func (o opener) replace(path, version, codec string) error {
+	name, err := o.prepare(path, version, codec)
+	if err != nil {
 		return err
+	}
+	if err := os.Rename(name, path); err != nil {
+		_ = os.Remove(name)
+		return err
+	}
+	return o.syncDir(filepath.Dir(path))
+}
+
+// prepare creates an empty file beside path under a temporary name.
+func (o opener) prepare(path, version, codec string) (name string, err error) {
+	made, err := os.CreateTemp(filepath.Dir(path), unfinished+"*")
+	if err != nil {
+		return "", err
+	}
+	name = made.Name()
+	defer func() {
+		if err != nil {
+			_ = os.Remove(name)
+		}
+	}()
+	if err := made.Close(); err != nil {
+		return "", err
 	}
 	db, err := bolt.Open(name, 0o600, o.options())
 	if err != nil {
-		return err
+		return "", err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
 		about, err := tx.CreateBucket(metaBucket)
 		if err == nil {
-			err = errors.Join(about.Put(versionKey, []byte(formatVersion)), about.Put(codecKey, []byte(codec)))
+			err = errors.Join(about.Put(versionKey, []byte(version)), about.Put(codecKey, []byte(codec)))
 		}
 		if err == nil {
 			_, err = tx.CreateBucket(recordsBucket)
 		}
 		return err
 	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(name, path); err != nil {
-		if _, missing := os.Stat(path); missing != nil {
-			return err
-		}
-	}
-	return syncDir(dir)
+	return name, errors.Join(err, db.Close())
 }
 
-// removeUnfinished removes the temporary files of processes that died in create or in
-// Compact, which may be as large as the queue. The caller has locked the queue, so no
-// Compact is running; and a concurrent create does not need its file once there is a
-// queue. A file that cannot be removed only uses disk space.
+// removeUnfinished removes the temporary files of processes that died in create or replace, or
+// in Compact of an earlier version. The caller has locked the queue, and a concurrent create
+// does not need its file once there is a queue. A file that cannot be removed only uses disk space.
 func removeUnfinished(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -171,7 +155,10 @@ func removeUnfinished(dir string) {
 }
 
 // syncDir makes the entries of a directory durable.
-func syncDir(dir string) error {
+func (o opener) syncDir(dir string) error {
+	if o.noSync || runtime.GOOS == "windows" { // NTFS has no sync of a folder
+		return nil
+	}
 	f, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -191,7 +178,7 @@ func (o opener) verify(path string) error {
 			return fmt.Errorf("%s: %w", path, errNotRegular)
 		}
 		if info.Size() == 0 {
-			return fmt.Errorf("%s: not a queue: the file is empty", path)
+			return fmt.Errorf("%s: %w: the file is empty", path, errNotQueue)
 		}
 		var file *os.File // the open file; the path may lead to another one by now
 		options := o.options()
@@ -208,7 +195,7 @@ func (o opener) verify(path string) error {
 			return err // it could not be opened
 		}
 		if err != nil {
-			return fmt.Errorf("%s: not a queue, or damaged: %w", path, err)
+			return fmt.Errorf("%s: %w, or damaged: %w", path, errNotQueue, err)
 		}
 		defer func() { _ = db.Close() }()
 		return db.View(func(tx *bolt.Tx) error {
@@ -217,7 +204,7 @@ func (o opener) verify(path string) error {
 				return err
 			}
 			if tx.Size() > info.Size() {
-				return fmt.Errorf("%s: truncated to %d bytes (want %d)", path, info.Size(), tx.Size())
+				return fmt.Errorf("%s: %w: truncated to %d bytes (want %d)", path, errDamaged, info.Size(), tx.Size())
 			}
 			if err := scanFile(file, db.Info().PageSize); err != nil {
 				return fmt.Errorf("%s: %w", path, err)
@@ -227,45 +214,4 @@ func (o opener) verify(path string) error {
 	})
 }
 
-// checkCodec checks that the file is a queue with records of codec.
-func (s *boltStore) checkCodec(tx *bolt.Tx, codec string) error {
-	if err := s.checkFormat(tx); err != nil {
-		return err
-	}
-	if c := string(tx.Bucket(metaBucket).Get(codecKey)); c != codec {
-		return fmt.Errorf("%s: the records were written with codec %q, not %q", s.path, c, codec)
-	}
-	return nil
-}
-
-// checkFormat checks that the file is a queue with a known format version.
-func (s *boltStore) checkFormat(tx *bolt.Tx) error {
-	about := tx.Bucket(metaBucket)
-	if about == nil || tx.Bucket(recordsBucket) == nil {
-		return fmt.Errorf("%s: not a queue: a bbolt database with other contents", s.path)
-	}
-	if v := string(about.Get(versionKey)); v != formatVersion {
-		return fmt.Errorf("%s: unsupported format version %q (want %q)", s.path, v, formatVersion)
-	}
-	return nil
-}
-
-// count counts the records, and checks their keys.
-func (s *boltStore) count(records *bolt.Bucket) (found contents, err error) {
-	found.next = 1
-	cursor := records.Cursor()
-	for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
-		if len(k) != 8 || seqOf(k) < found.next || seqOf(k) == math.MaxUint64 || len(v) < checksumSize {
-			return found, fmt.Errorf("%s: damaged: invalid record with key %x and %d bytes", s.path, k, len(v))
-		}
-		if found.records++; found.records == 1 {
-			found.first = seqOf(k)
-		}
-		found.next = seqOf(k) + 1
-		found.bytes += int64(len(v) - checksumSize)
-	}
-	if found.records == 0 {
-		found.first = found.next
-	}
-	return found, nil
-}
+var errNotRegular = errors.New("not a regular file")

@@ -3,22 +3,15 @@ package spill
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-
-	bolt "go.etcd.io/bbolt"
 )
 
-// compactStep is the number of bytes that Compact moves in one transaction.
-const compactStep = 4 << 20
-
-// Compact shrinks the file of the queue in dir to the size of its contents, and returns
-// the sizes before and after in bytes. A Durable reuses the space of acknowledged
-// records, but never returns it to the disk, so its file is as large as the queue ever
-// was. The queue must not be open. Compact needs disk space for a second copy.
+// Compact converts a queue of an earlier version, which never returned space to the disk,
+// and returns the sizes before and after in bytes. For other queues it changes nothing:
+// a Durable returns space while it is open. The queue must not be open.
 //
-// The new file replaces the old one atomically: after a crash or an error the old file
-// is unchanged.
+// OpenDurable converts a queue, too. Both need disk space for a second copy of the
+// records, and after a crash or an error the queue is as it was.
 func Compact(dir string) (before, after int64, err error) {
 	if before, after, err = (opener{}).compact(dir); err != nil {
 		err = fmt.Errorf("spill: Compact: %w", err)
@@ -31,41 +24,22 @@ func (o opener) compact(dir string) (before, after int64, err error) {
 	if err := o.verify(path); err != nil {
 		return 0, 0, err
 	}
-	old, _, err := o.lock(path)
+	file, err := o.lock(path)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, old.Close()) }()
-	s := &boltStore{db: old, path: path}
-	err = old.View(func(tx *bolt.Tx) error { return s.checkFormat(tx) })
+	err = file.about()
+	info, failed := file.file.Stat()
+	if err := errors.Join(err, failed, file.close()); err != nil {
+		return 0, 0, err
+	}
+	s, _, _, err := o.open(dir, file.codec)
 	if err != nil {
 		return 0, 0, err
 	}
-	before = s.size()
-	removeUnfinished(dir)
-	made, err := os.CreateTemp(dir, unfinished+"*")
-	if err != nil {
-		return 0, 0, err
+	before, after = info.Size(), s.size()
+	if file.version == versionLog {
+		before = after
 	}
-	name := made.Name()
-	defer func() { _ = os.Remove(name) }() // fails after the rename, as intended
-	if err := made.Close(); err != nil {
-		return 0, 0, err
-	}
-	smaller, err := bolt.Open(name, 0o600, o.options())
-	if err != nil {
-		return 0, 0, err
-	}
-	transfer := o.copy
-	if transfer == nil {
-		transfer = bolt.Compact
-	}
-	err = catch(path, "compact", func() error { return transfer(smaller, old, compactStep) })
-	if err = errors.Join(err, smaller.Sync(), smaller.Close()); err != nil {
-		return 0, 0, err
-	}
-	if err := os.Rename(name, path); err != nil {
-		return 0, 0, err
-	}
-	return before, s.size(), syncDir(dir)
+	return before, after, s.close()
 }

@@ -182,7 +182,7 @@ func (c countedAutoAck[T]) Stats() sluice.Stats {
 // that it keeps in memory.
 type durableShape struct {
 	capacity, memory int
-	bolt             bool
+	disk             bool
 }
 
 func (s durableShape) String() string {
@@ -190,8 +190,8 @@ func (s durableShape) String() string {
 	if s.capacity == sluice.Unlimited {
 		name = fmt.Sprintf("any number, %d in memory", s.memory)
 	}
-	if s.bolt {
-		name += ", bbolt"
+	if s.disk {
+		name += ", on disk"
 	}
 	return name
 }
@@ -202,7 +202,7 @@ func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Code
 	if s.capacity != sluice.Unlimited {
 		o.DiskLimit = int64(s.capacity * (payload + recordCost))
 	}
-	if !s.bolt {
+	if !s.disk {
 		return countedAutoAck[T]{durableOn(newMemoryStore(), o).AutoAck(), s.capacity}
 	}
 	p, err := o.config()
@@ -210,12 +210,12 @@ func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Code
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	file, found, err := opener{noSync: true}.open(dir, p.codec.Name())
+	file, found, _, err := opener{noSync: true}.open(dir, p.codec.Name())
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The directories stay until the test ends, and there are thousands.
-	if err := os.Truncate(filepath.Join(dir, reserveFile), 0); err != nil {
+	if err := os.Truncate(filepath.Join(dir, logFolder, "reserve"), 0); err != nil {
 		t.Fatal(err)
 	}
 	c := newDurable(p, file, found)
@@ -233,7 +233,7 @@ func TestDurableConformance(t *testing.T) {
 		shapes = append(shapes,
 			durableShape{capacity: 1, memory: 1},
 			durableShape{capacity: sluice.Unlimited, memory: 100},
-			durableShape{capacity: 12, memory: 3, bolt: true}, // each channel makes a file
+			durableShape{capacity: 12, memory: 3, disk: true}, // each channel makes files
 		)
 	}
 	for _, s := range shapes {

@@ -84,6 +84,7 @@ type Durable[T any] struct {
 	stopped   bool
 	shut      chan struct{} // closed when the file is closed
 	failure   error
+	repair    Repair
 	ready     chan struct{} // nil until Ready is called
 
 	sent, received uint64
@@ -113,11 +114,15 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
 	p.limit = share(p.memory)
-	s, found, err := opener{}.open(dir, p.codec.Name())
+	s, found, repair, err := opener{policy: p.onDamage}.open(dir, p.codec.Name())
 	if err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
-	return newDurable(p, s, found), nil
+	c := newDurable(p, s, found)
+	c.mu.Lock() // package inspect knows c already
+	defer c.mu.Unlock()
+	c.repair = repair
+	return c, nil
 }
 
 func newDurable[T any](p config[T], s store, found contents) *Durable[T] {
@@ -326,9 +331,10 @@ func (c *Durable[T]) InFlight() int {
 
 // Stats returns a consistent snapshot of the channel's counters. Sent includes the
 // values found by OpenDurable, and counts a value again after each Nack; Received counts
-// deliveries. Bytes is memory, BytesOnDisk the size of the file. OldestValue counts from
-// OpenDurable for values that were found there. Warning is the error of a channel that
-// has failed.
+// deliveries. Bytes is memory, BytesOnDisk the size of the files with records, which shrinks as
+// records are acknowledged. OldestValue counts from OpenDurable for values that were found
+// there. Warning is the error of a channel that has failed, or else a line about what
+// [Durable.Repaired] reports.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -342,8 +348,11 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	if c.queued > 0 {
 		s.OldestValue = c.ages.Oldest(park.Now(), c.oldest(), c.tail)
 	}
-	if c.failure != nil {
+	switch {
+	case c.failure != nil:
 		s.Warning = c.failure.Error()
+	case c.repair.Err != nil:
+		s.Warning = c.repair.String()
 	}
 	return s
 }

@@ -78,7 +78,13 @@ func (c *Durable[T]) recv(ctx context.Context) (*Delivery[T], error) {
 		if err != nil {
 			return nil, err
 		}
-		if record.seq != 0 {
+		switch {
+		case record.damaged != nil && c.config.onDamage == SetDamageAside:
+			if err := c.skip(record); err != nil {
+				return nil, err
+			}
+			continue
+		case record.seq != 0:
 			return c.deliver(record, attempts)
 		}
 		if !lazy.loaded { // user code runs without the lock; then try again

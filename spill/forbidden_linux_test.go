@@ -32,6 +32,23 @@ func unprivileged(t *testing.T, f func()) {
 	}
 }
 
+// openToAll lets everybody use the files of a queue, except one, or one that is not there
+// because its folder must not be written to.
+func openToAll(dir, except string) error {
+	_, missing := os.Stat(except)
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil || path == except:
+			return err
+		case missing != nil && path == filepath.Dir(except):
+			return nil
+		case d.IsDir():
+			return os.Chmod(path, 0o777)
+		}
+		return os.Chmod(path, 0o666)
+	})
+}
+
 // TestForbidden: a file or a folder that the process must not read or write is an error of
 // OpenDurable that says so, not damage, and not an error of each Send.
 func TestForbidden(t *testing.T) {
@@ -44,13 +61,13 @@ func TestForbidden(t *testing.T) {
 			path := filepath.Join(dir, queueFile)
 			return path, os.Chmod(path, 0o444)
 		},
+		"unreadable segment": func(dir string) (string, error) {
+			path := lastSegment(dir)
+			return path, os.Chmod(path, 0)
+		},
 		"read-only folder": func(dir string) (string, error) {
-			if os.Geteuid() == 0 { // the file's owner would be another user
-				if err := os.Chmod(filepath.Join(dir, queueFile), 0o666); err != nil {
-					return "", err
-				}
-			}
-			return filepath.Join(dir, reserveFile), os.Chmod(dir, 0o555)
+			path := filepath.Join(dir, logFolder)
+			return filepath.Join(path, "reserve"), os.Chmod(path, 0o555)
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -59,11 +76,16 @@ func TestForbidden(t *testing.T) {
 			if err := errors.Join(err, os.Chmod(filepath.Dir(dir), 0o755)); err != nil {
 				t.Fatal(err)
 			}
+			if os.Geteuid() == 0 { // the files' owner is another user then
+				if err := openToAll(dir, path); err != nil {
+					t.Fatal(err)
+				}
+			}
 			unprivileged(t, func() { _, err = OpenDurable[[]byte](dir, nil) })
 			if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "damaged") {
 				t.Errorf("OpenDurable: %v, want a refused permission of %s", err, path)
 			}
-			if err := os.Chmod(dir, 0o700); err != nil {
+			if err := os.Chmod(filepath.Join(dir, logFolder), 0o700); err != nil {
 				t.Fatal(err)
 			}
 		})

@@ -2,12 +2,10 @@ package spill
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -38,7 +36,7 @@ func TestLeftovers(t *testing.T) {
 			}
 		}
 	}
-	const want = "mine queue.db queue.db.newer "
+	const want = "mine queue.db queue.db.newer queue.log "
 	dir := t.TempDir()
 	leave(t, dir)
 	c, err := reopen(dir) // creates the queue
@@ -49,18 +47,14 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("after OpenDurable: %v, %v", names(t, dir), err)
 	}
 	leave(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, reserveFile), nil, 0o600); err != nil { // of an earlier version
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, newLogFolder), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	if _, _, err := Compact(dir); err != nil || names(t, dir) != want {
 		t.Errorf("after Compact: %v, %v", names(t, dir), err)
-	}
-	// An open that fails while Compact runs does not remove the file of Compact.
-	busy := opener{noSync: true, copy: func(to, from *bolt.DB, step int64) error {
-		if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), "in use") {
-			t.Errorf("opened while it is made smaller: %v", err)
-		}
-		return bolt.Compact(to, from, step)
-	}}
-	if _, _, err := busy.compact(dir); err != nil || names(t, dir) != want {
-		t.Errorf("after Compact beside OpenDurable: %v, %v", names(t, dir), err)
 	}
 }
 
@@ -74,19 +68,19 @@ func TestMadeMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (opener{noSync: true}).create(dir, path, "another"); err != nil {
+	if err := (opener{noSync: true}).create(path, versionRecords, "another"); err != nil {
 		t.Error(err)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the faster one's is not there any more: %v", err)
 	}
-	if err := (opener{noSync: true}).create(dir, filepath.Join(dir, "no", "where"), "another"); err == nil {
+	if err := (opener{noSync: true}).create(filepath.Join(dir, "no", "where"), versionLog, "another"); err == nil {
 		t.Error("created where no directory is")
 	}
-	if _, _, err := (opener{noSync: true}).lock(filepath.Join(dir, "gone")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := (opener{noSync: true}).lock(filepath.Join(dir, "gone")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("opened a queue that was removed: %v", err)
 	}
-	if got := names(t, dir); got != "queue.db " {
+	if got := names(t, dir); got != "queue.db queue.log " {
 		t.Errorf("left: %s", got)
 	}
 }
@@ -115,7 +109,7 @@ func TestMadeByMany(t *testing.T) {
 			})
 		}
 		made.Wait()
-		if got := names(t, dir); opened == 0 || got != "queue.db " {
+		if got := names(t, dir); opened == 0 || got != "queue.db queue.log " {
 			t.Errorf("%d opened it, left: %s", opened, got)
 		}
 	}
@@ -123,36 +117,9 @@ func TestMadeByMany(t *testing.T) {
 
 // TestRefusedLeavesNothing: after an error of OpenDurable there is no new file.
 func TestRefusedLeavesNothing(t *testing.T) {
-	dir := queueOf(t, 5)
+	dir := oldQueueOf(t, 5)
 	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(metaBucket).Put(codecKey, []byte("other")) })
 	if _, err := reopen(dir); err == nil || names(t, dir) != "queue.db " {
 		t.Errorf("%v; left: %s", err, names(t, dir))
-	}
-}
-
-// TestGrownMeanwhile: a queue that grows while another process waits for its lock is
-// opened in full.
-func TestGrownMeanwhile(t *testing.T) {
-	for range 5 {
-		dir := queueOf(t, 10)
-		c, err := reopen(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var waits sync.WaitGroup
-		waits.Go(func() {
-			if _, _, err := Compact(dir); err != nil && !strings.Contains(err.Error(), "in use") {
-				t.Error(err)
-			}
-		})
-		for range 20 {
-			if n, err := c.SendBatch(context.Background(), slices.Repeat([][]byte{numbered(1)}, 100)); err != nil {
-				t.Fatal(n, err)
-			}
-		}
-		if err := c.Shutdown(); err != nil {
-			t.Fatal(err)
-		}
-		waits.Wait()
 	}
 }

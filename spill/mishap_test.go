@@ -18,7 +18,7 @@ import (
 // be dropped.
 func TestDamagedRecord(t *testing.T) {
 	dir := queueOf(t, 60)
-	damage(t, dir, func(b []byte) []byte {
+	damage(t, lastSegment(dir), func(b []byte) []byte {
 		b[bytes.LastIndex(b, numbered(43))+50] ^= 4
 		return b
 	})
@@ -62,9 +62,6 @@ func TestRemovedDirectory(t *testing.T) {
 		if err := c.Send(context.Background(), nil); err == nil || !strings.Contains(err.Error(), "was removed or replaced") || !strings.Contains(err.Error(), dir) {
 			t.Errorf("Send: %v", err)
 		}
-		if n := c.Stats().BytesOnDisk; n != 0 {
-			t.Errorf("%d bytes on the disk", n)
-		}
 	}
 	again, err := reopen(dir)
 	if err != nil || again.Len() != 0 || c.Stats().Warning == "" {
@@ -73,6 +70,40 @@ func TestRemovedDirectory(t *testing.T) {
 	if err := errors.Join(again.Shutdown(), c.Shutdown()); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestFilesOfAnother: a Durable whose folder was replaced does not touch the files of the new
+// queue.
+func TestFilesOfAnother(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "queue")
+	c, err := reopen(newFolder(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	again, err := reopen(newFolder(t, dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := filepath.Join(dir, logFolder)
+	before := names(t, dir) + names(t, log)
+	if err := c.Shutdown(); err != nil || names(t, dir)+names(t, log) != before {
+		t.Errorf("Shutdown of the first: %v; of %q there is %q", err, before, names(t, log))
+	}
+	if err := again.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newFolder makes a folder.
+func newFolder(t *testing.T, dir string) string {
+	t.Helper()
+	if err := makeDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // TestSmallRecords: the memory limit holds for empty records too.
@@ -159,45 +190,6 @@ func TestShutdownTwice(t *testing.T) {
 			t.Errorf("returned %v, closed %v", returned, s.closed)
 		}
 	})
-}
-
-// TestCutWhileOpen: truncating the file while it is open ends the channel with an
-// error. No call hangs, not even Shutdown, and the file is unlocked.
-func TestCutWhileOpen(t *testing.T) {
-	for name, first := range map[string]func(c *Durable[[]byte]) error{
-		"Send":  func(c *Durable[[]byte]) error { return c.Send(context.Background(), numbered(0)) },
-		"Recv":  func(c *Durable[[]byte]) error { return second(c.TryRecv()) },
-		"grown": func(c *Durable[[]byte]) error { return second(c.TryRecv()) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := queueOf(t, 50)
-			c, err := reopen(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			path, length, says := filepath.Join(dir, queueFile), int64(0), "file is empty"
-			if name == "grown" { // and truncated to its first size
-				length, says = c.Stats().BytesOnDisk, "truncated"
-				if n, err := c.SendBatch(context.Background(), make([][]byte, 20_000)); err != nil || c.Stats().BytesOnDisk == length {
-					t.Fatalf("%d records, and the file has %d bytes: %v", n, length, err)
-				}
-			}
-			if err := os.Truncate(path, length); err != nil {
-				t.Fatal(err)
-			}
-			for i, err := range []error{first(c), first(c), second(c.TryRecv()), c.Send(context.Background(), nil)} {
-				if err == nil || !strings.Contains(err.Error(), path) {
-					t.Errorf("call %d: %v", i, err)
-				}
-			}
-			if err := c.Shutdown(); err != nil {
-				t.Error(err)
-			}
-			if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), says) {
-				t.Errorf("opened again: %v", err)
-			}
-		})
-	}
 }
 
 // TestAckOfNone: acknowledging nil, or a delivery of another channel, panics and has

@@ -80,6 +80,10 @@ type DurableOptions[T any] struct {
 	// Codec encodes and decodes values. Nil selects codec.Default[T]. It must not use
 	// the channel.
 	Codec codec.Codec[T]
+
+	// OnDamage selects what happens if stored bytes are damaged or missing. The zero value
+	// is RefuseDamage: an error.
+	OnDamage DamagePolicy
 }
 
 // A config is a set of options, checked, with the defaults filled in.
@@ -90,6 +94,7 @@ type config[T any] struct {
 	limit     int64 // the share of memory for values; all of it until the constructor computes the share
 	diskLimit int64 // never 0
 	codec     codec.Codec[T]
+	onDamage  DamagePolicy
 	size      func(T) int
 	slots     int // how many values the limit holds, if each is as large as its slot
 }
@@ -106,7 +111,7 @@ func (o *DurableOptions[T]) config() (config[T], error) {
 	if o == nil {
 		o = new(DurableOptions[T])
 	}
-	c := config[T]{function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec}
+	c := config[T]{function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, onDamage: o.OnDamage}
 	return c.check()
 }
 
@@ -123,6 +128,8 @@ func (c config[T]) check() (config[T], error) {
 		return c, c.invalid("MemoryLimit is %d, want at least 0", c.memory)
 	case c.diskLimit < 0:
 		return c, c.invalid("DiskLimit is %d, want at least 0", c.diskLimit)
+	case c.onDamage > SetDamageAside:
+		return c, c.invalid("OnDamage is %d, want RefuseDamage or SetDamageAside", c.onDamage)
 	case !printable(c.codec.Name()):
 		return c, c.invalid("invalid codec name %q (want 1 to 64 bytes of printable ASCII)", c.codec.Name())
 	}

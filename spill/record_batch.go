@@ -27,7 +27,7 @@ const (
 	// A larger buffer is not kept for reuse.
 	maxKeptBytes = 1 << 20
 
-	maxRecord = math.MaxInt32 - 16 // bytes of a payload; the limit of bbolt is slightly higher
+	maxRecord = math.MaxInt32 - 16 // bytes of a payload; the limit of a log is slightly higher
 )
 
 // fill encodes values from the start of vs, until the batch is full or a value fails.

@@ -37,7 +37,7 @@ func (p pages) count(id uint64) int { return int(binary.NativeEndian.Uint16(p.pa
 
 // TestScanFinds: every kind of damage to a page is found and reported.
 func TestScanFinds(t *testing.T) {
-	dir, large := queueOf(t, 500), []byte{6: 9, 7: 9} // the last record spans several pages
+	dir, large := oldQueueOf(t, 500), []byte{6: 9, 7: 9} // the last record spans several pages
 	about(t, dir, func(tx *bolt.Tx) error { return tx.Bucket(recordsBucket).Put(large, make([]byte, 3*4096)) })
 	file, err := os.ReadFile(filepath.Join(dir, queueFile))
 	if err != nil {

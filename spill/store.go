@@ -1,12 +1,13 @@
 package spill
 
 import (
-	"errors"
 	"unsafe"
+
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // A store keeps the records of a Durable, ordered by sequence number. It is all that a
-// Durable requires of a database; bolt.go implements it.
+// Durable requires of a database; log.go implements it.
 //
 // write and close are called by one goroutine at a time; read and size may be called
 // concurrently with them.
@@ -20,7 +21,7 @@ type store interface {
 	// bytes of them, and at least one if there is any. The caller owns the payloads. A
 	// damaged record is returned alone.
 	read(from, to uint64, most int64) ([]storedRecord, error)
-	// size returns the size of the file in bytes.
+	// size returns the size of the records' files in bytes.
 	size() int64
 	close() error
 }
@@ -43,4 +44,4 @@ type contents struct {
 }
 
 // errUnknown is part of the error of a write that may or may not have been stored.
-var errUnknown = errors.New("it is unknown whether the last write was stored; reopen the queue to find out")
+var errUnknown = logstore.ErrUnknown

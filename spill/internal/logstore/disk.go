@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 )
 
 // A disk is a folder. Names are relative to it. Tests replace it to simulate crashes and
@@ -40,10 +41,13 @@ type file interface {
 	check() (size int64, err error)
 }
 
-var errLocked = errors.New("in use by another store, in this process or another")
+var errLocked = errors.New("in use by another Durable, in this process or another")
 
 // A folder is a disk of the operating system.
-type folder string
+type folder struct {
+	dir    string
+	noSync bool
+}
 
 const lockFile = "log.lock"
 
@@ -53,7 +57,7 @@ func (d folder) lock() (io.Closer, error) {
 		return nil, err
 	}
 	if err = lockFileOf(f); err == nil {
-		_, err = (&osFile{f}).check()
+		_, err = (&osFile{File: f}).check()
 	}
 	if err != nil {
 		_ = f.Close()
@@ -67,7 +71,7 @@ func (d folder) create(name string) (file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFile{f}, nil
+	return &osFile{f, d.noSync}, nil
 }
 
 func (d folder) open(name string) (file, error) {
@@ -75,7 +79,7 @@ func (d folder) open(name string) (file, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFile{f}, nil
+	return &osFile{f, d.noSync}, nil
 }
 
 // openRegular opens a file, but no pipe, for which open would wait.
@@ -92,10 +96,10 @@ func openRegular(path string, flag int) (*os.File, error) {
 
 func (d folder) rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
 func (d folder) remove(name string) error     { return os.Remove(d.path(name)) }
-func (d folder) path(name string) string      { return filepath.Join(string(d), name) }
+func (d folder) path(name string) string      { return filepath.Join(d.dir, name) }
 
 func (d folder) list() (map[string]int64, error) {
-	entries, err := os.ReadDir(string(d))
+	entries, err := os.ReadDir(d.dir)
 	if err != nil {
 		return nil, err
 	}
@@ -116,14 +120,27 @@ func (d folder) list() (map[string]int64, error) {
 }
 
 func (d folder) sync() error {
-	f, err := os.Open(string(d))
+	if d.noSync || runtime.GOOS == "windows" { // NTFS has no sync of a folder
+		return nil
+	}
+	f, err := os.Open(d.dir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
 
-type osFile struct{ *os.File }
+type osFile struct {
+	*os.File
+	noSync bool
+}
+
+func (f *osFile) Sync() error {
+	if f.noSync {
+		return nil
+	}
+	return f.File.Sync()
+}
 
 func (f *osFile) check() (size int64, err error) {
 	ours, err := f.Stat()

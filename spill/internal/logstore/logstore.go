@@ -68,6 +68,11 @@ type Options struct {
 	// SegmentSize is the size in bytes from which on a new segment is begun. 0 selects
 	// 8 MiB.
 	SegmentSize int64
+	// Existing means that a store must be there: Open then returns a *DamagedError instead
+	// of creating one.
+	Existing bool
+	// NoSync leaves out all syncs, for tests.
+	NoSync bool
 
 	reserve int64 // size of the reserve in bytes; 0 selects 1 MiB
 }
@@ -97,7 +102,7 @@ const recordMemory = 48
 
 // ErrUnknown is part of the error of a write that may or may not have been stored. The
 // store accepts no more writes until it is opened again.
-var ErrUnknown = errors.New("it is unknown whether the last write was stored; reopen the store to find out")
+var ErrUnknown = errors.New("it is unknown whether the last write was stored; reopen the queue to find out")
 
 // A DamagedError reports stored bytes that are not what was written, or that are missing.
 type DamagedError struct {
@@ -120,7 +125,7 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-var errClosed = errors.New("logstore: closed")
+var errClosed = errors.New("spill: the store is closed")
 
 // segmentName returns the name of the file of a segment.
 func segmentName(id uint64) string { return fmt.Sprintf("%016x%s", id, segmentSuffix) }
@@ -192,7 +197,7 @@ func (s *Store) fail(err error) error {
 
 // wrap adds the name of a file to an error.
 func (s *Store) wrap(operation, name string, err error) error {
-	return fmt.Errorf("logstore: %s %s: %w", operation, s.disk.path(name), err)
+	return fmt.Errorf("spill: %s %s: %w", operation, s.disk.path(name), err)
 }
 
 // discard removes the segments without live records.

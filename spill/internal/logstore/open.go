@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"syscall"
 )
 
 // Open opens the store in the folder dir, which must exist, or creates one there. It
@@ -17,11 +18,7 @@ func Open(dir string, o *Options) (*Store, Contents, error) {
 	if o == nil {
 		o = new(Options)
 	}
-	s, c, err := open(folder(dir), *o)
-	if err != nil {
-		err = fmt.Errorf("logstore: open: %w", err)
-	}
-	return s, c, err
+	return open(folder{dir, o.NoSync}, *o)
 }
 
 // open opens the store on d.
@@ -58,6 +55,9 @@ func (s *Store) open() error {
 		return err
 	}
 	if _, ok := files[checkpointFile]; !ok {
+		if s.options.Existing {
+			return s.damage(checkpointFile, 0, errNoCheckpoint)
+		}
 		if err := s.create(files); err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *Store) create(files map[string]int64) error {
 	for name, size := range files {
 		id, ok := segmentID(name)
 		if marked || ok && (id != 1 || size > segmentHeaderSize) {
-			return s.damage(checkpointFile, 0, errors.New("the checkpoint is missing"))
+			return s.damage(checkpointFile, 0, errNoCheckpoint)
 		}
 	}
 	for s.id == 0 {
@@ -113,6 +113,8 @@ func (s *Store) create(files map[string]int64) error {
 	_, err := writeCheckpoint(s.disk, encodeCheckpoint(s.id, s.options.Codec, st))
 	return err
 }
+
+var errNoCheckpoint = errors.New("the file is missing")
 
 // damage returns an error about a file.
 func (s *Store) damage(name string, offset int64, err error) *DamagedError {
@@ -214,7 +216,11 @@ func (s *Store) settle(files map[string]int64, synced mark) error {
 		}
 	}
 	s.discard()
-	s.reserve = s.makeReserve(files) == nil
+	err := s.makeReserve(files)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		return err // it will not go away when the disk has room again
+	}
+	s.reserve = err == nil
 	s.mark = openMark(s.disk)
 	s.end().write(s.mark, s.id)
 	return nil

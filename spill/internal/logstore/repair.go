@@ -21,6 +21,9 @@ type Report struct {
 	NoCheckpoint bool
 }
 
+// ErrNothing is part of the error of Repair if there is nothing to repair.
+var ErrNothing = errors.New("neither a checkpoint nor an intact segment")
+
 const (
 	repairFile    = "repair.new"
 	damagedSuffix = ".damaged"
@@ -28,7 +31,7 @@ const (
 
 // Repair makes a damaged store in the folder dir usable. It copies all intact records from
 // damaged segments to a new one, and renames damaged files, with the suffix ".damaged". If
-// it fails, the store is as it was. o.Codec is the codec if the checkpoint is damaged. The
+// it fails, the store is as it was. The error is ErrNothing if no file can be read. o.Codec is the codec if the checkpoint is damaged. The
 // store must not be open.
 //
 // Repair reads the whole store. Opening does not, so Repair is also a check.
@@ -36,9 +39,9 @@ func Repair(dir string, o *Options) (Report, error) {
 	if o == nil {
 		o = new(Options)
 	}
-	report, err := repair(folder(dir), *o)
+	report, err := repair(folder{dir, o.NoSync}, *o)
 	if err != nil {
-		err = fmt.Errorf("logstore: repair: %w", err)
+		err = fmt.Errorf("repair: %w", err)
 	}
 	return report, err
 }
@@ -145,7 +148,7 @@ func (r *repairer) identify() error {
 			return nil
 		}
 	}
-	return errors.New("neither a checkpoint nor an intact segment")
+	return ErrNothing
 }
 
 // replace moves what can be read of damaged segments to a new one, and sets them aside.

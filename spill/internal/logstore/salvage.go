@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 )
@@ -27,7 +28,7 @@ func (r *repairer) replayFrom(from uint64) error {
 		}
 	}
 	if len(s.state.segments) == 0 {
-		return errors.New("no segment can be read")
+		return fmt.Errorf("%w: all segments are empty", ErrNothing)
 	}
 	return nil
 }

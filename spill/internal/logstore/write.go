@@ -19,13 +19,13 @@ func (s *Store) Write(first uint64, payloads [][]byte, deletes []uint64) error {
 	case s.failed != nil:
 		return s.failed
 	case len(payloads) > 0 && first != s.state.next:
-		return fmt.Errorf("logstore: write of record %d, want %d", first, s.state.next)
+		return fmt.Errorf("spill: write of record %d, want %d", first, s.state.next)
 	case len(payloads)+len(deletes) == 0:
 		return nil
 	}
 	for _, payload := range payloads {
 		if len(payload) > maxPayload {
-			return fmt.Errorf("logstore: a record of %d bytes is too long", len(payload))
+			return fmt.Errorf("spill: a record of %d bytes is too long", len(payload))
 		}
 	}
 	deletes = slices.Sorted(slices.Values(deletes))
@@ -33,7 +33,7 @@ func (s *Store) Write(first uint64, payloads [][]byte, deletes []uint64) error {
 	spans, err := s.state.spans(deletes, s.payloadLength)
 	s.mu.Unlock()
 	if err != nil {
-		return fmt.Errorf("logstore: acknowledge: %w", err)
+		return fmt.Errorf("spill: acknowledge: %w", err)
 	}
 	if len(payloads) == 0 {
 		return s.acknowledge(spans, deletes)

@@ -1,0 +1,34 @@
+package spill
+
+import (
+	"errors"
+	"io"
+
+	"github.com/sluice-go/sluice/spill/internal/logstore"
+)
+
+// A logStore is a log of segments as the store of a Durable.
+type logStore struct {
+	*logstore.Store
+	lock io.Closer // queue.db
+}
+
+func (s *logStore) write(first uint64, payloads [][]byte, deletes []uint64) error {
+	return s.Write(first, payloads, deletes)
+}
+
+func (s *logStore) read(from, to uint64, most int64) ([]storedRecord, error) {
+	found, err := s.Read(from, to, most)
+	if err != nil {
+		return nil, err
+	}
+	records := make([]storedRecord, len(found))
+	for i, r := range found {
+		records[i] = storedRecord{seq: r.Seq, payload: r.Payload, damaged: r.Damaged}
+	}
+	return records, nil
+}
+
+func (s *logStore) size() int64 { return s.Size() }
+
+func (s *logStore) close() error { return errors.Join(s.Close(), s.lock.Close()) }
