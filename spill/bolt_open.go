@@ -30,8 +30,11 @@ var (
 // An opener opens and creates queues.
 type opener struct {
 	policy DamagePolicy
-	noSync bool                    // for tests
-	step   func(name string) error // nil, or called by tests between the steps of a conversion
+
+	// For tests:
+	noSync  bool
+	segment int64                   // the size of segments, or 0
+	step    func(name string) error // nil, or called between the steps of a conversion
 }
 
 func (o opener) options() *bolt.Options {

@@ -139,12 +139,15 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (record sto
 // queue is empty. The caller holds mu.
 func (c *Durable[T]) next() (record storedRecord, err error) {
 	switch {
+	case c.queued == 0:
+		c.upto = c.tail // the last records may have been acknowledged before the queue was opened
+		return record, nil
 	case len(c.requeued) > 0:
 		if record, err = c.reread(c.requeued[0]); err != nil {
 			return storedRecord{}, err
 		}
 		heap.Pop(&c.requeued)
-	case c.window.len() > 0 || c.upto < c.tail:
+	default:
 		if c.window.len() == 0 {
 			if err := c.readWindow(); err != nil {
 				return record, err
@@ -152,8 +155,6 @@ func (c *Durable[T]) next() (record storedRecord, err error) {
 		}
 		record = c.window.pop()
 		c.inWindow -= record.size()
-	default:
-		return record, nil
 	}
 	c.attempts[record.seq]++
 	c.queued--

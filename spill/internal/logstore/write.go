@@ -91,6 +91,9 @@ func (s *Store) commit(payloads [][]byte, spans []span, deletes []uint64) error 
 
 // append writes frames as one commit and syncs them.
 func (s *Store) append(frames []pendingFrame) error {
+	if err := s.attached(0); err != nil { // a write behind the end of a file that was cut would leave a hole
+		return err
+	}
 	active := s.state.active()
 	name := segmentName(active.id)
 	frames[0].flags |= flagFirst

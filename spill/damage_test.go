@@ -1,0 +1,377 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+)
+
+var mishaps = flag.Int("spill.mishaps", 12, "how often TestMishapsWhileOpen does each thing to an open queue")
+
+// filesOf returns the paths of the files of a queue, relative to its folder.
+func filesOf(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// A found is what a queue delivers.
+type found struct {
+	values map[string]bool
+	bad    int   // records that are damaged
+	err    error // of OpenDurable, or of a receive that no Drop helps
+	repair Repair
+}
+
+// look opens a queue, receives everything, and shuts it down.
+func look(dir string, policy DamagePolicy) (f found) {
+	f.values = map[string]bool{}
+	c, err := reopenWith(opener{noSync: true, policy: policy}, dir)
+	if err != nil {
+		return found{values: f.values, err: err}
+	}
+	for {
+		d, err := c.TryRecv()
+		var bad *RecordError
+		switch {
+		case errors.As(err, &bad) && bad.Drop() == nil:
+			f.bad++
+			continue
+		case err == nil && f.values[string(d.Value)]:
+			err = errors.New("received twice")
+		case err == nil:
+			f.values[string(d.Value)] = true
+			continue
+		case err == sluice.ErrEmpty:
+			err = nil
+		}
+		f.repair = c.Repaired()
+		f.err = errors.Join(err, c.Shutdown())
+		return f
+	}
+}
+
+// account opens a queue to which something was done. It returns an error if values of must are
+// lost and nobody says so, or if there are values that are not in may.
+func account(t *testing.T, dir string, must, may map[string]bool) (noticed bool, err error) {
+	missing := func(f found) (n int, err error) {
+		for v := range must {
+			if !f.values[v] {
+				n++
+			}
+		}
+		for v := range f.values {
+			if !may[v] {
+				err = fmt.Errorf("received %q, which was not there", v)
+			}
+		}
+		return n, err
+	}
+	refused := look(copyFolder(t, dir), RefuseDamage)
+	n, err := missing(refused)
+	if err != nil || refused.err == nil && n != refused.bad {
+		return false, fmt.Errorf("refuse: %d lost, %d are damaged: %w", n, refused.bad, err)
+	}
+	noticed = refused.err != nil || refused.bad > 0
+	again := copyFolder(t, dir)
+	mended := look(again, SetDamageAside)
+	n, err = missing(mended)
+	switch {
+	case mended.err != nil && !strings.Contains(mended.err.Error(), "records in this file"):
+		return noticed, fmt.Errorf("set aside: %w", mended.err)
+	case mended.err != nil:
+		return noticed, nil
+	case err != nil && !mended.repair.Returned:
+		return noticed, fmt.Errorf("set aside: %w", err)
+	case n > 0 && mended.repair.Err == nil:
+		return noticed, fmt.Errorf("set aside: %d lost, and no report", n)
+	case n != mended.repair.Lost && mended.repair.Lost > 0 && !mended.repair.Returned:
+		return noticed, fmt.Errorf("set aside: %d lost: %v", n, mended.repair)
+	}
+	if f := look(again, RefuseDamage); f.err != nil || f.bad > 0 || len(f.values) != len(mended.values) {
+		return noticed, fmt.Errorf("after the repair: %d values of %d, %d damaged, %w", len(f.values), len(mended.values), f.bad, f.err)
+	}
+	return noticed, nil
+}
+
+// usedQueue returns the folder of a queue after kill -9: the records 40 to 119 are there.
+func usedQueue(t *testing.T) (dir string, values map[string]bool) {
+	t.Helper()
+	from := queueOf(t, 100)
+	c, err := reopen(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 40 {
+		if err := mustRecv(t, c, i).Ack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	values = map[string]bool{}
+	for i := 40; i < 120; i++ {
+		values[string(numbered(i))] = true
+		if i < 100 {
+			continue
+		}
+		if err := c.Send(context.Background(), numbered(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return copyFolder(t, from), values
+}
+
+// TestFlippedBits: a bit that changes in any file of a queue is an error or a damaged record, or
+// does not matter; no value is lost or changes without notice. SetDamageAside leaves a
+// queue that works. The same holds for files that are cut or missing.
+func TestFlippedBits(t *testing.T) {
+	dir, values := usedQueue(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	noticed, all := 0, 0
+	for _, path := range filesOf(t, dir) {
+		if strings.HasSuffix(path, "reserve") {
+			continue
+		}
+		whole, err := os.ReadFile(filepath.Join(dir, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range 10 {
+			b, what := bytes.Clone(whole), "missing"
+			switch {
+			case n == 9:
+				b = nil
+			case len(b) == 0: // the lock
+				continue
+			case n >= 7:
+				b = b[:random.IntN(len(b))]
+				what = fmt.Sprint("cut to ", len(b))
+			default:
+				at := random.IntN(len(b))
+				b[at] ^= 1 << random.IntN(8)
+				what = fmt.Sprint("bit at ", at)
+			}
+			changed := copyFolder(t, dir)
+			at := filepath.Join(changed, path)
+			if b == nil {
+				err = os.Remove(at)
+			} else {
+				err = os.WriteFile(at, b, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			saw, err := account(t, changed, values, values)
+			if err != nil {
+				t.Errorf("%s, %s: %v", path, what, err)
+			}
+			if all++; saw {
+				noticed++
+			} else if strings.HasSuffix(path, "checkpoint") || strings.HasSuffix(path, ".log") && n >= 7 {
+				t.Errorf("%s, %s: not noticed", path, what)
+			}
+		}
+	}
+	t.Logf("%d of %d changes were noticed", noticed, all)
+}
+
+// TestLogIsMissing: a queue without its log, or without all files of it, is an error, or a new
+// queue with a report.
+func TestLogIsMissing(t *testing.T) {
+	for what, left := range map[string]string{
+		"folder": "queue.db queue.log ",
+		"files":  "queue.db queue.log queue.log.damaged ",
+	} {
+		dir := queueOf(t, 5)
+		log := filepath.Join(dir, logFolder)
+		err := os.RemoveAll(log)
+		if what == "files" {
+			err = errors.Join(err, os.Mkdir(log, 0o700))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenDurable[[]byte](dir, nil); err == nil || !strings.Contains(err.Error(), log) || !strings.Contains(err.Error(), "missing") {
+			t.Errorf("%s: %v", what, err)
+		}
+		c, err := OpenDurable(dir, &DurableOptions[[]byte]{OnDamage: SetDamageAside})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := c.Repaired(); r.Err == nil || c.Len() != 0 || c.Stats().Warning != r.String() {
+			t.Errorf("%s: %v", what, r)
+		}
+		if err := c.Shutdown(); err != nil || names(t, dir) != left {
+			t.Errorf("%s: %v; the folder has %s", what, err, names(t, dir))
+		}
+	}
+}
+
+// TestSkipDamaged: with SetDamageAside, receives skip a record that was damaged after the queue
+// was opened, and report it.
+func TestSkipDamaged(t *testing.T) {
+	dir := queueOf(t, 60)
+	c, err := reopenWith(opener{noSync: true, policy: SetDamageAside}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage(t, lastSegment(dir), func(b []byte) []byte {
+		for _, i := range []int{43, 59} {
+			b[bytes.LastIndex(b, numbered(i))+50] ^= 4
+		}
+		return b
+	})
+	c.Close()
+	for i := range 59 {
+		if i == 43 {
+			continue
+		}
+		if err := mustRecv(t, c, i).Ack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.Recv(context.Background()); err != sluice.ErrClosed {
+		t.Errorf("behind the last one: %v", err)
+	}
+	if r := c.Repaired(); r.Lost != 2 || r.First != 44 || r.Last != 60 || !strings.Contains(r.String(), "record 44") {
+		t.Errorf("%v", r)
+	}
+	if s := c.Stats(); s.Len != 0 || c.bytes != 0 || c.InFlight() != 0 || !strings.HasPrefix(s.Warning, "2 damaged records were lost (numbers 44 to 60)") {
+		t.Errorf("%+v, %d bytes", s, c.bytes)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestMishapsWhileOpen truncates, overwrites and removes files of a queue while values are sent
+// and received. No call hangs and the process does not end. Afterwards all values are there
+// that were stored, or there is an error.
+func TestMishapsWhileOpen(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, uint64(*mishaps)))
+	errs := 0
+	for what, spoil := range map[string]func(path string, size int64) error{
+		"truncated": func(path string, size int64) error { return os.Truncate(path, random.Int64N(size+1)) },
+		"garbage": func(path string, size int64) error {
+			f, err := os.OpenFile(path, os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			b := make([]byte, 1+random.IntN(200))
+			for i := range b {
+				b[i] = byte(random.Uint32())
+			}
+			_, err = f.WriteAt(b, random.Int64N(size+1))
+			return errors.Join(err, f.Close())
+		},
+		"removed": func(path string, _ int64) error { return os.Remove(path) },
+	} {
+		for n := range *mishaps {
+			failed, err := mishap(t, random, n, spoil)
+			if err != nil {
+				t.Errorf("%s, %d: %v", what, n, err)
+			}
+			if failed {
+				errs++
+			}
+		}
+	}
+	t.Logf("%d of %d were noticed while the queue was open", errs, 3**mishaps)
+}
+
+// mishap does something to one file of an open queue under load.
+func mishap(t *testing.T, random *rand.Rand, n int, spoil func(path string, size int64) error) (failed bool, err error) {
+	dir := t.TempDir()
+	o := opener{noSync: true, segment: 8 << 10}
+	c, err := reopenWith(o, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &load{c: c, tried: map[string]bool{}, sent: map[string]bool{}, acked: map[string]bool{}, spoiled: make(chan struct{})}
+	var running sync.WaitGroup
+	moment := make(chan struct{})
+	running.Go(func() { l.send(moment, 200+n%7*30) })
+	running.Go(l.receive)
+	<-moment
+	paths := filesOf(t, dir)
+	path := filepath.Join(dir, paths[n%len(paths)])
+	if info, err := os.Stat(path); err == nil {
+		_ = spoil(path, info.Size()) // it may be gone
+	}
+	close(l.spoiled)
+	running.Wait()
+	_ = c.Shutdown()
+	must := map[string]bool{}
+	for v := range l.sent {
+		if !l.acked[v] {
+			must[v] = true
+		}
+	}
+	// Acknowledgments may be lost if there is an error.
+	if _, err := account(t, dir, must, l.tried); err != nil {
+		return l.failed, fmt.Errorf("%s: %w", paths[n%len(paths)], err)
+	}
+	return l.failed, nil
+}
+
+// A load sends values, and receives and acknowledges some, until it fails or is through.
+type load struct {
+	c      *Durable[[]byte]
+	tried  map[string]bool
+	sent   map[string]bool
+	acked  map[string]bool // or may be
+	failed bool
+
+	spoiled chan struct{}
+}
+
+func (l *load) send(moment chan struct{}, n int) {
+	defer l.c.Close()
+	for i := range n {
+		switch i {
+		case n / 2:
+			close(moment)
+		case n * 3 / 4:
+			<-l.spoiled
+		}
+		v := append(binary.BigEndian.AppendUint32(nil, uint32(i)), make([]byte, 100+i%50)...)
+		l.tried[string(v)] = true
+		if l.c.Send(context.Background(), v) == nil {
+			l.sent[string(v)] = true
+		} else {
+			l.failed = true
+		}
+	}
+}
+
+func (l *load) receive() {
+	for i := 0; ; i++ {
+		d, err := l.c.Recv(context.Background())
+		if err != nil {
+			return
+		}
+		if i%4 != 0 {
+			l.acked[string(d.Value)] = true
+			_ = d.Ack()
+		}
+	}
+}
