@@ -313,7 +313,11 @@ func mishap(t *testing.T, random *rand.Rand, n int, spoil func(path string, size
 	running.Go(l.receive)
 	<-moment
 	paths := filesOf(t, dir)
-	path := filepath.Join(dir, paths[n%len(paths)])
+	name := paths[n/2%len(paths)]
+	if n%2 == 0 {
+		name, _ = filepath.Rel(dir, lastSegment(dir)) // the one that is written to
+	}
+	path := filepath.Join(dir, name)
 	if info, err := os.Stat(path); err == nil {
 		_ = spoil(path, info.Size()) // it may be gone
 	}
@@ -328,9 +332,9 @@ func mishap(t *testing.T, random *rand.Rand, n int, spoil func(path string, size
 	}
 	// Acknowledgments may be lost if there is an error.
 	if _, err := account(t, dir, must, l.tried); err != nil {
-		return l.failed, fmt.Errorf("%s: %w", paths[n%len(paths)], err)
+		return l.failed || l.err != nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return l.failed, nil
+	return l.failed || l.err != nil, nil
 }
 
 // A load sends values, and receives and acknowledges some, until it fails or is through.
@@ -340,6 +344,7 @@ type load struct {
 	sent   map[string]bool
 	acked  map[string]bool // or may be
 	failed bool
+	err    error // of a receive
 
 	spoiled chan struct{}
 }
@@ -367,6 +372,9 @@ func (l *load) receive() {
 	for i := 0; ; i++ {
 		d, err := l.c.Recv(context.Background())
 		if err != nil {
+			if err != sluice.ErrClosed {
+				l.err = err
+			}
 			return
 		}
 		if i%4 != 0 {
