@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childFolder); dir != "" {
 		generation, err := strconv.ParseUint(os.Getenv(childGeneration), 10, 16)
 		if err == nil {
-			err = crash.Load(dir, generation)
+			err = crash.Load(dir, generation, func() error { return nil })
 		}
 		fmt.Println("E", err)
 		os.Exit(1)

@@ -48,8 +48,10 @@ func Content(id uint64) []byte {
 }
 
 // Load runs in the child until it is killed. Eight goroutines send, one by one and in
-// batches; one receives; four acknowledge nine of ten records.
-func Load(dir string, generation uint64) error {
+// batches; one receives; four acknowledge nine of ten records. alive is called after each
+// result, and an error ends the load: what a program learns after the power is gone, nobody
+// learns.
+func Load(dir string, generation uint64, alive func() error) error {
 	note("O")
 	c, err := spill.OpenDurable(dir, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20})
 	if err != nil {
@@ -59,7 +61,7 @@ func Load(dir string, generation uint64) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	for s := range uint64(8) {
-		go func() { cancel(sendLoad(ctx, c, generation, s)) }()
+		go func() { cancel(sendLoad(ctx, c, generation, s, alive)) }()
 	}
 	acks := make(chan *spill.Delivery[[]byte], 16)
 	for range 4 {
@@ -67,7 +69,11 @@ func Load(dir string, generation uint64) error {
 			for d := range acks {
 				id := binary.BigEndian.Uint64(d.Value)
 				note("B", id)
-				if err := d.Ack(); err != nil {
+				err := d.Ack()
+				if err == nil {
+					err = alive()
+				}
+				if err != nil {
 					cancel(err)
 					return
 				}
@@ -94,7 +100,7 @@ func Load(dir string, generation uint64) error {
 	}
 }
 
-func sendLoad(ctx context.Context, c *spill.Durable[[]byte], generation, sender uint64) error {
+func sendLoad(ctx context.Context, c *spill.Durable[[]byte], generation, sender uint64, alive func() error) error {
 	for n := uint64(0); ; {
 		var ids []uint64
 		var values [][]byte
@@ -109,6 +115,9 @@ func sendLoad(ctx context.Context, c *spill.Durable[[]byte], generation, sender 
 				return err
 			}
 		} else if _, err := c.SendBatch(ctx, values); err != nil {
+			return err
+		}
+		if err := alive(); err != nil {
 			return err
 		}
 		note("S", ids...)

@@ -32,7 +32,7 @@ func main() {
 	generation := flag.Uint64("generation", 0, "number of the process that runs the load")
 	flag.Parse()
 	if *child != "" {
-		fmt.Println("E", crash.Load(*child, *generation))
+		fmt.Println("E", crash.Load(*child, *generation, func() error { return powered(filepath.Join(*child, "queue.db")) }))
 		return
 	}
 	if err := run(*n); err != nil {
@@ -154,6 +154,16 @@ func (d disk) cut() error {
 		return fmt.Errorf("shut down %s: %w", d.at, errno)
 	}
 	return nil
+}
+
+// powered returns an error if the file system of a file was shut down. A sync that is in progress then may
+// succeed without having stored anything, which no program on a machine without power would see.
+func powered(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 func command(name string, args ...string) error {
