@@ -25,7 +25,7 @@ import (
 //	acked       in a commit that deletes it
 //	deleted
 //
-// mu guards everything except the file. A record is stored before it can be received
+// mu guards everything except the files. A record is stored before it can be received
 // and until it is acknowledged, so the queue in memory is only a window on the file:
 //
 //	requeued    given back by receivers, lowest number first; read again from the file
@@ -101,10 +101,14 @@ const recordCost = 8
 //
 // Only one Durable at a time can use a directory: OpenDurable returns an error if
 // another one has it open, in this process or another. It also returns an error, which
-// names the file, if the file is not a queue, is truncated or damaged, has another
-// format version, or was written with another codec; the file is left as it is.
+// names the file, if a file is not of a queue, is truncated, damaged or missing, has another
+// format version, or was written with another codec; the files are left as they are.
+// [DurableOptions].OnDamage can make it repair a damaged queue instead.
 //
-// OpenDurable reads the whole file once. Call [Durable.Shutdown] when done.
+// OpenDurable reads a checkpoint and the last part of the records, whatever their number.
+// It converts a queue of an earlier version: that reads the whole file, and needs disk space
+// for a second copy of the records. If it fails, or the process dies, the queue is as it was.
+// Earlier versions cannot open the queue afterwards. Call [Durable.Shutdown] when done.
 func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 	p, err := o.config()
 	if err != nil {

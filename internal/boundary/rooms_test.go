@@ -455,26 +455,31 @@ var rooms = map[string]room{
 	// Channels that do not end with the memory, or the process.
 	"spill": {
 		imports: permissions{
-			"./inspect":               "named channels",
-			"./":                      "the head of the queue is an Elastic; the library's errors and Stats",
-			"./codec":                 "values as bytes",
-			"./internal/age":          "the age of the oldest value",
-			"./internal/engine":       "sizes of values, as package sluice computes them",
-			"./internal/park":         "the clock of the ages",
-			"go.etcd.io/bbolt":        "the database of a Durable",
-			"go.etcd.io/bbolt/errors": "a file that another process has locked",
-			"golang.org/x/sys/unix":   "files without a name",
-			"unsafe":                  "Sizeof, and nothing else of it",
+			"./inspect":                 "named channels",
+			"./":                        "the head of the queue is an Elastic; the library's errors and Stats",
+			"./codec":                   "values as bytes",
+			"./internal/age":            "the age of the oldest value",
+			"./internal/engine":         "sizes of values, as package sluice computes them",
+			"./internal/park":           "the clock of the ages",
+			"./spill/internal/logstore": "the records of a Durable",
+			"go.etcd.io/bbolt":          "the file that says what a queue is, and had the records",
+			"go.etcd.io/bbolt/errors":   "a file that another process has locked",
+			"golang.org/x/sys/unix":     "files without a name",
+			"unsafe":                    "Sizeof, and nothing else of it",
 		},
 		tests: permissions{
-			"./sluicetest":              "both kinds must pass the suite",
-			"./fan":                     "channels on disk beside those in memory",
-			"./spill/internal/crash":    "the load that is killed, and its ledger",
-			"./spill/internal/logstore": "a Durable on a log of segments",
-			"./workers":                 "a stage that fails closes a Durable and loses nothing",
+			"./sluicetest":           "both kinds must pass the suite",
+			"./fan":                  "channels on disk beside those in memory",
+			"./spill/internal/crash": "the load that is killed, and its ledger",
+			"./workers":              "a stage that fails closes a Durable and loses nothing",
 		},
 	},
-	"spill/internal/logstore": {},
+	"spill/internal/logstore": {
+		imports: permissions{
+			"golang.org/x/sys/unix":    "locks on Solaris and AIX",
+			"golang.org/x/sys/windows": "locks on Windows",
+		},
+	},
 	"spill/internal/crash": {
 		imports: permissions{
 			"./":      "the error of an empty queue",
