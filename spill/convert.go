@@ -27,7 +27,7 @@ func (o opener) upgrade(file *boltFile, dir, codec string, repair *Repair) error
 		}
 		switch there := exists(path); {
 		case there && n > 0:
-			return fmt.Errorf("%s: there are records in this file, and also in %s: remove one of them", file.path, path)
+			return fmt.Errorf("%s: there are records in this file, and in %s: remove one of them", file.path, path)
 		case !there:
 			if err := o.convert(file, unfinished, repair); err != nil {
 				return err

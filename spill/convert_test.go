@@ -201,7 +201,7 @@ func TestKeepsOut(t *testing.T) {
 	if err := os.Rename(filepath.Join(oldQueueOf(t, 1), queueFile), filepath.Join(dir, queueFile)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), "there are records in this file, and also in") {
+	if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), "there are records in this file, and in") {
 		t.Errorf("with records in both: %v", err)
 	}
 }

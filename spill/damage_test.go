@@ -72,7 +72,7 @@ func look(dir string, policy DamagePolicy) (f found) {
 }
 
 // account opens a queue to which something was done. It returns an error if values of must are
-// lost and nobody says so, or if there are values that are not in may.
+// lost without an error, or if there are values that are not in may.
 func account(t *testing.T, dir string, must, may map[string]bool) (noticed bool, err error) {
 	missing := func(f found) (n int, err error) {
 		for v := range must {

@@ -32,7 +32,7 @@ func unprivileged(t *testing.T, f func()) {
 	}
 }
 
-// openToAll lets everybody use the files of a queue, except one, or one that is not there
+// openToAll lets all users use the files of a queue, except one, or one that is not there
 // because its folder must not be written to.
 func openToAll(dir, except string) error {
 	_, missing := os.Stat(except)

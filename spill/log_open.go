@@ -12,7 +12,7 @@ import (
 
 // A queue is a folder with
 //
-//	queue.db       says what the folder is, and is locked while the queue is open
+//	queue.db       has the format version, and is locked while the queue is open
 //	queue.log      the folder of the log with the records
 //	queue.log.new  a log that is not complete
 //	*.damaged      what SetDamageAside has set aside
@@ -114,7 +114,7 @@ func (o opener) ensure(dir, codec string) error {
 		return err
 	}
 	version := versionRecords
-	if exists(filepath.Join(dir, logFolder)) { // somebody has removed queue.db
+	if exists(filepath.Join(dir, logFolder)) { // queue.db was removed
 		version = versionLog
 	}
 	return o.create(path, version, codec)

@@ -49,8 +49,7 @@ func Content(id uint64) []byte {
 
 // Load runs in the child until it is killed. Eight goroutines send, one by one and in
 // batches; one receives; four acknowledge nine of ten records. alive is called after each
-// result, and an error ends the load: what a program learns after the power is gone, nobody
-// learns.
+// result, and an error ends the load: results after the power is gone do not count.
 func Load(dir string, generation uint64, alive func() error) error {
 	note("O")
 	c, err := spill.OpenDurable(dir, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20})

@@ -204,7 +204,7 @@ func TestOldFiles(t *testing.T) {
 // last.
 func TestDamageWithoutMark(t *testing.T) {
 	d, m := newSim(), newModel()
-	s, _, err := open(d, Options{reserve: 100})
+	s, _, err := open(d, Options{Reserve: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestDamageWithoutMark(t *testing.T) {
 		data := bytes.Clone(whole)
 		data[bit/8] ^= 1 << (bit % 8)
 		d.put(segmentName(1), data)
-		s, c, err := open(d, Options{reserve: 100})
+		s, c, err := open(d, Options{Reserve: 100})
 		var damage *DamagedError
 		switch last := bit/8 >= len(whole)-commit; {
 		case !last && !errors.As(err, &damage):

@@ -87,7 +87,7 @@ func TestTornTail(t *testing.T) {
 // succeeds all the same.
 func TestFileTooLarge(t *testing.T) {
 	d, m := newSim(), newModel()
-	s, _, err := open(d, Options{Codec: "test", reserve: 100})
+	s, _, err := open(d, Options{Codec: "test", Reserve: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,10 @@ const reserveFile = "reserve"
 
 // makeReserve creates the reserve unless it is one of the existing files.
 func (s *Store) makeReserve(existing map[string]int64) error {
-	if existing[reserveFile] == s.options.reserve {
+	if existing[reserveFile] == s.options.Reserve {
 		return nil
 	}
-	return writeFile(s.disk, reserveFile, make([]byte, s.options.reserve))
+	return writeFile(s.disk, reserveFile, make([]byte, s.options.Reserve))
 }
 
 // restoreReserve creates the reserve again if it was used.

@@ -74,7 +74,7 @@ type Options struct {
 	// NoSync leaves out all syncs, for tests.
 	NoSync bool
 
-	reserve int64 // size of the reserve in bytes; 0 selects 1 MiB
+	Reserve int64 // size of the reserve in bytes; 0 selects 1 MiB
 }
 
 const (

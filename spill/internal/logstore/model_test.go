@@ -101,7 +101,7 @@ func (m *model) compareRecords(s *Store) error {
 	return nil
 }
 
-var tiny = Options{Codec: "test", SegmentSize: 1000, reserve: 2000}
+var tiny = Options{Codec: "test", SegmentSize: 1000, Reserve: 2000}
 
 // write writes a step.
 func (w step) write(s *Store, m *model) error { return s.Write(m.next, w.payloads, w.deletes) }

@@ -43,8 +43,8 @@ func lock(d disk, o Options) (*Store, error) {
 	if o.SegmentSize <= 0 {
 		o.SegmentSize = defaultSegmentSize
 	}
-	if o.reserve <= 0 {
-		o.reserve = defaultReserve
+	if o.Reserve <= 0 {
+		o.Reserve = defaultReserve
 	}
 	return &Store{disk: d, options: o, lock: held, state: new(state), broken: map[uint64]bool{}}, nil
 }
