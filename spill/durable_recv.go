@@ -17,7 +17,9 @@ import (
 // Recv returns [sluice.ErrClosed] once the channel is closed and drained, or shut down;
 // the context's error if it would have to wait and ctx is done; a [RecordError] if the
 // record is damaged or the codec cannot decode it; or an error that names the file that
-// could not be read. After an error no value was consumed. Recv panics if ctx is nil.
+// could not be read. After an error no value was consumed. With the policy
+// [SetDamageAside] it skips damaged records; their deletion waits for a write, like Ack.
+// Recv panics if ctx is nil.
 func (c *Durable[T]) Recv(ctx context.Context) (*Delivery[T], error) {
 	if ctx == nil {
 		panic("spill: Recv: nil context")

@@ -67,14 +67,17 @@ type DurableOptions[T any] struct {
 
 	// MemoryLimit bounds the memory for the records that the channel keeps at hand
 	// for receivers, in bytes, including the garbage beside them: see
-	// [ElasticOptions]. Records beyond that are read from the file when their turn
-	// comes. The page cache of the file is not counted. 0 selects
+	// [ElasticOptions]. Records beyond that are read from the files when their
+	// turn comes. Not counted are the page cache, and an index of the files in use, of 16
+	// bytes for each record. 0 selects
 	// DefaultMemoryLimit.
 	MemoryLimit int64
 
 	// DiskLimit bounds the bytes on disk: the encoded values, plus 8 bytes for each
-	// record. At the limit, Send waits for room. 0 means no limit. The file is
-	// slightly larger: see BytesOnDisk in [sluice.Stats].
+	// record. At the limit, Send waits for room. 0 means no limit. The files are
+	// larger, by 32 bytes for each record and each commit, and by records that were
+	// acknowledged and whose space was not given back yet: see BytesOnDisk in
+	// [sluice.Stats].
 	DiskLimit int64
 
 	// Codec encodes and decodes values. Nil selects codec.Default[T]. It must not use
