@@ -331,3 +331,31 @@ func TestDropBehind(t *testing.T) {
 		t.Errorf("a dropped record came back: %v", err)
 	}
 }
+
+// TestCutWhileOpen: the first Send after the file that is written to was cut returns an error that
+// names it, and so do all later calls; the next OpenDurable does, too.
+func TestCutWhileOpen(t *testing.T) {
+	dir := queueOf(t, 50)
+	c, err := reopen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := lastSegment(dir)
+	if err := os.Truncate(path, 100); err != nil {
+		t.Fatal(err)
+	}
+	for i, err := range []error{c.Send(context.Background(), numbered(50)), c.Send(context.Background(), nil), second(c.TryRecv())} {
+		if !errors.Is(err, errUnknown) || !strings.Contains(err.Error(), path) {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if c.Stats().Warning == "" {
+		t.Error("no warning")
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Error(err)
+	}
+	if _, err := reopen(dir); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("opened again: %v", err)
+	}
+}
