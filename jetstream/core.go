@@ -64,7 +64,9 @@ func openCore(ctx context.Context, config config, conn *connection) (c *core, er
 	if err := c.fetcher.subscribe(); err != nil {
 		return c, fmt.Errorf("jetstream: Open: %w", err)
 	}
-	c.stream.checkSync(ctx)
+	if !config.laned {
+		c.stream.checkSync(ctx)
+	}
 	if err := c.stream.subscribe(); err != nil {
 		return c, fmt.Errorf("jetstream: Open: %w", err)
 	}
@@ -93,7 +95,7 @@ const openTimeout = 30 * time.Second
 
 // retryUnavailable calls f until the servers answer: a cluster that has just started
 // drops requests until it has a leader.
-func (c *core) retryUnavailable(ctx context.Context, f func(ctx context.Context) error) error {
+func (s *session) retryUnavailable(ctx context.Context, f func(ctx context.Context) error) error {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		once, cancel := context.WithTimeout(ctx, checkTimeout)
 		err := f(once)
@@ -101,7 +103,7 @@ func (c *core) retryUnavailable(ctx context.Context, f func(ctx context.Context)
 		api := (*natsjs.APIError)(nil)
 		away := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrNoResponders) ||
 			errors.Is(err, natsjs.ErrJetStreamNotEnabled) || errors.As(err, &api) && api.Code == codeUnavailable
-		if !away || ctx.Err() != nil || c.life.pause(ctx, wait) != nil {
+		if !away || ctx.Err() != nil || s.life.pause(ctx, wait) != nil {
 			return err
 		}
 	}

@@ -29,7 +29,8 @@ type deadLetters struct {
 // deadLetters returns the config of the channel of dead letters: it has no limits, and
 // no dead letters of its own.
 func (c config) deadLetters() config {
-	c.name += deadSuffix
+	c.name = or(c.deadName, c.name+deadSuffix)
+	c.laned = false
 	c.limit, c.limitBytes = sluice.Unlimited, 0
 	c.maxDeliver, c.ordered, c.dead = 0, false, true
 	return c
@@ -88,10 +89,18 @@ func (d *deadLetters) store(ctx context.Context, m *message, reason string) erro
 	}
 	msg := &nats.Msg{Subject: to.subject, Data: m.data, Header: nats.Header{
 		headerReason:       {reason},
-		natsjs.MsgIDHeader: {strconv.FormatUint(m.key.seq, 10) + "." + strconv.FormatInt(m.key.time, 10)},
+		natsjs.MsgIDHeader: {d.deadPrefix() + strconv.FormatUint(m.key.seq, 10) + "." + strconv.FormatInt(m.key.time, 10)},
 	}}
 	_, err := d.conn.js.PublishMsg(ctx, msg)
 	return err
+}
+
+// deadPrefix tells apart the identities of values of several streams.
+func (d *deadLetters) deadPrefix() string {
+	if d.config.deadName == "" {
+		return ""
+	}
+	return d.config.name + "."
 }
 
 // open finds or creates the stream of dead letters, once.

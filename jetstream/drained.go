@@ -40,8 +40,14 @@ const recentContact = 3 * time.Second
 // the servers answered; asked and answered are the times of the request and the answer.
 // The caller holds mu.
 func (s *stream) isDrained(info *natsjs.StreamInfo, asked, answered time.Time) bool {
+	return s.isSettled(info, asked, answered) && info.State.Msgs == 0
+}
+
+// isSettled reports whether the stream, which is sealed, stays so: no Send of a value that
+// it has not stored yet returns nil. The parameters are as for isDrained.
+func (s *stream) isSettled(info *natsjs.StreamInfo, asked, answered time.Time) bool {
 	if info.Config.Replicas == 1 { // now: unlike Options, the stream's value can be changed
-		return info.State.Msgs == 0
+		return true
 	}
 	now, before := sealedBy{}, &s.sealedBy
 	if cluster := info.Cluster; cluster != nil {
@@ -53,7 +59,7 @@ func (s *stream) isDrained(info *natsjs.StreamInfo, asked, answered time.Time) b
 	if now.leader != before.leader || !now.elected.Equal(before.elected) {
 		*before = now
 	}
-	return before.leader != "" && info.State.Msgs == 0 && asked.Sub(before.since) >= attemptTimeout && hasQuorum(info)
+	return before.leader != "" && asked.Sub(before.since) >= attemptTimeout && hasQuorum(info)
 }
 
 // hasQuorum reports whether the leader has heard from a majority recently. While the

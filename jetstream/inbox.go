@@ -37,6 +37,8 @@ type inbox struct {
 	// message is kept here for TryRecv.
 	readable chan struct{}
 	signaled bool // readable is closed
+
+	changed func() // for a Keyed: called with mu, after a message arrived or the state changed
 }
 
 // A recvMode is how messages are handed out.
@@ -47,9 +49,12 @@ const (
 	asDeliveries                 // acknowledged by the receiver
 )
 
-// A waiter is a receiver in the wait queue. It is woken once, by the goroutine that
-// removes it from the queue.
+// A waiter is a receiver in the wait queue. The goroutine that removes it from the queue
+// puts a token into wake. A receiver of a Keyed has a waiter in several inboxes, with one
+// wake, which has room for one token.
 type waiter struct{ wake chan struct{} }
+
+func newWaiter() *waiter { return &waiter{wake: make(chan struct{}, 1)} }
 
 const (
 	// staleAfter: a message that waited here longer was fetched too early. To a receiver
@@ -100,7 +105,7 @@ func (in *inbox) take(ctx context.Context, buf []*message, mode recvMode) (int, 
 			}
 			continue // a message may have arrived since
 		}
-		w := &waiter{wake: make(chan struct{})}
+		w := newWaiter()
 		in.waiters = append(in.waiters, w)
 		in.fetcher.fetch(false)
 		in.watchDrain()
@@ -129,17 +134,23 @@ func (in *inbox) tryTake(buf []*message, mode recvMode) (int, error) {
 
 // tryUntil is tryTake until timeout. The caller holds fetcher.trying.
 func (in *inbox) tryUntil(timeout <-chan struct{}, buf []*message, mode recvMode) (int, error) {
+	return in.askUntil(timeout, len(buf), func() (int, error) { return in.takeReady(buf, mode) })
+}
+
+// askUntil asks the servers for up to most messages until take, which is called with mu,
+// returns other than 0 and nil. The rest is as for tryUntil.
+func (in *inbox) askUntil(timeout <-chan struct{}, most int, take func() (int, error)) (int, error) {
 	f := in.fetcher
 	for {
 		in.mu.Lock()
-		n, err := in.takeReady(buf, mode)
+		n, err := take()
 		if n > 0 || err != nil {
 			in.mu.Unlock()
 			return n, err
 		}
 		done, taken := make(chan struct{}), in.taken
 		f.try.done = done
-		f.request(&f.try, pullRequest{Batch: min(len(buf), in.config.prefetch), NoWait: true})
+		f.request(&f.try, pullRequest{Batch: min(most, in.config.prefetch), NoWait: true})
 		in.mu.Unlock()
 		answered := answered(done, timeout)
 		if in.life.closed.Load() || in.stream.sinceCheck() >= pullWait {
@@ -149,7 +160,7 @@ func (in *inbox) tryUntil(timeout <-chan struct{}, buf []*message, mode recvMode
 			_ = in.stream.check(in.life.ctx)
 		}
 		in.mu.Lock()
-		n, err = in.takeReady(buf, mode)
+		n, err = take()
 		again := answered && (in.taken != taken || f.try.crowded && f.waiting())
 		in.mu.Unlock()
 		if n > 0 || err != nil {
@@ -222,6 +233,9 @@ func (in *inbox) add(m *nats.Msg) {
 	in.startIdle()
 	in.signal()
 	in.wakeOne()
+	if in.changed != nil {
+		in.changed()
+	}
 }
 
 // redelivered handles a redelivery of a message that is in ready, in flight, or was
@@ -239,7 +253,10 @@ func (in *inbox) redelivered(m *message) bool {
 // wakeOne wakes the first waiter. The caller holds mu.
 func (in *inbox) wakeOne() {
 	if len(in.waiters) > 0 {
-		close(in.waiters[0].wake)
+		select {
+		case in.waiters[0].wake <- struct{}{}:
+		default: // another inbox has woken it
+		}
 		in.waiters = in.waiters[1:]
 	}
 }
@@ -265,6 +282,9 @@ func (in *inbox) stateChanged() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.signal()
+	if in.changed != nil {
+		defer in.changed()
+	}
 	in.watchDrain()
 	if in.life.recvErr() == nil {
 		return

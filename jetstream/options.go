@@ -111,6 +111,8 @@ type config struct {
 	systemNATS         []nats.Option
 	log                *slog.Logger
 	dead               bool // it is a channel of dead letters
+	laned              bool   // it is a stream of a Keyed: it must exist
+	deadName           string // of the dead letters, if they are not named after the stream
 }
 
 const (

@@ -55,7 +55,7 @@ const (
 func (s *stream) find(ctx context.Context) error {
 	want := s.config.stream()
 	handle, err := s.conn.js.Stream(ctx, want.Name)
-	if errors.Is(err, natsjs.ErrStreamNotFound) {
+	if errors.Is(err, natsjs.ErrStreamNotFound) && !s.config.laned {
 		// If another process creates it at the same time, this succeeds if its
 		// settings are the same, and fails otherwise.
 		handle, err = s.conn.js.CreateStream(ctx, want)
@@ -182,7 +182,11 @@ func (s *stream) check(ctx context.Context) error {
 	s.counters.observe(info)
 	if info.Config.Sealed {
 		s.life.closed.Store(true)
-		if s.isDrained(info, asked, time.Now()) {
+		answered := time.Now()
+		if s.isSettled(info, asked, answered) {
+			s.life.settled.Store(true)
+		}
+		if s.isDrained(info, asked, answered) {
 			s.life.drained.Store(true)
 		}
 		s.onChange()

@@ -41,6 +41,11 @@ const (
 
 // checkSync warns unless every server that stores the channel syncs every write.
 func (s *stream) checkSync(ctx context.Context) {
+	s.checkSyncOf(ctx, s.replicas())
+}
+
+// checkSyncOf warns unless each of the servers syncs every write.
+func (s *session) checkSyncOf(ctx context.Context, replicas []string) {
 	if s.conn.server != nil { // startServer sets SyncAlways
 		return
 	}
@@ -48,12 +53,12 @@ func (s *stream) checkSync(ctx context.Context) {
 		s.warn(warnSync, "unknown whether values survive a power failure: only a user of the system account can ask the servers for their sync_interval (set Options.System)")
 		return
 	}
-	found, err := s.servers(ctx)
+	found, err := s.servers(ctx, replicas)
 	if err != nil {
 		s.warn(warnSync, fmt.Sprintf("unknown whether values survive a power failure: asking the servers for their sync_interval failed: %v", err))
 		return
 	}
-	s.warn(warnSync, laxServers(s.replicas(), found))
+	s.warn(warnSync, laxServers(replicas, found))
 }
 
 // replicas returns the names of the servers that store the stream; none without a cluster.
@@ -71,9 +76,8 @@ func (s *stream) replicas() (names []string) {
 	return names
 }
 
-// servers asks the servers for their reports, until all that store the stream have
-// answered.
-func (s *stream) servers(ctx context.Context) (map[string]varz, error) {
+// servers asks the servers for their reports, until those in replicas have answered.
+func (s *session) servers(ctx context.Context, replicas []string) (map[string]varz, error) {
 	nc, err := nats.Connect(s.config.system, s.config.systemNATS...)
 	if err != nil {
 		return nil, err
@@ -101,7 +105,7 @@ func (s *stream) servers(ctx context.Context) (map[string]varz, error) {
 		if json.Unmarshal(m.Data, &v) == nil && v.Server.Name != "" {
 			found[v.Server.Name] = v
 		}
-		if replicas := s.replicas(); len(found) > 0 && !slices.ContainsFunc(replicas, func(name string) bool {
+		if len(found) > 0 && !slices.ContainsFunc(replicas, func(name string) bool {
 			_, ok := found[name]
 			return !ok
 		}) {
