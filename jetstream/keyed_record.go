@@ -66,28 +66,30 @@ func find(in []generation, id string) int {
 // has reports whether the generation is or was current.
 func (r *record) has(id string) bool { return r.Current.ID == id || find(r.Prior, id) >= 0 }
 
-// A records is the control stream.
-type records struct {
+// A recordStore is the control stream.
+type recordStore struct {
 	*session // its name is that of the control stream
 	handle   natsjs.Stream
 }
 
 // open finds the control stream, or creates it.
-func (r *records) open(ctx context.Context) error {
-	handle, err := r.conn.js.CreateOrUpdateStream(ctx, natsjs.StreamConfig{
-		Name: r.config.name, Subjects: []string{r.subject}, Description: "the streams of a sluice channel by key",
-		Storage: natsjs.FileStorage, Replicas: r.config.replicas, MaxMsgsPerSubject: 1,
-		Metadata: map[string]string{metaVersion: version},
-	})
+func (r *recordStore) open(ctx context.Context) error {
+	handle, err := r.conn.js.Stream(ctx, r.config.name)
+	if errors.Is(err, natsjs.ErrStreamNotFound) {
+		handle, err = r.conn.js.CreateStream(ctx, natsjs.StreamConfig{
+			Name: r.config.name, Subjects: []string{r.subject}, Description: "the streams of a sluice channel by key",
+			Storage: natsjs.FileStorage, Replicas: r.config.replicas, MaxMsgsPerSubject: 1,
+		})
+	}
 	if err != nil {
-		return fmt.Errorf("jetstream: OpenKeyed: %w", err)
+		return fmt.Errorf("jetstream: OpenKeyed: channel %q: %w", r.config.name, err)
 	}
 	r.handle = handle
 	return nil
 }
 
 // read returns the last record and its revision, which is 0 if there is none.
-func (r *records) read(ctx context.Context) (last record, revision uint64, err error) {
+func (r *recordStore) read(ctx context.Context) (last record, revision uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	m, err := r.handle.GetLastMsgForSubject(ctx, r.subject)
@@ -116,7 +118,7 @@ var errNoChange = errors.New("no change")
 // update changes the record, and returns the one that is stored. change is called again
 // whenever the outcome is not known to be a success, with what is stored then: it returns
 // errNoChange if its effect is there already.
-func (r *records) update(ctx context.Context, change func(*record) error) (record, uint64, error) {
+func (r *recordStore) update(ctx context.Context, change func(*record) error) (record, uint64, error) {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		last, revision, err := r.read(ctx)
 		if err == nil {
@@ -143,7 +145,7 @@ func (r *records) update(ctx context.Context, change func(*record) error) (recor
 }
 
 // swap stores a record if the last one has the revision.
-func (r *records) swap(ctx context.Context, next *record, revision uint64) (uint64, error) {
+func (r *recordStore) swap(ctx context.Context, next *record, revision uint64) (uint64, error) {
 	data, err := json.Marshal(next)
 	if err != nil {
 		return 0, err
