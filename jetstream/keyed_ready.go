@@ -101,4 +101,3 @@ func (k *keyedCore) signal() {
 		}
 	}
 }
-

@@ -110,7 +110,7 @@ type config struct {
 	system             string
 	systemNATS         []nats.Option
 	log                *slog.Logger
-	dead               bool // it is a channel of dead letters
+	dead               bool   // it is a channel of dead letters
 	laned              bool   // it is a stream of a Keyed: it must exist
 	deadName           string // of the dead letters, if they are not named after the stream
 }
