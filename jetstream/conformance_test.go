@@ -100,3 +100,69 @@ func TestConformance(t *testing.T) {
 		})
 	}
 }
+
+// oneKey has the methods of a channel by key whose values all have one key.
+type oneKey[T any] struct{ *jetstream.Keyed[T] }
+
+func (c oneKey[T]) Send(ctx context.Context, v T) error {
+	_, err := resolve(c.Keyed.Send(ctx, v))
+	return err
+}
+
+func (c oneKey[T]) TrySend(v T) error {
+	_, err := resolve(c.Keyed.TrySend(v))
+	return err
+}
+
+func (c oneKey[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
+	for {
+		sent, failure := c.Keyed.SendBatch(ctx, vs[n:])
+		more, err := resolve(failure)
+		if n += sent + more; err != nil || more == 0 {
+			return n, err
+		}
+	}
+}
+
+func keyedOpener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() oneKey[T] {
+	return func() oneKey[T] {
+		o := o
+		o.Dir, o.Name = dir, fmt.Sprint("keyed-", made.Add(1))
+		c, err := jetstream.OpenKeyed(context.Background(), 1, func(T) string { return "" }, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := c.Shutdown(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+		return oneKey[T]{c}
+	}
+}
+
+// A channel by key passes the suite for the values of one key.
+func TestKeyedConformance(t *testing.T) {
+	t.Parallel()
+	const capacity = 16
+	dir := t.TempDir()
+	sluicetest.Run(t, sluicetest.Kind{
+		Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
+		Allocates: true, Remote: true, Variant: true, Timeout: 5 * time.Minute,
+		Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
+			return keyedOpener(t, dir, jetstream.Options[uint64]{Limit: capacity})()
+		},
+		Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
+			return keyedOpener(t, dir, jetstream.Options[*sluicetest.Parcel]{Limit: capacity})()
+		},
+		Strings: func() sluicetest.Channel[string] {
+			return keyedOpener(t, dir, jetstream.Options[string]{Limit: capacity})()
+		},
+		Empties: func() sluicetest.Channel[struct{}] {
+			return keyedOpener(t, dir, jetstream.Options[struct{}]{Limit: capacity})()
+		},
+		Giants: func() sluicetest.Channel[sluicetest.Giant] {
+			return keyedOpener(t, dir, jetstream.Options[sluicetest.Giant]{Limit: capacity})()
+		},
+	})
+}

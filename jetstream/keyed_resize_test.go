@@ -245,7 +245,7 @@ func (h *history) add(v string) {
 func TestKeyedHistory(t *testing.T) {
 	t.Parallel()
 	o := keyedOptions(t)
-	o.Ordered = true
+	o.Ordered, o.Limit = true, 50
 	first := openByKey(t, 2, o)
 	const keys, rounds = 12, 5
 	var turns [keys]struct {

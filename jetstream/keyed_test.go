@@ -180,3 +180,154 @@ func TestResize(t *testing.T) {
 		t.Errorf("%d streams are left, want 4 and the record", names)
 	}
 }
+
+// Limits are per stream: a full one rejects the values of its keys only, and a sender that
+// waits for room gets it in the stream that Resize moves its key to.
+func TestKeyedLimit(t *testing.T) {
+	t.Parallel()
+	c := openByKey(t, 2, Options[string]{Limit: 2, Log: mute()})
+	low, high := keyIn(0, 2), keyIn(1, 2)
+	mustSendKeyed(t, c, low+":0", low+":1")
+	if err := c.TrySend(low + ":2"); err != sluice.ErrFull {
+		t.Errorf("TrySend: %v", err)
+	}
+	if err := c.TrySend(high + ":0"); err != nil {
+		t.Errorf("TrySend to the other stream: %v", err)
+	}
+	ctx, cancel := withCancel(t)
+	sent := make(chan error, 1)
+	go func() { _, err := c.SendBatch(ctx, []string{high + ":1", low + ":2", high + ":x"}); sent <- err }()
+	until(t, "the batch waits", func() bool { return c.Stats().SendersWaiting == 2 })
+	cancel()
+	batch := (*BatchError)(nil)
+	if err := <-sent; !errors.As(err, &batch) || !slices.Equal(batch.Left, []int{1, 2}) || !errors.Is(err, context.Canceled) {
+		t.Errorf("SendBatch: %v", err)
+	}
+	go func() { sent <- c.Send(patient(t), low+":2") }()
+	until(t, "a sender waits", func() bool { return c.Stats().SendersWaiting == 1 })
+	if err := c.Resize(patient(t), 4); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-sent; err != nil {
+		t.Errorf("Send: %v", err)
+	}
+	inOrder(t, recvKeyed(t, c, 5), []string{low + ":0", low + ":1", low + ":2", high + ":0", high + ":1"})
+}
+
+// An error of a batch names the values that are left, if later ones are stored.
+func TestBatchResult(t *testing.T) {
+	t.Parallel()
+	full := errors.New("full")
+	if n, err := batchResult(5, []share{{indices: []int{3, 4}, err: full}}); n != 3 || err != full {
+		t.Errorf("a prefix is stored: %d, %v", n, err)
+	}
+	n, err := batchResult(5, []share{{indices: []int{1, 4}, err: full}, {indices: []int{2}, err: ErrUnknown}})
+	batch := (*BatchError)(nil)
+	if n != 1 || !errors.As(err, &batch) || !errors.Is(err, full) || !errors.Is(err, ErrUnknown) {
+		t.Fatalf("others are stored: %d, %v", n, err)
+	}
+	batch.shift(10, 15, 17)
+	if !slices.Equal(batch.Left, []int{11, 12, 14, 15, 16}) {
+		t.Errorf("left are %v", batch.Left)
+	}
+	if n, err := batchResult(5, nil); n != 5 || err != nil {
+		t.Errorf("all are stored: %d, %v", n, err)
+	}
+}
+
+// The values of all streams have one channel of dead letters, and values with the same
+// number in different streams are different.
+func TestKeyedDeadLetters(t *testing.T) {
+	t.Parallel()
+	c := openByKey(t, 2, Options[string]{MaxDeliver: 1, NackDelay: -1, Log: mute()})
+	want := []string{keyIn(0, 2) + ":0", keyIn(1, 2) + ":0"}
+	mustSendKeyed(t, c, want...)
+	for range want {
+		d, err := c.Deliveries().Recv(patient(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Nack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dead, err := c.DeadLetters(patient(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer leave(t, dead)
+	got := []string{mustDeliver(t, dead).Value, mustDeliver(t, dead).Value}
+	inOrder(t, got, want)
+	if s := c.Stats(); s.Dropped != 2 || s.Len != 0 {
+		t.Errorf("Stats: %+v", s)
+	}
+}
+
+// Ready announces the values of each stream, also while Resize moves keys, and is closed
+// by Close.
+func TestKeyedReady(t *testing.T) {
+	t.Parallel()
+	c := openByKey(t, 2, Options[string]{Log: mute()})
+	ready := c.Ready()
+	want := numbered(6, 3)
+	mustSendKeyed(t, c, want[:6]...)
+	if err := c.Resize(patient(t), 3); err != nil {
+		t.Fatal(err)
+	}
+	mustSendKeyed(t, c, want[6:12]...)
+	var got []string
+	await := func(n int) {
+		t.Helper()
+		for ctx := patient(t); len(got) < n; {
+			select {
+			case <-ready:
+			case <-ctx.Done():
+				t.Fatalf("Ready announces no more than %v", got)
+			}
+			if v, err := c.TryRecv(); err == nil {
+				got = append(got, v)
+			}
+		}
+	}
+	await(12)
+	mustSendKeyed(t, c, want[12:]...)
+	await(18)
+	inOrder(t, got, want)
+	c.Close()
+	for range ready { // until it is closed
+	}
+}
+
+// Lanes divide the hashes in equal ranges, similar keys have different lanes, and the hash
+// is the same for ever.
+func TestLanes(t *testing.T) {
+	t.Parallel()
+	if h := hashKey("account 1"); h != 0xb672b15c4eb40889 {
+		t.Errorf("the hash is %#x", h)
+	}
+	const n, keys = 16, 16000
+	counts := [n]int{}
+	for i := range keys {
+		counts[laneOf(hashKey(fmt.Sprint("account ", i)), n)]++
+	}
+	for i, count := range counts {
+		if count < keys/n*8/10 || count > keys/n*12/10 {
+			t.Errorf("lane %d of %d has %d of %d keys", i, n, count, keys)
+		}
+	}
+	for _, of := range [][2]int{{2, 4}, {3, 5}, {5, 3}, {1, 7}, {6, 6}} {
+		pairs := map[[2]int]bool{}
+		for i := range keys {
+			h := hashKey(fmt.Sprint(i))
+			pairs[[2]int{laneOf(h, of[0]), laneOf(h, of[1])}] = true
+		}
+		for i := range of[0] {
+			for j := range of[1] {
+				a, b := &lane{index: i, of: of[0]}, &lane{index: j, of: of[1]}
+				if a.overlaps(b) != pairs[[2]int{i, j}] || b.overlaps(a) != a.overlaps(b) {
+					t.Errorf("lane %d of %d and %d of %d: overlap is %v", i, of[0], j, of[1], a.overlaps(b))
+				}
+			}
+		}
+	}
+}
