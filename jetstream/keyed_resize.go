@@ -61,7 +61,13 @@ func (k *keyedCore) change(ctx context.Context, n int, base string) error {
 	if err := k.stepped("seal"); err != nil {
 		return err
 	}
-	return k.adopt(ctx, last, revision)
+	if err := k.adopt(ctx, last, revision); err != nil {
+		return err
+	}
+	if now := k.layout.Load(); now.record.Current.ID == g.ID {
+		k.spread(ctx, now.lanes)
+	}
+	return nil
 }
 
 // errDied is the death of the process, in tests.
