@@ -233,6 +233,7 @@ func (k *keyedCore) sealOld(old, next *layout) {
 
 // settle seals a lane and waits until it is settled.
 func (k *keyedCore) settle(l *lane) {
+	_ = k.stepped("settle")
 	for !l.gone.Load() && !k.life.shutdown.Load() {
 		err := l.core.stream.seal(k.life.ctx)
 		if errors.Is(err, ErrDeleted) { // it was drained
