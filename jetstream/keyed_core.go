@@ -110,7 +110,7 @@ func newID() string { return rand.Text()[:12] }
 
 // refresh opens the streams of the last record. If the caller saw a lane of the layout
 // old that accepts no more values, it repeats that until the layout is another one, or
-// ctx is done.
+// ctx is done; if not, only while the record seems to be stale.
 func (k *keyedCore) refresh(ctx context.Context, old *layout) error {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		last, revision, err := k.records.read(ctx)
@@ -120,11 +120,17 @@ func (k *keyedCore) refresh(ctx context.Context, old *layout) error {
 		if err == nil && (old == nil || k.layout.Load() != old || last.Closed) {
 			return nil
 		}
-		if errors.Is(err, ErrDeleted) || k.life.shutdown.Load() {
-			return or(err, ErrShutdown)
+		switch {
+		case k.life.shutdown.Load():
+			return ErrShutdown
+		case errors.Is(err, ErrDeleted), err != nil && old == nil && !errors.Is(err, errStale):
+			return err
 		}
 		if ctx.Err() != nil || k.life.pause(ctx, wait) != nil {
-			return or(contextError(ctx), err)
+			if err != nil {
+				return fmt.Errorf("jetstream: opening the streams of %q: %w: %w", k.config.name, contextError(ctx), err)
+			}
+			return contextError(ctx)
 		}
 	}
 }
@@ -283,11 +289,11 @@ func (k *keyedCore) openLanes(ctx context.Context, g generation, current bool, e
 		}
 		var err error
 		l.core, err = openCore(ctx, configs[i], k.conn)
-		switch {
-		case errors.Is(err, natsjs.ErrStreamNotFound) && !current:
+		switch deleted := errors.Is(err, natsjs.ErrStreamNotFound) || errors.Is(err, ErrDeleted); {
+		case deleted && !current:
 			l.setGone()
 			return nil
-		case errors.Is(err, natsjs.ErrStreamNotFound):
+		case deleted:
 			return errStale
 		case err != nil:
 			return err

@@ -13,10 +13,14 @@ import (
 
 // resize changes the number of streams.
 func (k *keyedCore) resize(ctx context.Context, n int) error {
+	if k.life.shutdown.Load() {
+		return ErrShutdown
+	}
+	if err := k.refresh(ctx, nil); err != nil {
+		return err
+	}
 	now := k.layout.Load()
 	switch r := &now.record; {
-	case k.life.shutdown.Load():
-		return ErrShutdown
 	case r.Closed:
 		return sluice.ErrClosed
 	case len(r.Prior) >= maxPrior:

@@ -388,6 +388,11 @@ func TestResizeErrors(t *testing.T) {
 			t.Errorf("OpenKeyed with %d streams succeeded", n)
 		}
 	}
+	less := o
+	less.Limit = 7
+	if _, err := OpenKeyed(patient(t), 2, beforeColon, &less); err == nil || !strings.Contains(err.Error(), "another Limit") {
+		t.Errorf("OpenKeyed with another Limit: %v", err)
+	}
 	long := o
 	long.Name = strings.Repeat("a", maxKeyedName+1)
 	if _, err := OpenKeyed(patient(t), 1, beforeColon, &long); err == nil {

@@ -57,11 +57,10 @@ func (k *keyedCore) awaitParents(ctx context.Context, l *lane, policy waitPolicy
 }
 
 // reroute returns nil if a value that a lane refused with err may be sent to another lane,
-// and err if the refusal is final. It waits until this process knows the other lane.
+// and err if the refusal is final, or the outcome unknown: another lane would not recognize
+// a retry. It waits until this process knows the other lane.
 func (k *keyedCore) reroute(ctx context.Context, now *layout, err error) error {
 	switch {
-	case errors.Is(err, ErrUnknown): // another lane would not recognize a retry
-		return err
 	case k.life.shutdown.Load():
 		return ErrShutdown
 	case err == sluice.ErrClosed, err == ErrShutdown: // sealed, or this process left the lane

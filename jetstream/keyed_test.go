@@ -235,8 +235,7 @@ func TestBatchResult(t *testing.T) {
 	}
 }
 
-// The values of all streams have one channel of dead letters, and values with the same
-// number in different streams are different.
+// The values of all streams have one channel of dead letters.
 func TestKeyedDeadLetters(t *testing.T) {
 	t.Parallel()
 	c := openByKey(t, 2, Options[string]{MaxDeliver: 1, NackDelay: -1, Log: mute()})
