@@ -194,6 +194,9 @@ func (k *keyedCore) retire(now *layout) {
 			err := k.stepped("retire")
 			if err == nil {
 				if err = k.deleteStreams(k.life.ctx, g); err == nil {
+					err = k.stepped("forget")
+				}
+				if err == nil {
 					_, _, err = k.records.update(k.life.ctx, func(r *record) error { return r.forget(g.ID) })
 				}
 			}

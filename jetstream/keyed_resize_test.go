@@ -60,6 +60,13 @@ func recvKeyed(t testing.TB, c *Keyed[string], n int) (vs []string) {
 	return vs
 }
 
+func (n *connection) streamNames(t testing.TB) (names []string) {
+	for name := range n.js.StreamNames(patient(t)).Name() {
+		names = append(names, name)
+	}
+	return names
+}
+
 // leftovers returns the names of the streams that the record does not have.
 func leftovers(t testing.TB, c *Keyed[string]) (names []string) {
 	t.Helper()
@@ -73,7 +80,7 @@ func leftovers(t testing.TB, c *Keyed[string]) (names []string) {
 			known[config.name] = true
 		}
 	}
-	for name := range c.core.conn.js.StreamNames(patient(t)).Name() {
+	for _, name := range c.core.conn.streamNames(t) {
 		if !known[name] {
 			names = append(names, name)
 		}
@@ -85,7 +92,7 @@ func leftovers(t testing.TB, c *Keyed[string]) (names []string) {
 // completes the change, or makes it again, and no value is lost or out of order.
 func TestResizeDies(t *testing.T) {
 	t.Parallel()
-	for _, step := range []string{"plan", "create", "commit", "seal", "settled", "retire"} {
+	for _, step := range []string{"plan", "create", "commit", "seal", "settled", "retire", "forget"} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			o := keyedOptions(t)
@@ -95,12 +102,16 @@ func TestResizeDies(t *testing.T) {
 			dieAt(dying, step)
 			err := dying.Resize(patient(t), 3)
 			var got []string
-			if step == "retire" {
+			if step == "retire" || step == "forget" {
 				if err != nil {
 					t.Fatal(err)
 				}
+				until(t, "the change is known", func() bool { return other.Stats().Lanes == 3 })
 				got = recvKeyed(t, dying, 16)
-				_, _ = dying.TryRecv() // sees that the old streams are drained
+				until(t, "the old streams are drained", func() bool {
+					_, _ = dying.TryRecv()
+					return step == "retire" || len(dying.core.conn.streamNames(t)) == 4
+				})
 			} else if err != errDied {
 				t.Fatalf("Resize: %v", err)
 			}
@@ -126,7 +137,7 @@ func TestResizeDies(t *testing.T) {
 				t.Fatal(err)
 			}
 			mustSendKeyed(t, later, want[40:]...)
-			got = append(got, recvKeyed(t, later, len(want)-len(got))...)
+			got = append(got, recvKeyed(t, other, len(want)-len(got))...)
 			inOrder(t, got, want)
 			until(t, "the old streams are deleted", func() bool {
 				_, err := later.TryRecv()
