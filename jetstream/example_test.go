@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/sluice-go/sluice/jetstream"
 	"github.com/sluice-go/sluice/workers"
@@ -78,4 +79,36 @@ func ExampleAckEach() {
 	// Output:
 	// 5
 	// 0 delivered 2 times: Nack in the last attempt
+}
+
+// The values of each key arrive in order, whatever the number of streams.
+func ExampleOpenKeyed() {
+	ctx := context.Background()
+	account := func(v string) string { key, _, _ := strings.Cut(v, ":"); return key }
+	c, err := jetstream.OpenKeyed(ctx, 4, account, &jetstream.Options[string]{Name: "payments"})
+	if err != nil {
+		panic(err)
+	}
+	defer c.Shutdown(ctx)
+	if _, err := c.SendBatch(ctx, []string{"anna:open", "anna:pay"}); err != nil {
+		panic(err)
+	}
+	if err := c.Resize(ctx, 8); err != nil { // for every process; the order of a key stays
+		panic(err)
+	}
+	if err := c.Send(ctx, "anna:close"); err != nil {
+		panic(err)
+	}
+	c.Close()
+	values := c.Values(ctx)
+	for v := range values.All() {
+		fmt.Println(v)
+	}
+	if err := values.Err(); err != nil {
+		panic(err)
+	}
+	// Output:
+	// anna:open
+	// anna:pay
+	// anna:close
 }
