@@ -28,8 +28,8 @@ type keyedCore struct {
 	records recordStore
 	updates *nats.Subscription
 	wrap    func(*core) any         // makes lane.channel
-	step    func(name string) error // for tests: an error is the death of a resize; may be nil
 
+	step       atomic.Pointer[func(name string) error] // for tests: an error is the death of the process
 	layout     atomic.Pointer[layout]
 	adopting   sync.Mutex
 	refreshing atomic.Bool

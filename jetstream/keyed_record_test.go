@@ -78,12 +78,13 @@ func TestResizeSettles(t *testing.T) {
 	c, deaf, died := openByKey(t, 2, o), openByKey(t, 2, o), openByKey(t, 2, o)
 	deafen(t, deaf)
 	settles := make(chan struct{})
-	c.core.step = func(name string) error {
+	wait := func(name string) error {
 		if name == "settle" {
 			<-settles
 		}
 		return nil
 	}
+	c.core.step.Store(&wait)
 	dieAt(died, "seal")
 	if err := died.Resize(patient(t), 3); err != errDied {
 		t.Fatal(err)

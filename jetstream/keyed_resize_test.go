@@ -30,12 +30,13 @@ func deafen(t testing.TB, c *Keyed[string]) {
 
 // dieAt has c die before a step of a resize.
 func dieAt(c *Keyed[string], step string) {
-	c.core.step = func(name string) error {
+	f := func(name string) error {
 		if name == step {
 			return errDied
 		}
 		return nil
 	}
+	c.core.step.Store(&f)
 }
 
 func mustSendKeyed(t testing.TB, c *Keyed[string], vs ...string) {
