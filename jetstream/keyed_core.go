@@ -27,7 +27,7 @@ type keyedCore struct {
 	*session
 	records recordStore
 	updates *nats.Subscription
-	wrap    func(*core) any         // makes lane.channel
+	wrap    func(*core) any // makes lane.channel
 
 	step       atomic.Pointer[func(name string) error] // for tests: an error is the death of the process
 	layout     atomic.Pointer[layout]
