@@ -16,7 +16,7 @@ import (
 // safe for concurrent use. It implements [sluice.Channel].
 //
 // Order: the values of one key that a sender sends one at a time, or with one SendBatch,
-// keep their order, and so do those of several senders that wait for each other. There is
+// keep their order, and so do values of several senders that wait for each other. There is
 // no order across keys. Several receivers and redeliveries reorder values, as in a
 // [Channel]; with [Options].Ordered, a value is received only after the one before it in
 // its stream was acknowledged, by any process, so the values of a key arrive in order. All
@@ -96,11 +96,11 @@ func (c *Keyed[T]) send(ctx context.Context, v T, policy waitPolicy) error {
 }
 
 // SendBatch stores vs: the values of each stream in order and in atomic batches, as
-// [Channel.SendBatch] does, those of different streams in parallel. It returns how many
+// [Channel.SendBatch] does, and different streams in parallel. It returns how many
 // values are known to be stored before the first one that is not. If values after that one
 // are stored, too, because their keys have other streams, the error is a [BatchError], which
 // has the values that are left: sending them again, in order, keeps the order of each key.
-// Otherwise the errors are those of Channel.SendBatch.
+// Otherwise the errors are as for Channel.SendBatch.
 //
 // A batch costs each stream the same as one value does, so it should have many values for
 // each stream.
@@ -259,7 +259,7 @@ func (c *Keyed[T]) Cap() int { return c.core.capacity() }
 func (c *Keyed[T]) Stats() sluice.Stats { return c.core.total(c.core.stats()) }
 
 // StreamStats returns the counters of each stream, including those that Resize replaced and
-// that are not drained. The Name of each is that of its stream.
+// that are not drained. The Name is the name of the stream.
 func (c *Keyed[T]) StreamStats() []sluice.Stats { return c.core.stats() }
 
 // DeadLetters opens the channel of dead letters, as [Channel.DeadLetters] does: one channel

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/sluice-go/sluice"
 )
 
 // threeServers starts a cluster of three servers in this process.
@@ -151,6 +153,44 @@ func sendAll(t testing.TB, cs []*Keyed[string], n int) {
 		})
 	}
 	group.Wait()
+}
+
+// Resize with several replicas: no value is lost or out of order, in a process that makes
+// the change and in one that learns of it, and the old streams go.
+func TestResizeCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three servers")
+	}
+	t.Parallel()
+	servers := threeServers(t)
+	o := Options[string]{Name: "jobs", URL: servers[0].ClientURL(), Log: mute()}
+	c := openByKey(t, 2, o)
+	o.URL = servers[1].ClientURL()
+	other := openByKey(t, 2, o)
+	want := numbered(20, 9)
+	send := func(c *Keyed[string], vs []string) {
+		if n, err := c.SendBatch(patient(t), vs); err != nil {
+			t.Errorf("SendBatch: %d, %v", n, err)
+		}
+	}
+	send(c, want[:60])
+	var group sync.WaitGroup
+	group.Go(func() {
+		if err := c.Resize(patient(t), 3); err != nil {
+			t.Errorf("Resize: %v", err)
+		}
+	})
+	group.Go(func() {
+		send(other, want[60:120])
+		send(other, want[120:])
+	})
+	inOrder(t, recvKeyed(t, other, len(want)), want)
+	group.Wait()
+	other.Close()
+	if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
+		t.Errorf("Recv after Close: %v", err)
+	}
+	until(t, "the old streams are deleted", func() bool { return len(other.core.layout.Load().prior) == 0 })
 }
 
 // receiveAll receives n values in all, with a receiver for each channel.

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A record says which streams a Keyed has. It is the last message of a small stream, the
+// A record has the streams of a Keyed. It is the last message of a small stream, the
 // control stream, and is changed by compare-and-swap only: the servers store a record if
 // no other one was stored since its writer read the last one. A process that reads an old
 // record does no harm: it cannot replace a newer one, and the streams of an old record are
@@ -68,7 +68,7 @@ func (r *record) has(id string) bool { return r.Current.ID == id || find(r.Prior
 
 // A recordStore is the control stream.
 type recordStore struct {
-	*session // its name is that of the control stream
+	*session // with the name of the control stream
 	handle   natsjs.Stream
 }
 
@@ -88,7 +88,7 @@ func (r *recordStore) open(ctx context.Context) error {
 	return nil
 }
 
-// read returns the last record and its revision, which is 0 if there is none.
+// read returns the last record and its revision, which is 0 before the first one.
 func (r *recordStore) read(ctx context.Context) (last record, revision uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

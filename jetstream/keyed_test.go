@@ -51,7 +51,7 @@ func numbered(keys, n int) (vs []string) {
 	return vs
 }
 
-// inOrder checks that values contain those wanted, and those of each key in order.
+// inOrder checks that values are the wanted ones, with each key in order.
 func inOrder(t testing.TB, got, want []string) {
 	t.Helper()
 	expected := byKey(want)
@@ -78,8 +78,8 @@ func drainAll(t testing.TB, c *Keyed[string]) (vs []string) {
 	return vs
 }
 
-// The values of each key arrive in order, from all streams; Close and the end are those of
-// all streams.
+// The values of each key arrive in order, from all streams; Close and the end are
+// for all streams.
 func TestKeyed(t *testing.T) {
 	t.Parallel()
 	c := openByKey(t, 3, Options[string]{Log: mute()})
@@ -262,7 +262,7 @@ func TestKeyedDeadLetters(t *testing.T) {
 	}
 }
 
-// Ready announces the values of each stream, also while Resize moves keys, and is closed
+// Ready announces the values of each stream, while Resize moves keys, and is closed
 // by Close.
 func TestKeyedReady(t *testing.T) {
 	t.Parallel()
