@@ -49,8 +49,6 @@ const (
 	keyedSuffix   = "-keyed"
 	// planLife is how long a plan is left alone: the process that made it may live.
 	planLife = 10 * time.Minute
-	// codeWrongRevision are the codes of a compare-and-swap that another one preceded.
-	codeWrongRevision, codeRevisionInProcess = 10071, 10164
 )
 
 // find returns the index of the generation with the ID, or -1.
