@@ -264,7 +264,7 @@ func TestCancelPassesWakeUp(t *testing.T) {
 	t.Parallel()
 	c := open(t, Options[int]{})
 	in := &c.core.inbox
-	first, second := &waiter{make(chan struct{})}, &waiter{make(chan struct{})}
+	first, second := newWaiter(), newWaiter()
 	in.mu.Lock()
 	in.waiters = []*waiter{first, second}
 	in.ready = []*message{{arrived: time.Now()}}
