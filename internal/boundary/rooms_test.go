@@ -484,6 +484,37 @@ var rooms = map[string]room{
 			"runtime":       "a worker per processor",
 		},
 	},
+	"examples/services/observed": {
+		imports: permissions{
+			"./":                   "the named channels",
+			"./batch":              "takes the lock of the index once for several documents",
+			"./debug":              "the live page",
+			"./metrics/prometheus": "the metrics",
+			"./workers":            "counts words on all processors",
+			"github.com/prometheus/client_golang/prometheus":          "the registry of metrics",
+			"github.com/prometheus/client_golang/prometheus/promhttp": "the page of metrics",
+		},
+	},
+	"examples/services/outbox": {
+		imports: permissions{
+			"./spill":   "the queue on disk",
+			"./workers": "delivers several orders at once",
+		},
+	},
+	"examples/services/sqlitewriter": {
+		imports: permissions{
+			"./":                 "the queue of rows",
+			"./batch":            "a batch for each transaction",
+			"modernc.org/sqlite": "the database, without cgo",
+		},
+	},
+	"examples/services/twoprocesses": {
+		imports: permissions{
+			"./jetstream": "the channel between processes",
+			"./workers":   "receives and acknowledges",
+			"github.com/nats-io/nats-server/v2/server": "a server for first steps",
+		},
+	},
 	"examples/moving": {
 		tests: permissions{
 			"./":          "channels in the place of theirs",

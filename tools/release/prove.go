@@ -33,9 +33,9 @@ func (w *workshop) downloadFromTags(ctx context.Context, modules []module, versi
 	return err
 }
 
-// apart are the modules without a promised API: comparisons, tests and the tool. They can
+// apart are the modules without a promised API: comparisons, examples, tests and the tool. They can
 // be downloaded, but are not for programs by others, as all other modules are.
-var apart = []string{"bench", "bench/doctorlab", "bench/logagg", "cmd/sluice", "stress"}
+var apart = []string{"bench", "bench/doctorlab", "bench/logagg", "cmd/sluice", "examples/services", "stress"}
 
 // useEach adds each module to a new program of its own, and builds a program with all
 // packages of each library.
