@@ -38,7 +38,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-
+	context.AfterFunc(ctx, stop) // a second interrupt kills the process
 	logs := map[string]io.ReadCloser{}
 	for _, name := range flag.Args() {
 		file, err := os.Open(name)

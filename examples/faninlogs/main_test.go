@@ -89,7 +89,7 @@ func TestSinkFails(t *testing.T) {
 	})
 }
 
-// A log that cannot be read is reported, and the others go on.
+// A log that cannot be read is reported, and the others continue.
 func TestReadFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, account strings.Builder

@@ -27,7 +27,7 @@ func file(t *testing.T, n int) (in, want string) {
 }
 
 func TestOrder(t *testing.T) {
-	in, want := file(t, 50)
+	in, want := file(t, 12)
 	name := filepath.Join(t.TempDir(), "orders.csv")
 	if err := os.WriteFile(name, []byte(in), 0o666); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func TestOrder(t *testing.T) {
 
 // The rows before a malformed one are written.
 func TestMalformed(t *testing.T) {
-	in, want := file(t, 20)
+	in, want := file(t, 6)
 	var out strings.Builder
 	err := run(t.Context(), strings.NewReader(in+"too,many,columns\nname,1\n"), &out, "secret")
 	if !errors.Is(err, csv.ErrFieldCount) || out.String() != want {
@@ -53,7 +53,7 @@ func TestMalformed(t *testing.T) {
 
 // An interrupt leaves the beginning of the output.
 func TestInterrupt(t *testing.T) {
-	in, want := file(t, 50)
+	in, want := file(t, 12)
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()
 	var out strings.Builder
@@ -70,7 +70,7 @@ var errDisk = errors.New("disk full")
 func (fullDisk) Write([]byte) (int, error) { return 0, errDisk }
 
 func TestOutputFails(t *testing.T) {
-	in, _ := file(t, 5)
+	in, _ := file(t, 2)
 	if err := run(t.Context(), strings.NewReader(in), fullDisk{}, "secret"); !errors.Is(err, errDisk) {
 		t.Errorf("error %v, want %v", err, errDisk)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"log"
 	"net"
@@ -109,7 +108,7 @@ func TestSlow(t *testing.T) {
 		}
 		prices.Close()
 		got, err := io.ReadAll(connection)
-		if want := fmt.Sprint("0\n999\n"); string(got) != want || err != nil {
+		if want := "0\n999\n"; string(got) != want || err != nil {
 			t.Errorf("got %q, %v, want %q", got, err, want)
 		}
 	})

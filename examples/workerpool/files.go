@@ -19,7 +19,7 @@ func walk(stop context.Context, jobs sluice.Sender[string], roots []string) (sen
 			case err != nil:
 				return err
 			case stop.Err() != nil:
-				return filepath.SkipAll // Send alone goes on while there is room
+				return filepath.SkipAll // Send succeeds while there is room
 			case !entry.Type().IsRegular():
 				return nil
 			}

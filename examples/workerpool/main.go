@@ -10,9 +10,10 @@
 // Overload: a Bounded that is full makes the walk wait, so memory stays bounded. A Bounded
 // is the default choice between one producer and a pool.
 //
-// Errors: a file that cannot be read is reported and counted, and the other jobs go on,
-// because the function of the pool returns nil for it. The error that it does return,
-// after too many such files, ends the pool: Run closes the queue, which stops the walk.
+// Errors: a file that cannot be read is reported and counted, and the other jobs
+// continue, because the function of the pool returns nil for it. The error that it does
+// return, after too many such files, ends the pool: Run closes the queue, which stops the
+// walk.
 //
 // Shutdown: the first interrupt means "accept no more jobs". The walk stops, the queue is
 // closed, and the workers finish what was queued. A second one kills the process.

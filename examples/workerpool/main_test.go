@@ -30,10 +30,10 @@ func folder(t *testing.T, n int) (root string, paths []string) {
 }
 
 func TestSums(t *testing.T) {
-	root, paths := folder(t, 200)
+	root, paths := folder(t, 40)
 	var out strings.Builder
 	sums, err := run(t.Context(), &out, []string{root}, 3, 1)
-	if want := (summary{accepted: 200, done: 200}); sums != want || err != nil {
+	if want := (summary{accepted: 40, done: 40}); sums != want || err != nil {
 		t.Errorf("got %v, %v, want %v", sums, err, want)
 	}
 	for _, path := range paths {
@@ -56,17 +56,17 @@ func (w *writer) Write(line []byte) (int, error) {
 
 // After an interrupt all accepted jobs are done, and no others.
 func TestInterrupt(t *testing.T) {
-	root, _ := folder(t, 1000)
+	root, _ := folder(t, 300)
 	stop, interrupt := context.WithCancel(t.Context())
 	sums, err := run(stop, &writer{then: func(string) { interrupt() }}, []string{root}, 3, 1)
-	if err != nil || sums.accepted == 1000 || sums.done != sums.accepted {
+	if err != nil || sums.accepted == 300 || sums.done != sums.accepted {
 		t.Errorf("got %v, %v", sums, err)
 	}
 }
 
 // Too many failures end the pool, and each accepted job is counted once.
 func TestFailures(t *testing.T) {
-	root, paths := folder(t, 1000)
+	root, paths := folder(t, 300)
 	remove := func(string) {
 		for _, path := range paths {
 			if err := os.Remove(path); err != nil {

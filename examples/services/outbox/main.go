@@ -15,7 +15,7 @@
 // gives an order back, and it is delivered again before newer orders.
 //
 // Shutdown: at an interrupt (Ctrl-C) the server finishes its requests, and the deliveries
-// that are under way are canceled. What was not acknowledged is on disk, for the next
+// that are under way are canceled. Orders without an acknowledgment are on disk, for the next
 // start. So nothing is lost if the process is killed instead.
 package main
 

@@ -101,7 +101,7 @@ func read(ctx context.Context, name string, rows sluice.Sender[row]) error {
 	return lines.Err()
 }
 
-// writeAll stores all rows. Its context is not that of an interrupt: rows that were
+// writeAll stores all rows. An interrupt does not cancel its context: rows that were
 // accepted are stored.
 func writeAll(db *sql.DB, rows sluice.BatchReceiver[row]) (stored int, err error) {
 	batches := batch.Receive(context.Background(), rows, 500, 20*time.Millisecond)

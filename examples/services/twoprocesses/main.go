@@ -10,7 +10,7 @@
 // production, run a cluster of three servers, and give -url their addresses.
 //
 // The channel is a jetstream.Channel: every process that opens it by its name can send and
-// receive, and its methods are those of a channel in memory. Send returns once the server
+// receive, and it has the methods of a channel in memory. Send returns once the server
 // has the line on disk. A receiver acknowledges a line after it has printed it: if it dies
 // before, another one gets the line.
 //
@@ -18,8 +18,9 @@
 // tries again.
 //
 // Shutdown: after an interrupt (Ctrl-C) a receiver gives the lines back that it has fetched
-// and not printed. -close closes the channel for all processes: each receiver ends when
-// the last line is acknowledged. The channel stays closed; another -name is another one.
+// and not printed, and a sender ends at its next line. -close closes the channel for all
+// processes: each receiver ends when the last line is acknowledged. The channel stays
+// closed; another -name is another one.
 package main
 
 import (
@@ -49,6 +50,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt kills the process
 
 	err := errors.New("want -serve, -send or -recv")
 	switch {

@@ -93,7 +93,7 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("received %q", got)
 	}
 
-	// The channel stays closed for those who come later.
+	// The channel stays closed for later senders.
 	late := command(t, "-send", "-url", url)
 	late.Stdin, late.Stderr = strings.NewReader("late"), nil
 	if err := late.Run(); err == nil {
