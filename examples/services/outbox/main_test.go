@@ -2,8 +2,11 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +15,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/spill"
 )
@@ -120,5 +124,40 @@ func TestKilled(t *testing.T) {
 	defer left.Shutdown()
 	if left.Len() > 4 {
 		t.Errorf("%d orders are left, want no more than were under way", left.Len())
+	}
+}
+
+// An order that could not be delivered gets another attempt.
+func TestAnotherAttempt(t *testing.T) {
+	log.SetOutput(t.Output())
+	var attempts atomic.Int64
+	delivered := make(chan string, 10)
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if attempts.Add(1) <= 3 {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		delivered <- r.Header.Get("Idempotency-Key")
+	}))
+	defer other.Close()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	dir := filepath.Join(t.TempDir(), "queue")
+	go func() { ended <- serve(ctx, listener, dir, other.URL, time.Millisecond) }()
+	answer, err := http.Post("http://"+listener.Addr().String(), "text/plain", strings.NewReader("order"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if key := <-delivered; key == "" || attempts.Load() != 4 {
+		t.Errorf("delivered %q at attempt %d", key, attempts.Load())
+	}
+	interrupt()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
