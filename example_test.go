@@ -39,7 +39,7 @@ func Example() {
 
 // If Send returns nil, a receiver has taken the value: there is no buffer in which it
 // could be lost.
-func ExampleRendezvous() {
+func ExampleNewRendezvous() {
 	ctx := context.Background()
 	orders := sluice.NewRendezvous[string](nil)
 
@@ -91,6 +91,50 @@ func Example_namedChannels() {
 	// Output:
 	// Bounded: 2 of 2 queued, waiting to send: 1
 	// context canceled
+}
+
+// A full Bounded makes its senders wait, so they are never more than its capacity ahead.
+func ExampleNewBounded() {
+	ctx := context.Background()
+	jobs := sluice.NewBounded[int](2, nil)
+
+	go func() {
+		defer jobs.Close()
+		for n := range 5 {
+			if err := jobs.Send(ctx, n); err != nil { // closed, or ctx is done
+				return
+			}
+		}
+	}()
+
+	for n := range jobs.Values(ctx).All() {
+		fmt.Println("job", n)
+	}
+	// Output:
+	// job 0
+	// job 1
+	// job 2
+	// job 3
+	// job 4
+}
+
+// NewValues loops over any Receiver, such as a parameter, which may lack the method Values.
+func ExampleNewValues() {
+	sum := func(ctx context.Context, numbers sluice.Receiver[int]) (total int, err error) {
+		values := sluice.NewValues(ctx, numbers)
+		for n := range values.All() {
+			total += n
+		}
+		return total, values.Err()
+	}
+
+	numbers := sluice.NewElastic[int](1000, nil)
+	for n := range 5 {
+		_ = numbers.TrySend(n)
+	}
+	numbers.Close()
+	fmt.Println(sum(context.Background(), numbers))
+	// Output: 10 <nil>
 }
 
 // With one slot and DropOldest, a Bounded is a mailbox that holds the freshest value.
@@ -259,7 +303,7 @@ func ExampleBounded_Stats() {
 
 // A Sharded reduces contention on many CPUs. Values sent on one lane, or with one key,
 // arrive in order.
-func ExampleSharded() {
+func ExampleNewSharded() {
 	ctx := context.Background()
 	clicks := sluice.NewSharded[string](1000, nil)
 
@@ -327,7 +371,7 @@ func Example_overflow() {
 }
 
 // A full Priority drops what matters least: the newest value of the least urgent level.
-func ExamplePriority() {
+func ExampleNewPriority() {
 	ctx := context.Background()
 	alarms := sluice.NewPriority(3, 2, &sluice.PriorityOptions[string]{
 		Overflow: sluice.DropLeastUrgent,
@@ -347,7 +391,7 @@ func ExamplePriority() {
 }
 
 // A value can be received when it is due, and canceled before.
-func ExampleDelay() {
+func ExampleNewDelay() {
 	ctx := context.Background()
 	reminders := sluice.NewDelay[string](100, nil)
 	tea, _ := reminders.SendAfter(ctx, 3*time.Minute, "tea is ready")

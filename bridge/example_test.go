@@ -44,6 +44,24 @@ func Example() {
 	// [] <nil>
 }
 
+// Senders of a built-in channel that stays get a context in each wait, and an error instead of
+// a panic when it is closed.
+func ExampleNewSender() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	ch := make(chan string, 1) // stays
+	lines := bridge.NewSender(ch)
+	fmt.Println(lines.Send(ctx, "a"))
+	fmt.Println(lines.Send(ctx, "b")) // full, and nobody receives
+
+	close(ch)
+	fmt.Println(lines.TrySend("c"))
+	// Output:
+	// <nil>
+	// context deadline exceeded
+	// sluice: channel closed
+}
+
 // A built-in channel that stays is received from in batches.
 func ExampleNewReceiver() {
 	ctx := context.Background()

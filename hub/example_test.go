@@ -34,6 +34,31 @@ func Example() {
 	// late: 98
 }
 
+// The size bounds the queue of each subscription. With the default policy, a slow one misses
+// the oldest values; senders never wait.
+func ExampleNew() {
+	ctx := context.Background()
+	prices := hub.New[int](2, nil)
+	slow, err := prices.Subscribe(nil)
+	if err != nil { // the hub is closed
+		fmt.Println(err)
+		return
+	}
+	for _, price := range []int{101, 99, 100, 98} {
+		_ = prices.Send(ctx, price) // fails only after Close
+	}
+	prices.Close()
+
+	for price := range slow.Values(ctx).All() {
+		fmt.Println(price)
+	}
+	fmt.Println("missed:", slow.Stats().Dropped)
+	// Output:
+	// 100
+	// 98
+	// missed: 2
+}
+
 // A subscription that must not miss a value, and must not hold up the others either, is evicted
 // when it is too slow. It reads why.
 func ExampleSubscription_evicted() {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 
 	"github.com/sluice-go/sluice/jetstream"
@@ -38,6 +39,34 @@ func Example() {
 	// hello
 	// and
 	// goodbye
+}
+
+// Without a URL, Open starts a server in the process, and Dir is where it stores the
+// values: they are there after a restart.
+func ExampleOpen() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "orders-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	options := &jetstream.Options[string]{Name: "orders", Dir: dir}
+	for _, order := range []string{"tea", "coffee"} {
+		c, err := jetstream.Open(ctx, options) // as after a restart
+		if err != nil {
+			panic(err)
+		}
+		if err := c.Send(ctx, order); err != nil {
+			panic(err)
+		}
+		fmt.Println(c.Len(), "stored")
+		if err := c.Shutdown(ctx); err != nil {
+			panic(err)
+		}
+	}
+	// Output:
+	// 1 stored
+	// 2 stored
 }
 
 // Jobs that must survive the death of a worker are received as deliveries: failed

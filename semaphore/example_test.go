@@ -3,6 +3,8 @@ package semaphore_test
 import (
 	"context"
 	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/semaphore"
@@ -28,6 +30,29 @@ func Example() {
 	// second request at once: false
 	// after the first: true
 	// semaphore: more permits than the semaphore has
+}
+
+// At most two of the goroutines are between Acquire and Release at any time.
+func ExampleNew() {
+	ctx := context.Background()
+	running := semaphore.New(2, nil)
+	var most, now atomic.Int64
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			if err := running.Acquire(ctx, 1); err != nil {
+				return // ctx is done
+			}
+			defer running.Release(1)
+			if n := now.Add(1); n > 2 {
+				most.Store(n)
+			}
+			now.Add(-1)
+		})
+	}
+	all.Wait()
+	fmt.Println("more than two:", most.Load() > 0)
+	// Output: more than two: false
 }
 
 // A limit counts what is queued and what is being worked on: the room of a value is free

@@ -11,7 +11,7 @@ import (
 
 // A pool of up to 16 workers begins with one of them. The first job raises that to three, and
 // the other jobs, which are queued already, begin beside it.
-func ExampleLimit() {
+func ExampleNewLimit() {
 	ctx := context.Background()
 	jobs := sluice.NewBounded[int](128, nil)
 	for job := range 3 {

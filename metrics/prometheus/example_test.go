@@ -17,7 +17,7 @@ import (
 )
 
 // Expose the channels of a service beside its other metrics.
-func Example() {
+func ExampleNewCollector() {
 	orders := sluice.NewBounded[string](128, &sluice.BoundedOptions[string]{Name: "orders"})
 	if err := orders.TrySend("tea"); err != nil {
 		log.Fatal(err)
