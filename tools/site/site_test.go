@@ -35,7 +35,7 @@ func TestRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	home := string(files["index.html"])
-	for _, want := range []string{`href="docs/choosing.html"`, `aria-current="page"`, `href="source/example_test.go.html"`} {
+	for _, want := range []string{`href="docs/choosing.html"`, `aria-current="page"`, `href="source/sluice.go.html"`} {
 		if !strings.Contains(home, want) {
 			t.Errorf("index.html has no %s", want)
 		}
