@@ -66,7 +66,8 @@ func (w *workshop) downloads() string { return filepath.Join(w.dir, "published",
 func fileURL(path string) string { return "file://" + filepath.ToSlash(path) }
 
 // surroundings returns the proxy for modules by others, which is the module cache of
-// this machine, after it has everything that the clone requires, and the build cache.
+// this machine, after it has everything that the clone requires, and the build cache. go mod
+// tidy reads the modules of the dependencies' tests too, which go mod download leaves out.
 func surroundings(ctx context.Context, w *workshop) (proxies []string, cache string, err error) {
 	out, err := run(ctx, w.clone.dir, nil, "go", "env", "-json", "GOMODCACHE", "GOCACHE")
 	if err != nil {
@@ -77,8 +78,10 @@ func surroundings(ctx context.Context, w *workshop) (proxies []string, cache str
 		return nil, "", err
 	}
 	for _, m := range w.modules {
-		if _, err := run(ctx, w.folder(m), []string{"GOWORK=off"}, "go", "mod", "download"); err != nil {
-			return nil, "", err
+		for _, args := range [][]string{{"mod", "download"}, {"mod", "tidy", "-diff"}} {
+			if _, err := run(ctx, w.folder(m), []string{"GOWORK=off"}, "go", args...); err != nil {
+				return nil, "", err
+			}
 		}
 	}
 	return []string{fileURL(filepath.Join(env.GOMODCACHE, "cache", "download"))}, env.GOCACHE, nil
