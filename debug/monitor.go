@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/inspect"
+	"github.com/sluice-go/sluice/internal/reading"
 )
 
 const (
@@ -21,6 +22,9 @@ const (
 	// stale is the maximum age of the previous look from which rates are
 	// computed.
 	stale = 10 * time.Second
+	// answerWithin is how long a look waits for the Stats of foreign channels, all of
+	// them together.
+	answerWithin = period / 4
 )
 
 // A monitor reads all named channels, or the one channel that a client asks
@@ -30,10 +34,10 @@ const (
 // Looks and the list of named channels are in ascending order of ID, so one
 // merge pass finds each channel's previous sighting.
 type monitor struct {
-	mu    sync.Mutex
-	last  *look            // all channels
-	ones  map[uint64]*look // single channels by ID; no look is older than stale or belongs to a collected channel
-	calls calls
+	mu     sync.Mutex
+	last   *look            // all channels
+	ones   map[uint64]*look // single channels by ID; no look is older than stale or belongs to a collected channel
+	reader reading.Reader
 }
 
 // A look holds the readings taken at one time. It is immutable, so clients read
@@ -97,7 +101,7 @@ func (m *monitor) take(now time.Time, before *look) *look {
 		past = before.seen
 	}
 	channels := inspect.Channels()
-	m.calls.begin(channels)
+	m.begin(channels)
 	next.seen = make([]sighting, 0, len(channels))
 	for _, c := range channels {
 		for len(past) > 0 && past[0].ID < c.ID {
@@ -107,16 +111,27 @@ func (m *monitor) take(now time.Time, before *look) *look {
 		if len(past) > 0 && past[0].ID == c.ID {
 			was = &past[0]
 		}
-		next.see(c, was, &m.calls)
+		next.see(c, was, &m.reader)
 	}
 	next.named = len(next.seen)
 	return next
 }
 
-// see reads c, for which calls has begun, and computes its rates from the previous
+// begin has the reader begin with channels, and waits until it can read them.
+func (m *monitor) begin(channels []inspect.Channel) {
+	m.reader.Within = answerWithin
+	if answered := m.reader.Begin(channels); answered != nil {
+		select {
+		case <-answered:
+		case <-time.After(answerWithin):
+		}
+	}
+}
+
+// see reads c, with which the reader has begun, and computes its rates from the previous
 // sighting, if any.
-func (l *look) see(c inspect.Channel, was *sighting, calls *calls) {
-	stats, ok, unanswered := calls.stats(c)
+func (l *look) see(c inspect.Channel, was *sighting, reader *reading.Reader) {
+	stats, ok, unanswered := reader.Stats(c)
 	if !ok {
 		return // c has been garbage-collected
 	}
@@ -157,8 +172,8 @@ func (m *monitor) lookAt(id uint64) *look {
 	channels := inspect.Channels()
 	next.named = len(channels)
 	if at, found := slices.BinarySearchFunc(channels, id, func(c inspect.Channel, id uint64) int { return cmp.Compare(c.ID, id) }); found {
-		m.calls.begin(channels[at : at+1])
-		next.see(channels[at], was, &m.calls)
+		m.begin(channels[at : at+1])
+		next.see(channels[at], was, &m.reader)
 	}
 	m.remember(id, next)
 	return next

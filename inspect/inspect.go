@@ -44,8 +44,8 @@ func Channels() []Channel {
 
 // Register lists c under a name, as a channel of the given kind. The list refers to c
 // weakly. Its method Stats may be called at any time by any goroutine, and should not block:
-// the page of package debug then shows the figures of its last answer. An empty name
-// registers nothing. A name or a kind above 256 bytes is cut. A nil c panics.
+// until it returns, the page of package debug shows the figures of its last answer, and the
+// metrics modules count the channel as unanswered. An empty name registers nothing. A name or a kind above 256 bytes is cut. A nil c panics.
 func Register[C any, P interface {
 	*C
 	Stats() sluice.Stats
@@ -58,7 +58,8 @@ func Register[C any, P interface {
 
 // Stats returns the channel's Stats. It reports false if the channel was
 // garbage-collected, and for the zero Channel. Like every Stats it briefly blocks
-// senders and receivers.
+// senders and receivers. For a channel that was listed by [Register] it takes as long as the
+// channel's own method, and panics if that does.
 func (c Channel) Stats() (stats sluice.Stats, ok bool) {
 	if c.stats == nil {
 		return sluice.Stats{}, false

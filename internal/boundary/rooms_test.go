@@ -81,6 +81,15 @@ var rooms = map[string]room{
 			"./workers":           "goroutines of the library",
 		},
 	},
+	"internal/reading": {
+		imports: permissions{
+			"./":                  "Stats",
+			"./inspect":           "the channels to read",
+			"./internal/registry": "which of them may block",
+			"maps":                "calls that have returned are dropped",
+			"time":                "how long a reader waits; no clock is read",
+		},
+	},
 	"internal/registry": {
 		imports: permissions{
 			"./internal/callsite": "who uses a channel",
@@ -199,6 +208,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./inspect":           "named channels",
 			"./internal/flow":     "the map",
+			"./internal/reading":  "a channel whose Stats block holds up no other",
 			"./internal/registry": "the call sites of channels",
 			"./":                  "the channels to show, by their public names",
 			"bytes":               "an event is written at once",
@@ -219,13 +229,14 @@ var rooms = map[string]room{
 	},
 	"metrics/internal/tally": {
 		imports: permissions{
-			"./inspect":    "named channels",
-			"./":           "the channels to add up, by their public names",
-			"math":         "the capacity of a channel without a limit",
-			"sync":         "one look at a time",
-			"time":         "Stats reports durations; no clock is read",
-			"unicode":      "names that can be shown",
-			"unicode/utf8": "names that can be shown",
+			"./inspect":          "named channels",
+			"./internal/reading": "a channel whose Stats block holds up no other",
+			"./":                 "the channels to add up, by their public names",
+			"math":               "the capacity of a channel without a limit",
+			"sync":               "one look at a time",
+			"time":               "Stats reports durations; a look waits for at most a second",
+			"unicode":            "names that can be shown",
+			"unicode/utf8":       "names that can be shown",
 		},
 	},
 	"codec": {
@@ -605,7 +616,8 @@ var rooms = map[string]room{
 			"go.opentelemetry.io/otel/metric":    "whom it tells",
 		},
 		tests: permissions{
-			"./": theLibrary,
+			"./":        theLibrary,
+			"./inspect": "named channels",
 			"go.opentelemetry.io/otel/exporters/stdout/stdoutmetric": "one export",
 			"go.opentelemetry.io/otel/metric/noop":                   "a provider that refuses",
 			"go.opentelemetry.io/otel/sdk/metric":                    "a provider with readers",

@@ -78,6 +78,9 @@ func (c *callback) observe(_ context.Context, observer metric.Observer) error {
 		sets := map[[2]string]metric.MeasurementOption{} // of this series, by label and value of the split
 		for j := range c.instruments {
 			in := &c.instruments[j]
+			if in.Missing(s) {
+				continue
+			}
 			for _, part := range in.Parts {
 				split := [2]string{in.Split, part.Value}
 				if sets[split] == nil {

@@ -8,7 +8,9 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"go.opentelemetry.io/otel/exporters/stdout/stdoutmetric"
 	api "go.opentelemetry.io/otel/metric"
@@ -17,6 +19,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/inspect"
 )
 
 // TestCollect compares a collection with the Stats of the channels.
@@ -82,6 +85,7 @@ func TestCollect(t *testing.T) {
 		{"sluice.channels", 1, []string{"sluice.channel.state=open"}},
 		{"sluice.channels", 0, []string{"sluice.channel.state=closed"}},
 		{"sluice.channel.warned", 0, nil},
+		{"sluice.channel.unanswered", 0, nil},
 	} {
 		if got := all.value(t, want.name, append(want.with, named, "sluice.channel.kind=Bounded")...); got != want.value {
 			t.Errorf("%s%q is %v, want %v", want.name, want.with, got, want.value)
@@ -182,7 +186,7 @@ func TestUnregister(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if exported := collect(t, reader); len(exported) != 16 {
+	if exported := collect(t, reader); len(exported) != 17 {
 		t.Errorf("%d metrics", len(exported))
 	}
 	if err := registration.Unregister(); err != nil {
@@ -356,4 +360,51 @@ func BenchmarkCollect(b *testing.B) {
 			keep(all)
 		})
 	}
+}
+
+// TestUnanswered: while the Stats of a channel block, its gauges are not observed, and its
+// counters stay.
+func TestUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		name := unique(t)
+		b := &blocking{gate: make(chan struct{})}
+		inspect.Register(name, "Blocking", b)
+		reader := metric.NewManualReader()
+		observed(t, everyName, reader)
+		named := "sluice.channel.name=" + name
+		check := func(unanswered float64, gauges int) {
+			t.Helper()
+			all := collect(t, reader)
+			if got := all.value(t, "sluice.channel.unanswered", named); got != unanswered {
+				t.Errorf("%v channels do not answer, want %v", got, unanswered)
+			}
+			if got := all.value(t, "sluice.channel.sent", named); got != 3 {
+				t.Errorf("%v sent", got)
+			}
+			if points, _ := all.points("sluice.channel.usage", named); len(points) != gauges {
+				t.Errorf("%d values of a gauge, want %d", len(points), gauges)
+			}
+		}
+		check(0, 1)
+		b.blocks.Store(true)
+		check(1, 0)
+		check(1, 0)
+		b.blocks.Store(false)
+		close(b.gate)
+		synctest.Wait()
+		check(0, 1)
+		keep(b)
+	})
+}
+
+type blocking struct {
+	blocks atomic.Bool
+	gate   chan struct{}
+}
+
+func (b *blocking) Stats() sluice.Stats {
+	if b.blocks.Load() {
+		<-b.gate
+	}
+	return sluice.Stats{Sent: 3}
 }

@@ -13,7 +13,7 @@ import (
 // defaults.
 type Options struct {
 	// MaxNames is the maximum number of names with series of their own, counted once
-	// for each kind. Each name has 20 series. 0 selects 100.
+	// for each kind. Each name has 21 series. 0 selects 100.
 	MaxNames int
 }
 
@@ -66,6 +66,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for i := range snapshot.Series {
 		s := &snapshot.Series[i]
 		for _, m := range c.metrics {
+			if m.Missing(s) {
+				continue
+			}
 			for _, part := range m.Parts {
 				labels := []string{s.Name, s.Kind}
 				if m.Split != "" {

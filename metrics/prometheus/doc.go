@@ -17,6 +17,12 @@
 // sluice_channel_other_names is the number of these names. Invalid UTF-8 and invisible
 // characters in names become U+FFFD, and names longer than 128 bytes are truncated.
 //
+// # Channels that do not answer
+//
+// A scrape waits for up to a second for the Stats of channels of other types, once. While one
+// of them does not return, the gauges of its name are missing, its counters stay, and
+// sluice_channel_unanswered counts it. All other names have their figures.
+//
 // # Channels that become garbage
 //
 // The counts of a channel stay in the series of its name, so counters never fall. Counts

@@ -7,8 +7,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -151,6 +154,7 @@ func TestScrape(t *testing.T) {
 		{"sluice_channels", 1, []string{"state=open"}},
 		{"sluice_channels", 0, []string{"state=closed"}},
 		{"sluice_channel_warned", 0, nil},
+		{"sluice_channel_unanswered", 0, nil},
 	} {
 		if got := exported.value(t, want.metric, append(want.labels, named, "kind=Bounded")...); got != want.value {
 			t.Errorf("%s%q is %v, want %v", want.metric, want.labels, got, want.value)
@@ -227,8 +231,8 @@ func TestHostileNames(t *testing.T) {
 			exported[family.GetName()] = family
 		}
 		response.Body.Close()
-		if n := len(exported); n != 16 {
-			t.Errorf("%s: %d families, want 16", accept, n)
+		if n := len(exported); n != 17 {
+			t.Errorf("%s: %d families, want 17", accept, n)
 		}
 		if got := exported.value(t, "sluice_channel_limit", "name="+shown); got != 3 {
 			t.Errorf("%s: %v", accept, got)
@@ -259,4 +263,76 @@ func TestMaxNames(t *testing.T) {
 		t.Errorf("%v values sent in others", got)
 	}
 	keep(all)
+}
+
+// TestUnanswered: while the Stats of a channel block, its gauges are missing, its counters
+// stay, and other channels have both.
+func TestUnanswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad, beside := unique(t)+" bad", unique(t)+" beside"
+		b := &blocking{gate: make(chan struct{})}
+		b.sent.Store(3)
+		inspect.Register(bad, "Blocking", b)
+		c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: beside})
+		registry := prometheus.NewPedanticRegistry()
+		registry.MustRegister(NewCollector(everyName))
+		figures := func(name string) map[string]float64 {
+			families, err := registry.Gather()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return figuresOf(families, name)
+		}
+		all := len(figures(bad))
+		b.blocks.Store(true)
+		for range 3 {
+			got := figures(bad)
+			if got["sluice_channel_unanswered"] != 1 || got["sluice_channel_sent_total"] != 3 {
+				t.Errorf("%v", got)
+			}
+			for metric := range got {
+				if !strings.HasSuffix(metric, "_total") && metric != "sluice_channel_unanswered" {
+					t.Errorf("%s is not missing", metric)
+				}
+			}
+			if got := figures(beside); len(got) != all || got["sluice_channel_limit"] != 3 {
+				t.Errorf("another channel: %v", got)
+			}
+		}
+		b.sent.Store(5)
+		b.blocks.Store(false)
+		close(b.gate)
+		synctest.Wait()
+		if got := figures(bad); len(got) != all || got["sluice_channel_unanswered"] != 0 || got["sluice_channel_sent_total"] != 5 {
+			t.Errorf("it answers again: %v", got)
+		}
+		keep(b)
+		keep(c)
+	})
+}
+
+// figuresOf returns the last figure of each metric of a name.
+func figuresOf(families []*dto.MetricFamily, name string) map[string]float64 {
+	figures := map[string]float64{}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == "name" && l.GetValue() == name }) {
+				figures[family.GetName()] = m.GetGauge().GetValue() + m.GetCounter().GetValue()
+			}
+		}
+	}
+	return figures
+}
+
+type blocking struct {
+	blocks atomic.Bool
+	gate   chan struct{}
+	sent   atomic.Uint64
+}
+
+func (b *blocking) Stats() sluice.Stats {
+	if b.blocks.Load() {
+		<-b.gate
+	}
+	return sluice.Stats{Sent: b.sent.Load()}
 }

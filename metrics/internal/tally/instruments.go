@@ -51,6 +51,15 @@ func (in *Instrument) Float(figure int64) float64 {
 	return float64(figure)
 }
 
+// Missing reports whether s has no figure for the instrument: a gauge is missing while a
+// channel of the series does not answer.
+func (in *Instrument) Missing(s *Series) bool {
+	return s.Unanswered > 0 && in.Type != Counter && in.Name != unanswered
+}
+
+// unanswered is the instrument that is never missing.
+const unanswered = "sluice.channel.unanswered"
+
 // Instruments are the metrics of each series.
 var Instruments = []Instrument{
 	{"sluice.channel.sent", "{value}", Counter, "Values accepted from senders.",
@@ -83,6 +92,8 @@ var Instruments = []Instrument{
 		State, []Part{{"open", func(s *Series) int64 { return s.Open }}, {"closed", func(s *Series) int64 { return s.Closed }}}},
 	{"sluice.channel.warned", "{channel}", UpDownCounter, "Channels with a warning in their Stats, because a guarantee is weaker than requested or the channel has failed.",
 		"", whole(func(s *Series) int64 { return s.Warned })},
+	{unanswered, "{channel}", UpDownCounter, "Channels whose Stats did not return in time, or panicked. Until they answer, the other gauges of their name are missing, and its counters lack what they count.",
+		"", whole(func(s *Series) int64 { return s.Unanswered })},
 }
 
 // OtherNames is a single metric, which does not belong to a series. It has no parts.

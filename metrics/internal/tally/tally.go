@@ -21,6 +21,15 @@
 //     as an earlier one.
 //   - Gauges cover the channels that are alive during the collection. They rise and fall.
 //
+// # Channels that do not answer
+//
+// Stats of a channel of another package may block. A collection waits a second for all
+// such channels together, and later collections do not wait for a call that is still under
+// way, of which each channel has one at most. Until it answers, a channel is counted as
+// unanswered. The sums of gauges over its name lack a part then, so they are missing: see
+// [Instrument.Missing]. Counters stay, as they are sums of what was seen; they catch up when
+// the channel answers.
+//
 // The counts between the last collection and the death of a channel are lost. A finalizer
 // could read them, but would keep a channel alive that holds a reference to itself.
 //
@@ -49,7 +58,13 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/inspect"
+	"github.com/sluice-go/sluice/internal/reading"
 )
+
+// answerWithin is how long a collection waits for the Stats of channels that may block, all
+// of them together. It is long enough for a channel that asks its servers, and short
+// compared to the timeout of a scrape.
+const answerWithin = time.Second
 
 // DefaultLimit is the default limit on names with series of their own.
 const DefaultLimit = 100
@@ -67,6 +82,7 @@ type Series struct {
 
 	Open, Closed int64 // channels
 	Warned       int64 // channels with a warning
+	Unanswered   int64 // channels whose Stats did not return in time, or panicked
 
 	// Counters.
 	Sent, Received             int64
@@ -90,6 +106,7 @@ type Tally struct {
 	channels func() []inspect.Channel // inspect.Channels; tests replace it
 
 	mu     sync.Mutex
+	reader reading.Reader
 	count  uint64        // of collections
 	newest uint64        // the highest ID of a channel so far
 	last   []observation // of the last collection, by ascending ID, as Channels returns them
@@ -128,6 +145,7 @@ func New(function string, limit int) *Tally {
 	return &Tally{
 		limit:    cmp.Or(limit, DefaultLimit),
 		channels: inspect.Channels,
+		reader:   reading.Reader{Within: answerWithin},
 		groups:   map[key]*group{},
 		other:    group{series: &Series{Name: Other, Kind: Other}},
 	}
@@ -142,7 +160,8 @@ type Snapshot struct {
 	OtherNames int64
 }
 
-// Collect reads the Stats of all named channels.
+// Collect reads the Stats of all named channels. If one of them blocks, it waits for up to a
+// second, once.
 func (t *Tally) Collect() Snapshot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -153,6 +172,12 @@ func (t *Tally) Collect() Snapshot {
 	t.other.series.clearGauges()
 
 	listed := t.channels()
+	if answered := t.reader.Begin(listed); answered != nil {
+		select {
+		case <-answered:
+		case <-time.After(answerWithin):
+		}
+	}
 	fresh, _ := slices.BinarySearchFunc(listed, t.newest+1, func(n inspect.Channel, id uint64) int { return cmp.Compare(n.ID, id) })
 	past := t.last
 	t.last = make([]observation, 0, len(listed))
@@ -185,7 +210,7 @@ func (t *Tally) Collect() Snapshot {
 // see adds a channel to its series and to the observations of this collection, unless it
 // has become garbage since it was listed. A channel without a group joins one.
 func (t *Tally) see(c inspect.Channel, s observation) (alive bool) {
-	stats, alive := c.Stats()
+	stats, alive, failure := t.reader.Stats(c)
 	if !alive {
 		return false
 	}
@@ -193,7 +218,11 @@ func (t *Tally) see(c inspect.Channel, s observation) (alive bool) {
 		s.group = t.join(keyOf(c))
 	}
 	s.group.seen = t.count
-	s.group.series.add(&stats, &s.past)
+	if failure == "" {
+		s.group.series.add(&stats, &s.past)
+	} else {
+		s.group.series.Unanswered++
+	}
 	t.last = append(t.last, s)
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sluice-go/sluice"
@@ -16,12 +17,30 @@ type fake struct {
 
 	mu    sync.Mutex
 	stats sluice.Stats
+
+	gate  atomic.Pointer[chan struct{}] // while it is set, Stats blocks
+	under atomic.Int64                  // calls of Stats under way
 }
 
 func (f *fake) Stats() sluice.Stats {
+	f.under.Add(1)
+	defer f.under.Add(-1)
+	if gate := f.gate.Load(); gate != nil {
+		<-*gate
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.stats
+}
+
+// block makes Stats block until unblock.
+func (f *fake) block() (unblock func()) {
+	gate := make(chan struct{})
+	f.gate.Store(&gate)
+	return func() {
+		f.gate.Store(nil)
+		close(gate)
+	}
 }
 
 func (f *fake) send(n uint64) {
