@@ -642,6 +642,8 @@ var rooms = map[string]room{
 			"./fan":              "it moves values between kinds and servers",
 			"./workers":          "workers receive deliveries",
 			"go.uber.org/goleak": "no goroutine may outlive the tests",
+
+			"github.com/anishathalye/porcupine": "checks histories",
 		},
 	},
 
