@@ -209,9 +209,7 @@ func TestDeliveryHoldsChannel(t *testing.T) {
 	if err := d.AckSync(patient(t)); err != nil {
 		t.Errorf("AckSync: %v", err)
 	}
-	if n := other.Len(); n != 0 {
-		t.Errorf("%d values are left", n)
-	}
+	mustHold(t, other, 0)
 	until(t, "the channel is shut down", func() bool {
 		runtime.GC()
 		return opened.life.shutdown.Load() && opened.conn.nc.IsClosed()

@@ -92,9 +92,7 @@ func TestKeyed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := c.Len(); n != len(want) {
-		t.Errorf("Len is %d", n)
-	}
+	mustHold(t, c, len(want))
 	used := 0
 	for _, row := range c.StreamStats() {
 		if row.Len > 0 {

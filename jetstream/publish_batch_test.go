@@ -148,9 +148,7 @@ func TestSendBatchLengths(t *testing.T) {
 			t.Fatalf("SendBatch of %d: %d, %v", n, sent, err)
 		}
 	}
-	if n := c.Len(); n != next {
-		t.Errorf("%d stored of %d", n, next)
-	}
+	mustHold(t, c, next)
 	for buf := make([]int, 100); received < next; {
 		n, err := c.RecvBatch(patient(t), buf)
 		if err != nil {

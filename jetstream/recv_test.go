@@ -33,9 +33,7 @@ func TestRedelivery(t *testing.T) {
 	if err := d.AckSync(patient(t)); err != nil {
 		t.Fatal(err)
 	}
-	if n := c.Len(); n != 0 {
-		t.Errorf("%d values are left", n)
-	}
+	mustHold(t, c, 0)
 	for _, err := range []error{d.Ack(), d.Nack(), d.AckSync(t.Context()), d.InProgress()} {
 		if err != ErrSettled {
 			t.Errorf("after AckSync: %v", err)
@@ -105,9 +103,7 @@ func TestExpired(t *testing.T) {
 	if err := other.InProgress(); err != ErrExpired {
 		t.Errorf("InProgress after MaxInProgress: %v", err)
 	}
-	if n := c.Len(); n != 2 {
-		t.Errorf("%d stored, want the 2 that were not acknowledged", n)
-	}
+	mustHold(t, c, 2) // those that were not acknowledged
 
 	c = open(t, Options[string]{Log: mute()})
 	mustSend(t, c, "a")

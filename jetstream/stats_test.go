@@ -117,6 +117,7 @@ func TestStats(t *testing.T) {
 	if err := c.TrySend(4); err != sluice.ErrFull {
 		t.Errorf("TrySend: %v", err)
 	}
+	mustHold(t, c, 3)
 	if s := c.Stats(); s.Len != 3 || s.Cap != 3 || s.HighWater != 3 || s.Sent != 3 || s.Received != 0 || s.Lanes != 1 || s.SendWaits != 0 || s.Closed {
 		t.Errorf("after three were sent: %+v", s)
 	}

@@ -64,9 +64,13 @@ func leave[T any](t testing.TB, c *Channel[T]) {
 	}
 }
 
+// hangs is how long a step may take before it counts as hanging: longer than on the busiest
+// machine, and shorter than the timeout of go test.
+const hangs = 5 * time.Minute
+
 // patient returns a context that ends only if the test hangs.
 func patient(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), hangs)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -100,6 +104,13 @@ func until(t testing.TB, what string, is func() bool) {
 			t.Fatalf("timeout waiting until %s", what)
 		}
 	}
+}
+
+// mustHold waits until Len is n. It is the last known number if the servers do not answer
+// within 250 ms, as on a busy machine.
+func mustHold(t testing.TB, c interface{ Len() int }, n int) {
+	t.Helper()
+	until(t, fmt.Sprint("the number of values stored is ", n), func() bool { return c.Len() == n })
 }
 
 func mustSend[T any](t testing.TB, c *Channel[T], vs ...T) {
@@ -167,7 +178,7 @@ func listening(t testing.TB, change func(*server.Options)) *server.Server {
 		t.Fatal(err)
 	}
 	s.Start()
-	if !s.ReadyForConnections(time.Minute) {
+	if !s.ReadyForConnections(hangs) {
 		t.Fatal("the server did not start")
 	}
 	t.Cleanup(func() { stop(s) })
