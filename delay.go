@@ -49,7 +49,8 @@ func NewDelay[T any](limit int, o *DelayOptions[T]) *Delay[T] {
 	d := new(Delay[T])
 	d.channel = newChannel(o.config(limit), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
 		d.timed = priority.NewTimed(priority.Config[T]{Config: c, DueAt: o.dueAt()})
-		return registry.Engine("Delay", c, d.timed)
+		registry.Engine("Delay", c, d.timed.Engine)
+		return d.timed
 	})
 	return d
 }

@@ -22,16 +22,18 @@ func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
 	return &Elastic[T]{newChannel(o.config(limit), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
 		switch {
 		case o.hasAges():
-			return registry.Engine("Elastic", c, priority.NewAged(o.aged(c)))
+			e := priority.NewAged(o.aged(c))
+			registry.Engine("Elastic", c, e.Engine)
+			return e
 		case c.Size == nil:
 			return registry.Engine("Elastic", c, segqueue.New(c))
 		case c.Overflow == engine.Reject: // no sender waits for room
 			m := segqueue.NewMetered(c)
-			e := registry.Engine("Elastic", c, m)
+			registry.Engine("Elastic", c, m.Engine)
 			if c.SizeIsKnown {
-				e = segqueue.Known(m)
+				return segqueue.Known(m)
 			}
-			return e
+			return m
 		default:
 			// Sizes are added up under one lock, and a large value is not
 			// overtaken by smaller ones: handoff does both.

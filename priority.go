@@ -56,7 +56,7 @@ func NewPriority[T any](levels, limit int, o *PriorityOptions[T]) *Priority[T] {
 	p.channel = newChannel(o.config(limit), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
 		e := priority.New(o.extend(c, levels))
 		for i := range p.levels {
-			p.levels[i].engine = e.Level(i)
+			p.levels[i].engine = priority.LevelAt(e, i)
 		}
 		return registry.Engine("Priority", c, e)
 	})

@@ -14,8 +14,9 @@ type Level[T any] struct {
 	index int
 }
 
-// Level returns the level of that index.
-func (e *Engine[T]) Level(i int) *Level[T] { return &Level[T]{e, i} }
+// LevelAt returns the level of e with that index. It is a function because the methods of
+// Engine are compiled for each element type of each kind, and with them what they return.
+func LevelAt[T any](e *Engine[T], i int) *Level[T] { return &Level[T]{e, i} }
 
 // Send implements engine.Engine.
 func (l *Level[T]) Send(ctx context.Context, v T) error { return l.send(ctx, l.index, v) }

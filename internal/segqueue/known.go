@@ -17,15 +17,20 @@ type (
 )
 
 // Known returns m as an engine whose values have the size of engine.KnownSize.
-func Known[T any](m *Metered[T]) engine.Engine[T] {
-	var as any = m
-	switch m := as.(type) {
+func Known[T any](m *Metered[T]) engine.Engine[T] { return known(m).(engine.Engine[T]) }
+
+// known is not inlined: it would bring both types into each package that makes a channel
+// of any type, and the compiler would compile their engines there again.
+//
+//go:noinline
+func known(m any) any {
+	switch m := m.(type) {
 	case *Metered[[]byte]:
-		as = meteredBytes{m}
+		return meteredBytes{m}
 	case *Metered[string]:
-		as = meteredStrings{m}
+		return meteredStrings{m}
 	}
-	return as.(engine.Engine[T])
+	return m
 }
 
 // Send implements engine.Engine. A slice whose capacity exceeds the limit may still
