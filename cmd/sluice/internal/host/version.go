@@ -65,7 +65,8 @@ func builtJustNow(executable string) bool {
 	return strings.Contains(filepath.ToSlash(executable), "/go-build")
 }
 
-// gitTakes is the longest that git may take: its files may be on a slow network.
+// gitTakes is the longest that git may take: its files may be on a slow network. git is
+// killed then, so it must not hold a lock.
 const gitTakes = 2 * time.Second
 
 // checkedOut returns the commit of the working tree with the folder dir, or "".
@@ -73,7 +74,7 @@ func checkedOut(dir string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTakes)
 	defer cancel()
 	git := func(args ...string) ([]byte, error) {
-		return exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...).Output()
+		return exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "-C", dir}, args...)...).Output()
 	}
 	revision, err := git("rev-parse", "HEAD")
 	if err != nil {

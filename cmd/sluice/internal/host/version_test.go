@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"testing"
+	"time"
 )
 
 func TestStamped(t *testing.T) {
@@ -28,13 +29,9 @@ func TestStamped(t *testing.T) {
 	}
 }
 
-// go run stamps nothing, so git is asked.
-func TestCheckedOut(t *testing.T) {
-	dir := t.TempDir()
-	if got := checkedOut(dir); got != "" {
-		t.Errorf("outside a repository: %q", got)
-	}
-	git := func(args ...string) string {
+// gitIn returns a function that runs git in dir.
+func gitIn(t *testing.T, dir string) func(args ...string) string {
+	return func(args ...string) string {
 		t.Helper()
 		out, err := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)...).CombinedOutput()
 		if err != nil {
@@ -42,6 +39,15 @@ func TestCheckedOut(t *testing.T) {
 		}
 		return string(out)
 	}
+}
+
+// go run stamps nothing, so git is asked.
+func TestCheckedOut(t *testing.T) {
+	dir := t.TempDir()
+	if got := checkedOut(dir); got != "" {
+		t.Errorf("outside a repository: %q", got)
+	}
+	git := gitIn(t, dir)
 	git("init", "-q")
 	git("commit", "-q", "--allow-empty", "-m", "first")
 	want := "commit " + short(git("rev-parse", "HEAD"))
@@ -53,6 +59,41 @@ func TestCheckedOut(t *testing.T) {
 	}
 	if got := checkedOut(dir); got != want+" with changes" {
 		t.Errorf("with a new file: %q", got)
+	}
+}
+
+// The index is not written, even when a file has another time than the index says: git
+// would lock it, and leave the lock behind if it takes too long and is killed.
+func TestCheckedOutLocksNothing(t *testing.T) {
+	dir := t.TempDir()
+	file, index := filepath.Join(dir, "file"), filepath.Join(dir, ".git", "index")
+	if err := os.WriteFile(file, []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git := gitIn(t, dir)
+	git("init", "-q")
+	git("add", "file")
+	git("commit", "-q", "-m", "first")
+	if err := os.Chtimes(file, time.Time{}, time.Unix(1e9, 0)); err != nil {
+		t.Fatal(err)
+	}
+	contents := func() string {
+		t.Helper()
+		text, err := os.ReadFile(index)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	before := contents()
+	if got, want := checkedOut(dir), "commit "+short(git("rev-parse", "HEAD")); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if contents() != before {
+		t.Error("the index was written")
+	}
+	if git("status", "--porcelain"); contents() == before {
+		t.Error("git status itself does not write the index: this test cannot fail")
 	}
 }
 
