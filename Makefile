@@ -7,6 +7,10 @@ OLDEST := go1.25.4
 # The modules of go.work.
 MODULES = $(shell go list -m -f '{{.Dir}}')
 
+# The modules outside of go.work.
+SQLITE := examples/services/sqlitewriter
+OUTSIDE := tools $(SQLITE)
+
 # The packages beside the root package.
 ONTOP := ./batch ./bridge ./fan ./hub ./inspect ./semaphore ./source ./workers
 
@@ -16,6 +20,9 @@ LIBRARY := . $(ONTOP) ./internal/...
 # The packages and modules around the library: observation, codecs, queues on disk and
 # on servers, and the log aggregator.
 AROUND := ./debug ./codec ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill/... ./jetstream/... ./bench/logagg/...
+
+# The modules that users import, and the tool.
+FOR_USERS := ./... ./spill/... ./jetstream/... ./metrics/prometheus/... ./metrics/otel/... ./cmd/sluice/...
 
 QEMU := qemu-aarch64-static
 
@@ -32,7 +39,7 @@ fmt: ## gofmt would change no file
 .PHONY: tidy
 tidy: ## go mod tidy would change no go.mod and no go.sum
 	$(call each-module,go mod tidy -diff)
-	@cd tools && echo "/tools/: go mod tidy -diff" && GOWORK=off go mod tidy -diff
+	@for dir in $(OUTSIDE); do echo "/$$dir/: go mod tidy -diff"; (cd $$dir && GOWORK=off go mod tidy -diff) || exit 1; done
 
 .PHONY: alone
 alone: ## each module builds without go.work
@@ -42,6 +49,10 @@ alone: ## each module builds without go.work
 vet: ## go vet for each module, and for the library with each build tag
 	go vet work
 	go vet -tags sluicecheck .
+
+.PHONY: sqlite
+sqlite: ## vet and tests of the example with SQLite, a module outside of go.work
+	cd $(SQLITE) && GOWORK=off go vet . && GOWORK=off go test -count=1 .
 
 bin/staticcheck: tools/go.mod tools/go.sum
 	cd tools && GOWORK=off go build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck
@@ -109,13 +120,13 @@ binaries: ## bin/VERSION: the tool for each platform, from the tag, with checksu
 	cd tools && GOWORK=off go run ./release -binaries -version '$(VERSION)'
 
 .PHONY: 386
-386: ## vet of each module for GOARCH=386, and the library's tests there
-	GOARCH=386 go vet work
+386: ## vet of the modules for users for GOARCH=386, and the library's tests there
+	GOARCH=386 go vet $(FOR_USERS)
 	GOARCH=386 go test -short $(LIBRARY)
 
 .PHONY: arm64
-arm64: ## vet of each module for GOARCH=arm64
-	GOARCH=arm64 go vet work
+arm64: ## each package has its files and imports for GOARCH=arm64
+	@GOARCH=arm64 go list -deps -test work >/dev/null
 
 .PHONY: arm64-run
 arm64-run: ## the library's tests on arm64, emulated by qemu-user

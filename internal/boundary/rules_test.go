@@ -3,6 +3,7 @@ package boundary
 import (
 	"fmt"
 	"go/ast"
+	"go/build/constraint"
 	"go/token"
 	"maps"
 	"slices"
@@ -80,6 +81,9 @@ func check(sources []source, rooms map[string]room) (wrong []string) {
 		if s.linknames() {
 			wrong = append(wrong, where+": go:linkname depends on internals of the runtime")
 		}
+		if arch := s.architecture(); arch != "" {
+			wrong = append(wrong, fmt.Sprintf("%s: is for %s only: the same code is tested on each architecture", where, arch))
+		}
 		if s.mustNotWait() {
 			for _, what := range waits(s.file) {
 				wrong = append(wrong, fmt.Sprintf("%s: %s: only internal/park may block", where, what))
@@ -153,6 +157,33 @@ func (s source) linknames() bool {
 		}
 	}
 	return false
+}
+
+// architectures are the usual ones: no code here is for one of them.
+var architectures = []string{"amd64", "arm64", "386", "arm"}
+
+// architecture returns the architecture that the name of the file, or its build
+// constraint, depends on, or "".
+func (s source) architecture() (arch string) {
+	name := strings.TrimSuffix(strings.TrimSuffix(s.name, ".go"), "_test")
+	if i := strings.LastIndexByte(name, '_'); i >= 0 && slices.Contains(architectures, name[i+1:]) {
+		return name[i+1:]
+	}
+	for _, group := range s.file.Comments {
+		for _, c := range group.List {
+			expr, err := constraint.Parse(c.Text)
+			if err != nil {
+				continue // not a constraint
+			}
+			expr.Eval(func(tag string) bool {
+				if slices.Contains(architectures, tag) {
+					arch = tag
+				}
+				return true
+			})
+		}
+	}
+	return arch
 }
 
 // mustNotWait reports whether the source belongs to an engine.

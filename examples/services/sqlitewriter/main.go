@@ -1,7 +1,10 @@
 // Sqlitewriter stores the lines of text files in a SQLite database: a batching writer, with
 // one transaction for each batch.
 //
-//	go run ./examples/services/sqlitewriter -db lines.db README.md docs/recipes.md
+//	GOWORK=off go run . -db lines.db main.go write.go
+//
+// runs it in this folder, which is a module outside of go.work: the first build compiles
+// SQLite, and takes a while.
 //
 //	a reader for each file ---> rows (bounded) ---> batch.Receive ---> one writer
 //
