@@ -74,8 +74,9 @@ func results(t *testing.T, dir string) (s summary) {
 // Every command of the manual runs.
 func TestManual(t *testing.T) {
 	doctor := manualDoctor{pprofServer(t), t.TempDir()}
+	predict := manualPredict{filepath.Join(t.TempDir(), "study")}
 	ways := map[string]func(*testing.T, []string){
-		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
+		"lab": manualLab, "report": manualLab, "predict": predict.run, "compare": manualCompare,
 		"doctor": doctor.run, "watch": manualWatch, "help": manualTool, "version": manualTool, "completion": manualTool,
 	}
 	commands := manual(t)
@@ -105,7 +106,7 @@ func manualLab(t *testing.T, command []string) {
 	case slices.Contains(command, "list"):
 		return // TestList
 	case slices.Contains(command, "-resume"), command[1] == "report":
-		sluice(t, 4, "lab", "-quick", "-count", "1")
+		sluice(t, 4, append(small, "-count", "1")...)
 		whole = command[1] == "lab"
 		interruptAfter, want = 0, 0
 	case whole:

@@ -52,13 +52,17 @@ func predictions(t *testing.T) {
 	}
 }
 
-// manualPredict measures with one repetition.
-func manualPredict(t *testing.T, command []string) {
+// A manualPredict runs the commands of predict with one repetition. study is the folder of
+// the one measured study that those of sluice-lab read.
+type manualPredict struct{ study string }
+
+func (m manualPredict) run(t *testing.T, command []string) {
+	t.Helper()
 	predictions(t)
 	want := "One channel on this machine "
 	switch {
 	case slices.Contains(command, "sluice-lab"):
-		labScaling(t)
+		m.labScaling(t)
 		want = "One channel on "
 		if slices.Contains(command, "-list") {
 			want = "\n* native_P_to_P  (1 2)\n"
@@ -90,11 +94,16 @@ func manualPredict(t *testing.T, command []string) {
 	}
 }
 
-// labScaling measures the study of scaling, once, into sluice-lab.
-func labScaling(t *testing.T) {
+// labScaling puts a run of the study of scaling into sluice-lab.
+func (m manualPredict) labScaling(t *testing.T) {
 	t.Helper()
-	if status, _, stderr := sluice(t, 0, "lab", "cpu-scaling", "-quick", "-count", "1"); status != 0 {
-		t.Fatalf("status %d\n%s", status, stderr)
+	if _, err := os.Stat(m.study); os.IsNotExist(err) {
+		if status, _, stderr := sluice(t, 0, "lab", "cpu-scaling", "-quick", "-count", "1", "-o", m.study); status != 0 {
+			t.Fatalf("status %d\n%s", status, stderr)
+		}
+	}
+	if err := os.CopyFS("sluice-lab", os.DirFS(m.study)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -178,7 +187,7 @@ func TestPredictFromFile(t *testing.T) {
 // results.json and results.txt have the same figures.
 func TestPredictFromLab(t *testing.T) {
 	predictions(t)
-	labScaling(t)
+	manualPredict{filepath.Join(t.TempDir(), "study")}.labScaling(t)
 	var first predict.Report
 	for i, name := range []string{"", "results.json", "results.txt"} {
 		status, stdout, stderr := sluice(t, 0, "predict", filepath.Join("sluice-lab", name), "-json")

@@ -8,7 +8,7 @@ import (
 )
 
 // tryLive runs a scenario as found, diagnoses it live, applies the first
-// remedy, and measures its gain.
+// remedy, and measures its gain in rounds, unless that is 0.
 func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, rounds int) error {
 	o, err := diagnoseLive(ctx, built, p)
 	if err != nil {
@@ -20,7 +20,7 @@ func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, round
 	if o.withheld() {
 		return nil // no answer is not a wrong answer
 	}
-	if slices.Contains(p.Remedies, best.Name) {
+	if rounds > 0 && slices.Contains(p.Remedies, best.Name) {
 		if _, t.Gains, err = measure(ctx, nil, built.scenario, p.Name, []string{best.Name}, rounds); err != nil {
 			return err
 		}
