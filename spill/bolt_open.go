@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/spill/internal/disk"
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 )
@@ -34,6 +35,8 @@ type opener struct {
 	// For tests:
 	noSync  bool
 	segment int64                   // the size of segments, or 0
+	reserve int64                   // the size of the reserve, or 0
+	disk    func(string) disk.Disk  // nil, or the disk to use in the place of a folder
 	step    func(name string) error // nil, or called between the steps of a conversion
 }
 

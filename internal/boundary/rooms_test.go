@@ -560,6 +560,7 @@ var rooms = map[string]room{
 			"./internal/age":            "the age of the oldest value",
 			"./internal/engine":         "sizes of values, as package sluice computes them",
 			"./internal/park":           "the clock of the ages",
+			"./spill/internal/disk":     "the folder of the records, which tests replace",
 			"./spill/internal/logstore": "the records of a Durable",
 			"go.etcd.io/bbolt":          "the file that says what a queue is, and had the records",
 			"go.etcd.io/bbolt/errors":   "a file that another process has locked",
@@ -575,8 +576,21 @@ var rooms = map[string]room{
 	},
 	"spill/internal/logstore": {
 		imports: permissions{
+			"./spill/internal/disk": "the folder",
+		},
+		tests: permissions{
+			"./spill/internal/simdisk": "a disk that fails, is full, and crashes",
+		},
+	},
+	"spill/internal/disk": {
+		imports: permissions{
 			"golang.org/x/sys/unix":    "locks on Solaris and AIX",
 			"golang.org/x/sys/windows": "locks on Windows",
+		},
+	},
+	"spill/internal/simdisk": {
+		imports: permissions{
+			"./spill/internal/disk": "what it simulates",
 		},
 	},
 	"spill/internal/crash": {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // A checkpoint is a state at the end of a commit, in a file. It begins with
@@ -140,12 +142,12 @@ func (d *decoder) segment(st *state) {
 }
 
 // readCheckpoint reads the checkpoint of a disk.
-func readCheckpoint(d disk) ([]byte, error) {
-	f, err := d.open(checkpointFile)
+func readCheckpoint(d disk.Disk) ([]byte, error) {
+	f, err := d.Open(checkpointFile)
 	if err != nil {
 		return nil, err
 	}
-	size, err := f.check()
+	size, err := f.Check()
 	var b []byte
 	if err == nil {
 		b = make([]byte, size)
@@ -158,21 +160,21 @@ func readCheckpoint(d disk) ([]byte, error) {
 
 // writeCheckpoint replaces the checkpoint. If renamed, it is unknown which one is in
 // effect after an error.
-func writeCheckpoint(d disk, b []byte) (renamed bool, err error) {
+func writeCheckpoint(d disk.Disk, b []byte) (renamed bool, err error) {
 	if err := writeFile(d, checkpointNew, b); err != nil {
 		return false, err
 	}
-	if err := d.rename(checkpointNew, checkpointFile); err != nil {
+	if err := d.Rename(checkpointNew, checkpointFile); err != nil {
 		return true, err
 	}
-	return true, d.sync()
+	return true, d.Sync()
 }
 
 // writeFile creates a file with content b, replaces one that was left, and syncs it. It
 // leaves no file if it fails.
-func writeFile(d disk, name string, b []byte) error {
-	_ = d.remove(name)
-	f, err := d.create(name)
+func writeFile(d disk.Disk, name string, b []byte) error {
+	_ = d.Remove(name)
+	f, err := d.Create(name)
 	if err != nil {
 		return err
 	}
@@ -180,13 +182,13 @@ func writeFile(d disk, name string, b []byte) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = d.remove(name)
+		_ = d.Remove(name)
 	}
 	return err
 }
 
 // writeAt writes all of b, or returns an error.
-func writeAt(f file, b []byte, offset int64) error {
+func writeAt(f disk.File, b []byte, offset int64) error {
 	n, err := f.WriteAt(b, offset)
 	if err == nil && n < len(b) {
 		err = io.ErrShortWrite

@@ -5,22 +5,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-)
 
-// stopAt makes all operations fail from operation n on: nothing happens on a machine that
-// is off.
-func (d *sim) stopAt(n int) {
-	d.fail = func(string, string) error {
-		if d.ops > n {
-			return errDead
-		}
-		return nil
-	}
-}
+	"github.com/sluice-go/sluice/spill/internal/simdisk"
+)
 
 // program runs a program until it ends or the disk fails. It returns the model after the
 // last successful write, and the one after the write that failed.
-func program(d *sim, seed uint64, steps int) (done, tried *model) {
+func program(d *simdisk.Disk, seed uint64, steps int) (done, tried *model) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	done = newModel()
 	s, _, err := open(d, tiny)
@@ -46,7 +37,7 @@ func program(d *sim, seed uint64, steps int) (done, tried *model) {
 
 // survives opens a disk after a crash, and returns an error if what it holds is neither
 // one nor the other.
-func survives(d *sim, done, tried *model) error {
+func survives(d *simdisk.Disk, done, tried *model) error {
 	s, c, err := open(d, tiny)
 	if err != nil {
 		return err
@@ -85,20 +76,20 @@ func TestCrash(t *testing.T) {
 		seeds, step = 1, 4
 	}
 	for seed := range seeds {
-		whole := newSim()
+		whole := simdisk.New()
 		program(whole, seed, 60)
-		for n := 0; n < whole.ops; n += step {
-			d := newSim()
-			d.stopAt(n)
+		for n := 0; n < whole.Usage().Ops; n += step {
+			d := simdisk.New()
+			d.StopAt(n)
 			done, tried := program(d, seed, 60)
-			for _, how := range []crash{killed, lost, torn, torn} {
+			for _, how := range []simdisk.Crash{simdisk.Killed, simdisk.Lost, simdisk.Torn, simdisk.Torn} {
 				random := rand.New(rand.NewPCG(uint64(n), seed))
-				if err := survives(d.crashed(how, random), done, tried); err != nil {
+				if err := survives(d.After(how, random), done, tried); err != nil {
 					t.Fatalf("seed %d, operation %d, crash %d: %v", seed, n, how, err)
 				}
 			}
 		}
-		t.Logf("%d operations", whole.ops)
+		t.Logf("%d operations", whole.Usage().Ops)
 	}
 }
 
@@ -106,17 +97,17 @@ func TestCrash(t *testing.T) {
 func TestCrashInRecovery(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 2))
-		first := newSim()
-		first.stopAt(80 + random.IntN(400))
+		first := simdisk.New()
+		first.StopAt(80 + random.IntN(400))
 		done, tried := program(first, seed, 60)
 		for n := range 60 {
-			how := crash(random.IntN(3))
-			d := first.crashed(how, rand.New(rand.NewPCG(seed, 3)))
-			d.stopAt(n)
+			how := simdisk.Crash(random.IntN(3))
+			d := first.After(how, rand.New(rand.NewPCG(seed, 3)))
+			d.StopAt(n)
 			if s, _, err := open(d, tiny); err == nil {
 				_ = s.Write(s.state.next, nil, nil)
 			}
-			if err := survives(d.crashed(crash(random.IntN(3)), random), done, tried); err != nil {
+			if err := survives(d.After(simdisk.Crash(random.IntN(3)), random), done, tried); err != nil {
 				t.Fatalf("seed %d, crash %d, operation %d: %v", seed, how, n, err)
 			}
 		}
@@ -129,11 +120,11 @@ func TestCrashSees(t *testing.T) {
 	for _, lie := range []string{"sync", "syncdir"} {
 		seen := false
 		for n := 10; n < 600 && !seen; n += 3 {
-			d := newSim()
-			d.liar = lie
-			d.stopAt(n)
+			d := simdisk.New()
+			d.Liar = lie
+			d.StopAt(n)
 			done, tried := program(d, 1, 60)
-			seen = survives(d.crashed(lost, nil), done, tried) != nil
+			seen = survives(d.After(simdisk.Lost, nil), done, tried) != nil
 		}
 		if !seen {
 			t.Errorf("a disk that ignores %s passes", lie)

@@ -6,13 +6,15 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
 // ruin changes some files at random.
-func (i image) ruin(random *rand.Rand) *sim {
+func (i image) ruin(random *rand.Rand) *simdisk.Disk {
 	d := i.with("", nil)
 	for _, name := range i.names() {
-		data := d.names[name].data
+		data := bytes.Clone(i.files[name])
 		switch random.IntN(6) {
 		case 0:
 			for range 1 + random.IntN(20) {
@@ -23,9 +25,9 @@ func (i image) ruin(random *rand.Rand) *sim {
 		case 2:
 			data = append(data, bytes.Repeat([]byte{byte(random.Uint32())}, random.IntN(2000))...)
 		}
-		if d.put(name, data); random.IntN(12) == 0 {
-			delete(d.names, name)
-			delete(d.durable, name)
+		if d.Put(name, data); random.IntN(12) == 0 {
+			_ = d.Remove(name)
+			_ = d.Sync()
 		}
 	}
 	return d
@@ -45,7 +47,7 @@ func TestRuined(t *testing.T) {
 		d := i.ruin(random)
 		if s, _, err := open(d, tiny); err == nil {
 			_ = i.model.compareRecords(s)
-			d = d.crashed(killed, nil)
+			d = d.After(simdisk.Killed, nil)
 		}
 		report, err := repair(d, tiny)
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
 // An image is the files of a store, and what they hold.
@@ -18,37 +20,29 @@ type image struct {
 // images returns stores after a kill and after Close.
 func images(t *testing.T, steps int) (all []image) {
 	for seed := range uint64(2) {
-		d := newSim()
+		d := simdisk.New()
 		done, _ := program(d, seed+20, steps)
-		killedDisk := d.crashed(killed, nil)
-		all = append(all, image{fmt.Sprint("killed ", seed), contentOf(killedDisk), done})
+		killedDisk := d.After(simdisk.Killed, nil)
+		all = append(all, image{fmt.Sprint("killed ", seed), killedDisk.Contents(), done})
 		s, _, err := open(killedDisk, tiny)
 		if err != nil || s.Close() != nil {
 			t.Fatal(err)
 		}
-		all = append(all, image{fmt.Sprint("closed ", seed), contentOf(killedDisk), done})
+		all = append(all, image{fmt.Sprint("closed ", seed), killedDisk.Contents(), done})
 	}
 	return all
 }
 
-func contentOf(d *sim) map[string][]byte {
-	files := map[string][]byte{}
-	for name, inode := range d.names {
-		files[name] = bytes.Clone(inode.data)
-	}
-	return files
-}
-
 // with returns a disk with the files, one of them replaced or, if nil, removed.
-func (i image) with(name string, data []byte) *sim {
-	d := newSim()
+func (i image) with(name string, data []byte) *simdisk.Disk {
+	d := simdisk.New()
 	for n, b := range i.files {
 		if n != name {
-			d.put(n, bytes.Clone(b))
+			d.Put(n, bytes.Clone(b))
 		}
 	}
 	if data != nil {
-		d.put(name, data)
+		d.Put(name, data)
 	}
 	return d
 }
@@ -66,15 +60,15 @@ func (i image) names() (names []string) {
 
 // inspect opens a damaged store: it must either report damage or be correct. If it
 // reports damage, Repair must leave what can be read.
-func (i image) inspect(d *sim) (noticed bool, err error) {
-	before := contentOf(d)
+func (i image) inspect(d *simdisk.Disk) (noticed bool, err error) {
+	before := d.Contents()
 	s, c, err := open(d, tiny)
 	var damage *DamagedError
 	switch {
 	case err != nil && !errors.As(err, &damage):
 		return false, err
 	case err != nil:
-		for name, b := range contentOf(d) {
+		for name, b := range d.Contents() {
 			if !bytes.Equal(b, before[name]) {
 				return true, fmt.Errorf("%s was changed, although: %w", name, err)
 			}
@@ -84,7 +78,7 @@ func (i image) inspect(d *sim) (noticed bool, err error) {
 		if err != nil && !errors.As(err, &damage) {
 			return false, fmt.Errorf("silent: %w", err)
 		}
-		d = d.crashed(killed, nil)
+		d = d.After(simdisk.Killed, nil)
 	}
 	if err == nil {
 		return false, nil
@@ -93,7 +87,7 @@ func (i image) inspect(d *sim) (noticed bool, err error) {
 }
 
 // repaired repairs a store, and checks that what is left is correct.
-func (i image) repaired(d *sim) error {
+func (i image) repaired(d *simdisk.Disk) error {
 	report, err := repair(d, tiny)
 	if err != nil {
 		return err
@@ -203,20 +197,20 @@ func TestOldFiles(t *testing.T) {
 // TestDamageWithoutMark: without a mark, a changed bit is noticed in each commit but the
 // last.
 func TestDamageWithoutMark(t *testing.T) {
-	d, m := newSim(), newModel()
+	d, m := simdisk.New(), newModel()
 	s, _, err := open(d, Options{Reserve: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fill(t, s, m, 3, 7)
-	whole := contentOf(d)[segmentName(1)]
+	whole := d.Contents()[segmentName(1)]
 	commit := (len(whole) - segmentHeaderSize) / 3
 	for bit := range 8 * len(whole) {
-		d = d.crashed(killed, nil)
-		_ = d.remove(markFile)
+		d = d.After(simdisk.Killed, nil)
+		_ = d.Remove(markFile)
 		data := bytes.Clone(whole)
 		data[bit/8] ^= 1 << (bit % 8)
-		d.put(segmentName(1), data)
+		d.Put(segmentName(1), data)
 		s, c, err := open(d, Options{Reserve: 100})
 		var damage *DamagedError
 		switch last := bit/8 >= len(whole)-commit; {
@@ -233,7 +227,7 @@ func TestDamageWithoutMark(t *testing.T) {
 // TestOldCheckpoint: a checkpoint of the same store that was put back is noticed.
 func TestOldCheckpoint(t *testing.T) {
 	for _, marked := range []bool{true, false} {
-		d, m := newSim(), newModel()
+		d, m := simdisk.New(), newModel()
 		s, _, err := open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
@@ -241,9 +235,9 @@ func TestOldCheckpoint(t *testing.T) {
 		var old [][]byte
 		for range 8 {
 			fill(t, s, m, 1, 100)
-			old = append(old, contentOf(d)[checkpointFile])
+			old = append(old, d.Contents()[checkpointFile])
 		}
-		i := image{"old", contentOf(d), m}
+		i := image{"old", d.Contents(), m}
 		if !marked {
 			delete(i.files, markFile)
 		}
@@ -259,18 +253,18 @@ func TestOldCheckpoint(t *testing.T) {
 // TestRepairLastSegments: Repair counts the records of segments that are missing, and which
 // the checkpoint does not list.
 func TestRepairLastSegments(t *testing.T) {
-	d, m := newSim(), newModel()
+	d, m := simdisk.New(), newModel()
 	s, _, err := open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
 	fill(t, s, m, 1, 100)
-	checkpoint := contentOf(d)[checkpointFile]
+	checkpoint := d.Contents()[checkpointFile]
 	fill(t, s, m, 3, 100)
-	d = image{files: contentOf(d)}.with(checkpointFile, checkpoint)
+	d = image{files: d.Contents()}.with(checkpointFile, checkpoint)
 	for id := range s.state.active().id {
 		if id > 0 {
-			_ = d.remove(segmentName(id + 1))
+			_ = d.Remove(segmentName(id + 1))
 		}
 	}
 	var damage *DamagedError

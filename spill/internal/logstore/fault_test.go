@@ -7,6 +7,9 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
+	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
 // TestRandomFaults: operations fail at random. A write that failed made no change, unless
@@ -17,9 +20,9 @@ func TestRandomFaults(t *testing.T) {
 	failed, unknown := 0, 0
 	for seed := range uint64(150) {
 		random := rand.New(rand.NewPCG(seed, 4))
-		d, m := newSim(), newModel()
+		d, m := simdisk.New(), newModel()
 		for round := range 4 {
-			d.fail = nil
+			d.Fail = nil
 			s, c, err := open(d, tiny)
 			if err == nil {
 				err = m.compare(s, c)
@@ -28,7 +31,7 @@ func TestRandomFaults(t *testing.T) {
 				t.Fatal(seed, round, err)
 			}
 			for range 40 {
-				d.fail = func(op, name string) error {
+				d.Fail = func(op, name string) error {
 					if op != "check" && op != "read" && op != "open" && random.IntN(25) == 0 {
 						return faults[random.IntN(len(faults))]
 					}
@@ -36,7 +39,7 @@ func TestRandomFaults(t *testing.T) {
 				}
 				w := m.step(random)
 				err := w.write(s, m)
-				d.fail = nil
+				d.Fail = nil
 				if err == nil {
 					m = m.after(w)
 				} else if failed++; errors.Is(err, ErrUnknown) {
@@ -61,15 +64,15 @@ func TestRandomFaults(t *testing.T) {
 
 // outcome checks a store whose last write has an unknown outcome, and returns the model
 // with or without it.
-func outcome(d *sim, s *Store, m *model, w step, random *rand.Rand) (*model, error) {
+func outcome(d *simdisk.Disk, s *Store, m *model, w step, random *rand.Rand) (*model, error) {
 	if err := m.compareRecords(s); err != nil {
 		return m, err
 	}
-	syncs := d.syncs
-	if err := w.write(s, m); !errors.Is(err, ErrUnknown) || d.syncs != syncs {
+	syncs := d.Usage().Syncs
+	if err := w.write(s, m); !errors.Is(err, ErrUnknown) || d.Usage().Syncs != syncs {
 		return m, fmt.Errorf("a failed store was written to: %w", err)
 	}
-	after := d.crashed(crash(random.IntN(3)), random)
+	after := d.After(simdisk.Crash(random.IntN(3)), random)
 	again, c, err := open(after, tiny)
 	if err != nil {
 		return m, err
@@ -80,7 +83,7 @@ func outcome(d *sim, s *Store, m *model, w step, random *rand.Rand) (*model, err
 	if err := errors.Join(m.compare(again, c), again.Close(), s.Close()); err != nil {
 		return m, err
 	}
-	d.names, d.durable, d.changes = after.names, after.durable, nil
+	d.Become(after)
 	return m, nil
 }
 
@@ -89,8 +92,8 @@ func outcome(d *sim, s *Store, m *model, w step, random *rand.Rand) (*model, err
 func TestFullDisk(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 5))
-		d, m := newSim(), newModel()
-		d.limit = 40_000
+		d, m := simdisk.New(), newModel()
+		d.Limit = 40_000
 		s, _, err := open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
@@ -104,10 +107,10 @@ func TestFullDisk(t *testing.T) {
 		if !errors.Is(err, syscall.ENOSPC) || len(m.records) < 50 {
 			t.Fatalf("%d records: %v", len(m.records), err)
 		}
-		d.limit = d.used() // no byte is left
+		d.Limit = d.Usage().Size // no byte is left
 		if seed%2 == 1 {
-			d = d.crashed(killed, random)
-			d.limit = d.used()
+			d = d.After(simdisk.Killed, random)
+			d.Limit = d.Usage().Size
 			if s, _, err = open(d, tiny); err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +140,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(seed, err)
 		}
 		m = m.after(w)
-		again, c, err := open(d.crashed(lost, random), tiny)
+		again, c, err := open(d.After(simdisk.Lost, random), tiny)
 		if err = errors.Join(err, s.Close()); err == nil {
 			err = m.compare(again, c)
 		}
@@ -149,7 +152,7 @@ func TestFullDisk(t *testing.T) {
 
 // TestLeftOver: what a failed write has left, and could not be cut off, does no harm.
 func TestLeftOver(t *testing.T) {
-	d, m := newSim(), newModel()
+	d, m := simdisk.New(), newModel()
 	s, _, err := open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
@@ -164,17 +167,17 @@ func TestLeftOver(t *testing.T) {
 		}
 	}
 	write(step{payloads: [][]byte{{1}, {2}, {3}}}, false)
-	d.fail = func(op, name string) error {
+	d.Fail = func(op, name string) error {
 		if op == "write" || op == "truncate" {
 			return syscall.EIO
 		}
 		return nil
 	}
 	write(step{payloads: [][]byte{make([]byte, 300), make([]byte, 300)}}, true)
-	d.fail = nil
+	d.Fail = nil
 	for seq := range uint64(3) {
 		write(step{deletes: []uint64{seq + 1}}, false)
-		again, c, err := open(d.crashed(killed, nil), tiny)
+		again, c, err := open(d.After(simdisk.Killed, nil), tiny)
 		if err == nil {
 			err = m.compare(again, c)
 		}
@@ -187,7 +190,7 @@ func TestLeftOver(t *testing.T) {
 // TestMisuse: records out of order, and acknowledgments of records that are not there, are
 // errors and change nothing.
 func TestMisuse(t *testing.T) {
-	d, m := newSim(), newModel()
+	d, m := simdisk.New(), newModel()
 	s, _, err := open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
@@ -205,7 +208,7 @@ func TestMisuse(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, _, err := open(d, tiny); !errors.Is(err, errLocked) {
+	if _, _, err := open(d, tiny); !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}
 	if err := errors.Join(s.Write(3, nil, nil), m.compareRecords(s), s.Close()); err != nil {
@@ -222,7 +225,7 @@ func TestMisuse(t *testing.T) {
 // TestForgottenPages: after a sync that failed, the system shows bytes that are not on the
 // disk. The contents that a store reports when it is opened then must survive a crash.
 func TestForgottenPages(t *testing.T) {
-	d, m := newSim(), newModel()
+	d, m := simdisk.New(), newModel()
 	s, _, err := open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
@@ -232,7 +235,7 @@ func TestForgottenPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	m = m.after(first)
-	d.fail = func(op, name string) error {
+	d.Fail = func(op, name string) error {
 		if op == "sync" {
 			return syscall.EIO
 		}
@@ -242,7 +245,7 @@ func TestForgottenPages(t *testing.T) {
 	if err := second.write(s, m); !errors.Is(err, ErrUnknown) {
 		t.Fatal(err)
 	}
-	d.fail = nil
+	d.Fail = nil
 	_ = s.Close()
 	s, c, err := open(d, tiny)
 	if err != nil {
@@ -251,7 +254,7 @@ func TestForgottenPages(t *testing.T) {
 	if m = m.after(second); m.compare(s, c) != nil {
 		t.Fatalf("%+v: the test wants a store that sees the commit", c)
 	}
-	again, c, err := open(d.crashed(lost, nil), tiny)
+	again, c, err := open(d.After(simdisk.Lost, nil), tiny)
 	if err == nil {
 		err = m.compare(again, c)
 	}

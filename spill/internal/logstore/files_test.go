@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // payloadOf returns the payload of record seq in tests with real files.
@@ -79,7 +81,7 @@ func (l *load) check(records []Record) {
 // segmentsIn returns the paths of the segments in dir, oldest first.
 func segmentsIn(dir string) []string {
 	paths, _ := filepath.Glob(filepath.Join(dir, "*"+segmentSuffix))
-	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, lockFile) })
+	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasSuffix(path, disk.LockFile) })
 }
 
 func overwrite(path string) error {
@@ -180,10 +182,10 @@ func TestFiles(t *testing.T) {
 	if err != nil || c != (Contents{First: 1, Next: 1}) {
 		t.Fatal(c, err)
 	}
-	if _, _, err := Open(dir, nil); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), dir) {
+	if _, _, err := Open(dir, nil); !errors.Is(err, disk.ErrLocked) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if _, err := Repair(dir, nil); !errors.Is(err, errLocked) {
+	if _, err := Repair(dir, nil); !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("repaired while open: %v", err)
 	}
 	if err := s.Write(1, [][]byte{payloadOf(1), payloadOf(2)}, nil); err != nil {
@@ -244,7 +246,7 @@ func TestReplacedFolder(t *testing.T) {
 
 // TestNotAFile: a pipe or a folder in place of a file is an error, and does not hang.
 func TestNotAFile(t *testing.T) {
-	for _, name := range []string{lockFile, checkpointFile, markFile} {
+	for _, name := range []string{disk.LockFile, checkpointFile, markFile} {
 		dir := t.TempDir()
 		s, _, err := Open(dir, nil)
 		if err != nil || s.Close() != nil {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
 // TestFrame: a frame is valid in its place only.
@@ -49,7 +51,7 @@ func TestTornTail(t *testing.T) {
 			return appendFrame(nil, h, make([]byte, 4000), s.salt(s.state.active()), offset)
 		},
 	} {
-		d, m := newSim(), newModel()
+		d, m := simdisk.New(), newModel()
 		s, _, err := open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +65,7 @@ func TestTornTail(t *testing.T) {
 		if _, err := active.file.WriteAt(tail(s, active.length), active.length); err != nil {
 			t.Fatal(err)
 		}
-		d = d.crashed(killed, nil)
+		d = d.After(simdisk.Killed, nil)
 		for range 2 {
 			s, c, err := open(d, tiny)
 			if err == nil {
@@ -72,13 +74,13 @@ func TestTornTail(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			if n := len(d.names[segmentName(1)].data); int64(n) != s.state.active().length {
+			if n := len(d.Contents()[segmentName(1)]); int64(n) != s.state.active().length {
 				t.Errorf("%s: %d bytes were left", name, n)
 			}
 			if err := w.write(s, m); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			m, d = m.after(w), d.crashed(killed, nil)
+			m, d = m.after(w), d.After(simdisk.Killed, nil)
 		}
 	}
 }
@@ -86,7 +88,7 @@ func TestTornTail(t *testing.T) {
 // TestFileTooLarge: a limit of the file size is an error of writes, and acknowledging
 // succeeds all the same.
 func TestFileTooLarge(t *testing.T) {
-	d, m := newSim(), newModel()
+	d, m := simdisk.New(), newModel()
 	s, _, err := open(d, Options{Codec: "test", Reserve: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -96,7 +98,7 @@ func TestFileTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	m = m.after(w)
-	d.fail = func(op, name string) error {
+	d.Fail = func(op, name string) error {
 		if op == "write" && name == segmentName(1) {
 			return &os.PathError{Op: op, Path: name, Err: syscall.EFBIG}
 		}
@@ -112,8 +114,8 @@ func TestFileTooLarge(t *testing.T) {
 		}
 		m = m.after(w)
 	}
-	d.fail = nil
-	s, c, err := open(d.crashed(lost, nil), tiny)
+	d.Fail = nil
+	s, c, err := open(d.After(simdisk.Lost, nil), tiny)
 	if err == nil {
 		err = m.compare(s, c)
 	}

@@ -35,7 +35,7 @@ func (s *Store) acknowledgeFull(spans []span) error {
 	}
 	if s.reserve {
 		s.reserve = false
-		_ = s.disk.remove(reserveFile)
+		_ = s.disk.Remove(reserveFile)
 	}
 	_, _, after, err := decodeCheckpoint(encodeCheckpoint(s.id, s.options.Codec, s.state)) // a copy
 	if err != nil {

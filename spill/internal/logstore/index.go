@@ -11,7 +11,7 @@ func (s *Store) load(g *segment) error {
 	if g.places != nil {
 		return nil
 	}
-	f, err := s.disk.open(segmentName(g.id))
+	f, err := s.disk.Open(segmentName(g.id))
 	if err != nil {
 		return err
 	}

@@ -31,12 +31,14 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // A Store is an open log. Write and Close may be called by one goroutine at a time, and
 // Read and Size concurrently with them.
 type Store struct {
-	disk    disk
+	disk    disk.Disk
 	options Options
 	id      uint64 // random, part of all checksums
 	lock    io.Closer
@@ -50,7 +52,7 @@ type Store struct {
 
 	// What follows belongs to the writer.
 	failed  error
-	mark    file
+	mark    disk.File
 	buf     []byte
 	reserve bool            // the file of the reserve exists
 	excess  int64           // end of what a failed write left in the active segment
@@ -73,8 +75,18 @@ type Options struct {
 	Existing bool
 	// NoSync leaves out all syncs, for tests.
 	NoSync bool
+	// Disk, if not nil, returns the disk to use in the place of a folder, for tests.
+	Disk func(dir string) disk.Disk
 
 	Reserve int64 // size of the reserve in bytes; 0 selects 1 MiB
+}
+
+// disk returns the disk of a folder.
+func (o *Options) disk(dir string) disk.Disk {
+	if o.Disk != nil {
+		return o.Disk(dir)
+	}
+	return disk.Folder{Dir: dir, NoSync: o.NoSync}
 }
 
 const (
@@ -161,12 +173,12 @@ func (s *Store) Close() error {
 	}
 	var err error
 	// Another store may own the folder if this one was removed.
-	if _, detached := s.state.active().file.check(); detached == nil {
+	if _, detached := s.state.active().file.Check(); detached == nil {
 		if s.failed == nil {
 			_, err = s.checkpoint(s.state)
 		}
 		if s.reserve {
-			_ = s.disk.remove(reserveFile)
+			_ = s.disk.Remove(reserveFile)
 		}
 	}
 	return errors.Join(err, s.release())
@@ -197,7 +209,7 @@ func (s *Store) fail(err error) error {
 
 // wrap adds the name of a file to an error.
 func (s *Store) wrap(operation, name string, err error) error {
-	return fmt.Errorf("spill: %s %s: %w", operation, s.disk.path(name), err)
+	return fmt.Errorf("spill: %s %s: %w", operation, s.disk.Path(name), err)
 }
 
 // discard removes the segments without live records.
@@ -216,6 +228,6 @@ func (s *Store) discard() {
 	s.measure()
 	s.mu.Unlock()
 	for _, g := range dead {
-		_ = s.disk.remove(segmentName(g.id)) // if it fails, Open removes it
+		_ = s.disk.Remove(segmentName(g.id)) // if it fails, Open removes it
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // A mark records how far the log is synced. It is written after each sync, and not synced
@@ -25,7 +27,7 @@ const (
 )
 
 // write writes m, if possible. Without it, the log is still correct.
-func (m mark) write(f file, store uint64) {
+func (m mark) write(f disk.File, store uint64) {
 	if f == nil {
 		return
 	}
@@ -43,8 +45,8 @@ func (m mark) before(o mark) bool {
 }
 
 // readMark returns the last mark of the store, if there is any.
-func readMark(d disk, store uint64) (last mark, err error) {
-	f, err := d.open(markFile)
+func readMark(d disk.Disk, store uint64) (last mark, err error) {
+	f, err := d.Open(markFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return last, nil
 	}
@@ -69,10 +71,10 @@ func readMark(d disk, store uint64) (last mark, err error) {
 }
 
 // openMark opens the file of the mark, or creates it. It returns nil if it cannot.
-func openMark(d disk) file {
-	f, err := d.open(markFile)
+func openMark(d disk.Disk) disk.File {
+	f, err := d.Open(markFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		f, err = d.create(markFile)
+		f, err = d.Create(markFile)
 	}
 	if err != nil {
 		return nil

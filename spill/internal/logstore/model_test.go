@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
 // A model is what a store must hold.
@@ -111,7 +113,7 @@ func (w step) write(s *Store, m *model) error { return s.Write(m.next, w.payload
 func TestModel(t *testing.T) {
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))
-		d, m := newSim(), newModel()
+		d, m := simdisk.New(), newModel()
 		s, c, err := open(d, tiny)
 		for i := range 60 {
 			if err != nil {
@@ -131,7 +133,7 @@ func TestModel(t *testing.T) {
 				}
 			}
 			if random.IntN(2) == 0 {
-				d = d.crashed(crash(random.IntN(3)), random)
+				d = d.After(simdisk.Crash(random.IntN(3)), random)
 			} else if err := s.Close(); err != nil {
 				t.Fatal(seed, i, err)
 			}

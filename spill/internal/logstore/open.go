@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"syscall"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // Open opens the store in the folder dir, which must exist, or creates one there. It
@@ -18,11 +20,11 @@ func Open(dir string, o *Options) (*Store, Contents, error) {
 	if o == nil {
 		o = new(Options)
 	}
-	return open(folder{dir, o.NoSync}, *o)
+	return open(o.disk(dir), *o)
 }
 
 // open opens the store on d.
-func open(d disk, o Options) (*Store, Contents, error) {
+func open(d disk.Disk, o Options) (*Store, Contents, error) {
 	s, err := lock(d, o)
 	if err != nil {
 		return nil, Contents{}, err
@@ -35,8 +37,8 @@ func open(d disk, o Options) (*Store, Contents, error) {
 }
 
 // lock returns a store without a state, whose folder is locked.
-func lock(d disk, o Options) (*Store, error) {
-	held, err := d.lock()
+func lock(d disk.Disk, o Options) (*Store, error) {
+	held, err := d.Lock()
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +52,7 @@ func lock(d disk, o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
-	files, err := s.disk.list()
+	files, err := s.disk.List()
 	if err != nil {
 		return err
 	}
@@ -61,7 +63,7 @@ func (s *Store) open() error {
 		if err := s.create(files); err != nil {
 			return err
 		}
-		if files, err = s.disk.list(); err != nil {
+		if files, err = s.disk.List(); err != nil {
 			return err
 		}
 	}
@@ -118,7 +120,7 @@ var errNoCheckpoint = errors.New("the file is missing")
 
 // damage returns an error about a file.
 func (s *Store) damage(name string, offset int64, err error) *DamagedError {
-	return &DamagedError{Path: s.disk.path(name), Offset: offset, Err: err}
+	return &DamagedError{Path: s.disk.Path(name), Offset: offset, Err: err}
 }
 
 // readState reads the checkpoint.
@@ -132,7 +134,7 @@ func (s *Store) readState() error {
 		return s.damage(checkpointFile, 0, err)
 	}
 	if codec != s.options.Codec {
-		return fmt.Errorf("%s: written with codec %q, not %q", s.disk.path(checkpointFile), codec, s.options.Codec)
+		return fmt.Errorf("%s: written with codec %q, not %q", s.disk.Path(checkpointFile), codec, s.options.Codec)
 	}
 	s.id, s.state, s.lastCP = id, st, len(b)
 	return nil
@@ -142,7 +144,7 @@ func (s *Store) readState() error {
 func (s *Store) openActive() error {
 	g := s.state.active()
 	name := segmentName(g.id)
-	f, err := s.disk.open(name)
+	f, err := s.disk.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s.lost(g, 0, err)
 	}
@@ -150,7 +152,7 @@ func (s *Store) openActive() error {
 		return err
 	}
 	g.file = f
-	size, err := f.check()
+	size, err := f.Check()
 	if err != nil {
 		return err
 	}
@@ -212,7 +214,7 @@ func (s *Store) settle(files map[string]int64, synced mark) error {
 	}
 	for name := range files {
 		if _, ok := segmentID(name); name == checkpointNew || name == repairFile || ok && !listed[name] {
-			_ = s.disk.remove(name) // if it fails, the file only uses space
+			_ = s.disk.Remove(name) // if it fails, the file only uses space
 		}
 	}
 	s.discard()

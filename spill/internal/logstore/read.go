@@ -115,7 +115,7 @@ func (r *reader) record(seq uint64) (found Record, err error) {
 
 func (s *Store) damaged(g *segment, seq uint64, at place, err error) error {
 	return &DamagedError{
-		Path: s.disk.path(segmentName(g.id)), Offset: at.offset, First: seq, Last: seq, Records: 1,
+		Path: s.disk.Path(segmentName(g.id)), Offset: at.offset, First: seq, Last: seq, Records: 1,
 		Err: fmt.Errorf("record %d: %w", seq, err),
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // A Report is the result of Repair.
@@ -39,21 +41,21 @@ func Repair(dir string, o *Options) (Report, error) {
 	if o == nil {
 		o = new(Options)
 	}
-	report, err := repair(folder{dir, o.NoSync}, *o)
+	report, err := repair(o.disk(dir), *o)
 	if err != nil {
 		err = fmt.Errorf("repair: %w", err)
 	}
 	return report, err
 }
 
-func repair(d disk, o Options) (report Report, err error) {
+func repair(d disk.Disk, o Options) (report Report, err error) {
 	s, err := lock(d, o)
 	if err != nil {
 		return report, err
 	}
 	r := repairer{store: s, tails: map[*segment]bool{}}
 	defer func() { err = errors.Join(err, s.release()) }()
-	if r.files, err = d.list(); err != nil {
+	if r.files, err = d.List(); err != nil {
 		return report, err
 	}
 	if err := r.salvage(); err != nil {
@@ -166,20 +168,20 @@ func (r *repairer) replace(lost []uint64, damaged []*segment) error {
 	}
 	for _, old := range damaged {
 		if err := r.carry(old); err != nil {
-			return errors.Join(err, s.disk.remove(repairFile))
+			return errors.Join(err, s.disk.Remove(repairFile))
 		}
 	}
 	s.state.segments = slices.DeleteFunc(s.state.segments, func(g *segment) bool { return slices.Contains(damaged, g) })
 	r.report.Records = s.state.contents().Records
-	if err := s.disk.rename(repairFile, segmentName(g.id)); err != nil {
+	if err := s.disk.Rename(repairFile, segmentName(g.id)); err != nil {
 		return err
 	}
 	if err := r.keepCheckpoint(); err != nil {
-		return errors.Join(err, s.disk.remove(segmentName(g.id)))
+		return errors.Join(err, s.disk.Remove(segmentName(g.id)))
 	}
 	if renamed, err := s.checkpoint(s.state); err != nil {
 		if !renamed {
-			_ = s.disk.remove(segmentName(g.id))
+			_ = s.disk.Remove(segmentName(g.id))
 		}
 		return err
 	}
@@ -200,7 +202,7 @@ func (r *repairer) newSegment() (*segment, error) {
 		return nil, err
 	}
 	var err error
-	if g.file, err = s.disk.open(repairFile); err != nil {
+	if g.file, err = s.disk.Open(repairFile); err != nil {
 		return nil, err
 	}
 	s.state.segments = append(s.state.segments, g)
@@ -215,7 +217,7 @@ func (r *repairer) carry(old *segment) error {
 		frames := s.copiesOf(old, nil)
 		s.mu.Unlock()
 		if len(frames) == 0 {
-			return fmt.Errorf("%s: changed during the repair", s.disk.path(segmentName(old.id)))
+			return fmt.Errorf("%s: changed during the repair", s.disk.Path(segmentName(old.id)))
 		}
 		if err := s.append(frames); err != nil {
 			return err
@@ -243,12 +245,12 @@ func (r *repairer) setAside(damaged []*segment) error {
 	d := r.store.disk
 	for _, g := range damaged {
 		name := segmentName(g.id)
-		if err := d.rename(name, name+damagedSuffix); errors.Is(err, fs.ErrNotExist) {
+		if err := d.Rename(name, name+damagedSuffix); errors.Is(err, fs.ErrNotExist) {
 			continue
 		} else if err != nil {
 			return err
 		}
 		r.report.SetAside = append(r.report.SetAside, name+damagedSuffix)
 	}
-	return d.sync()
+	return d.Sync()
 }

@@ -15,7 +15,7 @@ func (s *Store) replay(synced mark) error {
 	if synced.segment > g.id {
 		return s.damage(name, g.length, errors.New("commits in later segments were synced"))
 	}
-	size, err := g.file.check()
+	size, err := g.file.Check()
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (r *reader) frame(g *segment, offset, size int64) (f pendingFrame, err erro
 // syncs it: after a sync that failed, the system may take pages for written that are not.
 func (s *Store) rewrite(synced mark) error {
 	g := s.state.active()
-	size, err := g.file.check()
+	size, err := g.file.Check()
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (r *repairer) replayFrom(from uint64) error {
 
 // header reads the header of a segment.
 func (r *repairer) header(id uint64) (place salt, first uint64, err error) {
-	f, err := r.store.disk.open(segmentName(id))
+	f, err := r.store.disk.Open(segmentName(id))
 	if err != nil {
 		return place, 0, err
 	}
@@ -61,7 +61,7 @@ func (c *gathering) add(f pendingFrame, at int64, gap bool) {
 // that is not complete and was not synced.
 func (r *repairer) replay(g *segment) (err error) {
 	s := r.store
-	if g.file, err = s.disk.open(segmentName(g.id)); errors.Is(err, fs.ErrNotExist) {
+	if g.file, err = s.disk.Open(segmentName(g.id)); errors.Is(err, fs.ErrNotExist) {
 		r.tails[g] = true
 		r.finish(g, gathering{})
 		return nil

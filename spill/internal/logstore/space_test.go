@@ -3,6 +3,8 @@ package logstore
 import (
 	"bytes"
 	"testing"
+
+	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
 // fill writes batches of 10 records of n bytes.
@@ -26,18 +28,18 @@ func fill(t *testing.T, s *Store, m *model, batches, n int) {
 // TestSpace: space is given back while the store is open, even if a few old records stay,
 // and no commit copies more than its bound.
 func TestSpace(t *testing.T) {
-	d, m := newSim(), newModel()
+	d, m := simdisk.New(), newModel()
 	s, _, err := open(d, Options{SegmentSize: 16 << 10, Reserve: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fill(t, s, m, 400, 100)
-	peak := d.size()
+	peak := d.Usage().Size
 	if peak < 400_000 {
 		t.Fatalf("%d bytes", peak)
 	}
 	longest := int64(0)
-	d.fail = func(op, name string) error { return nil }
+	d.Fail = func(op, name string) error { return nil }
 	for from := uint64(1); from < m.next; from += 10 {
 		w := step{}
 		for seq := from; seq < from+10; seq++ {
@@ -53,7 +55,7 @@ func TestSpace(t *testing.T) {
 		m = m.after(w)
 	}
 	fill(t, s, m, 20, 1)
-	if size := d.size(); size > 80_000 {
+	if size := d.Usage().Size; size > 80_000 {
 		t.Errorf("%d bytes are left of %d, for %d records", size, peak, len(m.records))
 	}
 	if longest > copyStep+1000 {
@@ -65,8 +67,8 @@ func TestSpace(t *testing.T) {
 	if err := m.compare(s, s.state.contents()); err != nil {
 		t.Error(err)
 	}
-	if sum := s.Size(); sum > d.size() || sum < 1000 {
-		t.Errorf("Size is %d of %d", sum, d.size())
+	if sum := s.Size(); sum > d.Usage().Size || sum < 1000 {
+		t.Errorf("Size is %d of %d", sum, d.Usage().Size)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -79,7 +81,7 @@ func TestOpenReads(t *testing.T) {
 	o := Options{SegmentSize: 32 << 10, Reserve: 1000}
 	for _, batches := range []int{100, 3000} {
 		for _, closed := range []bool{false, true} {
-			d, m := newSim(), newModel()
+			d, m := simdisk.New(), newModel()
 			s, _, err := open(d, o)
 			if err != nil {
 				t.Fatal(err)
@@ -90,21 +92,21 @@ func TestOpenReads(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			d = d.crashed(killed, nil)
+			d = d.After(simdisk.Killed, nil)
 			s, c, err := open(d, o)
 			if err != nil || c.Records != 10*batches {
 				t.Fatal(c, err)
 			}
-			if d.read > 200_000 {
-				t.Errorf("Open read %d bytes of %d", d.read, d.size())
+			if d.Usage().BytesRead > 200_000 {
+				t.Errorf("Open read %d bytes of %d", d.Usage().BytesRead, d.Usage().Size)
 			}
-			d.read = 0
+			d.ForgetReads()
 			records, err := s.Read(m.next/2, m.next, 1)
 			if err != nil || len(records) != 1 || records[0].Seq != m.next/2 {
 				t.Fatal(records, err)
 			}
-			if d.read > 150_000 {
-				t.Errorf("Read read %d bytes", d.read)
+			if d.Usage().BytesRead > 150_000 {
+				t.Errorf("Read read %d bytes", d.Usage().BytesRead)
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -115,7 +117,7 @@ func TestOpenReads(t *testing.T) {
 
 // TestUnloaded: of a large backlog, few segments are open at a time.
 func TestUnloaded(t *testing.T) {
-	d, m := newSim(), newModel()
+	d, m := simdisk.New(), newModel()
 	s, _, err := open(d, tiny)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // A state is what the commits of a log add up to. The same methods apply a commit when it
@@ -32,7 +34,7 @@ type segment struct {
 	copies      map[uint64]place // live records that were copied here
 
 	// What follows is a cache. It is nil for segments that are not in use.
-	file   file
+	file   disk.File
 	places []place // of the new records
 	used   uint64
 }

@@ -165,9 +165,9 @@ func (s *Store) newSegment() error {
 	if err := writeFile(s.disk, name, segmentHeader(s.salt(g), g.first)); err != nil {
 		return s.wrap("create", name, err)
 	}
-	f, err := s.disk.open(name)
+	f, err := s.disk.Open(name)
 	if err != nil {
-		_ = s.disk.remove(name)
+		_ = s.disk.Remove(name)
 		return s.wrap("open", name, err)
 	}
 	g.file = f
@@ -176,7 +176,7 @@ func (s *Store) newSegment() error {
 	if renamed, err := s.checkpoint(&next); err != nil {
 		_ = f.Close()
 		if !renamed {
-			_ = s.disk.remove(name)
+			_ = s.disk.Remove(name)
 		}
 		return err
 	}
@@ -195,7 +195,7 @@ func (s *Store) newSegment() error {
 func (s *Store) attached(more int64) error {
 	active := s.state.active()
 	want := active.length + more
-	size, err := active.file.check()
+	size, err := active.file.Check()
 	switch {
 	case err != nil:
 		err = fmt.Errorf("the file was removed or replaced: %w", err)

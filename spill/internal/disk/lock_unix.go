@@ -1,6 +1,6 @@
 //go:build unix && !solaris && !aix
 
-package logstore
+package disk
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 func lockFileOf(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return errLocked
+		return ErrLocked
 	}
 	return err
 }

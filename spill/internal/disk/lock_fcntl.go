@@ -1,6 +1,6 @@
 //go:build solaris || aix
 
-package logstore
+package disk
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ func lockFileOf(f *os.File) error {
 	lock := unix.Flock_t{Type: unix.F_WRLCK}
 	err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &lock)
 	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		return errLocked
+		return ErrLocked
 	}
 	return err
 }

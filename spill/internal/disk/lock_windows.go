@@ -1,4 +1,4 @@
-package logstore
+package disk
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ func lockFileOf(f *os.File) error {
 	at := &windows.Overlapped{Offset: math.MaxUint32, OffsetHigh: math.MaxUint32}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, at)
 	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) {
-		return errLocked
+		return ErrLocked
 	}
 	return err
 }

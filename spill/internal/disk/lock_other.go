@@ -1,6 +1,6 @@
 //go:build !unix && !windows
 
-package logstore
+package disk
 
 import (
 	"errors"

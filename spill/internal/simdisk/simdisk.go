@@ -1,0 +1,316 @@
+// Package simdisk is a disk in memory, for tests of the log store and of what is built on
+// it. It counts operations, fails them on demand, is full, and crashes: then what was not
+// synced is lost, kept, or torn into sectors.
+package simdisk
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"sync"
+	"syscall"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
+)
+
+// A Disk is a disk in memory. Its methods may be called from any goroutine. The exported
+// fields are set while no other goroutine uses the disk.
+type Disk struct {
+	// Fail is called before each operation, with its name and the file; an error fails it.
+	// The operations are create, open, rename, remove, list, syncdir, write, read,
+	// truncate, sync and check. After EIO a write has written a half. Fail runs with the
+	// lock held.
+	Fail func(op, name string) error
+	// Liar is the operation, sync or syncdir, that does nothing.
+	Liar string
+	// Limit is the size of the disk in bytes; 0: none.
+	Limit int64
+
+	mu      sync.Mutex
+	names   map[string]*inode
+	durable map[string]*inode // names after a crash without luck
+	changes []func(map[string]*inode)
+	locked  bool
+	ops     int
+	read    int64
+	syncs   int
+	handles int
+}
+
+// An inode is a file, and what was done to it since it was synced.
+type inode struct {
+	data, synced []byte
+	changes      []write
+}
+
+// A write is a write, or, with nil data, a truncation.
+type write struct {
+	data []byte
+	at   int64
+}
+
+// ErrOff is the error of all operations on a machine that is off.
+var ErrOff = errors.New("the machine is off")
+
+// New returns an empty disk.
+func New() *Disk { return &Disk{names: map[string]*inode{}, durable: map[string]*inode{}} }
+
+// do counts an operation, and returns the error if it fails. The caller holds mu.
+func (d *Disk) do(op, name string) error {
+	d.ops++
+	if d.Fail != nil {
+		if err := d.Fail(op, name); err != nil {
+			return fmt.Errorf("%s %s: %w", op, name, err)
+		}
+	}
+	return nil
+}
+
+// StopAt makes all operations after the first n fail: nothing happens on a machine that is
+// off.
+func (d *Disk) StopAt(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Fail = func(string, string) error {
+		if d.ops > n {
+			return ErrOff
+		}
+		return nil
+	}
+}
+
+func (d *Disk) Lock() (io.Closer, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.locked {
+		return nil, disk.ErrLocked
+	}
+	d.locked = true
+	return lock{d}, nil
+}
+
+type lock struct{ *Disk }
+
+func (l lock) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.locked = false
+	return nil
+}
+
+func (d *Disk) change(f func(map[string]*inode)) {
+	f(d.names)
+	d.changes = append(d.changes, f)
+}
+
+func (d *Disk) Create(name string) (disk.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.do("create", name); err != nil {
+		return nil, err
+	}
+	if d.names[name] != nil {
+		return nil, fs.ErrExist
+	}
+	made := new(inode)
+	d.change(func(m map[string]*inode) { m[name] = made })
+	return d.handle(name, made), nil
+}
+
+func (d *Disk) Open(name string) (disk.File, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.do("open", name); err != nil {
+		return nil, err
+	}
+	if d.names[name] == nil {
+		return nil, fs.ErrNotExist
+	}
+	return d.handle(name, d.names[name]), nil
+}
+
+func (d *Disk) handle(name string, of *inode) *file {
+	d.handles++
+	return &file{disk: d, name: name, inode: of}
+}
+
+func (d *Disk) Rename(from, to string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.do("rename", to); err != nil {
+		return err
+	}
+	moved := d.names[from]
+	if moved == nil {
+		return fs.ErrNotExist
+	}
+	d.change(func(m map[string]*inode) {
+		delete(m, from)
+		m[to] = moved
+	})
+	return nil
+}
+
+func (d *Disk) Remove(name string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.do("remove", name); err != nil {
+		return err
+	}
+	if d.names[name] == nil {
+		return fs.ErrNotExist
+	}
+	d.change(func(m map[string]*inode) { delete(m, name) })
+	return nil
+}
+
+func (d *Disk) List() (map[string]int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.do("list", ""); err != nil {
+		return nil, err
+	}
+	files := map[string]int64{}
+	for name, inode := range d.names {
+		files[name] = int64(len(inode.data))
+	}
+	return files, nil
+}
+
+func (d *Disk) Sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.do("syncdir", ""); err != nil {
+		return err
+	}
+	if d.syncs++; d.Liar == "syncdir" {
+		return nil
+	}
+	d.durable, d.changes = maps.Clone(d.names), nil
+	return nil
+}
+
+func (d *Disk) Path(name string) string { return "disk/" + name }
+
+func (d *Disk) used() (n int64) {
+	for _, inode := range d.names {
+		n += int64(len(inode.data))
+	}
+	return n
+}
+
+// A file is an open file.
+type file struct {
+	disk   *Disk
+	name   string
+	inode  *inode
+	closed bool
+}
+
+func (w write) apply(data []byte) []byte {
+	end := w.at + int64(len(w.data))
+	if w.data == nil && int64(len(data)) > end {
+		return data[:end:end]
+	}
+	if short := end - int64(len(data)); short > 0 {
+		data = append(data, make([]byte, short)...)
+	}
+	copy(data[w.at:], w.data)
+	return data
+}
+
+func (f *file) add(w write) {
+	f.inode.data = w.apply(f.inode.data)
+	f.inode.changes = append(f.inode.changes, w)
+}
+
+func (f *file) WriteAt(b []byte, at int64) (n int, err error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if err := f.disk.do("write", f.name); err != nil {
+		if errors.Is(err, syscall.EIO) && len(b) > 0 { // a part got through
+			f.add(write{append([]byte{}, b[:len(b)/2]...), at})
+			return len(b) / 2, err
+		}
+		return 0, err
+	}
+	n = len(b)
+	if d := f.disk; d.Limit > 0 {
+		grow := max(0, at+int64(n)-int64(len(f.inode.data)))
+		if free := max(0, d.Limit-d.used()); grow > free {
+			n, err = n-int(grow-free), fmt.Errorf("write %s: %w", f.name, syscall.ENOSPC)
+		}
+	}
+	if n = max(n, 0); n > 0 {
+		f.add(write{append([]byte{}, b[:n]...), at})
+	}
+	return n, err
+}
+
+func (f *file) ReadAt(b []byte, at int64) (n int, err error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if err := f.disk.do("read", f.name); err != nil {
+		return 0, err
+	}
+	if at < int64(len(f.inode.data)) {
+		n = copy(b, f.inode.data[at:])
+	}
+	f.disk.read += int64(n)
+	if n < len(b) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (f *file) Truncate(size int64) error {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if err := f.disk.do("truncate", f.name); err != nil {
+		return err
+	}
+	f.add(write{nil, size})
+	return nil
+}
+
+func (f *file) Sync() error {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if err := f.disk.do("sync", f.name); err != nil {
+		f.inode.changes = nil // Linux drops what it could not write, and keeps it in memory
+		return err
+	}
+	if f.disk.syncs++; f.disk.Liar == "sync" {
+		return nil
+	}
+	for _, w := range f.inode.changes {
+		f.inode.synced = w.apply(f.inode.synced)
+	}
+	f.inode.changes = nil
+	return nil
+}
+
+func (f *file) Close() error {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if f.closed {
+		return fs.ErrClosed
+	}
+	f.closed = true
+	f.disk.handles--
+	return nil
+}
+
+func (f *file) Check() (int64, error) {
+	f.disk.mu.Lock()
+	defer f.disk.mu.Unlock()
+	if err := f.disk.do("check", f.name); err != nil {
+		return 0, err
+	}
+	if f.disk.names[f.name] != f.inode {
+		return 0, fs.ErrNotExist
+	}
+	return int64(len(f.inode.data)), nil
+}
