@@ -568,10 +568,12 @@ var rooms = map[string]room{
 			"unsafe":                    "Sizeof, and nothing else of it",
 		},
 		tests: permissions{
-			"./sluicetest":           "both kinds must pass the suite",
-			"./fan":                  "channels on disk beside those in memory",
-			"./spill/internal/crash": "the load that is killed, and its ledger",
-			"./workers":              "a stage that fails closes a Durable and loses nothing",
+			"./sluicetest":             "both kinds must pass the suite",
+			"./fan":                    "channels on disk beside those in memory",
+			"./spill/internal/crash":   "the load that is killed, and its ledger",
+			"./spill/internal/disk":    "the folder that a simulated disk replaces",
+			"./spill/internal/simdisk": "a disk that fails, is full, and crashes",
+			"./workers":                "a stage that fails closes a Durable and loses nothing",
 		},
 	},
 	"spill/internal/logstore": {

@@ -1,9 +1,19 @@
 package logstore
 
+import (
+	"errors"
+	"syscall"
+)
+
 // The reserve is a file that keeps disk space for acknowledgments. On a full disk it is
 // removed, and acknowledgments are stored by replacing the checkpoint, which needs no
 // more space each time. New records are rejected until the reserve can be made again.
 const reserveFile = "reserve"
+
+// full reports whether err is about a disk without room, or a file that may not grow.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
 
 // makeReserve creates the reserve unless it is one of the existing files.
 func (s *Store) makeReserve(existing map[string]int64) error {

@@ -166,7 +166,8 @@ func (s *Store) measure() {
 }
 
 // Close writes a checkpoint, so that nothing has to be replayed, and releases the folder.
-// After a failed write it leaves the files as they are.
+// If a full disk has no room for it, the next Open replays the last segment instead. After
+// a failed write Close leaves the files as they are.
 func (s *Store) Close() error {
 	if s.closed {
 		return errClosed
@@ -174,11 +175,14 @@ func (s *Store) Close() error {
 	var err error
 	// Another store may own the folder if this one was removed.
 	if _, detached := s.state.active().file.Check(); detached == nil {
-		if s.failed == nil {
-			_, err = s.checkpoint(s.state)
-		}
 		if s.reserve {
 			_ = s.disk.Remove(reserveFile)
+		}
+		if s.failed == nil {
+			var renamed bool
+			if renamed, err = s.checkpoint(s.state); !renamed && full(err) {
+				err = nil
+			}
 		}
 	}
 	return errors.Join(err, s.release())

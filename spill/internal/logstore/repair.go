@@ -170,6 +170,9 @@ func (r *repairer) replace(lost []uint64, damaged []*segment) error {
 		if err := r.carry(old); err != nil {
 			return errors.Join(err, s.disk.Remove(repairFile))
 		}
+		s.mu.Lock()
+		s.unload(old)
+		s.mu.Unlock()
 	}
 	s.state.segments = slices.DeleteFunc(s.state.segments, func(g *segment) bool { return slices.Contains(damaged, g) })
 	r.report.Records = s.state.contents().Records

@@ -1,0 +1,364 @@
+package spill_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/sluice-go/sluice/spill"
+	"github.com/sluice-go/sluice/spill/internal/crash"
+	"github.com/sluice-go/sluice/spill/internal/disk"
+	"github.com/sluice-go/sluice/spill/internal/simdisk"
+)
+
+var (
+	rounds = flag.Int("spill.rounds", 300, "how many rounds TestLongRun runs on one queue")
+	seed   = flag.Uint64("spill.seed", 1, "the seed of TestLongRun")
+)
+
+// A longRun uses one queue, round after round, and keeps the account of it.
+//
+//	held    the deliveries that were not settled
+//	queued  the sequence numbers that the queue has yet to deliver, ascending
+//	live    both, with the number of each value: what the log must hold
+//
+// A send or an acknowledgement with an unknown outcome is in unsure until the queue is
+// opened again, and so is a send that succeeded just before the machine was off.
+type longRun struct {
+	random *rand.Rand
+	how    spill.Simulation
+	disk   *simdisk.Disk
+	wrap   func(disk.Disk) disk.Disk // nil, or what is put before the disk
+	open   *spill.Durable[[]byte]
+
+	next     uint64 // the next value
+	tail     uint64 // the sequence number after the last one that was seen in the log
+	live     map[uint64]uint64
+	queued   []uint64
+	held     map[uint64]*spill.Delivery[[]byte]
+	attempts map[uint64]int
+	unsure   struct{ sent, certain, acked map[uint64]bool }
+	failed   bool // a write had an unknown outcome
+
+	goroutines int
+	heap       uint64
+	seen       figures
+}
+
+// figures is what a run has done.
+type figures struct {
+	rounds, sent, acked, nacked                                           int
+	reopened, crashes, midway, full, faults, unknown, damaged, lost, back int
+	peakSize, peakRead                                                    int64
+	peakFiles, peakHandles, peakLive                                      int
+	peakHeap                                                              uint64
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("%d rounds: %d values sent, %d acknowledged, %d given back; %d clean reopenings, %d crashes, %d of them within an operation, "+
+		"%d full disks, %d writes failed, %d with an unknown outcome; %d times damage, which cost %d values and brought %d back; 0 lost otherwise, 0 back, 0 out of order; "+
+		"at most %d live values, %d KiB on disk in %d files, %d open, %d KiB read to open, %d KiB of heap",
+		f.rounds, f.sent, f.acked, f.nacked, f.reopened, f.crashes, f.midway,
+		f.full, f.faults, f.unknown, f.damaged, f.lost, f.back,
+		f.peakLive, f.peakSize>>10, f.peakFiles, f.peakHandles, f.peakRead>>10, f.peakHeap>>10)
+}
+
+const segmentSize = 4 << 10
+
+// newLongRun creates a queue.
+func newLongRun(dir string, seed uint64) (*longRun, error) {
+	r := &longRun{
+		random: rand.New(rand.NewPCG(seed, 24)),
+		how:    spill.Simulation{Dir: dir, Segment: segmentSize, Policy: spill.SetDamageAside, Memory: 16 << 10},
+		next:   1, tail: 1, live: map[uint64]uint64{},
+	}
+	r.forget()
+	var err error
+	if r.disk, err = r.how.Format(); err != nil {
+		return nil, err
+	}
+	return r, r.start()
+}
+
+// run runs rounds until one contradicts a guarantee.
+func (r *longRun) run(n int) error {
+	r.goroutines = runtime.NumGoroutine()
+	for range n {
+		if err := r.round(); err != nil {
+			return fmt.Errorf("round %d: %w", r.seen.rounds, err)
+		}
+		r.seen.rounds++
+	}
+	return nil
+}
+
+// round is a round: work, and then the queue is left open, reopened, crashed or damaged.
+func (r *longRun) round() error {
+	var err error
+	switch r.random.IntN(10) {
+	case 0:
+		err = r.fullDisk()
+	case 1:
+		err = r.faultyDisk()
+	case 2, 3:
+		err = r.crashWithin()
+	default:
+		err = r.work()
+	}
+	if err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return err
+	}
+	switch end := r.random.IntN(20); {
+	case end < 8:
+		return nil
+	case end < 13:
+		err = r.reopen()
+	case end < 19:
+		err = r.crash()
+	default:
+		err = r.damage()
+	}
+	if err == nil {
+		err = r.check()
+	}
+	return err
+}
+
+// forget forgets the deliveries, whose queue is not open any more.
+func (r *longRun) forget() {
+	r.held, r.attempts = map[uint64]*spill.Delivery[[]byte]{}, map[uint64]int{}
+	r.unsure.sent, r.unsure.certain, r.unsure.acked = map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}
+	r.queued, r.failed = slices.Sorted(maps.Keys(r.live)), false
+}
+
+// start opens the queue, and checks what opening costs.
+func (r *longRun) start() error {
+	d := disk.Disk(r.disk)
+	if r.wrap != nil {
+		d = r.wrap(d)
+	}
+	r.disk.ForgetReads()
+	c, err := r.how.Open(d)
+	if err != nil {
+		return err
+	}
+	r.open = c
+	if c.Repaired().Err != nil {
+		return nil // a repair reads everything; the caller looks at it
+	}
+	// The checkpoint, and the last segment: its places, its commits, and its end again.
+	files, read := r.disk.Contents(), r.disk.Usage().BytesRead
+	last := ""
+	for name := range files {
+		if len(name) == 20 && name > last {
+			last = name
+		}
+	}
+	r.seen.peakRead = max(r.seen.peakRead, read)
+	if most := int64(4*len(files[last]) + 2*len(files["checkpoint"]) + 1024); read > most {
+		return fmt.Errorf("opening read %d bytes, want at most %d of %d", read, most, r.disk.Usage().Size)
+	}
+	return nil
+}
+
+// reopen shuts the queue down and opens it again.
+func (r *longRun) reopen() error {
+	if err := r.open.Shutdown(); err != nil {
+		return err
+	}
+	if u := r.disk.Usage(); u.Handles > 0 {
+		return fmt.Errorf("%d files are open after Shutdown", u.Handles)
+	}
+	r.seen.reopened++
+	return r.opened()
+}
+
+// crash ends the machine: the queue is opened on what is left.
+func (r *longRun) crash() error {
+	how := simdisk.Crash(r.random.IntN(3))
+	after := r.disk.After(how, r.random)
+	r.disk.StopAt(r.disk.Usage().Ops)
+	_ = r.open.Shutdown() // only to unlock queue.db
+	if u := r.disk.Usage(); u.Handles > 0 {
+		return fmt.Errorf("%d files are open after Shutdown", u.Handles)
+	}
+	r.disk = after
+	r.seen.crashes++
+	return r.opened()
+}
+
+// opened opens the queue, in which nothing may be damaged, and settles what was unsure.
+func (r *longRun) opened() error {
+	if err := r.start(); err != nil {
+		return err
+	}
+	if damage := r.open.Repaired(); damage.Err != nil {
+		return fmt.Errorf("a false alarm: %v", damage)
+	}
+	records, err := r.open.Stored(1)
+	if err != nil {
+		return err
+	}
+	there := map[uint64]bool{}
+	for _, record := range records {
+		there[record.Seq] = true
+	}
+	for seq := range r.unsure.acked {
+		if !there[seq] {
+			delete(r.live, seq)
+		}
+	}
+	if err := r.adopt(r.unsure.certain); err != nil {
+		return err
+	}
+	r.forget()
+	return nil
+}
+
+// adopt enters the values that are new in the log: all of sent, maybe some of those that are unsure,
+// each sender's in order. If the machine is off, that is left to the next start.
+func (r *longRun) adopt(sent map[uint64]bool) error {
+	records, err := r.open.Stored(r.tail)
+	if err != nil {
+		if r.disk.Fail != nil {
+			maps.Copy(r.unsure.certain, sent)
+			r.failed = true
+			return nil
+		}
+		return err
+	}
+	last, missing := [16]uint64{}, len(sent)
+	for _, record := range records {
+		id, err := identify(record.Payload)
+		switch {
+		case record.Damaged != nil:
+			return record.Damaged
+		case err != nil:
+			return err
+		case !sent[id] && !r.unsure.sent[id]:
+			return fmt.Errorf("value %x is in the log, although no send of it succeeded", id)
+		case id <= last[id%16]:
+			return fmt.Errorf("value %x comes after %x", id, last[id%16])
+		case sent[id]:
+			missing--
+		}
+		last[id%16] = id
+		r.live[record.Seq] = id
+		r.queued = append(r.queued, record.Seq)
+		r.tail = record.Seq + 1
+	}
+	if missing != 0 {
+		return fmt.Errorf("%d of %d values that were sent are not in the log", missing, len(sent))
+	}
+	return nil
+}
+
+// check compares the queue with the account, and what it uses with its limits.
+func (r *longRun) check() error {
+	records, err := r.open.Stored(1)
+	if err != nil {
+		return err
+	}
+	var bytes int64
+	for _, record := range records {
+		id, err := identify(record.Payload)
+		want, ok := r.live[record.Seq]
+		switch {
+		case record.Damaged != nil:
+			return record.Damaged
+		case err != nil:
+			return err
+		case !ok:
+			return fmt.Errorf("value %x is back after it was acknowledged", id)
+		case id != want:
+			return fmt.Errorf("value %x in the place of %x", id, want)
+		}
+		bytes += int64(len(record.Payload)) + 32
+	}
+	if len(records) != len(r.live) {
+		return fmt.Errorf("%d of %d values are lost", len(r.live)-len(records), len(r.live))
+	}
+	s := r.open.Stats()
+	if len(r.queued) != s.Len || len(r.held) != r.open.InFlight() || s.Sent-s.Received != uint64(s.Len) || s.Warning != "" {
+		return fmt.Errorf("%d queued and %d in flight, want %d and %d: %+v", s.Len, r.open.InFlight(), len(r.queued), len(r.held), s)
+	}
+	return r.checkUse(bytes)
+}
+
+// checkUse checks disk space, files, goroutines and memory. bytes is the size of the live
+// frames.
+func (r *longRun) checkUse(bytes int64) error {
+	// At least a quarter of each old segment is live; beside them, there are the last one, one
+	// that is being emptied, the checkpoint, and the reserve. A large acknowledgement leaves more
+	// than that: each write after it empties a segment.
+	most := 4*bytes + 8*segmentSize + 4*segmentSize
+	u := r.disk.Usage()
+	for range u.Files {
+		if u.Size <= most {
+			break
+		}
+		if err := r.send(1); err != nil {
+			return err
+		}
+		u = r.disk.Usage()
+	}
+	r.seen.peakSize, r.seen.peakFiles = max(r.seen.peakSize, u.Size), max(r.seen.peakFiles, u.Files)
+	r.seen.peakHandles, r.seen.peakLive = max(r.seen.peakHandles, u.Handles), max(r.seen.peakLive, len(r.live))
+	switch {
+	case u.Size > most:
+		return fmt.Errorf("%d bytes on disk for %d live ones, want at most %d: %v", u.Size, bytes, most, u)
+	case int64(u.Files) > 16+2*u.Size/segmentSize:
+		return fmt.Errorf("%d files for %d bytes", u.Files, u.Size)
+	case u.Handles > 70:
+		return fmt.Errorf("%d open files", u.Handles)
+	case runtime.NumGoroutine() > r.goroutines:
+		return fmt.Errorf("%d goroutines, there were %d", runtime.NumGoroutine(), r.goroutines)
+	case r.seen.rounds%200 != 0:
+		return nil
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if r.heap == 0 {
+		r.heap = m.HeapAlloc
+	}
+	r.seen.peakHeap = max(r.seen.peakHeap, m.HeapAlloc)
+	if m.HeapAlloc > r.heap+uint64(8*u.Size)+8<<20 {
+		return fmt.Errorf("%d bytes of heap, there were %d", m.HeapAlloc, r.heap)
+	}
+	return nil
+}
+
+// TestLongRun: a day in fast motion. Values are sent, received, acknowledged and given back;
+// the queue is reopened, crashes at any moment, and meets disks that are full, fail, or damage
+// its files. Through all rounds no value is lost, comes back after its acknowledgement, or is
+// out of order; and disk space, files, goroutines, memory, and what opening reads stay bounded.
+// One round in a thousand kills a real process.
+func TestLongRun(t *testing.T) {
+	r, err := newLongRun(t.TempDir(), *seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, l := t.TempDir()+"/queue", crash.NewLedger()
+	for left, generation := *rounds, uint64(0); left > 0; left -= 1000 {
+		if err := r.run(min(left, 1000)); err != nil {
+			t.Fatal(err)
+		}
+		if err := killed(dir, l, generation, r.random.IntN(1500)); err != nil {
+			t.Fatalf("process %d: %v", generation, err)
+		}
+		generation++
+	}
+	if err := l.Close(dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%v", r.seen)
+	t.Logf("killed processes: %v", l)
+}
