@@ -11,22 +11,19 @@ import (
 // ErrUnknown is part of the error of a write that may or may not have been stored.
 var ErrUnknown = errUnknown
 
-// A Store is what a Durable requires of its log, for tests that replace it.
-type Store = store
-
-// Simulation is how a queue is opened whose log is on a simulated disk. queue.db, which does not
-// change, is a real file.
-type Simulation struct {
+// A TestQueue is how a queue is opened for a test: with small segments, without syncs, and
+// with its log on a simulated disk if there is one.
+type TestQueue struct {
 	Dir     string
 	Segment int64 // the size of segments
 	Policy  DamagePolicy
 	Memory  int64
-	Wrap    func(Store) Store // nil, or what is put between the Durable and its log
 }
 
-// Format creates a queue, and returns a disk with its log.
-func (s Simulation) Format() (*simdisk.Disk, error) {
-	c, err := reopenWith(opener{noSync: true}, s.Dir)
+// Format creates a queue, and returns a disk with its log. queue.db, which does not change, is
+// a real file.
+func (q TestQueue) Format() (*simdisk.Disk, error) {
+	c, err := q.Open(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +31,7 @@ func (s Simulation) Format() (*simdisk.Disk, error) {
 		return nil, err
 	}
 	d := simdisk.New()
-	log := filepath.Join(s.Dir, logFolder)
+	log := filepath.Join(q.Dir, logFolder)
 	entries, err := os.ReadDir(log)
 	if err != nil {
 		return nil, err
@@ -52,22 +49,21 @@ func (s Simulation) Format() (*simdisk.Disk, error) {
 	return d, nil
 }
 
-// Open opens the queue with its log on d.
-func (s Simulation) Open(d disk.Disk) (*Durable[[]byte], error) {
-	p, err := (&DurableOptions[[]byte]{MemoryLimit: s.Memory, OnDamage: s.Policy}).config()
+// Open opens the queue, with its log on d unless d is nil.
+func (q TestQueue) Open(d disk.Disk) (*Durable[[]byte], error) {
+	p, err := (&DurableOptions[[]byte]{MemoryLimit: q.Memory, OnDamage: q.Policy}).config()
 	if err != nil {
 		return nil, err
 	}
-	o := opener{noSync: true, policy: s.Policy, segment: s.Segment, reserve: 4 * s.Segment, disk: func(string) disk.Disk { return d }}
-	log, found, repair, err := o.open(s.Dir, p.codec.Name())
+	o := opener{noSync: true, policy: q.Policy, segment: q.Segment, reserve: 4 * q.Segment}
+	if d != nil {
+		o.disk = func(string) disk.Disk { return d }
+	}
+	log, found, repair, err := o.open(q.Dir, p.codec.Name())
 	if err != nil {
 		return nil, err
 	}
-	var on store = log
-	if s.Wrap != nil {
-		on = s.Wrap(on)
-	}
-	c := newDurable(p, on, found)
+	c := newDurable(p, log, found)
 	c.repair = repair
 	return c, nil
 }
@@ -79,7 +75,8 @@ type StoredRecord struct {
 	Damaged error
 }
 
-// Stored returns the records in the log of a queue with sequence numbers from on, without receiving them.
+// Stored returns the records in the log of a queue with sequence numbers from on, without
+// receiving them.
 func (c *Durable[T]) Stored(from uint64) (all []StoredRecord, err error) {
 	c.mu.Lock()
 	tail := c.tail

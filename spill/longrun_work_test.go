@@ -16,6 +16,14 @@ import (
 	"github.com/sluice-go/sluice/spill"
 )
 
+// A queue is what a longRun uses of a Durable.
+type queue interface {
+	Send(context.Context, []byte) error
+	SendBatch(context.Context, [][]byte) (int, error)
+	TryRecvBatch([]*spill.Delivery[[]byte]) (int, error)
+	Ack(...*spill.Delivery[[]byte]) error
+}
+
 // valueOf returns the value with a number. Its length and bytes follow from the number: most
 // values are short, a few are larger than a segment.
 func valueOf(id uint64) []byte {
@@ -113,11 +121,11 @@ func (r *longRun) send(n int) error {
 				for i, id := range ids {
 					values[i] = valueOf(id)
 				}
-				out.n, out.err = r.open.SendBatch(context.Background(), values)
+				out.n, out.err = r.queue.SendBatch(context.Background(), values)
 				return
 			}
 			for _, id := range ids {
-				if out.err = r.open.Send(context.Background(), valueOf(id)); out.err != nil {
+				if out.err = r.queue.Send(context.Background(), valueOf(id)); out.err != nil {
 					return
 				}
 				out.n++
@@ -174,7 +182,7 @@ func (r *longRun) receive(n int) error {
 	for n > 0 && !r.failed {
 		ds := make([]*spill.Delivery[[]byte], 1+r.random.IntN(min(n, 20)))
 		n -= len(ds)
-		got, err := r.open.TryRecvBatch(ds)
+		got, err := r.queue.TryRecvBatch(ds)
 		switch {
 		case err == sluice.ErrEmpty && len(r.queued) == 0:
 			return nil
@@ -234,12 +242,12 @@ func (r *longRun) acknowledge(n int) error {
 		case 1:
 			var done sync.WaitGroup
 			for i, d := range ds {
-				done.Go(func() { errs[i] = d.Ack() })
+				done.Go(func() { errs[i] = r.queue.Ack(d) })
 			}
 			err = r.send(r.random.IntN(5))
 			done.Wait()
 		default:
-			acked := r.open.Ack(ds...)
+			acked := r.queue.Ack(ds...)
 			for i := range errs {
 				errs[i] = acked
 			}

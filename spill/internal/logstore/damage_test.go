@@ -88,9 +88,13 @@ func (i image) inspect(d *simdisk.Disk) (noticed bool, err error) {
 
 // repaired repairs a store, and checks that what is left is correct.
 func (i image) repaired(d *simdisk.Disk) error {
+	before := d.Usage().Handles
 	report, err := repair(d, tiny)
 	if err != nil {
 		return err
+	}
+	if u := d.Usage(); u.Handles != before {
+		return fmt.Errorf("the repair left %d files open", u.Handles-before)
 	}
 	s, c, err := open(d, tiny)
 	if err != nil {

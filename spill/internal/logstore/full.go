@@ -38,15 +38,31 @@ func (s *Store) restoreReserve() error {
 	return nil
 }
 
+// vacate gives back the space of the active segment if none of its records is live: on a disk
+// that is smaller than a segment, there is no other space. It uses the reserve for the files
+// of the next segment, and reports whether it has begun one.
+func (s *Store) vacate() bool {
+	if active := s.state.active(); active.live > 0 || active.length == segmentHeaderSize {
+		return false
+	}
+	s.releaseReserve()
+	return s.newSegment() == nil
+}
+
+// releaseReserve removes the reserve.
+func (s *Store) releaseReserve() {
+	if s.reserve {
+		s.reserve = false
+		_ = s.disk.Remove(reserveFile)
+	}
+}
+
 // acknowledgeFull stores acknowledgments on a full disk.
 func (s *Store) acknowledgeFull(spans []span) error {
 	if err := s.attached(0); err != nil {
 		return err
 	}
-	if s.reserve {
-		s.reserve = false
-		_ = s.disk.Remove(reserveFile)
-	}
+	s.releaseReserve()
 	_, _, after, err := decodeCheckpoint(encodeCheckpoint(s.id, s.options.Codec, s.state)) // a copy
 	if err != nil {
 		return s.wrap("copy", checkpointFile, err)

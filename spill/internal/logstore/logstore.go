@@ -175,9 +175,7 @@ func (s *Store) Close() error {
 	var err error
 	// Another store may own the folder if this one was removed.
 	if _, detached := s.state.active().file.Check(); detached == nil {
-		if s.reserve {
-			_ = s.disk.Remove(reserveFile)
-		}
+		s.releaseReserve()
 		if s.failed == nil {
 			var renamed bool
 			if renamed, err = s.checkpoint(s.state); !renamed && full(err) {

@@ -2,6 +2,8 @@ package logstore
 
 import (
 	"bytes"
+	"errors"
+	"syscall"
 	"testing"
 
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
@@ -138,5 +140,52 @@ func TestUnloaded(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFullSegment: on a disk that is full before the first segment is, records are accepted again
+// when all were acknowledged, and Close succeeds on the full disk.
+func TestFullSegment(t *testing.T) {
+	o := Options{Codec: "test", SegmentSize: 1 << 20, Reserve: 4000}
+	for _, slack := range []int64{0, 5, 500} {
+		d, m := simdisk.New(), newModel()
+		s, _, err := open(d, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			d.Limit = 0
+			fill(t, s, m, 10, 300)
+			d.Limit = d.Usage().Size + slack
+			w := step{payloads: [][]byte{make([]byte, 1000)}}
+			if err := w.write(s, m); !errors.Is(err, syscall.ENOSPC) || errors.Is(err, ErrUnknown) {
+				t.Fatal(err)
+			}
+			for seq := range m.records {
+				w := step{deletes: []uint64{seq}}
+				if err := w.write(s, m); err != nil {
+					t.Fatal(err)
+				}
+				m = m.after(w)
+			}
+			if err := w.write(s, m); err != nil {
+				t.Fatalf("%d bytes were free, and all records are acknowledged: %v", slack, err)
+			}
+			m = m.after(w)
+			if err := m.compare(s, s.state.contents()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.Limit = d.Usage().Size
+		if err := s.Close(); err != nil {
+			t.Errorf("Close on a full disk: %v", err)
+		}
+		s, c, err := open(d, o)
+		if err == nil {
+			err = errors.Join(m.compare(s, c), s.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -38,6 +38,15 @@ func (s *Store) Write(first uint64, payloads [][]byte, deletes []uint64) error {
 	if len(payloads) == 0 {
 		return s.acknowledge(spans, deletes)
 	}
+	err = s.record(payloads, spans, deletes)
+	if err != nil && s.failed == nil && full(err) && s.vacate() {
+		err = s.record(payloads, spans, deletes)
+	}
+	return err
+}
+
+// record writes a commit with new records.
+func (s *Store) record(payloads [][]byte, spans []span, deletes []uint64) error {
 	if err := s.restoreReserve(); err != nil {
 		return err
 	}

@@ -1,0 +1,518 @@
+package spill_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill"
+)
+
+// The tests TestField… replay failures that other projects' users had. docs/disk-failures.md has
+// the sources.
+
+// fieldQueue is a queue with small segments, in a folder of its own.
+func fieldQueue(t *testing.T, policy spill.DamagePolicy) spill.TestQueue {
+	t.Helper()
+	return spill.TestQueue{Dir: t.TempDir(), Segment: 4 << 10, Memory: 4 << 10, Policy: policy}
+}
+
+// fill sends the values from to to-1, each with a commit of its own.
+func fill(t *testing.T, c *spill.Durable[[]byte], from, to uint64) {
+	t.Helper()
+	for id := from; id < to; id++ {
+		if err := c.Send(context.Background(), valueOf(id)); err != nil {
+			t.Fatalf("value %d: %v", id, err)
+		}
+	}
+}
+
+// drain receives and acknowledges everything that a queue delivers, and returns the numbers of the
+// values. Damaged records are dropped and counted.
+func drain(t *testing.T, c *spill.Durable[[]byte]) (ids []uint64, dropped int) {
+	t.Helper()
+	for {
+		d, err := c.TryRecv()
+		var bad *spill.RecordError
+		switch {
+		case err == sluice.ErrEmpty:
+			return ids, dropped
+		case errors.As(err, &bad):
+			dropped++
+			err = bad.Drop()
+		case err == nil:
+			err = d.Ack()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d == nil {
+			continue
+		}
+		id, err := identify(d.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+}
+
+// ids returns the numbers from to to-1, without some.
+func ids(from, to uint64, without ...uint64) (all []uint64) {
+	for id := from; id < to; id++ {
+		if !slices.Contains(without, id) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// killedAt returns a copy of a folder while the queue is open: what is there after kill -9.
+func killedAt(t *testing.T, dir string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// usedFieldQueue returns the folder of a queue after kill -9. Its log has several segments
+// with the values 30 to 199, and 0 to 29 were acknowledged.
+func usedFieldQueue(t *testing.T) spill.TestQueue {
+	t.Helper()
+	q := fieldQueue(t, spill.RefuseDamage)
+	c, err := q.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, c, 0, 100)
+	for range 30 {
+		d, err := c.TryRecv()
+		if err == nil {
+			err = d.Ack()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fill(t, c, 100, 200)
+	q.Dir = killedAt(t, q.Dir)
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(segments(q.Dir)); n < 4 {
+		t.Fatalf("%d segments", n)
+	}
+	return q
+}
+
+// segments returns the paths of the segments of a queue.
+func segments(dir string) []string {
+	paths, _ := filepath.Glob(filepath.Join(dir, "queue.log", "0*.log"))
+	return paths
+}
+
+// change replaces the content of a file.
+func change(t *testing.T, path string, f func(b []byte) []byte) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, f(b), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// damaged opens a queue that was damaged. With RefuseDamage, OpenDurable must return an error
+// that names path and leave all files; if path is empty, it must open. With SetDamageAside it
+// must open. It returns what is there, and the report.
+func damaged(t *testing.T, q spill.TestQueue, path string) ([]uint64, spill.Repair) {
+	t.Helper()
+	q.Policy = spill.RefuseDamage
+	before := snapshot(t, q.Dir)
+	c, err := q.Open(nil)
+	if (err == nil) != (path == "") || err != nil && !strings.Contains(err.Error(), path) {
+		t.Fatalf("opened: %v, want an error about %q", err, path)
+	}
+	if err == nil {
+		if err := c.Shutdown(); err != nil {
+			t.Fatal(err)
+		}
+	} else if snapshot(t, q.Dir) != before {
+		t.Error("the files were changed")
+	}
+	q.Policy = spill.SetDamageAside
+	if c, err = q.Open(nil); err != nil {
+		t.Fatalf("with SetDamageAside: %v", err)
+	}
+	defer func() {
+		if err := c.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	}()
+	found, _ := drain(t, c)
+	if err := c.Send(context.Background(), nil); err != nil {
+		t.Errorf("after the repair: %v", err)
+	}
+	return found, c.Repaired()
+}
+
+// snapshot returns the names and contents of all files in a folder, except locks.
+func snapshot(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		fmt.Fprintf(&all, "%s %x\n", path, b)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+// expect compares the values that a queue delivered with those that it should.
+func expect(t *testing.T, got, want []uint64) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("received %v, want %v", got, want)
+	}
+}
+
+// TestFieldForeignPages: pages of another file appear in the middle of the store, as after a
+// SAN that was cut off. The process does not end, and what is not affected is delivered.
+func TestFieldForeignPages(t *testing.T) {
+	for _, target := range []string{"queue.db", "segment"} {
+		q := usedFieldQueue(t)
+		path := filepath.Join(q.Dir, "queue.db")
+		if target == "segment" {
+			path = segments(q.Dir)[len(segments(q.Dir))-1]
+		}
+		change(t, path, func(b []byte) []byte {
+			text := bytes.Repeat([]byte("ration: 10 #"), 400)
+			copy(b[len(b)/3:], text[:min(len(text), len(b)/3)])
+			return b
+		})
+		found, report := damaged(t, q, path)
+		if report.Err == nil || len(found)+report.Lost != 170 || target == "queue.db" && report.Lost > 0 {
+			t.Errorf("%s: %d values, and %v", target, len(found), report)
+		}
+	}
+}
+
+// TestFieldTornTail: the process was killed, or the power failed, within a write. All that is
+// whole is there, and no error.
+func TestFieldTornTail(t *testing.T) {
+	q := usedFieldQueue(t)
+	last := segments(q.Dir)[len(segments(q.Dir))-1]
+	for _, tail := range [][]byte{{7}, bytes.Repeat([]byte{0xff}, 50), valueOf(77), make([]byte, 4096), make([]byte, 1<<20)} {
+		again := q
+		again.Dir = killedAt(t, q.Dir)
+		change(t, filepath.Join(again.Dir, "queue.log", filepath.Base(last)), func(b []byte) []byte { return append(b, tail...) })
+		found, report := damaged(t, again, "")
+		if expect(t, found, ids(30, 200)); report.Err != nil {
+			t.Errorf("%d bytes behind the end: %v", len(tail), report)
+		}
+	}
+}
+
+// TestFieldZeros: a file is as long as it was, and has zeros only. That is an error of
+// OpenDurable, not an empty queue; and SetDamageAside opens it.
+func TestFieldZeros(t *testing.T) {
+	whole := usedFieldQueue(t)
+	for i := range segments(whole.Dir) {
+		q := whole
+		q.Dir = killedAt(t, whole.Dir)
+		path := segments(q.Dir)[i]
+		change(t, path, func(b []byte) []byte { return make([]byte, len(b)) })
+		if i+1 < len(segments(q.Dir)) {
+			path = "" // found by the receive that comes to it
+		}
+		found, report := damaged(t, q, path)
+		if report.Err == nil || report.Lost == 0 || len(found)+report.Lost != 170 && !report.Returned {
+			t.Errorf("segment %d: %d values, and %v", i, len(found), report)
+		}
+	}
+	for _, name := range []string{"checkpoint", "queue.db"} {
+		q := whole
+		q.Dir = killedAt(t, whole.Dir)
+		path := filepath.Join(q.Dir, "queue.log", name)
+		if name == "queue.db" {
+			path = filepath.Join(q.Dir, name)
+		}
+		change(t, path, func(b []byte) []byte { return make([]byte, len(b)) })
+		found, report := damaged(t, q, path)
+		if expect(t, found[len(found)-170:], ids(30, 200)); report.Err == nil || len(found) > 170 && !report.Returned {
+			t.Errorf("%s: %v, %d values", name, report, len(found))
+		}
+	}
+}
+
+// TestFieldEmptySegment: the newest segment is an empty file, or its header is not whole,
+// because the process died when it had created it. The queue opens.
+func TestFieldEmptySegment(t *testing.T) {
+	for n := range 30 {
+		q := usedFieldQueue(t)
+		next := filepath.Join(q.Dir, "queue.log", fmt.Sprintf("%016x.log", len(segments(q.Dir))+100))
+		if err := os.WriteFile(next, make([]byte, n), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, report := damaged(t, q, "")
+		if expect(t, found, ids(30, 200)); report.Err != nil {
+			t.Errorf("%d bytes: %v", n, report)
+		}
+		if n > 2 {
+			break
+		}
+	}
+}
+
+// TestFieldLeftFiles: processes that died in a loop left temporary files. The next OpenDurable
+// removes them.
+func TestFieldLeftFiles(t *testing.T) {
+	q := usedFieldQueue(t)
+	left := []string{"queue.db.new-17", "queue.db.new-18", "queue.log/checkpoint.new", "queue.log/repair.new", "queue.log.new/0000000000000001.log"}
+	if err := os.Mkdir(filepath.Join(q.Dir, "queue.log.new"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range left {
+		if err := os.WriteFile(filepath.Join(q.Dir, name), make([]byte, 1<<20), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, report := damaged(t, q, "")
+	if expect(t, found, ids(30, 200)); report.Err != nil {
+		t.Error(report)
+	}
+	for _, name := range left {
+		if _, err := os.Stat(filepath.Join(q.Dir, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+}
+
+// TestFieldStateMissing: the file with the positions is gone, and the files with the records
+// are there. They are not overwritten by a new queue.
+func TestFieldStateMissing(t *testing.T) {
+	for _, names := range [][]string{{"checkpoint"}, {"checkpoint", "synced"}} {
+		q := usedFieldQueue(t)
+		for _, name := range names {
+			if err := os.Remove(filepath.Join(q.Dir, "queue.log", name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		found, report := damaged(t, q, "checkpoint")
+		if expect(t, found[len(found)-170:], ids(30, 200)); !report.Returned {
+			t.Errorf("without %v: %v", names, report)
+		}
+	}
+}
+
+// TestFieldSegmentMissing: one of the files with records is missing. The others are delivered,
+// and the report has the number of those that are lost.
+func TestFieldSegmentMissing(t *testing.T) {
+	whole := usedFieldQueue(t)
+	for i := range segments(whole.Dir) {
+		q := whole
+		q.Dir = killedAt(t, whole.Dir)
+		path := segments(q.Dir)[i]
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		found, report := damaged(t, q, path)
+		if len(found)+report.Lost != 170 || report.Lost == 0 {
+			t.Errorf("segment %d: %d values, and %v", i, len(found), report)
+		}
+	}
+}
+
+// TestFieldOneBit: a bit changes on the disk. One value is lost, and not a range.
+func TestFieldOneBit(t *testing.T) {
+	whole := usedFieldQueue(t)
+	for i, path := range segments(whole.Dir) {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at := int64(64); at < info.Size(); at += 397 {
+			q := whole
+			q.Dir, q.Policy = killedAt(t, whole.Dir), spill.SetDamageAside
+			change(t, segments(q.Dir)[i], func(b []byte) []byte {
+				b[at] ^= 8
+				return b
+			})
+			c, err := q.Open(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, _ := drain(t, c)
+			report := c.Repaired()
+			if len(found) < 169 || report.Lost > 1 || len(found)+report.Lost != 170 && !report.Returned {
+				t.Errorf("bit of byte %d of segment %d: %d values, and %v", at, i, len(found), report)
+			}
+			if err := c.Shutdown(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestFieldOldFiles: files of an earlier moment are put back, as by the restoration of one
+// file from a backup, or of a state file that was not synced. No value that is there is
+// overwritten, and nothing is lost without an error.
+func TestFieldOldFiles(t *testing.T) {
+	q := fieldQueue(t, spill.RefuseDamage)
+	c, err := q.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, c, 0, 3)
+	early := killedAt(t, q.Dir)
+	fill(t, c, 3, 5) // in the same segment
+	close := killedAt(t, q.Dir)
+	fill(t, c, 5, 200)
+	late := killedAt(t, q.Dir)
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
+	}
+	for _, old := range []struct {
+		from, to, name string
+		refused        bool
+		n              uint64
+	}{
+		{early, close, "checkpoint", false, 5}, // the same one: no segment was begun
+		{early, close, "synced", false, 5},
+		{early, late, "synced", false, 200},
+		{early, late, "checkpoint", true, 200},
+		{early, close, "0000000000000001.log", true, 3},
+		{early, late, "queue.db", false, 200},
+	} {
+		q.Dir = killedAt(t, old.to)
+		name := filepath.Join("queue.log", old.name)
+		if old.name == "queue.db" {
+			name = old.name
+		}
+		b, err := os.ReadFile(filepath.Join(old.from, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(q.Dir, name), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := ""
+		if old.refused {
+			path = q.Dir
+		}
+		found, report := damaged(t, q, path)
+		if uint64(len(found)) < old.n || old.refused != (report.Err != nil) || !slices.IsSorted(found) {
+			t.Errorf("%s: %d values, want %d; %v", old.name, len(found), old.n, report)
+		}
+	}
+}
+
+// TestFieldNoLoop: a store that is damaged in the middle and at its end. Each call returns,
+// the queue is drained in a bounded number of calls, and it works after that.
+func TestFieldNoLoop(t *testing.T) {
+	q := usedFieldQueue(t)
+	c, err := q.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range segments(q.Dir) {
+		change(t, path, func(b []byte) []byte {
+			for at := 100; at < len(b); at += 300 {
+				b[at] ^= 1
+			}
+			return b
+		})
+	}
+	calls := 0
+	for c.Len() > 0 && calls < 1000 {
+		calls++
+		d, err := c.TryRecv()
+		var bad *spill.RecordError
+		switch {
+		case errors.As(err, &bad):
+			err = bad.Drop()
+		case err == nil:
+			err = d.Ack()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c.Len() > 0 || calls > 2*170 {
+		t.Errorf("%d values are left after %d calls", c.Len(), calls)
+	}
+	if err := errors.Join(c.Send(context.Background(), valueOf(1)), c.Shutdown()); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFieldSpaceReturns: a backlog makes the files grow; when it is drained, the space is
+// free, while the queue is open.
+func TestFieldSpaceReturns(t *testing.T) {
+	dir := t.TempDir()
+	c, err := spill.OpenDurable[[]byte](dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := make([][]byte, 100)
+	for i := range batch {
+		batch[i] = make([]byte, 64<<10)
+	}
+	for range 5 {
+		if _, err := c.SendBatch(context.Background(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	peak := usage(t, dir)
+	ds := make([]*spill.Delivery[[]byte], 100)
+	for c.Len() > 0 {
+		n, err := c.RecvBatch(context.Background(), ds)
+		if err == nil {
+			err = c.Ack(ds[:n]...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left := usage(t, dir); peak < 30<<20 || left > 13<<20 {
+		t.Errorf("%d bytes are left of %d", left, peak)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Error(err)
+	}
+}
+
+// usage returns the size of all files in a folder.
+func usage(t *testing.T, dir string) (n int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
