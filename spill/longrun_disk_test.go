@@ -16,6 +16,7 @@ import (
 // acknowledged. Then there is room again, and sends succeed.
 func (r *longRun) fullDisk() error {
 	r.seen.full++
+	r.did += " full"
 	limit := r.disk.Usage().Size + r.random.Int64N(2*segmentSize)
 	r.disk.Limit = limit
 	for before := r.seen.faults; r.seen.faults == before; {
@@ -50,6 +51,7 @@ func (r *longRun) fullDisk() error {
 // faultyDisk works on a disk whose writes fail at times.
 func (r *longRun) faultyDisk() error {
 	errs := []error{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}
+	r.did += " faults"
 	random := r.random.Uint64()
 	n := uint64(0)
 	r.disk.Fail = func(op, name string) error {
@@ -73,6 +75,7 @@ func (r *longRun) faultyDisk() error {
 // crashWithin turns the machine off at a random operation.
 func (r *longRun) crashWithin() error {
 	r.seen.midway++
+	r.did += " within"
 	r.disk.StopAt(r.disk.Usage().Ops + r.random.IntN(200))
 	if err := r.work(); err != nil {
 		return err
@@ -84,6 +87,7 @@ func (r *longRun) crashWithin() error {
 // report, and nothing else.
 func (r *longRun) damage() error {
 	r.seen.damaged++
+	r.did += " damage"
 	if err := r.open.Shutdown(); err != nil {
 		return err
 	}

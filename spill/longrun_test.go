@@ -46,6 +46,7 @@ type longRun struct {
 	unsure   struct{ sent, certain, acked map[uint64]bool }
 	failed   bool // a write had an unknown outcome
 
+	did        string // in this round
 	goroutines int
 	heap       uint64
 	seen       figures
@@ -91,8 +92,10 @@ func newLongRun(dir string, seed uint64, fault planted) (*longRun, error) {
 func (r *longRun) run(n int) error {
 	r.goroutines = runtime.NumGoroutine()
 	for range n {
+		before := r.did
+		r.did = ""
 		if err := r.round(); err != nil {
-			return fmt.Errorf("round %d: %w", r.seen.rounds, err)
+			return fmt.Errorf("round %d: %s, after %s: %w", r.seen.rounds, r.did, before, err)
 		}
 		r.seen.rounds++
 	}
@@ -183,6 +186,7 @@ func (r *longRun) reopen() error {
 		return fmt.Errorf("%d files are open after Shutdown", u.Handles)
 	}
 	r.seen.reopened++
+	r.did += " reopened"
 	return r.opened()
 }
 
@@ -197,6 +201,7 @@ func (r *longRun) crash() error {
 	}
 	r.disk = after
 	r.seen.crashes++
+	r.did += fmt.Sprint(" crash", how)
 	return r.opened()
 }
 
@@ -282,7 +287,7 @@ func (r *longRun) check() error {
 		case err != nil:
 			return err
 		case !ok:
-			return fmt.Errorf("value %x is in the log, and not in the account any more", id)
+			return fmt.Errorf("value %x, record %d of %d to %d, is in the log, and not in the account any more", id, record.Seq, records[0].Seq, r.tail)
 		case id != want:
 			return fmt.Errorf("value %x in the place of %x", id, want)
 		}

@@ -262,3 +262,47 @@ func TestForgottenPages(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestForgottenNames: the new names of a checkpoint and of a segment were not synced, because the
+// sync of the folder failed, or because the process died. What is written after the store was opened
+// again must survive a crash.
+func TestForgottenNames(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		d, m := simdisk.New(), newModel()
+		s, _, err := open(d, tiny)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, s, m, 1, 100) // the segment is full
+		d.Fail = func(op, name string) error {
+			if op == "syncdir" {
+				return syscall.EIO
+			}
+			return nil
+		}
+		if err := (step{payloads: [][]byte{{1}}}).write(s, m); !errors.Is(err, ErrUnknown) {
+			t.Fatal(err)
+		}
+		d.Fail = nil
+		if dies {
+			d = d.After(simdisk.Killed, nil)
+		} else {
+			_ = s.Close()
+		}
+		if s, _, err = open(d, tiny); err != nil {
+			t.Fatal(err)
+		}
+		w := step{payloads: [][]byte{{2}}, deletes: []uint64{1, 2, 3}}
+		if err := w.write(s, m); err != nil {
+			t.Fatal(err)
+		}
+		m = m.after(w)
+		s, c, err := open(d.After(simdisk.Lost, nil), tiny)
+		if err == nil {
+			err = m.compare(s, c)
+		}
+		if err != nil {
+			t.Errorf("dies %v: %v", dies, err)
+		}
+	}
+}

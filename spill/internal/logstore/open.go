@@ -208,6 +208,11 @@ func (s *Store) settle(files map[string]int64, synced mark) error {
 	if err := s.rewrite(synced); err != nil {
 		return err
 	}
+	// The process before may have died, or failed, when it had renamed the checkpoint: the
+	// names that were read may not be on the disk.
+	if err := s.disk.Sync(); err != nil {
+		return fmt.Errorf("spill: sync %s: %w", s.disk.Path(""), err)
+	}
 	listed := map[string]bool{}
 	for _, g := range s.state.segments {
 		listed[segmentName(g.id)] = true

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"maps"
 	"math/rand/v2"
+	"slices"
 )
 
 // A Crash is what happens to changes that were not synced.
 type Crash int
 
 const (
-	Killed Crash = iota // the process ends: all are kept
+	Killed Crash = iota // the process ends: all are kept, and still not synced
 	Lost                // all are lost
 	Torn                // sectors and renames are kept or lost at random
 )
@@ -19,22 +20,19 @@ const (
 func (d *Disk) After(how Crash, random *rand.Rand) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if how == Killed {
+		return d.copy()
+	}
 	after := New()
 	names := maps.Clone(d.durable)
-	switch how {
-	case Killed:
-		names = d.names
-	case Torn:
+	if how == Torn {
 		for _, change := range d.changes[:random.IntN(len(d.changes)+1)] {
-			change(names)
+			change.apply(names)
 		}
 	}
 	for name, inode := range names {
 		data := bytes.Clone(inode.synced)
-		switch how {
-		case Killed:
-			data = bytes.Clone(inode.data)
-		case Torn:
+		if how == Torn {
 			for _, w := range inode.changes {
 				data = w.tear(data, random)
 			}
@@ -42,6 +40,29 @@ func (d *Disk) After(how Crash, random *rand.Rand) *Disk {
 		after.Put(name, data)
 	}
 	return after
+}
+
+// copy returns a disk in the same state. The caller holds mu.
+func (d *Disk) copy() *Disk {
+	c := New()
+	copies := map[*inode]*inode{}
+	of := func(i *inode) *inode {
+		if copies[i] == nil && i != nil {
+			copies[i] = &inode{bytes.Clone(i.data), bytes.Clone(i.synced), slices.Clone(i.changes)}
+		}
+		return copies[i]
+	}
+	for name, i := range d.names {
+		c.names[name] = of(i)
+	}
+	for name, i := range d.durable {
+		c.durable[name] = of(i)
+	}
+	for _, change := range d.changes {
+		change.inode = of(change.inode)
+		c.changes = append(c.changes, change)
+	}
+	return c
 }
 
 // Put stores a file durably, in the place of one of the same name.
@@ -61,11 +82,11 @@ func (d *Disk) Contents() map[string][]byte {
 	return files
 }
 
-// Become replaces all files by those of another disk, as if all were synced.
+// Become makes d the other disk, which must not be used any more.
 func (d *Disk) Become(other *Disk) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.names, d.durable, d.changes = other.names, other.durable, nil
+	d.names, d.durable, d.changes = other.names, other.durable, other.changes
 }
 
 // A Usage is what was done with a disk, and what it holds.

@@ -31,7 +31,7 @@ type Disk struct {
 	mu      sync.Mutex
 	names   map[string]*inode
 	durable map[string]*inode // names after a crash without luck
-	changes []func(map[string]*inode)
+	changes []change          // of names, since Sync
 	locked  bool
 	ops     int
 	read    int64
@@ -49,6 +49,19 @@ type inode struct {
 type write struct {
 	data []byte
 	at   int64
+}
+
+// A change gives a file a name, takes one away, or both.
+type change struct {
+	from, to string
+	inode    *inode
+}
+
+func (c change) apply(names map[string]*inode) {
+	delete(names, c.from)
+	if c.to != "" {
+		names[c.to] = c.inode
+	}
 }
 
 // ErrOff is the error of all operations on a machine that is off.
@@ -100,9 +113,9 @@ func (l lock) Close() error {
 	return nil
 }
 
-func (d *Disk) change(f func(map[string]*inode)) {
-	f(d.names)
-	d.changes = append(d.changes, f)
+func (d *Disk) change(c change) {
+	c.apply(d.names)
+	d.changes = append(d.changes, c)
 }
 
 func (d *Disk) Create(name string) (disk.File, error) {
@@ -115,7 +128,7 @@ func (d *Disk) Create(name string) (disk.File, error) {
 		return nil, fs.ErrExist
 	}
 	made := new(inode)
-	d.change(func(m map[string]*inode) { m[name] = made })
+	d.change(change{to: name, inode: made})
 	return d.handle(name, made), nil
 }
 
@@ -146,10 +159,7 @@ func (d *Disk) Rename(from, to string) error {
 	if moved == nil {
 		return fs.ErrNotExist
 	}
-	d.change(func(m map[string]*inode) {
-		delete(m, from)
-		m[to] = moved
-	})
+	d.change(change{from, to, moved})
 	return nil
 }
 
@@ -162,7 +172,7 @@ func (d *Disk) Remove(name string) error {
 	if d.names[name] == nil {
 		return fs.ErrNotExist
 	}
-	d.change(func(m map[string]*inode) { delete(m, name) })
+	d.change(change{from: name})
 	return nil
 }
 

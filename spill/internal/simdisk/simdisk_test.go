@@ -47,6 +47,9 @@ func TestAfter(t *testing.T) {
 	if got := content(after, "b"); got != "stored and not synced" || content(after, "a") != "missing" {
 		t.Errorf("killed: %q", got)
 	}
+	if got := content(after.After(Lost, nil), "a"); got != "stored" {
+		t.Errorf("killed, and then lost: %q", got)
+	}
 	after = d.After(Lost, nil)
 	if got := content(after, "a"); got != "stored" || content(after, "b") != "missing" {
 		t.Errorf("lost: %q", got)
