@@ -81,7 +81,7 @@ func TestFieldPowerFails(t *testing.T) {
 }
 
 // TestFieldSyncFailsOnce: a sync fails, and the next one would succeed without having written
-// the pages. The send that failed says that its outcome is unknown, no later one is accepted,
+// the pages. The error of the send that failed is about an unknown outcome, no later one is accepted,
 // and what was accepted before survives.
 func TestFieldSyncFailsOnce(t *testing.T) {
 	q, d, c := simulated(t)
@@ -260,7 +260,7 @@ func TestFieldStaleHandles(t *testing.T) {
 }
 
 // TestFieldReadOnly: the file system is read-only from one moment on, as ext4 after an error.
-// Sends and acknowledgements fail with an error that says so, stored values can be received,
+// Sends and acknowledgements fail with EROFS, stored values can be received,
 // and nothing is lost.
 func TestFieldReadOnly(t *testing.T) {
 	q, d, c := simulated(t)

@@ -19,7 +19,7 @@ const smallDiskFolder = "SPILL_SMALL_DISK"
 
 // TestFieldSmallDisk: both channels on a real file system of 3 MiB. It is mounted in a mount
 // namespace of its own, by a child process, so that the test needs no rights where a user may
-// create user namespaces. TestFieldFullDisk is the same on a simulated disk, for everybody.
+// create user namespaces. TestFieldFullDisk is the same on a simulated disk.
 func TestFieldSmallDisk(t *testing.T) {
 	if dir := os.Getenv(smallDiskFolder); dir != "" {
 		if err := syscall.Mount("none", dir, "tmpfs", 0, "size=3m"); err != nil {
@@ -68,7 +68,7 @@ func untilFull(t *testing.T, c sluice.Sender[[]byte]) (n int) {
 	return n
 }
 
-// fullDurable fills the disk twice. What was accepted is there, after kill -9 too.
+// fullDurable fills the disk twice. The accepted values are there, after kill -9 too.
 func fullDurable(t *testing.T, dir string) {
 	c, err := spill.OpenDurable[[]byte](dir, nil)
 	if err != nil {

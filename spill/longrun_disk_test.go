@@ -83,7 +83,7 @@ func (r *longRun) crashWithin() error {
 	return r.crash()
 }
 
-// damage changes one file of the closed queue, and opens it. What is missing must be in the
+// damage changes one file of the closed queue, and opens it. The lost values must be in the
 // report, and nothing else.
 func (r *longRun) damage() error {
 	r.seen.damaged++
