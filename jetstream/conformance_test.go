@@ -20,7 +20,7 @@ var made atomic.Int64
 func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() certain[T] {
 	return func() certain[T] {
 		o := o
-		o.Dir, o.Name = dir, fmt.Sprint("channel-", made.Add(1))
+		o.Dir, o.Name, o.DedupeWindow = dir, fmt.Sprint("channel-", made.Add(1)), retryWindow
 		c, err := jetstream.Open(context.Background(), &o)
 		if err != nil {
 			t.Fatal(err)
@@ -33,6 +33,14 @@ func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() cert
 		return certain[T]{c}
 	}
 }
+
+// suiteTimeout is the longest that a test of the suite may take. Retries of a send are safe
+// for half of retryWindow, which is longer: so no load on the machine makes it too late for
+// a retry while the test still runs.
+const (
+	suiteTimeout = 5 * time.Minute
+	retryWindow  = 3 * suiteTimeout
+)
 
 // A certain channel retries sends with an unknown outcome, as a careful sender does:
 // a server may take longer to answer than an attempt waits, with many senders and a
@@ -80,7 +88,7 @@ func TestConformance(t *testing.T) {
 			dir := t.TempDir()
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
-				Allocates: true, Remote: true, Timeout: 5 * time.Minute,
+				Allocates: true, Remote: true, Timeout: suiteTimeout,
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
 					return opener(t, dir, jetstream.Options[uint64]{Limit: capacity})()
 				},
@@ -127,7 +135,7 @@ func (c oneKey[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 func keyedOpener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() oneKey[T] {
 	return func() oneKey[T] {
 		o := o
-		o.Dir, o.Name = dir, fmt.Sprint("keyed-", made.Add(1))
+		o.Dir, o.Name, o.DedupeWindow = dir, fmt.Sprint("keyed-", made.Add(1)), retryWindow
 		c, err := jetstream.OpenKeyed(context.Background(), 1, func(T) string { return "" }, &o)
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +156,7 @@ func TestKeyedConformance(t *testing.T) {
 	dir := t.TempDir()
 	sluicetest.Run(t, sluicetest.Kind{
 		Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
-		Allocates: true, Remote: true, Variant: true, Timeout: 5 * time.Minute,
+		Allocates: true, Remote: true, Variant: true, Timeout: suiteTimeout,
 		Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
 			return keyedOpener(t, dir, jetstream.Options[uint64]{Limit: capacity})()
 		},

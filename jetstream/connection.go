@@ -112,6 +112,16 @@ func (n *connection) attempt(ctx context.Context, timeout time.Duration) (contex
 	return ctx, func() { stop(); cancel() }
 }
 
+// reconnects returns how often the connection to the embedded server was made again; 0 for
+// other servers. If it is the same before a request and after the answer to a later one,
+// both used one connection.
+func (n *connection) reconnects() uint64 {
+	if n.server == nil {
+		return 0
+	}
+	return n.nc.Stats().Reconnects
+}
+
 // closed reports whether the connection is closed for good.
 func (n *connection) closed() bool { return n.nc != nil && n.nc.IsClosed() }
 

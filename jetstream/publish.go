@@ -59,6 +59,8 @@ type publication struct {
 	// on the outcome of the whole is unknown, until an attempt is known to succeed.
 	unknownSince time.Time
 	cause        error // of the last attempt with an unknown outcome
+	// reconnects is how often the connection had been made again before that first attempt.
+	reconnects uint64
 }
 
 // A waitPolicy is what a send waits for.
@@ -74,7 +76,8 @@ const (
 // until ctx is done or policy forbids it.
 //
 // After an attempt with an unknown outcome, an answer such as "closed" is about the retry
-// only, not about the value: then only ctx and the dedupe window end the retries.
+// only, not about the value: then only ctx and the dedupe window end the retries. An
+// exception is "full" from the embedded server: see provesUnstored.
 func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolicy) error {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
 		if err := ctx.Err(); err != nil {
@@ -86,15 +89,18 @@ func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolic
 		if !pub.unknownSince.IsZero() && time.Since(pub.unknownSince) > p.config.dedupeWindow/2 {
 			return p.sendError(pub, pub.cause)
 		}
-		begin, err := time.Now(), ErrShutdown
+		begin, reconnects, err := time.Now(), p.conn.reconnects(), ErrShutdown
 		if !p.conn.closed() {
 			err = pub.store(ctx)
 		}
 		outcome := classify(err)
 		if outcome == unknown {
 			if pub.cause = err; pub.unknownSince.IsZero() {
-				pub.unknownSince = begin
+				pub.unknownSince, pub.reconnects = begin, reconnects
 			}
+		}
+		if outcome == full && p.provesUnstored(pub) {
+			pub.unknownSince, pub.cause = time.Time{}, nil
 		}
 		if outcome == unknown || outcome == unavailable && (wait == firstPause || wait == lastPause) {
 			if fault := p.stream.fault(ctx, pub.bytes); fault != nil {
@@ -141,6 +147,15 @@ func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolic
 			return p.sendError(pub, err)
 		}
 	}
+}
+
+// provesUnstored reports whether the answer "full" to the last attempt proves that the
+// attempts before it, whose outcome is unknown, have stored nothing: if they used the same
+// connection to the embedded server. That handles the messages of one connection in order,
+// and recognizes a retry before it looks for room. In a cluster, an earlier attempt may
+// still be on its way, through another server or leader.
+func (p *publisher) provesUnstored(pub *publication) bool {
+	return p.conn.server != nil && p.conn.reconnects() == pub.reconnects
 }
 
 // sendError returns err, or an UnknownError if an attempt had an unknown outcome: except

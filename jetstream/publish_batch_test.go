@@ -167,10 +167,10 @@ func TestSendBatchLengths(t *testing.T) {
 }
 
 // After an unknown outcome, every later error is an UnknownError. Retry resolves it,
-// and counts the values once.
+// and counts the values once. (The embedded server is an exception: TestUnknownFull.)
 func TestUnknownStays(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{Limit: 1})
+	c := open(t, Options[int]{Limit: 1, URL: listening(t, nil).ClientURL(), Replicas: 1, Log: mute()})
 	for what, second := range map[string]error{
 		"the context is done": context.Canceled,
 		"closed":              answer(codeSealed, ""),

@@ -164,6 +164,49 @@ func TestSendBatchUnknown(t *testing.T) {
 	}
 }
 
+// The embedded server has answered late: "full" to a retry proves that the first attempt
+// stored nothing, so Retry reports it, and does not stay unknown until it is too late. If
+// the first attempt did store the value, which took the last place, Retry finds it. After
+// a reconnect, "full" proves nothing.
+func TestUnknownFull(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[string]{Limit: 1})
+	p := &c.core.publisher
+	unanswered := func() *UnknownError {
+		t.Helper()
+		pub := p.single([]byte("a"))
+		store, lose := pub.store, true
+		pub.store = func(ctx context.Context) error {
+			if err := store(ctx); !lose {
+				return err
+			}
+			lose = false
+			return context.DeadlineExceeded
+		}
+		err := p.send(patient(t), pub, waitNever)
+		u := (*UnknownError)(nil)
+		if !errors.As(err, &u) {
+			t.Fatalf("a send whose answer is lost: %v", err)
+		}
+		return u
+	}
+	if err := unanswered().Retry(patient(t)); err != nil || c.Len() != 1 {
+		t.Errorf("Retry of a value that filled the channel: %v; %d values", err, c.Len())
+	}
+	if err := unanswered().Retry(patient(t)); err != sluice.ErrFull {
+		t.Errorf("Retry of a value for which there was no room: %v, want ErrFull", err)
+	}
+	u := unanswered()
+	before := c.core.conn.reconnects()
+	if err := c.core.conn.nc.ForceReconnect(); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "there is another connection", func() bool { return c.core.conn.reconnects() > before && c.core.conn.nc.IsConnected() })
+	if err := u.Retry(patient(t)); !errors.Is(err, ErrUnknown) {
+		t.Errorf("Retry over another connection: %v, want ErrUnknown", err)
+	}
+}
+
 // After the dedupe window, a retry could store the value twice.
 func TestUnknownTooLate(t *testing.T) {
 	t.Parallel()
