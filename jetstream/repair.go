@@ -16,10 +16,14 @@ import (
 //   - the consumer has delivered a sequence number that the stream does not have;
 //   - values are stored, but the consumer has none to deliver, none in flight, and counts
 //     the first of them as acknowledged. Removing an acknowledged value takes a moment, so
-//     the symptom must persist until a second check.
+//     the symptom must persist.
 //
 // A new consumer starts with the first stored value. It delivers twice only what would
-// have been redelivered anyway. The caller holds mu.
+// have been redelivered anyway: if the symptom is real. In a cluster, stream and consumer have
+// leaders of their own. While one is cut off from the other, or has just been elected, its
+// answer may be older, which looks the same, and a new consumer would deliver values again
+// whose acknowledgment was confirmed. So there the symptom must persist for longer than an
+// election takes, with the same two leaders, which hear from a majority. The caller holds mu.
 func (s *stream) repair(ctx context.Context, info *natsjs.StreamInfo) error {
 	state, err := s.consumer.Info(ctx)
 	switch {
@@ -32,45 +36,123 @@ func (s *stream) repair(ctx context.Context, info *natsjs.StreamInfo) error {
 		if info, err = s.handle.Info(ctx); err != nil {
 			return err
 		}
-		if state.Delivered.Stream > info.State.LastSeq {
-			return s.recreateAfterLoss(ctx, fmt.Sprintf("the consumer delivered sequence %d, but the last one stored is %d",
-				state.Delivered.Stream, info.State.LastSeq))
-		}
 	}
-	return s.repairSkipped(ctx, info, state)
+	return s.repairLoss(ctx, info, state)
 }
 
-// A suspicion is the first value of a stream, if the consumer seems to skip it, and when
-// that was first seen. It is guarded by stream.mu.
-type suspicion struct {
-	first uint64
-	since time.Time
-}
-
-// suspicionTime is how long a value must seem to be skipped before the consumer is
-// recreated.
-const suspicionTime = time.Second
-
-func (s *stream) repairSkipped(ctx context.Context, info *natsjs.StreamInfo, state *natsjs.ConsumerInfo) error {
-	first := info.State.FirstSeq
-	if info.State.Msgs == 0 || state.NumPending > 0 || state.NumAckPending > 0 || state.AckFloor.Stream < first {
+// repairLoss recreates the consumer if it is ahead of the stream, and the symptom has
+// persisted. The caller holds mu.
+func (s *stream) repairLoss(ctx context.Context, info *natsjs.StreamInfo, state *natsjs.ConsumerInfo) error {
+	seen, cause := symptomOf(info, state)
+	if cause == "" {
 		s.suspicion = suspicion{}
 		return nil
 	}
-	if s.suspicion.first != first {
-		s.suspicion = suspicion{first, time.Now()}
-		s.life.start(func() {
-			if sleep(s.life.ctx, suspicionTime) {
-				_ = s.check(s.life.ctx)
-			}
-		})
+	if !seen.same(s.suspicion) {
+		seen.since = time.Now()
+		s.suspicion = seen
+	}
+	if wait := seen.persists(info.Config.Replicas); wait > 0 && (time.Since(s.suspicion.since) < wait || !majority(info, state)) {
+		s.checkAfter(wait)
 		return nil
 	}
-	if time.Since(s.suspicion.since) < suspicionTime {
-		return nil
+	return s.recreateAfterLoss(ctx, cause)
+}
+
+// A suspicion is a symptom, and since when it was seen. It is guarded by stream.mu.
+type suspicion struct {
+	ahead            bool      // of the stream, by what it delivered
+	first            uint64    // or the first value of the stream, which it seems to skip
+	stream, consumer candidate // who reported it
+	since            time.Time
+}
+
+// A candidate is a leader and its election; zero without replicas.
+type candidate struct {
+	name    string
+	elected time.Time // zero if the servers do not report it
+}
+
+func candidateOf(c *natsjs.ClusterInfo) (l candidate) {
+	if c != nil {
+		l.name = c.Leader
+		if c.LeaderSince != nil {
+			l.elected = *c.LeaderSince
+		}
 	}
-	return s.recreateAfterLoss(ctx, fmt.Sprintf("the consumer counts everything up to sequence %d as acknowledged, but %d is stored",
-		state.AckFloor.Stream, first))
+	return l
+}
+
+func (c candidate) same(o candidate) bool { return c.name == o.name && c.elected.Equal(o.elected) }
+
+func (s suspicion) same(o suspicion) bool {
+	return s.ahead == o.ahead && s.first == o.first && s.stream.same(o.stream) && s.consumer.same(o.consumer)
+}
+
+// symptomOf returns the symptom that the servers' answers have, and a sentence about it, or
+// "" if there is none.
+func symptomOf(info *natsjs.StreamInfo, state *natsjs.ConsumerInfo) (seen suspicion, cause string) {
+	seen.stream, seen.consumer = candidateOf(info.Cluster), candidateOf(state.Cluster)
+	first := info.State.FirstSeq
+	switch {
+	case state.Delivered.Stream > info.State.LastSeq:
+		seen.ahead = true
+		return seen, fmt.Sprintf("the consumer delivered sequence %d, but the last one stored is %d", state.Delivered.Stream, info.State.LastSeq)
+	case info.State.Msgs == 0 || state.NumPending > 0 || state.NumAckPending > 0 || state.AckFloor.Stream < first:
+		return seen, ""
+	}
+	seen.first = first
+	return seen, fmt.Sprintf("the consumer counts everything up to sequence %d as acknowledged, but %d is stored", state.AckFloor.Stream, first)
+}
+
+const (
+	// suspicionTime is how long a value must seem to be skipped before the consumer is
+	// recreated.
+	suspicionTime = time.Second
+	// replicatedSuspicionTime is the same for both symptoms with several replicas: longer
+	// than the four seconds after which they elect another leader.
+	replicatedSuspicionTime = 6 * time.Second
+)
+
+// persists returns how long the symptom must persist.
+func (s suspicion) persists(replicas int) time.Duration {
+	switch {
+	case replicas > 1:
+		return replicatedSuspicionTime
+	case s.ahead:
+		return 0
+	}
+	return suspicionTime
+}
+
+// majority reports whether both leaders exist, and have heard from a majority recently.
+// Without replicas there is nothing to hear from.
+func majority(info *natsjs.StreamInfo, state *natsjs.ConsumerInfo) bool {
+	if info.Config.Replicas <= 1 {
+		return true
+	}
+	for _, c := range []*natsjs.ClusterInfo{info.Cluster, state.Cluster} {
+		if c == nil || c.Leader == "" || !hasQuorum(&natsjs.StreamInfo{Config: info.Config, Cluster: c}) {
+			return false
+		}
+	}
+	return true
+}
+
+// checkAfter checks the stream again after d, unless that is about to happen anyway.
+func (s *stream) checkAfter(d time.Duration) {
+	if s.checkDue {
+		return
+	}
+	s.checkDue = true
+	s.life.start(func() {
+		if sleep(s.life.ctx, d) {
+			s.mu.Lock()
+			s.checkDue = false
+			s.mu.Unlock()
+			_ = s.check(s.life.ctx)
+		}
+	})
 }
 
 // sleep waits for d, and reports false if ctx is done first.

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	natsjs "github.com/nats-io/nats.go/jetstream"
 )
@@ -118,9 +119,9 @@ func TestSkipped(t *testing.T) {
 	c := open(t, Options[int]{Log: mute()})
 	look := func(first, msgs, floor, pending uint64, inHand int) {
 		t.Helper()
-		info := &natsjs.StreamInfo{State: natsjs.StreamState{FirstSeq: first, Msgs: msgs}}
+		info := &natsjs.StreamInfo{State: natsjs.StreamState{FirstSeq: first, LastSeq: first, Msgs: msgs}}
 		state := &natsjs.ConsumerInfo{AckFloor: natsjs.SequenceInfo{Stream: floor}, NumPending: pending, NumAckPending: inHand}
-		if err := c.core.stream.repairSkipped(t.Context(), info, state); err != nil {
+		if err := c.core.stream.repairLoss(t.Context(), info, state); err != nil {
 			t.Error(err)
 		}
 	}
@@ -168,4 +169,65 @@ func consumerOf(t *testing.T, c *Channel[int]) *natsjs.ConsumerInfo {
 		t.Fatal(err)
 	}
 	return consumer.CachedInfo()
+}
+
+// With several replicas, a stream that seems to be behind its consumer was not damaged if one
+// of the two answers is old, after an election or while the leaders are cut off from each
+// other: the symptom must persist, and both leaders must stay the same and hear from a
+// majority.
+func TestStaleAnswer(t *testing.T) {
+	t.Parallel()
+	c := open(t, Options[int]{Log: mute()})
+	s := &c.core.stream
+	s.mu.Lock() // no other check runs
+	defer s.mu.Unlock()
+	heard := func(leader string, others ...time.Duration) *natsjs.ClusterInfo {
+		cluster := &natsjs.ClusterInfo{Leader: leader}
+		for _, active := range others {
+			cluster.Replicas = append(cluster.Replicas, &natsjs.PeerInfo{Active: active})
+		}
+		return cluster
+	}
+	a, b := heard("a", time.Second, time.Hour), heard("b", time.Second, time.Second)
+	look := func(stream, consumer *natsjs.ClusterInfo, first, last uint64) (recreated bool) {
+		t.Helper()
+		before := consumerOf(t, c).Created
+		info := &natsjs.StreamInfo{
+			Config: natsjs.StreamConfig{Replicas: 3}, Cluster: stream,
+			State: natsjs.StreamState{FirstSeq: first, LastSeq: last, Msgs: last - first + 1},
+		}
+		state := &natsjs.ConsumerInfo{
+			Cluster: consumer, Delivered: natsjs.SequenceInfo{Stream: 5}, AckFloor: natsjs.SequenceInfo{Stream: 5},
+		}
+		if err := s.repairLoss(t.Context(), info, state); err != nil {
+			t.Error(err)
+		}
+		return consumerOf(t, c).Created.After(before)
+	}
+	later := func() { s.suspicion.since = s.suspicion.since.Add(-replicatedSuspicionTime) }
+	for name, last := range map[string]uint64{"behind what was delivered": 4, "with an acknowledged value": 5} {
+		s.suspicion = suspicion{}
+		if look(a, b, 3, last) {
+			t.Errorf("a stream %s: the consumer was recreated at once", name)
+		}
+		if later(); look(b, b, 3, last) {
+			t.Errorf("a stream %s: the consumer was recreated after an election of the stream", name)
+		}
+		if later(); look(b, a, 3, last) {
+			t.Errorf("a stream %s: the consumer was recreated after an election of the consumer", name)
+		}
+		for _, alone := range []*natsjs.ClusterInfo{heard("b", time.Hour, time.Hour), heard("b", 0, 0), heard(""), nil} {
+			look(alone, a, 3, last)
+			if later(); look(alone, a, 3, last) {
+				t.Errorf("a stream %s: the consumer was recreated, and its leader hears from no majority: %+v", name, alone)
+			}
+		}
+		if look(a, b, 6, 7) || s.suspicion != (suspicion{}) {
+			t.Errorf("a stream %s: the suspicion remains without the symptom: %+v", name, s.suspicion)
+		}
+		look(a, b, 3, last)
+		if later(); !look(a, b, 3, last) {
+			t.Errorf("a stream %s: the consumer was not recreated", name)
+		}
+	}
 }

@@ -28,6 +28,7 @@ type stream struct {
 
 	mu        sync.Mutex // held during a check; guards the fields below
 	suspicion suspicion
+	checkDue  bool // checkAfter waits
 	sealedBy  sealedBy
 	checkedAt atomic.Int64 // when the last check began, in ns since epoch
 }
