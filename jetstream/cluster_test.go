@@ -13,19 +13,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/sluice-go/sluice"
 )
 
-var allFaults = flag.Bool("cluster.all", false, "test the cluster with every fault, not only a dead leader")
-
-// A cluster is three servers, each a process.
-type cluster struct {
-	t     testing.TB
-	roles [3]role
-	nodes [3]*process // nil if dead
-	urls  string
-}
+var allFaults = flag.Bool("cluster.all", false, "test the cluster with every fault and rehearsal, not only with a few")
 
 // freePorts returns ports for servers that start later, and restart on the same
 // ports. They are outside of the range of ephemeral ports: otherwise another
@@ -45,9 +35,34 @@ func freePorts(t testing.TB, n int) (ports []int) {
 	return ports
 }
 
+var serverLogs = flag.Bool("cluster.log", false, "print warnings and errors of the servers")
+
+// A cluster is three servers, each a process. What has the number i, its clients included,
+// is at site i.
+type cluster struct {
+	t       testing.TB
+	roles   [3]role
+	nodes   [3]*process   // nil if dead
+	urls    string        // for clients that reach all servers
+	at      [3]role       // what a client at a site needs
+	network fabric        // between the sites; or nil
+	pace    time.Duration // of each sender
+}
+
+// The pace of senders: shortPace in the tests of every day, to spare the CPU; longPace
+// by hand.
+const (
+	shortPace = 5 * time.Millisecond
+	longPace  = time.Millisecond
+)
+
+// newCluster returns a cluster that is not started. Its parts reach each other directly.
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
-	c := &cluster{t: t}
+	c := &cluster{t: t, pace: shortPace}
+	if *allFaults || *upgradeFrom != "" {
+		c.pace = longPace
+	}
 	ports := freePorts(t, 6)
 	var routes, urls []string
 	for i := range c.roles {
@@ -58,7 +73,10 @@ func newCluster(t testing.TB) *cluster {
 	dir := t.TempDir()
 	for i := range c.roles {
 		name := string(rune('a' + i))
-		c.roles[i] = role{Kind: "server", Name: name, Port: ports[i], RoutePort: ports[3+i], Routes: routes, Dir: filepath.Join(dir, name)}
+		c.roles[i] = role{Kind: "server", Server: serverRole{
+			Name: name, Port: ports[i], RoutePort: ports[3+i], Routes: routes, Dir: filepath.Join(dir, name),
+		}}
+		c.at[i] = role{URL: c.urls}
 	}
 	return c
 }
@@ -72,6 +90,7 @@ func (c *cluster) start() {
 func (c *cluster) begin(i int) {
 	c.t.Helper()
 	if c.nodes[i] == nil {
+		c.roles[i].Server.Log = *serverLogs
 		c.nodes[i] = begin(c.t, c.roles[i])
 	}
 }
@@ -79,6 +98,27 @@ func (c *cluster) begin(i int) {
 func (c *cluster) kill(i int) {
 	c.nodes[i].kill()
 	c.nodes[i] = nil
+}
+
+// killAll kills all servers at once.
+func (c *cluster) killAll() {
+	for _, node := range c.nodes {
+		node.mayEnd()
+		_ = node.cmd.Process.Kill()
+	}
+	for i := range c.nodes {
+		c.kill(i)
+	}
+}
+
+// restart ends a server as an operator does, and starts it again.
+func (c *cluster) restart(i int) {
+	c.t.Helper()
+	if err := c.nodes[i].finish(); err != nil {
+		c.t.Errorf("a server: %v", err)
+	}
+	c.nodes[i] = nil
+	c.begin(i)
 }
 
 // leader returns the index of the node that leads the stream, as seen by ch. A
@@ -98,67 +138,77 @@ func (c *cluster) leader(ch *Channel[string]) (leader int) {
 	return leader
 }
 
+// whole waits until all replicas of the stream have what the leader has.
+func (c *cluster) whole(ch *Channel[string]) {
+	c.t.Helper()
+	until(c.t, "the cluster is complete", func() bool {
+		ctx, cancel := context.WithTimeout(c.t.Context(), checkTimeout)
+		defer cancel()
+		info, err := ch.core.stream.handle.Info(ctx)
+		if err != nil || info.Cluster == nil || info.Cluster.Leader == "" || len(info.Cluster.Replicas) != 2 {
+			return false
+		}
+		for _, peer := range info.Cluster.Replicas {
+			if peer.Offline || !peer.Current {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // A fault happens to the cluster, which is complete again after it. If closes is
 // set, it happens while the channel is being closed.
 type fault struct {
 	name   string
 	closes bool
-	do     func(c *cluster, ch *Channel[string], progress func())
+	do     func(r *rehearsal)
 }
 
 var faults = []fault{
-	{"leader killed", false, func(c *cluster, ch *Channel[string], progress func()) {
-		dead := c.leader(ch)
-		c.kill(dead)
-		progress()
-		c.begin(dead)
+	{"leader killed", false, func(r *rehearsal) {
+		dead := r.leader(r.ch)
+		r.kill(dead)
+		r.progress()
+		r.begin(dead)
 	}},
-	{"follower killed", false, func(c *cluster, ch *Channel[string], progress func()) {
-		dead := (c.leader(ch) + 1) % 3
-		c.kill(dead)
-		progress()
-		c.begin(dead)
+	{"follower killed", false, func(r *rehearsal) {
+		dead := (r.leader(r.ch) + 1) % 3
+		r.kill(dead)
+		r.progress()
+		r.begin(dead)
 	}},
-	{"leader stopped for 4 s", false, func(c *cluster, ch *Channel[string], progress func()) {
-		p := c.nodes[c.leader(ch)].cmd.Process
+	{"leader stopped for 4 s", false, func(r *rehearsal) {
+		p := r.nodes[r.leader(r.ch)].cmd.Process
 		_ = p.Signal(syscall.SIGSTOP)
 		time.Sleep(4 * time.Second)
 		_ = p.Signal(syscall.SIGCONT)
 	}},
-	{"rolling restart", false, func(c *cluster, ch *Channel[string], progress func()) {
-		for i := range c.nodes {
-			if err := c.nodes[i].finish(); err != nil {
-				c.t.Errorf("a server: %v", err)
-			}
-			c.nodes[i] = nil
-			c.begin(i)
-			progress()
+	{"rolling restart", false, func(r *rehearsal) {
+		for i := range r.nodes {
+			r.restart(i)
+			r.progress()
 		}
 	}},
-	{"all killed", false, func(c *cluster, ch *Channel[string], progress func()) {
-		for i := range c.nodes {
-			c.kill(i)
-		}
-		for i := range c.nodes {
-			c.begin(i)
-		}
+	{"all killed", false, func(r *rehearsal) {
+		r.killAll()
+		r.start()
 	}},
-	{"leader stopped as Close begins", true, func(c *cluster, ch *Channel[string], progress func()) {
-		p := c.nodes[c.leader(ch)].cmd.Process
-		closed := make(chan struct{})
-		go func() { defer close(closed); ch.Close() }()
+	{"leader stopped as Close begins", true, func(r *rehearsal) {
+		p := r.nodes[r.leader(r.ch)].cmd.Process
+		closed := r.closing()
 		time.Sleep(rand.N(5 * time.Millisecond)) // sometimes before the servers received it, sometimes after
 		_ = p.Signal(syscall.SIGSTOP)
 		time.Sleep(electedBy)
 		_ = p.Signal(syscall.SIGCONT)
 		<-closed
 	}},
-	{"leader killed after Close", true, func(c *cluster, ch *Channel[string], progress func()) {
-		dead := c.leader(ch)
-		ch.Close()
-		c.kill(dead)
+	{"leader killed after Close", true, func(r *rehearsal) {
+		dead := r.leader(r.ch)
+		<-r.closing()
+		r.kill(dead)
 		time.Sleep(rand.N(electedBy))
-		c.begin(dead)
+		r.begin(dead)
 	}},
 }
 
@@ -174,58 +224,7 @@ func TestCluster(t *testing.T) {
 		if fault.name != faults[0].name && !*allFaults {
 			continue
 		}
-		t.Run(fault.name, func(t *testing.T) {
-			c := newCluster(t)
-			c.start()
-			o := clusterChannel(c.urls)
-			var ch *Channel[string]
-			var err error
-			defer func() {
-				if err != nil {
-					t.Log(err)
-				}
-			}()
-			until(t, "the cluster has started", func() bool {
-				ch, err = Open(patient(t), &o)
-				return err == nil
-			})
-			defer leave(t, ch)
-			var senders, receivers []*process
-			for i := range 3 {
-				senders = append(senders, begin(t, role{Kind: "sender", URL: c.urls, Number: i}))
-				receivers = append(receivers, begin(t, role{Kind: "receiver", URL: c.urls}))
-			}
-			progress := func() {
-				for _, p := range append(senders[:3:3], receivers...) {
-					from := p.count()
-					p.until("it makes progress", func() bool { return p.count() >= from+100 })
-				}
-			}
-			progress()
-			fault.do(c, ch, progress)
-			if !fault.closes {
-				progress()
-			}
-			for _, p := range senders {
-				if err := p.finish(); err != nil {
-					t.Errorf("a sender: %v", err)
-				}
-			}
-			ch.Close()
-			if err := ch.Send(patient(t), "late"); err != sluice.ErrClosed {
-				t.Errorf("Send after Close: %v", err)
-			}
-			for _, p := range receivers {
-				p.until("it reports the end", func() bool {
-					lines := p.printed()
-					return len(lines) > 0 && lines[len(lines)-1] == theEnd
-				})
-				if err := p.finish(); err != nil {
-					t.Errorf("a receiver: %v", err)
-				}
-			}
-			account(t, senders, receivers)
-		})
+		t.Run(fault.name, func(t *testing.T) { rehearse(t, newCluster(t), false, fault.do) })
 	}
 }
 
@@ -253,55 +252,5 @@ func TestKilled(t *testing.T) {
 	}
 	if stored < 200 {
 		t.Errorf("%d values are stored", stored)
-	}
-}
-
-// account checks that every value that was sent arrived, and logs a summary.
-func account(t *testing.T, senders, receivers []*process) {
-	t.Helper()
-	sent, outage := map[string]byte{}, time.Duration(0)
-	for _, p := range senders {
-		for _, line := range p.printed() {
-			if ms, ok := strings.CutPrefix(line, "~"); ok {
-				d, err := time.ParseDuration(ms + "ms")
-				if err != nil {
-					t.Fatal(err)
-				}
-				outage = max(outage, d)
-				continue
-			}
-			sent[line[1:]] = line[0]
-		}
-	}
-	arrived := map[string]int{}
-	for _, p := range receivers {
-		lines := p.printed()
-		for _, v := range lines[:len(lines)-1] {
-			arrived[v]++
-		}
-	}
-	stored, unsure, lost, twice := 0, 0, 0, 0
-	for v, sign := range sent {
-		switch {
-		case sign == '+':
-			if stored++; arrived[v] == 0 {
-				lost++
-			}
-		case sign == '?':
-			unsure++
-		case arrived[v] > 0:
-			t.Errorf("%s arrived, although its Send failed", v)
-		}
-	}
-	for v, n := range arrived {
-		if sent[v] == 0 {
-			t.Errorf("%s arrived, and was never sent", v)
-		}
-		twice += n - 1
-	}
-	t.Logf("%d stored, %d unknown, %d lost, %d duplicates; longest outage of a sender %v",
-		stored, unsure, lost, twice, outage)
-	if lost > 0 || stored == 0 {
-		t.Errorf("%d lost of %d", lost, stored)
 	}
 }

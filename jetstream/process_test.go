@@ -4,6 +4,7 @@ package jetstream
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,7 +40,11 @@ func begin(t testing.TB, r role) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t: t, role: r, cmd: exec.Command(os.Args[0]), ended: make(chan struct{})}
+	command := []string{cmp.Or(r.Program, os.Args[0])}
+	if r.Namespace != "" {
+		command = append([]string{"ip", "netns", "exec", r.Namespace}, command...)
+	}
+	p := &process{t: t, role: r, cmd: exec.Command(command[0], command[1:]...), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text))
 	p.cmd.Stderr = os.Stderr
 	input, err := p.cmd.StdinPipe()
@@ -83,7 +88,7 @@ func (p *process) read(output io.Reader) {
 var theEnd = "=" + sluice.ErrClosed.Error()
 
 func (p *process) String() string {
-	return fmt.Sprintf("%s %s%d (process %d)", p.role.Kind, p.role.Name, p.role.Number, p.cmd.Process.Pid)
+	return fmt.Sprintf("%s %s%d (process %d)", p.role.Kind, p.role.Server.Name, p.role.Number, p.cmd.Process.Pid)
 }
 
 // mayEnd allows the process to end.
@@ -144,4 +149,18 @@ func (p *process) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.lines)
+}
+
+// untilEnd waits until a receiver reports that the channel is closed and drained, which may
+// take as long as the receiver makes progress.
+func (p *process) untilEnd() {
+	p.t.Helper()
+	for over := false; !over; {
+		from := p.count()
+		p.until("it reports the end", func() bool {
+			lines := p.printed()
+			over = len(lines) > 0 && lines[len(lines)-1] == theEnd
+			return over || len(lines) >= from+10
+		})
+	}
 }

@@ -11,6 +11,8 @@ type proxy struct {
 	to       string
 	listener net.Listener
 	all      sync.WaitGroup
+	there    *link // to the server; or nil
+	back     *link // to the client; or nil
 
 	mu    sync.Mutex
 	conns map[net.Conn]struct{}
@@ -20,13 +22,16 @@ type proxy struct {
 	shut  bool              // new connections are rejected
 }
 
-func newProxy(t testing.TB, to string) *proxy {
+func newProxy(t testing.TB, to string) *proxy { return newLinkedProxy(t, to, nil, nil) }
+
+// newLinkedProxy returns a proxy whose bytes pass over links.
+func newLinkedProxy(t testing.TB, to string, there, back *link) *proxy {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{to: to, listener: l, conns: map[net.Conn]struct{}{}}
+	p := &proxy{to: to, listener: l, there: there, back: back, conns: map[net.Conn]struct{}{}}
 	p.all.Go(p.accept)
 	t.Cleanup(func() {
 		_ = l.Close()
@@ -52,8 +57,8 @@ func (p *proxy) accept() {
 			}
 			continue
 		}
-		p.all.Go(func() { p.pass(out, in, false) })
-		p.all.Go(func() { p.pass(in, out, true) })
+		p.start(p.there, out, in, false)
+		p.start(p.back, in, out, true)
 	}
 }
 
@@ -67,6 +72,15 @@ func (p *proxy) keep(conns ...net.Conn) bool {
 		p.conns[c] = struct{}{}
 	}
 	return true
+}
+
+// start passes on what comes from one side, over a link if there is one.
+func (p *proxy) start(over *link, to, from net.Conn, fromServer bool) {
+	if over == nil {
+		p.all.Go(func() { p.pass(to, from, fromServer) })
+		return
+	}
+	over.carry(&p.all, to, from)
 }
 
 func (p *proxy) pass(to, from net.Conn, fromServer bool) {

@@ -4,17 +4,17 @@ package jetstream
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
-	"net/url"
 	"os"
-	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-go/sluice"
 )
@@ -26,16 +26,17 @@ const roleVariable = "SLUICE_TEST_ROLE"
 
 // A role is what a process does.
 type role struct {
-	Kind string // "server", "sender" or "receiver"
-	Name string
-	// for a server
-	Port, RoutePort int
-	Routes          []string
-	Dir             string
-	Always          bool // sync every write
+	Kind   string // "server", "sender" or "receiver"
+	Server serverRole
 	// for senders and receivers; without a URL the server is embedded, in Dir
-	URL    string
-	Number int
+	URL     string
+	InOrder bool // connect to the first server of URL that answers, not to a random one
+	Dir     string
+	Number  int
+	Pace    time.Duration // between two sends
+	Busy    bool          // some values are redelivered, and some become dead letters: see treatmentOf
+	// Namespace is the network namespace of the process; Program is another binary.
+	Namespace, Program string
 }
 
 // serve runs the role in the environment, and reports whether there was one.
@@ -49,7 +50,7 @@ func serve() bool {
 	if err == nil {
 		switch r.Kind {
 		case "server":
-			err = r.server()
+			err = r.Server.serve()
 		case "sender":
 			err = r.sender()
 		case "receiver":
@@ -57,50 +58,11 @@ func serve() bool {
 		}
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, r.Kind, r.Name, err)
+		fmt.Fprintln(os.Stderr, r.Kind, r.Server.Name, err)
 		os.Exit(1)
 	}
 	return true
 }
-
-func (r role) server() error {
-	o := &server.Options{
-		ServerName: r.Name, Host: "127.0.0.1", Port: r.Port, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: r.Dir, SyncAlways: r.Always,
-		Cluster: server.ClusterOpts{Name: "three", Host: "127.0.0.1", Port: r.RoutePort},
-	}
-	for _, route := range r.Routes {
-		u, err := url.Parse(route)
-		if err != nil {
-			return err
-		}
-		o.Routes = append(o.Routes, u)
-	}
-	s, err := server.NewServer(o)
-	if err != nil {
-		return err
-	}
-	s.SetLogger(lastWords{}, false, false)
-	s.Start()
-	_, _ = io.Copy(io.Discard, os.Stdin)
-	stop(s)
-	return nil
-}
-
-// lastWords is a log of fatal errors, such as a port in use, which end the process:
-// without a log, a server would stay without a listener.
-type lastWords struct{}
-
-func (lastWords) Fatalf(format string, args ...any) {
-	fmt.Fprintf(os.Stderr, "server: "+format+"\n", args...)
-	os.Exit(1)
-}
-
-func (lastWords) Errorf(string, ...any)  {}
-func (lastWords) Warnf(string, ...any)   {}
-func (lastWords) Noticef(string, ...any) {}
-func (lastWords) Debugf(string, ...any)  {}
-func (lastWords) Tracef(string, ...any)  {}
 
 // clusterChannel returns the options that all roles use.
 func clusterChannel(urls string) Options[string] {
@@ -109,20 +71,32 @@ func clusterChannel(urls string) Options[string] {
 	}
 }
 
-// sender sends values until its input ends. It prints a line for each value: "+" and
-// the value if it is stored, "?" if that is unknown, "-" if it is not stored; and at
-// the end "~" and the longest time between two sends in milliseconds.
-func (r role) sender() error {
+// open opens the channel.
+func (r role) open() (*Channel[string], error) {
 	o := clusterChannel(r.URL)
 	o.Dir = r.Dir
-	c, err := Open(context.Background(), &o)
+	if r.InOrder {
+		o.NATS = append(o.NATS, nats.DontRandomize())
+	}
+	if r.Busy {
+		o.MaxDeliver, o.MaxInProgress = 3, 2*time.Second
+	}
+	return Open(context.Background(), &o)
+}
+
+// sender sends values until its input ends, or the channel is closed. It prints a line
+// for each value: "+" and the value if it is stored, "?" if that is unknown, "-" if it is
+// not stored; and at the end "~" and the longest time between two sends in milliseconds, and "!" and
+// the warning of Stats.
+func (r role) sender() error {
+	c, err := r.open()
 	if err != nil {
 		return err
 	}
-	var ended atomic.Bool
+	ended := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		ended.Store(true)
+		close(ended)
 	}()
 	out := bufio.NewWriter(os.Stdout)
 	report := func(sign string, vs ...string) {
@@ -132,7 +106,8 @@ func (r role) sender() error {
 		_ = out.Flush() // the parent reads it; if this fails, the parent is gone
 	}
 	last, longest := time.Now(), time.Duration(0)
-	for i := 0; !ended.Load(); i++ {
+	pace := time.NewTicker(cmp.Or(r.Pace, time.Millisecond)) // below saturation
+	for i, more := 0, true; more; i++ {
 		batch := make([]string, 1+i%10)
 		for j := range batch {
 			batch[j] = fmt.Sprintf("%d.%d.%d", r.Number, i, j)
@@ -147,17 +122,77 @@ func (r role) sender() error {
 		}
 		longest = max(longest, time.Since(last))
 		last = time.Now()
-		time.Sleep(time.Millisecond) // below saturation
+		if err == sluice.ErrClosed {
+			<-ended
+		}
+		select {
+		case <-ended:
+			more = false
+		case <-pace.C:
+		}
 	}
 	report("~", fmt.Sprint(longest.Milliseconds()))
+	report("!", c.Stats().Warning)
 	return c.Shutdown(context.Background())
 }
 
-// receiver prints what it receives until the channel is closed and drained, then "="
-// and the error.
+// A settlement is how a receiver ended a delivery.
+type settlement string
+
+const (
+	acked     settlement = "acked"     // Ack returned nil: the servers may not have it
+	confirmed settlement = "confirmed" // AckSync returned nil: the servers have it
+	nacked    settlement = "nacked"
+	forgotten settlement = "forgotten" // neither: it expires
+	expired   settlement = "expired"   // ErrExpired
+	failed    settlement = "failed"    // another error: the servers may have the acknowledgment
+	unsettled settlement = ""          // the process ended first
+)
+
+// treatmentOf returns how a receiver settles a delivery of a value if it can: every second
+// value by Ack, the others by AckSync. A busy one rejects each attempt of 1% of the values,
+// and the first one of 10%, and forgets the first one of 1%.
+func treatmentOf(v string, attempt int, busy bool) settlement {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(v))
+	n := h.Sum32() % 200
+	switch {
+	case busy && n < 2, busy && n < 22 && attempt == 1:
+		return nacked
+	case busy && n < 24 && attempt == 1:
+		return forgotten
+	case n%2 == 0:
+		return acked
+	}
+	return confirmed
+}
+
+// settleAs settles d, and returns what came of it.
+func settleAs(d *Delivery[string], how settlement) settlement {
+	var err error
+	switch how {
+	case acked:
+		err = d.Ack()
+	case confirmed:
+		err = d.AckSync(context.Background())
+	case nacked:
+		err = d.Nack()
+	}
+	switch {
+	case errors.Is(err, ErrExpired):
+		return expired
+	case err != nil:
+		return failed
+	}
+	return how
+}
+
+// receiver receives until the channel is closed and drained, or its input ends. It prints
+// two lines for each delivery: ">", the value, how often the servers delivered it, and when
+// it arrived in ns since 1970; then "<", the value, how it was settled, and when. The last lines
+// are "!" and the warning of Stats, and "=" and the error.
 func (r role) receiver() error {
-	o := clusterChannel(r.URL)
-	c, err := Open(context.Background(), &o)
+	c, err := r.open()
 	if err != nil {
 		return err
 	}
@@ -169,13 +204,18 @@ func (r role) receiver() error {
 	for {
 		d, err := c.Deliveries().Recv(context.Background())
 		if err != nil {
+			fmt.Fprintln(out, "!"+c.Stats().Warning)
 			fmt.Fprintln(out, "="+err.Error())
 			return out.Flush()
 		}
-		fmt.Fprintln(out, d.Value)
+		fmt.Fprintln(out, ">", d.Value, d.message.delivered, d.message.arrived.UnixNano())
 		if err := out.Flush(); err != nil {
 			return err
 		}
-		_ = d.Ack() // or it is redelivered
+		end := settleAs(d, treatmentOf(d.Value, d.Attempt, r.Busy))
+		fmt.Fprintln(out, "<", d.Value, end, time.Now().UnixNano())
+		if err := out.Flush(); err != nil {
+			return err
+		}
 	}
 }

@@ -601,12 +601,15 @@ var rooms = map[string]room{
 			"./spill": "what is put to the proof",
 		},
 	},
+	"internal/loopdisk": {
+		imports:  permissions{"unsafe": "the argument of a system call"},
+		pointers: permissions{"disk_linux.go": "the argument of a system call"},
+	},
 	"spill/internal/powercut": {
 		imports: permissions{
+			"./internal/loopdisk":    "the file system whose power fails",
 			"./spill/internal/crash": "the load, and its account",
-			"unsafe":                 "the argument of a system call",
 		},
-		pointers: permissions{"main.go": "the argument of a system call"},
 	},
 
 	// What tells metrics systems of channels: a module for each.
@@ -654,10 +657,11 @@ var rooms = map[string]room{
 			"github.com/nats-io/nuid":                  "unique identities of senders",
 		},
 		tests: permissions{
-			"./sluicetest":       "the conformance suite",
-			"./fan":              "it moves values between kinds and servers",
-			"./workers":          "workers receive deliveries",
-			"go.uber.org/goleak": "no goroutine may outlive the tests",
+			"./internal/loopdisk": "file systems of servers whose power fails",
+			"./sluicetest":        "the conformance suite",
+			"./fan":               "it moves values between kinds and servers",
+			"./workers":           "workers receive deliveries",
+			"go.uber.org/goleak":  "no goroutine may outlive the tests",
 
 			"github.com/anishathalye/porcupine": "checks histories",
 		},

@@ -20,9 +20,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
-	"unsafe"
 
+	"github.com/sluice-go/sluice/internal/loopdisk"
 	"github.com/sluice-go/sluice/spill/internal/crash"
 )
 
@@ -47,25 +46,28 @@ func run(n int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	disk := disk{image: filepath.Join(dir, "image"), at: filepath.Join(dir, "mounted")}
-	if err := disk.format(); err != nil {
+	disk := loopdisk.Disk{Image: filepath.Join(dir, "image"), At: filepath.Join(dir, "mounted")}
+	if err := os.Mkdir(disk.At, 0o700); err != nil {
+		return err
+	}
+	if err := disk.Format(); err != nil {
 		return err
 	}
 	l := crash.NewLedger()
 	for generation := range n {
-		if err := disk.mount(); err != nil {
+		if err := disk.Mount(); err != nil {
 			return err
 		}
 		err := cut(disk, l, generation)
-		if err := errors.Join(err, disk.unmount()); err != nil {
+		if err := errors.Join(err, disk.Unmount()); err != nil {
 			return fmt.Errorf("cut %d: %w", generation, err)
 		}
 	}
-	if err := disk.mount(); err != nil {
+	if err := disk.Mount(); err != nil {
 		return err
 	}
-	err = l.Close(filepath.Join(disk.at, "queue"))
-	if err := errors.Join(err, disk.unmount()); err != nil {
+	err = l.Close(filepath.Join(disk.At, "queue"))
+	if err := errors.Join(err, disk.Unmount()); err != nil {
 		return err
 	}
 	fmt.Printf("%d power cuts: %v\n", n, l)
@@ -76,13 +78,13 @@ func run(n int) (err error) {
 const linesOnTheWay = 20_000
 
 // cut runs the load until its ledger has a random number of lines, then cuts the power.
-func cut(d disk, l *crash.Ledger, generation int) error {
+func cut(d loopdisk.Disk, l *crash.Ledger, generation int) error {
 	l.Restart()
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	child := exec.Command(self, "-child", filepath.Join(d.at, "queue"), "-generation", strconv.Itoa(generation))
+	child := exec.Command(self, "-child", filepath.Join(d.At, "queue"), "-generation", strconv.Itoa(generation))
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	if err != nil {
@@ -106,7 +108,7 @@ func cut(d disk, l *crash.Ledger, generation int) error {
 			return err
 		}
 		if n == lines {
-			if err := d.cut(); err != nil {
+			if err := d.Cut(); err != nil {
 				return err
 			}
 			dark = true
@@ -118,44 +120,6 @@ func cut(d disk, l *crash.Ledger, generation int) error {
 	return read.Err()
 }
 
-// A disk is an ext4 file system in a file.
-type disk struct{ image, at string }
-
-const diskSize = 256 << 20
-
-func (d disk) format() error {
-	if err := os.Mkdir(d.at, 0o700); err != nil {
-		return err
-	}
-	if err := os.WriteFile(d.image, nil, 0o600); err != nil {
-		return err
-	}
-	if err := os.Truncate(d.image, diskSize); err != nil {
-		return err
-	}
-	return command("mkfs.ext4", "-q", "-F", d.image)
-}
-
-func (d disk) mount() error   { return command("mount", "-o", "loop", d.image, d.at) }
-func (d disk) unmount() error { return command("umount", d.at) }
-
-// cut shuts the file system down in the state of its disk: FS_IOC_SHUTDOWN, without a
-// flush of the journal.
-func (d disk) cut() error {
-	const shutdown, withoutFlush = 0x8004587d, 2
-	top, err := os.Open(d.at)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = top.Close() }()
-	how := uint32(withoutFlush)
-	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, top.Fd(), shutdown, uintptr(unsafe.Pointer(&how)))
-	if errno != 0 {
-		return fmt.Errorf("shut down %s: %w", d.at, errno)
-	}
-	return nil
-}
-
 // powered returns an error if the file system of a file was shut down. A sync that is in progress then may
 // succeed without having stored anything, which no program on a machine without power would see.
 func powered(path string) error {
@@ -164,11 +128,4 @@ func powered(path string) error {
 		return err
 	}
 	return f.Close()
-}
-
-func command(name string, args ...string) error {
-	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", name, err, out)
-	}
-	return nil
 }
