@@ -179,6 +179,7 @@ var faults = []fault{
 		r.begin(dead)
 	}},
 	{"leader stopped for 4 s", false, func(r *rehearsal) {
+		r.paused = true
 		p := r.nodes[r.leader(r.ch)].cmd.Process
 		_ = p.Signal(syscall.SIGSTOP)
 		time.Sleep(4 * time.Second)
@@ -195,6 +196,7 @@ var faults = []fault{
 		r.start()
 	}},
 	{"leader stopped as Close begins", true, func(r *rehearsal) {
+		r.paused = true
 		p := r.nodes[r.leader(r.ch)].cmd.Process
 		closed := r.closing()
 		time.Sleep(rand.N(5 * time.Millisecond)) // sometimes before the servers received it, sometimes after

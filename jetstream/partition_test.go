@@ -78,6 +78,7 @@ func TestPartition(t *testing.T) {
 		}
 		t.Run(named("slow links", busy), func(t *testing.T) {
 			c, network := newDistantCluster(t)
+			c.pace = 200 * time.Millisecond // an acknowledgment takes as long
 			rehearse(t, c, busy, func(r *rehearsal) {
 				network.slow(50*time.Millisecond, 200*time.Millisecond)
 				r.progress()

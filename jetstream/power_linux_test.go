@@ -38,7 +38,6 @@ func TestPowerFailure(t *testing.T) {
 				s.Dir, s.Always = filepath.Join(disks[i].At, s.Name), true
 			}
 			rehearse(t, c, busy, func(r *rehearsal) {
-				defer r.killAll() // before their disks are unmounted
 				wait := func() {}
 				for n := range *powerCuts {
 					time.Sleep(rand.N(500 * time.Millisecond))

@@ -18,6 +18,7 @@ type rehearsal struct {
 	*cluster
 	ch                 *Channel[string] // of the test, which reaches all servers
 	busy, closed       bool
+	paused             bool // a server was stopped for a while
 	senders, receivers [3]*process
 	all                []*process // senders and receivers, those that have ended included
 }
@@ -115,6 +116,7 @@ func (r *rehearsal) end() *ledger {
 		}
 	}
 	l := newLedger()
+	l.oldLeaders = r.network != nil || r.paused
 	for _, p := range r.all {
 		if err := l.read(p.role.Kind, p.String(), p.printed()); err != nil {
 			r.t.Error(err)

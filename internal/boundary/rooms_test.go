@@ -602,7 +602,12 @@ var rooms = map[string]room{
 		},
 	},
 	"internal/loopdisk": {
-		imports:  permissions{"unsafe": "the argument of a system call"},
+		imports: permissions{
+			"os":      "the image, and the file system that is shut down",
+			"os/exec": "mkfs, mount and umount",
+			"syscall": "the shutdown of a file system",
+			"unsafe":  "the argument of a system call",
+		},
 		pointers: permissions{"disk_linux.go": "the argument of a system call"},
 	},
 	"spill/internal/powercut": {
