@@ -100,6 +100,7 @@ type config[T any] struct {
 	onDamage  DamagePolicy
 	size      func(T) int
 	slots     int // how many values the limit holds, if each is as large as its slot
+	policy[T]
 }
 
 func (o *ElasticOptions[T]) config() (config[T], error) {
