@@ -31,7 +31,8 @@ import (
 // records. It is held while a block is written or read. Invariants:
 //
 //	at each unlock: spilling == (backlog.records > 0 || senders.n > 0)
-//	a sender waits only if its record exceeds DiskLimit and head has no room for a record
+//	a sender waits only if Limit is reached, or its record exceeds DiskLimit and head has
+//	no room for a record
 //	a receiver waits only in head, and only if it saw the state direct
 //	an empty head accepts any record, whatever its size
 //
@@ -66,6 +67,7 @@ const (
 	blocked              // senders wait for room on disk
 	closed               // no value will be added
 	failed               // see failure
+	locked               // each sender takes mu: see elastic_policy.go
 
 	change = 1 << iota
 	flags  = change - 1
@@ -89,6 +91,7 @@ const (
 type Elastic[T any] struct {
 	state    atomic.Uint64
 	head     *sluice.Elastic[T]
+	evictor  evictor[T]   // the engine of head
 	size     func(T) int  // nil: all values have the same size, and head counts values
 	userSize func(T) int  // size, if the user set it: see headSize
 	low      atomic.Int64 // head is refilled when it has no more values than this
@@ -105,6 +108,8 @@ type Elastic[T any] struct {
 	failure error   // final
 	high    int     // high-water mark of Len while spilling
 	lost    int     // records discarded by the failure
+	evicted int     // values dropped by DropOldest; head counts them as received
+	refused int     // values dropped by DropNewest
 
 	sealing func() // for tests: called by seal between its steps
 }
@@ -166,6 +171,10 @@ func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 		o.LimitBytes, o.Size = p.limit, c.headSize
 	}
 	c.head = sluice.NewElastic(slots, o)
+	c.evictor = engine.Of(c.head).(evictor[T])
+	if p.records != sluice.Unlimited || p.overflow == sluice.DropOldest {
+		c.state.Store(locked)
+	}
 	inspect.Register(p.name, "spill.Elastic", c)
 	return c, nil
 }
@@ -227,11 +236,14 @@ func (c *Elastic[T]) Len() int {
 			return n
 		}
 	}
-	return c.Stats().Len
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.head.Len() + c.backlog.records
 }
 
-// Cap returns [sluice.Unlimited]: the limits of an Elastic are in bytes.
-func (c *Elastic[T]) Cap() int { return sluice.Unlimited }
+// Cap returns [ElasticOptions].Limit, or [sluice.Unlimited] if there is none: the other
+// limits of an Elastic are in bytes.
+func (c *Elastic[T]) Cap() int { return c.config.records }
 
 // Ready returns a channel for a select statement beside built-in channels; see the
 // method of the same name of [sluice.Bounded]. It becomes readable when a value can be
@@ -267,9 +279,9 @@ func (c *Elastic[T]) Values(ctx context.Context) *sluice.Values[T] {
 	return sluice.NewValues(ctx, c)
 }
 
-// Stats returns a consistent snapshot of the channel's counters. Cap is
-// sluice.Unlimited. Bytes counts memory, BytesOnDisk the size of the files. For a
-// channel that has failed, Warning is the error, and Dropped the number of values lost.
+// Stats returns a consistent snapshot of the channel's counters. Bytes counts memory,
+// BytesOnDisk the size of the files. For a channel that has failed, Warning is the error, and
+// Dropped includes the number of values lost.
 func (c *Elastic[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -279,10 +291,11 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 		s.Bytes -= int64(s.Len) * int64(engine.SizeOf[T]())
 	}
 	s.Bytes += int64(cap(c.backlog.tail) + cap(c.backlog.aheadBuf))
-	s.Name, s.Cap = c.config.name, sluice.Unlimited
+	s.Name, s.Cap = c.config.name, c.config.records
 	s.Len += c.backlog.records
 	s.Sent += uint64(c.backlog.records + c.lost)
-	s.Dropped = uint64(c.lost)
+	s.Received -= uint64(c.evicted)
+	s.Dropped = uint64(c.lost + c.evicted + c.refused)
 	s.HighWater = max(s.HighWater, c.high)
 	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.n, c.senders.waits, c.senders.spent
 	s.BytesOnDisk = c.backlog.disk

@@ -219,7 +219,7 @@ func (c *Elastic[T]) refillEmpty() {
 func (c *Elastic[T]) advance() (moved bool) {
 	for {
 		progress := c.refill()
-		for w := c.senders.first; w != nil && c.fits(w.record.payload); w = c.senders.first {
+		for w := c.senders.first; w != nil && c.room() > 0 && c.fits(w.record.payload); w = c.senders.first {
 			c.senders.pop()
 			w.finish(c.append(w.record.payload))
 			progress = true
@@ -229,18 +229,24 @@ func (c *Elastic[T]) advance() (moved bool) {
 			break
 		}
 	}
-	if c.senders.n == 0 {
-		c.set(0, blocked)
-		if c.backlog.records == 0 && c.state.Load()&spilling != 0 {
-			c.backlog.release()
-			if c.state.Load()&closed != 0 {
-				c.seal(0, spilling)
-			} else {
-				c.set(0, spilling)
-			}
+	c.settle()
+	return moved
+}
+
+// settle makes the channel direct if nothing is left that is not in head. The caller holds mu.
+func (c *Elastic[T]) settle() {
+	if c.senders.n > 0 {
+		return
+	}
+	c.set(0, blocked)
+	if c.backlog.records == 0 && c.state.Load()&spilling != 0 {
+		c.backlog.release()
+		if c.state.Load()&closed != 0 {
+			c.seal(0, spilling)
+		} else {
+			c.set(0, spilling)
 		}
 	}
-	return moved
 }
 
 // refill moves records to head while head has room, up to refillRecords. The caller

@@ -10,12 +10,14 @@ import (
 )
 
 // Send sends v. Below the memory limit v stays in memory; beyond it v is written to
-// disk. Send waits only if DiskLimit leaves no room.
+// disk. If Limit or DiskLimit leave no room, Send waits, or does what Overflow of the options
+// says; under a policy other than Block it never waits.
 //
-// Send returns nil once v is accepted. It returns [sluice.ErrClosed] if the channel is
+// Send returns nil once v is accepted, or dropped by DropNewest. It returns [sluice.ErrClosed] if the channel is
 // closed, even during the wait; [sluice.ErrTooLarge] if v alone exceeds the memory for
 // values (see [ElasticOptions].MemoryLimit), or its record exceeds DiskLimit; and the
-// context's error if it would have to wait and ctx is done. If v has to go to disk, Send
+// context's error if it would have to wait and ctx is done; and [sluice.ErrFull] under Reject. If v
+// has to go to disk, Send
 // can also return an error of the codec, or an error that names the file that could not
 // be created or written.
 //
@@ -45,8 +47,8 @@ func (c *Elastic[T]) Send(ctx context.Context, v T) error {
 	return c.sendOne(ctx, v, "Send")
 }
 
-// TrySend sends v if that is possible without waiting for room. It returns
-// [sluice.ErrFull] at the disk limit, and otherwise the same errors as Send. It may
+// TrySend sends v if that is possible without waiting for room. Under Block it returns
+// [sluice.ErrFull] where Send would wait, and otherwise the same errors as Send. It may
 // write a block to disk.
 func (c *Elastic[T]) TrySend(v T) error {
 	if c.state.Load()&flags == 0 {
@@ -72,6 +74,15 @@ func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 				continue
 			}
 			if err != sluice.ErrFull {
+				return n, err
+			}
+		} else if c.isLocked() {
+			sent, err := c.sendLocked(ctx, vs[n:], "SendBatch")
+			n += sent
+			if err == nil {
+				continue
+			}
+			if err != errNeedsRecord {
 				return n, err
 			}
 		}
@@ -157,6 +168,12 @@ func (c *Elastic[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
 
 // sendOne sends v in a batch of one record.
 func (c *Elastic[T]) sendOne(ctx context.Context, v T, method string) error {
+	if c.isLocked() {
+		vs := [1]T{v}
+		if _, err := c.sendLocked(ctx, vs[:], method); err != errNeedsRecord {
+			return err
+		}
+	}
 	p := c.batches.Get().(*recordBatch[T])
 	defer p.release(&c.batches)
 	p.one[0] = v
@@ -173,7 +190,7 @@ func (c *Elastic[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
 }
 
 // sendRecords encodes the first values of vs into p, takes the lock once, and sends
-// them to head or to the backlog. A nil ctx means that it does not wait for room.
+// them to head or to the backlog. Then it gives the values that it dropped to the hook.
 func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T, method string) (n int, err error) {
 	if c.state.Load()&closed != 0 {
 		return 0, c.finalError()
@@ -181,6 +198,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 	if err := p.fill(&c.config, c.size, vs, method); err != nil {
 		return 0, err
 	}
+	defer func() { c.overflowed(p.dropped...) }()
 	var lazy lazyContext
 	c.mu.Lock()
 	for n < len(p.ends) && err == nil {
@@ -192,7 +210,15 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			continue
 		}
 		switch {
-		case !engine.MayWait(ctx):
+		case c.config.overflow == sluice.DropNewest:
+			c.refused++
+			c.drop(p, p.values[n])
+			n++
+		case c.config.overflow == sluice.DropOldest:
+			if err = c.replaceOldest(p, n); err == nil {
+				n++
+			}
+		case c.config.overflow == sluice.Reject, !engine.MayWait(ctx):
 			err = sluice.ErrFull
 		case lazy.err != nil:
 			err = lazy.err
@@ -213,32 +239,20 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 	return n, err
 }
 
-// sendNext sends value n of p, or reports that there is no room on disk. The caller
-// holds mu.
+// sendNext sends value n of p, or reports that there is no room. The caller holds mu.
 func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (full bool, err error) {
-	state := c.state.Load()
-	switch {
-	case state&failed != 0:
-		return false, c.failure
-	case state&closed != 0:
-		return false, sluice.ErrClosed
-	case state&spilling == 0:
-		if err := c.addToHead(p.values[n]); err != sluice.ErrFull {
+	for moved := true; moved; moved = c.advance() {
+		if err := c.refusal(); err != nil { // advance may have found a block that cannot be read
 			return false, err
 		}
-		c.noteFull()
-	}
-	record := p.record(n)
-	if c.senders.n > 0 || !c.fits(record) {
-		c.advance()
-		switch {
-		case c.state.Load()&failed != 0: // advance could not read a block
-			return false, c.failure
-		case c.senders.n > 0 || !c.fits(record):
-			return true, nil
+		if c.senders.n > 0 {
+			continue
+		}
+		if placed, err := c.place(p.values[n], p.record(n)); placed {
+			return false, err
 		}
 	}
-	return false, c.append(record)
+	return true, nil
 }
 
 // fits reports whether there is room for record on disk.

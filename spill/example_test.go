@@ -42,6 +42,36 @@ func ExampleOpenElastic() {
 	// received: 100000 on disk: 0
 }
 
+// A queue of the latest 1000 lines, most of them on disk: a new line takes the place of the oldest.
+func ExampleElasticOptions() {
+	lines, err := spill.OpenElastic(os.TempDir(), &spill.ElasticOptions[string]{
+		MemoryLimit: 1 << 10, // a few lines; the others are on disk
+		Limit:       1000,
+		Overflow:    sluice.DropOldest,
+		OnUndelivered: func(line string, why sluice.Reason) {
+			if line == "line 0" {
+				fmt.Println("dropped first:", line, why)
+			}
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for n := range 1500 {
+		if err := lines.Send(context.Background(), fmt.Sprint("line ", n)); err != nil {
+			fmt.Println(err)
+			return
+		}
+	}
+	oldest, _ := lines.TryRecv()
+	s := lines.Stats()
+	fmt.Println(oldest, s.Sent, s.Dropped, lines.Len(), lines.Cap())
+	// Output:
+	// dropped first: line 0 Overflowed
+	// line 500 1500 500 999 1000
+}
+
 // A queue of jobs that survives the process: jobs without an Ack are delivered again.
 func ExampleOpenDurable() {
 	ctx := context.Background()

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -39,9 +40,34 @@ type ElasticOptions[T any] struct {
 	MemoryLimit int64
 
 	// DiskLimit bounds the bytes on disk: the encoded values, plus 4 bytes for each
-	// record. At the limit, Send waits for room. 0 means no limit. The files are
+	// record. At the limit, Overflow selects what Send does. 0 means no limit. The files are
 	// slightly larger: see BytesOnDisk in [sluice.Stats].
 	DiskLimit int64
+
+	// Limit bounds the number of queued values, in memory and on disk. 0 means no limit. With
+	// a Limit, senders share one lock, also below MemoryLimit.
+	Limit int
+
+	// Overflow is what a send does while Limit or DiskLimit leave no room: Block (the
+	// default), Reject, DropNewest or DropOldest. A channel without these limits is never full.
+	//
+	// DropOldest drops the value that would have been received next, or several until there is
+	// room for the record. They are decoded, and the blocks that hold them are read. A Send that
+	// then fails, because the record cannot be written, has dropped them all the same. With
+	// DropOldest, senders share one lock.
+	Overflow sluice.Overflow
+
+	// OnDrop is called exactly once with each value that DropNewest or DropOldest
+	// discards, by the goroutine whose send discarded it, before that send returns,
+	// without a lock. It may use the channel. If it panics, so does the send. A value that
+	// was on disk is a copy, made by the codec. OnDrop does not get the values that a channel
+	// loses when it fails.
+	OnDrop func(v T)
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: Overflowed, or Discarded by [Elastic.Discard]. It takes the place of OnDrop:
+	// setting both is an error.
+	OnUndelivered func(v T, why sluice.Reason)
 
 	// Size returns the memory that a value holds, in bytes. It is required if values
 	// contain pointers, except for []byte (which counts its capacity) and string (its
@@ -101,6 +127,8 @@ type config[T any] struct {
 	size      func(T) int
 	slots     int // how many values the limit holds, if each is as large as its slot
 	policy[T]
+	records     int                    // Limit, never 0
+	undelivered func(T, sluice.Reason) // OnUndelivered of an Elastic
 }
 
 func (o *ElasticOptions[T]) config() (config[T], error) {
@@ -108,6 +136,13 @@ func (o *ElasticOptions[T]) config() (config[T], error) {
 		o = new(ElasticOptions[T])
 	}
 	c := config[T]{function: "OpenElastic", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, size: o.Size}
+	c.records, c.undelivered = cmp.Or(o.Limit, sluice.Unlimited), o.OnUndelivered
+	if o.Limit < 0 {
+		return c, c.invalid("Limit is %d, want at least 0", o.Limit)
+	}
+	if err := c.setPolicy(o.Overflow, 0, o.OnDrop, o.OnUndelivered); err != nil {
+		return c, err
+	}
 	return c.check()
 }
 

@@ -18,6 +18,8 @@ type recordBatch[T any] struct {
 	values []T  // owned by the caller
 	bytes  []byte
 	ends   []int // the end of each record, as an index into bytes
+
+	dropped []T // to make room for these values, or because there was none
 }
 
 const (
@@ -50,6 +52,8 @@ func (p *recordBatch[T]) fill(config *config[T], size func(T) int, vs []T, metho
 // release returns p to its pool, without references to values.
 func (p *recordBatch[T]) release(to *sync.Pool) {
 	p.one, p.values = [1]T{}, nil
+	clear(p.dropped)
+	p.dropped = p.dropped[:0]
 	if cap(p.bytes) > maxKeptBytes {
 		p.bytes = nil
 	}

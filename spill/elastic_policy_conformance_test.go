@@ -1,0 +1,115 @@
+package spill
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/sluicetest"
+)
+
+// A policyShape is a shape with a policy. If limit is not 0, it is the Limit, and the shape
+// has no limit on disk.
+type policyShape struct {
+	shape
+	limit    int
+	overflow sluice.Overflow
+}
+
+func (s policyShape) String() string {
+	name := fmt.Sprint(s.overflow, ", ", s.shape)
+	if s.limit > 0 {
+		name += fmt.Sprint(", limit ", s.limit)
+	}
+	return name
+}
+
+func (s policyShape) capacity() int {
+	if s.limit > 0 {
+		return s.limit
+	}
+	return s.shape.capacity()
+}
+
+// openPolicy returns an Elastic of the shape: see open.
+func openPolicy[T any](t *testing.T, disk files, s policyShape, size, payload int, as codec.Codec[T], onDrop func(T)) *Elastic[T] {
+	t.Helper()
+	o := &ElasticOptions[T]{
+		MemoryLimit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + payload)), Codec: as,
+		Limit: s.limit, Overflow: s.overflow, OnDrop: onDrop,
+	}
+	if s.sized {
+		o.Size = func(T) int { return size }
+	}
+	c := withFullLimit(t, disk, o)
+	if s.block > 0 {
+		c.backlog.blockSize, c.backlog.segmentSize = s.block, int64(4*s.block)
+	}
+	return c
+}
+
+// TestPolicyConformance: the conformance suite, for each policy, with a Limit in memory and one
+// on disk, and with a DiskLimit.
+func TestPolicyConformance(t *testing.T) {
+	across := shape{memory: 4, block: 30}
+	within := shape{memory: 1000}
+	onDisk := shape{memory: 4, disk: 7, block: 30}
+	sized := shape{memory: 4, block: 30, sized: true}
+	shapes := []policyShape{
+		{across, 11, sluice.DropOldest},
+		{sized, 11, sluice.Block},
+	}
+	if !testing.Short() {
+		shapes = append(shapes,
+			policyShape{across, 11, sluice.Block},
+			policyShape{across, 11, sluice.Reject},
+			policyShape{across, 11, sluice.DropNewest},
+			policyShape{sized, 11, sluice.DropOldest},
+			policyShape{within, 5, sluice.Block},
+			policyShape{within, 5, sluice.Reject},
+			policyShape{within, 5, sluice.DropNewest},
+			policyShape{within, 1, sluice.DropOldest},
+			policyShape{onDisk, 0, sluice.Reject},
+			policyShape{onDisk, 0, sluice.DropNewest},
+			policyShape{onDisk, 0, sluice.DropOldest},
+		)
+	}
+	for _, s := range shapes {
+		t.Run(s.String(), func(t *testing.T) {
+			dir := directory(t.TempDir())
+			sluicetest.Run(t, sluicetest.Kind{
+				Capacity:  s.capacity(),
+				Overflow:  s.overflow,
+				MaxBypass: 32,
+				Allocates: true,
+				Variant:   true,
+				Numbers: func(onDrop func(uint64)) sluicetest.Channel[uint64] {
+					return capped(s, openPolicy(t, dir, s, 8, 8, codec.Codec[uint64](fixed{}), onDrop))
+				},
+				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
+					s := s
+					s.sized = true
+					return capped(s, openPolicy(t, dir, s, 8, 8, codec.Codec[*sluicetest.Parcel](new(addresses)), nil))
+				},
+				Strings: func() sluicetest.Channel[string] {
+					return capped(s, openPolicy[string](t, dir, s, 25, 20, nil, nil))
+				},
+				Empties: func() sluicetest.Channel[struct{}] {
+					return capped(s, openPolicy[struct{}](t, dir, s, 1, 2, nil, nil))
+				},
+				Giants: func() sluicetest.Channel[sluicetest.Giant] {
+					return capped(s, openPolicy[sluicetest.Giant](t, dir, s, 1<<16, 1<<16, whole{}, nil))
+				},
+			})
+		})
+	}
+}
+
+// capped returns c, with the capacity of its shape if it has no Limit.
+func capped[T any](s policyShape, c *Elastic[T]) sluicetest.Channel[T] {
+	if s.limit > 0 {
+		return c
+	}
+	return counted[T]{c, s.capacity()}
+}

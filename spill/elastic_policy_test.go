@@ -1,0 +1,383 @@
+package spill
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/codec"
+)
+
+// TestElasticPolicyOptions: invalid limits and policies are an error that names the option.
+func TestElasticPolicyOptions(t *testing.T) {
+	hook := func(int) {}
+	reasons := func(int, sluice.Reason) {}
+	for says, o := range map[string]*ElasticOptions[int]{
+		"Limit is -1":                    {Limit: -1},
+		"Overflow is DropLeastUrgent":    {Overflow: sluice.DropLeastUrgent},
+		"Overflow is Overflow(77)":       {Overflow: 77},
+		"set OnDrop or OnUndelivered":    {Overflow: sluice.DropOldest, OnDrop: hook, OnUndelivered: reasons},
+		"OnDrop requires DropNewest":     {OnDrop: hook},
+		"(with Reject nothing is dropp":  {OnDrop: hook, Overflow: sluice.Reject},
+		"MemoryLimit is -1, want at lea": {MemoryLimit: -1, Limit: 1},
+	} {
+		if _, err := OpenElastic(t.TempDir(), o); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %q", err, says)
+		}
+	}
+	for _, o := range []*ElasticOptions[int]{
+		{OnUndelivered: reasons}, {Overflow: sluice.DropOldest}, {Overflow: sluice.DropNewest, OnDrop: hook, Limit: 1},
+	} {
+		c := opened(t, o)
+		if want := o.Limit; want > 0 && c.Cap() != want || want == 0 && c.Cap() != sluice.Unlimited {
+			t.Errorf("Cap of a channel with Limit %d: %d", want, c.Cap())
+		}
+	}
+}
+
+// A policyModel is what a channel of values of one size has to do: a slice.
+type policyModel struct {
+	queue, dropped []uint64
+	sent, received int
+}
+
+// send applies the policy to v.
+func (m *policyModel) send(s policyShape, v uint64) error {
+	switch full := len(m.queue) >= s.capacity(); {
+	case full && s.overflow == sluice.DropNewest:
+		m.dropped = append(m.dropped, v)
+		return nil
+	case full && s.overflow != sluice.DropOldest:
+		return sluice.ErrFull
+	case full:
+		m.dropped = append(m.dropped, m.queue[0])
+		m.queue = m.queue[1:]
+	}
+	m.sent++
+	m.queue = append(m.queue, v)
+	return nil
+}
+
+// TestPolicyModel compares random programs, which cross the boundary between memory and disk, with
+// a slice.
+func TestPolicyModel(t *testing.T) {
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		s := policyShape{
+			shape:    shape{memory: 1 + rng.IntN(6), sized: rng.IntN(2) == 0, block: 12 * (1 + rng.IntN(4))},
+			overflow: sluice.Overflow(rng.IntN(4)),
+		}
+		if rng.IntN(3) == 0 {
+			s.disk = 1 + rng.IntN(8)
+		} else {
+			s.limit = 1 + rng.IntN(12)
+		}
+		var dropped []uint64
+		var onDrop func(uint64)
+		if s.overflow > sluice.Reject {
+			onDrop = func(v uint64) { dropped = append(dropped, v) }
+		}
+		disk := new(faulty)
+		c := openPolicy(t, disk, s, 8, 8, codec.Codec[uint64](fixed{}), onDrop)
+		var m policyModel
+		bias := 4
+		for step := range uint64(600) {
+			if rng.IntN(60) == 0 {
+				bias = 1 + rng.IntN(8)
+			}
+			switch op := rng.IntN(10); {
+			case op < bias && op%2 == 0:
+				got, want := c.TrySend(step), m.send(s, step)
+				if got != want {
+					t.Fatalf("seed %d, %v, step %d: TrySend: %v, want %v", seed, s, step, got, want)
+				}
+			case op < bias:
+				m.sendBatch(t, c, s, step*100, rng.IntN(7))
+			default:
+				m.receive(t, c, 1+rng.IntN(3))
+			}
+			st := c.Stats()
+			if c.Len() != len(m.queue) || !slices.Equal(dropped, m.dropped) || st.Len != len(m.queue) ||
+				int(st.Dropped) != len(m.dropped) || int(st.Sent) != m.sent || int(st.Received) != m.received {
+				t.Fatalf("seed %d, %v, step %d: %+v, dropped %v, want %+v", seed, s, step, st, dropped, m)
+			}
+			if t.Failed() {
+				t.Fatalf("seed %d, %v, step %d", seed, s, step)
+			}
+		}
+		m.receive(t, c, len(m.queue))
+		checkIdle(t, c, disk)
+	}
+}
+
+// sendBatch sends n values to c and to m, from first on.
+func (m *policyModel) sendBatch(t *testing.T, c *Elastic[uint64], s policyShape, first uint64, n int) {
+	t.Helper()
+	if s.overflow == sluice.Block {
+		n = min(n, s.capacity()-len(m.queue)) // it would wait
+	}
+	batch := make([]uint64, n)
+	accepted, want := 0, error(nil)
+	for i := range batch {
+		if batch[i] = first + uint64(i); want == nil {
+			if want = m.send(s, batch[i]); want == nil {
+				accepted++
+			}
+		}
+	}
+	if got, err := c.SendBatch(context.Background(), batch); got != accepted || err != want {
+		t.Errorf("SendBatch of %d: %d, %v, want %d, %v", n, got, err, accepted, want)
+	}
+}
+
+// receive receives up to n values from c and from m.
+func (m *policyModel) receive(t *testing.T, c *Elastic[uint64], n int) {
+	t.Helper()
+	buf := make([]uint64, n)
+	want := m.queue[:min(n, len(m.queue))]
+	if got, _ := c.TryRecvBatch(buf); !slices.Equal(buf[:got], want) {
+		t.Errorf("received %v, want %v", buf[:got], want)
+	}
+	m.queue, m.received = m.queue[len(want):], m.received+len(want)
+}
+
+// TestDropsOldestBytes: values of different sizes, with a limit in bytes on disk: what is dropped is
+// the oldest part of the queue, in order, and the disk stays within its limit. A panic of the hook
+// keeps none of the others from it.
+func TestDropsOldestBytes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var dropped [][]byte
+	several, panics := 0, 0
+	disk := new(faulty)
+	c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 700, DiskLimit: 900, Overflow: sluice.DropOldest,
+		OnUndelivered: func(v []byte, why sluice.Reason) {
+			if dropped = append(dropped, v); why != sluice.Overflowed {
+				t.Errorf("dropped because it is %v", why)
+			}
+			if rng.IntN(3) == 0 {
+				panic("the hook")
+			}
+		}})
+	var queue [][]byte
+	for i := range 4000 {
+		if rng.IntN(6) == 0 && len(queue) > 0 {
+			if v, err := c.TryRecv(); err != nil || !bytes.Equal(v, queue[0]) {
+				t.Fatalf("received %.9q, %v, want %.9q", v, err, queue[0])
+			}
+			queue = queue[1:]
+			continue
+		}
+		v := append([]byte(fmt.Sprint(i, " ")), make([]byte, rng.IntN(400))...)
+		dropped = nil
+		func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panics++
+				}
+			}()
+			if err := c.Send(context.Background(), v); err != nil {
+				t.Fatal(err)
+			}
+		}()
+		if several = max(several, len(dropped)); len(dropped) > len(queue) {
+			t.Fatalf("%d dropped of %d", len(dropped), len(queue))
+		}
+		for j, old := range dropped {
+			if !bytes.Equal(old, queue[j]) {
+				t.Fatalf("dropped %.9q, want %.9q", old, queue[j])
+			}
+		}
+		if queue = append(queue[len(dropped):], v); c.Len() != len(queue) || c.backlog.bytes > 900 {
+			t.Fatalf("after value %d: %d queued, want %d; %d bytes on disk", i, c.Len(), len(queue), c.backlog.bytes)
+		}
+	}
+	if several < 2 || panics < 100 {
+		t.Errorf("at most %d dropped at once, %d panics: the test is too mild", several, panics)
+	}
+}
+
+// useless cannot encode or decode.
+type useless struct{ codec.Codec[uint64] }
+
+func (useless) Name() string                          { return "useless" }
+func (useless) Append([]byte, uint64) ([]byte, error) { return nil, errors.New("not encoded") }
+func (useless) Decode([]byte) (v uint64, err error)   { return v, errors.New("not decoded") }
+
+// TestLimitInMemory: below the memory limit, values of one size are never encoded, whatever
+// the policy, and full channels encode nothing to reject or drop.
+func TestLimitInMemory(t *testing.T) {
+	for _, overflow := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		c := on(t, new(faulty), &ElasticOptions[uint64]{Limit: 3, Overflow: overflow, Codec: useless{}})
+		for v := range uint64(10) {
+			if err := c.TrySend(v); err != nil && (overflow != sluice.Reject || err != sluice.ErrFull) {
+				t.Errorf("%v: %v", overflow, err)
+			}
+		}
+		if n, err := c.SendBatch(t.Context(), []uint64{10, 11}); err != nil && (n != 0 || err != sluice.ErrFull) || c.Len() != 3 {
+			t.Errorf("%v: %d, %v; %d queued", overflow, n, err, c.Len())
+		}
+	}
+}
+
+// TestLimitWaits: with Block, senders wait exactly while the channel is full, in memory or on disk,
+// and are served in order. One that is canceled leaves nothing behind.
+func TestLimitWaits(t *testing.T) {
+	for _, memory := range []int64{8, 16, 1000} {
+		synctest.Test(t, func(t *testing.T) {
+			c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: memory, Limit: 3, Codec: fixed{}})
+			ctx, cancel := context.WithCancel(t.Context())
+			results := make([]error, 9)
+			for v := range results {
+				results[v] = errors.New("waits")
+				of := t.Context()
+				if v == 4 {
+					of = ctx
+				}
+				go func() { results[v] = c.Send(of, uint64(v)) }()
+				synctest.Wait()
+			}
+			waiting := func(want int) {
+				t.Helper()
+				synctest.Wait()
+				if s := c.Stats(); s.SendersWaiting != want || s.Len != min(3, s.Len+want) || c.Len() != s.Len || s.Cap != 3 {
+					t.Fatalf("%d bytes in memory: %d senders wait, %d queued, want %d", memory, s.SendersWaiting, s.Len, want)
+				}
+			}
+			waiting(6)
+			cancel()
+			waiting(5)
+			if err := c.TrySend(99); err != sluice.ErrFull {
+				t.Errorf("TrySend: %v", err)
+			}
+			for i, want := range []uint64{0, 1, 2, 3, 5} {
+				if v, err := c.Recv(t.Context()); v != want || err != nil {
+					t.Errorf("received %d, %v, want %d", v, err, want)
+				}
+				waiting(max(0, 4-i))
+			}
+			c.Close()
+			waiting(0)
+			if results[4] != context.Canceled || results[8] != nil {
+				t.Errorf("the canceled one: %v; the last one: %v", results[4], results[8])
+			}
+		})
+	}
+}
+
+// TestLimitClosed: Close ends the senders that wait at a Limit, and leaves what is queued.
+func TestLimitClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 8, Limit: 2, Codec: fixed{}})
+		results := make(chan error, 5)
+		for v := range uint64(5) {
+			go func() { results <- c.Send(t.Context(), v) }()
+			synctest.Wait()
+		}
+		c.Close()
+		synctest.Wait()
+		for i := range 5 {
+			if err := <-results; (err == nil) != (i < 2) || i >= 2 && err != sluice.ErrClosed {
+				t.Errorf("sender %d: %v", i, err)
+			}
+		}
+		if buf := make([]uint64, 3); second(c.RecvBatch(t.Context(), buf)) != nil || buf[1] != 1 || c.Len() != 0 {
+			t.Errorf("received %v, %d left", buf, c.Len())
+		}
+	})
+}
+
+// TestDropOldestFails: a send that drops old values, and then finds that a block cannot be read or
+// written, returns that error. The hook gets the values that it dropped.
+func TestDropOldestFails(t *testing.T) {
+	broken := errors.New("broken")
+	t.Run("read", func(t *testing.T) {
+		dropped, reads := 0, 0
+		disk := &faulty{onRead: func(b []byte) (int, error) {
+			if reads++; reads > 3 {
+				return 0, broken
+			}
+			return len(b), nil
+		}}
+		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, Limit: 10, Overflow: sluice.DropOldest, OnDrop: func([]byte) { dropped++ }})
+		sent, err := 0, error(nil)
+		for ; err == nil && sent < 100; sent++ {
+			err = c.TrySend(numbered(sent))
+		}
+		s := c.Stats()
+		if !errors.Is(err, broken) || dropped == 0 || int(s.Dropped) != dropped+c.lost || int(s.Sent) != sent-1 || s.Len != int(s.Sent-s.Dropped) {
+			t.Errorf("%d sent, %v, %d dropped: %+v", sent, err, dropped, s)
+		}
+		for range s.Len {
+			if _, err := c.TryRecv(); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := c.TryRecv(); !errors.Is(err, broken) || disk.opened() != 0 {
+			t.Errorf("at last: %v, %d files open", err, disk.opened())
+		}
+	})
+	t.Run("write", func(t *testing.T) {
+		dropped := 0
+		disk := &faulty{onWrite: full}
+		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, Limit: 10, Overflow: sluice.DropOldest, OnDrop: func([]byte) { dropped++ }})
+		failures := 0
+		for i := range 30 {
+			if err := c.TrySend(numbered(i)); err != nil {
+				failures++
+			}
+		}
+		s := c.Stats()
+		if failures == 0 || int(s.Dropped) != dropped || int(s.Sent) != 30-failures || s.Len != int(s.Sent-s.Dropped) {
+			t.Errorf("%d failures, %d dropped: %+v", failures, dropped, s)
+		}
+		disk.onWrite = nil
+		for i := range 30 {
+			if err := c.TrySend(numbered(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		drained(t, c, 20, 30)
+	})
+}
+
+// TestDiscardElastic: Discard closes the channel, and gives what is queued, in memory and on disk, to
+// OnUndelivered. OnDrop gets nothing. If the hook panics, the rest stays for another Discard.
+func TestDiscardElastic(t *testing.T) {
+	var got []uint64
+	disk := new(faulty)
+	c := on(t, disk, &ElasticOptions[uint64]{MemoryLimit: 16, Codec: fixed{}, OnUndelivered: func(v uint64, why sluice.Reason) {
+		if got = append(got, v); why != sluice.Discarded || v == 5 {
+			panic(why)
+		}
+	}})
+	for v := range uint64(9) {
+		_ = c.TrySend(v)
+	}
+	func() {
+		defer func() {
+			if p := recover(); p != sluice.Discarded {
+				t.Errorf("Discard panicked with %v", p)
+			}
+		}()
+		c.Discard()
+	}()
+	if n := c.Discard(); n != 3 || !slices.Equal(got, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8}) {
+		t.Errorf("the second Discard returned %d, the hook got %v", n, got)
+	}
+	if err := c.TrySend(9); err != sluice.ErrClosed || c.Stats().Received != 9 {
+		t.Error(err, c.Stats())
+	}
+	checkIdle(t, c, disk)
+
+	c = on(t, disk, &ElasticOptions[uint64]{Limit: 1, Overflow: sluice.DropOldest, OnDrop: func(uint64) { t.Error("OnDrop was called") }})
+	if _ = c.TrySend(1); c.Discard() != 1 {
+		t.Error("Discard did not remove the value")
+	}
+}
