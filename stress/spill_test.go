@@ -35,6 +35,40 @@ func TestLinearizableSpill(t *testing.T) {
 	}
 }
 
+// TestLinearizableSpillPolicies: with a Limit, a channel that overflows to disk is a queue of that
+// capacity with that policy, also while receivers compete with a send that drops the oldest
+// value, whether values are in memory, on disk or both. Len is exact.
+func TestLinearizableSpillPolicies(t *testing.T) {
+	dir := t.TempDir()
+	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		t.Run(overflow.String(), func(t *testing.T) {
+			for range rounds(6000) {
+				limit, memory := 1+rand.IntN(4), int64(1)<<rand.IntN(5)
+				plan := Plan{Clients: 2 + rand.IntN(3), Calls: 2 + rand.IntN(5), Filled: rand.IntN(limit + 1)}
+				plan.Open = func(onDrop func(byte)) sluice.Channel[byte] {
+					o := &spill.ElasticOptions[byte]{MemoryLimit: memory, Limit: limit, Overflow: overflow}
+					if overflow == sluice.DropNewest || overflow == sluice.DropOldest {
+						o.OnDrop = onDrop
+					}
+					if rand.IntN(2) == 0 {
+						o.Size = func(byte) int { return 1 }
+					}
+					c, err := spill.OpenElastic(dir, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return c
+				}
+				seed := rand.Uint64()
+				run := Record(t, plan, seed)
+				if err := Explain(run, Model(limit, overflow)); err != nil {
+					t.Fatalf("limit %d, %d bytes in memory, seed %d: %v\n%s", limit, memory, seed, err, Render(run.History))
+				}
+			}
+		})
+	}
+}
+
 // TestLinearizableDurable: a channel that stores its values is a queue whose sends take
 // time: see Stored.
 func TestLinearizableDurable(t *testing.T) {
