@@ -30,7 +30,7 @@ func (s *Store) copiesOf(g *segment, deletes []uint64) (frames []pendingFrame) {
 			s.broken[g.id] = true // leave it where it is, for Repair
 			break
 		}
-		frames = append(frames, pendingFrame{frame: frame{kind: kindCopy, seq: seq}, body: r.Payload})
+		frames = append(frames, pendingFrame{frame: frame{kind: kindCopy, flags: timed(r.Time), seq: seq}, at: r.Time, body: r.Payload})
 		room -= int64(len(r.Payload)) + frameHeaderSize
 	}
 	return frames

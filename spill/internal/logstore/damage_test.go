@@ -101,6 +101,7 @@ func (i image) repaired(d *simdisk.Disk) error {
 		return fmt.Errorf("after the repair %+v: %w", report, err)
 	}
 	left := newModel()
+	left.times = i.model.times
 	left.next = c.Next
 	for from := uint64(0); ; {
 		records, err := s.Read(from, c.Next, 1000)

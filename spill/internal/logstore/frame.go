@@ -3,6 +3,7 @@ package logstore
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 )
 
@@ -11,17 +12,34 @@ import (
 //	segment header  magic 8, store 8, segment 8, first sequence number 8, checksum 4
 //	frame header    checksum of the header 4, checksum of the body 4, length of the body 4,
 //	                kind 1, flags 1, zero 2, sequence number 8, commit 8
-//	frame body      the payload of a record, or a list of acknowledged ranges
+//	frame body      the payload of a record, or a list of acknowledged ranges. With
+//	                flagTimed, the time at which the record was stored 8, and its payload
 //
 // Numbers are little-endian, checksums CRC-32C. The checksum of a frame header also
 // covers the store, the segment and the offset, so a frame is valid in one place only.
 const (
-	segmentMagic      = "slog\x00\x00\x00\x01" // the last byte is the version
+	segmentMagic      = "slog\x00\x00\x00" // and the version
 	segmentHeaderSize = 36
 	frameHeaderSize   = 32
 	rangeSize         = 20
-	maxPayload        = 1<<31 - 1
+	timeSize          = 8
+	maxPayload        = 1<<31 - 1 - timeSize
 )
+
+// The version of segments and checkpoints. In version 1 there are no frames with
+// flagTimed. A store of version 1 gets a new segment with its next commit.
+const (
+	version1 byte = 1 + iota
+	version
+)
+
+// errVersion is part of an error about a file of a later version, which is not damaged.
+var errVersion = errors.New("unsupported format version")
+
+// unsupported returns an error about a file of another version.
+func unsupported(found byte) error {
+	return fmt.Errorf("%w %d (want %d or %d)", errVersion, found, version1, version)
+}
 
 const (
 	kindRecord byte = 1 + iota // a new record
@@ -33,6 +51,7 @@ const (
 const (
 	flagFirst byte = 1 << iota
 	flagLast
+	flagTimed // the body of a record begins with a time
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -49,6 +68,23 @@ type frame struct {
 	commit uint64
 }
 
+// timed returns the flag of a record that was stored at the time at, in nanoseconds; 0
+// means that it has no time.
+func timed(at int64) byte {
+	if at == 0 {
+		return 0
+	}
+	return flagTimed
+}
+
+// untime returns the time at the start of a body, and the payload.
+func (h frame) untime(body []byte) (at int64, payload []byte) {
+	if h.flags&flagTimed == 0 || len(body) < timeSize {
+		return 0, body
+	}
+	return int64(binary.LittleEndian.Uint64(body)), body[timeSize:]
+}
+
 // size returns the size of the frame in bytes, with the body.
 func (h frame) size() int64 { return frameHeaderSize + int64(h.length) }
 
@@ -63,17 +99,21 @@ func (s salt) at(offset int64) uint32 {
 	return checksum(0, b[:])
 }
 
-// appendFrame appends a frame with the given body, which is at offset in the segment.
-func appendFrame(b []byte, h frame, body []byte, place salt, offset int64) []byte {
+// appendFrame appends a frame, which is at offset in the segment. Its body is the time, if
+// it has flagTimed, and the given bytes.
+func appendFrame(b []byte, h frame, at int64, body []byte, place salt, offset int64) []byte {
 	start := len(b)
 	b = append(b, make([]byte, frameHeaderSize)...)
-	head := b[start:]
-	binary.LittleEndian.PutUint32(head[4:], checksum(0, body))
-	binary.LittleEndian.PutUint32(head[8:], uint32(len(body)))
+	if h.flags&flagTimed != 0 {
+		b = binary.LittleEndian.AppendUint64(b, uint64(at))
+	}
+	head, front := b[start:], b[start+frameHeaderSize:]
+	binary.LittleEndian.PutUint32(head[4:], checksum(checksum(0, front), body))
+	binary.LittleEndian.PutUint32(head[8:], uint32(len(front)+len(body)))
 	head[12], head[13] = h.kind, h.flags
 	binary.LittleEndian.PutUint64(head[16:], h.seq)
 	binary.LittleEndian.PutUint64(head[24:], h.commit)
-	binary.LittleEndian.PutUint32(head, checksum(place.at(offset), head[4:]))
+	binary.LittleEndian.PutUint32(head, checksum(place.at(offset), head[4:frameHeaderSize]))
 	return append(b, body...)
 }
 
@@ -84,7 +124,7 @@ var (
 
 // parseFrame returns the header at the start of b, which is at offset in the segment.
 func parseFrame(b []byte, place salt, offset int64) (h frame, err error) {
-	if len(b) < frameHeaderSize || b[12]-kindRecord > kindAcks-kindRecord || b[13] > flagFirst|flagLast || b[14]|b[15] != 0 {
+	if len(b) < frameHeaderSize || b[12]-kindRecord > kindAcks-kindRecord || b[13] > flagFirst|flagLast|flagTimed || b[14]|b[15] != 0 {
 		return h, errHeader // a cheap test first, for searches
 	}
 	if binary.LittleEndian.Uint32(b) != checksum(place.at(offset), b[4:frameHeaderSize]) {
@@ -97,7 +137,7 @@ func parseFrame(b []byte, place salt, offset int64) (h frame, err error) {
 		seq:    binary.LittleEndian.Uint64(b[16:]),
 		commit: binary.LittleEndian.Uint64(b[24:]),
 	}
-	if h.length > maxPayload {
+	if h.length > maxPayload+timeSize || h.flags&flagTimed != 0 && (h.kind == kindAcks || h.length < timeSize) {
 		return h, errHeader
 	}
 	return h, nil
@@ -106,17 +146,23 @@ func parseFrame(b []byte, place salt, offset int64) (h frame, err error) {
 // segmentHeader returns the header of a segment whose first new record will be first.
 func segmentHeader(place salt, first uint64) []byte {
 	b := append(make([]byte, 0, segmentHeaderSize), segmentMagic...)
+	b = append(b, version)
 	b = binary.LittleEndian.AppendUint64(b, place.store)
 	b = binary.LittleEndian.AppendUint64(b, place.segment)
 	b = binary.LittleEndian.AppendUint64(b, first)
 	return binary.LittleEndian.AppendUint32(b, checksum(0, b))
 }
 
-// parseSegmentHeader returns the fields of a segment header.
+var errSegmentHeader = errors.New("invalid segment header")
+
+// parseSegmentHeader returns the fields of a segment header, and checks the version, b[7].
 func parseSegmentHeader(b []byte) (place salt, first uint64, err error) {
-	if len(b) < segmentHeaderSize || string(b[:8]) != segmentMagic ||
+	if len(b) < segmentHeaderSize || string(b[:7]) != segmentMagic ||
 		binary.LittleEndian.Uint32(b[32:]) != checksum(0, b[:32]) {
-		return place, 0, errors.New("invalid segment header")
+		return place, 0, errSegmentHeader
+	}
+	if b[7] != version && b[7] != version1 {
+		return place, 0, unsupported(b[7])
 	}
 	place = salt{binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}
 	return place, binary.LittleEndian.Uint64(b[24:]), nil

@@ -12,7 +12,7 @@ import (
 // TestFrame: a frame is valid in its place only.
 func TestFrame(t *testing.T) {
 	h, place := frame{kind: kindRecord, flags: flagFirst, seq: 7, commit: 3}, salt{store: 5, segment: 2}
-	b := appendFrame(nil, h, []byte("payload"), place, 100)
+	b := appendFrame(nil, h, 0, []byte("payload"), place, 100)
 	got, err := parseFrame(b, place, 100)
 	h.body, h.length = checksum(0, []byte("payload")), 7
 	if err != nil || got != h || got.size() != int64(len(b)) {
@@ -44,11 +44,11 @@ func TestTornTail(t *testing.T) {
 		"zeros":   func(*Store, int64) []byte { return make([]byte, 5000) },
 		"an old commit": func(s *Store, offset int64) []byte {
 			h := frame{kind: kindRecord, flags: flagFirst | flagLast, seq: 3, commit: 1}
-			return appendFrame(nil, h, make([]byte, 4000), s.salt(s.state.active()), offset)
+			return appendFrame(nil, h, 0, make([]byte, 4000), s.salt(s.state.active()), offset)
 		},
 		"half a commit": func(s *Store, offset int64) []byte {
 			h := frame{kind: kindRecord, flags: flagFirst, seq: 3, commit: 2}
-			return appendFrame(nil, h, make([]byte, 4000), s.salt(s.state.active()), offset)
+			return appendFrame(nil, h, 0, make([]byte, 4000), s.salt(s.state.active()), offset)
 		},
 	} {
 		d, m := simdisk.New(), newModel()

@@ -99,18 +99,19 @@ const (
 type Contents struct {
 	First, Next uint64 // sequence numbers of the oldest record and of the next new one
 	Records     int
-	Bytes       int64 // of payloads
+	Bytes       int64 // of payloads, and 8 for each record with a time
 }
 
 // A Record is a stored record.
 type Record struct {
 	Seq     uint64
+	Time    int64 // the argument of WriteTimed; 0 if it was written by Write, or is damaged
 	Payload []byte
 	Damaged error // if not nil, Payload is not what was stored
 }
 
 // recordMemory is the memory of a Record besides its payload, in bytes.
-const recordMemory = 48
+const recordMemory = 56
 
 // ErrUnknown is part of the error of a write that may or may not have been stored. The
 // store accepts no more writes until it is opened again.

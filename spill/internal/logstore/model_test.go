@@ -14,25 +14,29 @@ import (
 // A model is what a store must hold.
 type model struct {
 	records map[uint64][]byte
+	times   map[uint64]int64
 	next    uint64
 }
 
-func newModel() *model { return &model{records: map[uint64][]byte{}, next: 1} }
+func newModel() *model {
+	return &model{records: map[uint64][]byte{}, times: map[uint64]int64{}, next: 1}
+}
 
 // A step is a write.
 type step struct {
 	payloads [][]byte
 	deletes  []uint64
+	at       int64 // the time of the records; 0: none
 }
 
 // after returns the model after a write.
 func (m *model) after(w step) *model {
-	n := &model{records: maps.Clone(m.records), next: m.next}
+	n := &model{records: maps.Clone(m.records), times: maps.Clone(m.times), next: m.next}
 	for _, seq := range w.deletes {
 		delete(n.records, seq)
 	}
 	for _, payload := range w.payloads {
-		n.records[n.next] = payload
+		n.records[n.next], n.times[n.next] = payload, w.at
 		n.next++
 	}
 	return n
@@ -41,7 +45,7 @@ func (m *model) after(w step) *model {
 // step returns a random write. Old records are kept back in some programs, so that
 // segments have to be compacted.
 func (m *model) step(random *rand.Rand) step {
-	var w step
+	w := step{at: max(0, random.Int64N(1000)-500)}
 	for range random.IntN(5) {
 		payload := make([]byte, random.IntN(200))
 		for i := range payload {
@@ -67,6 +71,9 @@ func (m *model) compare(s *Store, c Contents) error {
 	first := m.next
 	for seq, payload := range m.records {
 		total += int64(len(payload))
+		if m.times[seq] != 0 {
+			total += timeSize
+		}
 		first = min(first, seq)
 	}
 	if want := (Contents{First: first, Next: m.next, Records: len(m.records), Bytes: total}); c != want {
@@ -94,6 +101,9 @@ func (m *model) compareRecords(s *Store) error {
 			case !bytes.Equal(r.Payload, m.records[r.Seq]):
 				return fmt.Errorf("record %d is %d bytes %.20x, want %d bytes %.20x", r.Seq, len(r.Payload), r.Payload, len(m.records[r.Seq]), m.records[r.Seq])
 			}
+			if at, ok := m.times[r.Seq]; ok && r.Time != at {
+				return fmt.Errorf("record %d is of %d, want %d", r.Seq, r.Time, at)
+			}
 			want, from = want[1:], r.Seq+1
 		}
 	}
@@ -106,7 +116,9 @@ func (m *model) compareRecords(s *Store) error {
 var tiny = Options{Codec: "test", SegmentSize: 1000, Reserve: 2000}
 
 // write writes a step.
-func (w step) write(s *Store, m *model) error { return s.Write(m.next, w.payloads, w.deletes) }
+func (w step) write(s *Store, m *model) error {
+	return s.WriteTimed(m.next, w.payloads, w.deletes, w.at)
+}
 
 // TestModel runs random programs, with crashes of the process and reopening, against the
 // model.

@@ -130,6 +130,9 @@ func (s *Store) readState() error {
 		return err
 	}
 	id, codec, st, err := decodeCheckpoint(b)
+	if errors.Is(err, errVersion) {
+		return fmt.Errorf("%s: %w", s.disk.path(checkpointFile), err)
+	}
 	if err != nil {
 		return s.damage(checkpointFile, 0, err)
 	}
@@ -164,9 +167,14 @@ func (s *Store) openActive() error {
 	if err != nil {
 		return err
 	}
-	if place, first, err := parseSegmentHeader(b); err != nil || place != s.salt(g) || first != g.first {
-		return s.damage(name, 0, errors.New("invalid segment header"))
+	place, first, err := parseSegmentHeader(b)
+	if errors.Is(err, errVersion) {
+		return fmt.Errorf("%s: %w", s.disk.path(name), err)
 	}
+	if err != nil || place != s.salt(g) || first != g.first {
+		return s.damage(name, 0, errSegmentHeader)
+	}
+	g.old = b[7] == version1
 	if g.places, err = s.scanPlaces(g); err == nil {
 		s.cached = len(g.places)
 	}

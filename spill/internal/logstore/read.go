@@ -103,13 +103,17 @@ func (r *reader) record(seq uint64) (found Record, err error) {
 	if err == nil && (h.seq != seq || h.length != at.length || h.kind == kindAcks) {
 		err = fmt.Errorf("%w: record %d of %d bytes", errHeader, h.seq, h.length)
 	}
-	found.Payload = append([]byte{}, b[min(len(b), frameHeaderSize):]...)
-	if err == nil && (len(found.Payload) < int(at.length) || checksum(0, found.Payload) != h.body) {
+	body := b[min(len(b), frameHeaderSize):]
+	if err == nil && (len(body) < int(at.length) || checksum(0, body) != h.body) {
 		err = errBody
 	}
+	when, payload := h.untime(body)
+	found.Payload = append([]byte{}, payload...)
 	if err != nil {
 		found.Damaged = s.damaged(g, seq, at, err)
+		return found, nil
 	}
+	found.Time = when
 	return found, nil
 }
 

@@ -145,7 +145,11 @@ func (r *repairer) foreign() (foreign bool) {
 // identify learns the number of the store from a segment.
 func (r *repairer) identify() error {
 	for _, id := range r.ids() {
-		if place, _, err := r.header(id); err == nil && place.segment == id {
+		place, _, err := r.header(id)
+		if errors.Is(err, errVersion) {
+			return err
+		}
+		if err == nil && place.segment == id {
 			r.store.id = place.store
 			return nil
 		}

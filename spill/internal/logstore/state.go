@@ -35,6 +35,7 @@ type segment struct {
 
 	// What follows is a cache. It is nil for segments that are not in use.
 	file   disk.File
+	old    bool    // its version is 1; known of the active segment
 	places []place // of the new records
 	used   uint64
 }
@@ -42,7 +43,7 @@ type segment struct {
 // A place is where a frame is. If it is damaged, offset is -1.
 type place struct {
 	offset int64
-	length uint32 // of the payload
+	length uint32 // of the body: the payload, and the time if it has one
 }
 
 // active returns the segment that is written to.

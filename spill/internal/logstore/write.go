@@ -13,6 +13,12 @@ import (
 //
 // A write without payloads succeeds on a full disk, too.
 func (s *Store) Write(first uint64, payloads [][]byte, deletes []uint64) error {
+	return s.WriteTimed(first, payloads, deletes, 0)
+}
+
+// WriteTimed is like Write, and stores the time at with each of the new records. 0 stores
+// no time.
+func (s *Store) WriteTimed(first uint64, payloads [][]byte, deletes []uint64, at int64) error {
 	switch {
 	case s.closed:
 		return errClosed
@@ -53,7 +59,7 @@ func (s *Store) record(payloads [][]byte, spans []span, deletes []uint64) error 
 	if err := s.rotate(); err != nil {
 		return err
 	}
-	return s.commit(payloads, spans, deletes)
+	return s.commit(payloads, spans, deletes, at)
 }
 
 // acknowledge writes a commit without new records. If the log has no room, it writes a
@@ -63,7 +69,7 @@ func (s *Store) acknowledge(spans []span, deletes []uint64) error {
 		if err := s.rotate(); err != nil && s.failed != nil {
 			return err
 		}
-		err := s.commit(nil, spans, deletes)
+		err := s.commit(nil, spans, deletes, 0)
 		if err == nil || s.failed != nil {
 			return err
 		}
@@ -74,12 +80,13 @@ func (s *Store) acknowledge(spans []span, deletes []uint64) error {
 // A pending frame is a frame to be written, and its effect.
 type pendingFrame struct {
 	frame
+	at    int64 // of a record with flagTimed, before it is written
 	body  []byte
 	spans []span
 }
 
 // commit writes a commit at the end of the log.
-func (s *Store) commit(payloads [][]byte, spans []span, deletes []uint64) error {
+func (s *Store) commit(payloads [][]byte, spans []span, deletes []uint64, at int64) error {
 	var frames []pendingFrame
 	if len(spans) > 0 {
 		frames = append(frames, pendingFrame{frame: frame{kind: kindAcks}, body: appendSpans(nil, spans), spans: spans})
@@ -88,7 +95,8 @@ func (s *Store) commit(payloads [][]byte, spans []span, deletes []uint64) error 
 		frames = append(frames, s.copies(deletes)...)
 	}
 	for i, payload := range payloads {
-		frames = append(frames, pendingFrame{frame: frame{kind: kindRecord, seq: s.state.next + uint64(i)}, body: payload})
+		record := frame{kind: kindRecord, flags: timed(at), seq: s.state.next + uint64(i)}
+		frames = append(frames, pendingFrame{frame: record, at: at, body: payload})
 	}
 	if err := s.append(frames); err != nil {
 		return err
@@ -110,7 +118,9 @@ func (s *Store) append(frames []pendingFrame) error {
 	b := s.buf[:0]
 	for i := range frames {
 		frames[i].commit = s.state.commit
-		b = appendFrame(b, frames[i].frame, frames[i].body, s.salt(active), active.length+int64(len(b)))
+		start := len(b)
+		b = appendFrame(b, frames[i].frame, frames[i].at, frames[i].body, s.salt(active), active.length+int64(start))
+		frames[i].length = uint32(len(b) - start - frameHeaderSize)
 	}
 	if s.buf = b; cap(b) > keptBuffer {
 		s.buf = nil
@@ -133,7 +143,7 @@ func (s *Store) apply(frames []pendingFrame) {
 	defer s.mu.Unlock()
 	active := s.state.active()
 	for _, f := range frames {
-		at := place{offset: active.length, length: uint32(len(f.body))}
+		at := place{offset: active.length, length: f.length}
 		switch f.kind {
 		case kindRecord:
 			s.state.addRecord(f.seq, at)
@@ -145,7 +155,7 @@ func (s *Store) apply(frames []pendingFrame) {
 				s.state.acknowledge(r)
 			}
 		}
-		active.length += frameHeaderSize + int64(len(f.body))
+		active.length += f.size()
 	}
 	s.state.commit++
 	s.trim()
@@ -154,10 +164,10 @@ func (s *Store) apply(frames []pendingFrame) {
 
 func (s *Store) salt(g *segment) salt { return salt{store: s.id, segment: g.id} }
 
-// rotate begins a new segment if the active one is large enough. If it fails
+// rotate begins a new segment if the active one is large enough, or of an old version. If it fails
 // without failing the store, then nothing changed.
 func (s *Store) rotate() error {
-	if s.state.active().length < max(s.options.SegmentSize, 4*int64(s.lastCP)) {
+	if active := s.state.active(); !active.old && active.length < max(s.options.SegmentSize, 4*int64(s.lastCP)) {
 		return nil
 	}
 	return s.newSegment()

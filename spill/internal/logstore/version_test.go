@@ -1,0 +1,162 @@
+package logstore
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// setVersion changes the version of a segment or a checkpoint.
+func setVersion(d *sim, name string, to byte) {
+	b := d.names[name].data
+	b[7] = to
+	if name == checkpointFile {
+		binary.LittleEndian.PutUint32(b[8:], checksum(checksum(0, b[:8]), b[12:]))
+	} else {
+		binary.LittleEndian.PutUint32(b[32:], checksum(0, b[:32]))
+	}
+}
+
+// versions returns the versions of the checkpoint and of the segments.
+func versions(d *sim) (checkpoint byte, segments []byte) {
+	for id := range uint64(100) {
+		if f := d.names[segmentName(id)]; f != nil && len(f.data) > 7 {
+			segments = append(segments, f.data[7])
+		}
+	}
+	return d.names[checkpointFile].data[7], segments
+}
+
+// oldStore returns the disk of a store of version 1, which was killed or closed, and what is in it.
+func oldStore(t *testing.T, closed bool) (*sim, *model) {
+	t.Helper()
+	d, m := newSim(), newModel()
+	s, _, err := open(d, tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(3, 3))
+	for range 30 {
+		w := m.step(random)
+		w.at = 0
+		if err := w.write(s, m); err != nil {
+			t.Fatal(err)
+		}
+		m = m.after(w)
+	}
+	if closed {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d = d.crashed(killed, nil)
+	for name := range d.names {
+		if _, ok := segmentID(name); ok || name == checkpointFile {
+			setVersion(d, name, version1)
+		}
+	}
+	return d, m
+}
+
+// TestVersion1: a store of version 1 is opened. Before it gets its first frame with a time, the
+// checkpoint has version 2, so that an earlier version of the library refuses it.
+func TestVersion1(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		d, m := oldStore(t, closed)
+		s, c, err := open(d, tiny)
+		if err == nil {
+			err = m.compare(s, c)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if checkpoint, segments := versions(d); checkpoint != version1 || strings.ContainsRune(string(segments), rune(version)) {
+			t.Errorf("opening has changed the version: %d, %d", checkpoint, segments)
+		}
+		w := step{payloads: [][]byte{{1}, {2}}, at: 77}
+		d.fail = func(op, name string) error {
+			if checkpoint, segments := versions(d); op == "write" && name == segmentName(s.state.active().id) &&
+				(checkpoint != version || segments[len(segments)-1] != version) {
+				return fmt.Errorf("a write to version %d of %d", segments[len(segments)-1], checkpoint)
+			}
+			return nil
+		}
+		if err := w.write(s, m); err != nil {
+			t.Fatal(err)
+		}
+		d.fail = nil
+		m = m.after(w)
+		s, c, err = open(d.crashed(killed, nil), tiny)
+		if err == nil {
+			err = errors.Join(m.compare(s, c), s.Close())
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLaterVersion: a file of a later version is not damaged. Open and Repair return an error
+// that names it, and change nothing.
+func TestLaterVersion(t *testing.T) {
+	for _, name := range []string{checkpointFile, segmentName(1)} {
+		for _, lost := range []bool{false, true} { // the checkpoint
+			if lost && name == checkpointFile {
+				continue
+			}
+			d, m := newSim(), newModel()
+			s, _, err := open(d, tiny)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := (step{payloads: [][]byte{{1}}}).write(s, m); err != nil {
+				t.Fatal(err)
+			}
+			d = d.crashed(killed, nil)
+			setVersion(d, name, version+1)
+			if lost {
+				d.names[checkpointFile].data[20]++
+			}
+			before := fmt.Sprint(contentOf(d))
+			var damage *DamagedError
+			if _, _, err := open(d, tiny); !lost && (!errors.Is(err, errVersion) || errors.As(err, &damage) || !strings.Contains(err.Error(), name)) {
+				t.Errorf("%s: Open: %v", name, err)
+			}
+			if _, err := repair(d, tiny); !errors.Is(err, errVersion) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s, checkpoint lost %v: Repair: %v", name, lost, err)
+			}
+			if after := fmt.Sprint(contentOf(d)); after != before {
+				t.Errorf("%s: the files have changed", name)
+			}
+		}
+	}
+}
+
+// TestTimedFrame: a frame with a time has it in front of the payload, under the checksum; what
+// is too short for a time, or a list of ranges with one, is not a frame.
+func TestTimedFrame(t *testing.T) {
+	place := salt{store: 5, segment: 2}
+	b := appendFrame(nil, frame{kind: kindRecord, flags: timed(-9), seq: 7}, -9, []byte("payload"), place, 100)
+	h, err := parseFrame(b, place, 100)
+	if err != nil || h.length != 15 || h.body != checksum(0, b[frameHeaderSize:]) {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	if at, payload := h.untime(b[frameHeaderSize:]); at != -9 || string(payload) != "payload" {
+		t.Errorf("%d, %q", at, payload)
+	}
+	if at, payload := (frame{}).untime([]byte("payload")); at != 0 || string(payload) != "payload" || timed(0) != 0 {
+		t.Errorf("without a time: %d, %q", at, payload)
+	}
+	acks := appendFrame(nil, frame{kind: kindAcks, flags: flagTimed}, 1, nil, place, 0)
+	short := appendFrame(nil, frame{kind: kindRecord}, 0, []byte("short"), place, 0)
+	short[13] |= flagTimed
+	binary.LittleEndian.PutUint32(short, checksum(place.at(0), short[4:frameHeaderSize]))
+	for _, b := range [][]byte{acks, short} {
+		if h, err := parseFrame(b, place, 0); err != errHeader {
+			t.Errorf("%+v, %v", h, err)
+		}
+	}
+}
