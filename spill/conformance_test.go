@@ -6,6 +6,7 @@ import (
 	"io"
 	"sync"
 	"testing"
+	"time"
 	"weak"
 
 	"github.com/sluice-go/sluice"
@@ -183,6 +184,8 @@ func (c countedAutoAck[T]) Stats() sluice.Stats {
 type durableShape struct {
 	capacity, memory int
 	disk             bool
+	overflow         sluice.Overflow
+	age              bool                             // with a MaxAge, which no value reaches
 	kept             *[]interface{ Shutdown() error } // those on disk, which have open files
 }
 
@@ -193,6 +196,12 @@ func (s durableShape) String() string {
 	}
 	if s.disk {
 		name += ", on disk"
+	}
+	if s.overflow != sluice.Block {
+		name += ", " + s.overflow.String()
+	}
+	if s.age {
+		name += ", MaxAge"
 	}
 	return name
 }
@@ -210,9 +219,16 @@ func (s durableShape) shutdown(t *testing.T) {
 }
 
 // openDurable returns a Durable of the shape, whose values are payload bytes long.
-func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Codec[T]) sluicetest.Channel[T] {
-	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload)}
-	if s.capacity != sluice.Unlimited {
+func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Codec[T], onDrop func(T)) sluicetest.Channel[T] {
+	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload), Overflow: s.overflow, OnDrop: onDrop}
+	if s.age {
+		o.MaxAge = time.Hour
+	}
+	switch {
+	case s.capacity == sluice.Unlimited:
+	case s.overflow != sluice.Block || s.age: // a policy looks at both limits
+		o.Limit = s.capacity
+	default:
 		o.DiskLimit = int64(s.capacity * (payload + recordCost))
 	}
 	if !s.disk {
@@ -247,6 +263,13 @@ func TestDurableConformance(t *testing.T) {
 			durableShape{capacity: 12, memory: 3, disk: true, kept: new([]interface{ Shutdown() error })}, // each channel makes files
 		)
 	}
+	for i, overflow := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
+		shapes = append(shapes, durableShape{capacity: 3 + 4*i, memory: 2, overflow: overflow, age: i%2 == 1})
+		if !testing.Short() {
+			shapes = append(shapes, durableShape{capacity: 1, memory: 1, overflow: overflow, age: i%2 == 0})
+		}
+	}
+	shapes = append(shapes, durableShape{capacity: 5, memory: 4, age: true})
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
 			defer s.shutdown(t)
@@ -254,20 +277,21 @@ func TestDurableConformance(t *testing.T) {
 				Capacity:  s.capacity,
 				MaxBypass: 0,
 				Allocates: true,
-				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
-					return openDurable[uint64](t, s, 8, fixed{})
+				Overflow:  s.overflow,
+				Numbers: func(onDrop func(uint64)) sluicetest.Channel[uint64] {
+					return openDurable[uint64](t, s, 8, fixed{}, onDrop)
 				},
 				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
-					return openDurable[*sluicetest.Parcel](t, s, 8, new(addresses))
+					return openDurable[*sluicetest.Parcel](t, s, 8, new(addresses), nil)
 				},
 				Strings: func() sluicetest.Channel[string] {
-					return openDurable[string](t, s, 20, nil)
+					return openDurable[string](t, s, 20, nil, nil)
 				},
 				Empties: func() sluicetest.Channel[struct{}] {
-					return openDurable[struct{}](t, s, 2, nil)
+					return openDurable[struct{}](t, s, 2, nil, nil)
 				},
 				Giants: func() sluicetest.Channel[sluicetest.Giant] {
-					return openDurable[sluicetest.Giant](t, s, 1<<16, whole{})
+					return openDurable[sluicetest.Giant](t, s, 1<<16, whole{}, nil)
 				},
 			})
 		})

@@ -79,7 +79,7 @@ func (c *Durable[T]) Repaired() Repair {
 
 // skip deletes a damaged record that the caller has taken.
 func (c *Durable[T]) skip(record storedRecord) error {
-	d := &Delivery[T]{from: c, seq: record.seq, cost: int64(len(record.payload)) + recordCost}
+	d := &Delivery[T]{from: c, seq: record.seq, cost: record.cost()}
 	if err := d.Ack(); err != nil {
 		_ = d.Nack()
 		return err

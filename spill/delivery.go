@@ -52,7 +52,7 @@ func (d *Delivery[T]) Nack() error {
 		return err
 	}
 	d.settled = true
-	c.requeue(d.seq)
+	c.requeue(d.seq, d.cost, d.Attempt)
 	return nil
 }
 
@@ -99,9 +99,13 @@ func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
 	for _, d := range ds {
 		b.deletes = append(b.deletes, d.seq)
 		b.freed += d.cost
+		b.acks++
+		b.ackBytes += d.cost
+		c.acking++
+		c.ackingBytes += d.cost
 	}
 	c.mu.Unlock()
-	err := c.await(context.Background(), new(lazyContext), b, leads, 0, 0) // a settlement is not canceled
+	err := c.await(context.Background(), new(lazyContext), b, leads, 0, grant{}) // a settlement is not canceled
 	if err != nil {
 		c.mu.Lock()
 		c.unsettle(ds)
@@ -137,7 +141,7 @@ func (e *RecordError) Drop() error { return e.drop() }
 
 // deliver returns a Delivery of a record that the caller has taken.
 func (c *Durable[T]) deliver(record storedRecord, attempts int) (*Delivery[T], error) {
-	d := &Delivery[T]{from: c, seq: record.seq, cost: int64(len(record.payload)) + recordCost}
+	d := &Delivery[T]{from: c, seq: record.seq, cost: record.cost()}
 	var v T
 	err := record.damaged
 	if err == nil {
@@ -148,7 +152,7 @@ func (c *Durable[T]) deliver(record storedRecord, attempts int) (*Delivery[T], e
 		return d, nil
 	}
 	c.mu.Lock()
-	c.requeue(d.seq)
+	c.requeue(d.seq, d.cost, attempts)
 	c.mu.Unlock()
 	return nil, &RecordError{Raw: record.payload, Err: err, drop: func() error { return c.drop(d.seq, d.cost) }}
 }
@@ -163,8 +167,9 @@ func (c *Durable[T]) drop(seq uint64, cost int64) error {
 	c.queued--
 	c.received++
 	c.inFlight++
+	c.flightBytes += cost
+	d := &Delivery[T]{from: c, seq: seq, cost: cost, Attempt: c.attempts[seq]}
 	c.mu.Unlock()
-	d := &Delivery[T]{from: c, seq: seq, cost: cost}
 	err := d.Ack()
 	if err != nil {
 		_ = d.Nack()

@@ -17,11 +17,12 @@ import (
 // Every record has a sequence number; numbers ascend in the order of the sends. The
 // states of a record:
 //
-//	reserved    its bytes count toward DiskLimit; the sender owns it
+//	reserved    the limits count it; the sender owns it
 //	joined      in the pending commit; the sender may still withdraw it
 //	written     the leader has taken the commit; the record cannot be withdrawn
 //	queued      stored, and ready to be delivered
 //	delivered   stored, and owned by a receiver
+//	dropping    stored, taken from the queue, and in a commit that deletes it
 //	acked       in a commit that deletes it
 //	deleted
 //
@@ -73,10 +74,18 @@ type Durable[T any] struct {
 	inWindow int64 // bytes
 	upto     uint64
 	tail     uint64
-	attempts map[uint64]int // of records that were delivered and not acknowledged
+	attempts map[uint64]int // of records that were given back: how often they were delivered
 	queued   int            // requeued, in the window, and in the file beyond it
-	bytes    int64          // of DiskLimit
+	records  int            // what Limit counts: queued, in flight, dropping, or with reserved room
+	bytes    int64          // of DiskLimit, of the same records
 	ages     age.Log        // indices are sequence numbers
+
+	promised int // loose payloads in the pending commit
+	retrying int // senders that were woken and will look for room
+	dropping int // taken from the queue to be deleted, until the result is published
+	evicting int // of these, the ones that a commit replaces
+	clock    clock
+	expiry   expiry
 
 	senders   waitQueue // for room
 	receivers waitQueue // for a record
@@ -87,13 +96,23 @@ type Durable[T any] struct {
 	repair    Repair
 	ready     chan struct{} // nil until Ready is called
 
-	sent, received uint64
-	inFlight       int
-	high           int
+	sent, received  uint64
+	dropped, tooOld uint64
+	inFlight        int
+	flightBytes     int64 // of DiskLimit
+	acking          int   // in flight, and in a commit that deletes them
+	ackingBytes     int64
+	high            int
+	unreadable      int   // dropped, and not passed to the hook
+	unreadErr       error // the first reason
 }
 
-// recordCost is what DiskLimit counts for a record besides its payload.
-const recordCost = 8
+// recordCost is what DiskLimit counts for a record besides its payload, and timeCost for
+// its time.
+const (
+	recordCost = 8
+	timeCost   = 8
+)
 
 // OpenDurable opens the queue in the directory dir, or creates one. It creates dir if
 // only the last element of the path is missing. Values that were sent and not
@@ -133,8 +152,8 @@ func newDurable[T any](p config[T], s store, found contents) *Durable[T] {
 	c := &Durable[T]{
 		config: p, store: s,
 		upto: found.first, tail: found.next, queued: found.records, high: found.records, sent: uint64(found.records),
-		bytes:    found.bytes + int64(found.records)*recordCost,
-		attempts: map[uint64]int{},
+		records: found.records, bytes: found.bytes + int64(found.records)*recordCost,
+		clock: newClock(found.next),
 	}
 	c.batches.New = func() any { return new(recordBatch[T]) }
 	c.ages.Record(park.Now(), found.first, found.next)
@@ -220,6 +239,10 @@ func (c *Durable[T]) sendError() error {
 func (c *Durable[T]) serveWaiters() {
 	for c.receivers.n > 0 {
 		record, err := c.next()
+		if err == errTooOld { // its goroutine deletes what is too old, and comes back
+			c.receivers.pop().finish(err)
+			break
+		}
 		if err != nil {
 			c.receivers.pop().finish(err)
 			continue
@@ -231,13 +254,21 @@ func (c *Durable[T]) serveWaiters() {
 		w.record = record
 		w.finish(nil)
 	}
-	for w := c.senders.first; w != nil && c.fits(w.need); w = c.senders.first {
-		c.bytes += w.need
-		c.senders.pop()
-		w.finish(nil)
+	if c.config.overflow == sluice.DropOldest {
+		c.retry(func(w *waiter) bool { return c.free(w.need) })
+	} else {
+		for w := c.senders.first; w != nil && c.fits(w.need); w = c.senders.first {
+			c.count(w.need)
+			c.senders.pop()
+			w.finish(nil)
+		}
+		c.watchAge()
 	}
 	if c.drained() {
 		c.receivers.finishAll(sluice.ErrClosed)
+	}
+	if c.evicting == 0 && c.queued == 0 {
+		c.receivers.finishBrief(sluice.ErrEmpty)
 	}
 	c.postReady()
 }
@@ -266,7 +297,10 @@ func (c *Durable[T]) observe() {
 	}
 }
 
-func (c *Durable[T]) fits(need int64) bool { return need <= c.config.diskLimit-c.bytes }
+// fits reports whether the limits leave room for a record. The caller holds mu.
+func (c *Durable[T]) fits(need int64) bool {
+	return c.records < c.config.records && need <= c.config.diskLimit-c.bytes
+}
 
 // postReady posts a token to Ready if TryRecv would succeed. It is called after each
 // change that adds a record, and after each receive, so that a token is there while
@@ -315,15 +349,17 @@ func (c *Durable[T]) Values(ctx context.Context) *sluice.Values[*Delivery[T]] {
 	return sluice.NewValues(ctx, c)
 }
 
-// Len returns the number of queued values. Deliveries in flight are not included.
+// Len returns the number of queued values. Deliveries in flight are not included. A value
+// that is being dropped counts until it is deleted.
 func (c *Durable[T]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.queued
+	return c.queued + c.dropping
 }
 
-// Cap returns [sluice.Unlimited]: the limits of a Durable are in bytes.
-func (c *Durable[T]) Cap() int { return sluice.Unlimited }
+// Cap returns the Limit of the options, or [sluice.Unlimited]. DiskLimit may leave less
+// room, and deliveries in flight take some of it.
+func (c *Durable[T]) Cap() int { return c.config.records }
 
 // InFlight returns the number of deliveries that were neither acknowledged nor given
 // back.
@@ -335,28 +371,33 @@ func (c *Durable[T]) InFlight() int {
 
 // Stats returns a consistent snapshot of the channel's counters. Sent includes the
 // values found by OpenDurable, and counts a value again after each Nack; Received counts
-// deliveries. Bytes is memory, BytesOnDisk the size of the files with records, which shrinks as
+// deliveries. Dropped includes TooOld, and under DropNewest values that Sent does not
+// count. Bytes is the memory of records at hand, and of what the channel keeps for values that were
+// given back; a Delivery in flight and its Value belong to the caller, and are not counted. BytesOnDisk is the size of the files with records, which shrinks as
 // records are acknowledged. OldestValue counts from OpenDurable for values that were found
-// there. Warning is the error of a channel that has failed, or else a line about what
-// [Durable.Repaired] reports.
+// there; with MaxAge it is exact if the oldest value is in memory. Warning is the error of a channel that has failed, or
+// else a line about what [Durable.Repaired] reports, or about dropped values that the hook did not
+// get.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := sluice.Stats{
-		Name: c.config.name, Len: c.queued, Cap: sluice.Unlimited, Lanes: 1,
-		Sent: c.sent, Received: c.received, HighWater: c.high,
+		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.records, Lanes: 1,
+		Sent: c.sent, Received: c.received, Dropped: c.dropped, TooOld: c.tooOld, HighWater: c.high,
 		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
 		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,
-		Bytes: c.inWindow + c.requeued.bytes(), BytesOnDisk: c.store.size(), Closed: c.closed,
+		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, BytesOnDisk: c.store.size(), Closed: c.closed,
 	}
 	if c.queued > 0 {
-		s.OldestValue = c.ages.Oldest(park.Now(), c.oldest(), c.tail)
+		s.OldestValue = c.oldestAge()
 	}
 	switch {
 	case c.failure != nil:
 		s.Warning = c.failure.Error()
 	case c.repair.Err != nil:
 		s.Warning = c.repair.String()
+	case c.unreadErr != nil:
+		s.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"container/heap"
 	"context"
 	"slices"
@@ -76,6 +77,13 @@ func (c *Durable[T]) recv(ctx context.Context) (*Delivery[T], error) {
 	for {
 		c.mu.Lock()
 		record, attempts, err := c.receive(ctx, &lazy)
+		if err == errTooOld {
+			err = c.expire() // releases the lock
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		c.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -116,6 +124,19 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (record sto
 	case record.seq != 0:
 	case c.drained():
 		return record, 0, sluice.ErrClosed
+	case c.evicting > 0 && (lazy.err != nil || !engine.MayWait(ctx)):
+		// The last records are being replaced, in a write that may fail: the queue is not
+		// empty.
+		w := &waiter{served: make(chan struct{}), brief: true}
+		c.receivers.push(w)
+		c.receivers.await(&c.mu, w, new(lazyContext))
+		if w.err == sluice.ErrEmpty && lazy.err != nil {
+			return record, 0, lazy.err
+		}
+		if w.err != nil {
+			return record, 0, w.err
+		}
+		record = w.record
 	case !engine.MayWait(ctx):
 		return record, 0, sluice.ErrEmpty
 	case lazy.err != nil:
@@ -134,12 +155,31 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (record sto
 		}
 		record = w.record
 	}
-	return record, c.attempts[record.seq], nil
+	return record, c.attempts[record.seq] + 1, nil
 }
 
 // next removes the next record from the queue, for a receiver. Its number is 0 if the
-// queue is empty. The caller holds mu.
+// queue is empty, and the error is errTooOld if the caller must first delete records that
+// are too old. The caller holds mu.
 func (c *Durable[T]) next() (record storedRecord, err error) {
+	if c.config.maxAge > 0 {
+		if old, err := c.isOld(0); old || err != nil {
+			return record, cmp.Or(err, errTooOld)
+		}
+	}
+	record, err = c.pull()
+	if err != nil || record.seq == 0 {
+		return record, err
+	}
+	c.received++
+	c.inFlight++
+	c.flightBytes += record.cost()
+	return record, nil
+}
+
+// pull removes the next record from the queue. Its number is 0 if the queue is empty. The
+// caller holds mu.
+func (c *Durable[T]) pull() (record storedRecord, err error) {
 	switch {
 	case c.queued == 0:
 		c.upto = c.tail // the last records may have been acknowledged before the queue was opened
@@ -158,10 +198,7 @@ func (c *Durable[T]) next() (record storedRecord, err error) {
 		record = c.window.pop()
 		c.inWindow -= record.size()
 	}
-	c.attempts[record.seq]++
 	c.queued--
-	c.received++
-	c.inFlight++
 	return record, nil
 }
 
@@ -198,12 +235,18 @@ func (c *Durable[T]) reread(seq uint64) (record storedRecord, err error) {
 	return records[0], nil
 }
 
-// requeue returns a delivered record to the queue. The caller holds mu.
-func (c *Durable[T]) requeue(seq uint64) {
+// requeue returns a record to the queue that was delivered for the given time. The caller
+// holds mu.
+func (c *Durable[T]) requeue(seq uint64, cost int64, attempt int) {
 	heap.Push(&c.requeued, seq)
 	c.queued++
 	c.sent++ // again, so that Sent-Received remains the length
 	c.inFlight--
+	c.flightBytes -= cost
+	if c.attempts == nil {
+		c.attempts = map[uint64]int{}
+	}
+	c.attempts[seq] = attempt
 	c.serveWaiters()
 }
 

@@ -11,13 +11,16 @@ import (
 // A commit is a change that is written at once: see the comment in durable.go.
 type commit struct {
 	payloads  [][]byte // owned by the members; nil if withdrawn
-	deletes   []uint64
-	freed     int64 // bytes of DiskLimit that deletes free
+	deletes   []uint64 // acknowledged, or too old
+	freed     int64    // bytes of DiskLimit that deletes free
+	acks      int      // how many of deletes were in flight
+	ackBytes  int64
 	members   int
 	lead      chan struct{} // carries the token to lead; has a buffer of 1
 	done      chan struct{} // closed after the result is published
 	err       error         // for members that send
 	deleteErr error         // for members that acknowledge
+	admission               // of payloads that have no reserved room
 }
 
 // result returns the outcome of b for a member that sends, or acknowledges.
@@ -28,12 +31,13 @@ func (b *commit) result(sends bool) error {
 	return b.deleteErr
 }
 
-// Send stores v on disk, with an fsync, and returns nil once v is stored. It waits if
-// DiskLimit leaves no room. Concurrent senders share writes, so a Send is cheap when
+// Send stores v on disk, with an fsync, and returns nil once v is stored. If Limit or
+// DiskLimit leaves no room, it follows [DurableOptions].Overflow: by default it waits.
+// Concurrent senders share writes, so a Send is cheap when
 // there are many, and costs an fsync when it is alone.
 //
 // Send returns [sluice.ErrClosed] if the channel is closed, [sluice.ErrTooLarge] if the
-// record exceeds DiskLimit, the context's error if ctx is done during the wait, an error
+// record exceeds DiskLimit, [sluice.ErrFull] under Reject, the context's error if ctx is done during the wait, an error
 // of the codec, or an error that names the file that could not be written. In all of
 // these cases v was not stored, and will not be. The exception is an error about an
 // unknown outcome of the write: the channel has failed then, and v may be there when the
@@ -54,7 +58,7 @@ func (c *Durable[T]) TrySend(v T) error {
 
 // SendBatch stores the values of vs in order, in few writes. It returns the number of
 // values stored, always a prefix of vs, and an error as for Send unless that is all of
-// them. Values of other senders may come between them. SendBatch does not keep vs.
+// them. With DropNewest and DropOldest, values that were dropped count as stored. Values of other senders may come between them. SendBatch does not keep vs.
 func (c *Durable[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if ctx == nil {
 		panic("spill: SendBatch: nil context")
@@ -85,7 +89,7 @@ func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T)
 	if err := p.fill(&c.config, nil, vs, ""); err != nil {
 		return 0, err
 	}
-	if c.config.diskLimit-recordCost < int64(len(p.payload(0))) {
+	if c.cost(p, 0) > c.config.diskLimit {
 		return 0, sluice.ErrTooLarge
 	}
 	// A context may be user code: read it without the lock.
@@ -93,62 +97,128 @@ func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T)
 	if engine.MayWait(ctx) {
 		lazy.load(ctx)
 	}
-	c.mu.Lock()
-	n, err = c.reserve(ctx, p, &lazy)
-	if err != nil {
+	for again := false; ; again = true {
+		c.mu.Lock()
+		g, err := c.reserve(ctx, p, &lazy, again)
+		if g.n == 0 {
+			c.mu.Unlock()
+			return 0, err
+		}
+		if g.drops {
+			c.dropped += uint64(g.n)
+			c.mu.Unlock()
+			return g.n, c.dropNewest(p.values[:g.n])
+		}
+		b, leads := c.join()
+		at := len(b.payloads)
+		for i := range g.n {
+			b.payloads = append(b.payloads, p.payload(i))
+		}
+		if g.loose {
+			b.loose = append(b.loose, run{at, at + g.n})
+			c.promised += g.n
+		}
+		c.adding += g.n
 		c.mu.Unlock()
-		return 0, err
+		if err := c.await(ctx, &lazy, b, leads, at, g); err != nil {
+			return 0, err
+		}
+		if n = c.settleDrops(b, at, g, p.values); n > 0 {
+			return n, nil
+		}
+		if b.readErr != nil {
+			return 0, b.readErr
+		}
 	}
-	b, leads := c.join()
-	at := len(b.payloads)
-	for i := range n {
-		b.payloads = append(b.payloads, p.payload(i))
-	}
-	c.adding += n
-	c.mu.Unlock()
-	if err := c.await(ctx, &lazy, b, leads, at, n); err != nil {
-		return 0, err
-	}
-	return n, nil
 }
 
-// reserve reserves room for the first records of p, at least one, and waits for it. The
+// A grant is what reserve returns: n records may join the pending commit, without reserved
+// room if they are loose; or they are dropped.
+type grant struct {
+	n            int
+	loose, drops bool
+}
+
+// reserve reserves room for the first records of p, at least one, and waits for it. A
+// sender that calls it again has found that there is no room, and goes before others. The
 // caller holds mu.
-func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyContext) (n int, err error) {
+func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyContext, again bool) (g grant, err error) {
 	if err := c.sendError(); err != nil {
-		return 0, err
+		return g, err
 	}
-	for n < len(p.ends) && c.senders.n == 0 && c.fits(c.cost(p, n)) {
-		c.bytes += c.cost(p, n)
-		n++
+	if c.senders.n == 0 || again {
+		if c.config.overflow != sluice.DropOldest {
+			for g.n < len(p.ends) && c.fits(c.cost(p, g.n)) {
+				c.count(c.cost(p, g.n))
+				g.n++
+			}
+		}
+		if g.n == 0 {
+			g.n = c.spare(len(p.ends), c.cost(p, 0))
+			g.loose = g.n > 0
+		}
 	}
 	switch {
-	case n > 0:
-		return n, nil
-	case !engine.MayWait(ctx):
-		return 0, sluice.ErrFull
+	case g.n > 0:
+		return g, nil
+	case c.config.overflow == sluice.DropNewest:
+		for g.n < len(p.ends) && !c.fits(c.cost(p, g.n)) {
+			g.n++
+		}
+		g.drops = true
+		return g, nil
+	case !engine.MayWait(ctx) || c.config.overflow == sluice.Reject:
+		return g, sluice.ErrFull
 	case lazy.err != nil:
-		return 0, lazy.err
+		return g, lazy.err
 	}
 	w := &waiter{need: c.cost(p, 0), served: make(chan struct{})}
-	c.senders.push(w)
+	if again {
+		c.senders.pushFront(w)
+	} else {
+		c.senders.push(w)
+	}
+	c.watchAge()
 	if c.senders.await(&c.mu, w, lazy) {
-		if w.err == nil && c.sendError() != nil {
-			c.bytes -= w.need
-			return 0, c.sendError()
+		switch {
+		case w.err == errRetry:
+			c.retrying--
+			return c.reserve(ctx, p, lazy, true)
+		case w.err != nil:
+			return g, w.err
+		case c.sendError() != nil:
+			c.discount(w.need)
+			return g, c.sendError()
 		}
-		return 1, w.err
+		return grant{n: 1}, nil
 	}
 	c.senders.remove(w)
 	c.serveWaiters() // the next waiter's record may be smaller, and fit
 	c.mu.Unlock()
 	err = engine.ContextError(ctx) // user code
 	c.mu.Lock()
-	return 0, err
+	return g, err
 }
 
-func (c *Durable[T]) cost(p *recordBatch[T], i int) int64 {
-	return int64(len(p.payload(i))) + recordCost
+// count adds a record to what the limits count. The caller holds mu.
+func (c *Durable[T]) count(cost int64) {
+	c.records++
+	c.bytes += cost
+}
+
+func (c *Durable[T]) discount(cost int64) {
+	c.records--
+	c.bytes -= cost
+}
+
+func (c *Durable[T]) cost(p *recordBatch[T], i int) int64 { return c.costOf(p.payload(i)) }
+
+// costOf returns what DiskLimit counts for a payload.
+func (c *Durable[T]) costOf(payload []byte) int64 {
+	if c.config.maxAge > 0 {
+		return int64(len(payload)) + recordCost + timeCost
+	}
+	return int64(len(payload)) + recordCost
 }
 
 // join makes the caller a member of the pending commit, and its leader if no goroutine
@@ -163,9 +233,9 @@ func (c *Durable[T]) join() (b *commit, leads bool) {
 }
 
 // await waits until b is published, and writes b if the caller leads it. If the context
-// is done first, it withdraws n payloads, beginning at index at.
-func (c *Durable[T]) await(ctx context.Context, lazy *lazyContext, b *commit, leads bool, at, n int) error {
-	sends := n > 0
+// is done first, it withdraws g.n payloads, beginning at index at.
+func (c *Durable[T]) await(ctx context.Context, lazy *lazyContext, b *commit, leads bool, at int, g grant) error {
+	sends := g.n > 0
 	if leads {
 		c.write(b)
 		return b.result(sends)
@@ -178,7 +248,7 @@ func (c *Durable[T]) await(ctx context.Context, lazy *lazyContext, b *commit, le
 		return b.result(sends)
 	case <-lazy.done:
 	}
-	if !c.withdraw(b, at, n) { // the write has begun
+	if !c.withdraw(b, at, g) { // the write has begun
 		<-b.done
 		return b.result(sends)
 	}
@@ -187,17 +257,22 @@ func (c *Durable[T]) await(ctx context.Context, lazy *lazyContext, b *commit, le
 
 // withdraw removes the caller and its payloads from b. It returns false if the leader
 // has taken b.
-func (c *Durable[T]) withdraw(b *commit, at, n int) bool {
+func (c *Durable[T]) withdraw(b *commit, at int, g grant) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending != b {
 		return false
 	}
-	for i := at; i < at+n; i++ {
-		c.bytes -= int64(len(b.payloads[i])) + recordCost
+	for i := at; i < at+g.n; i++ {
+		if !g.loose {
+			c.discount(c.costOf(b.payloads[i]))
+		}
 		b.payloads[i] = nil
 	}
-	c.adding -= n
+	if g.loose {
+		c.promised -= g.n
+	}
+	c.adding -= g.n
 	b.members--
 	if b.members == 0 {
 		c.pending = nil
@@ -215,6 +290,10 @@ func (c *Durable[T]) withdraw(b *commit, at, n int) bool {
 func (c *Durable[T]) write(b *commit) {
 	c.mu.Lock()
 	c.pending = nil
+	c.promised = 0
+	if b.loose != nil || c.config.maxAge > 0 {
+		c.admit(b)
+	}
 	payloads := b.payloads[:0]
 	for _, payload := range b.payloads {
 		if payload != nil {
@@ -226,11 +305,11 @@ func (c *Durable[T]) write(b *commit) {
 
 	// After a failure the content of the file is unknown: do not write to it.
 	if b.err = failure; failure == nil && len(payloads)+len(b.deletes) > 0 {
-		b.err = c.store.write(first, payloads, b.deletes)
+		b.err = c.store.write(first, payloads, b.allDeletes(), b.at)
 	}
 	b.deleteErr = b.err
 	if b.err != nil && failure == nil && len(payloads) > 0 && len(b.deletes) > 0 && !errors.Is(b.err, errUnknown) {
-		b.deleteErr = c.store.write(first, nil, b.deletes) // a full disk may have room for deletes
+		b.deleteErr = c.store.write(first, nil, b.deletes, 0) // a full disk may have room for deletes
 	}
 
 	c.mu.Lock()
@@ -257,20 +336,28 @@ func (c *Durable[T]) endLead() {
 func (c *Durable[T]) publish(b *commit, payloads [][]byte) {
 	c.adding -= len(payloads)
 	if b.err == nil {
-		c.extendWindow(payloads)
+		c.extendWindow(payloads, b.at)
 		c.sent += uint64(len(payloads))
 		c.queued += len(payloads)
 		c.high = max(c.high, c.queued)
 	} else {
 		for _, payload := range payloads {
-			c.bytes -= int64(len(payload)) + recordCost
+			c.discount(c.costOf(payload))
 		}
 	}
+	c.publishDrops(b)
+	c.acking -= b.acks
+	c.ackingBytes -= b.ackBytes
 	if b.deleteErr == nil {
 		c.bytes -= b.freed
-		c.inFlight -= len(b.deletes)
-		for _, n := range b.deletes {
-			delete(c.attempts, n)
+		c.records -= len(b.deletes)
+		c.inFlight -= b.acks
+		c.flightBytes -= b.ackBytes
+		c.forget(b.deletes)
+		if old := len(b.deletes) - b.acks; old > 0 {
+			c.dropping -= old
+			c.dropped += uint64(old)
+			c.tooOld += uint64(old)
 		}
 	}
 	for _, err := range []error{b.err, b.deleteErr} {
@@ -283,7 +370,7 @@ func (c *Durable[T]) publish(b *commit, payloads [][]byte) {
 
 // extendWindow adds stored records to the queue. It keeps copies of them in the window
 // if they follow its last record and the memory limit has room.
-func (c *Durable[T]) extendWindow(payloads [][]byte) {
+func (c *Durable[T]) extendWindow(payloads [][]byte, at int64) {
 	first := c.tail
 	c.tail += uint64(len(payloads))
 	defer c.observe()
@@ -304,7 +391,7 @@ func (c *Durable[T]) extendWindow(payloads [][]byte) {
 	for i, payload := range payloads[:n] {
 		start := len(block)
 		block = append(block, payload...)
-		c.window.push(storedRecord{seq: first + uint64(i), payload: block[start:len(block):len(block)]})
+		c.window.push(storedRecord{seq: first + uint64(i), at: at, payload: block[start:len(block):len(block)]})
 	}
 	c.upto += uint64(n)
 }

@@ -15,6 +15,9 @@ func (q *fifo[E]) push(e E) { q.all = append(q.all, e) }
 // first returns the oldest element. The queue must not be empty.
 func (q *fifo[E]) first() E { return q.all[q.head] }
 
+// at returns element i, counted from the oldest. There must be one.
+func (q *fifo[E]) at(i int) E { return q.all[q.head+i] }
+
 // pop removes the oldest element and returns it. The queue must not be empty.
 func (q *fifo[E]) pop() E {
 	var none E

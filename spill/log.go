@@ -13,8 +13,8 @@ type logStore struct {
 	lock io.Closer // queue.db
 }
 
-func (s *logStore) write(first uint64, payloads [][]byte, deletes []uint64) error {
-	return s.Write(first, payloads, deletes)
+func (s *logStore) write(first uint64, payloads [][]byte, deletes []uint64, at int64) error {
+	return s.WriteTimed(first, payloads, deletes, at)
 }
 
 func (s *logStore) read(from, to uint64, most int64) ([]storedRecord, error) {
@@ -24,7 +24,7 @@ func (s *logStore) read(from, to uint64, most int64) ([]storedRecord, error) {
 	}
 	records := make([]storedRecord, len(found))
 	for i, r := range found {
-		records[i] = storedRecord{seq: r.Seq, payload: r.Payload, damaged: r.Damaged}
+		records[i] = storedRecord{seq: r.Seq, at: r.Time, payload: r.Payload, damaged: r.Damaged}
 	}
 	return records, nil
 }

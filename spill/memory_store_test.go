@@ -10,6 +10,7 @@ import (
 type memoryStore struct {
 	mu      sync.Mutex
 	records map[uint64][]byte
+	times   map[uint64]int64
 	writes  int
 	busy    bool
 	closed  bool
@@ -19,9 +20,11 @@ type memoryStore struct {
 	onRead  func() error
 }
 
-func newMemoryStore() *memoryStore { return &memoryStore{records: map[uint64][]byte{}} }
+func newMemoryStore() *memoryStore {
+	return &memoryStore{records: map[uint64][]byte{}, times: map[uint64]int64{}}
+}
 
-func (s *memoryStore) write(first uint64, payloads [][]byte, deletes []uint64) error {
+func (s *memoryStore) write(first uint64, payloads [][]byte, deletes []uint64, at int64) error {
 	s.mu.Lock()
 	if s.busy || s.closed {
 		panic("two writes at once, or one to a closed store")
@@ -40,7 +43,7 @@ func (s *memoryStore) write(first uint64, payloads [][]byte, deletes []uint64) e
 		return err
 	}
 	for i, payload := range payloads {
-		s.records[first+uint64(i)] = append([]byte{}, payload...)
+		s.records[first+uint64(i)], s.times[first+uint64(i)] = append([]byte{}, payload...), at
 	}
 	for _, n := range deletes {
 		if _, ok := s.records[n]; !ok {
@@ -61,7 +64,7 @@ func (s *memoryStore) read(from, to uint64, most int64) (records []storedRecord,
 	}
 	for n := from; n < to && most > 0; n++ {
 		if payload, ok := s.records[n]; ok {
-			records = append(records, storedRecord{seq: n, payload: append([]byte{}, payload...)})
+			records = append(records, storedRecord{seq: n, at: s.times[n], payload: append([]byte{}, payload...)})
 			most -= int64(len(payload)) + 1
 		}
 	}

@@ -240,7 +240,7 @@ func TestGivenBackInMemory(t *testing.T) {
 	if s := c.Stats(); s.Sent != 200 || s.Received != 100 || s.Len != 100 {
 		t.Errorf("the sums: %+v", s)
 	}
-	if bytes := c.Stats().Bytes; bytes > 100*32 || bytes == 0 {
+	if bytes := c.Stats().Bytes; bytes > 100*48 || bytes == 0 {
 		t.Errorf("100 records of 100 bytes were given back: %d bytes in memory", bytes)
 	}
 	broken := errors.New("read queue.db: input/output error")

@@ -35,12 +35,12 @@ func TestLeadershipEnds(t *testing.T) {
 	c, _ := small(0)
 	b, _ := c.join()
 	b.lead <- struct{}{}
-	if !c.withdraw(b, 0, 0) || c.leading || c.pending != nil {
+	if !c.withdraw(b, 0, grant{}) || c.leading || c.pending != nil {
 		t.Errorf("after the last member has left: leading %v, pending %v", c.leading, c.pending)
 	}
 	b, leads := c.join()
 	c.pending = nil // the leader has taken the commit
-	if !leads || c.withdraw(b, 0, 0) || b.members != 1 {
+	if !leads || c.withdraw(b, 0, grant{}) || b.members != 1 {
 		t.Errorf("a commit was left while it was written")
 	}
 }

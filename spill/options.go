@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"runtime/metrics"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
@@ -99,12 +100,61 @@ type DurableOptions[T any] struct {
 	// DefaultMemoryLimit.
 	MemoryLimit int64
 
-	// DiskLimit bounds the bytes on disk: the encoded values, plus 8 bytes for each
-	// record. At the limit, Send waits for room. 0 means no limit. The files are
+	// Limit bounds the number of values: those that are queued, in flight, or being
+	// stored. A value that was received counts until it is acknowledged. 0 means no limit.
+	// Cap reports Limit. A queue with more values can be opened: it gets no more until
+	// it is below the limit, or with DropOldest, each send drops up to 1024 values.
+	Limit int
+
+	// DiskLimit bounds the bytes on disk, for the values that Limit counts: the encoded values,
+	// plus 8 bytes for each record, and 8 more with MaxAge. 0 means no limit. The files are
 	// larger, by 32 bytes for each record and each commit, and by records that were
 	// acknowledged and whose space was not given back yet: see BytesOnDisk in
 	// [sluice.Stats].
 	DiskLimit int64
+
+	// Overflow is what a send does while Limit or DiskLimit leaves no room for its value:
+	// Block, the default, waits; Reject fails with [sluice.ErrFull]; DropNewest drops the
+	// value, and the send succeeds.
+	//
+	// DropOldest drops the oldest queued values. Their deletion and the new value are one write:
+	// a crash or an error leaves the old values or the new one. Deliveries in flight are not
+	// dropped, because their receivers work on them. If they hold all of the room, Send waits for
+	// it, as with Block, and TrySend returns ErrFull. Of several values that are stored in one
+	// write, those that the last ones would drop are not stored at all.
+	Overflow sluice.Overflow
+
+	// MaxAge, if not 0, is the age beyond which a value is not received any more. The age
+	// begins when the value is stored, and continues while the queue is not open. A receive
+	// that finds values that are too old deletes them, up to 256 in one write, before it takes
+	// the next value; so a TryRecv may wait for a write. A send drops up to two of them for
+	// each value that it stores, in the same write, and more if it needs their room. A sender
+	// that waits for room is woken when the oldest value becomes too old. Between calls nothing
+	// is dropped, so Len counts such values until the next call. Deliveries in flight do not
+	// become too old, but values given back by Nack do.
+	//
+	// While the queue is open, steps of the system's clock have no effect on ages. When it is
+	// opened, the age of a value is the time since then, by that clock; a value whose time is in
+	// the future, that was stored without MaxAge, or that is damaged, is as old as the call of
+	// OpenDurable. Deletion goes from the oldest value on, so after a clock was set back it may
+	// come late.
+	MaxAge time.Duration
+
+	// OnDrop is called exactly once with each value that DropNewest or DropOldest discards, by the
+	// goroutine whose send discarded it, or its own send if it was never stored, before that
+	// send returns; and with each value that is older than MaxAge, by the goroutine whose call
+	// dropped it. A value that was stored is deleted by then, and the hook gets a copy, made by
+	// the codec. After a crash between the deletion and the call it is not called. It may use the
+	// channel, and may panic: so does the call, after the hook got its other values, and the
+	// channel remains usable. Without a hook, values are dropped without being decoded. A
+	// value that is damaged or that the codec cannot decode is dropped like others, without a call
+	// of the hook; the Warning of Stats reports it.
+	OnDrop func(v T)
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason, [sluice.Overflowed] or [sluice.TooOld], like OnDrop. It takes the place of
+	// OnDrop: setting both is an error.
+	OnUndelivered func(v T, why sluice.Reason)
 
 	// Codec encodes and decodes values. Nil selects codec.Default[T]. It must not use
 	// the channel.
@@ -123,6 +173,7 @@ type config[T any] struct {
 	limit     int64 // the share of memory for values; all of it until the constructor computes the share
 	diskLimit int64 // never 0
 	codec     codec.Codec[T]
+	records   int // Limit, never 0; of a Durable
 	onDamage  DamagePolicy
 	size      func(T) int
 	slots     int // how many values the limit holds, if each is as large as its slot
@@ -151,6 +202,15 @@ func (o *DurableOptions[T]) config() (config[T], error) {
 		o = new(DurableOptions[T])
 	}
 	c := config[T]{function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, onDamage: o.OnDamage}
+	if c.records = o.Limit; o.Limit == 0 {
+		c.records = sluice.Unlimited
+	}
+	if o.Limit < 0 {
+		return c, c.invalid("Limit is %d, want at least 0", o.Limit)
+	}
+	if err := c.setPolicy(o.Overflow, o.MaxAge, o.OnDrop, o.OnUndelivered); err != nil {
+		return c, err
+	}
 	return c.check()
 }
 

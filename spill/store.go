@@ -15,8 +15,8 @@ type store interface {
 	// write adds payloads with consecutive sequence numbers, beginning at first,
 	// deletes the records with the numbers in deletes, and returns when the change is
 	// durable. If it fails, no part of the change was made or will be made, unless the
-	// error is errUnknown.
-	write(first uint64, payloads [][]byte, deletes []uint64) error
+	// error is errUnknown. If at is not 0, it is stored with the new records.
+	write(first uint64, payloads [][]byte, deletes []uint64, at int64) error
 	// read returns records with sequence numbers in [from, to), in order: about most
 	// bytes of them, and at least one if there is any. The caller owns the payloads. A
 	// damaged record is returned alone.
@@ -29,6 +29,7 @@ type store interface {
 // A storedRecord is a record of a store. The sequence number 0 is not used.
 type storedRecord struct {
 	seq     uint64
+	at      int64 // when it was stored, in nanoseconds; 0 if that was not recorded
 	payload []byte
 	damaged error // if not nil, payload is not what was stored
 }
@@ -36,11 +37,19 @@ type storedRecord struct {
 // size returns the memory that a record uses, in bytes.
 func (r storedRecord) size() int64 { return int64(len(r.payload)) + int64(unsafe.Sizeof(r)) }
 
+// cost returns what DiskLimit counts for a record.
+func (r storedRecord) cost() int64 {
+	if r.at != 0 {
+		return int64(len(r.payload)) + recordCost + timeCost
+	}
+	return int64(len(r.payload)) + recordCost
+}
+
 // contents describes what a store holds when it is opened.
 type contents struct {
 	first, next uint64 // sequence numbers of the oldest record and of the next new one
 	records     int
-	bytes       int64 // of payloads
+	bytes       int64 // of payloads, and timeCost for each record with a time
 }
 
 // errUnknown is part of the error of a write that may or may not have been stored.

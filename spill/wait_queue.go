@@ -17,6 +17,7 @@ import (
 type waitQueue struct {
 	first, last *waiter
 	n           int
+	brief       int // waiters with brief set
 	waits       uint64
 	spent       time.Duration
 }
@@ -26,6 +27,7 @@ type waiter struct {
 	need       int64         // bytes on disk that a sender waits for
 	record     storedRecord  // what a sender to an Elastic sends, or what a receiver gets
 	err        error         // the result; read after served is closed
+	brief      bool          // it waits only for the write in progress
 	served     chan struct{} // made by the waiting goroutine, as testing/synctest requires
 }
 
@@ -33,6 +35,19 @@ type waiter struct {
 func (w *waiter) finish(err error) {
 	w.err = err
 	close(w.served)
+}
+
+// pushFront queues w before all others: it was served, and has to wait again.
+func (q *waitQueue) pushFront(w *waiter) {
+	w.next = q.first
+	if q.first == nil {
+		q.last = w
+	} else {
+		q.first.prev = w
+	}
+	q.first = w
+	q.n++
+	q.waits++
 }
 
 func (q *waitQueue) push(w *waiter) {
@@ -45,6 +60,9 @@ func (q *waitQueue) push(w *waiter) {
 	q.last = w
 	q.n++
 	q.waits++
+	if w.brief {
+		q.brief++
+	}
 }
 
 // pop removes and returns the first waiter, or returns nil.
@@ -69,12 +87,27 @@ func (q *waitQueue) remove(w *waiter) {
 	}
 	w.next, w.prev = nil, nil
 	q.n--
+	if w.brief {
+		q.brief--
+	}
 }
 
 // finishAll removes all waiters, with err as their result.
 func (q *waitQueue) finishAll(err error) {
 	for w := q.pop(); w != nil; w = q.pop() {
 		w.finish(err)
+	}
+}
+
+// finishBrief removes the waiters that wait only for the write in progress.
+func (q *waitQueue) finishBrief(err error) {
+	for w := q.first; w != nil && q.brief > 0; {
+		next := w.next
+		if w.brief {
+			q.remove(w)
+			w.finish(err)
+		}
+		w = next
 	}
 }
 

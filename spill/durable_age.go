@@ -1,0 +1,211 @@
+package spill
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"time"
+	"weak"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/park"
+)
+
+// How a Durable drops values that are too old.
+//
+// A record has the time at which its commit was taken. Within a process this time, and now,
+// come from the monotonic clock, added to the time of the system when the queue was opened:
+// so times ascend with the sequence numbers, and steps of the system's clock do not matter.
+// Records of earlier processes may have any times.
+//
+// Only the first record of the queue is looked at. A receive that finds it too old takes
+// up to expireStep of them, deletes them in the commit that is due next, calls the hook, and
+// tries again. A commit that adds records evicts some that are too old. So there is no timer
+// and no goroutine, except for senders that wait: a timer wakes them when the first record
+// becomes too old, and they join the pending commit with a loose record.
+//
+//	a sender waits, and a record is queued: the timer is set for the first record, or it is
+//	    too old and promised to a sender that is awake or a member of the pending commit
+
+// errTooOld means that the first records of the queue are too old, and must be deleted first.
+var errTooOld = errors.New("spill: the oldest values are too old")
+
+// expireStep and expireBytes are how many records a receive deletes in one write.
+const (
+	expireStep  = 256
+	expireBytes = 1 << 20
+)
+
+// A clock returns the time in nanoseconds, which ascends.
+type clock struct {
+	start  time.Time // with a monotonic reading
+	opened int64     // the time of the system at start
+	known  uint64    // records with lower numbers are of earlier processes
+}
+
+func newClock(known uint64) clock {
+	now := time.Now()
+	return clock{start: now, opened: now.UnixNano(), known: known}
+}
+
+// now returns the time for the ages of records.
+func (c *Durable[T]) now() int64 { return c.clock.opened + int64(time.Since(c.clock.start)) }
+
+// storedAt returns when a record was stored, as far as its age is concerned.
+func (k *clock) storedAt(r storedRecord) int64 {
+	if r.at == 0 || r.seq < k.known && r.at > k.opened {
+		return k.opened
+	}
+	return r.at
+}
+
+// An expiry is the timer for senders that wait, and the time of the first requeued record.
+type expiry struct {
+	timer *time.Timer
+	armed bool
+	until int64 // when the timer expires, if armed
+
+	seq uint64
+	at  int64 // when seq was stored
+}
+
+// storedAt returns when the record at position i of the queue was stored. It may return false
+// for i > 0. The caller holds mu.
+func (c *Durable[T]) storedAt(i int) (at int64, ok bool, err error) {
+	switch {
+	case i >= c.queued:
+		return 0, false, nil
+	case len(c.requeued) > 0 && i > 0:
+		return 0, false, nil
+	case len(c.requeued) > 0:
+		e := &c.expiry
+		if e.seq != c.requeued[0] {
+			record, err := c.reread(c.requeued[0])
+			if err != nil {
+				return 0, false, err
+			}
+			e.seq, e.at = record.seq, c.clock.storedAt(record)
+		}
+		return e.at, true, nil
+	}
+	if c.window.len() == 0 {
+		if err := c.readWindow(); err != nil {
+			return 0, false, err
+		}
+	}
+	if i >= c.window.len() {
+		return 0, false, nil
+	}
+	return c.clock.storedAt(c.window.at(i)), true, nil
+}
+
+// isOld reports whether the record at position i of the queue is too old. The caller holds
+// mu.
+func (c *Durable[T]) isOld(i int) (bool, error) {
+	if c.config.maxAge == 0 {
+		return false, nil
+	}
+	at, ok, err := c.storedAt(i)
+	return ok && c.now()-at > int64(c.config.maxAge), err
+}
+
+// expire deletes the first records of the queue that are too old, and calls the hook. The caller
+// holds mu; expire releases it.
+func (c *Durable[T]) expire() error {
+	var old []storedRecord
+	for bytes := int64(0); len(old) < expireStep && bytes < expireBytes; {
+		if tooOld, err := c.isOld(0); err != nil || !tooOld {
+			break
+		}
+		record, err := c.pull()
+		if err != nil {
+			break
+		}
+		bytes += record.size()
+		old = append(old, record)
+	}
+	if len(old) == 0 {
+		c.mu.Unlock() // another receiver was faster; an error is found again
+		return nil
+	}
+	b, leads := c.join()
+	for i, record := range old {
+		b.deletes = append(b.deletes, record.seq)
+		b.freed += record.cost()
+		if c.config.onDrop == nil && record.damaged == nil {
+			old[i].payload = nil
+		}
+	}
+	c.dropping += len(old)
+	c.serveWaiters() // the other receivers may find values behind them
+	c.mu.Unlock()
+	err := c.await(context.Background(), new(lazyContext), b, leads, 0, grant{})
+	if err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, record := range old {
+			heap.Push(&c.requeued, record.seq)
+		}
+		c.dropping -= len(old)
+		c.queued += len(old)
+		c.serveWaiters()
+		return err
+	}
+	inTurn(len(old), func(i int) { c.passRecord(old[i], sluice.TooOld) })
+	return nil
+}
+
+// watchAge wakes waiting senders if there are records that are too old, or sets the timer
+// for the first one. The caller holds mu.
+func (c *Durable[T]) watchAge() {
+	if c.config.maxAge == 0 || c.config.overflow == sluice.DropOldest {
+		return
+	}
+	e := &c.expiry
+	if c.senders.n == 0 {
+		if e.armed {
+			e.armed = false
+			e.timer.Stop()
+		}
+		return
+	}
+	c.retry(func(*waiter) bool { return c.spare(1, 0) > 0 })
+	at, ok, err := c.storedAt(0)
+	if c.senders.n == 0 || err != nil || !ok {
+		return
+	}
+	// A value of exactly that age is not too old.
+	wait := time.Duration(at-c.now()) + c.config.maxAge + 1
+	if wait <= 0 || e.armed && e.until == at {
+		return // it is promised; or the timer is set
+	}
+	e.armed, e.until = true, at
+	if e.timer != nil {
+		e.timer.Reset(wait)
+		return
+	}
+	ref := weak.Make(c) // the timer does not keep the channel
+	e.timer = time.AfterFunc(wait, func() {
+		if c := ref.Value(); c != nil {
+			c.roomFires()
+		}
+	})
+}
+
+// roomFires runs when the timer has expired.
+func (c *Durable[T]) roomFires() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.expiry.armed = false
+	if !c.stopped {
+		c.serveWaiters()
+	}
+}
+
+// oldestAge returns the age of the oldest queued record. The caller holds mu.
+func (c *Durable[T]) oldestAge() time.Duration {
+	if c.config.maxAge > 0 && len(c.requeued) == 0 && c.window.len() > 0 {
+		return max(0, time.Duration(c.now()-c.clock.storedAt(c.window.first())))
+	}
+	return c.ages.Oldest(park.Now(), c.oldest(), c.tail)
+}
