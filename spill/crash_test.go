@@ -22,13 +22,18 @@ var kills = flag.Int("spill.kills", 20, "how often TestCrash kills a process und
 const (
 	childFolder     = "SPILL_CRASH_FOLDER"
 	childGeneration = "SPILL_CRASH_GENERATION"
+	childDrops      = "SPILL_CRASH_DROPS"
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childFolder); dir != "" {
 		generation, err := strconv.ParseUint(os.Getenv(childGeneration), 10, 16)
 		if err == nil {
-			err = crash.Load(dir, generation, func() error { return nil })
+			load := crash.Load
+			if os.Getenv(childDrops) != "" {
+				load = crash.LoadDropping
+			}
+			err = load(dir, generation, func() error { return nil })
 		}
 		fmt.Println("E", err)
 		os.Exit(1)
@@ -64,12 +69,38 @@ func TestCrash(t *testing.T) {
 	t.Logf("%d kills: %v", *kills, l)
 }
 
+// TestCrashDropOldest does the same with queues that drop their oldest records. After each kill
+// every record is acknowledged, dropped, or left, except for at most as many as the sends that
+// were interrupted could drop.
+func TestCrashDropOldest(t *testing.T) {
+	dir := t.TempDir() + "/queue"
+	l := crash.NewLedger()
+	rng := rand.New(rand.NewPCG(uint64(*kills), 6))
+	for generation := range *kills {
+		err := killed(dir, l, uint64(generation), rng.IntN(1500), childDrops+"=1")
+		if err == nil {
+			err = l.Audit(dir)
+		}
+		if err != nil {
+			t.Fatalf("process %d: %v", generation, err)
+		}
+	}
+	if err := l.Close(dir); err != nil {
+		t.Fatal(err)
+	}
+	if l.Idle() || l.Dropped() == 0 {
+		t.Error("no record was sent, acknowledged or dropped")
+	}
+	t.Logf("%d kills: %v", *kills, l)
+}
+
 // killed runs a process until its ledger has the given number of lines, kills it,
 // and reads the rest.
-func killed(dir string, l *crash.Ledger, generation uint64, lines int) error {
+func killed(dir string, l *crash.Ledger, generation uint64, lines int, env ...string) error {
 	l.Restart()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childFolder+"="+dir, fmt.Sprint(childGeneration, "=", generation))
+	child.Env = append(child.Env, env...)
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	if err != nil {

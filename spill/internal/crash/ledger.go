@@ -15,21 +15,26 @@ import (
 // A Ledger has the known history of all records, over all processes.
 type Ledger struct {
 	tried, sent, acking, acked map[uint64]bool // by record
+	dropped                    map[uint64]bool
+	dropping                   map[uint64]bool // of this process: a send that may drop others began
 	delivered                  map[uint64]int  // times
 	order                      map[uint64]uint64
 	inThis                     map[uint64]bool // received by this process
 	again                      int             // deliveries after the first
 	left                       int             // records in the queue at Close
+	unnoted                    int             // dropped, and the process died before it wrote so
 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
 	m := func() map[uint64]bool { return map[uint64]bool{} }
-	return &Ledger{tried: m(), sent: m(), acking: m(), acked: m(), delivered: map[uint64]int{}}
+	return &Ledger{tried: m(), sent: m(), acking: m(), acked: m(), dropped: m(), dropping: m(), delivered: map[uint64]int{}}
 }
 
 // Restart begins the history of the next process: order is checked within a process.
-func (l *Ledger) Restart() { l.order, l.inThis = map[uint64]uint64{}, map[uint64]bool{} }
+func (l *Ledger) Restart() {
+	l.order, l.inThis, l.dropping = map[uint64]uint64{}, map[uint64]bool{}, map[uint64]bool{}
+}
 
 // Enter adds a line. It returns an error if the line contradicts a guarantee.
 func (l *Ledger) Enter(line string) error {
@@ -44,13 +49,22 @@ func (l *Ledger) Enter(line string) error {
 		}
 		switch words[0] {
 		case "T":
-			l.tried[id] = true
+			l.tried[id], l.dropping[id] = true, true
 		case "S":
 			l.sent[id] = true
+			delete(l.dropping, id)
 		case "B":
 			l.acking[id] = true
 		case "A":
 			l.acked[id] = true
+		case "D":
+			switch {
+			case !l.tried[id] || l.dropped[id]:
+				return fmt.Errorf("record %x was dropped twice, or never sent", id)
+			case l.inThis[id] || l.acked[id]:
+				return fmt.Errorf("record %x was dropped and received by one process", id)
+			}
+			l.dropped[id] = true
 		case "R":
 			if err := l.receive(id); err != nil {
 				return err
@@ -68,6 +82,8 @@ func (l *Ledger) receive(id uint64) error {
 		return fmt.Errorf("record %x was received and never sent", id)
 	case l.acked[id]:
 		return fmt.Errorf("record %x came back after it was acknowledged", id)
+	case l.dropped[id]:
+		return fmt.Errorf("record %x was received after it was dropped", id)
 	case l.inThis[id]:
 		return fmt.Errorf("record %x was received twice by one process", id)
 	case any && id <= last:
@@ -80,22 +96,70 @@ func (l *Ledger) receive(id uint64) error {
 	return nil
 }
 
-// lost returns the number of lost records: sent, without an acknowledgement in progress, and not left in the end.
-func (l *Ledger) lost(left map[uint64]bool) (n int) {
+// lost returns the lost records: sent, without an acknowledgement in progress, not dropped and not left in the end.
+func (l *Ledger) lost(left map[uint64]bool) (ids []uint64) {
 	for id := range l.sent {
-		if !l.acking[id] && !left[id] {
-			n++
+		if !l.acking[id] && !l.dropped[id] && !left[id] {
+			ids = append(ids, id)
 		}
 	}
-	return n
+	return ids
 }
 
 // Close receives all records left in the queue in dir, and returns an error if one
 // contradicts a guarantee, or if records were lost.
 func (l *Ledger) Close(dir string) error {
-	c, err := spill.OpenDurable[[]byte](dir, nil)
+	left, err := l.receiveAll(dir)
 	if err != nil {
 		return err
+	}
+	if lost := len(l.lost(left)); lost > 0 {
+		return fmt.Errorf("%d of %d records were lost", lost, len(l.sent))
+	}
+	l.left = len(left)
+	return nil
+}
+
+// Audit accounts for the records that a process has dropped which was killed: it receives those that
+// are left in the queue in dir, which stay there. A send drops one record at most for each of its own,
+// and returns after this was noted: so at most as many records may be missing as the sends in
+// progress had. A record that they have dropped is older than all of its sender that are left.
+func (l *Ledger) Audit(dir string) error {
+	most := len(l.dropping)
+	left, err := l.receiveAll(dir)
+	if err != nil {
+		return err
+	}
+	return l.allow(l.lost(left), left, most)
+}
+
+// allow returns an error unless the lost records were dropped by sends in progress, which had most
+// records.
+func (l *Ledger) allow(lost []uint64, left map[uint64]bool, most int) error {
+	if len(lost) > most {
+		return fmt.Errorf("%d records are missing, and sends of %d were in progress", len(lost), most)
+	}
+	oldest := map[uint64]uint64{} // by sender
+	for id := range left {
+		if first, ok := oldest[id>>32]; l.delivered[id] < 2 && (!ok || id < first) {
+			oldest[id>>32] = id
+		}
+	}
+	for _, id := range lost {
+		if first, ok := oldest[id>>32]; ok && id > first {
+			return fmt.Errorf("record %x is missing, and %x is left, which is older", id, first)
+		}
+		l.dropped[id] = true
+	}
+	l.unnoted += len(lost)
+	return nil
+}
+
+// receiveAll returns the records in the queue in dir, without removing them.
+func (l *Ledger) receiveAll(dir string) (map[uint64]bool, error) {
+	c, err := spill.OpenDurable[[]byte](dir, nil)
+	if err != nil {
+		return nil, err
 	}
 	l.Restart()
 	left := map[uint64]bool{}
@@ -105,7 +169,7 @@ func (l *Ledger) Close(dir string) error {
 			break
 		}
 		if err != nil {
-			return errors.Join(err, c.Shutdown())
+			return nil, errors.Join(err, c.Shutdown())
 		}
 		id := binary.BigEndian.Uint64(d.Value)
 		err = l.receive(id)
@@ -113,24 +177,24 @@ func (l *Ledger) Close(dir string) error {
 			err = fmt.Errorf("record %x has changed", id)
 		}
 		if err != nil {
-			return errors.Join(err, c.Shutdown())
+			return nil, errors.Join(err, c.Shutdown())
 		}
 		left[id] = true
 	}
-	if err := c.Shutdown(); err != nil {
-		return err
-	}
-	if lost := l.lost(left); lost > 0 {
-		return fmt.Errorf("%d of %d records were lost", lost, len(l.sent))
-	}
-	l.left = len(left)
-	return nil
+	return left, c.Shutdown()
 }
+
+// Dropped returns how many records were dropped.
+func (l *Ledger) Dropped() int { return len(l.dropped) }
 
 // Idle reports whether no record was sent, or none was acknowledged.
 func (l *Ledger) Idle() bool { return len(l.sent) == 0 || len(l.acked) == 0 }
 
 func (l *Ledger) String() string {
-	return fmt.Sprintf("%d records sent, %d acknowledged, %d left, 0 lost, %d redeliveries, %d sends interrupted",
+	s := fmt.Sprintf("%d records sent, %d acknowledged, %d left, 0 lost, %d redeliveries, %d sends interrupted",
 		len(l.sent), len(l.acked), l.left, l.again, len(l.tried)-len(l.sent))
+	if len(l.dropped) > 0 {
+		s += fmt.Sprintf(", %d dropped, %d of them when the process died", len(l.dropped), l.unnoted)
+	}
+	return s
 }

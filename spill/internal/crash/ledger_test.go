@@ -13,6 +13,9 @@ func TestLedgerSees(t *testing.T) {
 		"twice by one process": "T 1;R 1;R 1",
 		"after":                "T 1 2;R 2;R 1",
 		"process failed":       "E full",
+		"after it was dropped": "T 1;S 1;D 1;R 1",
+		"dropped twice":        "T 1;D 1;D 1",
+		"dropped and received": "T 1;R 1;D 1",
 	} {
 		l := NewLedger()
 		l.Restart()
@@ -35,7 +38,20 @@ func TestLedgerSees(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if lost := l.lost(map[uint64]bool{2: true}); lost != 1 {
-		t.Errorf("%d records are reported as lost, want 1", lost)
+	lost := l.lost(map[uint64]bool{2: true})
+	if len(lost) != 1 || lost[0] != 3 {
+		t.Errorf("records %v are reported as lost, want 3", lost)
+	}
+	left := map[uint64]bool{2: true}
+	for says, err := range map[string]error{
+		"1 records are missing": l.allow(lost, left, 0),
+		"2 is left":             l.allow(lost, left, 1),
+	} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	if err := l.allow(lost, map[uint64]bool{4: true}, 1); err != nil || l.Dropped() != 1 || len(l.lost(left)) != 0 {
+		t.Errorf("a record that a send in progress has dropped: %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"strconv"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/spill"
 )
 
@@ -21,6 +22,7 @@ import (
 //	O  the queue is about to be opened; P it is open
 //	T  a send begins; S it returned nil
 //	R  a record was received; B its acknowledgement begins; A it returned nil
+//	D  a record was dropped
 //	E  an error
 //
 // If the process is killed between T and S, the send may or may not have happened; the
@@ -51,8 +53,30 @@ func Content(id uint64) []byte {
 // batches; one receives; four acknowledge nine of ten records. alive is called after each
 // result, and an error ends the load: results after the power is gone do not count.
 func Load(dir string, generation uint64, alive func() error) error {
+	return load(dir, generation, alive, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20})
+}
+
+// dropLimit is the limit of a queue that drops its oldest records. One process of TestCrash
+// has fewer deliveries in flight.
+const dropLimit = 400
+
+// LoadDropping is Load for a queue that drops its oldest records.
+func LoadDropping(dir string, generation uint64, alive func() error) error {
+	return load(dir, generation, alive, &spill.DurableOptions[[]byte]{
+		MemoryLimit: 64 << 10, Limit: dropLimit, Overflow: sluice.DropOldest,
+		OnDrop: func(v []byte) {
+			id := binary.BigEndian.Uint64(v)
+			if !bytes.Equal(v, Content(id)) {
+				note("E")
+			}
+			note("D", id)
+		},
+	})
+}
+
+func load(dir string, generation uint64, alive func() error, o *spill.DurableOptions[[]byte]) error {
 	note("O")
-	c, err := spill.OpenDurable(dir, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20})
+	c, err := spill.OpenDurable(dir, o)
 	if err != nil {
 		return err
 	}
