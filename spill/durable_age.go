@@ -40,7 +40,7 @@ const (
 type clock struct {
 	start  time.Time // with a monotonic reading
 	opened int64     // the time of the system at start
-	known  uint64    // records with lower numbers are of earlier processes
+	known  uint64    // records with lower numbers were stored by earlier processes
 }
 
 func newClock(known uint64) clock {

@@ -79,7 +79,7 @@ func TestMaxAge(t *testing.T) {
 }
 
 // TestMaxAgeClocks: values without a time, or with one in the future, are as old as
-// OpenDurable, and those of this process do not depend on the clock of the system.
+// OpenDurable.
 func TestMaxAgeClocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s, _ := aging(0, sluice.Block)

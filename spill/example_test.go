@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/spill"
@@ -111,6 +112,40 @@ func ExampleOpenDurable() {
 	// after reopening: upload <nil>
 	// after reopening: notify <nil>
 	// <nil>
+}
+
+// A queue of readings for a server that may be away for days: it keeps the latest ones, up to a
+// limit, and the program learns which ones were dropped.
+func ExampleOpenDurable_overflow() {
+	ctx := context.Background()
+	dir := filepath.Join(os.TempDir(), fmt.Sprint("readings-", os.Getpid()))
+	defer os.RemoveAll(dir)
+
+	readings, err := spill.OpenDurable(dir, &spill.DurableOptions[string]{
+		Limit:    3,
+		Overflow: sluice.DropOldest,
+		MaxAge:   24 * time.Hour, // older ones are of no use to the server
+		OnUndelivered: func(v string, why sluice.Reason) {
+			fmt.Println("dropped:", v, why)
+		},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer readings.Shutdown()
+	for hour := range 5 {
+		if err := readings.Send(ctx, fmt.Sprint("reading ", hour)); err != nil {
+			fmt.Println(err) // the disk, not the limit
+			return
+		}
+	}
+	first, _ := readings.Recv(ctx)
+	fmt.Println("received:", first.Value, first.Ack(), "queued:", readings.Len())
+	// Output:
+	// dropped: reading 0 Overflowed
+	// dropped: reading 1 Overflowed
+	// received: reading 2 <nil> queued: 2
 }
 
 // Receive plain values from a Durable: each is acknowledged as it is received.

@@ -120,7 +120,7 @@ type DurableOptions[T any] struct {
 	// DropOldest drops the oldest queued values. Their deletion and the new value are one write:
 	// a crash or an error leaves the old values or the new one. Deliveries in flight are not
 	// dropped, because their receivers work on them. If they hold all of the room, Send waits for
-	// it, as with Block, and TrySend returns ErrFull. Of several values that are stored in one
+	// it, as with Block, and TrySend returns ErrFull. If several values share a
 	// write, those that the last ones would drop are not stored at all.
 	Overflow sluice.Overflow
 

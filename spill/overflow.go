@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A policy selects what a channel does without room, which values are too old, and who
-// gets the values that it drops.
+// A policy selects what a channel does without room, which values are too old, and which
+// hook gets the values that it drops.
 type policy[T any] struct {
 	overflow sluice.Overflow
 	maxAge   time.Duration                // 0: no limit
