@@ -229,6 +229,26 @@ func TestExpiryWithoutReceiver(t *testing.T) {
 	})
 }
 
+// TestExpiryIsNotEnough: values that are too old are deleted although the room that they leave is not
+// enough for the value being sent.
+func TestExpiryIsNotEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, l := aging(0, sluice.Block)
+		for v := range uint64(5) {
+			if err := c.TrySend(v); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Second)
+		}
+		c.config.records = 2 // it is opened with a limit
+		c = reopened(c, s)
+		if err := c.TrySend(9); err != sluice.ErrFull || len(s.records) != 3 || !slices.Equal(l.values, []uint64{0, 1}) {
+			t.Errorf("%v: %d records, dropped %v", err, len(s.records), l.values)
+		}
+		balance(t, c)
+	})
+}
+
 // TestTooOldOrOverflowed: DropOldest reports the reason for each value.
 func TestTooOldOrOverflowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

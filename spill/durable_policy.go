@@ -212,10 +212,11 @@ func (m *makingRoom[T]) replace() {
 // expire drops up to two records that are too old for each new one, so that a queue
 // without a receiver does not grow beyond what MaxAge brings in.
 func (m *makingRoom[T]) expire() {
+	before := m.b.readErr // an error is of no matter here: the new records do not need the room
+	defer func() { m.b.readErr = before }()
 	for i, payload := range m.b.payloads {
 		for n := 0; payload != nil && n < 2; n++ {
 			if old, err := m.c.isOld(0); err != nil || !old || !m.evict(i, true) {
-				m.b.readErr = nil // the new records do not need the room
 				return
 			}
 		}

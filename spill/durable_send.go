@@ -304,8 +304,9 @@ func (c *Durable[T]) write(b *commit) {
 	c.mu.Unlock()
 
 	// After a failure the content of the file is unknown: do not write to it.
-	if b.err = failure; failure == nil && len(payloads)+len(b.deletes) > 0 {
-		b.err = c.store.write(first, payloads, b.allDeletes(), b.at)
+	deletes := b.allDeletes()
+	if b.err = failure; failure == nil && len(payloads)+len(deletes) > 0 {
+		b.err = c.store.write(first, payloads, deletes, b.at)
 	}
 	b.deleteErr = b.err
 	if b.err != nil && failure == nil && len(payloads) > 0 && len(b.deletes) > 0 && !errors.Is(b.err, errUnknown) {
