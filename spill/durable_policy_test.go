@@ -125,6 +125,83 @@ func TestDropOldestInFlight(t *testing.T) {
 	}
 }
 
+// TestAckMakesRoom: a value whose commit also deletes an acknowledged one needs no other room.
+func TestAckMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, l := dropping(2)
+		if _, err := c.SendBatch(t.Context(), []uint64{1, 2}); err != nil {
+			t.Fatal(err)
+		}
+		first, err := c.TryRecv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		gate := make(chan struct{})
+		s.onWrite = func(uint64, [][]byte, []uint64) error {
+			<-gate
+			return nil
+		}
+		results := make(chan error, 3)
+		go func() { results <- c.Send(context.Background(), 3) }() // replaces 2
+		synctest.Wait()
+		go func() { results <- first.Ack() }()
+		synctest.Wait()
+		go func() { results <- c.Send(context.Background(), 4) }()
+		synctest.Wait()
+		close(gate)
+		if err := errors.Join(<-results, <-results, <-results); err != nil {
+			t.Error(err)
+		}
+		if _, got := takeAll(t, c); !slices.Equal(got, []uint64{3, 4}) || !slices.Equal(l.values, []uint64{2}) {
+			t.Errorf("received %v, dropped %v", got, l.values)
+		}
+		balance(t, c)
+	})
+}
+
+// TestRefused: receivers may take all values while a Send waits for the write before its own. If
+// deliveries then hold all of the room, the Send waits for them, and TrySend fails.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s, l := dropping(3)
+		if _, err := c.SendBatch(t.Context(), []uint64{1, 2, 3}); err != nil {
+			t.Fatal(err)
+		}
+		first, err := c.TryRecv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		gate, broken := make(chan error), errors.New("no space")
+		s.onWrite = func(uint64, [][]byte, []uint64) error { return <-gate }
+		acked, sent, tried := make(chan error, 1), make(chan error, 1), make(chan error, 1)
+		go func() { acked <- first.Ack() }()
+		synctest.Wait()
+		go func() { sent <- c.Send(context.Background(), 4) }()
+		go func() { tried <- c.TrySend(5) }()
+		synctest.Wait()
+		ds, _ := takeAll(t, c)
+		gate <- broken
+		synctest.Wait()
+		if len(sent) != 0 || len(ds) != 2 || c.InFlight() != 3 || c.Stats().SendersWaiting != 1 {
+			t.Fatalf("%d in flight, %d senders wait", c.InFlight(), c.Stats().SendersWaiting)
+		}
+		if err := <-acked; err != broken {
+			t.Error("the Ack:", err)
+		}
+		if err := <-tried; err != sluice.ErrFull {
+			t.Error("the TrySend:", err)
+		}
+		s.onWrite = nil
+		if err := errors.Join(first.Ack(), <-sent); err != nil {
+			t.Error(err)
+		}
+		if _, got := takeAll(t, c); !slices.Equal(got, []uint64{4}) || len(l.values) > 0 {
+			t.Errorf("received %v, dropped %v", got, l.values)
+		}
+		balance(t, c)
+	})
+}
+
 // TestDropFails: if the write fails, nothing was dropped, and the order is as before.
 func TestDropFails(t *testing.T) {
 	c, s, l := dropping(3)
