@@ -222,7 +222,7 @@ func (s durableShape) shutdown(t *testing.T) {
 func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Codec[T], onDrop func(T)) sluicetest.Channel[T] {
 	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload), Overflow: s.overflow, OnDrop: onDrop}
 	if s.age {
-		o.MaxAge = time.Hour
+		o.MaxAge = 10_000 * time.Hour // the suite waits for hours, in bubbles
 	}
 	switch {
 	case s.capacity == sluice.Unlimited:

@@ -57,10 +57,10 @@ func TestMaxAge(t *testing.T) {
 				t.Errorf("OldestValue is %v", age)
 			}
 			time.Sleep(1)
-			before := s.writes
+			before := s.written()
 			d, err := c.TryRecv()
-			if err != nil || d.Value != 1 || s.writes != before+2 {
-				t.Fatalf("reopened %v: %v, %d writes for 299 values", reopens, err, s.writes-before)
+			if err != nil || d.Value != 1 || s.written() != before+2 {
+				t.Fatalf("reopened %v: %v, %d writes for 299 values", reopens, err, s.written()-before)
 			}
 			if st := c.Stats(); st.TooOld != 299 || st.Dropped != 299 || len(l.values) != 299 || slices.Min(l.reasons) != sluice.TooOld {
 				t.Errorf("reopened %v: dropped %d, %+v", reopens, len(l.values), st)
@@ -146,7 +146,7 @@ func TestExpiryWakes(t *testing.T) {
 		if c.expiry.armed || c.TrySend(9) != sluice.ErrFull {
 			t.Error("the timer is set without a sender")
 		}
-		writes := s.writes
+		writes := s.written()
 		var at [3]time.Duration
 		for i := range at {
 			go func() {
@@ -159,8 +159,8 @@ func TestExpiryWakes(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if want := [3]time.Duration{60*time.Second + 1, 70*time.Second + 1, 80*time.Second + 1}; at != want || s.writes != writes+3 {
-			t.Errorf("sent after %v, want %v; %d writes", at, want, s.writes-writes)
+		if want := [3]time.Duration{60*time.Second + 1, 70*time.Second + 1, 80*time.Second + 1}; at != want || s.written() != writes+3 {
+			t.Errorf("sent after %v, want %v; %d writes", at, want, s.written()-writes)
 		}
 		slices.Sort(l.values)
 		if !slices.Equal(l.values, []uint64{0, 1, 2}) || c.expiry.armed || c.retrying != 0 {
@@ -192,7 +192,7 @@ func TestExpiryWakesAll(t *testing.T) {
 		if _, err := c.SendBatch(t.Context(), make([]uint64, 4)); err != nil {
 			t.Fatal(err)
 		}
-		writes, sent := s.writes, make(chan error, 6)
+		writes, sent := s.written(), make(chan error, 6)
 		s.onWrite = func(uint64, [][]byte, []uint64) error {
 			time.Sleep(time.Millisecond) // meanwhile the others join the next commit
 			return nil
@@ -202,8 +202,8 @@ func TestExpiryWakesAll(t *testing.T) {
 		}
 		time.Sleep(time.Minute + time.Second)
 		synctest.Wait()
-		if len(sent) != 4 || c.Stats().SendersWaiting != 2 || s.writes > writes+3 {
-			t.Errorf("%d of 4 senders proceeded, %d wait, %d writes", len(sent), c.Stats().SendersWaiting, s.writes-writes)
+		if len(sent) != 4 || c.Stats().SendersWaiting != 2 || s.written() > writes+3 {
+			t.Errorf("%d of 4 senders proceeded, %d wait, %d writes", len(sent), c.Stats().SendersWaiting, s.written()-writes)
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -225,8 +225,8 @@ func TestExpiryWithoutReceiver(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 		}
-		if len(s.records) > 62 || s.writes != 500 || !slices.IsSorted(l.values) || len(l.values)+len(s.records) != 500 {
-			t.Errorf("%d records, %d writes, %d dropped", len(s.records), s.writes, len(l.values))
+		if len(s.records) > 62 || s.written() != 500 || !slices.IsSorted(l.values) || len(l.values)+len(s.records) != 500 {
+			t.Errorf("%d records, %d writes, %d dropped", len(s.records), s.written(), len(l.values))
 		}
 	})
 }

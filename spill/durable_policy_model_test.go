@@ -149,7 +149,11 @@ func (m *policyModel) compare(c *Durable[uint64], s *memoryStore, got []string) 
 // TestPolicyModel runs random programs, with failing writes and reopening, against the model.
 func TestPolicyModel(t *testing.T) {
 	policies := []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest}
-	for seed := range uint64(40) {
+	seeds := uint64(40)
+	if testing.Short() {
+		seeds = 8
+	}
+	for seed := range seeds {
 		for _, overflow := range policies {
 			for _, maxAge := range []time.Duration{0, time.Minute} {
 				synctest.Test(t, func(t *testing.T) {

@@ -71,6 +71,13 @@ func (s *memoryStore) read(from, to uint64, most int64) (records []storedRecord,
 	return records, nil
 }
 
+// written returns the number of writes.
+func (s *memoryStore) written() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writes
+}
+
 func (s *memoryStore) size() int64 { return 0 }
 
 func (s *memoryStore) close() error {
