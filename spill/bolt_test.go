@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -22,17 +23,11 @@ func reopen(dir string) (*Durable[[]byte], error) {
 }
 
 func reopenWith(o opener, dir string) (*Durable[[]byte], error) {
-	p, err := (&DurableOptions[[]byte]{MemoryLimit: 1000, OnDamage: o.policy}).config()
+	p, err := (&DurableOptions[[]byte]{MemoryLimit: 1000, OnDamage: o.policy, Log: slog.New(slog.DiscardHandler)}).config()
 	if err != nil {
 		return nil, err
 	}
-	s, found, repair, err := o.open(dir, p.codec.Name())
-	if err != nil {
-		return nil, err
-	}
-	c := newDurable(p, s, found)
-	c.repair = repair
-	return c, nil
+	return openQueue(dir, p, o)
 }
 
 // oldQueueOf creates a queue of version 1 with the records 0 to n-1, whose numbers have a gap,

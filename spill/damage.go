@@ -16,8 +16,15 @@ const (
 
 	// SetDamageAside makes OpenDurable repair a damaged queue: it keeps all records that can be
 	// read, renames damaged files, and opens the queue. A damaged record that is found later is
-	// deleted, and receives continue with the next one. [Durable.Repaired] and the Warning of
-	// Stats report what was lost.
+	// deleted, and receives continue with the next one.
+	//
+	// If a file cannot be written, synced or read while the queue is open, or was changed or
+	// removed, the queue is closed and opened again in the same way, and goes on with what is
+	// there. Calls wait meanwhile. A Send whose record is not there is written once more. Deliveries
+	// in flight are delivered again, and settling them returns [ErrReopened]. If the queue cannot
+	// be opened, the channel has failed. A full disk is not such a failure: see [Durable.Send].
+	//
+	// [Durable.Repaired], the Warning of Stats and the Log of the options report what was lost.
 	SetDamageAside
 )
 
@@ -37,6 +44,8 @@ type Repair struct {
 	// Returned means that acknowledgements were lost, too: values may be delivered that were
 	// acknowledged before.
 	Returned bool
+	// Reopened counts how often the queue was opened again because its files had failed.
+	Reopened int
 }
 
 // String describes the repair in one line.
@@ -45,6 +54,9 @@ func (r Repair) String() string {
 		return "no damage"
 	}
 	s := fmt.Sprintf("%d damaged records were lost", r.Lost)
+	if r.Reopened > 0 {
+		s = fmt.Sprintf("opened again %d times, %d records were lost", r.Reopened, r.Lost)
+	}
 	if r.Lost > 0 {
 		s += fmt.Sprintf(" (numbers %d to %d)", r.First, r.Last)
 	}
@@ -69,6 +81,25 @@ func (r *Repair) add(err error, n int, first, last uint64) {
 	r.First, r.Last = min(r.First, first), max(r.Last, last)
 }
 
+// reopened adds what was done when a queue with the failure cause was opened again. lost is how
+// many records it has lost at least, the first and the last of which have these numbers if repair
+// does not know better.
+func (r *Repair) reopened(cause error, repair Repair, lost int, first, last uint64) {
+	r.Reopened++
+	if repair.Lost > 0 {
+		first, last = repair.First, repair.Last
+	}
+	r.add(cause, max(lost, repair.Lost, 0), first, last)
+	r.Files = append(r.Files, repair.Files...)
+	r.Returned = r.Returned || repair.Returned
+}
+
+// logRepair writes a warning about r, after what has happened to the queue.
+func (c *Durable[T]) logRepair(what string, r Repair) {
+	c.config.log.Warn("spill: "+what, "channel", c.config.name, "lost", r.Lost, "first", r.First, "last", r.Last,
+		"files", r.Files, "returned", r.Returned, "error", r.Err)
+}
+
 // Repaired returns what was lost to damage since OpenDurable was called. Without the policy
 // SetDamageAside, it is the zero Repair.
 func (c *Durable[T]) Repaired() Repair {
@@ -78,14 +109,15 @@ func (c *Durable[T]) Repaired() Repair {
 }
 
 // skip deletes a damaged record that the caller has taken.
-func (c *Durable[T]) skip(record storedRecord) error {
-	d := &Delivery[T]{from: c, seq: record.seq, cost: record.cost()}
+func (c *Durable[T]) skip(t taken) error {
+	d := c.delivery(t)
 	if err := d.Ack(); err != nil {
 		_ = d.Nack()
 		return err
 	}
+	c.config.log.Warn("spill: a damaged record was deleted", "channel", c.config.name, "record", t.record.seq, "error", t.record.damaged)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.repair.add(record.damaged, 1, record.seq, record.seq)
+	c.repair.add(t.record.damaged, 1, t.record.seq, t.record.seq)
 	return nil
 }

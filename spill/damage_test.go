@@ -286,12 +286,15 @@ func TestMishapsWhileOpen(t *testing.T) {
 		"removed": func(path string, _ int64) error { return os.Remove(path) },
 	} {
 		for n := range *mishaps {
-			failed, err := mishap(t, random, n, spoil)
+			failed, err := mishap(t, random, n, RefuseDamage, spoil)
 			if err != nil {
 				t.Errorf("%s, %d: %v", what, n, err)
 			}
 			if failed {
 				errs++
+			}
+			if _, err := mishap(t, random, n, SetDamageAside, spoil); err != nil {
+				t.Errorf("%s, %d, set aside: %v", what, n, err)
 			}
 		}
 	}
@@ -299,9 +302,9 @@ func TestMishapsWhileOpen(t *testing.T) {
 }
 
 // mishap does something to one file of an open queue under load.
-func mishap(t *testing.T, random *rand.Rand, n int, spoil func(path string, size int64) error) (failed bool, err error) {
+func mishap(t *testing.T, random *rand.Rand, n int, policy DamagePolicy, spoil func(path string, size int64) error) (failed bool, err error) {
 	dir := t.TempDir()
-	o := opener{noSync: true, segment: 8 << 10}
+	o := opener{noSync: true, segment: 8 << 10, policy: policy}
 	c, err := reopenWith(o, dir)
 	if err != nil {
 		t.Fatal(err)
@@ -323,6 +326,7 @@ func mishap(t *testing.T, random *rand.Rand, n int, spoil func(path string, size
 	}
 	close(l.spoiled)
 	running.Wait()
+	repair := c.Repaired()
 	_ = c.Shutdown()
 	must := map[string]bool{}
 	for v := range l.sent {
@@ -330,11 +334,33 @@ func mishap(t *testing.T, random *rand.Rand, n int, spoil func(path string, size
 			must[v] = true
 		}
 	}
+	if policy == SetDamageAside {
+		return l.failed, l.goesOn(t, dir, must, repair)
+	}
 	// Acknowledgments may be lost if there is an error.
 	if _, err := account(t, dir, must, l.tried); err != nil {
 		return l.failed || l.err != nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return l.failed || l.err != nil, nil
+}
+
+// goesOn checks the queue of a load with the policy SetDamageAside: no call has failed, and all
+// values that are missing are reported as lost.
+func (l *load) goesOn(t *testing.T, dir string, must map[string]bool, repair Repair) error {
+	if l.failed || l.err != nil {
+		return fmt.Errorf("a Send failed: %v; receive: %w", l.failed, l.err)
+	}
+	f := look(dir, SetDamageAside)
+	missing := 0
+	for v := range must {
+		if !f.values[v] {
+			missing++
+		}
+	}
+	if f.err != nil || missing > repair.Lost+f.repair.Lost && !repair.Returned && !f.repair.Returned {
+		return fmt.Errorf("%d are missing: %v; opened: %v; %w", missing, repair, f.repair, f.err)
+	}
+	return nil
 }
 
 // A load sends values, and receives and acknowledges some, until it fails or is through.

@@ -26,7 +26,8 @@ type Delivery[T any] struct {
 	from    *Durable[T]
 	seq     uint64
 	cost    int64 // bytes of DiskLimit
-	settled bool  // guarded by from.mu
+	epoch   uint64
+	settled bool // guarded by from.mu
 }
 
 // Ack acknowledges the value, which deletes it from disk. Ack waits for the write: after
@@ -34,13 +35,13 @@ type Delivery[T any] struct {
 // acknowledgements. To acknowledge several deliveries in one call, see [Durable.Ack].
 //
 // Ack returns [ErrSettled] if the delivery was settled before, [sluice.ErrClosed] after
-// Shutdown, or an error that names the file. In the last case the delivery is unchanged,
-// and the caller may try again.
+// Shutdown, [ErrReopened] if the queue was opened again since the receive, or an error that names the
+// file. In the last case the delivery is unchanged, and the caller may try again.
 func (d *Delivery[T]) Ack() error { return d.from.ack(d) }
 
 // Nack gives the value back: it is delivered again, before all values that were stored
 // after it. Nack does not write; the value is read from the file when its turn comes. It
-// returns [ErrSettled] or [sluice.ErrClosed], like Ack.
+// returns [ErrSettled], [ErrReopened] or [sluice.ErrClosed], like Ack.
 //
 // A receiver that got ErrClosed from a drained channel must receive again to get a
 // value that another receiver gives back later.
@@ -65,6 +66,8 @@ func (c *Durable[T]) settleError(d *Delivery[T]) error {
 		return c.failure
 	case c.stopped:
 		return sluice.ErrClosed
+	case c.epoch != d.epoch || c.reopening != nil:
+		return ErrReopened
 	default:
 		return nil
 	}
@@ -96,6 +99,7 @@ func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
 		d.settled = true
 	}
 	b, leads := c.join()
+	epoch := c.epoch
 	for _, d := range ds {
 		b.deletes = append(b.deletes, d.seq)
 		b.freed += d.cost
@@ -106,6 +110,9 @@ func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
 	}
 	c.mu.Unlock()
 	err := c.await(context.Background(), new(lazyContext), b, leads, 0, grant{}) // a settlement is not canceled
+	if err == nil && b.epoch != epoch {
+		err = ErrReopened
+	}
 	if err != nil {
 		c.mu.Lock()
 		c.unsettle(ds)
@@ -134,41 +141,53 @@ type RecordError struct {
 func (e *RecordError) Error() string { return e.Err.Error() }
 func (e *RecordError) Unwrap() error { return e.Err }
 
-// Drop deletes the record from disk, like Ack. It returns [ErrSettled] if the record was
-// deleted before, or if another goroutine has received it since; that goroutine can drop
-// it.
+// Drop deletes the record from disk, like Ack, and returns the same errors. It returns [ErrSettled] if
+// the record was deleted before, or if another goroutine has received it since; that goroutine
+// can drop it.
 func (e *RecordError) Drop() error { return e.drop() }
 
 // deliver returns a Delivery of a record that the caller has taken.
-func (c *Durable[T]) deliver(record storedRecord, attempts int) (*Delivery[T], error) {
-	d := &Delivery[T]{from: c, seq: record.seq, cost: record.cost()}
+func (c *Durable[T]) deliver(t taken) (*Delivery[T], error) {
+	d := c.delivery(t)
 	var v T
-	err := record.damaged
+	err := t.record.damaged
 	if err == nil {
-		v, err = decode(c.config.codec, record.payload)
+		v, err = decode(c.config.codec, t.record.payload)
 	}
 	if err == nil {
-		d.Value, d.Attempt = v, attempts
+		d.Value, d.Attempt = v, t.attempts
 		return d, nil
 	}
+	again := *d
 	c.mu.Lock()
-	c.requeue(d.seq, d.cost, attempts)
+	if c.epoch == d.epoch { // otherwise it is queued already
+		c.requeue(d.seq, d.cost, t.attempts)
+	}
 	c.mu.Unlock()
-	return nil, &RecordError{Raw: record.payload, Err: err, drop: func() error { return c.drop(d.seq, d.cost) }}
+	return nil, &RecordError{Raw: t.record.payload, Err: err, drop: func() error { return c.drop(again) }}
 }
 
-// drop deletes a record that was given back.
-func (c *Durable[T]) drop(seq uint64, cost int64) error {
+// delivery returns a delivery without a value.
+func (c *Durable[T]) delivery(t taken) *Delivery[T] {
+	return &Delivery[T]{from: c, seq: t.record.seq, cost: t.record.cost(), epoch: t.epoch}
+}
+
+// drop deletes the record of d, which was given back.
+func (c *Durable[T]) drop(d Delivery[T]) error {
 	c.mu.Lock()
-	if !c.requeued.remove(seq) {
+	if err := c.settleError(&d); err != nil {
+		c.mu.Unlock()
+		return err
+	}
+	if !c.requeued.remove(d.seq) {
 		c.mu.Unlock()
 		return ErrSettled
 	}
 	c.queued--
 	c.received++
 	c.inFlight++
-	c.flightBytes += cost
-	d := &Delivery[T]{from: c, seq: seq, cost: cost, Attempt: c.attempts[seq]}
+	c.flightBytes += d.cost
+	d.Attempt = c.attempts[d.seq]
 	c.mu.Unlock()
 	err := d.Ack()
 	if err != nil {
@@ -187,63 +206,66 @@ func (c *Durable[T]) AutoAck() AutoAck[T] { return AutoAck[T]{c} }
 
 // Recv receives the next value like [Durable.Recv], and acknowledges it. If that fails,
 // the value is given back.
-func (a AutoAck[T]) Recv(ctx context.Context) (v T, err error) {
-	d, err := a.Durable.Recv(ctx)
-	if err != nil {
-		return v, err
-	}
-	return a.accept(d)
+func (a AutoAck[T]) Recv(ctx context.Context) (T, error) {
+	return a.recv(func() (*Delivery[T], error) { return a.Durable.Recv(ctx) })
 }
 
 // TryRecv is like Recv, but does not wait for a value: see [Durable.TryRecv]. It does
 // wait for the write of the acknowledgement.
-func (a AutoAck[T]) TryRecv() (v T, err error) {
-	d, err := a.Durable.TryRecv()
-	if err != nil {
-		return v, err
-	}
-	return a.accept(d)
-}
+func (a AutoAck[T]) TryRecv() (T, error) { return a.recv(a.Durable.TryRecv) }
 
-func (a AutoAck[T]) accept(d *Delivery[T]) (v T, err error) {
-	if err := d.Ack(); err != nil {
-		_ = d.Nack()
-		return v, err
+// recv acknowledges what next receives. If the queue was opened again in between, the value is
+// queued again.
+func (a AutoAck[T]) recv(next func() (*Delivery[T], error)) (v T, err error) {
+	for {
+		d, err := next()
+		if err != nil {
+			return v, err
+		}
+		err = d.Ack()
+		switch {
+		case err == nil:
+			return d.Value, nil
+		case !errors.Is(err, ErrReopened):
+			_ = d.Nack()
+			return v, err
+		}
 	}
-	return d.Value, nil
 }
 
 // RecvBatch receives values like [Durable.RecvBatch], and acknowledges them in one
 // write.
 func (a AutoAck[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
-	ds := make([]*Delivery[T], len(buf))
-	n, err = a.Durable.RecvBatch(ctx, ds)
-	return a.acceptBatch(buf, ds[:n], err)
+	return a.recvBatch(buf, func(ds []*Delivery[T]) (int, error) { return a.Durable.RecvBatch(ctx, ds) })
 }
 
 // TryRecvBatch receives values like [Durable.TryRecvBatch], and acknowledges them in one
 // write.
 func (a AutoAck[T]) TryRecvBatch(buf []T) (n int, err error) {
-	ds := make([]*Delivery[T], len(buf))
-	n, err = a.Durable.TryRecvBatch(ds)
-	return a.acceptBatch(buf, ds[:n], err)
+	return a.recvBatch(buf, a.Durable.TryRecvBatch)
 }
 
-// acceptBatch acknowledges ds, which were received with err, and copies their values.
-func (a AutoAck[T]) acceptBatch(buf []T, ds []*Delivery[T], err error) (int, error) {
-	if err == nil {
-		err = a.Ack(ds...)
+// recvBatch is recv for a batch.
+func (a AutoAck[T]) recvBatch(buf []T, next func([]*Delivery[T]) (int, error)) (n int, err error) {
+	ds := make([]*Delivery[T], len(buf))
+	for {
+		if n, err = next(ds); err != nil {
+			return 0, err
+		}
+		if err = a.Ack(ds[:n]...); !errors.Is(err, ErrReopened) {
+			break
+		}
 	}
 	if err != nil {
-		for _, d := range ds {
+		for _, d := range ds[:n] {
 			_ = d.Nack()
 		}
 		return 0, err
 	}
-	for i, d := range ds {
+	for i, d := range ds[:n] {
 		buf[i] = d.Value
 	}
-	return len(ds), nil
+	return n, nil
 }
 
 // Drain returns an iterator over the values that are queued when the loop begins, like

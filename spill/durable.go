@@ -78,6 +78,7 @@ type Durable[T any] struct {
 	queued   int            // requeued, in the window, and in the file beyond it
 	records  int            // what Limit counts: queued, in flight, dropping, or with reserved room
 	bytes    int64          // of DiskLimit, of the same records
+	stored   int64          // the part of bytes that is in the store; the rest is reserved
 	ages     age.Log        // indices are sequence numbers
 
 	promised int // loose payloads in the pending commit
@@ -93,6 +94,9 @@ type Durable[T any] struct {
 	stopped   bool
 	shut      chan struct{} // closed when the file is closed
 	failure   error
+	reopen    func() (store, contents, Repair, error) // nil: a store that fails ends the channel
+	reopening chan struct{}                           // not nil while the store is opened again
+	epoch     uint64
 	repair    Repair
 	ready     chan struct{} // nil until Ready is called
 
@@ -137,14 +141,34 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
 	p.limit = share(p.memory)
-	s, found, repair, err := opener{policy: p.onDamage}.open(dir, p.codec.Name())
+	c, err := openQueue(dir, p, opener{policy: p.onDamage})
 	if err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
+	}
+	if r := c.Repaired(); r.Err != nil {
+		c.logRepair("a damaged queue was repaired", r)
+	}
+	return c, nil
+}
+
+// openQueue opens the queue in dir.
+func openQueue[T any](dir string, p config[T], o opener) (*Durable[T], error) {
+	s, found, repair, err := o.open(dir, p.codec.Name())
+	if err != nil {
+		return nil, err
 	}
 	c := newDurable(p, s, found)
 	c.mu.Lock() // package inspect knows c already
 	defer c.mu.Unlock()
 	c.repair = repair
+	if o.policy == SetDamageAside {
+		c.reopen = func() (s store, found contents, repair Repair, err error) {
+			if err := makeDir(dir); err != nil { // the folder may be gone
+				return nil, found, repair, err
+			}
+			return o.open(dir, p.codec.Name())
+		}
+	}
 	return c, nil
 }
 
@@ -152,9 +176,10 @@ func newDurable[T any](p config[T], s store, found contents) *Durable[T] {
 	c := &Durable[T]{
 		config: p, store: s,
 		upto: found.first, tail: found.next, queued: found.records, high: found.records, sent: uint64(found.records),
-		records: found.records, bytes: found.bytes + int64(found.records)*recordCost,
+		records: found.records, stored: found.bytes + int64(found.records)*recordCost,
 		clock: newClock(found.next),
 	}
+	c.bytes = c.stored
 	c.batches.New = func() any { return new(recordBatch[T]) }
 	c.ages.Record(park.Now(), found.first, found.next)
 	inspect.Register(p.name, "spill.Durable", c)
@@ -237,6 +262,9 @@ func (c *Durable[T]) sendError() error {
 
 // serveWaiters finishes the waiters that can proceed. The caller holds mu.
 func (c *Durable[T]) serveWaiters() {
+	if c.reopening != nil { // publish calls it when the store is there again
+		return
+	}
 	for c.receivers.n > 0 {
 		record, err := c.next()
 		if err == errTooOld { // its goroutine deletes what is too old, and comes back
@@ -251,7 +279,7 @@ func (c *Durable[T]) serveWaiters() {
 			break
 		}
 		w := c.receivers.pop()
-		w.record = record
+		w.record, w.epoch = record, c.epoch
 		w.finish(nil)
 	}
 	if c.config.overflow == sluice.DropOldest {

@@ -129,6 +129,7 @@ func (c *Durable[T]) expire() error {
 		return nil
 	}
 	b, leads := c.join()
+	epoch := c.epoch
 	for i, record := range old {
 		b.deletes = append(b.deletes, record.seq)
 		b.freed += record.cost()
@@ -140,6 +141,9 @@ func (c *Durable[T]) expire() error {
 	c.serveWaiters() // the other receivers may find values behind them
 	c.mu.Unlock()
 	err := c.await(context.Background(), new(lazyContext), b, leads, 0, grant{})
+	if err == nil && b.epoch != epoch || err == ErrReopened {
+		return nil // they are queued again
+	}
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -254,6 +254,7 @@ func (c *Durable[T]) publishDrops(b *commit) {
 			c.queued++
 		case b.err == nil && stored:
 			c.discount(d.cost)
+			c.stored -= d.cost
 			c.forget([]uint64{d.record.seq})
 			c.dropped++
 			if old {

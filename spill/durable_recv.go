@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/sluice-go/sluice"
@@ -71,12 +72,20 @@ func (c *Durable[T]) recvBatch(ctx context.Context, buf []*Delivery[T]) (n int, 
 	return n, nil
 }
 
+// A taken is a record that a receiver has taken from the queue.
+type taken struct {
+	record   storedRecord
+	attempts int
+	epoch    uint64
+}
+
 // recv is Recv, or TryRecv if ctx is nil.
 func (c *Durable[T]) recv(ctx context.Context) (*Delivery[T], error) {
 	var lazy lazyContext
+	reopened := false
 	for {
 		c.mu.Lock()
-		record, attempts, err := c.receive(ctx, &lazy)
+		t, err := c.receive(ctx, &lazy)
 		if err == errTooOld {
 			err = c.expire() // releases the lock
 			if err != nil {
@@ -86,16 +95,22 @@ func (c *Durable[T]) recv(ctx context.Context) (*Delivery[T], error) {
 		}
 		c.mu.Unlock()
 		if err != nil {
-			return nil, err
+			damage, ok := err.(*readError)
+			if ok && !reopened {
+				reopened = true // once for each call: it may not help
+				c.reopenAfter(damage)
+				continue
+			}
+			return nil, unmarked(err)
 		}
 		switch {
-		case record.damaged != nil && c.config.onDamage == SetDamageAside:
-			if err := c.skip(record); err != nil {
+		case t.record.damaged != nil && c.config.onDamage == SetDamageAside:
+			if err := c.skip(t); err != nil && !errors.Is(err, ErrReopened) {
 				return nil, err
 			}
 			continue
-		case record.seq != 0:
-			return c.deliver(record, attempts)
+		case t.record.seq != 0:
+			return c.deliver(t)
 		}
 		if !lazy.loaded { // user code runs without the lock; then try again
 			lazy.load(ctx)
@@ -108,22 +123,31 @@ func (c *Durable[T]) recv(ctx context.Context) (*Delivery[T], error) {
 // receive takes the next record, and waits for one. If it returns neither a record nor
 // an error, the caller reads the context and, unless it ended the wait, calls again. The
 // caller holds mu.
-func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (record storedRecord, attempts int, err error) {
+func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (t taken, err error) {
+	for c.reopening != nil && !c.stopped {
+		if engine.MayWait(ctx) && !lazy.loaded {
+			return t, nil
+		}
+		if !c.awaitReopening(lazy) {
+			return t, nil
+		}
+	}
 	switch {
 	case c.failure != nil:
-		return record, 0, c.failure
+		return t, c.failure
 	case c.stopped:
-		return record, 0, sluice.ErrClosed
+		return t, sluice.ErrClosed
 	}
-	record, err = c.next()
+	record, err := c.next()
 	c.postReady() // records may be left, for other goroutines that wait for Ready
 	if err != nil {
-		return record, 0, err
+		return t, err
 	}
+	epoch := c.epoch
 	switch {
 	case record.seq != 0:
 	case c.drained():
-		return record, 0, sluice.ErrClosed
+		return t, sluice.ErrClosed
 	case c.evicting > 0 && (lazy.err != nil || !engine.MayWait(ctx)):
 		// The last records are being replaced, in a write that may fail: the queue is not
 		// empty.
@@ -131,31 +155,45 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (record sto
 		c.receivers.push(w)
 		c.receivers.await(&c.mu, w, new(lazyContext))
 		if w.err == sluice.ErrEmpty && lazy.err != nil {
-			return record, 0, lazy.err
+			return t, lazy.err
 		}
 		if w.err != nil {
-			return record, 0, w.err
+			return t, w.err
 		}
-		record = w.record
+		record, epoch = w.record, w.epoch
 	case !engine.MayWait(ctx):
-		return record, 0, sluice.ErrEmpty
+		return t, sluice.ErrEmpty
 	case lazy.err != nil:
-		return record, 0, lazy.err
+		return t, lazy.err
 	case !lazy.loaded:
-		return record, 0, nil
+		return t, nil
 	default:
 		w := &waiter{served: make(chan struct{})}
 		c.receivers.push(w)
 		if !c.receivers.await(&c.mu, w, lazy) {
 			c.receivers.remove(w)
-			return record, 0, nil
+			return t, nil
 		}
 		if w.err != nil {
-			return record, 0, w.err
+			return t, w.err
 		}
-		record = w.record
+		record, epoch = w.record, w.epoch
 	}
-	return record, c.attempts[record.seq] + 1, nil
+	return taken{record, c.attempts[record.seq] + 1, epoch}, nil
+}
+
+// awaitReopening waits until the store has been opened again, or could not be. It returns false
+// if the context is done before. The caller holds mu, which is released during the wait.
+func (c *Durable[T]) awaitReopening(lazy *lazyContext) bool {
+	done := c.reopening
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	select {
+	case <-done:
+		return true
+	case <-lazy.done:
+		return false
+	}
 }
 
 // next removes the next record from the queue, for a receiver. Its number is 0 if the
@@ -208,11 +246,11 @@ const windowRead = 1 << 20
 // readWindow reads the window from the file.
 func (c *Durable[T]) readWindow() error {
 	records, err := c.store.read(c.upto, c.tail, min(c.config.limit, windowRead))
-	if err != nil {
-		return err
+	if err == nil && len(records) == 0 {
+		err = errMissing
 	}
-	if len(records) == 0 {
-		return errMissing
+	if err != nil {
+		return c.readFailed(err)
 	}
 	for _, r := range records {
 		c.window.push(r)
@@ -230,7 +268,7 @@ func (c *Durable[T]) reread(seq uint64) (record storedRecord, err error) {
 		err = errMissing
 	}
 	if err != nil {
-		return record, err
+		return record, c.readFailed(err)
 	}
 	return records[0], nil
 }

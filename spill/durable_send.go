@@ -2,7 +2,6 @@ package spill
 
 import (
 	"context"
-	"errors"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
@@ -15,6 +14,8 @@ type commit struct {
 	freed     int64    // bytes of DiskLimit that deletes free
 	acks      int      // how many of deletes were in flight
 	ackBytes  int64
+	damage    *readError // a member asks for the store to be opened again
+	epoch     uint64     // in which the leader took it
 	members   int
 	lead      chan struct{} // carries the token to lead; has a buffer of 1
 	done      chan struct{} // closed after the result is published
@@ -39,10 +40,10 @@ func (b *commit) result(sends bool) error {
 // Send returns [sluice.ErrClosed] if the channel is closed, [sluice.ErrTooLarge] if the
 // record exceeds DiskLimit, [sluice.ErrFull] under Reject, the context's error if ctx is done during the wait, an error
 // of the codec, or an error that names the file that could not be written. In all of
-// these cases v was not stored, and will not be. The exception is an error about an
-// unknown outcome of the write: the channel has failed then, and v may be there when the
-// queue is opened again. The context does not interrupt a write in
-// progress. Send panics if ctx is nil.
+// these cases v was not stored, and will not be, and the caller may try again, on a full disk after
+// values were acknowledged. The exception is an error that is [ErrFailed]: the channel has failed, and
+// v may be there when the queue is opened again, unless an earlier call has returned
+// such an error. The context does not interrupt a write in progress. Send panics if ctx is nil.
 func (c *Durable[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("spill: Send: nil context")
@@ -97,6 +98,7 @@ func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T)
 	if engine.MayWait(ctx) {
 		lazy.load(ctx)
 	}
+	reopened := false
 	for again := false; ; again = true {
 		c.mu.Lock()
 		g, err := c.reserve(ctx, p, &lazy, again)
@@ -126,8 +128,11 @@ func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T)
 		if n = c.settleDrops(b, at, g, p.values); n > 0 {
 			return n, nil
 		}
-		if b.readErr != nil {
-			return 0, b.readErr
+		if damage, ok := b.readErr.(*readError); ok && !reopened {
+			reopened = true // once for each call: it may not help
+			c.reopenAfter(damage)
+		} else if b.readErr != nil {
+			return 0, unmarked(b.readErr)
 		}
 	}
 }
@@ -300,21 +305,24 @@ func (c *Durable[T]) write(b *commit) {
 			payloads = append(payloads, payload)
 		}
 	}
-	first, failure := c.tail, c.failure
+	b.epoch = c.epoch
+	if b.damage != nil && b.damage.epoch != c.epoch {
+		b.damage = nil // the store was opened again since
+	}
+	failure := c.failure
 	c.mu.Unlock()
 
-	// After a failure the content of the file is unknown: do not write to it.
-	deletes := b.allDeletes()
-	if b.err = failure; failure == nil && len(payloads)+len(deletes) > 0 {
-		b.err = c.store.write(first, payloads, deletes, b.at)
-	}
-	b.deleteErr = b.err
-	if b.err != nil && failure == nil && len(payloads) > 0 && len(b.deletes) > 0 && !errors.Is(b.err, errUnknown) {
-		b.deleteErr = c.store.write(first, nil, b.deletes, 0) // a full disk may have room for deletes
+	counted := false
+	if b.err, b.deleteErr = failure, failure; failure == nil { // after a failure the content of the file is unknown
+		counted, failure = c.writeCommit(b, payloads)
 	}
 
 	c.mu.Lock()
-	c.publish(b, payloads)
+	c.publish(b, payloads, counted)
+	if failure != nil {
+		c.fail(failure)
+	}
+	reopened, repair := b.epoch != c.epoch, c.repair
 	if c.pending != nil {
 		c.pending.lead <- struct{}{} // does not block: the commit had no token yet
 	} else {
@@ -322,6 +330,9 @@ func (c *Durable[T]) write(b *commit) {
 	}
 	c.mu.Unlock()
 	close(b.done)
+	if reopened {
+		c.logRepair("a queue was opened again, because its files had failed", repair)
+	}
 }
 
 // endLead ends leadership: there is no commit to write.
@@ -333,24 +344,31 @@ func (c *Durable[T]) endLead() {
 	}
 }
 
-// publish applies the result of b to the queue. The caller holds mu.
-func (c *Durable[T]) publish(b *commit, payloads [][]byte) {
+// publish applies the result of b to the queue, which may have counted the records already. The
+// caller holds mu.
+func (c *Durable[T]) publish(b *commit, payloads [][]byte, counted bool) {
 	c.adding -= len(payloads)
-	if b.err == nil {
+	switch {
+	case counted:
+	case b.err == nil:
 		c.extendWindow(payloads, b.at)
+		c.stored += c.costOfAll(payloads)
 		c.sent += uint64(len(payloads))
 		c.queued += len(payloads)
 		c.high = max(c.high, c.queued)
-	} else {
+	default:
 		for _, payload := range payloads {
 			c.discount(c.costOf(payload))
 		}
 	}
-	c.publishDrops(b)
+	if !counted {
+		c.publishDrops(b)
+	}
 	c.acking -= b.acks
 	c.ackingBytes -= b.ackBytes
 	if b.deleteErr == nil {
 		c.bytes -= b.freed
+		c.stored -= b.freed
 		c.records -= len(b.deletes)
 		c.inFlight -= b.acks
 		c.flightBytes -= b.ackBytes
@@ -359,11 +377,6 @@ func (c *Durable[T]) publish(b *commit, payloads [][]byte) {
 			c.dropping -= old
 			c.dropped += uint64(old)
 			c.tooOld += uint64(old)
-		}
-	}
-	for _, err := range []error{b.err, b.deleteErr} {
-		if errors.Is(err, errUnknown) {
-			c.fail(err)
 		}
 	}
 	c.serveWaiters()

@@ -2,6 +2,9 @@ package spill
 
 import (
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -11,14 +14,18 @@ type memoryStore struct {
 	mu      sync.Mutex
 	records map[uint64][]byte
 	times   map[uint64]int64
+	next    uint64 // after the last record that was stored
 	writes  int
 	busy    bool
 	closed  bool
 	// onWrite is called, without the lock, before each write; an error fails it,
-	// and with errUnknown in it the write is done all the same.
+	// and with errUnknown in it the write is done all the same, unless it is errNotStored.
 	onWrite func(first uint64, payloads [][]byte, deletes []uint64) error
 	onRead  func() error
 }
+
+// errNotStored is the error of a write with an unknown outcome that was not stored.
+var errNotStored = fmt.Errorf("sync queue.log: input/output error: %w", errUnknown)
 
 func newMemoryStore() *memoryStore {
 	return &memoryStore{records: map[uint64][]byte{}, times: map[uint64]int64{}}
@@ -39,9 +46,13 @@ func (s *memoryStore) write(first uint64, payloads [][]byte, deletes []uint64, a
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy = false
-	if err != nil && !errors.Is(err, errUnknown) {
+	if err != nil && !errors.Is(err, errUnknown) || err == errNotStored {
 		return err
 	}
+	if len(payloads) > 0 && first < s.next {
+		panic("a number is used twice")
+	}
+	s.next = max(s.next, first+uint64(len(payloads)))
 	for i, payload := range payloads {
 		s.records[first+uint64(i)], s.times[first+uint64(i)] = append([]byte{}, payload...), at
 	}
@@ -76,6 +87,24 @@ func (s *memoryStore) written() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.writes
+}
+
+// again returns the contents of s as a store that was opened again.
+func (s *memoryStore) again() (*memoryStore, contents) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		panic("opened twice")
+	}
+	again := &memoryStore{records: maps.Clone(s.records), times: maps.Clone(s.times), next: max(s.next, 1)}
+	found := contents{first: again.next, next: again.next, records: len(s.records)}
+	if len(s.records) > 0 {
+		found.first = slices.Min(slices.Collect(maps.Keys(s.records)))
+	}
+	for _, payload := range s.records {
+		found.bytes += int64(len(payload))
+	}
+	return again, found
 }
 
 func (s *memoryStore) size() int64 { return 0 }

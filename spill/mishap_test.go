@@ -272,7 +272,7 @@ func TestMixedCommitUnknown(t *testing.T) {
 			}
 			return nil
 		})
-		if errs[0] != nil || errs[1] != errUnknown || errs[2] != errUnknown || s.writes != 3 || c.Shutdown() != nil {
+		if errs[0] != nil || !errors.Is(errs[1], errUnknown) || !errors.Is(errs[2], ErrFailed) || s.writes != 3 || c.Shutdown() != nil {
 			t.Errorf("%v; %d writes", errs, s.writes)
 		}
 	})

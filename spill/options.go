@@ -3,6 +3,7 @@ package spill
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"math"
 	"reflect"
 	"runtime/metrics"
@@ -163,6 +164,10 @@ type DurableOptions[T any] struct {
 	// OnDamage selects what happens if stored bytes are damaged or missing. The zero value
 	// is RefuseDamage: an error.
 	OnDamage DamagePolicy
+
+	// Log receives a warning for each repair that SetDamageAside leads to, and for each damaged
+	// record that a receive skips. The default is slog.Default.
+	Log *slog.Logger
 }
 
 // A config is a set of options, checked, with the defaults filled in.
@@ -175,6 +180,7 @@ type config[T any] struct {
 	codec     codec.Codec[T]
 	records   int // Limit, never 0; of a Durable
 	onDamage  DamagePolicy
+	log       *slog.Logger // of a Durable
 	size      func(T) int
 	slots     int // how many values the limit holds, if each is as large as its slot
 	policy[T]
@@ -201,7 +207,7 @@ func (o *DurableOptions[T]) config() (config[T], error) {
 	if o == nil {
 		o = new(DurableOptions[T])
 	}
-	c := config[T]{function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, onDamage: o.OnDamage}
+	c := config[T]{function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, onDamage: o.OnDamage, log: o.Log}
 	if c.records = o.Limit; o.Limit == 0 {
 		c.records = sluice.Unlimited
 	}
@@ -234,6 +240,9 @@ func (c config[T]) check() (config[T], error) {
 	}
 	if c.memory == 0 {
 		c.memory = DefaultMemoryLimit
+	}
+	if c.log == nil {
+		c.log = slog.Default()
 	}
 	c.limit = c.memory
 	if c.diskLimit == 0 {

@@ -26,6 +26,7 @@ type waiter struct {
 	next, prev *waiter
 	need       int64         // bytes on disk that a sender waits for
 	record     storedRecord  // what a sender to an Elastic sends, or what a receiver gets
+	epoch      uint64        // in which a receiver of a Durable got it
 	err        error         // the result; read after served is closed
 	brief      bool          // it waits only for the write in progress
 	served     chan struct{} // made by the waiting goroutine, as testing/synctest requires
