@@ -151,3 +151,52 @@ func Example_selectLoop() {
 	// write
 	// flush
 }
+
+// A loop that must stay prompt takes one value in each turn. A nil channel in the place of Ready
+// pauses the case.
+func Example_selectLoopPrompt() {
+	ctx := context.Background()
+	jobs := sluice.NewElastic[int](10_000, &sluice.ElasticOptions[int]{Overflow: sluice.Reject})
+	defer jobs.Close() // if the loop ends early, senders get ErrClosed
+	for job := range 4 {
+		if err := jobs.TrySend(job); err != nil {
+			fmt.Println("rejected:", job) // ErrFull: count it here
+		}
+	}
+	jobs.Close()
+	controls := make(chan string, 1)
+
+	ready := jobs.Ready()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case control := <-controls:
+			fmt.Println(control)
+			if ready = jobs.Ready(); control == "pause" {
+				ready = nil
+			}
+		case <-ready:
+			job, err := jobs.TryRecv()
+			if err == sluice.ErrClosed {
+				return // closed and drained
+			}
+			if err != nil {
+				continue // ErrEmpty: another receiver took the value
+			}
+			fmt.Println("job", job)
+			if job == 1 {
+				controls <- "pause"
+				go func() { controls <- "resume" }()
+				ready = nil // controls first, so that the output is always the same
+			}
+		}
+	}
+	// Output:
+	// job 0
+	// job 1
+	// pause
+	// resume
+	// job 2
+	// job 3
+}
