@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -178,13 +177,12 @@ type config[T any] struct {
 	limit     int64 // the share of memory for values; all of it until the constructor computes the share
 	diskLimit int64 // never 0
 	codec     codec.Codec[T]
-	records   int // Limit, never 0; of a Durable
+	records   int // Limit, never 0
 	onDamage  DamagePolicy
 	log       *slog.Logger // of a Durable
 	size      func(T) int
 	slots     int // how many values the limit holds, if each is as large as its slot
 	policy[T]
-	records     int                    // Limit, never 0
 	undelivered func(T, sluice.Reason) // OnUndelivered of an Elastic
 }
 
@@ -193,10 +191,7 @@ func (o *ElasticOptions[T]) config() (config[T], error) {
 		o = new(ElasticOptions[T])
 	}
 	c := config[T]{function: "OpenElastic", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, size: o.Size}
-	c.records, c.undelivered = cmp.Or(o.Limit, sluice.Unlimited), o.OnUndelivered
-	if o.Limit < 0 {
-		return c, c.invalid("Limit is %d, want at least 0", o.Limit)
-	}
+	c.records, c.undelivered = o.Limit, o.OnUndelivered
 	if err := c.setPolicy(o.Overflow, 0, o.OnDrop, o.OnUndelivered); err != nil {
 		return c, err
 	}
@@ -208,12 +203,7 @@ func (o *DurableOptions[T]) config() (config[T], error) {
 		o = new(DurableOptions[T])
 	}
 	c := config[T]{function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, onDamage: o.OnDamage, log: o.Log}
-	if c.records = o.Limit; o.Limit == 0 {
-		c.records = sluice.Unlimited
-	}
-	if o.Limit < 0 {
-		return c, c.invalid("Limit is %d, want at least 0", o.Limit)
-	}
+	c.records = o.Limit
 	if err := c.setPolicy(o.Overflow, o.MaxAge, o.OnDrop, o.OnUndelivered); err != nil {
 		return c, err
 	}
@@ -231,6 +221,8 @@ func (c config[T]) check() (config[T], error) {
 	switch {
 	case c.memory < 0:
 		return c, c.invalid("MemoryLimit is %d, want at least 0", c.memory)
+	case c.records < 0:
+		return c, c.invalid("Limit is %d, want at least 0", c.records)
 	case c.diskLimit < 0:
 		return c, c.invalid("DiskLimit is %d, want at least 0", c.diskLimit)
 	case c.onDamage > SetDamageAside:
@@ -240,6 +232,9 @@ func (c config[T]) check() (config[T], error) {
 	}
 	if c.memory == 0 {
 		c.memory = DefaultMemoryLimit
+	}
+	if c.records == 0 {
+		c.records = sluice.Unlimited
 	}
 	if c.log == nil {
 		c.log = slog.Default()

@@ -131,7 +131,7 @@ func (s *Store) readState() error {
 	}
 	id, codec, st, err := decodeCheckpoint(b)
 	if errors.Is(err, errVersion) {
-		return fmt.Errorf("%s: %w", s.disk.path(checkpointFile), err)
+		return fmt.Errorf("%s: %w", s.disk.Path(checkpointFile), err)
 	}
 	if err != nil {
 		return s.damage(checkpointFile, 0, err)
@@ -169,7 +169,7 @@ func (s *Store) openActive() error {
 	}
 	place, first, err := parseSegmentHeader(b)
 	if errors.Is(err, errVersion) {
-		return fmt.Errorf("%s: %w", s.disk.path(name), err)
+		return fmt.Errorf("%s: %w", s.disk.Path(name), err)
 	}
 	if err != nil || place != s.salt(g) || first != g.first {
 		return s.damage(name, 0, errSegmentHeader)

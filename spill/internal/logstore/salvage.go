@@ -46,7 +46,7 @@ func (r *repairer) header(id uint64) (place salt, first uint64, err error) {
 	n, _ := f.ReadAt(b, 0)
 	place, first, err = parseSegmentHeader(b[:n])
 	if errors.Is(err, errVersion) {
-		err = fmt.Errorf("%s: %w", r.store.disk.path(segmentName(id)), err)
+		err = fmt.Errorf("%s: %w", r.store.disk.Path(segmentName(id)), err)
 	}
 	return place, first, errors.Join(err, f.Close())
 }

@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
 // setVersion changes the version of a segment or a checkpoint.
-func setVersion(d *sim, name string, to byte) {
-	b := d.names[name].data
+func setVersion(d *simdisk.Disk, name string, to byte) {
+	b := d.Peek(name)
 	b[7] = to
 	if name == checkpointFile {
 		binary.LittleEndian.PutUint32(b[8:], checksum(checksum(0, b[:8]), b[12:]))
@@ -21,19 +23,19 @@ func setVersion(d *sim, name string, to byte) {
 }
 
 // versions returns the versions of the checkpoint and of the segments.
-func versions(d *sim) (checkpoint byte, segments []byte) {
+func versions(d *simdisk.Disk) (checkpoint byte, segments []byte) {
 	for id := range uint64(100) {
-		if f := d.names[segmentName(id)]; f != nil && len(f.data) > 7 {
-			segments = append(segments, f.data[7])
+		if b := d.Peek(segmentName(id)); len(b) > 7 {
+			segments = append(segments, b[7])
 		}
 	}
-	return d.names[checkpointFile].data[7], segments
+	return d.Peek(checkpointFile)[7], segments
 }
 
 // oldStore returns the disk of a store of version 1, which was killed or closed, and what is in it.
-func oldStore(t *testing.T, closed bool) (*sim, *model) {
+func oldStore(t *testing.T, closed bool) (*simdisk.Disk, *model) {
 	t.Helper()
-	d, m := newSim(), newModel()
+	d, m := simdisk.New(), newModel()
 	s, _, err := open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
@@ -52,8 +54,8 @@ func oldStore(t *testing.T, closed bool) (*sim, *model) {
 			t.Fatal(err)
 		}
 	}
-	d = d.crashed(killed, nil)
-	for name := range d.names {
+	d = d.After(simdisk.Killed, nil)
+	for name := range d.Contents() {
 		if _, ok := segmentID(name); ok || name == checkpointFile {
 			setVersion(d, name, version1)
 		}
@@ -77,7 +79,7 @@ func TestVersion1(t *testing.T) {
 			t.Errorf("opening has changed the version: %d, %d", checkpoint, segments)
 		}
 		w := step{payloads: [][]byte{{1}, {2}}, at: 77}
-		d.fail = func(op, name string) error {
+		d.Fail = func(op, name string) error {
 			if checkpoint, segments := versions(d); op == "write" && name == segmentName(s.state.active().id) &&
 				(checkpoint != version || segments[len(segments)-1] != version) {
 				return fmt.Errorf("a write to version %d of %d", segments[len(segments)-1], checkpoint)
@@ -87,9 +89,9 @@ func TestVersion1(t *testing.T) {
 		if err := w.write(s, m); err != nil {
 			t.Fatal(err)
 		}
-		d.fail = nil
+		d.Fail = nil
 		m = m.after(w)
-		s, c, err = open(d.crashed(killed, nil), tiny)
+		s, c, err = open(d.After(simdisk.Killed, nil), tiny)
 		if err == nil {
 			err = errors.Join(m.compare(s, c), s.Close())
 		}
@@ -107,7 +109,7 @@ func TestLaterVersion(t *testing.T) {
 			if lost && name == checkpointFile {
 				continue
 			}
-			d, m := newSim(), newModel()
+			d, m := simdisk.New(), newModel()
 			s, _, err := open(d, tiny)
 			if err != nil {
 				t.Fatal(err)
@@ -115,12 +117,12 @@ func TestLaterVersion(t *testing.T) {
 			if err := (step{payloads: [][]byte{{1}}}).write(s, m); err != nil {
 				t.Fatal(err)
 			}
-			d = d.crashed(killed, nil)
+			d = d.After(simdisk.Killed, nil)
 			setVersion(d, name, version+1)
 			if lost {
-				d.names[checkpointFile].data[20]++
+				d.Peek(checkpointFile)[20]++
 			}
-			before := fmt.Sprint(contentOf(d))
+			before := fmt.Sprint(d.Contents())
 			var damage *DamagedError
 			if _, _, err := open(d, tiny); !lost && (!errors.Is(err, errVersion) || errors.As(err, &damage) || !strings.Contains(err.Error(), name)) {
 				t.Errorf("%s: Open: %v", name, err)
@@ -128,7 +130,7 @@ func TestLaterVersion(t *testing.T) {
 			if _, err := repair(d, tiny); !errors.Is(err, errVersion) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s, checkpoint lost %v: Repair: %v", name, lost, err)
 			}
-			if after := fmt.Sprint(contentOf(d)); after != before {
+			if after := fmt.Sprint(d.Contents()); after != before {
 				t.Errorf("%s: the files have changed", name)
 			}
 		}

@@ -44,15 +44,15 @@ func (s *Store) WriteTimed(first uint64, payloads [][]byte, deletes []uint64, at
 	if len(payloads) == 0 {
 		return s.acknowledge(spans, deletes)
 	}
-	err = s.record(payloads, spans, deletes)
+	err = s.record(payloads, spans, deletes, at)
 	if err != nil && s.failed == nil && full(err) && s.vacate() {
-		err = s.record(payloads, spans, deletes)
+		err = s.record(payloads, spans, deletes, at)
 	}
 	return err
 }
 
 // record writes a commit with new records.
-func (s *Store) record(payloads [][]byte, spans []span, deletes []uint64) error {
+func (s *Store) record(payloads [][]byte, spans []span, deletes []uint64, at int64) error {
 	if err := s.restoreReserve(); err != nil {
 		return err
 	}
