@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// A policyModel is what a Durable with a policy must do when one goroutine uses it.
-type policyModel struct {
+// A durableModel is what a Durable with a policy must do when one goroutine uses it.
+type durableModel struct {
 	limit    int
 	overflow sluice.Overflow
 	maxAge   time.Duration
@@ -32,10 +32,10 @@ type modelRecord struct {
 	at     time.Time
 }
 
-func (m *policyModel) old(r modelRecord) bool { return m.maxAge > 0 && time.Since(r.at) > m.maxAge }
+func (m *durableModel) old(r modelRecord) bool { return m.maxAge > 0 && time.Since(r.at) > m.maxAge }
 
 // expired returns how many records at the front of the queue are too old.
-func (m *policyModel) expired() (n int) {
+func (m *durableModel) expired() (n int) {
 	for n < len(m.queue) && m.old(m.queue[n]) {
 		n++
 	}
@@ -43,7 +43,7 @@ func (m *policyModel) expired() (n int) {
 }
 
 // drop drops the first n records of the queue.
-func (m *policyModel) drop(n int) {
+func (m *durableModel) drop(n int) {
 	for _, r := range m.queue[:n] {
 		why := sluice.Overflowed
 		if m.old(r) {
@@ -56,7 +56,7 @@ func (m *policyModel) drop(n int) {
 }
 
 // send is a TrySend of v.
-func (m *policyModel) send(v uint64, fails error) error {
+func (m *durableModel) send(v uint64, fails error) error {
 	evicts := 0
 	if len(m.queue)+len(m.flight) >= m.limit {
 		switch {
@@ -82,7 +82,7 @@ func (m *policyModel) send(v uint64, fails error) error {
 }
 
 // recv is a TryRecv.
-func (m *policyModel) recv(fails error) (v uint64, err error) {
+func (m *durableModel) recv(fails error) (v uint64, err error) {
 	if n := m.expired(); n > 0 {
 		if fails != nil {
 			return 0, fails
@@ -99,7 +99,7 @@ func (m *policyModel) recv(fails error) (v uint64, err error) {
 }
 
 // settle acknowledges delivery i, or gives it back.
-func (m *policyModel) settle(i int, back bool) {
+func (m *durableModel) settle(i int, back bool) {
 	r := m.flight[i]
 	m.flight = slices.Delete(m.flight, i, i+1)
 	if back {
@@ -109,18 +109,18 @@ func (m *policyModel) settle(i int, back bool) {
 	}
 }
 
-func (m *policyModel) sort() {
+func (m *durableModel) sort() {
 	slices.SortFunc(m.queue, func(a, b modelRecord) int { return int(a.seq) - int(b.seq) })
 }
 
-func (m *policyModel) reopen() {
+func (m *durableModel) reopen() {
 	m.queue, m.flight = append(m.queue, m.flight...), nil
 	m.sort()
 	m.sent, m.received, m.drops = uint64(len(m.queue)), 0, 0
 }
 
 // compare returns an error if the channel is not in the state of the model.
-func (m *policyModel) compare(c *Durable[uint64], s *memoryStore, got []string) error {
+func (m *durableModel) compare(c *Durable[uint64], s *memoryStore, got []string) error {
 	st := c.Stats()
 	if st.Len != len(m.queue) || c.InFlight() != len(m.flight) || len(s.records) != len(m.queue)+len(m.flight) {
 		return fmt.Errorf("%d queued, %d in flight, %d stored, want %d and %d", st.Len, c.InFlight(), len(s.records), len(m.queue), len(m.flight))
@@ -146,8 +146,8 @@ func (m *policyModel) compare(c *Durable[uint64], s *memoryStore, got []string) 
 	return nil
 }
 
-// TestPolicyModel runs random programs, with failing writes and reopening, against the model.
-func TestPolicyModel(t *testing.T) {
+// TestDurableModel runs random programs, with failing writes and reopening, against the model.
+func TestDurableModel(t *testing.T) {
 	policies := []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest}
 	seeds := uint64(40)
 	if testing.Short() {
@@ -157,7 +157,7 @@ func TestPolicyModel(t *testing.T) {
 		for _, overflow := range policies {
 			for _, maxAge := range []time.Duration{0, time.Minute} {
 				synctest.Test(t, func(t *testing.T) {
-					if err := policyProgram(seed, overflow, maxAge); err != nil {
+					if err := durableProgram(seed, overflow, maxAge); err != nil {
 						t.Errorf("seed %d, %v, MaxAge %v: %v", seed, overflow, maxAge, err)
 					}
 				})
@@ -166,9 +166,9 @@ func TestPolicyModel(t *testing.T) {
 	}
 }
 
-func policyProgram(seed uint64, overflow sluice.Overflow, maxAge time.Duration) error {
+func durableProgram(seed uint64, overflow sluice.Overflow, maxAge time.Duration) error {
 	random := rand.New(rand.NewPCG(seed, 7))
-	m := &policyModel{limit: 1 + random.IntN(6), overflow: overflow, maxAge: maxAge, next: 1}
+	m := &durableModel{limit: 1 + random.IntN(6), overflow: overflow, maxAge: maxAge, next: 1}
 	s := newMemoryStore()
 	var got []string
 	c := durableOn(s, &DurableOptions[uint64]{

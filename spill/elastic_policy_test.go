@@ -42,14 +42,14 @@ func TestElasticPolicyOptions(t *testing.T) {
 	}
 }
 
-// A elasticModel is what a channel of values of one size has to do: a slice.
-type elasticModel struct {
+// A policyModel is what a channel of values of one size has to do: a slice.
+type policyModel struct {
 	queue, dropped []uint64
 	sent, received int
 }
 
 // send applies the policy to v.
-func (m *elasticModel) send(s policyShape, v uint64) error {
+func (m *policyModel) send(s policyShape, v uint64) error {
 	switch full := len(m.queue) >= s.capacity(); {
 	case full && s.overflow == sluice.DropNewest:
 		m.dropped = append(m.dropped, v)
@@ -65,9 +65,9 @@ func (m *elasticModel) send(s policyShape, v uint64) error {
 	return nil
 }
 
-// TestElasticPolicyModel compares random programs, which cross the boundary between memory and disk, with
+// TestPolicyModel compares random programs, which cross the boundary between memory and disk, with
 // a slice.
-func TestElasticPolicyModel(t *testing.T) {
+func TestPolicyModel(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		s := policyShape{
@@ -86,7 +86,7 @@ func TestElasticPolicyModel(t *testing.T) {
 		}
 		disk := new(faulty)
 		c := openPolicy(t, disk, s, 8, 8, codec.Codec[uint64](fixed{}), onDrop)
-		var m elasticModel
+		var m policyModel
 		bias := 4
 		for step := range uint64(600) {
 			if rng.IntN(60) == 0 {
@@ -118,7 +118,7 @@ func TestElasticPolicyModel(t *testing.T) {
 }
 
 // sendBatch sends n values to c and to m, from first on.
-func (m *elasticModel) sendBatch(t *testing.T, c *Elastic[uint64], s policyShape, first uint64, n int) {
+func (m *policyModel) sendBatch(t *testing.T, c *Elastic[uint64], s policyShape, first uint64, n int) {
 	t.Helper()
 	if s.overflow == sluice.Block {
 		n = min(n, s.capacity()-len(m.queue)) // it would wait
@@ -138,7 +138,7 @@ func (m *elasticModel) sendBatch(t *testing.T, c *Elastic[uint64], s policyShape
 }
 
 // receive receives up to n values from c and from m.
-func (m *elasticModel) receive(t *testing.T, c *Elastic[uint64], n int) {
+func (m *policyModel) receive(t *testing.T, c *Elastic[uint64], n int) {
 	t.Helper()
 	buf := make([]uint64, n)
 	want := m.queue[:min(n, len(m.queue))]

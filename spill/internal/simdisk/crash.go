@@ -82,14 +82,6 @@ func (d *Disk) Contents() map[string][]byte {
 	return files
 }
 
-// Peek returns the contents of a file, or nil. It takes no lock, so that Fail can call it.
-func (d *Disk) Peek(name string) []byte {
-	if inode := d.names[name]; inode != nil {
-		return inode.data
-	}
-	return nil
-}
-
 // Become makes d the other disk, which must not be used any more.
 func (d *Disk) Become(other *Disk) {
 	d.mu.Lock()
