@@ -18,7 +18,7 @@ import (
 var (
 	quoted = regexp.MustCompile("`[^`\n]*`")
 	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	inline = regexp.MustCompile("`((?:make|go) [^`]+)`")
+	inline = regexp.MustCompile("`((?:make|go|sluice) [^`]+)`")
 	target = regexp.MustCompile(`(?m)^([a-z0-9/-]+):`)
 	row    = regexp.MustCompile("(?m)^\\| `make ([a-z0-9-]+)` \\|")
 	steps  = regexp.MustCompile(`(?m)^steps=\(([^)]*)\)`)
@@ -173,6 +173,11 @@ func checkCommand(top fs.FS, line string) error {
 			return fmt.Errorf("%q: no script %s", line, argument(1))
 		}
 	case known == "go run", known == "go test", known == "go vet", known == "go build":
+		if known == "go run" && argument(2) == "./"+tool {
+			if err := checkTool(top, words[3:]); err != nil {
+				return fmt.Errorf("%q: %w", line, err)
+			}
+		}
 		for _, word := range words[2:] {
 			folder, below := strings.CutPrefix(word, "./")
 			if !below {
@@ -198,6 +203,10 @@ func checkCommand(top fs.FS, line string) error {
 				return fmt.Errorf("%q: no go.work", line)
 			}
 		}
+	case words[0] == "sluice":
+		if err := checkTool(top, words[1:]); err != nil {
+			return fmt.Errorf("%q: %w", line, err)
+		}
 	case known == "go mod", known == "go version":
 	case known == "go get", known == "go install":
 		for _, word := range words[2:] {
@@ -207,6 +216,48 @@ func checkCommand(top fs.FS, line string) error {
 		}
 	default:
 		return fmt.Errorf("%q: unknown command (teach checkCommand to check it)", line)
+	}
+	return nil
+}
+
+// tool is the folder of the command sluice, which has a type for each of its own
+// commands: doctorCommand. Its fields are flags.
+const tool = "cmd/sluice"
+
+// declaredFlag matches a field of such a type, and the name of its flag if that is
+// another one.
+var declaredFlag = regexp.MustCompile("(?m)^\\t([A-Z]\\w*)[ \\t][^`\n]*`(?:[^`\n]*name:\"([a-z-]+)\")?")
+
+// checkTool returns an error unless the tool has the command and its flags. It
+// knows them by their source, as the tests of the tool run them.
+func checkTool(top fs.FS, words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	var source []byte
+	files, _ := fs.Glob(top, tool+"/*.go")
+	declares := "type " + words[0] + "Command struct"
+	for _, name := range files {
+		if text, _ := fs.ReadFile(top, name); bytes.Contains(text, []byte(declares)) {
+			_, source, _ = bytes.Cut(text, []byte(declares))
+		}
+	}
+	if source == nil {
+		return fmt.Errorf("the tool has no command %s", words[0])
+	}
+	source, _, _ = bytes.Cut(source, []byte("\n}\n"))
+	flags := []string{"h", "help", "v"}
+	for _, field := range declaredFlag.FindAllSubmatch(source, -1) {
+		flags = append(flags, strings.ToLower(string(field[1])), string(field[2]))
+	}
+	for _, word := range words[1:] {
+		name, isFlag := strings.CutPrefix(strings.TrimPrefix(word, "-"), "-")
+		if isFlag = isFlag || strings.HasPrefix(word, "-"); !isFlag {
+			continue
+		}
+		if name, _, _ = strings.Cut(name, "="); !slices.Contains(flags, name) {
+			return fmt.Errorf("sluice %s has no flag -%s", words[0], name)
+		}
 	}
 	return nil
 }

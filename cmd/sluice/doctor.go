@@ -25,7 +25,7 @@ type doctorCommand struct {
 	Trace   bool     `help:"Also take an execution trace of at most two seconds. It slows a busy service meanwhile."`
 	Cheap   bool     `help:"Never take a trace without -trace. By default, the doctor takes one of at most half a second if it decides a finding, and of 20 milliseconds if nothing else has GOMAXPROCS."`
 	Save    string   `placeholder:"DIR" help:"Save the profiles in this new folder, to be read again later."`
-	Prices  string   `placeholder:"FILE" help:"Predict gains from this results.json of sluice lab, ideally from a run on the service's machine."`
+	Prices  string   `placeholder:"FILE" help:"Predict gains from this results.json of sluice lab, or from the one in this folder, ideally from a run on the service's machine."`
 	HTML    string   `name:"html" placeholder:"FILE" help:"Also write an HTML page."`
 	JSON    bool     `name:"json" help:"Write JSON instead of text."`
 	Compare bool     `help:"Compare two saved captures of a service, before and after a change."`
@@ -242,6 +242,9 @@ func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, pri
 		return nil, err
 	}
 	fmt.Fprintf(to.stderr, "saved in %s\n", c.Save)
+	if sparse := diagnosis.Sparse(); sparse != "" {
+		fmt.Fprintf(to.stderr, "it has too little CPU time for -compare: %s\n", sparse)
+	}
 	return diagnosis, nil
 }
 

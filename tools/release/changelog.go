@@ -36,7 +36,8 @@ var unpublished = regexp.MustCompile("(?s)\\*\\*Installation\\.\\*\\* Not publis
 
 // installation replaces it in the release. Before that it would not be true.
 const installation = "**Installation.** In a module of Go 1.25 or newer; the second line installs the tool, with Go 1.26 or newer:\n\n" +
-	"```sh\ngo get %[1]s@latest\ngo install %[1]s/cmd/sluice@latest\n```\n"
+	"```sh\ngo get %[1]s@latest\ngo install %[1]s/cmd/sluice@latest\nsluice lab -quick                # measures channels on this machine, in under a minute\n" +
+	"sluice doctor localhost:6060     # finds the channel that holds a service back\n```\n"
 
 // installable replaces the README's note by the commands that install.
 func installable(readme []byte, root string) []byte {

@@ -35,6 +35,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 			channels = true
 		case found.Channels && best != nil && (best.Gain.Mid >= worthIt || !best.Gain.known()):
 			channels = true
+		case found.Kind == CPULimit && !f.busy: // what it does with the CPU time that it gets is not known
 		case !found.Channels && !channels:
 			above, other = true, true
 		case !found.Channels:
@@ -48,7 +49,7 @@ func (f *facts) verdict(findings []Finding) Verdict {
 		return Yes
 	case other:
 		return No
-	case f.capture.CPU == nil, f.isStarved() && !f.squeezed:
+	case f.capture.CPU == nil, f.isStarved() && !f.squeezed, f.squeezed && !f.busy:
 		return Undetermined
 	case !f.loaded:
 		return Idle
@@ -106,6 +107,12 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		return text
 	case Undetermined:
 		switch {
+		case f.squeezed && !f.busy:
+			for _, found := range findings {
+				if found.Kind == CPULimit {
+					return fmt.Sprintf("Too little CPU time to tell whether channels are a problem: %s. %s", f.sparse, found.Text)
+				}
+			}
 		case f.isStarved():
 			text := "CPU use is too low to tell. " + f.starvation()
 			if len(findings) > 0 {
@@ -133,7 +140,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 			}
 			return text
 		}
-		if k := findings[0].Kind; k.ofQueue() || k == Dropping {
+		if k := findings[0].Kind; k.ofQueue() || k == Dropping || k == Backpressure || k == SlowStage {
 			return "The receivers are the problem, not the channels. " + findings[0].Text
 		}
 		return "Channels are not the problem. " + findings[0].Text
@@ -216,7 +223,11 @@ func (f *facts) unknown() []Unknown {
 		}
 	}
 	add(c.CPU == nil, "where CPU time goes, and how much of it channels take", f.longer(10))
-	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+"; repeat under load", f.longer(30))
+	repeat := "; repeat under load"
+	if f.squeezed {
+		repeat = "; repeat when other processes use less, or for longer"
+	}
+	add(c.CPU != nil && !f.busy, "shares of CPU time: "+f.sparse+repeat, f.longer(30))
 	add(f.isStarved(), "behavior with enough CPU: repeat when cores are available. "+f.starvation(), "")
 	add(c.Goroutines == nil || !c.Goroutines.StatesKnown, "which goroutines wait, and for what", "")
 	add(c.Metrics == nil || f.metricsWindow() == 0, "how many threads block on channel locks, and how many wake-ups there are per second: this takes two readings of "+

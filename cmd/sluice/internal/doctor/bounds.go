@@ -232,12 +232,35 @@ func (f *facts) bound(kind Kind) string {
 	if share <= 0 || share > boundSaid {
 		return ""
 	}
-	text := fmt.Sprintf("Channels take %s of CPU time, so no change to them can save more than that (×%s).",
-		format.Percent(share), strconv.FormatFloat(1/(1-share), 'f', 2, 64))
-	if f.avail > 0 && f.window > 0 && f.avail >= engaged*(1+idleCores) {
-		text += fmt.Sprintf(" Any further gain comes from the %s idle cores, which wait now.", format.Number(f.avail-engaged))
+	// Elsewhere the share of channels is without what may be theirs.
+	least, most := format.Percent(f.channelCPU()), format.Percent(share)
+	if maybe := f.maybeTheirs(l); least != most && maybe != "" {
+		most = fmt.Sprintf("%s of CPU time, or %s with %s that may be theirs", least, most, maybe)
+	} else {
+		most += " of CPU time"
+	}
+	text := fmt.Sprintf("Channels take %s, so no change to them can save more than that (×%s).", most, strconv.FormatFloat(1/(1-share), 'f', 2, 64))
+	// Cores that other processes have do not wait for this service.
+	if reach := f.reachable(); f.avail > 0 && f.window > 0 && reach >= engaged*(1+idleCores) {
+		text += fmt.Sprintf(" Any further gain comes from the %s idle cores, which wait now.", format.Number(reach-engaged))
 	}
 	return text + " "
+}
+
+// maybeTheirs names what a load attributes to channels beyond their share of CPU
+// time.
+func (f *facts) maybeTheirs(l load) string {
+	var parts []string
+	if l.sched > 0 {
+		parts = append(parts, "scheduler time")
+	}
+	if value(f.asleep) > 0 {
+		parts = append(parts, "threads blocked on their locks")
+	}
+	if f.collectedForChannels() > 0 {
+		parts = append(parts, "garbage collection")
+	}
+	return format.And(parts)
 }
 
 // narrowest returns the speed-up of the stage with the least room, where the

@@ -38,6 +38,8 @@ type Side struct {
 	Own     float64  `json:"own_cores"` // the program's own code
 	Shares  Shares   `json:"shares"`
 	Kinds   []Kind   `json:"findings"` // major ones
+	sparse  string   // why it has no cost
+	repeat  string   // what to do about that
 	samples float64  // of the CPU profile, of its usual period
 	cost    *cpuCost // nil without a usable CPU profile
 }
@@ -138,8 +140,16 @@ func sideOf(capture *profile.Capture, prices Prices) Side {
 			s.Kinds = append(s.Kinds, d.Findings[i].Kind)
 		}
 	}
+	s.sparse, s.repeat = f.sparse, "Capture both under load"
+	if f.squeezed {
+		s.repeat = "Capture both for longer, or when other processes use less"
+	}
 	if !f.busy || f.window == 0 {
+		s.sparse = cmp.Or(s.sparse, "its length is unknown")
 		return s
+	}
+	if f.share(profile.UserCode) == 0 {
+		s.sparse = "none of it in the program's own code"
 	}
 	cores := func(categories ...profile.Category) float64 { return f.share(categories...) * f.cpu / f.window }
 	c := &cpuCost{

@@ -62,12 +62,53 @@ func TestCompareOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"send in q.(*Bus).Put", "-62%", "before: ", "after: ", "Own code used 1 cores before and 1 after (×1)"} {
-		if !strings.Contains(text.String(), want) {
+		if !strings.Contains(strings.Join(strings.Fields(text.String()), " "), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
 	}
 	if n := strings.Count(text.String(), "\n"); n > screenLines {
 		t.Errorf("%d lines:\n%s", n, text.String())
+	}
+}
+
+// TestCompareTooLittle: a capture without enough CPU time is named with the reason and
+// what to do about it, and no diagnosis follows.
+func TestCompareTooLittle(t *testing.T) {
+	idle := service(cpu(0.03, shares{profile.UserCode: 1}))
+	for name, test := range map[string]struct {
+		before, after *profile.Capture
+		want          string
+	}{
+		"little load":     {idle, working(1, 0.5), "The two captures cannot be compared: the one before has too little CPU time (0.03 cores in use, below the minimum of 0.10). Capture both under load."},
+		"other processes": {working(1, 0.5), starvedBy(t, "few-samples"), "The two captures cannot be compared: the one after has too little CPU time (16 samples in the CPU profile, below the minimum of 30). Capture both for longer, or when other processes use less."},
+		"no own code":     {service(cpu(1, shares{profile.ChannelWork: 1}, on{send, 1, 0, 0})), working(1, 0.5), "The two captures cannot be compared: the one before has too little CPU time (none of it in the program's own code). Capture both under load."},
+	} {
+		if c := Compare(test.before, test.after, Reference()); c.Answer != test.want || c.Change != Unclear {
+			t.Errorf("%s: %s", name, c.Answer)
+		}
+	}
+	if d := Diagnose(idle, Reference()); d.Sparse() != "0.03 cores in use, below the minimum of 0.10" {
+		t.Error(d.Sparse())
+	}
+	if d := Diagnose(working(1, 0.5), Reference()); d.Sparse() != "" {
+		t.Error(d.Sparse())
+	}
+}
+
+// TestCompareParts: channels may cost clearly less although no operation has the
+// samples to show it; then the operations are not said to be unchanged.
+func TestCompareParts(t *testing.T) {
+	of := func(channels float64) *profile.Capture {
+		return service(cpu(0.2, shares{profile.UserCode: 1 - channels, profile.ChannelWork: channels}, on{send, channels / 2, 0, 0}, on{receive, channels / 2, 0, 0}))
+	}
+	var text strings.Builder
+	c := Compare(of(0.1), of(0.025), Reference())
+	if err := c.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	flat := strings.Join(strings.Fields(text.String()), " ")
+	if !c.Costs[1].Clear || len(c.Operations) > 0 || strings.Contains(flat, "No clear change") || !strings.Contains(flat, "Too few samples to tell the change of each operation: ") {
+		t.Errorf("channels %+v, operations %+v:\n%s", c.Costs[1], c.Operations, text.String())
 	}
 }
 

@@ -24,7 +24,7 @@ func (c *Comparison) answer() string {
 		if side.cost != nil {
 			side, which = &c.After, "after"
 		}
-		return fmt.Sprintf("The two captures cannot be compared: the one %s has too little CPU time: capture both under load. %s", which, side.Answer)
+		return fmt.Sprintf("The two captures cannot be compared: the one %s has too little CPU time (%s). %s.", which, side.sparse, side.repeat)
 	}
 	all := c.Costs[0]
 	text := "The same work takes about as much CPU time as before"
@@ -95,7 +95,7 @@ func (c *Comparison) text(shown int) string {
 	var b strings.Builder
 	b.WriteString(wrap(c.Answer, ""))
 	if len(c.Costs) > 0 {
-		fmt.Fprintf(&b, "\n%-*s %10s %10s %10s\n", nameWidth, "CPU time per second of own code", "before", "after", "change")
+		fmt.Fprintf(&b, "\n%-*s %10s %10s %10s\n", nameWidth, "CPU time for the same work", "before", "after", "change")
 		for _, cost := range append(c.Costs[:len(c.Costs)-1:len(c.Costs)-1], c.Operations[:min(shown, len(c.Operations))]...) {
 			if max(cost.Before, cost.After) >= minOperation {
 				b.WriteString(cost.row())
@@ -103,7 +103,7 @@ func (c *Comparison) text(shown int) string {
 		}
 		b.WriteString(c.unclear(max(0, len(c.Operations)-shown)))
 		load := c.After.Own / c.Before.Own
-		b.WriteString("\n" + wrap(fmt.Sprintf("Own code used %s cores before and %s after (×%s): a different load, or a different throughput. Profiles "+
+		b.WriteString("\n" + wrap(fmt.Sprintf("The same work is one second of the program's own code. Own code used %s cores before and %s after (×%s): a different load, or a different throughput. Profiles "+
 			"count no items.", format.Number(c.Before.Own), format.Number(c.After.Own), factor(load)), ""))
 	}
 	for _, channel := range c.Channels[:min(shownChanges, len(c.Channels))] {
@@ -150,7 +150,11 @@ func (c *Comparison) unclear(hidden int) string {
 	if more := len(c.Unclear) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	if len(names) > 0 {
+	switch {
+	case len(names) == 0:
+	case len(c.Operations) == 0 && c.Costs[1].Clear: // channels changed, and each operation has a part of that
+		text += "Too few samples to tell the change of each operation: " + format.And(names) + "."
+	default:
 		text += "No clear change: " + format.And(names) + "."
 	}
 	if text == "" {

@@ -159,7 +159,7 @@ func (f *facts) readCPU() {
 	f.cpu = (cpu.Total - cpu.By[profile.Profiling]).Seconds()
 	samples := f.cpu / f.period()
 	switch {
-	case f.window > 0 && f.cores < floorCores && !f.isStarved():
+	case f.window > 0 && f.cores < floorCores && !f.isStarved() && !f.squeezed:
 		f.sparse = tooFew(f.cores)
 	case samples < floorSamples:
 		f.sparse = fmt.Sprintf("%.0f samples in the CPU profile, below the minimum of %d", samples, floorSamples)
@@ -338,8 +338,11 @@ func (f *facts) shares() Shares {
 		s.Cores = known(f.cores)
 	}
 	s.Asleep, s.SyncWait, s.Wakeups = f.asleep, f.syncWait, f.wakeups
-	if f.isStarved() {
+	switch {
+	case f.isStarved():
 		s.Starved = known(f.starved)
+	case f.squeezed:
+		s.Starved = known(f.queued)
 	}
 	if f.wakeups != nil {
 		s.WakeupCores = known(*f.wakeups * f.prices.Wakeup * 1e-9)

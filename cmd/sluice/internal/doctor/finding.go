@@ -13,7 +13,8 @@
 //	asked.go     values that wait for an answer
 //	selects.go   selects and polling
 //	direction.go which way the values of a select go
-//	glimpsed.go  a CPU limit; what a service shows without metrics
+//	glimpsed.go  what a service shows without metrics
+//	limited.go   a CPU limit, and what comes after it
 //	shed.go      sends that give up
 //	hop.go       a goroutine that only passes values on
 //	chain.go     a chain of stages on one core
@@ -35,6 +36,7 @@
 //	queuerules.go queues that grow, drop or stand still, by the counters of sluice's channels
 //	order.go     the order of remedies
 //	kinds.go     which kind of channel a remedy needs
+//	next.go      what to do without a remedy
 //	mapped.go    what the map of named channels adds
 //
 // safety.go lists what each remedy can break, and removes those without the
@@ -78,7 +80,13 @@ type Diagnosis struct {
 	Unknown    []Unknown   `json:"unknown"`
 	Taken      []string    `json:"taken"` // profiles taken in addition to the defaults, and why
 	Prices     Prices      `json:"prices"`
+
+	sparse string // see Sparse
 }
+
+// Sparse returns why the capture has too little CPU time for shares, and so for a
+// comparison with another one; or "".
+func (d *Diagnosis) Sparse() string { return d.sparse }
 
 // A Verdict answers the question whether channels are the problem.
 type Verdict string
@@ -122,6 +130,7 @@ type Finding struct {
 	Remedies   []Remedy   `json:"remedies"` // by predicted gain, except that a buffer comes before slices if it gives most of their gain
 	RuledOut   []RuledOut `json:"ruled_out"`
 	Channel    string     `json:"channel,omitempty"` // when a built-in channel is enough for the first remedy, and which kind of sluice fits otherwise
+	Next       string     `json:"next,omitempty"`    // without a remedy: what to do instead, or why there is nothing to do
 	Needs      *Need      `json:"needs"`             // null if no further profile would decide it
 
 	outside *profile.GoroutineSite // where goroutines wait for I/O meanwhile, or nil
@@ -219,7 +228,7 @@ func (f *facts) diagnose() *Diagnosis {
 		Shares: f.shares(), Findings: []Finding{}, Operations: f.operations, Partners: f.partners(),
 		Unknown: f.unknown(), Taken: []string{},
 	}
-	d.Flow = capture.Flow
+	d.Flow, d.sparse = capture.Flow, f.sparse
 	d.Findings = f.mapped(f.findings())
 	slices.SortStableFunc(d.Findings, func(a, b Finding) int { return cmp.Compare(b.weight(), a.weight()) })
 	d.Unknown = append(d.Unknown, f.undecided(d.Findings)...)
@@ -249,7 +258,7 @@ func (f *facts) findings() []Finding {
 		if found.Channels && channels {
 			continue // a major finding already covers channels
 		}
-		found.Minor, found.Remedies, found.Confidence, found.Needs = true, []Remedy{}, Low, nil
+		found.Minor, found.Remedies, found.Next, found.Confidence, found.Needs = true, []Remedy{}, "", Low, nil
 		major = append(major, found)
 	}
 	return major
@@ -291,6 +300,7 @@ func (f *Finding) finish(of *facts) {
 	if f.RuledOut == nil {
 		f.RuledOut = []RuledOut{}
 	}
+	f.complete()
 	slices.SortStableFunc(f.Remedies, func(a, b Remedy) int { return cmp.Compare(b.Gain.Mid, a.Gain.Mid) })
 	of.smallestFirst(f)
 	f.Channel = of.kindFor(f)

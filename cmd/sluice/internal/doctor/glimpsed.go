@@ -1,12 +1,10 @@
 package doctor
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"time"
 
-	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -22,6 +20,11 @@ const (
 	// below which the service does not get the cores that it needs. It was 0.2
 	// to 0.4 on a quota of 0.3 cores, and 0.8 to 1.1 without one.
 	squeezed = 0.6
+	// squeezedTraced is the same for a trace that was taken in addition. It slows
+	// the service while it runs, and the CPU profile covers more than it: with the
+	// machine for itself it was 0.5 and more, on cores that other processes had
+	// 0.04 to 0.35. Other processes leave many goroutines ready to run, too.
+	squeezedTraced = 0.45
 	// awakePs is the mean number of running goroutines in a glimpse below which
 	// the service may simply have nothing to do.
 	awakePs = 0.5
@@ -32,9 +35,9 @@ const CPULimit Kind = "CPU limit"
 
 var limitRules = []rule{
 	{
-		kind: CPULimit, shares: true, look: cpuLimit, instead: []Kind{CPUBound, SlowStage, Lockstep},
+		kind: CPULimit, look: cpuLimit, instead: []Kind{CPUBound, SlowStage, Lockstep},
 		reason: "on a quota of 0.3 cores 0.7 to 1.9 goroutines ran at any moment, with up to 7 runnable ones behind them; " +
-			"the same services used 1 to 2 cores without it",
+			"the same services used 1 to 2 cores without it; beside 25 to 50 busy processes on 2 cores, 0.03 to 0.4 cores, and 9 to 46 runnable goroutines",
 	},
 }
 
@@ -59,7 +62,10 @@ func (f *facts) readSqueeze() {
 	}
 	// A service with a little work in bursts is seen at rest at some moment.
 	// Where goroutines wake each other all the time, all may look parked.
-	t := f.capture.Glimpse
+	t, limit, queue := f.capture.Glimpse, squeezed, 0.0
+	if t == nil && f.capture.Trace != nil {
+		t, limit, queue = f.capture.Trace, squeezedTraced, starvedQueue*float64(max(1, f.procs))
+	}
 	hot := t != nil && t.Window > 0 && float64(t.Wakeups) >= busyWakeups*assumedCores*t.Window.Seconds() && t.Wakeups >= manyWakeups
 	if g.Awake == 0 && g.States["runnable"] == 0 || g.AwakeBefore == 0 && !hot {
 		return
@@ -68,7 +74,7 @@ func (f *facts) readSqueeze() {
 	switch {
 	case t != nil && t.Window > 0:
 		f.running, f.queued = t.Running.Seconds()/t.Window.Seconds(), t.Runnable.Seconds()/t.Window.Seconds()
-		f.squeezed = f.running >= awakePs && cores < squeezed*f.running
+		f.squeezed = f.running >= awakePs && cores < limit*f.running && f.queued >= queue
 	case f.isStarved():
 		f.running, f.queued = cores+f.starved, f.starved
 		f.squeezed = f.starved >= awakePs
@@ -116,32 +122,6 @@ func (f *facts) parksOf() (sites []profile.TraceSite, basis string) {
 		}
 	}
 	return nil, ""
-}
-
-// cpuLimit reports the limit beside whatever takes the CPU time that is left:
-// the shares are valid, because a limit slows all work alike.
-func cpuLimit(f *facts) *Finding {
-	if !f.squeezed {
-		return nil
-	}
-	lost := 1 - f.cores/max(f.running, f.cores)
-	// The limit slows channels too, and there a remedy helps on a limit as well.
-	found := &Finding{Share: known(lost * (1 - f.channelCPU())), Confidence: Medium}
-	found.Text = fmt.Sprintf("The service gets %s cores and needs more: a CPU limit or other processes hold it back. Its own code takes %s of that CPU time, channels %s.",
-		format.Number(f.cores), format.Percent(f.share(profile.UserCode)), format.Percent(f.channelCPU()))
-	from := profile.KindMetrics
-	text := fmt.Sprintf("%s goroutines waited a millisecond or longer for a core on average", format.Number(f.starved))
-	if f.capture.Glimpse != nil {
-		from = profile.KindGlimpse
-		text = fmt.Sprintf("on average %s goroutines ran and %s were ready to run, each of which needs a core", format.Number(f.running), format.Number(f.queued))
-	}
-	found.addEvidence(from, text)
-	g := f.capture.Goroutines
-	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("goroutines that run or are ready to: %d at the start, %d at the end",
-		g.AwakeBefore, max(g.Awake, g.States["runnable"])))
-	found.addEvidence(profile.KindCPU, format.Number(f.cores)+" cores in use")
-	found.RuledOut = []RuledOut{{MoreReceivers, "more goroutines do not get more CPU time."}}
-	return found
 }
 
 // waitForLocks counts the goroutines in locks of package sync, for want of

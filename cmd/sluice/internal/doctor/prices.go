@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
@@ -43,8 +44,12 @@ func Reference() Prices {
 const maxPrices = 64 << 20
 
 // ReadPrices reads prices from the results.json of a run of the lab. Prices
-// that the run did not measure come from the reference, and Source names both.
+// that the run did not measure come from the reference, and Source names both. The
+// folder of the run will do.
 func ReadPrices(path string) (Prices, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, report.JSONFile)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return Prices{}, err

@@ -133,3 +133,19 @@ func TestLabMeasuresPrices(t *testing.T) {
 		}
 	}
 }
+
+// TestPricesOfFolder: the folder of a run stands for its results.json.
+func TestPricesOfFolder(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := ReadPrices(dir); err == nil || !strings.Contains(err.Error(), report.JSONFile) {
+		t.Errorf("without a run: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, report.JSONFile), []byte(results(entry(lab.DirectSend, lab.SectionOneWay, "capacity=0", 2, false, lab.Native, 100))), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	byFile, err := ReadPrices(filepath.Join(dir, report.JSONFile))
+	byFolder, folderErr := ReadPrices(dir)
+	if err != nil || folderErr != nil || byFolder != byFile || byFolder.Unbuffered != 100 {
+		t.Errorf("%+v, %v; %+v, %v", byFile, err, byFolder, folderErr)
+	}
+}

@@ -119,6 +119,9 @@ func (f *Finding) summary(b *strings.Builder, p excerpt, answer string) {
 		}
 		b.WriteString(wrap(word+r.sentence(), "     "))
 	}
+	if f.Next != "" {
+		b.WriteString(wrap("next: "+f.Next+".", "      "))
+	}
 	if p.channel && f.Channel != "" {
 		b.WriteString(wrap("which channel: "+f.Channel+".", "     "))
 	}

@@ -111,7 +111,7 @@ func (d *Diagnosis) head() string {
 func (p Prices) sentence() string {
 	text := "Gains are predicted from prices measured by " + p.Source + "."
 	if p.OtherMachine {
-		text = "Gains are predicted from prices of " + p.Source + ", not of the service's machine: run sluice lab there, and pass its results.json to -prices."
+		text = "Gains are predicted from prices of " + p.Source + ", not of the service's machine: run sluice lab there, and pass its folder to -prices."
 	}
 	return text
 }
@@ -123,6 +123,9 @@ func (f *Finding) text(b *strings.Builder) {
 			word = "  fix: "
 		}
 		b.WriteString("   " + wrap(word+r.sentence(), "        "))
+	}
+	if f.Next != "" {
+		b.WriteString("   " + wrap("  next: "+f.Next+".", "         "))
 	}
 	if f.Channel != "" {
 		b.WriteString("   " + wrap("  which channel: "+f.Channel+".", "        "))

@@ -44,9 +44,10 @@ var tracedRules = []rule{
 }
 
 // traceOfWaits returns the trace if no CPU profile explains the waits: there is
-// none, or the service uses too few cores for its costs to matter.
+// none, the service uses too few cores for its costs to matter, or it does not get
+// the cores that it needs.
 func (f *facts) traceOfWaits() *profile.Trace {
-	if t := f.capture.Trace; t != nil && t.Window > 0 && (f.capture.CPU == nil || !f.loaded || f.light) {
+	if t := f.capture.Trace; t != nil && t.Window > 0 && (f.capture.CPU == nil || !f.loaded || f.light || f.squeezed) {
 		return t
 	}
 	return nil
@@ -107,6 +108,7 @@ func backpressure(f *facts) *Finding {
 	found.stageEvidence(t, stage)
 	what, elsewhere := doing(t, stage, *from)
 	f.receiverRemedies(found, stage, elsewhere)
+	f.afterReceiver(found, stage, elsewhere)
 	found.Text = fmt.Sprintf("Backpressure from a slow receiver: goroutines wait in %s for the %s%s.", s.Site, from, what)
 	if len(found.Remedies) == 0 && f.capture.CPU == nil {
 		found.Text += " " + addCPU
@@ -148,13 +150,21 @@ func (f *Finding) stageEvidence(t *profile.Trace, s *profile.Stage) {
 }
 
 // doing describes what the receiving goroutines do meanwhile, and returns where
-// else they wait, or nil.
+// else they wait, or nil. A goroutine that is ready to run does not wait: it lacks
+// a core.
 func doing(t *profile.Trace, s *profile.Stage, from profile.Site) (text string, elsewhere *profile.Site) {
-	switch {
-	case s == nil:
+	if s == nil {
 		return "", nil
-	case s.Running.Seconds() >= computing*float64(s.Count)*t.Window.Seconds():
+	}
+	all := float64(s.Count) * t.Window.Seconds()
+	running, runnable := s.Running.Seconds(), s.Runnable.Seconds()
+	switch awake := running + runnable; {
+	case running >= computing*all:
 		return ", which computes all the time", nil
+	case awake >= all/2 && runnable >= running:
+		return fmt.Sprintf(", which is ready to run for %s of the time, and gets no core", format.Percent(runnable/all)), nil
+	case awake >= all/2:
+		return fmt.Sprintf(", which computes for %s of the time", format.Percent(running/all)), nil
 	}
 	if other := waitsElsewhere(t, *s, from); other != nil {
 		return fmt.Sprintf(", which itself waits mostly at the %s", other), other
@@ -164,14 +174,15 @@ func doing(t *profile.Trace, s *profile.Stage, from profile.Site) (text string, 
 
 // waitsElsewhere returns where the goroutines of a stage wait longer than to
 // receive, or nil. The sites of a trace have no stage, so they are matched by
-// function.
+// function. A wait without an operation is the runtime's, such as for the
+// collector.
 func waitsElsewhere(t *profile.Trace, s profile.Stage, from profile.Site) *profile.Site {
 	for i := range t.Sites { // the longest waits first
 		site := &t.Sites[i]
 		if site.Site == from {
 			return nil
 		}
-		if site.At.Function == from.At.Function || site.At.Function == s.Root || site.Caller.Function == s.Root {
+		if site.Op != profile.Other && (site.At.Function == from.At.Function || site.At.Function == s.Root || site.Caller.Function == s.Root) {
 			return &site.Site
 		}
 	}

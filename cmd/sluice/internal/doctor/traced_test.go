@@ -17,9 +17,9 @@ func TestTraceAlone(t *testing.T) {
 		answer  string
 		gain    float64 // measured; 0 if no remedy is expected
 	}{
-		"held": {No, "Channels are not the problem. Backpressure from a slow receiver: goroutines wait in send at " +
+		"held": {No, "The receivers are the problem, not the channels. Backpressure from a slow receiver: goroutines wait in send at " +
 			"main.(*encoder).source (encoder.go:40) for the range at main.(*encoder).encode (encoder.go:45), which computes all the time.", 1.99},
-		"outside": {No, "Channels are not the problem. Backpressure from a slow receiver: goroutines wait in send at " +
+		"outside": {No, "The receivers are the problem, not the channels. Backpressure from a slow receiver: goroutines wait in send at " +
 			"main.(*uploader).source (uploader.go:51) for the range at main.(*uploader).upload (uploader.go:63), " +
 			"which itself waits mostly at the I/O at main.(*uploader).upload (uploader.go:68).", 3.75},
 		"leaving": {Undetermined, "Unclear whether channels are the problem. Goroutines wait in send at main.(*quotes).ask (quotes.go:77), and no goroutine received from them. " + addCPU, 0},
@@ -139,6 +139,9 @@ func TestBackpressure(t *testing.T) {
 	}
 	selected := func(c *profile.Capture) { c.Trace.Pairs = []profile.Pair{{Waker: choose, Sleeper: send, Count: 9}} }
 	runs := func(d time.Duration) part { return stagesOf(profile.Stage{Root: "consume", Count: 2, Running: d}) }
+	ready := func(running, runnable time.Duration) part {
+		return stagesOf(profile.Stage{Root: "consume", Count: 2, Running: running, Runnable: runnable})
+	}
 	outside := at(profile.IO, "consume")
 	for name, test := range map[string]struct {
 		parts []part
@@ -150,7 +153,9 @@ func TestBackpressure(t *testing.T) {
 		"by a select":              {[]part{waited(send, 9, 500*ms), selected}, "the select at q.(*hub).loop"},
 		"no receiver":              {[]part{waited(send, 9, 500*ms)}, "no goroutine received from them"},
 		"CPU-bound receiver":       {[]part{waited(send, 9, 500*ms), taken, runs(1500 * ms)}, "(q.go:7), which computes all the time"},
-		"receiver with pauses":     {[]part{waited(send, 9, 500*ms), taken, runs(1499 * ms)}, "consume (q.go:7). "},
+		"receiver with pauses":     {[]part{waited(send, 9, 500*ms), taken, runs(1499 * ms)}, "(q.go:7), which computes for 75% of the time."},
+		"receiver without a core":  {[]part{waited(outside, 9, 600*ms), waited(send, 9, 500*ms), taken, ready(40*ms, 1240*ms)}, "(q.go:7), which is ready to run for 62% of the time, and gets no core."},
+		"wait in the runtime":      {[]part{waited(at(profile.Other, "consume"), 9, 600*ms), waited(send, 9, 500*ms), taken, runs(ms)}, "consume (q.go:7). "},
 		"receiver in I/O":          {[]part{waited(outside, 9, 600*ms), waited(send, 9, 500*ms), taken, waited(receive, 9, 400*ms), runs(ms)}, "which itself waits mostly at the I/O at q.consume"},
 		"receiver waits for sends": {[]part{waited(send, 9, 600*ms), taken, waited(receive, 9, 500*ms), waited(outside, 9, 400*ms), runs(ms)}, "consume (q.go:7). "},
 		"with a CPU profile":       {[]part{waited(send, 9, 500*ms), taken, cpu(1, shares{profile.UserCode: 1})}, ""},

@@ -57,6 +57,19 @@ func (f *facts) receiverRemedies(found *Finding, s *profile.Stage, elsewhere *pr
 	found.RuledOut = []RuledOut{{Buffer, "the receiver is slow: a longer queue drains no faster (measured ×1.0)."}}
 }
 
+// afterReceiver sets the next step where no remedy fits a slow receiver.
+func (f *facts) afterReceiver(found *Finding, s *profile.Stage, elsewhere *profile.Site) {
+	switch {
+	case len(found.Remedies) > 0 || s == nil:
+	case elsewhere != nil:
+		found.Next = fmt.Sprintf("shorten the wait at the %s, or let more goroutines receive if they can wait at the same time", elsewhere)
+	case f.squeezed:
+		found.Next = "first the CPU limit; then " + f.divideWork(s.Root)
+	default:
+		found.Next = f.divideWork(s.Root)
+	}
+}
+
 // wakeRemedies suggests fewer wake-ups between two goroutines that wake each
 // other perSec times, if that is most of what they do.
 func (f *facts) wakeRemedies(found *Finding, perSec float64) {

@@ -19,7 +19,7 @@ import (
 const (
 	NotKnown     = "not known"
 	NotKnownHere = NotKnown + " here: " + RepeatMore
-	RepeatMore   = "run -count 20"
+	RepeatMore   = "sluice lab -count 20"
 )
 
 // decade is the largest ratio of the ends of a known figure's interval.

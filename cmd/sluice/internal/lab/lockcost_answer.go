@@ -77,13 +77,21 @@ func (m *Measured) shortest(panel Panel) string {
 	case least.low == never:
 		return fmt.Sprintf("Jobs of up to %s spend more than 1%% of their time on a channel of 1024 slots", nameOfJob(least.last)) + at
 	}
+	if least.estimated() { // its order of magnitude still helps
+		return fmt.Sprintf("How short a job may be is known only roughly: about %s, from %s to %s%s To narrow that: %s.",
+			nameOfJob(least.at), nameOfJob(least.lo), nameOfJob(least.hi), at, format.RepeatMore)
+	}
 	return "How short a job may be is " + format.NotKnownHere + at
 }
 
 // known reports whether the interval of the threshold is no wider than a decade.
-func (t threshold) known() bool {
+func (t threshold) known() bool { return t.estimated() && format.Known(t.at, t.lo, t.hi) }
+
+// estimated reports whether the threshold and both ends of its interval were
+// reached, however wide that is.
+func (t threshold) estimated() bool {
 	between := func(found mode) bool { return found == reached || found == interpolated }
-	return t.firm && between(t.found) && between(t.low) && between(t.top) && format.Known(t.at, t.lo, t.hi)
+	return t.firm && between(t.found) && between(t.low) && between(t.top)
 }
 
 // jobsClaim is the overhead of the jobs in the chart.

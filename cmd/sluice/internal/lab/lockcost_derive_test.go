@@ -31,16 +31,16 @@ func TestThreshold(t *testing.T) {
 		{"to beyond the last", stepsOf([2]float64{50, 1}, [2]float64{4, 1}, [2]float64{0.9, 0.4}), "more than 4.1 µs"},
 		{"nowhere", stepsOf([2]float64{50, 1}, [2]float64{10, 1}), "more than 1 µs"},
 		{"from the first place on, or not", stepsOf([2]float64{1.1, 0.3}, [2]float64{0.2, 0.1}), "at most 165 ns"},
-		{"anywhere", stepsOf([2]float64{1.1, 0.3}, [2]float64{0.9, 0.3}, [2]float64{1.1, 0.3}), "not known here: run -count 20"},
+		{"anywhere", stepsOf([2]float64{1.1, 0.3}, [2]float64{0.9, 0.3}, [2]float64{1.1, 0.3}), "not known here: sluice lab -count 20"},
 		{"everywhere", stepsOf([2]float64{0.5, 0.1}, [2]float64{0.1, 0.1}), "at most 100 ns"},
 		{"no faster than in proportion", stepsOf([2]float64{4, 0}, [2]float64{-3, 0}), "400 ns"},
 		{"but no later than measured", stepsOf([2]float64{100, 0}, [2]float64{0.5, 0}), "1 µs"},
 		{"noise that rises", stepsOf([2]float64{4, 1}, [2]float64{0.9, 0.3}, [2]float64{1.05, 0.3}, [2]float64{0.5, 0.3}),
-			"not known here: run -count 20"},
+			"not known here: sluice lab -count 20"},
 		{"a wild figure counts little", stepsOf([2]float64{50, 1}, [2]float64{-8, 60}, [2]float64{7, 1}, [2]float64{0.5, 0.1}),
 			"70 µs (60 µs to 80 µs)"},
 		{"intervals that exclude each other", stepsOf([2]float64{4, 1}, [2]float64{0.5, 0.1}, [2]float64{3, 1.5}, [2]float64{0.5, 0.1}),
-			"not known here: run -count 20"},
+			"not known here: sluice lab -count 20"},
 	} {
 		found, ok := thresholdOf(tt.steps)
 		if got := found.text(nameOfJob); !ok || got != tt.want {

@@ -177,7 +177,7 @@ func TestUnknownPrices(t *testing.T) {
 		}
 	}
 	findings := lockFindings(m)
-	contains(t, findings, " through “sluice.Elastic”; what it costs through “native, unbuffered” is not known here: run -count 20.")
+	contains(t, findings, " through “sluice.Elastic”; what it costs through “native, unbuffered” is not known here: sluice lab -count 20.")
 	for _, text := range slices.Concat(findings, lockSummary(m)) {
 		if strings.Contains(text, "costs not known") || strings.HasPrefix(text, "One value costs") {
 			t.Errorf("a price that is not known: %s", text)

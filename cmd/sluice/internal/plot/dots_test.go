@@ -27,7 +27,7 @@ func TestDots(t *testing.T) {
 		"bars":        {Title: "One value", Unit: "ns per value", Figures: figures(2, "native")},
 		"close, log":  {Title: "t", Unit: "ns", Log: true, Figures: figures(1, "alone")},
 		"long names":  {Title: strings.Repeat("title ", 20), Unit: "million values per second and more words", Figures: figures(6, "a name that is longer than one line, and then longer")},
-		"unknown too": {Title: "t", Unit: "ns", Note: "not known here: run -count 20", Log: true, Figures: append(figures(3, "a"), vague)},
+		"unknown too": {Title: "t", Unit: "ns", Note: "not known here: sluice lab -count 20", Log: true, Figures: append(figures(3, "a"), vague)},
 		"all unknown": {Title: "t", Unit: "ns", Log: true, Figures: []Figure{vague}},
 		"nothing":     {Title: "t", Unit: "ns"},
 	} {

@@ -21,6 +21,7 @@ func readCPU(p *pprof.Profile) (*CPU, error) {
 		cpu:   &CPU{Window: max(0, time.Duration(p.DurationNanos)), Period: max(0, time.Duration(p.Period)), By: map[Category]time.Duration{}},
 		sites: map[Site]*CPUSite{}, users: map[string]*UserTime{}, stages: map[string]*CPUStage{},
 		timers: map[rootedLine]*CPUTimers{}, spawns: map[Frame]time.Duration{}, slices: map[rootedLine]time.Duration{},
+		calls: map[stageCall]time.Duration{},
 	}
 	for _, sample := range p.Sample {
 		spent := time.Duration(sample.Value[value])
@@ -77,7 +78,11 @@ type cpuTally struct {
 	timers map[rootedLine]*CPUTimers
 	spawns map[Frame]time.Duration
 	slices map[rootedLine]time.Duration
+	calls  map[stageCall]time.Duration
 }
+
+// A stageCall is a function that a start function calls.
+type stageCall struct{ root, function string }
 
 // maxRoots bounds the start functions of one operation: a helper of a server may
 // have hundreds, and a few show what uses it.
@@ -128,6 +133,7 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 		}
 	}
 	t.stage(&p, category, spent)
+	t.call(s, &p, category, spent)
 	switch {
 	case category == Collecting:
 	case p.site.At.Function == "" && endsGoroutine(s):
@@ -177,6 +183,22 @@ func (t *cpuTally) stage(p *placed, category Category, spent time.Duration) {
 	}
 }
 
+// call adds time to the function that the goroutine's start function called,
+// channel operations aside.
+func (t *cpuTally) call(s stack, p *placed, category Category, spent time.Duration) {
+	if p.root == "" || category == ChannelWork || category == ChannelLock {
+		return
+	}
+	for i := len(s) - 1; i > 0; i-- {
+		if s[i].Function == p.root {
+			if called := s[i-1]; !hidden(called) {
+				t.calls[stageCall{p.root, called.Function}] += spent
+			}
+			return
+		}
+	}
+}
+
 // timer adds time to a line that creates timers.
 func (t *cpuTally) timer(line rootedLine, category Category, spent time.Duration) {
 	timers := t.timers[line]
@@ -217,6 +239,12 @@ func (t *cpuTally) result() *CPU {
 	}
 	slices.SortFunc(t.cpu.Stages, func(a, b CPUStage) int {
 		return cmp.Or(cmp.Compare(b.Work+b.Channel, a.Work+a.Channel), cmp.Compare(a.Root, b.Root))
+	})
+	for call, spent := range t.calls {
+		t.cpu.Calls = append(t.cpu.Calls, CPUCall{Root: call.root, Function: call.function, Time: spent})
+	}
+	slices.SortFunc(t.cpu.Calls, func(a, b CPUCall) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Root, b.Root), cmp.Compare(a.Function, b.Function))
 	})
 	for _, timers := range t.timers {
 		t.cpu.Timers = append(t.cpu.Timers, *timers)

@@ -127,6 +127,11 @@ func TestStages(t *testing.T) {
 	if !slices.Equal(c.Stages, want) {
 		t.Errorf("stages %+v, want %+v", c.Stages, want)
 	}
+	// What they call counts without their channel operations.
+	calls := []CPUCall{{"main.reader", "main.parse", 3 * unit}}
+	if !slices.Equal(c.Calls, calls) {
+		t.Errorf("calls %+v, want %+v", c.Calls, calls)
+	}
 }
 
 // Allocations and copies of reflect.Select belong to the select.

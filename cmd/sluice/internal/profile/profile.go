@@ -76,6 +76,7 @@ type CPU struct {
 	Sites  []CPUSite                  // channel operations, Lock and Wait, by cost
 	Users  []UserTime                 // functions of the service, by Self
 	Stages []CPUStage                 // goroutines by their start function, by cost
+	Calls  []CPUCall                  // by Time
 	Timers []CPUTimers                // lines that create timers, by cost
 	Spawns []CPUSpawn                 // lines that start goroutines, by cost
 	Slices []CPUSlices                // lines that allocate slices, by cost
@@ -155,6 +156,13 @@ type CPUStage struct {
 	System  time.Duration // part of Work in system calls and the network
 
 	host string // function of this module that they started with, or ""
+}
+
+// A CPUCall is the CPU time of a function that a start function calls, without
+// channel operations. The runtime's own functions are not listed.
+type CPUCall struct {
+	Root, Function string
+	Time           time.Duration
 }
 
 // CPUTimers is the CPU time of creating timers with time.After or time.NewTimer

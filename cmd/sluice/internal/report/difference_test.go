@@ -62,7 +62,7 @@ func TestNotKnown(t *testing.T) {
 		{N: 9, Median: 0.07, Lo: 0.01, Hi: 1, Confidence: 0.96},
 	} {
 		v := plotted("a", lab.PerValue, s)
-		if got := figure(&s, lab.PerValue); got != format.NotKnown || !v.Unknown || v.Tip != "a: not known here: run -count 20" {
+		if got := figure(&s, lab.PerValue); got != format.NotKnown || !v.Unknown || v.Tip != "a: not known here: sluice lab -count 20" {
 			t.Errorf("%+v is written %q, unknown in the chart: %v, with the tooltip %q", s, got, v.Unknown, v.Tip)
 		}
 	}

@@ -164,7 +164,7 @@ func TestMarks(t *testing.T) {
 		t.Errorf("bytes were disturbed by %q", held.Disturbed)
 	}
 	text := render(t, r.WriteText)
-	for _, want := range []string{"native, 8 slots 10.3", "sluice.Kind not known", "(1 of 9 figures); more repetitions narrow it: run -count 20", "far from the others of their figure: 1;", "procs, GOMAXPROCS 1: other guests"} {
+	for _, want := range []string{"native, 8 slots 10.3", "sluice.Kind not known", "(1 of 9 figures); more repetitions narrow it: sluice lab -count 20", "far from the others of their figure: 1;", "procs, GOMAXPROCS 1: other guests"} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)
 		}

@@ -82,6 +82,11 @@ func (r *Report) noise() (spread float64, known bool) {
 	return spread, known
 }
 
+// measuredAfter reports whether the noise was measured after a sitting, too.
+func (r *Report) measuredAfter() bool {
+	return slices.ContainsFunc(r.Sittings, func(s Sitting) bool { return s.After != nil })
+}
+
 // noisy returns the warning about a noisy machine, or "".
 func (r *Report) noisy() string {
 	spread, _ := r.noise()
@@ -109,8 +114,12 @@ func (r *Report) head(s Screen) []string {
 	if m.Quota != nil && *m.Quota > 0 {
 		about = append(about, "cgroup quota "+m.QuotaText())
 	}
-	if spread, known := r.noise(); known {
-		about = append(about, fmt.Sprintf("noise %s", format.Percent(spread)))
+	if spread, known := r.noise(); known && (spread > LoudNoise || !r.oftenDisturbed()) {
+		noise := fmt.Sprintf("noise %s", format.Percent(spread))
+		if !r.measuredAfter() {
+			noise += " before the run"
+		}
+		about = append(about, noise)
 	}
 	return append(lines, s.paragraph("", strings.Join(about, ", "), "  ")...)
 }
@@ -203,15 +212,13 @@ func (r *Report) commonConditions() string {
 // distrust returns a line for each reason not to trust the figures.
 func (r *Report) distrust(s Screen) []string {
 	var lines []string
-	say := func(style, text string) {
-		lines = append(lines, s.paragraph(style, format.Cut(text, max(UsualWidth, s.Width)), "  ")...)
-	}
+	say := func(style, text string) { lines = append(lines, s.paragraph(style, text, "  ")...) }
 	for i, failure := range r.Failures {
 		if i == 2 {
 			say(loud, fmt.Sprintf("… and %d more failures: see the report.", len(r.Failures)-i))
 			break
 		}
-		say(loud, "FAILED: "+failure)
+		say(loud, format.Cut("FAILED: "+failure, max(UsualWidth, s.Width))) // the report has all of it
 	}
 	points, _, few := r.count()
 	if n := len(r.Missing); r.Interrupted && n > 0 {
@@ -221,7 +228,7 @@ func (r *Report) distrust(s Screen) []string {
 		say(bold, "Reduced: "+text)
 	}
 	if r.oftenDisturbed() {
-		say(bold, fmt.Sprintf("Disturbed: other programs ran in %d of %s. Run again when idle.", len(r.disturbed()), format.Plural(points, "measurement")))
+		say(bold, fmt.Sprintf("Disturbed: other programs ran in %d of %s, so figures are rough. Run again when idle.", len(r.disturbed()), format.Plural(points, "measurement")))
 	}
 	if 2*few > points {
 		say("", "Too few repetitions for intervals: nothing here is known to be beyond noise.")
@@ -258,8 +265,13 @@ func (r *Report) disturbed() []*Point {
 
 // ending has the path of the report.
 func (r *Report) ending(s Screen, path string) []string {
-	lines := s.paragraph("", fmt.Sprintf("Measured in %v. All figures: -v, %s and %s.",
-		time.Duration(r.Took).Round(time.Second), BenchmarksFile, JSONFile), "")
+	text := fmt.Sprintf("Measured in %v. All figures: -v, %s and %s.", time.Duration(r.Took).Round(time.Second), BenchmarksFile, JSONFile)
+	if vague := slices.ContainsFunc(r.charted(), func(e *Experiment) bool {
+		return slices.ContainsFunc(e.Bars, func(b lab.Bar) bool { return !b.Shown() })
+	}); vague {
+		text += fmt.Sprintf(" More repetitions make more of them known: %s.", format.RepeatMore)
+	}
+	lines := s.paragraph("", text, "")
 	// A path is not broken, so that it can be copied.
 	return append(lines, s.in(bold, "The report is "+path))
 }

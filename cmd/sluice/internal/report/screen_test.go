@@ -123,6 +123,35 @@ func TestScreenOfTrouble(t *testing.T) {
 	}
 }
 
+// TestScreenOfDisturbance: reasons not to trust a run are wrapped, not cut, and the
+// quiet loop of before does not stand at the top of a disturbed run.
+func TestScreenOfDisturbance(t *testing.T) {
+	of := func(disturbed bool, sitting Sitting) string {
+		r := everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2})
+		r.Sittings = []Sitting{sitting}
+		r.eachPoint(func(_ *Experiment, p *Point) {
+			if p.Reduced = 1; disturbed {
+				p.Disturbed = []string{"steal"}
+			}
+		})
+		return strings.Join(strings.Fields(strings.Join(screenOf(t, r, Screen{Width: UsualWidth}), " ")), " ")
+	}
+	quiet := &host.Noise{Spread: 0.001}
+	for name, test := range map[string]struct {
+		text, says, not string
+	}{
+		"disturbed":      {of(true, Sitting{Before: quiet, After: quiet}), "so figures are rough. Run again when idle.", "noise 0.1%"},
+		"still quiet":    {of(false, Sitting{Before: quiet, After: quiet}), "noise 0.1%", "before the run"},
+		"not over yet":   {of(false, Sitting{Before: quiet}), "noise 0.1% before the run", "Disturbed"},
+		"a noisy loop":   {of(true, Sitting{Before: &host.Noise{Spread: 0.3}, After: quiet}), "noise 30%", "before the run"},
+		"reduced, whole": {of(false, Sitting{}), "because the machine was too slow or too busy for the time of the run. Run again when idle, or set -count.", "…"},
+	} {
+		if !strings.Contains(test.text, test.says) || strings.Contains(test.text, test.not) {
+			t.Errorf("%s lacks %q, or has %q:\n%s", name, test.says, test.not, test.text)
+		}
+	}
+}
+
 // Every study has its question, and bars whose lengths are in the ratio of their
 // figures.
 func TestScreenOfStudies(t *testing.T) {

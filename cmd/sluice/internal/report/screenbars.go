@@ -81,7 +81,7 @@ func (s Screen) bars(bars []lab.Bar, unit string, scale barScale) []string {
 func figureText(b lab.Bar, unit string, interval bool) string {
 	switch f := b.Figure; {
 	case !b.Shown() && interval:
-		return format.NotKnownHere
+		return format.NotKnown // the end of the screen says what would make it known
 	case b.Known && interval && f.Confidence > 0:
 		return format.CoarseInterval(f.Median, f.Lo, f.Hi, unit)
 	case f.Confidence == 0 && b.Known:
