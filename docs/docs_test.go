@@ -105,14 +105,14 @@ func TestPlantedDocument(t *testing.T) {
 		"Makefile":           {Data: []byte("test: ## all\n\tgo test work\n")},
 		"go.work":            {Data: []byte("use .\n")},
 		"cmd/tool/main.go":   {Data: []byte("package main\n")},
-		"cmd/sluice/look.go": {Data: []byte("package main\n\ntype lookCommand struct {\n\tHTML bool `name:\"html\"`\n\tFar bool `help:\"x\"`\n\tNear bool `name:\"close-by\"`\n}\n")},
+		"cmd/sluice/look.go": {Data: []byte("package main\n\ntype lookCommand struct {\n\tHTML bool `name:\"html\"`\n\tFarAway bool `help:\"x\"`\n\tNear bool `name:\"close-by\"`\n}\n")},
 		"lib/lib.go":         {Data: []byte("package lib\n")},
 		"lib/lib_test.go":    {Data: []byte("package lib\n\nfunc Example() {\n\tSend(1)\n\t// Output:\n}\n\nfunc TestLib() {}\n")},
 		"bin/run":            {Data: []byte("exit 0\n")},
 		"docs/more.md":       {Data: []byte("# More of `it`!\n")},
 	}
 	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), [its](docs/more.md#more-of-it), `make test`, `New[T](nil)`, [`more`](docs/more.md)\n\n" +
-		"```sh\ngo run ./cmd/tool -x  # comment\nsluice look -far -close-by=1 :6060\ngo run ./cmd/sluice look -html p\ngo test work\ngo test ./lib -run TestLib\ngo test ./...\nmake test X=1\nbash bin/run\ngo get github.com/sluice-go/sluice@latest\ngo install github.com/sluice-go/sluice/cmd/tool@v0.1.0\n```\n\n" +
+		"```sh\ngo run ./cmd/tool -x  # comment\nsluice look -far-away -close-by=1 :6060 | head -40\ngo run ./cmd/sluice look -html p\ngo test work\ngo test ./lib -run TestLib\ngo test ./...\nmake test X=1\nbash bin/run\ngo get github.com/sluice-go/sluice@latest\ngo install github.com/sluice-go/sluice/cmd/tool@v0.1.0\n```\n\n" +
 		"```go\nSend(1)\n// Output:\n```\n"
 	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
 	if wrong := checkDocument(tree, "DOC.md"); len(wrong) > 0 {

@@ -228,6 +228,10 @@ const tool = "cmd/sluice"
 // another one.
 var declaredFlag = regexp.MustCompile("(?m)^\\t([A-Z]\\w*)[ \\t][^`\n]*`(?:[^`\n]*name:\"([a-z-]+)\")?")
 
+// wordOfField matches a word of the name of a field: FailOnRegression is the flag
+// -fail-on-regression.
+var wordOfField = regexp.MustCompile(`[A-Z][a-z]*`)
+
 // checkTool returns an error unless the tool has the command and its flags. It
 // knows them by their source, as the tests of the tool run them.
 func checkTool(top fs.FS, words []string) error {
@@ -248,9 +252,13 @@ func checkTool(top fs.FS, words []string) error {
 	source, _, _ = bytes.Cut(source, []byte("\n}\n"))
 	flags := []string{"h", "help", "v"}
 	for _, field := range declaredFlag.FindAllSubmatch(source, -1) {
-		flags = append(flags, strings.ToLower(string(field[1])), string(field[2]))
+		kebab := wordOfField.ReplaceAllString(string(field[1]), "-$0")
+		flags = append(flags, strings.ToLower(strings.TrimPrefix(kebab, "-")), string(field[2]))
 	}
 	for _, word := range words[1:] {
+		if word == "|" || word == ">" { // the rest is the shell's
+			break
+		}
 		name, isFlag := strings.CutPrefix(strings.TrimPrefix(word, "-"), "-")
 		if isFlag = isFlag || strings.HasPrefix(word, "-"); !isFlag {
 			continue

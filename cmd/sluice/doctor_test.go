@@ -148,7 +148,7 @@ func TestDoctorFailOn(t *testing.T) {
 
 func TestDoctorJSON(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if status, _, stderr := sluice(t, 0, "doctor", "-seconds", "1", "-trace", "-block", "-save", "a", pprofServer(t)); status != 0 {
+	if status, _, stderr := sluice(t, 0, "doctor", "-seconds", "1", "-trace", "-block", "-save", "a", pprofServer(t)); status != 0 || !strings.Contains(stderr, "saved in a\nit has too little CPU time for -compare: ") {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
 	status, stdout, stderr := sluice(t, 0, "doctor", "-json", "a")

@@ -77,11 +77,16 @@ func (m *Measured) shortest(panel Panel) string {
 	case least.low == never:
 		return fmt.Sprintf("Jobs of up to %s spend more than 1%% of their time on a channel of 1024 slots", nameOfJob(least.last)) + at
 	}
-	if least.estimated() { // its order of magnitude still helps
-		return fmt.Sprintf("How short a job may be is known only roughly: about %s, from %s to %s%s To narrow that: %s.",
-			nameOfJob(least.at), nameOfJob(least.lo), nameOfJob(least.hi), at, format.RepeatMore)
+	return least.roughly() + at
+}
+
+// roughly states a threshold that is not known: its order of magnitude still helps.
+func (t threshold) roughly() string {
+	if !t.estimated() {
+		return "How short a job may be is " + format.NotKnownHere
 	}
-	return "How short a job may be is " + format.NotKnownHere + at
+	return fmt.Sprintf("How short a job may be is known only roughly, about %s (%s to %s), which %s narrows",
+		nameOfJob(t.at), nameOfJob(t.lo), nameOfJob(t.hi), format.RepeatMore)
 }
 
 // known reports whether the interval of the threshold is no wider than a decade.

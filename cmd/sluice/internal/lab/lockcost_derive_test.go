@@ -52,6 +52,19 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
+// A threshold whose interval is wider than a decade is an estimate; one that was not
+// reached is none.
+func TestRoughThreshold(t *testing.T) {
+	wide := threshold{at: 3, lo: 0.2, hi: 40, found: interpolated, low: reached, top: interpolated, firm: true}
+	if got, want := wide.roughly(), "known only roughly, about "+nameOfJob(3)+" ("+nameOfJob(0.2)+" to "+nameOfJob(40)+"), which sluice lab -count 20 narrows"; wide.known() || !strings.HasSuffix(got, want) {
+		t.Errorf("known %v: %s", wide.known(), got)
+	}
+	wide.top = never
+	if got := wide.roughly(); got != "How short a job may be is not known here: sluice lab -count 20" {
+		t.Error(got)
+	}
+}
+
 func TestNameOfBatch(t *testing.T) {
 	for size, want := range map[float64]string{1: "1", 1.2: "2", 17.5: "18", 64: "64", 64.0000001: "64"} {
 		if got := nameOfBatch(size); got != want {
