@@ -38,6 +38,7 @@ func TestRelease(t *testing.T) {
 		{"v0.1.0:cmd/sluice/go.sum", "mini/spill v0.1.0 h1:", "replace"},
 		{"v0.1.0:CHANGELOG.md", "## v0.1.0 - 2", "Unreleased"},
 		{"v0.1.0:README.md", "go get github.com/sluice-planted/mini@latest", "Not published"},
+		{"v0.1.0:README.md", "\nsluice doctor localhost:6060 ", "Not published"},
 		{"v0.1.0:go.work", "mini/spill v0.1.0 => ./spill", "\t\n"},
 		{"release-v0.1.0:cmd/sluice/go.mod", "replace github.com/sluice-planted/mini/spill => ../../spill", "v0.0.0"},
 		{"release-v0.1.0:go.work", "./spill", "v0.1.0"},
