@@ -571,7 +571,6 @@ var rooms = map[string]room{
 			"./sluicetest":             "both kinds must pass the suite",
 			"./fan":                    "channels on disk beside those in memory",
 			"./spill/internal/crash":   "the load that is killed, and its ledger",
-			"./spill/internal/disk":    "the folder that a simulated disk replaces",
 			"./spill/internal/simdisk": "a disk that fails, is full, and crashes",
 			"./workers":                "a stage that fails closes a Durable and loses nothing",
 		},
