@@ -31,7 +31,7 @@ func (r *longRun) fullDisk() error {
 	case 1:
 		err = r.crash()
 	}
-	r.disk.Limit = limit // the disk after a crash has none
+	r.disk.Limit = max(limit, r.disk.Usage().Size) // the disk after a crash had none
 	if err == nil {
 		err = r.receive(r.some())
 	}

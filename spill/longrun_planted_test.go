@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -115,7 +116,10 @@ func TestLongRunSees(t *testing.T) {
 	sometimes := func() bool { return n.Add(1)%60 == 59 }
 	stop := make(chan struct{})
 	defer close(stop)
-	var kept [][]byte
+	var kept struct {
+		sync.Mutex
+		all [][]byte
+	}
 	send := func(f func(q queue, ctx context.Context, v []byte) error) planted {
 		return planted{queue: func(q queue) queue {
 			return faultyQueue{queue: q, send: func(ctx context.Context, v []byte) error { return f(q, ctx, v) }}
@@ -178,7 +182,9 @@ func TestLongRunSees(t *testing.T) {
 			return q.Send(ctx, v)
 		}),
 		"bytes of heap": send(func(q queue, ctx context.Context, v []byte) error {
-			kept = append(kept, make([]byte, 64<<10))
+			kept.Lock()
+			kept.all = append(kept.all, make([]byte, 64<<10))
+			kept.Unlock()
 			return q.Send(ctx, v)
 		}),
 		"bytes on disk":  {disk: func(d *simdisk.Disk) disk.Disk { return faultyDisk{Disk: d, keeps: true} }},
@@ -197,7 +203,7 @@ func TestLongRunSees(t *testing.T) {
 			_ = r.open.Shutdown()
 		}
 	}
-	if len(kept) == 0 {
+	if len(kept.all) == 0 {
 		t.Error("nothing was kept")
 	}
 }
