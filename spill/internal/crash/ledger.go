@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ type Ledger struct {
 	again                      int             // deliveries after the first
 	left                       int             // records in the queue at Close
 	unnoted                    int             // dropped, and the process died before it wrote so
+	head                       []uint64        // the first record in the queue that no process has noted as received
 }
 
 // NewLedger returns an empty ledger.
@@ -123,7 +125,8 @@ func (l *Ledger) Close(dir string) error {
 // Audit accounts for the records that a process has dropped which was killed: it receives those that
 // are left in the queue in dir, which stay there. A send drops one record at most for each of its own,
 // and returns after this was noted: so at most as many records may be missing as the sends in
-// progress had. A record that they have dropped is older than all of its sender that are left.
+// progress had. A record that they have dropped is older than all of its sender that are left, but
+// for those that were received, the last of which may not be noted.
 func (l *Ledger) Audit(dir string) error {
 	most := len(l.dropping)
 	left, err := l.receiveAll(dir)
@@ -141,7 +144,7 @@ func (l *Ledger) allow(lost []uint64, left map[uint64]bool, most int) error {
 	}
 	oldest := map[uint64]uint64{} // by sender
 	for id := range left {
-		if first, ok := oldest[id>>32]; l.delivered[id] < 2 && (!ok || id < first) {
+		if first, ok := oldest[id>>32]; l.delivered[id] < 2 && !slices.Contains(l.head, id) && (!ok || id < first) {
 			oldest[id>>32] = id
 		}
 	}
@@ -162,6 +165,7 @@ func (l *Ledger) receiveAll(dir string) (map[uint64]bool, error) {
 		return nil, err
 	}
 	l.Restart()
+	l.head = nil
 	left := map[uint64]bool{}
 	for {
 		d, err := c.TryRecv()
@@ -179,7 +183,9 @@ func (l *Ledger) receiveAll(dir string) (map[uint64]bool, error) {
 		if err != nil {
 			return nil, errors.Join(err, c.Shutdown())
 		}
-		left[id] = true
+		if left[id] = true; l.delivered[id] == 1 && l.head == nil {
+			l.head = []uint64{id}
+		}
 	}
 	return left, c.Shutdown()
 }
