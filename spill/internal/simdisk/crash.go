@@ -94,7 +94,7 @@ type Usage struct {
 	Ops       int   // operations
 	Syncs     int   // of files and of the folder
 	BytesRead int64 // since ForgetReads
-	Size      int64 // bytes of all files
+	Size      int64 // bytes of all files, in whole blocks
 	Files     int
 	Handles   int // open files
 }

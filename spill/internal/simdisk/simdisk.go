@@ -27,6 +27,8 @@ type Disk struct {
 	Liar string
 	// Limit is the size of the disk in bytes; 0: none.
 	Limit int64
+	// Block is the unit in which files use up the Limit, in bytes; 0: single bytes.
+	Block int64
 
 	mu      sync.Mutex
 	names   map[string]*inode
@@ -206,7 +208,15 @@ func (d *Disk) Path(name string) string { return "disk/" + name }
 
 func (d *Disk) used() (n int64) {
 	for _, inode := range d.names {
-		n += int64(len(inode.data))
+		n += d.blocks(int64(len(inode.data)))
+	}
+	return n
+}
+
+// blocks returns the space that a file of n bytes uses.
+func (d *Disk) blocks(n int64) int64 {
+	if d.Block > 0 {
+		n = (n + d.Block - 1) / d.Block * d.Block
 	}
 	return n
 }
@@ -248,9 +258,13 @@ func (f *file) WriteAt(b []byte, at int64) (n int, err error) {
 	}
 	n = len(b)
 	if d := f.disk; d.Limit > 0 {
-		grow := max(0, at+int64(n)-int64(len(f.inode.data)))
-		if free := max(0, d.Limit-d.used()); grow > free {
-			n, err = n-int(grow-free), fmt.Errorf("write %s: %w", f.name, syscall.ENOSPC)
+		size := int64(len(f.inode.data))
+		room := max(0, d.Limit-d.used()) + d.blocks(size) // for this file
+		if d.Block > 0 {
+			room = room / d.Block * d.Block
+		}
+		if end := at + int64(n); end > max(size, room) {
+			n, err = int(max(size, room)-at), fmt.Errorf("write %s: %w", f.name, syscall.ENOSPC)
 		}
 	}
 	if n = max(n, 0); n > 0 {
@@ -289,7 +303,9 @@ func (f *file) Sync() error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	if err := f.disk.do("sync", f.name); err != nil {
-		f.inode.changes = nil // Linux drops what it could not write, and keeps it in memory
+		if !errors.Is(err, ErrOff) {
+			f.inode.changes = nil // Linux drops what it could not write, and keeps it in memory
+		}
 		return err
 	}
 	if f.disk.syncs++; f.disk.Liar == "sync" {

@@ -84,6 +84,14 @@ func TestFailures(t *testing.T) {
 	if n, err := f.WriteAt([]byte("abcdefgh"), 2); n != 8 || err != nil {
 		t.Errorf("a full disk overwrites: %d, %v", n, err)
 	}
+	d.Block, d.Limit = 4, 12 // "12abcdefgh" has room for two more
+	if n, err := f.WriteAt([]byte("ijkl"), 10); n != 2 || !errors.Is(err, syscall.ENOSPC) || d.Usage().Size != 12 {
+		t.Errorf("full blocks: %d, %v", n, err)
+	}
+	if err := f.Truncate(10); err != nil {
+		t.Fatal(err)
+	}
+	d.Block = 0
 	d.Limit, d.Fail = 0, func(op, name string) error { return syscall.EIO }
 	if n, err := f.WriteAt([]byte("1234"), 0); n != 2 || !errors.Is(err, syscall.EIO) {
 		t.Errorf("EIO: %d, %v", n, err)
@@ -91,6 +99,16 @@ func TestFailures(t *testing.T) {
 	d.StopAt(d.Usage().Ops)
 	if n, err := f.WriteAt([]byte("xyz"), 0); n != 0 || !errors.Is(err, ErrOff) {
 		t.Errorf("off: %d, %v", n, err)
+	}
+	if err := f.Sync(); !errors.Is(err, ErrOff) {
+		t.Errorf("off: %v", err)
+	}
+	torn := map[string]bool{}
+	for seed := range uint64(100) { // a write whose sync did not begin may be lost or not
+		torn[content(d.After(Torn, rand.New(rand.NewPCG(seed, 2))), "a")] = true
+	}
+	if !torn["12abcdefgh"] || len(torn) < 3 {
+		t.Errorf("torn: %v", torn)
 	}
 	if got := content(d, "a"); got != "12abcdefgh" {
 		t.Errorf("content %q", got)
