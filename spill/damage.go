@@ -32,8 +32,9 @@ const (
 type Repair struct {
 	// Err is the damage that was found first. It names the file. It is nil if there was none.
 	Err error
-	// Lost counts the records that were stored and cannot be read. How many there were is
-	// not always known: it may be 0 although Err is not nil.
+	// Lost counts the records that were stored, not acknowledged, and cannot be read. How many
+	// there were is not always known: it may be 0 although Err is not nil. If Returned is
+	// true, it may include records that were acknowledged.
 	Lost int
 	// First and Last are the sequence numbers of the first and the last lost record, or 0.
 	// The records of a queue are numbered from 1 in the order of the sends.
@@ -46,6 +47,8 @@ type Repair struct {
 	Returned bool
 	// Reopened counts how often the queue was opened again because its files had failed.
 	Reopened int
+
+	atMost bool // Lost is a limit
 }
 
 // String describes the repair in one line.
@@ -53,12 +56,15 @@ func (r Repair) String() string {
 	if r.Err == nil {
 		return "no damage"
 	}
-	s := fmt.Sprintf("%d damaged records were lost", r.Lost)
-	if r.Reopened > 0 {
-		s = fmt.Sprintf("opened again %d times, %d records were lost", r.Reopened, r.Lost)
-	}
+	s := "no record is known to be lost"
 	if r.Lost > 0 {
-		s += fmt.Sprintf(" (numbers %d to %d)", r.First, r.Last)
+		s = fmt.Sprintf("%d damaged records were lost (numbers %d to %d)", r.Lost, r.First, r.Last)
+	}
+	if r.Lost > 0 && r.atMost {
+		s = "up to " + s
+	}
+	if r.Reopened > 0 {
+		s = fmt.Sprintf("opened again %d times, %s", r.Reopened, s)
 	}
 	if len(r.Files) > 0 {
 		s += fmt.Sprintf(", set aside: %q", r.Files)

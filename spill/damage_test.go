@@ -148,7 +148,7 @@ func TestFlippedBits(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	noticed, all := 0, 0
 	for _, path := range filesOf(t, dir) {
-		if strings.HasSuffix(path, "reserve") {
+		if strings.HasSuffix(path, "reserve") || strings.HasSuffix(path, "acks") {
 			continue
 		}
 		whole, err := os.ReadFile(filepath.Join(dir, path))
@@ -210,19 +210,49 @@ func TestLogIsMissing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := OpenDurable[[]byte](dir, nil); err == nil || !strings.Contains(err.Error(), log) || !strings.Contains(err.Error(), "missing") {
+		if _, err := OpenDurable[[]byte](dir, nil); err == nil || !strings.Contains(err.Error(), log) || !strings.Contains(err.Error(), "missing") ||
+			strings.Count(err.Error(), "DurableOptions.OnDamage to SetDamageAside") != 1 {
 			t.Errorf("%s: %v", what, err)
 		}
 		c, err := OpenDurable(dir, &DurableOptions[[]byte]{OnDamage: SetDamageAside})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := c.Repaired(); r.Err == nil || c.Len() != 0 || c.Stats().Warning != r.String() {
+		if r := c.Repaired(); r.Err == nil || c.Len() != 0 || c.Stats().Warning != r.String() || !strings.HasPrefix(r.String(), "no record is known to be lost") {
 			t.Errorf("%s: %v", what, r)
 		}
 		if err := c.Shutdown(); err != nil || names(t, dir) != left {
 			t.Errorf("%s: %v; the folder has %s", what, err, names(t, dir))
 		}
+	}
+}
+
+// TestLostSegment: acknowledgements that were lost with a segment make the number of lost records
+// a limit, and the report says so.
+func TestLostSegment(t *testing.T) {
+	dir := queueOf(t, 20)
+	c, err := reopenWith(opener{noSync: true}, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 5 {
+		if err := mustRecv(t, c, i).Ack(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copied := copyFolder(t, dir) // as after kill -9
+	if err := errors.Join(c.Shutdown(), os.Remove(lastSegment(copied))); err != nil {
+		t.Fatal(err)
+	}
+	c, err = OpenDurable(copied, &DurableOptions[[]byte]{OnDamage: SetDamageAside})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := c.Repaired(); r.Lost < 15 || !r.Returned || !strings.HasPrefix(r.String(), fmt.Sprintf("up to %d damaged records were lost", r.Lost)) {
+		t.Errorf("%+v: %v", r, r)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
 	}
 }
 

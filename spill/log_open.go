@@ -39,10 +39,12 @@ const (
 func (o opener) open(dir, codec string) (s *logStore, found contents, repair Repair, err error) {
 	file, err := o.claim(dir, codec, &repair)
 	if err != nil {
-		return nil, found, repair, err
+		return nil, found, repair, o.advise(err, o.spare(dir, err))
 	}
 	log, held, err := o.openLog(dir, codec, &repair)
 	if err != nil {
+		var damage *logstore.DamagedError
+		err = o.advise(err, errors.Is(err, errDamaged) || errors.As(err, &damage))
 		return nil, found, repair, errors.Join(err, file.close())
 	}
 	removeUnfinished(dir)
@@ -123,8 +125,20 @@ func (o opener) ensure(dir, codec string) error {
 // replaceable reports whether err is about a queue.db that is damaged, and needs to have no
 // records.
 func (o opener) replaceable(dir string, err error) bool {
-	return o.policy == SetDamageAside && (errors.Is(err, errDamaged) || errors.Is(err, errNotQueue)) &&
-		exists(filepath.Join(dir, logFolder))
+	return o.policy == SetDamageAside && o.spare(dir, err)
+}
+
+// spare reports whether err is about a damaged queue.db beside a log.
+func (o opener) spare(dir string, err error) bool {
+	return (errors.Is(err, errDamaged) || errors.Is(err, errNotQueue)) && exists(filepath.Join(dir, logFolder))
+}
+
+// advise adds to an error what to do about it, if the other policy would repair the queue.
+func (o opener) advise(err error, repairable bool) error {
+	if o.policy == SetDamageAside || !repairable {
+		return err
+	}
+	return fmt.Errorf("%w; to open the queue with all records that can be read, set DurableOptions.OnDamage to SetDamageAside", err)
 }
 
 func exists(path string) bool {
@@ -175,6 +189,7 @@ func (o opener) openLog(dir, codec string, repair *Repair) (*logstore.Store, log
 	}
 	repair.add(err, report.Lost, report.First, report.Last)
 	repair.Returned = report.Returned
+	repair.atMost = report.Returned && !report.NoCheckpoint // records of missing files are not counted then
 	for _, name := range report.SetAside {
 		repair.Files = append(repair.Files, filepath.Join(path, name))
 	}
