@@ -126,7 +126,8 @@ const (
 // another one has it open, in this process or another. It also returns an error, which
 // names the file, if a file is not of a queue, is truncated, damaged or missing, has another
 // format version, or was written with another codec; the files are left as they are.
-// [DurableOptions].OnDamage can make it repair a damaged queue instead.
+// [DurableOptions].OnDamage can make it repair a damaged queue instead. A full disk is not an
+// error, unless the queue is new: the Warning of Stats reports it.
 //
 // OpenDurable reads a checkpoint and the last part of the records, whatever their number.
 // It converts a queue of an earlier version: that reads the whole file, and needs disk space
@@ -405,7 +406,7 @@ func (c *Durable[T]) InFlight() int {
 // records are acknowledged. OldestValue counts from OpenDurable for values that were found
 // there; with MaxAge it is exact if the oldest value is in memory. Warning is the error of a channel that has failed, or
 // else a line about what [Durable.Repaired] reports, or about dropped values that the hook did not
-// get.
+// get, or about a disk that is too full for sends.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -426,6 +427,8 @@ func (c *Durable[T]) Stats() sluice.Stats {
 		s.Warning = c.repair.String()
 	case c.unreadErr != nil:
 		s.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
+	default:
+		s.Warning = c.store.warning()
 	}
 	return s
 }

@@ -288,4 +288,5 @@ var errLost = errors.New("spill: the queue could not be opened again")
 func (lostStore) write(uint64, [][]byte, []uint64, int64) error      { return errLost }
 func (lostStore) read(uint64, uint64, int64) ([]storedRecord, error) { return nil, errLost }
 func (lostStore) size() int64                                        { return 0 }
+func (lostStore) warning() string                                    { return "" }
 func (lostStore) close() error                                       { return nil }

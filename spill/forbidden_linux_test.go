@@ -67,7 +67,7 @@ func TestForbidden(t *testing.T) {
 		},
 		"read-only folder": func(dir string) (string, error) {
 			path := filepath.Join(dir, logFolder)
-			return filepath.Join(path, "reserve"), os.Chmod(path, 0o555)
+			return filepath.Join(path, "acks.new"), os.Chmod(path, 0o555)
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

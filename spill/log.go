@@ -31,4 +31,6 @@ func (s *logStore) read(from, to uint64, most int64) ([]storedRecord, error) {
 
 func (s *logStore) size() int64 { return s.Size() }
 
+func (s *logStore) warning() string { return s.Warning() }
+
 func (s *logStore) close() error { return errors.Join(s.Close(), s.lock.Close()) }

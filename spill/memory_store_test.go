@@ -109,6 +109,8 @@ func (s *memoryStore) again() (*memoryStore, contents) {
 
 func (s *memoryStore) size() int64 { return 0 }
 
+func (s *memoryStore) warning() string { return "" }
+
 func (s *memoryStore) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

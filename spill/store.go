@@ -9,8 +9,8 @@ import (
 // A store keeps the records of a Durable, ordered by sequence number. It is all that a
 // Durable requires of a database; log.go implements it.
 //
-// write and close are called by one goroutine at a time; read and size may be called
-// concurrently with them.
+// write and close are called by one goroutine at a time; read, size and warning may be
+// called concurrently with them.
 type store interface {
 	// write adds payloads with consecutive sequence numbers, beginning at first,
 	// deletes the records with the numbers in deletes, and returns when the change is
@@ -23,6 +23,8 @@ type store interface {
 	read(from, to uint64, most int64) ([]storedRecord, error)
 	// size returns the size of the records' files in bytes.
 	size() int64
+	// warning returns a line about what the store cannot do now, or "".
+	warning() string
 	close() error
 }
 

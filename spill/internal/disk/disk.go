@@ -45,6 +45,8 @@ type File interface {
 // ErrLocked is part of the error of Lock if the folder is locked.
 var ErrLocked = errors.New("in use by another Durable, in this process or another")
 
+var errReplaced = errors.New("it is another file now")
+
 // A Folder is a disk of the operating system.
 type Folder struct {
 	Dir    string
@@ -155,7 +157,7 @@ func (f *osFile) Check() (size int64, err error) {
 		return 0, err
 	}
 	if !os.SameFile(ours, named) {
-		return 0, fmt.Errorf("%s: the file was replaced", f.Name())
+		return 0, &fs.PathError{Op: "check", Path: f.Name(), Err: errReplaced}
 	}
 	return ours.Size(), nil
 }

@@ -181,7 +181,10 @@ func writeFile(d disk.Disk, name string, b []byte) error {
 	if err = writeAt(f, b, 0); err == nil {
 		err = f.Sync()
 	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
 		_ = d.Remove(name)
 	}
 	return err

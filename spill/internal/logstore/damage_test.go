@@ -50,7 +50,7 @@ func (i image) with(name string, data []byte) *simdisk.Disk {
 // names returns the files that matter, sorted.
 func (i image) names() (names []string) {
 	for name := range i.files {
-		if name != reserveFile {
+		if name != reserveFile && name != acksFile {
 			names = append(names, name)
 		}
 	}
@@ -203,7 +203,7 @@ func TestOldFiles(t *testing.T) {
 // last.
 func TestDamageWithoutMark(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, Options{Reserve: 100})
+	s, _, err := open(d, Options{Reserve: 100, Acks: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestDamageWithoutMark(t *testing.T) {
 		data := bytes.Clone(whole)
 		data[bit/8] ^= 1 << (bit % 8)
 		d.Put(segmentName(1), data)
-		s, c, err := open(d, Options{Reserve: 100})
+		s, c, err := open(d, Options{Reserve: 100, Acks: 100})
 		var damage *DamagedError
 		switch last := bit/8 >= len(whole)-commit; {
 		case !last && !errors.As(err, &damage):
@@ -283,5 +283,95 @@ func TestRepairLastSegments(t *testing.T) {
 	s, c, err := open(d, tiny)
 	if err != nil || c.Records != 10 || c.Next != 41 || s.Close() != nil {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestLostSlot: a changed bit in the slot that is in effect is noticed, whether or not later
+// commits are in the log. Repair then works without the acknowledgments.
+func TestLostSlot(t *testing.T) {
+	for _, later := range []bool{false, true} {
+		d, m := simdisk.New(), newModel()
+		s, _, err := open(d, tiny)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(t, s, m, 1, 50)
+		d.Limit = d.Usage().Size
+		for seq := range uint64(3) {
+			w := step{deletes: []uint64{seq + 1}}
+			if err := w.write(s, m); err != nil {
+				t.Fatal(err)
+			}
+			m = m.after(w)
+		}
+		if d.Limit = 0; !s.inSlot || !s.reserve {
+			t.Fatal("the test wants acknowledgments in a slot")
+		}
+		if later {
+			w := step{payloads: [][]byte{{1}}} // in the same segment
+			if err := s.add(w.payloads, nil, 0); err != nil || !s.inSlot {
+				t.Fatal(err)
+			}
+			m = m.after(w)
+		}
+		i := image{"slot", d.Contents(), m}
+		slot := s.area.last * s.area.half
+		for bit := slot * 8; bit < (slot+slotLength+int64(s.lastCP))*8; bit += 3 {
+			area := bytes.Clone(i.files[acksFile])
+			area[bit/8] ^= 1 << (bit % 8)
+			if noticed, err := i.inspect(i.with(acksFile, area)); err != nil || !noticed {
+				t.Fatalf("later commits %v, bit %d of the slot: noticed %v, %v", later, bit-slot*8, noticed, err)
+			}
+		}
+		if noticed, err := i.inspect(i.with(acksFile, nil)); err != nil || !noticed {
+			t.Errorf("without the area: noticed %v, %v", noticed, err)
+		}
+		// After a repair without the checkpoint, the slots are older than the new one.
+		if noticed, err := i.inspect(i.with(checkpointFile, i.files[checkpointFile][:30])); err != nil || !noticed {
+			t.Errorf("without the checkpoint: noticed %v, %v", noticed, err)
+		}
+		if noticed, err := i.inspect(i.with("", nil)); err != nil || noticed {
+			t.Errorf("without damage: noticed %v, %v", noticed, err)
+		}
+	}
+}
+
+// TestLostAcknowledged: records of a lost segment that are known to be acknowledged do not
+// count as lost, wherever that is stored. If it was in the lost segment, the report says so.
+func TestLostAcknowledged(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		for _, active := range []bool{false, true} {
+			d, m := simdisk.New(), newModel()
+			s, _, err := open(d, tiny)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if fill(t, s, m, 1, 50); !active { // segment 1
+				fill(t, s, m, 2, 50) // and 2
+			}
+			if err := (step{deletes: []uint64{2, 3, 7}}).write(s, m); err != nil {
+				t.Fatal(err)
+			}
+			if closed {
+				if err := s.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			d = d.After(simdisk.Killed, nil)
+			if err := d.Remove(segmentName(1)); err != nil {
+				t.Fatal(err)
+			}
+			report, err := repair(d, tiny)
+			want := 17
+			if active {
+				want = 7
+			}
+			if active && !closed { // the acknowledgments were in the segment, too
+				want = 10
+			}
+			if err != nil || report.Lost != want || report.Returned != active || report.NoCheckpoint {
+				t.Errorf("closed %v, active %v: %+v, %v", closed, active, report, err)
+			}
+		}
 	}
 }

@@ -201,12 +201,28 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, _ := os.ReadDir(dir)
-	if len(entries) != 4 { // the lock, the checkpoint, the mark and a segment
+	if len(entries) != 6 { // the lock, the checkpoint, the mark, a segment, and the spares
 		t.Errorf("left: %v", entries)
 	}
 	report, err := Repair(dir, nil)
 	if err != nil || report.Lost > 0 || report.Records != 1 || len(report.SetAside) > 0 {
 		t.Errorf("%+v, %v", report, err)
+	}
+	if s, _, err = Open(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Write(3, nil, []uint64{2}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	entries, _ = os.ReadDir(dir)
+	var size int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			size += info.Size()
+		}
+	}
+	if len(entries) != 4 || size > 1000 {
+		t.Errorf("an empty store left %d bytes: %v", size, entries)
 	}
 }
 

@@ -2,7 +2,9 @@ package logstore
 
 import (
 	"bytes"
+	"errors"
 	"os"
+	"slices"
 	"syscall"
 	"testing"
 
@@ -85,11 +87,11 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestFileTooLarge: a limit of the file size is an error of writes, and acknowledging
-// succeeds all the same.
+// TestFileTooLarge: a limit of the file size ends a segment. If no other can be begun, it is
+// an error of writes, and acknowledging succeeds all the same.
 func TestFileTooLarge(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, Options{Codec: "test", Reserve: 100})
+	s, _, err := open(d, Options{Codec: "test", Reserve: 100, Acks: 400})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,16 +100,22 @@ func TestFileTooLarge(t *testing.T) {
 		t.Fatal(err)
 	}
 	m = m.after(w)
+	limited := []string{segmentName(1)}
 	d.Fail = func(op, name string) error {
-		if op == "write" && name == segmentName(1) {
+		if op == "write" && slices.Contains(limited, name) {
 			return &os.PathError{Op: op, Path: name, Err: syscall.EFBIG}
 		}
 		return nil
 	}
-	if err := w.write(s, m); err == nil {
-		t.Error("a record was written beyond the limit")
+	if err := w.write(s, m); err != nil || s.state.active().id != 2 {
+		t.Fatalf("%v, in segment %d", err, s.state.active().id)
 	}
-	for seq := range uint64(2) {
+	m = m.after(w)
+	limited = []string{segmentName(2), segmentName(3)}
+	if err := w.write(s, m); !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("a record was written beyond the limit: %v", err)
+	}
+	for seq := range uint64(4) {
 		w := step{deletes: []uint64{seq + 1}}
 		if err := w.write(s, m); err != nil {
 			t.Fatal(err)

@@ -13,11 +13,11 @@
 //
 // Invariants:
 //
-//	a commit is in effect when the sync of its frames has returned, or, on a full disk, when
-//	    the checkpoint that contains it has its name; memory shows it after that
+//	a commit is in effect when the sync of its frames has returned, or, on a full disk, the
+//	    sync of the slot that contains it; memory shows it after that
 //	commit n+1 is written only after commit n is synced
 //	mark <= synced end of the log, at every moment
-//	a segment is created, and synced, before the checkpoint that lists it; it gets commits after that
+//	a segment is created, and synced, before the checkpoint or slot that lists it; it gets commits after that
 //	a segment is removed after the commit that left no live record in it is synced
 //	after a failed sync nothing is written any more
 //
@@ -28,6 +28,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -55,11 +57,14 @@ type Store struct {
 	mark    disk.File
 	buf     []byte
 	reserve bool            // the file of the reserve exists
+	area    *ackArea        // nil if its file does not exist
+	inSlot  bool            // the state on disk is in a slot of the area, not in the checkpoint
 	excess  int64           // end of what a failed write left in the active segment
 	lastCP  int             // size of the last checkpoint
 	broken  map[uint64]bool // segments with damaged records
 
-	size atomic.Int64
+	size    atomic.Int64
+	warning atomic.Value // string
 }
 
 // Options are the options of Open.
@@ -79,6 +84,7 @@ type Options struct {
 	Disk func(dir string) disk.Disk
 
 	Reserve int64 // size of the reserve in bytes; 0 selects 1 MiB
+	Acks    int64 // size of the acknowledgment area in bytes; 0 selects 128 KiB
 }
 
 // disk returns the disk of a folder.
@@ -92,6 +98,7 @@ func (o *Options) disk(dir string) disk.Disk {
 const (
 	defaultSegmentSize = 8 << 20
 	defaultReserve     = 1 << 20
+	defaultAcks        = 128 << 10
 	keptBuffer         = 1 << 20 // a larger buffer is not kept
 )
 
@@ -168,7 +175,8 @@ func (s *Store) measure() {
 
 // Close writes a checkpoint, so that nothing has to be replayed, and releases the folder.
 // If a full disk has no room for it, the next Open replays the last segment instead. After
-// a failed write Close leaves the files as they are.
+// a failed write Close leaves the files as they are. A store without records gives back the
+// space of the files.
 func (s *Store) Close() error {
 	if s.closed {
 		return errClosed
@@ -176,15 +184,31 @@ func (s *Store) Close() error {
 	var err error
 	// Another store may own the folder if this one was removed.
 	if _, detached := s.state.active().file.Check(); detached == nil {
-		s.releaseReserve()
 		if s.failed == nil {
-			var renamed bool
-			if renamed, err = s.checkpoint(s.state); !renamed && full(err) {
-				err = nil
-			}
+			err = s.leave()
 		}
 	}
 	return errors.Join(err, s.release())
+}
+
+// leave writes the last checkpoint. The reserve and the acknowledgment area stay if there
+// are records: the disk may be full when the store is opened again.
+func (s *Store) leave() error {
+	empty := s.state.contents().Records == 0
+	if empty && s.state.active().length > segmentHeaderSize {
+		if err := s.newSegment(); s.failed != nil {
+			return err
+		}
+	}
+	renamed, err := s.checkpoint(s.state)
+	if !renamed && full(err) {
+		return nil
+	}
+	if empty && err == nil {
+		s.removeArea()
+		s.dropReserve()
+	}
+	return err
 }
 
 // release closes all files.
@@ -201,6 +225,9 @@ func (s *Store) release() error {
 	if s.mark != nil {
 		_ = s.mark.Close()
 	}
+	if s.area != nil {
+		_ = s.area.file.Close()
+	}
 	return s.lock.Close()
 }
 
@@ -210,9 +237,25 @@ func (s *Store) fail(err error) error {
 	return s.failed
 }
 
-// wrap adds the name of a file to an error.
+// wrap returns an error of a method of Store about a file.
 func (s *Store) wrap(operation, name string, err error) error {
-	return fmt.Errorf("spill: %s %s: %w", operation, s.disk.Path(name), err)
+	return fmt.Errorf("spill: %w", s.locate(operation, name, err))
+}
+
+// locate adds the name of a file to an error, in the place of the one that it may have.
+func (s *Store) locate(operation, name string, err error) error {
+	return fmt.Errorf("%s %s: %w", operation, s.disk.Path(name), bare(err))
+}
+
+// bare returns an error without the path that package os has added.
+func bare(err error) error {
+	switch e := err.(type) {
+	case *fs.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
+	}
+	return err
 }
 
 // discard removes the segments without live records.

@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"io/fs"
@@ -39,9 +40,10 @@ func (m mark) write(f disk.File, store uint64) {
 	_, _ = f.WriteAt(b, int64(m.commit%2)*slotSize)
 }
 
-// before reports whether m is nearer to the start of the log than o.
+// before reports whether m is nearer to the start of the log than o. A commit in the
+// acknowledgment area does not move the end of the log.
 func (m mark) before(o mark) bool {
-	return m.segment < o.segment || m.segment == o.segment && m.offset < o.offset
+	return cmp.Or(cmp.Compare(m.segment, o.segment), cmp.Compare(m.offset, o.offset), cmp.Compare(m.commit, o.commit)) < 0
 }
 
 // readMark returns the last mark of the store, if there is any.

@@ -113,7 +113,7 @@ func (m *model) compareRecords(s *Store) error {
 	return nil
 }
 
-var tiny = Options{Codec: "test", SegmentSize: 1000, Reserve: 2000}
+var tiny = Options{Codec: "test", SegmentSize: 1000, Reserve: 2000, Acks: 3000}
 
 // write writes a step.
 func (w step) write(s *Store, m *model) error {

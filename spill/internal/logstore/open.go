@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
-	"syscall"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
 )
@@ -47,6 +46,9 @@ func lock(d disk.Disk, o Options) (*Store, error) {
 	}
 	if o.Reserve <= 0 {
 		o.Reserve = defaultReserve
+	}
+	if o.Acks <= 0 {
+		o.Acks = defaultAcks
 	}
 	return &Store{disk: d, options: o, lock: held, state: new(state), broken: map[uint64]bool{}}, nil
 }
@@ -123,7 +125,7 @@ func (s *Store) damage(name string, offset int64, err error) *DamagedError {
 	return &DamagedError{Path: s.disk.Path(name), Offset: offset, Err: err}
 }
 
-// readState reads the checkpoint.
+// readState reads the checkpoint, or the slot that is in effect.
 func (s *Store) readState() error {
 	b, err := readCheckpoint(s.disk)
 	if err != nil {
@@ -140,7 +142,7 @@ func (s *Store) readState() error {
 		return fmt.Errorf("%s: written with codec %q, not %q", s.disk.Path(checkpointFile), codec, s.options.Codec)
 	}
 	s.id, s.state, s.lastCP = id, st, len(b)
-	return nil
+	return s.readArea()
 }
 
 // openActive opens the segment that is written to, and checks its header.
@@ -226,17 +228,37 @@ func (s *Store) settle(files map[string]int64, synced mark) error {
 		listed[segmentName(g.id)] = true
 	}
 	for name := range files {
-		if _, ok := segmentID(name); name == checkpointNew || name == repairFile || ok && !listed[name] {
+		if _, ok := segmentID(name); name == checkpointNew || name == repairFile || name == acksNew || ok && !listed[name] {
 			_ = s.disk.Remove(name) // if it fails, the file only uses space
 		}
 	}
-	s.discard()
-	err := s.makeReserve(files)
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return err // it will not go away when the disk has room again
+	if err := s.settleSlot(); err != nil {
+		return err
 	}
-	s.reserve = err == nil
+	s.discard()
+	if err := s.makeSpares(files); err != nil {
+		return err
+	}
 	s.mark = openMark(s.disk)
 	s.end().write(s.mark, s.id)
+	return nil
+}
+
+// settleSlot writes the state to the checkpoint if a slot is in effect, or to the other slot on
+// a full disk: after a sync that failed, the system may take a slot for written that is not.
+func (s *Store) settleSlot() error {
+	if !s.inSlot {
+		return nil
+	}
+	renamed, err := s.checkpoint(s.state)
+	if renamed || !full(err) {
+		return err
+	}
+	st := *s.state
+	st.commit++
+	if err := s.writeSlot(&st); err != nil {
+		return err
+	}
+	s.state.commit = st.commit
 	return nil
 }

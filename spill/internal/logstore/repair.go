@@ -166,6 +166,9 @@ func (r *repairer) replace(lost []uint64, damaged []*segment) error {
 	for _, seq := range lost {
 		s.state.acknowledge(span{from: seq, n: 1})
 	}
+	if err := r.outrank(); err != nil {
+		return err
+	}
 	g, err := r.newSegment()
 	if err != nil {
 		return err
@@ -193,6 +196,21 @@ func (r *repairer) replace(lost []uint64, damaged []*segment) error {
 		return err
 	}
 	return r.setAside(damaged)
+}
+
+// outrank makes the state newer than those in the acknowledgment area.
+func (r *repairer) outrank() error {
+	s := r.store
+	if s.area == nil {
+		if err := s.openArea(); err != nil || s.area == nil {
+			return err
+		}
+	}
+	st, _, err := s.area.latest(s.id, s.options.Codec)
+	if st != nil {
+		s.state.commit = max(s.state.commit, st.commit)
+	}
+	return err
 }
 
 // newSegment makes a new segment, with a temporary name, the active one.

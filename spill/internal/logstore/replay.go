@@ -33,7 +33,7 @@ func (s *Store) replay(synced mark) error {
 	if g.length < synced.offset && synced.segment == g.id {
 		return s.tail(g, g.length, fmt.Errorf("the file has %d bytes, and had %d", size, synced.offset))
 	}
-	return nil
+	return s.acksMissing(g, synced)
 }
 
 // torn returns nil if the frame at bad belongs to a commit that was never synced.
@@ -47,13 +47,22 @@ func (s *Store) torn(read *reader, g *segment, bad, size int64, synced mark) err
 			return err
 		}
 		if at < 0 {
-			return nil
+			return s.acksMissing(g, synced)
 		}
 		if h.commit > s.state.commit {
 			return s.tail(g, bad, errHeader)
 		}
 		offset = at + 1
 	}
+}
+
+// acksMissing returns an error if a commit at the end of g was synced in the acknowledgment area,
+// and is not there.
+func (s *Store) acksMissing(g *segment, synced mark) error {
+	if synced.segment != g.id || synced.offset != g.length || synced.commit <= s.state.commit {
+		return nil
+	}
+	return s.damage(acksFile, 0, errors.New("the last acknowledgments are missing"))
 }
 
 // tail returns an error about damage after the checkpoint.

@@ -91,6 +91,9 @@ func (r *repairer) replay(g *segment) (err error) {
 			r.apply(g, commit)
 			commit = gathering{}
 		}
+		if len(commit.frames) == 0 && h.commit > s.state.commit && !r.report.NoCheckpoint {
+			r.tails[g] = true // a commit is missing: it was in the acknowledgment area
+		}
 		if f.frame.kind == 0 { // the body is damaged: count the record
 			f.frame = h
 			commit.add(f, at, true)
@@ -115,7 +118,8 @@ func (r *repairer) finish(g *segment, commit gathering) {
 			r.apply(g, commit)
 		}
 	}
-	if g.id == r.synced.segment && g.length < r.synced.offset {
+	end := mark{g.id, g.length, r.store.state.commit, 0}
+	if g.id == r.synced.segment && end.before(r.synced) {
 		r.tails[g] = true
 	}
 	if g.id == r.synced.segment && r.store.state.next < r.synced.next {

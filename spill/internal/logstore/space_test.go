@@ -31,7 +31,7 @@ func fill(t *testing.T, s *Store, m *model, batches, n int) {
 // and no commit copies more than its bound.
 func TestSpace(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, Options{SegmentSize: 16 << 10, Reserve: 1000})
+	s, _, err := open(d, Options{SegmentSize: 16 << 10, Reserve: 1000, Acks: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestSpace(t *testing.T) {
 // TestOpenReads: what Open reads does not depend on the backlog, and a read far inside it
 // reads one segment at most.
 func TestOpenReads(t *testing.T) {
-	o := Options{SegmentSize: 32 << 10, Reserve: 1000}
+	o := Options{SegmentSize: 32 << 10, Reserve: 1000, Acks: 1000}
 	for _, batches := range []int{100, 3000} {
 		for _, closed := range []bool{false, true} {
 			d, m := simdisk.New(), newModel()

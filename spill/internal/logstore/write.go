@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -11,7 +12,9 @@ import (
 // It does not keep its arguments. first is the Next of Contents, plus the number of
 // payloads written since.
 //
-// A write without payloads succeeds on a full disk, too.
+// A write without payloads succeeds on a full disk, too. One with payloads fails there, and
+// may be tried again: it succeeds when there is room, for which Write compacts segments that
+// are mostly dead.
 func (s *Store) Write(first uint64, payloads [][]byte, deletes []uint64) error {
 	return s.WriteTimed(first, payloads, deletes, 0)
 }
@@ -35,25 +38,32 @@ func (s *Store) WriteTimed(first uint64, payloads [][]byte, deletes []uint64, at
 		}
 	}
 	deletes = slices.Sorted(slices.Values(deletes))
-	s.mu.Lock()
-	spans, err := s.state.spans(deletes, s.payloadLength)
-	s.mu.Unlock()
-	if err != nil {
-		return fmt.Errorf("spill: acknowledge: %w", err)
-	}
 	if len(payloads) == 0 {
-		return s.acknowledge(spans, deletes)
+		return s.acknowledge(deletes)
 	}
-	err = s.record(payloads, spans, deletes, at)
-	if err != nil && s.failed == nil && full(err) && s.vacate() {
-		err = s.record(payloads, spans, deletes, at)
+	header := int64(frameHeaderSize)
+	if at != 0 {
+		header += timeSize
 	}
-	return err
+	need := int64(len(deletes)) * rangeSize // at most
+	for _, payload := range payloads {
+		need += header + int64(len(payload))
+	}
+	for {
+		err := s.add(payloads, deletes, at)
+		if err == nil || s.failed != nil || !full(err) || !s.relieve(need, err) {
+			return cmp.Or(s.failed, err)
+		}
+	}
 }
 
-// record writes a commit with new records.
-func (s *Store) record(payloads [][]byte, spans []span, deletes []uint64, at int64) error {
-	if err := s.restoreReserve(); err != nil {
+// add writes a commit with new records.
+func (s *Store) add(payloads [][]byte, deletes []uint64, at int64) error {
+	spans, err := s.spans(deletes)
+	if err != nil {
+		return err
+	}
+	if err := s.restoreSpares(); err != nil {
 		return err
 	}
 	if err := s.rotate(); err != nil {
@@ -62,10 +72,25 @@ func (s *Store) record(payloads [][]byte, spans []span, deletes []uint64, at int
 	return s.commit(payloads, spans, deletes, at)
 }
 
-// acknowledge writes a commit without new records. If the log has no room, it writes a
-// checkpoint.
-func (s *Store) acknowledge(spans []span, deletes []uint64) error {
-	if s.reserve {
+// spans returns the ranges of records to acknowledge.
+func (s *Store) spans(deletes []uint64) ([]span, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	spans, err := s.state.spans(deletes, s.payloadLength)
+	if err != nil {
+		return nil, fmt.Errorf("spill: acknowledge: %w", err)
+	}
+	return spans, nil
+}
+
+// acknowledge writes a commit without new records. If the log has no room, it uses the
+// acknowledgment area.
+func (s *Store) acknowledge(deletes []uint64) error {
+	spans, err := s.spans(deletes)
+	if err != nil {
+		return err
+	}
+	if s.reserve { // or else each commit may use up space that acknowledgeFull needs
 		if err := s.rotate(); err != nil && s.failed != nil {
 			return err
 		}
@@ -74,7 +99,13 @@ func (s *Store) acknowledge(spans []span, deletes []uint64) error {
 			return err
 		}
 	}
-	return s.acknowledgeFull(spans)
+	if err = s.acknowledgeFull(spans); err == nil || s.failed != nil {
+		return err
+	}
+	if s.commit(nil, spans, deletes, 0) == nil { // the last block of a segment may have room
+		return nil
+	}
+	return cmp.Or(s.failed, err)
 }
 
 // A pending frame is a frame to be written, and its effect.
@@ -192,15 +223,22 @@ func (s *Store) newSegment() error {
 	g.file = f
 	next := *s.state
 	next.segments = append(slices.Clip(s.state.segments), g)
-	if renamed, err := s.checkpoint(&next); err != nil {
+	renamed, err := s.checkpoint(&next)
+	if !renamed && full(err) {
+		next.commit++
+		if err = s.disk.Sync(); err == nil { // the name of the segment
+			err = s.writeSlot(&next)
+		}
+	}
+	if err != nil {
 		_ = f.Close()
-		if !renamed {
+		if !renamed && s.failed == nil {
 			_ = s.disk.Remove(name)
 		}
 		return err
 	}
 	s.mu.Lock()
-	s.state.segments, s.excess = next.segments, 0
+	s.state.segments, s.state.commit, s.excess = next.segments, next.commit, 0
 	old.used = s.clock
 	s.clock++
 	s.mu.Unlock()
@@ -217,7 +255,7 @@ func (s *Store) attached(more int64) error {
 	size, err := active.file.Check()
 	switch {
 	case err != nil:
-		err = fmt.Errorf("the file was removed or replaced: %w", err)
+		err = fmt.Errorf("the file was removed or replaced: %w", bare(err))
 	case size != want && (size < want || size > s.excess):
 		err = fmt.Errorf("the file has %d bytes, want %d: another program changed it", size, want)
 	default:
@@ -237,6 +275,6 @@ func (s *Store) checkpoint(st *state) (renamed bool, err error) {
 	case err != nil:
 		return renamed, s.wrap("write", checkpointNew, err)
 	}
-	s.lastCP = len(b)
+	s.lastCP, s.inSlot = len(b), false
 	return renamed, nil
 }

@@ -1,0 +1,72 @@
+package logstore
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"syscall"
+)
+
+// relieve makes room for a commit of need bytes that failed with err, because the disk is
+// full. It copies the live records of segments that are mostly dead, so that these are
+// deleted, and uses the space of the reserve meanwhile. It reports whether there is more
+// room than before. Each step is a commit or begins a segment, so a crash loses nothing.
+//
+// It copies at most as many bytes as it frees.
+func (s *Store) relieve(need int64, err error) bool {
+	active := s.state.active()
+	if errors.Is(err, syscall.EFBIG) && segmentHeaderSize+need <= active.length {
+		return s.newSegment() == nil // the commit fits into a file that is as large as this one
+	}
+	victims, gain := s.victims()
+	if gain < need {
+		return false
+	}
+	if s.reserve {
+		s.dropReserve()
+		defer s.warn()
+	}
+	if (active.old || slices.Contains(victims, active)) && s.newSegment() != nil {
+		return false
+	}
+	for _, g := range victims {
+		for g.live > 0 {
+			s.mu.Lock()
+			frames := s.copiesOf(g, nil)
+			s.mu.Unlock()
+			if len(frames) == 0 || s.append(frames) != nil {
+				return false
+			}
+			s.apply(frames)
+		}
+	}
+	s.discard()
+	return true
+}
+
+// victims returns segments to empty on a full disk, and how many bytes that frees: those
+// of which at most half is live, the emptiest first, as far as their live records fit into
+// the reserve.
+func (s *Store) victims() (victims []*segment, gain int64) {
+	type candidate struct {
+		*segment
+		bytes int64 // of frames of live records
+	}
+	var found []candidate
+	for _, g := range s.state.segments {
+		bytes := g.liveBytes + int64(g.live)*frameHeaderSize
+		if bytes <= (g.length-segmentHeaderSize)/2 && g.length > segmentHeaderSize && !s.broken[g.id] {
+			found = append(found, candidate{g, bytes})
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Compare(a.bytes, b.bytes) })
+	room := s.options.Reserve - segmentHeaderSize
+	for _, c := range found {
+		if room -= c.bytes; room < 0 {
+			break
+		}
+		victims = append(victims, c.segment)
+		gain += c.length - segmentHeaderSize - c.bytes
+	}
+	return victims, gain
+}
