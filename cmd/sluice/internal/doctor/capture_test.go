@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -124,10 +125,11 @@ type stagePart struct {
 	work, channel float64
 }
 
-// goroutinesAt is both forms of one snapshot.
+// goroutinesAt is both forms of one snapshot. Each capture has its own sites,
+// because other parts change them.
 func goroutinesAt(sites ...profile.GoroutineSite) part {
 	return func(c *profile.Capture) {
-		c.Goroutines = &profile.Goroutines{StatesKnown: true, InKnown: true, States: map[string]int{}, Sites: sites}
+		c.Goroutines = &profile.Goroutines{StatesKnown: true, InKnown: true, States: map[string]int{}, Sites: slices.Clone(sites)}
 	}
 }
 
