@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -51,7 +52,7 @@ func (q TestQueue) Format() (*simdisk.Disk, error) {
 
 // Open opens the queue, with its log on d unless d is nil.
 func (q TestQueue) Open(d disk.Disk) (*Durable[[]byte], error) {
-	p, err := (&DurableOptions[[]byte]{MemoryLimit: q.Memory, OnDamage: q.Policy}).config()
+	p, err := (&DurableOptions[[]byte]{MemoryLimit: q.Memory, OnDamage: q.Policy, Log: slog.New(slog.DiscardHandler)}).config()
 	if err != nil {
 		return nil, err
 	}
