@@ -36,6 +36,7 @@ type opener struct {
 	noSync  bool
 	segment int64                   // the size of segments, or 0
 	reserve int64                   // the size of the reserve, or 0
+	acks    int64                   // the size of the acknowledgment area, or 0
 	disk    func(string) disk.Disk  // nil, or the disk to use in the place of a folder
 	step    func(name string) error // nil, or called between the steps of a conversion
 }

@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -379,5 +381,86 @@ func TestDiscardElastic(t *testing.T) {
 	c = on(t, disk, &ElasticOptions[uint64]{Limit: 1, Overflow: sluice.DropOldest, OnDrop: func(uint64) { t.Error("OnDrop was called") }})
 	if _ = c.TrySend(1); c.Discard() != 1 {
 		t.Error("Discard did not remove the value")
+	}
+}
+
+// TestStaysFull: no goroutine sees a full channel that drops its oldest value with a value too few,
+// although the send removes one value before it adds the other.
+func TestStaysFull(t *testing.T) {
+	var c *Elastic[uint64]
+	between := 0
+	size := func(uint64) int {
+		if c != nil && c.evicted > between && c.head.Len() == 0 { // the send has removed the only value
+			if between = c.evicted; c.state.Load()&spilling == 0 {
+				t.Error("between removing a value and adding one, goroutines do not wait for the lock")
+			}
+		}
+		return 1
+	}
+	c = on(t, new(faulty), &ElasticOptions[uint64]{Limit: 1, Overflow: sluice.DropOldest, Codec: fixed{}, Size: size})
+	for v := range uint64(100) {
+		_ = c.TrySend(v)
+	}
+	if between != 99 || c.Len() != 1 || c.state.Load()&spilling != 0 {
+		t.Errorf("%d drops seen, %d queued", between, c.Len())
+	}
+
+	c = on(t, new(faulty), &ElasticOptions[uint64]{Limit: 1, Overflow: sluice.DropOldest, Codec: fixed{}})
+	_ = c.TrySend(0)
+	var done atomic.Bool
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		defer done.Store(true)
+		for v := range uint64(200_000) {
+			_ = c.TrySend(v)
+		}
+	})
+	for !done.Load() {
+		if n := c.Len(); n != 1 {
+			t.Errorf("Len is %d", n)
+			break
+		}
+	}
+	sender.Wait()
+}
+
+// outrun is an evictor before which a receiver comes each time.
+type outrun struct {
+	evictor[uint64]
+	receive func()
+}
+
+func (o outrun) Evict(least int) (uint64, bool) {
+	o.receive()
+	return o.evictor.Evict(least)
+}
+
+// TestDropOvertaken: if a receiver makes room after a sender has found the channel full, and before it
+// removes the oldest value, nothing is dropped; in memory, and with values on disk.
+func TestDropOvertaken(t *testing.T) {
+	for _, o := range []*ElasticOptions[uint64]{
+		{},
+		{Size: func(uint64) int { return 8 }},
+		{MemoryLimit: 16},
+		{MemoryLimit: 16, Size: func(uint64) int { return 8 }},
+	} {
+		o.Limit, o.Overflow, o.Codec = 4, sluice.DropOldest, fixed{}
+		o.OnDrop = func(v uint64) { t.Errorf("%d was dropped, and there was room", v) }
+		c := on(t, new(faulty), o)
+		var received []uint64
+		c.evictor = outrun{c.evictor, func() {
+			v, err := c.head.TryRecv() // a receive takes effect here, and waits for the lock after it
+			if received = append(received, v); err != nil {
+				t.Error(err)
+			}
+		}}
+		for v := range uint64(20) {
+			if err := c.TrySend(v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(received) != 16 || received[15] != 15 || c.Len() != 4 || c.Stats().Dropped != 0 {
+			t.Errorf("%d bytes in memory: received %v, %d queued", o.MemoryLimit, received, c.Len())
+		}
 	}
 }

@@ -163,7 +163,7 @@ func (o opener) setAside(path string, damage error, repair *Repair) error {
 // openLog opens the log of a queue, and repairs it if the policy is to.
 func (o opener) openLog(dir, codec string, repair *Repair) (*logstore.Store, logstore.Contents, error) {
 	path := filepath.Join(dir, logFolder)
-	options := &logstore.Options{Codec: codec, Existing: true, NoSync: o.noSync, SegmentSize: o.segment, Reserve: o.reserve, Disk: o.disk}
+	options := &logstore.Options{Codec: codec, Existing: true, NoSync: o.noSync, SegmentSize: o.segment, Reserve: o.reserve, Acks: o.acks, Disk: o.disk}
 	if !exists(path) {
 		err := fmt.Errorf("%s: %w: the folder is missing", path, errDamaged)
 		if o.policy != SetDamageAside {

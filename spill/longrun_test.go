@@ -307,7 +307,7 @@ func (r *longRun) check() error {
 // frames.
 func (r *longRun) checkUse(bytes int64) error {
 	// At least a quarter of each old segment is live; beside them, there are the last one, one
-	// that is being emptied, the checkpoint, and the reserve. A large acknowledgement leaves more
+	// that is being emptied, the checkpoint, the acknowledgment area, and the reserve. A large acknowledgement leaves more
 	// than that: each write after it empties a segment.
 	most := 4*bytes + 12*segmentSize
 	u := r.disk.Usage()
