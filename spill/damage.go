@@ -58,7 +58,11 @@ func (r Repair) String() string {
 	}
 	s := "no record is known to be lost"
 	if r.Lost > 0 {
-		s = fmt.Sprintf("%d damaged records were lost (numbers %d to %d)", r.Lost, r.First, r.Last)
+		what := "damaged records"
+		if r.Reopened > 0 {
+			what = "records"
+		}
+		s = fmt.Sprintf("%d %s were lost (numbers %d to %d)", r.Lost, what, r.First, r.Last)
 	}
 	if r.Lost > 0 && r.atMost {
 		s = "up to " + s

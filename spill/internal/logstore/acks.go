@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
@@ -53,18 +54,19 @@ func (s *Store) openArea() error {
 // latest returns the newest state in the slots, or nil, and its size.
 func (a *ackArea) latest(store uint64, codec string) (st *state, size int, err error) {
 	for slot := range int64(2) {
-		b := make([]byte, a.half)
-		if n, err := a.file.ReadAt(b, slot*a.half); n < len(b) {
+		var b [slotLength]byte
+		if n, err := a.file.ReadAt(b[:], slot*a.half); n < len(b) && !errors.Is(err, io.EOF) {
 			return nil, 0, err
 		}
-		if a.half < slotLength {
+		length := int64(binary.LittleEndian.Uint32(b[:]))
+		if length == 0 || length > a.half-slotLength {
 			continue
 		}
-		length := int64(binary.LittleEndian.Uint32(b))
-		if length > a.half-slotLength {
-			continue
+		content := make([]byte, length)
+		if n, err := a.file.ReadAt(content, slot*a.half+slotLength); n < len(content) && !errors.Is(err, io.EOF) {
+			return nil, 0, err
 		}
-		id, name, found, err := decodeCheckpoint(b[slotLength:][:length])
+		id, name, found, err := decodeCheckpoint(content)
 		if errors.Is(err, errVersion) {
 			return nil, 0, err
 		}

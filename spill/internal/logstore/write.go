@@ -224,10 +224,10 @@ func (s *Store) newSegment() error {
 	next := *s.state
 	next.segments = append(slices.Clip(s.state.segments), g)
 	renamed, err := s.checkpoint(&next)
-	if !renamed && full(err) {
+	if !renamed && full(err) && s.disk.Sync() == nil { // now the segment has its name
 		next.commit++
-		if err = s.disk.Sync(); err == nil { // the name of the segment
-			err = s.writeSlot(&next)
+		if failed := s.writeSlot(&next); failed == nil || s.failed != nil {
+			err = failed
 		}
 	}
 	if err != nil {
