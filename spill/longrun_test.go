@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -47,7 +48,8 @@ type longRun struct {
 	failed   bool // a write had an unknown outcome
 
 	did        string // in this round
-	goroutines int
+	goroutines int    // at the start
+	fewest     int    // since they were checked
 	heap       uint64
 	seen       figures
 }
@@ -90,7 +92,7 @@ func newLongRun(dir string, seed uint64, fault planted) (*longRun, error) {
 
 // run runs rounds until one contradicts a guarantee.
 func (r *longRun) run(n int) error {
-	r.goroutines = runtime.NumGoroutine()
+	r.goroutines, r.fewest = runtime.NumGoroutine(), math.MaxInt
 	for range n {
 		before := r.did
 		r.did = ""
@@ -321,6 +323,7 @@ func (r *longRun) checkUse(bytes int64) error {
 		}
 		u = r.disk.Usage()
 	}
+	r.fewest = min(r.fewest, runtime.NumGoroutine())
 	r.seen.peakSize, r.seen.peakFiles = max(r.seen.peakSize, u.Size), max(r.seen.peakFiles, u.Files)
 	r.seen.peakHandles, r.seen.peakLive = max(r.seen.peakHandles, u.Handles), max(r.seen.peakLive, len(r.live))
 	switch {
@@ -330,11 +333,13 @@ func (r *longRun) checkUse(bytes int64) error {
 		return fmt.Errorf("%d files for %d bytes", u.Files, u.Size)
 	case u.Handles > 70:
 		return fmt.Errorf("%d open files", u.Handles)
-	case runtime.NumGoroutine() > r.goroutines+8: // a sender that is through may not have ended, nor a finalizer
-		return fmt.Errorf("%d goroutines, there were %d", runtime.NumGoroutine(), r.goroutines)
 	case r.seen.rounds%200 != 0:
 		return nil
 	}
+	if r.fewest > r.goroutines { // at each moment, senders that are through may not have ended
+		return fmt.Errorf("at least %d goroutines, there were %d", r.fewest, r.goroutines)
+	}
+	r.fewest = math.MaxInt
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -287,7 +287,7 @@ func TestReopenLost(t *testing.T) {
 	if err := c.TrySend(numbered(10)); err != nil {
 		t.Fatal(err)
 	}
-	if r := c.Repaired(); r.Lost != 3 || r.First == 0 || r.First > 4 || r.Last < 6 || !strings.Contains(r.String(), "3 damaged records were lost") {
+	if r := c.Repaired(); r.Lost != 3 || r.First == 0 || r.First > 4 || r.Last < 6 || !strings.Contains(r.String(), "3 records were lost") {
 		t.Errorf("%+v", r)
 	}
 	for _, i := range []int{0, 1, 2, 6, 7, 8, 9, 10} {

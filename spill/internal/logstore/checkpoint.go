@@ -173,21 +173,32 @@ func writeCheckpoint(d disk.Disk, b []byte) (renamed bool, err error) {
 // writeFile creates a file with content b, replaces one that was left, and syncs it. It
 // leaves no file if it fails.
 func writeFile(d disk.Disk, name string, b []byte) error {
+	f, err := createFile(d, name, b)
+	if err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		_ = d.Remove(name)
+	}
+	return err
+}
+
+// createFile is writeFile, and returns the open file.
+func createFile(d disk.Disk, name string, b []byte) (disk.File, error) {
 	_ = d.Remove(name)
 	f, err := d.Create(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err = writeAt(f, b, 0); err == nil {
 		err = f.Sync()
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
 	if err != nil {
+		_ = f.Close()
 		_ = d.Remove(name)
+		return nil, err
 	}
-	return err
+	return f, nil
 }
 
 // writeAt writes all of b, or returns an error.

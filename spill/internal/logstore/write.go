@@ -212,13 +212,10 @@ func (s *Store) newSegment() error {
 	old := s.state.active()
 	g := &segment{id: old.id + 1, first: s.state.next, next: s.state.next, length: segmentHeaderSize, places: []place{}}
 	name := segmentName(g.id)
-	if err := writeFile(s.disk, name, segmentHeader(s.salt(g), g.first)); err != nil {
-		return s.wrap("create", name, err)
-	}
-	f, err := s.disk.Open(name)
+	// The file stays open: another program may remove its name, which attached notices.
+	f, err := createFile(s.disk, name, segmentHeader(s.salt(g), g.first))
 	if err != nil {
-		_ = s.disk.Remove(name)
-		return s.wrap("open", name, err)
+		return s.wrap("create", name, err)
 	}
 	g.file = f
 	next := *s.state
