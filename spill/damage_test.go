@@ -378,7 +378,7 @@ func mishap(t *testing.T, random *rand.Rand, n int, policy DamagePolicy, spoil f
 // values that are missing are reported as lost.
 func (l *load) goesOn(t *testing.T, dir string, must map[string]bool, repair Repair) error {
 	if l.failed || l.err != nil {
-		return fmt.Errorf("a Send failed: %v; receive: %w", l.failed, l.err)
+		return fmt.Errorf("Send: %w; receive: %w", l.sendErr, l.err)
 	}
 	f := look(dir, SetDamageAside)
 	missing := 0
@@ -400,7 +400,8 @@ type load struct {
 	sent   map[string]bool
 	acked  map[string]bool // or may be
 	failed bool
-	err    error // of a receive
+	// sendErr is the last error of a Send, err that of a receive.
+	sendErr, err error
 
 	spoiled chan struct{}
 }
@@ -416,10 +417,14 @@ func (l *load) send(moment chan struct{}, n int) {
 		}
 		v := append(binary.BigEndian.AppendUint32(nil, uint32(i)), make([]byte, 100+i%50)...)
 		l.tried[string(v)] = true
-		if l.c.Send(context.Background(), v) == nil {
+		err := l.c.Send(context.Background(), v)
+		if err != nil && !errors.Is(err, ErrFailed) { // a file was removed between two steps: nothing is stored
+			err = l.c.Send(context.Background(), v)
+		}
+		if err == nil {
 			l.sent[string(v)] = true
 		} else {
-			l.failed = true
+			l.failed, l.sendErr = true, err
 		}
 	}
 }
