@@ -4,13 +4,16 @@ package jetstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice"
 )
@@ -56,18 +59,24 @@ func loadOf(t testing.TB, servers []*server.Server) (l load) {
 	return l
 }
 
-// leaders adds what the servers lead.
-func (l *load) leaders(t testing.TB, c *Keyed[string]) {
+// leaders adds what the servers lead. It returns false during an election, when servers do not answer such questions.
+func (l *load) leaders(t testing.TB, c *Keyed[string]) bool {
 	t.Helper()
 	for i := range l {
 		l[i].streams, l[i].consumers = 0, 0
 	}
 	for _, lane := range c.core.layout.Load().lanes {
 		stream, err := lane.core.stream.handle.Info(patient(t))
+		if duringElection(err) {
+			return false
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
 		consumer, err := lane.core.stream.consumer.Info(patient(t))
+		if duringElection(err) {
+			return false
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,6 +87,13 @@ func (l *load) leaders(t testing.TB, c *Keyed[string]) {
 			l[name[0]-'a'].consumers++
 		}
 	}
+	return true
+}
+
+// duringElection reports whether err says that no server leads.
+func duringElection(err error) bool {
+	var api *natsjs.APIError
+	return errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
 }
 
 // With several streams the servers share the messages, and it takes no more of them to send
@@ -131,7 +147,9 @@ func awaitSpread(t testing.TB, c *Keyed[string]) {
 	lanes := c.core.layout.Load().lanes
 	until(t, "the leaders are spread", func() bool {
 		var l load
-		l.leaders(t, c)
+		if !l.leaders(t, c) {
+			return false
+		}
 		for i := range l {
 			if len(lanes) > 1 && (l[i].streams != len(lanes)/3 || l[i].consumers != len(lanes)/3) {
 				c.core.spread(patient(t), lanes) // again: there was an election
