@@ -202,6 +202,24 @@ func TestSmallDisk(t *testing.T) {
 	}
 }
 
+// TestSmallArea: without room for a state in the acknowledgment area, a write on a full disk
+// reports the full disk, at whichever step it was full.
+func TestSmallArea(t *testing.T) {
+	o := tiny
+	o.Acks = 8
+	for limit := int64(4000); limit < 5200; limit += 7 {
+		d := simdisk.New()
+		d.Limit = limit
+		s, _, err := open(d, o)
+		if err == nil {
+			_, err = fillDisk(s, newModel(), 100, rand.New(rand.NewPCG(uint64(limit), 24)))
+		}
+		if err != nil {
+			t.Fatal(limit, err)
+		}
+	}
+}
+
 // fullProgram fills a small disk and drains it, again and again, until the disk fails. It
 // returns the model after the last successful write, and the one after the write that failed.
 func fullProgram(d *simdisk.Disk, seed uint64) (done, tried *model) {
@@ -304,95 +322,4 @@ func survivesFull(d *simdisk.Disk, done, tried *model) error {
 		return err
 	}
 	return errors.Join(m.compare(s, c), s.Close())
-}
-
-// slotProgram acknowledges the records of a full disk one by one, until the disk fails. It
-// returns the model after the last successful write, and the one after the write that failed.
-func slotProgram(d *simdisk.Disk) (done, tried *model) {
-	done = newModel()
-	s, _, err := open(d, tiny)
-	if err != nil {
-		return done, done
-	}
-	w := step{payloads: make([][]byte, 8)}
-	if tried = done.after(w); w.write(s, done) != nil {
-		return done, tried
-	}
-	done, d.Limit = tried, d.Usage().Size
-	for seq := range done.next - 1 {
-		w := step{deletes: []uint64{seq + 1}}
-		if tried = done.after(w); w.write(s, done) != nil {
-			break
-		}
-		done = tried
-	}
-	return done, tried
-}
-
-// TestCrashInSlot: a crash while acknowledgments are stored in slots, one after the other, keeps
-// those that returned.
-func TestCrashInSlot(t *testing.T) {
-	whole := simdisk.New()
-	slotProgram(whole)
-	for n := range whole.Usage().Ops {
-		d := simdisk.New()
-		d.StopAt(n)
-		done, tried := slotProgram(d)
-		for seed := range uint64(12) {
-			random := rand.New(rand.NewPCG(seed, uint64(n)))
-			after := d.After([]simdisk.Crash{simdisk.Killed, simdisk.Lost, simdisk.Torn}[min(seed, 2)], random)
-			if done.next > 1 { // or else the store may not exist yet
-				after.Limit = after.Usage().Size
-			}
-			s, c, err := open(after, tiny)
-			if err == nil && done.compare(s, c) != nil {
-				err = tried.compare(s, c)
-			}
-			if err != nil {
-				t.Fatalf("operation %d, crash %d: %v", n, seed, err)
-			}
-		}
-	}
-}
-
-// TestForgottenSlot: as TestForgottenPages, with acknowledgments in a slot.
-func TestForgottenSlot(t *testing.T) {
-	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, tiny)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fill(t, s, m, 1, 50)
-	d.Limit = d.Usage().Size
-	w := step{deletes: []uint64{1}}
-	if err := w.write(s, m); err != nil {
-		t.Fatal(err)
-	}
-	m = m.after(w)
-	d.Fail = func(op, name string) error {
-		if op == "sync" && name == acksFile {
-			return syscall.EIO
-		}
-		return nil
-	}
-	w = step{deletes: []uint64{2}}
-	if err := w.write(s, m); !errors.Is(err, ErrUnknown) {
-		t.Fatal(err)
-	}
-	d.Fail = nil
-	_ = s.Close()
-	s, c, err := open(d, tiny)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m = m.after(w); m.compare(s, c) != nil {
-		t.Fatalf("%+v: the test wants a store that sees the acknowledgment", c)
-	}
-	again, c, err := open(d.After(simdisk.Lost, nil), tiny)
-	if err == nil {
-		err = m.compare(again, c)
-	}
-	if err != nil {
-		t.Error(err)
-	}
 }
