@@ -56,7 +56,7 @@ func (q TestQueue) Open(d disk.Disk) (*Durable[[]byte], error) {
 	if err != nil {
 		return nil, err
 	}
-	o := opener{noSync: true, policy: q.Policy, segment: q.Segment, reserve: 4 * q.Segment, acks: q.Segment}
+	o := opener{noSync: true, policy: q.Policy, segment: q.Segment, reserve: 4 * q.Segment, acks: 16 * q.Segment}
 	if d != nil {
 		o.disk = func(string) disk.Disk { return d }
 	}

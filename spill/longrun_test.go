@@ -92,7 +92,9 @@ func newLongRun(dir string, seed uint64, fault planted) (*longRun, error) {
 
 // run runs rounds until one contradicts a guarantee.
 func (r *longRun) run(n int) error {
-	r.goroutines, r.fewest = runtime.NumGoroutine(), math.MaxInt
+	if r.goroutines == 0 {
+		r.goroutines, r.fewest = runtime.NumGoroutine(), math.MaxInt
+	}
 	for range n {
 		before := r.did
 		r.did = ""
@@ -310,9 +312,9 @@ func (r *longRun) check() error {
 // frames.
 func (r *longRun) checkUse(bytes int64) error {
 	// At least a quarter of each old segment is live; beside them, there are the last one, one
-	// that is being emptied, the checkpoint, the acknowledgment area, and the reserve. A large acknowledgement leaves more
-	// than that: each write after it empties a segment.
-	most := 4*bytes + 12*segmentSize
+	// that is being emptied, the checkpoint, the acknowledgment area, and the reserve. A large
+	// acknowledgement leaves more than that: each write after it empties a segment.
+	most := 4*bytes + 28*segmentSize
 	u := r.disk.Usage()
 	for range u.Files {
 		if u.Size <= most {
