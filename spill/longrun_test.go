@@ -313,8 +313,9 @@ func (r *longRun) check() error {
 func (r *longRun) checkUse(bytes int64) error {
 	// At least a quarter of each old segment is live; beside them, there are the last one, one
 	// that is being emptied, the checkpoint, the acknowledgment area, and the reserve. A large
-	// acknowledgement leaves more than that: each write after it empties a segment.
-	most := 4*bytes + 28*segmentSize
+	// acknowledgement leaves more than that: each write after it empties a segment. The last segment
+	// may have four times the size of the checkpoint.
+	most := 4*bytes + 40*segmentSize
 	u := r.disk.Usage()
 	for range u.Files {
 		if u.Size <= most {
