@@ -88,6 +88,9 @@ func (r *longRun) crashWithin() error {
 func (r *longRun) damage() error {
 	r.seen.damaged++
 	r.did += " damage"
+	if err := r.send(1); err != nil { // without any record, the folder would be set aside as a whole
+		return err
+	}
 	if err := r.open.Shutdown(); err != nil {
 		return err
 	}
