@@ -41,6 +41,7 @@ func TestFieldSmallDisk(t *testing.T) {
 	if os.Getuid() != 0 {
 		child.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
 		child.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		child.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
 	out, err := child.CombinedOutput()
 	var exit *exec.ExitError
