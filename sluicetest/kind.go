@@ -47,6 +47,10 @@ type Kind struct {
 	// Allocates is set if operations allocate in steady state. The kinds of
 	// package sluice do not.
 	Allocates bool
+	// InFlight is set if a value takes up room until the operation that received it has
+	// returned, because that operation acknowledges it. Such a value cannot be dropped, so
+	// under DropOldest a TrySend beside a receive may return ErrFull.
+	InFlight bool
 	// Keeps is how many values that were received the channel may keep alive, because
 	// it keeps them for other receivers.
 	Keeps int
@@ -224,6 +228,10 @@ func (k Kind) servesAll() bool { return k.MaxBypass != NoBound }
 func (k Kind) drops() bool {
 	return k.Overflow == sluice.DropNewest || k.Overflow == sluice.DropOldest
 }
+
+// refusesBesideReceives reports whether a TrySend that is not alone may return ErrFull with
+// a policy that drops.
+func (k Kind) refusesBesideReceives() bool { return k.InFlight && k.Overflow == sluice.DropOldest }
 
 func (k Kind) overflows() bool { return k.Overflow != sluice.Block && k.Capacity <= fillable }
 

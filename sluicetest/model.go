@@ -141,7 +141,7 @@ func (m *model) checkResult(s *step, o *operation) error {
 			return fmt.Errorf("%d values are left", m.c.Len())
 		}
 	case sluice.ErrFull:
-		if !o.sends() || (waits && m.k.Overflow != sluice.Reject) || m.k.drops() {
+		if !o.sends() || (waits && m.k.Overflow != sluice.Reject) || m.k.drops() && (s.alone || !m.k.refusesBesideReceives()) {
 			return fmt.Errorf("no send with this policy returns ErrFull")
 		}
 		if s.alone && !full && o.kind != opSendBatch {

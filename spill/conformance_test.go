@@ -277,6 +277,7 @@ func TestDurableConformance(t *testing.T) {
 				Capacity:  s.capacity,
 				MaxBypass: 0,
 				Allocates: true,
+				InFlight:  true,
 				Overflow:  s.overflow,
 				Numbers: func(onDrop func(uint64)) sluicetest.Channel[uint64] {
 					return openDurable[uint64](t, s, 8, fixed{}, onDrop)
