@@ -59,9 +59,9 @@ type partly struct {
 // TestSizeFromDisk: a Size that fails for a value from disk ends the channel; it
 // does not hang it or corrupt its counts.
 func TestSizeFromDisk(t *testing.T) {
-	for name, size := range map[string]func(partly) int{
-		"panicked": func(v partly) int { return *v.hidden },
-		"returned -1, want at least 0": func(v partly) int {
+	for name, size := range map[string]func(*partly) int{
+		"panicked": func(v *partly) int { return *v.hidden },
+		"returned -1, want at least 0": func(v *partly) int {
 			if v.hidden == nil {
 				return -1
 			}
@@ -70,9 +70,9 @@ func TestSizeFromDisk(t *testing.T) {
 	} {
 		fifty := 50
 		disk := new(faulty)
-		c := on(t, disk, &ElasticOptions[partly]{MemoryLimit: 100, Size: size})
+		c := on(t, disk, &ElasticOptions[*partly]{MemoryLimit: 100, Size: size})
 		for range 5 {
-			if err := c.TrySend(partly{"shown", &fifty}); err != nil {
+			if err := c.TrySend(&partly{"shown", &fifty}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -84,7 +84,7 @@ func TestSizeFromDisk(t *testing.T) {
 		if got != 2 || !strings.Contains(err.Error(), "ElasticOptions.Size "+name) {
 			t.Errorf("received %d, then %v", got, err)
 		}
-		if again := c.TrySend(partly{"shown", &fifty}); again != err {
+		if again := c.TrySend(&partly{"shown", &fifty}); again != err {
 			t.Errorf("TrySend afterwards: %v", again)
 		}
 	}

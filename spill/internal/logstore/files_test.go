@@ -6,12 +6,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
 )
@@ -132,7 +132,7 @@ func TestDamageWhileOpen(t *testing.T) {
 			go l.write(c.Next)
 			go l.read()
 			for l.written.Load() < 400 {
-				runtime.Gosched()
+				time.Sleep(100 * time.Microsecond)
 			}
 			// The load may rotate, and remove a file, at the same moment: do it again.
 			for done := false; !done; done = done && (!damage.ends || l.failed.Load()) {
@@ -141,10 +141,10 @@ func TestDamageWhileOpen(t *testing.T) {
 				} else {
 					done = true
 				}
-				runtime.Gosched()
+				time.Sleep(100 * time.Microsecond)
 			}
 			for seen := l.written.Load(); l.written.Load() < seen+160 && !l.failed.Load(); {
-				runtime.Gosched()
+				time.Sleep(100 * time.Microsecond)
 			}
 			l.stop.Store(true)
 			l.done.Wait()
