@@ -53,25 +53,38 @@ func (o *ElasticOptions[T]) config(limit int) engine.Config[T] {
 	}
 	requireShrink(function, o.Shrink)
 	o.requireAges(function)
-	size := o.Size
-	if o.LimitBytes > 0 && size == nil {
-		size = engine.KnownSize[T](o.LimitBytes)
+	size, limitBytes := o.Size, o.LimitBytes
+	if limitBytes > 0 && size == nil {
+		size = engine.KnownSize[T](limitBytes)
+		if size == nil && !engine.HasPointers[T]() {
+			limit, limitBytes = min(limit, slotsIn(function, limitBytes, engine.SizeOf[T]())), 0
+		}
 	}
 	switch {
 	case o.LimitBytes < 0:
 		refuse(function, "LimitBytes must not be negative (got %d)", o.LimitBytes)
-	case o.LimitBytes > 0 && size == nil:
+	case limitBytes > 0 && size == nil:
 		var v T
-		refuse(function, "LimitBytes requires Size for values of type %T", v)
+		refuse(function, "LimitBytes requires Size for values of type %T, which contains pointers", v)
 	case o.LimitBytes == 0 && o.Size != nil:
 		refuse(function, "Size requires LimitBytes")
 	}
 	c := engine.Config[T]{
 		Name: o.Name, Limit: limit, Elastic: true, Shrink: engine.Shrink(o.Shrink),
 		SingleSender: o.SingleSender && !o.hasAges(), SingleReceiver: o.SingleReceiver && !o.hasAges(),
-		LimitBytes: o.LimitBytes, Size: size, SizeIsKnown: o.LimitBytes > 0 && o.Size == nil,
+		LimitBytes: limitBytes, Size: size, SizeIsKnown: limitBytes > 0 && o.Size == nil,
 	}
 	return withPolicy(function, c, o.Overflow, o.OnDrop, o.OnUndelivered)
+}
+
+// slotsIn returns how many values of a fixed size a limit in bytes allows. It panics if that
+// is none.
+func slotsIn(function string, limitBytes int64, size int) int {
+	n := limitBytes / int64(max(size, 1))
+	if n == 0 {
+		refuse(function, "LimitBytes must be at least %d, the size of a value (got %d)", size, limitBytes)
+	}
+	return int(min(n, int64(Unlimited)))
 }
 
 // requireAges panics if MaxAge or StaleAfter make no sense.

@@ -86,7 +86,7 @@ func TestBadOptions(t *testing.T) {
 		{bounded{OnDrop: drop, Overflow: sluice.Reject}, []string{"OnDrop", "Reject"}},
 		{sharded{OnDrop: drop}, []string{"OnDrop", "Block"}},
 		{elastic{LimitBytes: -7, Size: size}, []string{"LimitBytes", "-7"}},
-		{elastic{LimitBytes: 10}, []string{"LimitBytes", "Size", "int"}},
+		{elastic{LimitBytes: 1}, []string{"LimitBytes", "at least", "got 1"}},
 		{elastic{Size: size}, []string{"Size", "LimitBytes"}},
 		{elastic{MaxAge: -1}, []string{"MaxAge", "-1ns"}},
 		{elastic{StaleAfter: -time.Second}, []string{"StaleAfter", "-1s"}},
@@ -121,6 +121,9 @@ func TestBadOptions(t *testing.T) {
 			mustPanic(t, function, test.words, build)
 		})
 	}
+	mustPanic(t, "NewElastic", []string{"LimitBytes", "Size", "*int", "pointers"}, func() {
+		sluice.NewElastic(3, &sluice.ElasticOptions[*int]{LimitBytes: 10})
+	})
 	mustPanic(t, "NewBounded", []string{"DropOldest"}, func() {
 		sluice.NewBounded(0, &bounded{Overflow: sluice.DropOldest})
 	})

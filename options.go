@@ -119,12 +119,15 @@ type ElasticOptions[T any] struct {
 	// a value may be rejected although up to 1/256 of LimitBytes is free.
 	LimitBytes int64
 
-	// Size returns the size of a value in bytes. It is required with LimitBytes, unless
-	// T is []byte or string: the size of a []byte is then its capacity, and that of a
-	// string its length, plus the header. A []byte that exceeds the limit only because
-	// of its spare capacity counts as LimitBytes. The sender calls Size once per value
-	// (a Select that has to wait calls it again). Size must not return a negative
-	// number, and must not use the channel.
+	// Size returns the size of a value in bytes: of the value itself, and of what only it
+	// refers to. Size is required with LimitBytes if T contains pointers, unless T is []byte or
+	// string: the size of a []byte is then its capacity, and that of a string its length,
+	// plus the header. A []byte that exceeds the limit only because of its spare capacity
+	// counts as LimitBytes. Without pointers in T, all values have
+	// the size of a T (1 if that is 0), and LimitBytes without Size is a limit in values, which
+	// Cap returns. The sender calls Size
+	// once per value (a Select that has to wait calls it again). Size must not return a
+	// negative number, and must not use the channel.
 	Size func(v T) int
 }
 

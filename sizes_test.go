@@ -51,6 +51,26 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestFixedSize: without Size, values without pointers have the size of their type, and the
+// limit in bytes is one in values.
+func TestFixedSize(t *testing.T) {
+	const word = 4 << (^uint(0) >> 63) // bytes of an int
+	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject} {
+		o := &sluice.ElasticOptions[int]{LimitBytes: 3*word + word - 1, Overflow: overflow}
+		if n := sluice.NewElastic(2, o).Cap(); n != 2 {
+			t.Errorf("with room for 3 and a limit of 2, Cap is %d", n)
+		}
+		c := sluice.NewElastic(sluice.Unlimited, o)
+		if n, err := c.SendBatch(canceledContext(), make([]int, 9)); n != 3 || err == nil || c.Cap() != 3 {
+			t.Errorf("%d values of %d bytes in %d: %v, Cap %d", n, word, o.LimitBytes, err, c.Cap())
+		}
+	}
+	empty := sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[struct{}]{LimitBytes: 5})
+	if empty.Cap() != 5 {
+		t.Errorf("values without a size count as %d/5 bytes", empty.Cap())
+	}
+}
+
 // TestKnownSizes: without Size, a []byte counts as its capacity plus its header, and a
 // string as its length plus its header, under every policy.
 func TestKnownSizes(t *testing.T) {

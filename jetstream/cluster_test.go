@@ -52,7 +52,7 @@ type cluster struct {
 // The pace of senders: shortPace in the tests of every day, to spare the CPU; longPace
 // by hand.
 const (
-	shortPace = 5 * time.Millisecond
+	shortPace = 20 * time.Millisecond
 	longPace  = time.Millisecond
 )
 

@@ -62,6 +62,15 @@ func (r *rehearsal) client(kind string, site int) *process {
 	return p
 }
 
+// enough is how many more lines of a client are progress. With all faults, and while sites do
+// not hear each other, more of them, so that the cut lasts longer than an election.
+func (r *rehearsal) enough() int {
+	if *allFaults || r.network != nil {
+		return 100
+	}
+	return 30
+}
+
 // progress waits until the clients at some sites have made progress, at all by default.
 // After Close senders make none, and receivers only until the channel is drained.
 func (r *rehearsal) progress(sites ...int) {
@@ -75,7 +84,7 @@ func (r *rehearsal) progress(sites ...int) {
 		}
 		for _, p := range []*process{r.senders[i], r.receivers[i]} {
 			from := p.count()
-			p.until("it makes progress", func() bool { return p.count() >= from+100 })
+			p.until("it makes progress", func() bool { return p.count() >= from+r.enough() })
 		}
 	}
 }

@@ -99,10 +99,12 @@ func status(p *pull, code string) *nats.Msg {
 // until waits until the condition is true.
 func until(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for ctx := patient(t); !is(); time.Sleep(time.Millisecond) {
+	pause := time.Millisecond // longer each time: is may ask a server that has just started
+	for ctx := patient(t); !is(); pause = min(pause+pause/4, 25*time.Millisecond) {
 		if ctx.Err() != nil {
 			t.Fatalf("timeout waiting until %s", what)
 		}
+		time.Sleep(pause)
 	}
 }
 

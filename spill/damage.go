@@ -2,6 +2,7 @@ package spill
 
 import (
 	"fmt"
+	"strings"
 )
 
 // A DamagePolicy selects what a Durable does about stored bytes that are damaged or
@@ -73,7 +74,10 @@ func (r Repair) String() string {
 	if len(r.Files) > 0 {
 		s += fmt.Sprintf(", set aside: %q", r.Files)
 	}
-	return s + ": " + r.Err.Error()
+	if r.Returned {
+		s += ", acknowledgements were lost too"
+	}
+	return s + ": " + strings.ReplaceAll(r.Err.Error(), "\n", "; ")
 }
 
 // add adds the loss of n records.

@@ -2,6 +2,7 @@ package spill_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -208,4 +209,40 @@ func ExampleElastic_select() {
 	// Output:
 	// received a line
 	// signal rotate
+}
+
+// A loop over a backlog ends where its body looks at the context: a receive that finds a value
+// returns it even if its context is done.
+func ExampleDurable_Values() {
+	ctx, stop := context.WithCancel(context.Background()) // in a program: signal.NotifyContext
+	defer stop()
+	dir := filepath.Join(os.TempDir(), fmt.Sprint("orders-", os.Getpid()))
+	defer os.RemoveAll(dir)
+
+	orders, err := spill.OpenDurable[string](dir, &spill.DurableOptions[string]{OnDamage: spill.SetDamageAside})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer orders.Shutdown()
+	if _, err := orders.SendBatch(ctx, []string{"a", "b", "c"}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	values := orders.Values(ctx)
+	for order := range values.All() {
+		fmt.Println(order.Value)
+		if err := order.Ack(); err != nil && !errors.Is(err, spill.ErrReopened) { // ErrReopened: it comes again
+			fmt.Println(err)
+			return
+		}
+		stop() // Ctrl-C
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	fmt.Println("left:", orders.Len())
+	// Output:
+	// a
+	// left: 2
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/source"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -66,11 +68,7 @@ func ExampleRun_unprocessed() {
 // a job is reported when its turn comes.
 func ExampleMap() {
 	ctx := context.Background()
-	words := sluice.NewBounded[string](8, nil)
-	for _, word := range []string{"12", "7", "x", "30"} {
-		_ = words.TrySend(word)
-	}
-	words.Close()
+	words := source.Slice([]string{"12", "7", "x", "30"})
 
 	parse := func(_ context.Context, word string) (int, error) { return strconv.Atoi(word) }
 	numbers := workers.Map(ctx, words, 3, parse, &workers.MapOptions[string]{Ordered: true})
@@ -82,6 +80,30 @@ func ExampleMap() {
 	// 12
 	// 7
 	// strconv.Atoi: parsing "x": invalid syntax
+}
+
+// A job that must not end the program recovers itself: it knows which job it was.
+func ExampleMap_panic() {
+	pages := workers.Map(context.Background(), source.Slice([]string{"/", "/about", "/%"}), 2,
+		func(_ context.Context, path string) (page string, err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = fmt.Errorf("%s: panic: %v", path, p) // with debug.Stack() for the log
+				}
+			}()
+			if strings.Contains(path, "%") {
+				panic("invalid escape")
+			}
+			return "page of " + path, nil
+		}, &workers.MapOptions[string]{Ordered: true})
+	for page := range pages.All() {
+		fmt.Println(page)
+	}
+	fmt.Println(pages.Err())
+	// Output:
+	// page of /
+	// page of /about
+	// /%: panic: invalid escape
 }
 
 // A loop that has found its result leaves. Then no worker is running, and the channel of
