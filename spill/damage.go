@@ -38,7 +38,7 @@ type Repair struct {
 	// true, it may include records that were acknowledged.
 	Lost int
 	// First and Last are the sequence numbers of the first and the last lost record, or 0.
-	// The records of a queue are numbered from 1 in the order of the sends.
+	// The records of a queue are numbered from 1 in the order of the sends: see [Delivery.Seq].
 	First, Last uint64
 	// Files are the damaged files, under the names that they were given. Nothing reads them
 	// any more.
@@ -65,7 +65,7 @@ func (r Repair) String() string {
 		}
 		s = fmt.Sprintf("%d %s were lost (numbers %d to %d)", r.Lost, what, r.First, r.Last)
 	}
-	if r.Lost > 0 && r.atMost {
+	if r.Lost > 0 && (r.atMost || r.Returned) {
 		s = "up to " + s
 	}
 	if r.Reopened > 0 {

@@ -275,8 +275,9 @@ func TestSkipDamaged(t *testing.T) {
 		if i == 43 {
 			continue
 		}
-		if err := mustRecv(t, c, i).Ack(); err != nil {
-			t.Fatal(err)
+		d := mustRecv(t, c, i)
+		if err := d.Ack(); err != nil || d.Seq() != uint64(i+1) {
+			t.Fatal(i, d.Seq(), err)
 		}
 	}
 	if _, err := c.Recv(context.Background()); err != sluice.ErrClosed {

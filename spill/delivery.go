@@ -30,6 +30,10 @@ type Delivery[T any] struct {
 	settled bool // guarded by from.mu
 }
 
+// Seq returns the number of the value: those sent to a queue are numbered from 1, in order, for as long
+// as the queue exists. [Repair] uses these numbers.
+func (d *Delivery[T]) Seq() uint64 { return d.seq }
+
 // Ack acknowledges the value, which deletes it from disk. Ack waits for the write: after
 // nil the value is never delivered again. It shares the write with senders and other
 // acknowledgements. To acknowledge several deliveries in one call, see [Durable.Ack].

@@ -93,6 +93,3 @@ func (c *Durable[T]) Stored(from uint64) (all []StoredRecord, err error) {
 		}
 	}
 }
-
-// Seq returns the sequence number of the record of a delivery.
-func (d *Delivery[T]) Seq() uint64 { return d.seq }
