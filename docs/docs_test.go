@@ -24,8 +24,9 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("%s is missing", needed)
 		}
 	}
+	examples := allExamples(top)
 	for _, name := range documents {
-		for _, wrong := range checkDocument(top, name) {
+		for _, wrong := range checkDocument(top, examples, name) {
 			t.Error(wrong)
 		}
 	}
@@ -115,7 +116,8 @@ func TestPlantedDocument(t *testing.T) {
 		"```sh\ngo run ./cmd/tool -x  # comment\nsluice look -far-away -close-by=1 :6060 | head -40\ngo run ./cmd/sluice look -html p\ngo test work\ngo test ./lib -run TestLib\ngo test ./...\nmake test X=1\nbash bin/run\ngo get github.com/sluice-go/sluice@latest\ngo install github.com/sluice-go/sluice/cmd/tool@v0.1.0\n```\n\n" +
 		"```go\nSend(1)\n// Output:\n```\n"
 	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
-	if wrong := checkDocument(tree, "DOC.md"); len(wrong) > 0 {
+	examples := allExamples(tree)
+	if wrong := checkDocument(tree, examples, "DOC.md"); len(wrong) > 0 {
 		t.Fatalf("the correct document: %q", wrong)
 	}
 	for _, planted := range []struct{ text, want string }{
@@ -142,7 +144,7 @@ func TestPlantedDocument(t *testing.T) {
 		{"```sh\nmake test", "not closed"},
 	} {
 		tree["DOC.md"] = &fstest.MapFile{Data: []byte(good + "\n" + planted.text + "\n")}
-		if wrong := checkDocument(tree, "DOC.md"); len(wrong) != 1 || !strings.Contains(wrong[0], planted.want) {
+		if wrong := checkDocument(tree, examples, "DOC.md"); len(wrong) != 1 || !strings.Contains(wrong[0], planted.want) {
 			t.Errorf("%q: got %q, want one problem with %q", planted.text, wrong, planted.want)
 		}
 	}
