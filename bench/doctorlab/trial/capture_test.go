@@ -17,6 +17,7 @@ import (
 // Capture replaces a fixture, which the doctor can read, or one form of it. The
 // scenario needs little CPU.
 func TestCapture(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	dir := filepath.Join(root, "standby")
 	put(t, dir, "old/file")

@@ -6,22 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
 // doctor is the package of the evaluated program.
 const doctor = "github.com/sluice-go/sluice/cmd/sluice"
-
-// buildDoctor builds the program in dir and returns its path.
-func buildDoctor(ctx context.Context, dir string) (string, error) {
-	program := filepath.Join(dir, "sluice.exe")
-	command := exec.CommandContext(ctx, "go", "build", "-o", program, doctor)
-	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the doctor: %w\n%s", err, out)
-	}
-	return program, nil
-}
 
 // A diagnosis is the part of the doctor's JSON that the trial reads. It does
 // not use the doctor's own types, so that a renamed field fails the trial, as

@@ -31,23 +31,44 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// built builds both programs once.
-var built = sync.OnceValues(func() (p programs, err error) {
-	ctx := context.Background()
-	if p.scenario, err = buildScenarios(ctx, programsDir); err != nil {
-		return p, err
+// programsBuilt are the programs of builtOnce, by package.
+var programsBuilt = struct {
+	sync.Mutex
+	paths map[string]string
+}{paths: make(map[string]string)}
+
+// builtOnce is a builder that builds each program once, and without debugging
+// information. It ignores flags: withoutPaths takes most of a minute.
+func builtOnce(ctx context.Context, pkg string, _ ...string) (string, error) {
+	programsBuilt.Lock()
+	defer programsBuilt.Unlock()
+	program, ok := programsBuilt.paths[pkg]
+	if ok {
+		return program, nil
 	}
-	p.doctor, err = buildDoctor(ctx, programsDir)
-	return p, err
-})
+	program, err := buildIn(programsDir)(ctx, pkg, "-ldflags=-w")
+	if err == nil {
+		programsBuilt.paths[pkg] = program
+	}
+	return program, err
+}
+
+// built returns both programs.
+func built(t *testing.T) (p programs) {
+	t.Helper()
+	for pkg, program := range map[string]*string{doctor: &p.doctor, scenarioProgram: &p.scenario} {
+		var err error
+		if *program, err = builtOnce(t.Context(), pkg); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
 
 // scenariosOf returns the programs and all scenarios.
 func scenariosOf(t *testing.T) (programs, []scenario) {
 	t.Helper()
-	programs, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	programs := built(t)
 	all, err := scenarios(t.Context(), programs.scenario)
 	if err != nil {
 		t.Fatal(err)

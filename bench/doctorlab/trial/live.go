@@ -7,10 +7,11 @@ import (
 	"slices"
 )
 
-// tryLive runs a scenario as found, diagnoses it live, applies the first
-// remedy, and measures its gain in rounds, unless that is 0.
-func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, rounds int) error {
-	o, err := diagnoseLive(ctx, built, p)
+// tryLive runs a scenario as found, diagnoses it live in the given number of
+// seconds, applies the first remedy, and measures its gain in rounds, unless that
+// is 0.
+func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, seconds, rounds int) error {
+	o, err := diagnoseLive(ctx, built, p, seconds)
 	if err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func tryLive(ctx context.Context, w io.Writer, built programs, p scenario, round
 }
 
 // diagnoseLive diagnoses a scenario that runs as found.
-func diagnoseLive(ctx context.Context, built programs, p scenario) (*diagnosis, error) {
+func diagnoseLive(ctx context.Context, built programs, p scenario, seconds int) (*diagnosis, error) {
 	running, err := start(ctx, built.scenario, p.Name, asFound)
 	if err != nil {
 		return nil, err
@@ -43,5 +44,5 @@ func diagnoseLive(ctx context.Context, built programs, p scenario) (*diagnosis, 
 	if err := pause(ctx, captureWarmUp); err != nil {
 		return nil, err
 	}
-	return ask(ctx, built.doctor, "-seconds", fmt.Sprint(captureSeconds), running.Address)
+	return ask(ctx, built.doctor, "-seconds", fmt.Sprint(seconds), running.Address)
 }

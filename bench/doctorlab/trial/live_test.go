@@ -8,12 +8,14 @@ import (
 
 // TestLive covers the path from an address to a remedy and its gain. It asserts
 // the answers: whether channels are the problem, where, and what to do. Gains
-// depend on other load, so they are only printed, and only the first is measured;
-// -live measures all, with more rounds. The answers of these scenarios are stable with another busy process
-// on both processors; with more of them there may be no answer, which the
-// doctor must then explain.
+// depend on other load, so they are only printed, and only the first is measured,
+// which needs little CPU; -live measures all, for longer and in more rounds. The
+// answers of these scenarios are stable with another busy process on both
+// processors; with more of them there may be no answer, which the doctor must then
+// explain.
 func TestLive(t *testing.T) {
-	names := []string{"unbuffered-stages", "poller", "slow-upload"}
+	t.Parallel()
+	names := []string{"slow-upload", "unbuffered-stages", "poller"}
 	if testing.Short() {
 		names = names[:1]
 	}
@@ -29,7 +31,7 @@ func TestLive(t *testing.T) {
 				rounds = 1
 			}
 			var out bytes.Buffer
-			if err := tryLive(t.Context(), &out, programs, all[i], rounds); err != nil {
+			if err := tryLive(t.Context(), &out, programs, all[i], bareSeconds, rounds); err != nil {
 				t.Error(err)
 			}
 			t.Log(out.String())

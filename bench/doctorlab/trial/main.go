@@ -43,7 +43,14 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	dir, remove, err := workspace()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "trial: %v\n", err)
+		os.Exit(statusFailed)
+	}
+	status := run(ctx, buildIn(dir), os.Args[1:], os.Stdout, os.Stderr)
+	remove()
+	os.Exit(status)
 }
 
 // Exit statuses.
@@ -66,7 +73,7 @@ type options struct {
 }
 
 // run runs the program and returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, build builder, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("trial", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -82,7 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	err := o.check(flags.Args())
 	if err == nil {
-		err = o.run(ctx, stdout)
+		err = o.run(ctx, build, stdout)
 	}
 	var usage usageError
 	switch {
@@ -141,15 +148,10 @@ type programs struct {
 	doctor, scenario string
 }
 
-func (o *options) run(ctx context.Context, stdout io.Writer) error {
-	dir, remove, err := workspace()
-	if err != nil {
-		return err
-	}
-	defer remove()
+func (o *options) run(ctx context.Context, build builder, stdout io.Writer) (err error) {
 	var built programs
 	if o.measure == "" {
-		if built.doctor, err = buildDoctor(ctx, dir); err != nil {
+		if built.doctor, err = build(ctx, doctor); err != nil {
 			return err
 		}
 	}
@@ -160,7 +162,11 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 		}
 		return err
 	}
-	if built.scenario, err = buildScenarios(ctx, dir); err != nil {
+	var flags []string
+	if o.capture != "" {
+		flags = append(flags, withoutPaths)
+	}
+	if built.scenario, err = build(ctx, scenarioProgram, flags...); err != nil {
 		return err
 	}
 	all, err := scenarios(ctx, built.scenario)
@@ -183,7 +189,7 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 func (o *options) try(ctx context.Context, stdout io.Writer, built programs, p scenario) error {
 	switch {
 	case o.live != "":
-		return tryLive(ctx, stdout, built, p, o.rounds)
+		return tryLive(ctx, stdout, built, p, captureSeconds, o.rounds)
 	case o.capture != "":
 		return capture(ctx, stdout, built, p, o.out, o.forms, o.rounds)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +14,7 @@ import (
 // trial runs the program.
 func trial(ctx context.Context, args ...string) (status int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	status = run(ctx, args, &out, &err)
+	status = run(ctx, builtOnce, args, &out, &err)
 	return status, out.String(), err.String()
 }
 
@@ -41,6 +43,32 @@ func TestWrongCommandLines(t *testing.T) {
 		status, stdout, stderr := trial(t.Context(), c.args...)
 		if status != statusUsage || stdout != "" || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and %q", c.args, status, stdout, stderr, c.want)
+		}
+	}
+}
+
+// A scenario is built without paths if it is captured, and only then: that takes long.
+func TestBuilds(t *testing.T) {
+	for _, c := range []struct {
+		command options
+		want    string
+	}{
+		{options{capture: "ledger", out: t.TempDir(), forms: allForms}, doctor + " " + scenarioProgram + withoutPaths},
+		{options{live: "ledger"}, doctor + " " + scenarioProgram},
+		{options{measure: "ledger"}, scenarioProgram},
+		{options{score: "testdata"}, doctor},
+	} {
+		var builds []string
+		stop := errors.New("the last one")
+		err := c.command.run(t.Context(), func(_ context.Context, pkg string, flags ...string) (string, error) {
+			builds = append(builds, pkg+strings.Join(flags, " "))
+			if strings.Join(builds, " ") == c.want {
+				return "", stop
+			}
+			return "program", nil
+		}, io.Discard)
+		if got := strings.Join(builds, " "); !errors.Is(err, stop) || got != c.want {
+			t.Errorf("%+v builds %q, %v, want %q", c.command, got, err, c.want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -25,16 +26,25 @@ const (
 	processLife = 5 * time.Minute // it ends by itself after that, whatever happens to the trial
 )
 
-// buildScenarios builds the scenarios' program in dir without local paths, and
-// returns its path.
-func buildScenarios(ctx context.Context, dir string) (string, error) {
-	program := filepath.Join(dir, "scenario.exe")
-	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, scenarioProgram)
-	if out, err := command.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building the scenarios: %w\n%s", err, out)
+// A builder builds the program of a package, with flags of go build, and returns
+// its path.
+type builder func(ctx context.Context, pkg string, flags ...string) (string, error)
+
+// buildIn returns a builder with the programs in dir.
+func buildIn(dir string) builder {
+	return func(ctx context.Context, pkg string, flags ...string) (string, error) {
+		program := filepath.Join(dir, path.Base(pkg)+".exe")
+		args := append([]string{"build", "-o", program}, flags...)
+		if out, err := exec.CommandContext(ctx, "go", append(args, pkg)...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
+		}
+		return program, nil
 	}
-	return program, nil
 }
+
+// withoutPaths builds a program without local paths, which its profiles would
+// have. It compiles every package again.
+const withoutPaths = "-trimpath"
 
 // A scenario is the program's description of a scenario.
 type scenario struct {

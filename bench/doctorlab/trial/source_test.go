@@ -45,11 +45,11 @@ func TestCorpus(t *testing.T) {
 	if err := split(truths); err != nil {
 		t.Error(err)
 	}
-	programs, err := built()
+	program, err := builtOnce(t.Context(), doctor)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := score(t.Context(), io.Discard, programs.doctor, corpusDir)
+	all, err := score(t.Context(), io.Discard, program, corpusDir)
 	if err != nil {
 		t.Fatal(err)
 	}
