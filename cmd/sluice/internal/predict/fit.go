@@ -11,6 +11,13 @@ import "math"
 // logarithmic: near the solution, log m − log t is (m − t)/√(m·t), and m is
 // known from the previous round.
 
+// An equation of a fit is one point: terms·(a, b, c) should be time.
+type equation struct {
+	terms  [3]float64
+	time   float64
+	weight float64
+}
+
 // terms are the factors of a, b and c at n CPUs.
 func terms(n float64) [3]float64 { return [3]float64{1 / n, (n - 1) / n, n - 1} }
 
@@ -26,20 +33,19 @@ const leastAlone = 0.01
 // fitLaw fits points of at least two different counts.
 func fitLaw(points []Point) Law {
 	alone := math.Inf(1)
-	weights, times := make([]float64, len(points)), make([]float64, len(points))
 	for _, p := range points {
 		alone = min(alone, leastAlone*float64(p.Procs)/p.X)
 	}
+	equations := make([]equation, len(points))
 	for i, p := range points {
-		weights[i] = p.X * p.X
-		times[i] = 1/p.X - alone/float64(p.Procs)
+		equations[i] = equation{terms(float64(p.Procs)), 1/p.X - alone/float64(p.Procs), p.X * p.X}
 	}
 	var c [3]float64
 	for range rounds {
-		c = nonNegative(points, times, weights)
+		c = nonNegative(equations)
 		c[0] += alone
-		for i, p := range points {
-			weights[i] = p.X / dot(c, terms(float64(p.Procs)))
+		for i := range equations {
+			equations[i].weight = points[i].X / dot(c, equations[i].terms)
 		}
 	}
 	return Law{Lambda: 1 / c[0], Sigma: c[1] / c[0], Kappa: c[2] / c[0]}
@@ -49,18 +55,24 @@ func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 
 // nonNegative returns the non-negative coefficients that minimize the weighted
 // squares. Three unknowns have eight sets of nonzero ones. Each set is solved
-// without bounds, and the best solution within the bounds is the result.
-func nonNegative(points []Point, times, weights []float64) (best [3]float64) {
+// without bounds, and the best solution within the bounds is the result. If the
+// solution with all three is within them, no other is better.
+func nonNegative(equations []equation) (best [3]float64) {
+	normal := normalOf(equations)
+	if c, ok := solve(normal, []int{0, 1, 2}); ok {
+		return c
+	}
 	least := math.Inf(1)
-	for _, free := range [][]int{{0, 1, 2}, {0, 1}, {0, 2}, {1, 2}, {0}, {1}, {2}, {}} {
-		c, ok := solve(points, times, weights, free)
+	for _, free := range [...][]int{{0, 1}, {0, 2}, {1, 2}, {0}, {1}, {2}, {}} {
+		c, ok := solve(normal, free)
 		if !ok {
 			continue
 		}
 		sum := 0.0
-		for i, p := range points {
-			d := dot(c, terms(float64(p.Procs))) - times[i]
-			sum += weights[i] * d * d
+		for i := range equations {
+			e := &equations[i]
+			d := dot(c, e.terms) - e.time
+			sum += e.weight * d * d
 		}
 		if sum < least {
 			least, best = sum, c
@@ -69,20 +81,33 @@ func nonNegative(points []Point, times, weights []float64) (best [3]float64) {
 	return best
 }
 
-// solve minimizes over the free coefficients, with the others 0, by Gaussian
-// elimination of the normal equations. ok is false if a coefficient is negative
-// or undetermined.
-func solve(points []Point, times, weights []float64, free []int) (c [3]float64, ok bool) {
-	n := len(free)
-	var m [3][4]float64
-	for i, p := range points {
-		t := terms(float64(p.Procs))
-		for row := range n {
-			for col := range n {
-				m[row][col] += weights[i] * t[free[row]] * t[free[col]]
-			}
-			m[row][n] += weights[i] * t[free[row]] * times[i]
+// A normal is the matrix of the normal equations, and their right side in the last
+// column.
+type normal [3][4]float64
+
+func normalOf(equations []equation) (m normal) {
+	for i := range equations {
+		e := &equations[i]
+		for row, t := range e.terms {
+			m[row][0] += e.weight * t * e.terms[0]
+			m[row][1] += e.weight * t * e.terms[1]
+			m[row][2] += e.weight * t * e.terms[2]
+			m[row][3] += e.weight * t * e.time
 		}
+	}
+	return m
+}
+
+// solve solves the normal equations of the free coefficients, with the others 0, by
+// Gaussian elimination. ok is false if a coefficient is negative or undetermined.
+func solve(all normal, free []int) (c [3]float64, ok bool) {
+	n := len(free)
+	var m normal
+	for row, from := range free {
+		for col, of := range free {
+			m[row][col] = all[from][of]
+		}
+		m[row][n] = all[from][3]
 	}
 	for i := range n {
 		pivot := i
