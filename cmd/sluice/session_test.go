@@ -24,6 +24,7 @@ import (
 const asProgram = "SLUICE_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
+	noiseTime = 8 * time.Millisecond
 	if os.Getenv(asProgram) != "" {
 		main()
 	}

@@ -17,6 +17,7 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+	"sync"
 )
 
 // A Machine describes the machine of a whole run.
@@ -182,7 +183,7 @@ func load(root fs.FS) string {
 
 // binary distinguishes two builds of the same commit, such as one with local
 // changes and one without. It returns "" if the executable cannot be read.
-func binary() string {
+var binary = sync.OnceValue(func() string {
 	path, err := os.Executable()
 	if err != nil {
 		return ""
@@ -197,4 +198,4 @@ func binary() string {
 		return ""
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)[:6])
-}
+})
