@@ -874,6 +874,7 @@ var rooms = map[string]room{
 			"./":      "some services and remedies use the library's kinds",
 			"./debug": "services with the library's kinds serve their map",
 		},
+		tests: permissions{"github.com/google/pprof/profile": "which functions use CPU time"},
 	},
 	"bench/doctorlab/trial": {
 		imports: permissions{
