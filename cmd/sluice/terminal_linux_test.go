@@ -84,6 +84,7 @@ func watching(t *testing.T) (program *exec.Cmd, ended func() (wrote string, stat
 func TestSignalsGiveTheTerminalBack(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
 			program, ended := watching(t)
 			if err := program.Process.Signal(s); err != nil {
 				t.Fatal(err)
