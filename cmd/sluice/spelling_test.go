@@ -53,7 +53,7 @@ func TestSpelling(t *testing.T) {
 			return err
 		}
 		if entry.IsDir() {
-			if base := entry.Name(); base == "testdata" || base == "bin" || base == ".git" || base == "node_modules" {
+			if base := entry.Name(); base == "testdata" || base == "bin" || base == ".git" || base == "node_modules" || strings.HasPrefix(base, "sluice-lab") {
 				return fs.SkipDir
 			}
 			return nil
