@@ -55,3 +55,10 @@ func NewBounded[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
 		return registry.Engine("Bounded", c, segqueue.New(c))
 	})}
 }
+
+func (b *Bounded[T]) engineOf() (self, engine any) {
+	if b == nil {
+		return b, nil
+	}
+	return b, b.engine
+}

@@ -26,14 +26,32 @@ func (c *channel[T]) callSites() *callsite.Sites {
 	return c.engine.Sites()
 }
 
-func (c *channel[T]) engineOf() any { return c.engine }
+// A kind is a type of this package that has an engine. A method returns the engine: a switch over
+// the types would make the compiler generate every kind for each element type of a Select.
+type kind interface {
+	// engineOf returns the receiver of the call, and its engine: nil if no constructor has
+	// made it.
+	engineOf() (self, engine any)
+}
+
+// engineOfKind returns the engine of channel, and whether channel is a kind. A type that embeds a
+// kind is not, although it has the method: it may override methods that its engine would bypass.
+func engineOfKind(channel any) (e any, ok bool) {
+	k, ok := channel.(kind)
+	if !ok {
+		return nil, false
+	}
+	self, e := k.engineOf()
+	if self != channel {
+		return nil, false
+	}
+	return e, true
+}
 
 func init() {
 	engine.Of = func(channel any) any {
-		if c, ok := channel.(interface{ engineOf() any }); ok {
-			return c.engineOf()
-		}
-		return nil
+		e, _ := engineOfKind(channel)
+		return e
 	}
 	callsite.Of = func(channel any) *callsite.Sites {
 		if c, ok := channel.(interface{ callSites() *callsite.Sites }); ok {

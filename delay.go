@@ -55,6 +55,13 @@ func NewDelay[T any](limit int, o *DelayOptions[T]) *Delay[T] {
 	return d
 }
 
+func (d *Delay[T]) engineOf() (self, engine any) {
+	if d == nil {
+		return d, nil
+	}
+	return d, d.engine
+}
+
 // SendAt sends v, which is due at t, or at once if t has passed. It waits, and fails, like
 // Send. The result cancels the value.
 func (d *Delay[T]) SendAt(ctx context.Context, t time.Time, v T) (Pending[T], error) {

@@ -42,6 +42,13 @@ func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
 	})}
 }
 
+func (e *Elastic[T]) engineOf() (self, engine any) {
+	if e == nil {
+		return e, nil
+	}
+	return e, e.engine
+}
+
 func (o *ElasticOptions[T]) config(limit int) engine.Config[T] {
 	if o == nil {
 		return engine.Config[T]{Limit: limit, Elastic: true}

@@ -63,6 +63,13 @@ func NewPriority[T any](levels, limit int, o *PriorityOptions[T]) *Priority[T] {
 	return p
 }
 
+func (p *Priority[T]) engineOf() (self, engine any) {
+	if p == nil {
+		return p, nil
+	}
+	return p, p.engine
+}
+
 // Level returns the sending end of level i, from 0, the most urgent, to the number of levels
 // less 1. It always returns the same Level for the same i, and panics if there is no such
 // level.
@@ -81,6 +88,13 @@ func (p *Priority[T]) Levels() int { return len(p.levels) }
 // use it. [OnSend] accepts it.
 type Level[T any] struct {
 	engine *priority.Level[T] // nil in a zero value
+}
+
+func (l *Level[T]) engineOf() (self, engine any) {
+	if l == nil || l.engine == nil {
+		return l, nil
+	}
+	return l, l.engine
 }
 
 // Send sends v on this level, like [Bounded.Send].

@@ -19,3 +19,10 @@ func NewRendezvous[T any](o *RendezvousOptions[T]) *Rendezvous[T] {
 		return registry.Engine("Rendezvous", c, handoff.New(c))
 	})}
 }
+
+func (r *Rendezvous[T]) engineOf() (self, engine any) {
+	if r == nil {
+		return r, nil
+	}
+	return r, r.engine
+}

@@ -135,48 +135,18 @@ func OnSend[T any](s TrySender[T], v T) *SendCase[T] {
 
 // engineOf returns the engine of a kind of this package, and nil for any other type. It
 // panics on behalf of function if the channel is nil or was not made by a constructor.
-//
-// It looks at types, not at a method, because a type that embeds a kind would have the
-// method too: Select would bypass what that type does in its own methods.
-func engineOf[T any](function string, c any) (e engine.Engine[T]) {
-	switch c := c.(type) {
-	case nil:
+func engineOf[T any](function string, c any) engine.Engine[T] {
+	if c == nil {
 		panic("sluice: " + function + ": nil channel")
-	case *Rendezvous[T]:
-		if c != nil {
-			e = c.engine
-		}
-	case *Bounded[T]:
-		if c != nil {
-			e = c.engine
-		}
-	case *Elastic[T]:
-		if c != nil {
-			e = c.engine
-		}
-	case *Sharded[T]:
-		if c != nil {
-			e = c.engine
-		}
-	case *Priority[T]:
-		if c != nil {
-			e = c.engine
-		}
-	case *Delay[T]:
-		if c != nil {
-			e = c.engine
-		}
-	case *Level[T]:
-		if c != nil && c.engine != nil {
-			e = c.engine
-		}
-	default:
+	}
+	e, ok := engineOfKind(c)
+	if !ok {
 		return nil
 	}
 	if e == nil {
 		panic(fmt.Sprintf("sluice: %s: %T is nil or was not made by its constructor", function, c))
 	}
-	return e
+	return e.(engine.Engine[T])
 }
 
 // try skips the attempt if the channel had nothing the last time and a look without a

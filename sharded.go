@@ -46,6 +46,13 @@ func NewSharded[T any](limit int, o *ShardedOptions[T]) *Sharded[T] {
 	return s
 }
 
+func (s *Sharded[T]) engineOf() (self, engine any) {
+	if s == nil {
+		return s, nil
+	}
+	return s, s.engine
+}
+
 // SendKey sends v, in order with what the same goroutine sent with the same key before.
 // The key selects the lane, so a full lane makes SendKey wait, fail or drop even while
 // other lanes have room. Otherwise it behaves like Send. To get a key from a string or a

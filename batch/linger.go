@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/made"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/stage"
 )
@@ -38,10 +38,10 @@ type linger interface {
 	end()
 }
 
-// newLinger returns the cheapest linger for a loop that receives from r, a channel of T.
+// newLinger returns the cheapest linger for a loop that receives from r.
 // The loop calls release when it ends.
-func newLinger[T any](parent context.Context, r any) (l linger, release func()) {
-	if !ours[T](r) {
+func newLinger(parent context.Context, r any) (l linger, release func()) {
+	if !ours(r) {
 		l = &plainLinger{parent: engine.Parent{Context: parent}}
 		return l, l.end
 	}
@@ -52,14 +52,7 @@ func newLinger[T any](parent context.Context, r any) (l linger, release func()) 
 
 // ours reports whether channel is a kind of package sluice, or a kind that
 // sluice.LeaveOpen wraps, but not a type that embeds one.
-func ours[T any](channel any) bool {
-	switch stage.Unwrap(channel).(type) {
-	case *sluice.Rendezvous[T], *sluice.Bounded[T], *sluice.Elastic[T], *sluice.Sharded[T], *sluice.Lane[T],
-		*sluice.Priority[T], *sluice.Level[T], *sluice.Delay[T]:
-		return true
-	}
-	return false
-}
+func ours(channel any) bool { return made.Own(stage.Unwrap(channel)) }
 
 // A plainLinger makes a context for each batch.
 type plainLinger struct {

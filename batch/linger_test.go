@@ -12,7 +12,7 @@ import (
 // newTokens returns the tokenLinger of a loop over a kind.
 func newTokens(t *testing.T, parent context.Context) *tokenLinger {
 	t.Helper()
-	l, release := newLinger[int](parent, sluice.NewRendezvous[int](nil))
+	l, release := newLinger(parent, sluice.NewRendezvous[int](nil))
 	t.Cleanup(release)
 	return l.(*tokenLinger)
 }
@@ -28,15 +28,15 @@ func expectToken(t *testing.T, l *tokenLinger, want int, err error, when string)
 func TestWhoseDeadline(t *testing.T) {
 	type around struct{ *sluice.Bounded[int] }
 	bounded := sluice.NewBounded[int](1, nil)
-	for _, end := range []any{bounded, sluice.NewRendezvous[int](nil), sluice.NewElastic[int](1, nil)} {
-		if l, release := newLinger[int](t.Context(), end); !isTokens(l) {
+	for _, end := range []any{bounded, sluice.NewRendezvous[int](nil), sluice.NewElastic[int](1, nil), sluice.NewBounded[string](1, nil)} {
+		if l, release := newLinger(t.Context(), end); !isTokens(l) {
 			t.Errorf("%T has a context for each batch", end)
 		} else {
 			release()
 		}
 	}
-	for _, end := range []any{around{bounded}, &around{bounded}, nil, sluice.NewBounded[string](1, nil)} {
-		if l, release := newLinger[int](t.Context(), end); isTokens(l) {
+	for _, end := range []any{around{bounded}, &around{bounded}, nil} {
+		if l, release := newLinger(t.Context(), end); isTokens(l) {
 			t.Errorf("%T lingers under tokens, but may derive contexts from them", end)
 		} else {
 			release()
@@ -147,7 +147,7 @@ func TestTokenOfParent(t *testing.T) {
 func TestPlainLingerOfParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lie := liar{t.Context(), make(chan struct{})}
-		l, release := newLinger[int](lie, nil)
+		l, release := newLinger(lie, nil)
 		defer release()
 		ctx := l.start(time.Second)
 		if ctx.Err() != nil || l.over() {
@@ -166,7 +166,7 @@ func TestPlainLingerOfParent(t *testing.T) {
 func TestLingerReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		got, release := newLinger[int](ctx, sluice.NewRendezvous[int](nil))
+		got, release := newLinger(ctx, sluice.NewRendezvous[int](nil))
 		l := got.(*tokenLinger)
 		l.start(time.Second)
 		release()

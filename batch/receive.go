@@ -184,7 +184,7 @@ func (l *loop[T]) next() (n int, err error) {
 		return n, nil
 	}
 	if l.linger == nil {
-		l.linger, l.release = newLinger[T](l.ctx, l.r)
+		l.linger, l.release = newLinger(l.ctx, l.r)
 	}
 	under := l.linger.start(l.wait)
 	defer l.linger.end()

@@ -259,7 +259,7 @@ func (l *sizedLoop[T]) receiveFirst() {
 // fill receives until the batch is complete, or its linger is over. It has at least one value.
 func (l *sizedLoop[T]) fill() (int, error) {
 	if l.linger == nil {
-		l.linger, l.release = newLinger[T](l.b.ctx, l.b.r)
+		l.linger, l.release = newLinger(l.b.ctx, l.b.r)
 	}
 	wait := l.b.linger
 	if l.carried {

@@ -118,7 +118,7 @@ func newSender[T any](function string, s sluice.BatchSender[T], size int, linger
 	made.Require("batch: "+function, "sender", s)
 	requirePositive(function, "size", size)
 	requireLinger(function, linger)
-	b := &Sender[T]{s: s, own: ours[T](s), linger: linger, limit: math.MaxUint64}
+	b := &Sender[T]{s: s, own: ours(s), linger: linger, limit: math.MaxUint64}
 	// Indices are added to the size, and doubled.
 	b.size = min(int64(size), 1<<61)
 	b.most = b.size

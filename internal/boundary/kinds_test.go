@@ -19,7 +19,7 @@ const (
 	enumerationLines = 20
 
 	// maxEnumerations limits the work of adding a kind.
-	maxEnumerations = 8
+	maxEnumerations = 6
 
 	enumerationsHeading = "## To add a kind"
 )
