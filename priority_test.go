@@ -204,7 +204,7 @@ func TestPriorityLevels(t *testing.T) {
 // TestPriorityMemory: a level keeps 1024 slots, and gives back what is more than four times
 // its queue.
 func TestPriorityMemory(t *testing.T) {
-	p := sluice.NewPriority[int64](2, sluice.Unlimited, nil)
+	p := sluice.NewPriority[uint64](2, sluice.Unlimited, nil)
 	if bytes := p.Stats().Bytes; bytes != 0 {
 		t.Errorf("an unused Priority has %d bytes of slots", bytes)
 	}
@@ -214,7 +214,7 @@ func TestPriorityMemory(t *testing.T) {
 	if bytes := p.Stats().Bytes; bytes != 8*8192 {
 		t.Errorf("5000 values are in %d bytes, want %d", bytes, 8*8192)
 	}
-	buf := make([]int64, 5000)
+	buf := make([]uint64, 5000)
 	if n, err := p.RecvBatch(context.Background(), buf); n != 5000 || err != nil {
 		t.Fatalf("RecvBatch: %d, %v", n, err)
 	}

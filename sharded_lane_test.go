@@ -88,11 +88,11 @@ func TestLanesRetainNothing(t *testing.T) {
 		t.Errorf("%s keeps a channel without other references alive", reference)
 	}
 	type worker struct {
-		lane *sluice.Lane[any]
+		lane *sluice.Lane[*worker]
 		_    [1 << 10]byte
 	}
 	value := func() weak.Pointer[worker] {
-		w := &worker{lane: sluice.NewSharded[any](10, nil).Lane()}
+		w := &worker{lane: sluice.NewSharded[*worker](10, nil).Lane()}
 		if err := w.lane.TrySend(w); err != nil {
 			t.Error(err)
 		}
@@ -102,9 +102,9 @@ func TestLanesRetainNothing(t *testing.T) {
 
 	onDrop := func() weak.Pointer[worker] {
 		w := new(worker)
-		c := sluice.NewSharded(10, &sluice.ShardedOptions[any]{
+		c := sluice.NewSharded(10, &sluice.ShardedOptions[*worker]{
 			Overflow: sluice.DropOldest,
-			OnDrop:   func(v any) { _ = w.lane.TrySend(v) },
+			OnDrop:   func(v *worker) { _ = w.lane.TrySend(v) },
 		})
 		w.lane = c.Lane()
 		return weak.Make(w)

@@ -14,7 +14,7 @@ import (
 // longer than 50 ms for others.
 func ExampleReceive() {
 	ctx := context.Background()
-	lines := sluice.NewElastic[string](1_000_000, nil)
+	lines := sluice.NewBounded[string](1000, nil)
 	for _, line := range []string{"a", "b", "c", "d", "e"} {
 		_ = lines.TrySend(line)
 	}
@@ -36,7 +36,7 @@ func ExampleReceive() {
 // for is dropped, and the lines around it are sent.
 func ExampleReceiveSized() {
 	ctx := context.Background()
-	lines := sluice.NewElastic[string](1_000_000, nil)
+	lines := sluice.NewBounded[string](1000, nil)
 	for _, line := range []string{"GET /", "PUT /a", "a line that is far too long", "GET /b", "GET /"} {
 		_ = lines.TrySend(line)
 	}
@@ -65,7 +65,7 @@ func ExampleReceiveSized() {
 // the loop had received behind it.
 func ExampleBatches_TakeRest() {
 	ctx := context.Background()
-	files := sluice.NewElastic[string](100, nil)
+	files := sluice.NewBounded[string](100, nil)
 	_, _ = files.SendBatch(ctx, []string{"one", "two", "thousand", "four"})
 
 	batches := batch.ReceiveSized(ctx, files, 10, 6, 0, &batch.SizedOptions[string]{TooLarge: batch.Fail})
@@ -83,7 +83,7 @@ func ExampleBatches_TakeRest() {
 // A Sender flushes before a value would exceed the limit. A value that is too large is refused.
 func ExampleNewSizedSender() {
 	ctx := context.Background()
-	messages := sluice.NewElastic[string](100, nil)
+	messages := sluice.NewBounded[string](100, nil)
 
 	b := batch.NewSizedSender(messages, 1000, 10, 0, &batch.SizedOptions[string]{TooLarge: batch.Fail})
 	for _, message := range []string{"first", "second", "a third that is too long", "4th"} {

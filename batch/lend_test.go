@@ -248,13 +248,13 @@ func TestLentSlicesOfOtherSizes(t *testing.T) {
 
 // Slices go round: nothing is allocated.
 func TestSendSliceAllocs(t *testing.T) {
-	c := sluice.NewBounded[[8]int](16*lendSize, nil)
+	c := sluice.NewBounded[string](16*lendSize, nil)
 	b := batch.NewSender(c, lendSize, 0)
 	vs, _ := b.SendSlice(t.Context(), nil)
 	send := func() {
 		for range 8 {
 			for range lendSize {
-				vs = append(vs, [8]int{1})
+				vs = append(vs, "value")
 			}
 			vs, _ = b.SendSlice(t.Context(), vs)
 		}

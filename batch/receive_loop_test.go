@@ -57,7 +57,7 @@ func TestReceiveLeave(t *testing.T) {
 
 // The slice is cleared after the body, has no spare capacity, and is used again.
 func TestReceiveSlice(t *testing.T) {
-	c := sluice.NewElastic[*int](sluice.Unlimited, nil)
+	c := sluice.NewBounded[*int](9, nil)
 	for range 9 {
 		_ = c.TrySend(new(int))
 	}

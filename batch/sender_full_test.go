@@ -61,7 +61,7 @@ func TestSenderFullPanics(t *testing.T) {
 
 // A buffer that was sent keeps nothing alive.
 func TestSenderFullForgets(t *testing.T) {
-	c := sluice.NewElastic[*[1 << 10]byte](sluice.Unlimited, nil)
+	c := sluice.NewBounded[*[1 << 10]byte](100, nil)
 	b := batch.NewSender(c, 2, 0)
 	collected := make(chan bool, 2)
 	for range 2 {

@@ -12,7 +12,7 @@ import (
 func TestReceiveSizedRetention(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 15))
-		c := sluice.NewElastic[*int](sluice.Unlimited, nil)
+		c := sluice.NewBounded[*int](300, nil)
 		n := random.IntN(300)
 		for range n {
 			v := random.IntN(1 + random.IntN(12))

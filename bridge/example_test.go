@@ -16,7 +16,7 @@ import (
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	lines := sluice.NewElastic[string](1_000_000, nil)
+	lines := sluice.NewBounded[string](1000, nil)
 
 	old := make(chan string) // of a producer that is not moved yet
 	go func() {

@@ -12,10 +12,10 @@ import (
 // channel that it sends to.
 func ExampleIn() {
 	ctx := context.Background()
-	disk, network := sluice.NewElastic[string](9, nil), sluice.NewElastic[string](9, nil)
+	disk, network := sluice.NewBounded[string](9, nil), sluice.NewBounded[string](9, nil)
 	log := sluice.NewBounded[string](1, nil)
 
-	for _, source := range []*sluice.Elastic[string]{disk, network} {
+	for _, source := range []*sluice.Bounded[string]{disk, network} {
 		_ = source.TrySend("line")
 		_ = source.TrySend("line")
 		source.Close()

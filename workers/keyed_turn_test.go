@@ -152,7 +152,7 @@ func TestRunKeyedTurnEnds(t *testing.T) {
 		c.Close()
 		slow := 0 // jobs of the busy key before the other key
 		seen := false
-		err := workers.RunKeyed(t.Context(), c, 1, func(job int) bool { return job < 0 }, func(_ context.Context, job int) error {
+		err := workers.RunKeyed(t.Context(), c, 1, func(job int) int { return min(job, 0) }, func(_ context.Context, job int) error {
 			switch {
 			case job < 0:
 				seen = true

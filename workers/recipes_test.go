@@ -418,7 +418,10 @@ func TestRunKeyedRecipe(t *testing.T) {
 func TestRequestResponseRecipe(t *testing.T) {
 	for _, way := range []string{"error", "cancel", "Goexit"} {
 		synctest.Test(t, func(t *testing.T) {
-			type request struct{ response chan<- int }
+			type request struct {
+				n        int
+				response chan<- int
+			}
 			f := fault{"job", way}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
@@ -430,7 +433,7 @@ func TestRequestResponseRecipe(t *testing.T) {
 				}, nil)
 			}()
 			response := make(chan int, 1)
-			if err := requests.Send(ctx, request{response}); err != nil {
+			if err := requests.Send(ctx, request{7, response}); err != nil {
 				t.Fatal(err)
 			}
 			select {
@@ -439,7 +442,7 @@ func TestRequestResponseRecipe(t *testing.T) {
 			case <-ctx.Done():
 			}
 			synctest.Wait() // until Run has ended
-			if err := requests.Send(t.Context(), request{response}); err != sluice.ErrClosed {
+			if err := requests.Send(t.Context(), request{7, response}); err != sluice.ErrClosed {
 				t.Errorf("%s: a later caller gets %v", way, err)
 			}
 		})

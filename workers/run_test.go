@@ -262,9 +262,9 @@ func TestRunReenter(t *testing.T) {
 
 // TestRunRetainsNothing: a job that was done can be collected.
 func TestRunRetainsNothing(t *testing.T) {
-	c := sluice.NewElastic[*[100]int](sluice.Unlimited, nil)
-	var freed atomic.Int64
 	const jobs = 1000
+	c := sluice.NewBounded[*[100]int](jobs, nil)
+	var freed atomic.Int64
 	for range jobs {
 		p := new([100]int)
 		runtime.AddCleanup(p, func(int) { freed.Add(1) }, 0)

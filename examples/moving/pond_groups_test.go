@@ -19,7 +19,7 @@ import (
 func Example_pondGroup() {
 	ctx := context.Background()
 	var done atomic.Int64
-	err := workers.Run(ctx, source.Slice(make([]struct{}, 20)), 10, func(context.Context, struct{}) error {
+	err := workers.Run(ctx, source.Slice(make([]int, 20)), 10, func(context.Context, int) error {
 		done.Add(1)
 		return nil
 	}, nil)

@@ -118,7 +118,7 @@ func Example_pondPoolContext() {
 // Stopping a pool, in two steps: no more tasks, and wait for those that were accepted.
 func Example_pondStop() {
 	ctx := context.Background()
-	tasks := sluice.NewElastic[string](sluice.Unlimited, nil)
+	tasks := sluice.NewBounded[string](10, nil)
 	ended := make(chan error)
 	go func() {
 		ended <- workers.Run(ctx, tasks, 10, func(_ context.Context, task string) error {
@@ -137,7 +137,7 @@ func Example_pondStop() {
 // Stopping a pool, in one step: Run returns when the channel is closed and drained.
 func Example_pondStopAndWait() {
 	ctx := context.Background()
-	tasks := sluice.NewElastic[string](sluice.Unlimited, nil)
+	tasks := sluice.NewBounded[string](10, nil)
 	_ = tasks.Send(ctx, "a task")
 	tasks.Close()
 	err := workers.Run(ctx, tasks, 10, func(_ context.Context, task string) error {
