@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -76,7 +77,7 @@ type offer struct {
 
 func offerOf(c sluice.Channel[int]) place {
 	if c.Cap() == 0 {
-		return offered{c, make(chan offer, defaultTries+2)}
+		return offered{c, make(chan offer, defaultTries()+2)}
 	}
 	return queued{c}
 }
@@ -103,7 +104,17 @@ func (o offered) take() {
 	}
 }
 
-const defaultTries = 40_000
+// defaultTries returns the number of calls of Select. One that ignores the marks of its looks chooses
+// Default in more than 4% of them, with each kind.
+func defaultTries() int {
+	switch {
+	case os.Getenv("SLUICETEST_THOROUGH") == "1":
+		return 40_000
+	case testing.Short():
+		return 4_000
+	}
+	return 10_000
+}
 
 // yieldingCase is a case that cannot proceed, and that yields the processor whenever it is
 // tried or looked at: so the token moves while a Select polls.
@@ -117,10 +128,7 @@ func yieldingCase() sluice.Case {
 
 // tokenWalk moves the token while a Select with Default polls both cases.
 func tokenWalk(t *testing.T, a, b place, first, second sluice.Case) {
-	tries := defaultTries
-	if testing.Short() {
-		tries /= 10
-	}
+	tries := defaultTries()
 	yieldingCases := [2]sluice.Case{yieldingCase(), yieldingCase()}
 	stop := make(chan struct{})
 	var mover sync.WaitGroup
