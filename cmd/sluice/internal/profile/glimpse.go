@@ -86,6 +86,10 @@ const (
 // in Capture.Missing.
 func (s *Service) Glimpse(ctx context.Context) (*Capture, error) {
 	s.due = s.due.Add(firstGlimpse + secondGlimpse)
+	return s.glimpse(ctx)
+}
+
+func (s *Service) glimpse(ctx context.Context) (*Capture, error) {
 	s.drop(KindGlimpse)
 	err := s.try(ctx, KindGlimpse, func() error {
 		if err := s.watched(ctx, "trace", glimpseFile, firstGlimpse, maxGlimpse); err != nil {

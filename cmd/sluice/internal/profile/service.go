@@ -121,9 +121,23 @@ func (s *Service) Watch(ctx context.Context, d time.Duration, extra ...Kind) (*C
 		}
 	}
 	if slices.Contains(extra, KindTrace) {
-		return s.more(ctx, KindTrace, d)
+		return s.traced(ctx, d)
 	}
 	return s.capture()
+}
+
+// traced takes a trace at the end of Watch, and before it a glimpse if nothing else
+// has shown GOMAXPROCS: what decides without a trace decides with one as well,
+// before the trace slows the service.
+func (s *Service) traced(ctx context.Context, d time.Duration) (*Capture, error) {
+	c, err := s.capture()
+	if err == nil && c.GOMAXPROCS == 0 {
+		_, err = s.glimpse(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.more(ctx, KindTrace, d)
 }
 
 // watchCPU takes the CPU profile. Without one it waits as long, because
