@@ -239,12 +239,27 @@ func (f *facts) bound(kind Kind) string {
 	} else {
 		most += " of CPU time"
 	}
-	text := fmt.Sprintf("Channels take %s, so no change to them can save more than that (×%s).", most, strconv.FormatFloat(1/(1-share), 'f', 2, 64))
-	// Cores that other processes have do not wait for this service.
-	if reach := f.reachable(); f.avail > 0 && f.window > 0 && reach >= engaged*(1+idleCores) {
-		text += fmt.Sprintf(" Any further gain comes from the %s idle cores, which wait now.", format.Number(reach-engaged))
+	text := fmt.Sprintf("Channels take %s, so no change to them can save more than that (×%s)", most, strconv.FormatFloat(1/(1-share), 'f', 2, 64))
+	if beyond := f.beyond(engaged); beyond != "" {
+		return text + " on the cores in use. " + beyond + " "
 	}
-	return text + " "
+	return text + ". "
+}
+
+// beyond explains a gain above the channels' share of CPU time: it fills cores that
+// do not work for the service now. It returns "" if all cores do.
+func (f *facts) beyond(engaged float64) string {
+	if f.avail == 0 || f.window == 0 {
+		return ""
+	}
+	// Cores that other processes have do not wait for this service.
+	switch reach := f.reachable(); {
+	case reach >= engaged*(1+idleCores):
+		return fmt.Sprintf("A larger gain also fills the %s idle cores, which have no work while goroutines wait for each other.", format.Number(reach-engaged))
+	case f.avail >= engaged*(1+idleCores):
+		return "A larger gain also takes cores that other processes have now."
+	}
+	return ""
 }
 
 // maybeTheirs names what a load attributes to channels beyond their share of CPU

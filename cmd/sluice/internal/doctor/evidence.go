@@ -46,8 +46,8 @@ func unproven(f *facts, found *Finding) string {
 	return ""
 }
 
-// lacksSlots requires that receives wait at times: where the capacity is a
-// limit, they never do.
+// lacksSlots requires that receives wait at times, or that a channel after this one
+// holds them up: where the capacity is a limit, they never do.
 func lacksSlots(f *facts, found *Finding) string {
 	if found.Kind == DroppedValues {
 		return "" // its values are dropped: the capacity is no limit of holders
@@ -61,7 +61,7 @@ func lacksSlots(f *facts, found *Finding) string {
 	if f.oneByOne(f.operation(found)) {
 		return waitsForAnswer
 	}
-	if !f.purpose(f.operation(found)).awaited {
+	if o := f.operation(found); !f.purpose(o).awaited && !f.heldUp(o) {
 		return "no receive waits for values: either the capacity is a limit, or the receivers are slow, and a longer queue drains no faster."
 	}
 	return ""

@@ -36,7 +36,9 @@ var exclusionRules = []rule{
 }
 
 // usedAsLock detects a send and a receive in one function. The users of a lock
-// wait in one of the two only; a pipeline stage waits in both.
+// wait in one of the two only; a pipeline stage waits in both. One that passes
+// values on may wait in its send only, because others queue to send to it: then its
+// goroutine is alone, ranges over another channel, or is woken by other functions.
 func usedAsLock(f *facts) *Finding {
 	// Goroutines that wait for a lock leave cores idle: its part of the CPU time
 	// counts, too.
@@ -53,7 +55,7 @@ func usedAsLock(f *facts) *Finding {
 	if f.waitsOf(r) > f.waitsOf(s) {
 		taking, giving = r, s // a receive locks
 	}
-	if f.waitsOf(taking) == 0 || f.waitsOf(giving)*10 > f.waitsOf(taking) {
+	if f.waitsOf(taking) == 0 || f.waitsOf(giving)*10 > f.waitsOf(taking) || f.purpose(taking).use != tokens {
 		return nil
 	}
 	found := &Finding{Channels: true, At: &taking.Place, Share: known(f.channelCores()), Confidence: Medium}

@@ -34,6 +34,7 @@
 //	stolen.go    cores that other processes have
 //	garbage.go   batches whose allocation is the cost
 //	queuerules.go queues that grow, drop or stand still, by the counters of sluice's channels
+//	handoffs.go  channels in a row
 //	order.go     the order of remedies
 //	kinds.go     which kind of channel a remedy needs
 //	next.go      what to do without a remedy

@@ -23,7 +23,8 @@ const (
 	// squeezedTraced is the same for a trace that was taken in addition. It slows
 	// the service while it runs, and the CPU profile covers more than it: with the
 	// machine for itself it was 0.5 and more, on cores that other processes had
-	// 0.04 to 0.35. Other processes leave many goroutines ready to run, too.
+	// 0.04 to 0.47. Other processes leave many goroutines ready to run, too; where the
+	// goroutine dump has as many, the trace is not the cause, and squeezed is the limit.
 	squeezedTraced = 0.45
 	// awakePs is the mean number of running goroutines in a glimpse below which
 	// the service may simply have nothing to do.
@@ -65,6 +66,9 @@ func (f *facts) readSqueeze() {
 	t, limit, queue := f.capture.Glimpse, squeezed, 0.0
 	if t == nil && f.capture.Trace != nil {
 		t, limit, queue = f.capture.Trace, squeezedTraced, starvedQueue*float64(max(1, f.procs))
+		if float64(g.States["runnable"]) >= queue {
+			limit = squeezed
+		}
 	}
 	hot := t != nil && t.Window > 0 && float64(t.Wakeups) >= busyWakeups*assumedCores*t.Window.Seconds() && t.Wakeups >= manyWakeups
 	if g.Awake == 0 && g.States["runnable"] == 0 || g.AwakeBefore == 0 && !hot {

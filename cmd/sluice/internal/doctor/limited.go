@@ -32,7 +32,7 @@ func cpuLimit(f *facts) *Finding {
 	found.addEvidence(profile.KindGoroutine, fmt.Sprintf("goroutines that run or are ready to: %d at the start, %d at the end",
 		g.AwakeBefore, max(g.Awake, g.States["runnable"])))
 	found.addEvidence(profile.KindCPU, format.Number(f.cores)+" cores in use")
-	found.RuledOut = []RuledOut{{MoreReceivers, "more goroutines do not get more CPU time."}}
+	found.RuledOut = []RuledOut{{MoreReceivers, "as long as CPU time is the limit, more goroutines do not get more of it."}}
 	found.Next = f.afterLimit()
 	return found
 }
@@ -69,15 +69,30 @@ func (f *facts) afterLimit() string {
 	busy := s.work + s.channel
 	text += fmt.Sprintf(". The next limit is %s, %s with %s of the CPU time%s", profile.Frame{Function: s.root}, format.Plural(s.n, "goroutine"),
 		format.Percent(busy/f.cores), f.callsOf(s.root))
-	if most := f.cores * float64(s.n) / busy; most < limitsAt {
-		text += fmt.Sprintf(": the service can use at most %.1f cores before more goroutines share that work", most)
-	}
+	text += f.filledAt(s, f.cores*float64(s.n)/busy)
 	if t := f.capture.Trace; t != nil {
 		if send := sendTo(t, s.root); send != nil {
 			return text + fmt.Sprintf(". %s goroutines wait for it in %s", format.Number(send.Waited.Seconds()/t.Window.Seconds()), send.Site)
 		}
 	}
 	return text + f.waitsShown()
+}
+
+// filledAt says from how many cores in use on the goroutines of a stage compute all
+// the time: each runs on one core.
+func (f *facts) filledAt(s *stage, cores float64) string {
+	if cores >= limitsAt {
+		return ""
+	}
+	computes := "it computes"
+	if s.n > 1 {
+		computes = "they compute"
+	}
+	text := fmt.Sprintf(": %s all the time once the service uses %.1f cores", computes, cores)
+	if f.procs > 0 && cores > float64(f.procs)+0.05 {
+		return text + fmt.Sprintf(", more than GOMAXPROCS (%d) allows", f.procs)
+	}
+	return text + "; more than that takes more goroutines for its work"
 }
 
 // limitsAt is a number of cores that machines have: a stage that limits the

@@ -117,8 +117,8 @@ func TestStageAfterLimit(t *testing.T) {
 		share float64
 		want  string
 	}{
-		{1, 0.5, "The next limit is q.work, 1 goroutine with 50% of the CPU time: the service can use at most 2.0 cores before"},
-		{2, 0.26, "The next limit is q.work, 2 goroutines with 26% of the CPU time: the service can use at most 7.7 cores before"},
+		{1, 0.5, "The next limit is q.work, 1 goroutine with 50% of the CPU time: it computes all the time once the service uses 2.0 cores; more than that takes more goroutines for its work. Who waits"},
+		{2, 0.26, "The next limit is q.work, 2 goroutines with 26% of the CPU time: they compute all the time once the service uses 7.7 cores, more than GOMAXPROCS (2) allows. Who waits"},
 		{8, 0.4, "The next limit is q.work, 8 goroutines with 40% of the CPU time. Who waits for whom: sluice doctor -trace localhost:6060"},
 		{1, 0.24, "The next limit is q.feed, 100 goroutines with 76% of the CPU time. Who waits"},
 	} {

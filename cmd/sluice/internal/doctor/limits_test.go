@@ -82,9 +82,9 @@ func TestLimits(t *testing.T) {
 		{"its lock, of its cost", LockContention, 0.30, false, func(v float64) []part { return contended(0.9, v) }},
 		{"a channel's lock, where parking counts", TransferCost, 0.30, true, func(v float64) []part { return contended(0.9, v) }},
 		{"transfer cost, share of CPU time", TransferCost, 0.15, false, func(v float64) []part { return contended(v, 0) }},
-		{"both sides of a lock, of the channels' cost", UsedAsLock, 0.80, false, func(v float64) []part {
+		{"both sides of a lock, of the channels' cost", UsedAsLock, 0.40, false, func(v float64) []part {
 			return []part{cpu(2, shares{profile.ChannelWork: 1}, on{acquire, v / 2, 0, 0}, on{release, v / 2, 0, 0},
-				on{choose, 1 - v, 0, 0}), goroutinesAt(in(acquire, 15, 14), in(choose, 3, 0))}
+				on{at(profile.Close, "end"), 1 - v, 0, 0}), goroutinesAt(in(acquire, 15, 14))}
 		}},
 		{"cores in use of 1.7, by a twentieth", Lockstep, 1, true, func(v float64) []part { return turns(1.7+(v-1)/2, 0.1, 60_000) }},
 		{"channels of stages in lockstep", Lockstep, 0.03, false, func(v float64) []part { return turns(1.2, v, 60_000) }},

@@ -27,6 +27,23 @@ type Prices struct {
 	Mutex          float64 `json:"mutex_ns"`           // a Lock and its Unlock, alternating between two CPUs
 	ContendedMutex float64 `json:"contended_mutex_ns"` // the same if goroutines park on it every time
 	OtherMachine   bool    `json:"other_machine"`      // not measured where the service runs
+
+	beside string // a run of the lab in the working folder, which was not read; or ""
+}
+
+// Beside returns p with the folder of a run of the lab that is at hand: the text
+// names the flag that uses it.
+func (p Prices) Beside(folder string) Prices {
+	p.beside = folder
+	return p
+}
+
+// yours says how to predict gains from prices of the service's machine.
+func (p Prices) yours() string {
+	if p.beside != "" {
+		return "-prices " + p.beside + " takes the prices of your run of sluice lab."
+	}
+	return "-prices takes yours."
 }
 
 // Reference returns the prices of a reference machine: medians of this

@@ -28,7 +28,7 @@ type hazard struct {
 var hazards = []hazard{
 	{
 		Buffer, "a lock, semaphore or pool gets more holders; a send that means \"received\" no longer does",
-		"values go to another function, which waits for them at times; or each goroutine leaks in its only send",
+		"values go to another function, which waits for them at times or in turns at the channel after it; or each goroutine leaks in its only send",
 		lacksSlots, "not if its capacity is a limit, or a send must mean that the value was received",
 	},
 	{

@@ -36,3 +36,14 @@ func (f *facts) runningPs() float64 {
 	}
 	return 0
 }
+
+// queuedPs reports whether a trace shows that the Ps run, with more goroutines ready
+// to run behind them: no core idles because goroutines wait for each other.
+func (f *facts) queuedPs() bool {
+	t := f.wakeTrace()
+	if t == nil || t.Window <= 0 || f.procs == 0 {
+		return false
+	}
+	procs, window := float64(f.procs), t.Window.Seconds()
+	return t.Running.Seconds() >= (1-idleCores)*procs*window && t.Runnable.Seconds() >= starvedQueue*procs*window
+}

@@ -9,17 +9,22 @@ import (
 )
 
 // screenLines is the height of the first screen: with the command, its progress
-// and the prompt, it fits a terminal of 24 lines.
-const screenLines = 20
+// and the prompt, it fits a terminal of 32 lines.
+const screenLines = 28
 
-// An excerpt is how much of each list is on the first screen.
+// An excerpt is how much of each list is on the first screen. Remedies beyond it
+// have a line each.
 type excerpt struct {
 	remedies, evidence, others int
 	channel                    bool // which kind of channel the first remedy needs
+	steps                      bool // what to do about the others
 }
 
 // excerpts are from the longest to the shortest.
-var excerpts = []excerpt{{3, 3, 3, true}, {2, 3, 2, true}, {2, 2, 2, true}, {1, 2, 1, true}, {1, 1, 1, true}, {1, 1, 0, true}, {1, 1, 1, false}, {1, 1, 0, false}, {1, 0, 0, false}}
+var excerpts = []excerpt{
+	{3, 3, 3, true, true}, {2, 3, 2, true, true}, {2, 2, 2, true, true}, {1, 2, 2, true, true}, {1, 1, 2, true, true}, {1, 1, 2, true, false},
+	{1, 1, 1, true, true}, {1, 1, 1, true, false}, {1, 1, 0, true, false}, {1, 0, 0, true, false}, {1, 0, 0, false, false},
+}
 
 // WriteSummary writes what fits on one screen of a terminal, the answer first:
 // the most important finding, with its remedies and evidence. WriteText has the
@@ -54,12 +59,16 @@ func (d *Diagnosis) summary(p excerpt) string {
 				b.WriteString("\nAlso found\n")
 			}
 			if others <= p.others {
-				b.WriteString("  " + wrap(found.Text, "  "))
+				text := found.Text
+				if p.steps {
+					text += found.step()
+				}
+				b.WriteString("  " + wrap(text, "  "))
 			}
 		}
 	}
 	b.WriteString("\n" + wrap(d.basis(), "  "))
-	b.WriteString(wrap(d.rest(max(0, others-p.others), main != nil && len(main.Remedies) > 0), "  "))
+	b.WriteString(wrap(d.rest(main, p, max(0, others-p.others)), "  "))
 	return b.String()
 }
 
@@ -112,12 +121,15 @@ func (f *Finding) summary(b *strings.Builder, p excerpt, answer string) {
 	if !strings.Contains(answer, f.Text) {
 		b.WriteString(wrap(f.Text, ""))
 	}
-	for i, r := range f.Remedies[:min(p.remedies, len(f.Remedies))] {
-		word := "or:  "
+	for i, r := range f.Remedies {
+		word, text := "or:  ", r.sentence()
 		if i == 0 {
 			word = "fix: "
 		}
-		b.WriteString(wrap(word+r.sentence(), "     "))
+		if i >= p.remedies {
+			text = r.short()
+		}
+		b.WriteString(wrap(word+text, "     "))
 	}
 	if f.Next != "" {
 		b.WriteString(wrap("next: "+f.Next+".", "      "))
@@ -133,9 +145,33 @@ func (f *Finding) summary(b *strings.Builder, p excerpt, answer string) {
 	}
 }
 
-// rest names what -v shows in addition, and which machine the gains are from.
-func (d *Diagnosis) rest(findings int, gains bool) string {
+// step says in a sentence what to do about a finding that is not the main one; or it
+// returns "".
+func (f *Finding) step() string {
+	if best := f.Best(); best != nil {
+		return " Fix: " + best.short()
+	}
+	if f.Next != "" {
+		return " Next: " + f.Next + "."
+	}
+	return ""
+}
+
+// inFull counts the remedies of which an excerpt has only the names.
+func inFull(n int) string {
+	if n == 1 {
+		return "1 more remedy in full"
+	}
+	return fmt.Sprintf("%d more remedies in full", n)
+}
+
+// rest names what -v shows in addition to an excerpt, and which machine the gains
+// are from.
+func (d *Diagnosis) rest(main *Finding, p excerpt, findings int) string {
 	var more []string
+	if main != nil && len(main.Remedies) > p.remedies {
+		more = append(more, inFull(len(main.Remedies)-p.remedies))
+	}
 	if findings > 0 {
 		more = append(more, format.Plural(findings, "more finding"))
 	}
@@ -147,8 +183,8 @@ func (d *Diagnosis) rest(findings int, gains bool) string {
 		more = append(more, "how to measure "+format.Plural(n, "unknown fact"))
 	}
 	text := "With -v: " + format.And(more) + "."
-	if gains && d.Prices.OtherMachine {
-		text += " Gains are for a reference machine; -prices takes yours."
+	if main != nil && len(main.Remedies) > 0 && d.Prices.OtherMachine {
+		text += " Gains are for a reference machine; " + d.Prices.yours()
 	}
 	return text
 }

@@ -112,6 +112,9 @@ func (p Prices) sentence() string {
 	text := "Gains are predicted from prices measured by " + p.Source + "."
 	if p.OtherMachine {
 		text = "Gains are predicted from prices of " + p.Source + ", not of the service's machine: run sluice lab there, and pass its folder to -prices."
+		if p.beside != "" {
+			text += " If it ran on the service's machine: -prices " + p.beside + "."
+		}
 	}
 	return text
 }

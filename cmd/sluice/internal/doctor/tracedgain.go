@@ -84,7 +84,7 @@ func (f *facts) wakeRemedies(found *Finding, perSec float64) {
 	low, high := 1/(1-least/2), 1/(1-most)*(1+uncertain)
 	mid := 1 / (1 - (least+most)/2)
 	found.Confidence = Medium
-	found.Remedies = []Remedy{{Batch, batchHow, between(low, mid, high), "the measured price of a wake-up, as a part of the running time in the trace"}}
+	found.Remedies = []Remedy{{Batch, f.batchHow(found), between(low, mid, high), "the measured price of a wake-up, as a part of the running time in the trace"}}
 }
 
 // tracedVerdict decides from a trace alone.

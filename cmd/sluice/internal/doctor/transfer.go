@@ -70,9 +70,6 @@ const (
 	poolOf = 3
 )
 
-// batchHow describes how to send slices where a lock is not the reason.
-const batchHow = "send slices of values (batch.NewSender and batch.Receive; workers.Run batches by itself)"
-
 var transferRules = []rule{
 	{
 		kind: TransferCost, shares: true, look: transferCost,
@@ -284,15 +281,15 @@ func (f *facts) transferRemedies(found *Finding) {
 		price = buffered
 		found.RuledOut = append(found.RuledOut, RuledOut{Buffer, "goroutines rarely park: the channel has room, and the cost is in the transfer itself."})
 	} else {
-		found.Remedies = append(found.Remedies, Remedy{Buffer, "give the channel a buffer of about 128 slots, if it has fewer",
+		found.Remedies = append(found.Remedies, Remedy{Buffer, f.bufferHow(found),
 			f.gain(now, f.ofChannel(found, after(price, buffered*bufferedWorst, buffered))), byLoad})
 	}
-	found.Remedies = append(found.Remedies, Remedy{Batch, batchHow,
+	found.Remedies = append(found.Remedies, Remedy{Batch, f.batchHow(found),
 		f.gain(now, after(price, p.Batched+sliceGarbage, bothEnds*p.OwnSlices)), byLoad})
 }
 
 // ofChannel returns the part of the channels' cost that stays where a change is made
-// to one channel: at worst, no other one is like it.
+// to one channel, or to those in a row: at worst, no other one is like it.
 func (f *facts) ofChannel(found *Finding, keep stay) stay {
 	o := f.operation(found)
 	if o == nil {
@@ -310,6 +307,11 @@ func (f *facts) ofChannel(found *Finding, keep stay) stay {
 	if len(f.pairs()) == 0 {
 		part = max(part, min(1, 2*o.Weight))
 	}
+	all := 0.0
+	for _, h := range f.rowOf(o) {
+		all += f.operationAt(h.send).Weight + f.operationAt(h.receive).Weight
+	}
+	part = max(part, all)
 	return stay{1 - min(1, part)*(1-keep.worst), keep.best}
 }
 
@@ -330,7 +332,7 @@ func (f *facts) switching() float64 {
 // because the two ends wait for each other alternately.
 func lockstep(f *facts) *Finding {
 	if f.channelCPU() >= transferShare || f.channelCPU() < turnsShare ||
-		f.share(profile.Collecting, profile.Allocating) >= collectorShare || f.cores > (1-idleCores)*f.room() || f.isStarved() ||
+		f.share(profile.Collecting, profile.Allocating) >= collectorShare || f.cores > (1-idleCores)*f.room() || f.isStarved() || f.queuedPs() ||
 		f.wakeups != nil && *f.wakeups < busyWakeups*f.room() {
 		return nil
 	}

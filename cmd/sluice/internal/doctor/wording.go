@@ -35,6 +35,14 @@ func (r Remedy) sentence() string {
 	return fmt.Sprintf("%s, throughput %s: %s.", r.Name, r.Gain, r.How)
 }
 
+// short names a remedy and its gain.
+func (r Remedy) short() string {
+	if !r.Gain.known() {
+		return string(r.Name) + ", no figure."
+	}
+	return fmt.Sprintf("%s, throughput %s.", r.Name, r.Gain)
+}
+
 // sentence describes what was seen, and where.
 func (e Evidence) sentence() string { return fmt.Sprintf("%s [%s]", e.Text, e.Source()) }
 
