@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ const maxWatch = 600
 
 // Run diagnoses the target, or compares two, and writes the result.
 func (c *doctorCommand) Run(ctx context.Context, to streams) error {
-	prices := doctor.Reference()
+	prices := referencePrices()
 	if c.Prices != "" { // before the service is disturbed
 		var err error
 		if prices, err = doctor.ReadPrices(c.Prices); err != nil {
@@ -64,6 +65,16 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 		return nil
 	}
 	return found(diagnosis)
+}
+
+// referencePrices returns the prices of the reference machine, with the newest run
+// of the lab in the working folder: the text says how to use that instead.
+func referencePrices() doctor.Prices {
+	prices, run := doctor.Reference(), report.Newest(usualOut)
+	if _, err := os.Stat(filepath.Join(run, report.JSONFile)); err != nil {
+		return prices
+	}
+	return prices.Beside(run)
 }
 
 // write writes the diagnosis in the requested forms.
@@ -284,7 +295,7 @@ The service must import net/http/pprof; it need not use sluice. If it also serve
 debug.Handler at /debug/sluice, the doctor names its stages and channels. It only
 reads, and changes no setting of the service. It takes a trace of at most half a
 second if that decides a finding, and of 20 milliseconds if nothing else has
-GOMAXPROCS, unless -cheap is given. A mutex profile
+GOMAXPROCS, unless -cheap is given; the latter also before a trace of -trace. A mutex profile
 (runtime.SetMutexProfileFraction) and a page with runtime/metrics make the
 diagnosis more precise.
 
