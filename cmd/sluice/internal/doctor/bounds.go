@@ -253,11 +253,16 @@ func (f *facts) beyond(engaged float64) string {
 		return ""
 	}
 	// Cores that other processes have do not wait for this service.
-	switch reach := f.reachable(); {
-	case reach >= engaged*(1+idleCores):
-		return fmt.Sprintf("A larger gain also fills the %s idle cores, which have no work while goroutines wait for each other.", format.Number(reach-engaged))
-	case f.avail >= engaged*(1+idleCores):
-		return "A larger gain also takes cores that other processes have now."
+	reach := max(f.reachable(), engaged)
+	idle, lent := reach >= engaged*(1+idleCores), f.avail >= reach*(1+idleCores)
+	text := fmt.Sprintf("A larger gain also fills the %s cores that idle while goroutines wait for each other", format.Number(reach-engaged))
+	switch {
+	case idle && lent:
+		return text + fmt.Sprintf(", and the %s cores that other processes have now.", format.Number(f.avail-reach))
+	case idle:
+		return text + "."
+	case lent:
+		return fmt.Sprintf("A larger gain takes the %s cores that other processes have now.", format.Number(f.avail-reach))
 	}
 	return ""
 }

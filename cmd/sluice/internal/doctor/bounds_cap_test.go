@@ -50,7 +50,7 @@ func TestBoundOfGains(t *testing.T) {
 			t.Errorf("%s: %s", r.Name, r.Gain)
 		}
 	}
-	if d := of(1.2, 0.22); !strings.Contains(d.Answer, "(×1.28) on the cores in use. A larger gain also fills the 0.80 idle cores, which have no work while goroutines wait for each other.") {
+	if d := of(1.2, 0.22); !strings.Contains(d.Answer, "(×1.28) on the cores in use. A larger gain also fills the 0.80 cores that idle while goroutines wait for each other.") {
 		t.Error(d.Answer)
 	}
 	if d := of(2, 0.6); strings.Contains(d.Answer, "no change to them can") {

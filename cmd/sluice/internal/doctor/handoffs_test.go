@@ -132,15 +132,18 @@ func TestWhereToBatch(t *testing.T) {
 // idle, or that other processes have.
 func TestBeyondShare(t *testing.T) {
 	load := func(cores float64) part { return cpu(cores, shares{profile.UserCode: 1}) }
-	lent := func(c *profile.Capture) {
-		c.Trace = &profile.Trace{Window: secs(1), Running: secs(1.9), Wakeups: 100_000}
+	lent := func(running float64) part {
+		return func(c *profile.Capture) {
+			c.Trace = &profile.Trace{Window: secs(1), Running: secs(running), Wakeups: 100_000}
+		}
 	}
 	for name, test := range map[string]struct {
 		parts []part
 		want  string
 	}{
-		"idle":          {[]part{load(0.9)}, "A larger gain also fills the 1.10 idle cores, which have no work while goroutines wait for each other."},
-		"lent":          {[]part{load(0.9), lent}, "A larger gain also takes cores that other processes have now."},
+		"idle":          {[]part{load(0.9)}, "A larger gain also fills the 1.10 cores that idle while goroutines wait for each other."},
+		"lent":          {[]part{load(0.9), lent(1.9)}, "A larger gain takes the 1.05 cores that other processes have now."},
+		"both":          {[]part{load(0.9), lent(1.5)}, "A larger gain also fills the 0.30 cores that idle while goroutines wait for each other, and the 0.80 cores that other processes have now."},
 		"all in use":    {[]part{load(1.9)}, ""},
 		"cores unknown": {[]part{load(0.9), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }}, ""},
 	} {

@@ -140,7 +140,7 @@ func TestOneFigureOfChannels(t *testing.T) {
 	if own < 0.09 || own > 0.11 || !strings.HasPrefix(all, "Channels take 10% of CPU time, or ") || !strings.Contains(all, " with scheduler time that may be theirs, so no change") {
 		t.Errorf("channels %v: %s", own, all)
 	}
-	if !strings.Contains(all, "1.10 idle cores") {
+	if !strings.Contains(all, "1.10 cores that idle") {
 		t.Errorf("without other processes: %s", all)
 	}
 	lent := func(c *profile.Capture) {

@@ -125,7 +125,7 @@ func TestFirstScreen(t *testing.T) {
 				t.Errorf("%s: the next step of %q is missing", name, other.Kind)
 			}
 		}
-		if d.Verdict == Yes && (!strings.Contains(flat, ") on the cores in use. A larger gain also fills the ") || !strings.Contains(flat, " idle cores, which have no work while goroutines wait for each other. ")) {
+		if d.Verdict == Yes && (!strings.Contains(flat, ") on the cores in use. A larger gain also fills the ") || !strings.Contains(flat, " cores that idle while goroutines wait for each other")) {
 			t.Errorf("%s: two gains, unexplained", name)
 		}
 		if lines := strings.Count(screen, "\n"); lines > 36 {
