@@ -129,7 +129,7 @@ func TestManyReceivers(t *testing.T) {
 					buf := make([]int, 1+r%2)
 					for turn := 0; ; turn++ {
 						done := make(chan struct{})
-						if r == 0 { // gives up
+						if r == 0 && turn < 2*results { // gives up; on one CPU very often
 							go func() {
 								_ = spin.Delay(turn % 3000)
 								close(done)
