@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -334,6 +335,50 @@ func TestWouldBlockMarkRemoved(t *testing.T) {
 		}
 		if after, still := e.WouldBlock(nil); after <= before || !blocked || !still {
 			t.Errorf("a lane was removed, and %d values came and went: the mark was %d, and is %d", between, before, after)
+		}
+	}
+}
+
+// TestEmptyIsOneMoment: a channel that has a value at each moment is never empty, while the
+// value moves from lane to lane against the order in which they are polled.
+func TestEmptyIsOneMoment(t *testing.T) {
+	const lanes = 8
+	moves := 10_000_000 // without the second look at the tails about one of a million fails
+	if testing.Short() {
+		moves = 1_000_000
+	}
+	e := fixed(1, 1<<20)
+	var at []testLane
+	for range lanes {
+		at = append(at, laneOn(t, e))
+	}
+	must(t, at[0].TrySend(0))
+	var over atomic.Bool
+	var mover sync.WaitGroup
+	mover.Go(func() {
+		defer over.Store(true)
+		queued := 0 // the lane of the value
+		for range moves {
+			to := (queued + lanes - 1) % lanes
+			if err := at[to].TrySend(to); err != nil {
+				t.Error(err)
+				return
+			}
+			v, err := e.TryRecv() // one of two
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if v == queued {
+				queued = to
+			}
+		}
+	})
+	defer mover.Wait()
+	for !over.Load() {
+		if _, empty := e.empty(e.set.Load()); empty {
+			t.Error("a channel with a value is empty")
+			return
 		}
 	}
 }
