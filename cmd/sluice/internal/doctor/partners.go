@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -55,7 +56,11 @@ func (f *facts) partners() []Partners {
 			continue
 		}
 		p := Partners{Sender: s.Place, Sure: Unseen}
-		switch to := f.candidates(s); len(to) {
+		to := f.candidates(s)
+		if len(to) == 1 {
+			to = append(to, f.cheapCandidates(s)...)
+		}
+		switch len(to) {
 		case 0:
 			p.Why = "no receive with a cost or a wait that fits was seen"
 		case 1:
@@ -63,7 +68,7 @@ func (f *facts) partners() []Partners {
 		default:
 			p.Why = fmt.Sprintf("%s or %s", to[0], to[1])
 			if more := len(to) - 2; more > 0 {
-				p.Why = fmt.Sprintf("%s, %s or %d others", to[0], to[1], more)
+				p.Why = fmt.Sprintf("%s, %s or %s", to[0], to[1], format.Plural(more, "other operation"))
 			}
 		}
 		pairs = append(pairs, p)
@@ -101,6 +106,19 @@ func (f *facts) candidates(s *Operation) (to []*Operation) {
 		return to
 	}
 	return other
+}
+
+// cheapCandidates returns the receives that cost too little for a candidate, but more than
+// nothing: who parks for each value leaves most of the cost to the sender that wakes it.
+func (f *facts) cheapCandidates(s *Operation) (to []*Operation) {
+	for i := range f.operations {
+		r := &f.operations[i]
+		if receives(r) && r.Weight > 0 && r.Weight < smallSite && !f.related(s, r) && !bothWait(s, r) && r.ours() == s.ours() &&
+			r.site.At.Package() == s.site.At.Package() && f.queueOf(r) == nil {
+			to = append(to, r)
+		}
+	}
+	return to
 }
 
 // mayMeet reports whether a send and a receive may belong to one channel: the

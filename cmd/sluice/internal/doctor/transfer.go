@@ -210,7 +210,7 @@ func channelPerValue(f *facts) *Finding {
 		}
 		found := f.transferFinding(o)
 		found.maker = u.Function
-		found.Text = fmt.Sprintf("A channel is created for each value: %s.", o)
+		found.Text = fmt.Sprintf("A channel is created for each value: %s.", f.requests(o))
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is spent creating channels in this function", format.Percent(made/f.cpu)))
 		f.perValueRemedies(found, made)
 		const once = "the channel carries one value and is discarded: 0, 1 and 128 slots were equally fast."
@@ -220,10 +220,22 @@ func channelPerValue(f *facts) *Finding {
 	return nil
 }
 
+// requests lists the sends of a function that creates channels, o first, which cost most: each may
+// be a request with a channel for its response.
+func (f *facts) requests(o *Operation) string {
+	list := []string{o.String()}
+	for i := range f.operations {
+		if x := &f.operations[i]; x != o && sends(x) && x.site.At.Function == o.site.At.Function && x.Weight >= madeHere {
+			list = append(list, x.String())
+		}
+	}
+	return format.And(list)
+}
+
 // perValueRemedies adds a direct call, which one goroutine makes after the other,
 // or slices, if goroutines work ahead of the one that receives.
 func (f *facts) perValueRemedies(found *Finding, made float64) {
-	found.Remedies = []Remedy{{Fuse, "call the function directly, unless other work overlaps with it; or request several values at a time",
+	found.Remedies = []Remedy{{Fuse, "instead of a request and its response, call the function that computes the response, with a mutex for what its goroutine owns; or request several values at a time",
 		f.gain(f.called(made), stay{ownCost, 0}), byLoad}}
 	if f.worksAhead(found) {
 		found.Remedies = []Remedy{{Batch, "let each goroutine work on a slice of values, and its channel carry the slice of results",

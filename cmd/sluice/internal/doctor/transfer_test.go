@@ -102,3 +102,27 @@ func TestCalled(t *testing.T) {
 		t.Errorf("gain %s with goroutines started, %s without", s, w)
 	}
 }
+
+// TestRequests: a function that asks two goroutines in turn, each time with a channel for the
+// response. Both requests are named. The responses are received at little cost, so none is
+// taken for a send to the goroutine that answers other requests.
+func TestRequests(t *testing.T) {
+	ask, askOther := at(profile.Send, "client"), at(profile.Send, "client")
+	askOther.At.Line++
+	answer, answerOther := at(profile.Receive, "client"), at(profile.Receive, "client")
+	answer.At.Line, answerOther.At.Line = 20, 21
+	take, reply, takeOther, replyOther := at(profile.Range, "sum"), at(profile.Send, "sum"), at(profile.Range, "own"), at(profile.Send, "own")
+	d := diagnose(cpu(1.9, shares{profile.ChannelWork: 0.5, profile.AfterPark: 0.18, profile.UserCode: 0.2},
+		on{ask, 0.12, 0, 0.05}, on{askOther, 0.11, 0, 0.05}, on{take, 0.06, 0, 0}, on{reply, 0.06, 0, 0.03},
+		on{takeOther, 0.06, 0, 0}, on{replyOther, 0.06, 0, 0.03}, on{answer, 0.012, 0, 0}, on{answerOther, 0.012, 0, 0}),
+		goroutinesAt(in(ask, 1, 0), in(take, 4, 3), in(takeOther, 1, 1), in(answer, 3, 1)), making(0.05, "client"))
+	f := d.found(ChannelPerValue)
+	if f == nil || !strings.Contains(f.Text, ask.At.String()) || !strings.Contains(f.Text, askOther.At.String()) {
+		t.Errorf("found %+v", f)
+	}
+	for _, p := range d.Partners {
+		if p.Sure != Unseen {
+			t.Errorf("%+v", p)
+		}
+	}
+}
