@@ -123,9 +123,9 @@ type ElasticOptions[T any] struct {
 	// refers to. Size is required with LimitBytes if T contains pointers, unless T is []byte or
 	// string: the size of a []byte is then its capacity, and that of a string its length,
 	// plus the header. A []byte that exceeds the limit only because of its spare capacity
-	// counts as LimitBytes. Without pointers in T, all values have
-	// the size of a T (1 if that is 0), and LimitBytes without Size is a limit in values, which
-	// Cap returns. The sender calls Size
+	// counts as LimitBytes. If T contains no pointers, each value counts
+	// as the size of a T: LimitBytes divided by it is then a limit in values, and Cap returns the
+	// lower one. The sender calls Size
 	// once per value (a Select that has to wait calls it again). Size must not return a
 	// negative number, and must not use the channel.
 	Size func(v T) int
@@ -223,7 +223,8 @@ type DelayOptions[T any] struct {
 	DueAt func(v T) time.Time
 }
 
-// Overflow is what a send does when there is no room for its value.
+// Overflow is what a send does when there is no room for its value: [Block], [Reject],
+// [DropNewest], [DropOldest] or [DropLeastUrgent].
 type Overflow uint8
 
 const (

@@ -142,7 +142,8 @@ type RecordError struct {
 	drop func() error
 }
 
-func (e *RecordError) Error() string { return e.Err.Error() }
+// Error returns the damage, or the error of the codec.
+func (e *RecordError) Error() string { return e.Err.Error() + ": the record stays until it is dropped" }
 func (e *RecordError) Unwrap() error { return e.Err }
 
 // Drop deletes the record from disk, like Ack, and returns the same errors. It returns [ErrSettled] if
