@@ -94,6 +94,7 @@ type Durable[T any] struct {
 	stopped   bool
 	shut      chan struct{} // closed when the file is closed
 	failure   error
+	sendErr   error                                   // of the last write of values; nil if it succeeded
 	reopen    func() (store, contents, Repair, error) // nil: a store that fails ends the channel
 	reopening chan struct{}                           // not nil while the store is opened again
 	epoch     uint64
@@ -127,7 +128,7 @@ const (
 // names the file, if a file is not of a queue, is truncated, damaged or missing, has another
 // format version, or was written with another codec; the files are left as they are.
 // [DurableOptions].OnDamage can make it repair a damaged queue instead. A full disk is not an
-// error, unless the queue is new: the Warning of Stats reports it.
+// error, unless the queue is new: sends fail then, and the Warning of Stats reports it.
 //
 // OpenDurable reads a checkpoint and the last part of the records, whatever their number.
 // It converts a queue of an earlier version: that reads the whole file, and needs disk space
@@ -406,7 +407,8 @@ func (c *Durable[T]) InFlight() int {
 // records are acknowledged. OldestValue counts from OpenDurable for values that were found
 // there; with MaxAge it is exact if the oldest value is in memory. Warning is the error of a channel that has failed, or
 // else a line about what [Durable.Repaired] reports, or about dropped values that the hook did not
-// get, or about a disk that is too full for sends.
+// get, or about a disk that is too full for sends; or the error with which the last write of values
+// failed, until one succeeds.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -427,8 +429,10 @@ func (c *Durable[T]) Stats() sluice.Stats {
 		s.Warning = c.repair.String()
 	case c.unreadErr != nil:
 		s.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
-	default:
+	case c.store.warning() != "":
 		s.Warning = c.store.warning()
+	case c.sendErr != nil:
+		s.Warning = "the last send failed: " + c.sendErr.Error()
 	}
 	return s
 }

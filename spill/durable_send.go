@@ -349,6 +349,9 @@ func (c *Durable[T]) endLead() {
 // caller holds mu.
 func (c *Durable[T]) publish(b *commit, payloads [][]byte, counted bool) {
 	c.adding -= len(payloads)
+	if len(payloads) > 0 {
+		c.sendErr = b.err
+	}
 	switch {
 	case counted:
 	case b.err == nil:

@@ -131,6 +131,9 @@ func TestFieldFullDisk(t *testing.T) {
 				t.Fatalf("%v: send %d: %v", full, id, err)
 			}
 		}
+		if w := c.Stats().Warning; !strings.Contains(w, "the last send failed") || !strings.Contains(w, full.Error()) {
+			t.Errorf("%v: warning %q", full, w)
+		}
 		for id := range uint64(10) { // room is made in the usual way
 			v, err := c.TryRecv()
 			if err == nil {
@@ -142,6 +145,9 @@ func TestFieldFullDisk(t *testing.T) {
 		}
 		d.Limit, d.Fail = 0, nil
 		fill(t, c, 50, 60)
+		if w := c.Stats().Warning; w != "" {
+			t.Errorf("%v, over: warning %q", full, w)
+		}
 		_, c = afterCrash(t, q, d, c, simdisk.Lost)
 		drained(t, c, ids(10, 60))
 	}
