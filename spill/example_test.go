@@ -246,3 +246,52 @@ func ExampleDurable_Values() {
 	// a
 	// left: 2
 }
+
+// A consumer that goes on after everything that a receive and an acknowledgement can return.
+func ExampleRecordError() {
+	ctx := context.Background()
+	dir := filepath.Join(os.TempDir(), fmt.Sprint("orders-", os.Getpid()))
+	defer os.RemoveAll(dir)
+	type before struct{ Price string } // what an earlier version of the program stored
+	old, err := spill.OpenDurable[before](dir, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, _ = old.SendBatch(ctx, []before{{"12"}, {"13"}})
+	_ = old.Shutdown()
+
+	type order struct{ Price int }
+	orders, err := spill.OpenDurable[order](dir, &spill.DurableOptions[order]{OnDamage: spill.SetDamageAside})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer orders.Shutdown()
+	_ = orders.Send(ctx, order{14})
+	orders.Close()
+
+	for ended := false; !ended; {
+		var bad *spill.RecordError
+		d, err := orders.Recv(ctx)
+		switch {
+		case err == nil:
+			fmt.Println("order:", d.Value.Price)
+			err = d.Ack()
+		case errors.As(err, &bad): // the codec cannot decode it: keep bad.Raw elsewhere
+			fmt.Printf("cannot decode %s\n", bad.Raw)
+			err = bad.Drop()
+		}
+		switch {
+		case err == nil, errors.Is(err, spill.ErrReopened), errors.Is(err, spill.ErrSettled): // go on
+		case errors.Is(err, sluice.ErrClosed), errors.Is(err, spill.ErrFailed), ctx.Err() != nil:
+			ended = true // drained, or to be opened again
+		default: // such as a full disk
+			time.Sleep(time.Second)
+		}
+	}
+	// Output:
+	// cannot decode {"Price":"12"}
+	// cannot decode {"Price":"13"}
+	// order: 14
+}
