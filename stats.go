@@ -35,7 +35,7 @@ type Stats struct {
 	OldestValue time.Duration
 
 	HighWater int   // high-water mark of Len, at most 1/16 too low; for a Sharded, the maximum of any one lane
-	Bytes     int64 // memory of the slots, used and spare; with LimitBytes plus the sizes of the values
+	Bytes     int64 // memory of the slots, used and spare; with LimitBytes, and values that differ in size, plus the sizes
 	Closed    bool
 
 	// LaneChange is the last change of the number of lanes, and its reason. It is empty if
