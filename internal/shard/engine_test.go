@@ -345,7 +345,7 @@ func TestEmptyIsOneMoment(t *testing.T) {
 	const lanes = 8
 	moves := 10_000_000 // without the second look at the tails about one of a million fails
 	if testing.Short() {
-		moves = 1_000_000
+		moves = 200_000
 	}
 	e := fixed(1, 1<<20)
 	var at []testLane
