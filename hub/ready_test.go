@@ -1,6 +1,7 @@
 package hub_test
 
 import (
+	"bytes"
 	"context"
 	"runtime"
 	"testing"
@@ -156,16 +157,23 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// bubbled returns the number of goroutines in bubbles. Those of earlier tests, which may end at
+// any time, are not.
+func bubbled() int {
+	all := make([]byte, 1<<20)
+	return bytes.Count(all[:runtime.Stack(all, true)], []byte("synctest bubble"))
+}
+
 // TestSelectWaitsWithoutGoroutine: a Select that waits for subscriptions starts none.
 func TestSelectWaitsWithoutGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hub.New[int](4, nil)
 		c := sluice.OnRecv(subscribe(t, h, nil))
-		before := runtime.NumGoroutine()
+		before := bubbled()
 		done := make(chan int)
 		go func() { _, _ = sluice.Select(context.Background(), c); done <- c.Value }()
 		synctest.Wait()
-		if n := runtime.NumGoroutine(); n != before+1 {
+		if n := bubbled(); n != before+1 {
 			t.Errorf("%d goroutines for one Select", n-before)
 		}
 		send(t, h, 5)
