@@ -143,7 +143,7 @@ func TestConformance(t *testing.T) {
 				Capacity:  s.capacity(),
 				MaxBypass: 32,
 				Allocates: true,
-				Variant:   i >= 2,
+				Variant:   i >= 2, // the first two run in full
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
 					return open[uint64](t, dir, s, 8, 8, fixed{})
 				},

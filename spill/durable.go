@@ -429,10 +429,10 @@ func (c *Durable[T]) Stats() sluice.Stats {
 		s.Warning = c.repair.String()
 	case c.unreadErr != nil:
 		s.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
-	case c.store.warning() != "":
-		s.Warning = c.store.warning()
-	case c.sendErr != nil:
-		s.Warning = "the last send failed: " + c.sendErr.Error()
+	default:
+		if s.Warning = c.store.warning(); s.Warning == "" && c.sendErr != nil {
+			s.Warning = "the last send failed: " + c.sendErr.Error()
+		}
 	}
 	return s
 }

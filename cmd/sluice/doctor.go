@@ -39,8 +39,10 @@ const maxWatch = 600
 
 // Run diagnoses the target, or compares two, and writes the result.
 func (c *doctorCommand) Run(ctx context.Context, to streams) error {
-	prices := referencePrices()
-	if c.Prices != "" { // before the service is disturbed
+	var prices doctor.Prices
+	if c.Prices == "" {
+		prices = referencePrices()
+	} else { // before the service is disturbed
 		var err error
 		if prices, err = doctor.ReadPrices(c.Prices); err != nil {
 			return inputError{err}

@@ -1,9 +1,7 @@
 package logstore
 
 import (
-	"errors"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
@@ -71,31 +69,5 @@ func TestForgottenSlot(t *testing.T) {
 	if err := w.write(s, m); err != nil {
 		t.Fatal(err)
 	}
-	m = m.after(w)
-	d.Fail = func(op, name string) error {
-		if op == "sync" && name == acksFile {
-			return syscall.EIO
-		}
-		return nil
-	}
-	w = step{deletes: []uint64{2}}
-	if err := w.write(s, m); !errors.Is(err, ErrUnknown) {
-		t.Fatal(err)
-	}
-	d.Fail = nil
-	_ = s.Close()
-	s, c, err := open(d, tiny)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m = m.after(w); m.compare(s, c) != nil {
-		t.Fatalf("%+v: the test wants a store that sees the acknowledgment", c)
-	}
-	again, c, err := open(d.After(simdisk.Lost, nil), tiny)
-	if err == nil {
-		err = m.compare(again, c)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	syncFails(t, d, s, m.after(w), acksFile, step{deletes: []uint64{2}})
 }

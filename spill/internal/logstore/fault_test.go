@@ -235,14 +235,20 @@ func TestForgottenPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	m = m.after(first)
+	syncFails(t, d, s, m, "", step{payloads: [][]byte{{3}}, deletes: []uint64{1}})
+}
+
+// syncFails writes w while syncs fail, of a file or, without a name, of all; closes s, and opens it
+// again, which finds w. That must survive a crash.
+func syncFails(t *testing.T, d *simdisk.Disk, s *Store, m *model, file string, w step) {
+	t.Helper()
 	d.Fail = func(op, name string) error {
-		if op == "sync" {
+		if op == "sync" && (file == "" || name == file) {
 			return syscall.EIO
 		}
 		return nil
 	}
-	second := step{payloads: [][]byte{{3}}, deletes: []uint64{1}}
-	if err := second.write(s, m); !errors.Is(err, ErrUnknown) {
+	if err := w.write(s, m); !errors.Is(err, ErrUnknown) {
 		t.Fatal(err)
 	}
 	d.Fail = nil
@@ -251,7 +257,7 @@ func TestForgottenPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m = m.after(second); m.compare(s, c) != nil {
+	if m = m.after(w); m.compare(s, c) != nil {
 		t.Fatalf("%+v: the test wants a store that sees the commit", c)
 	}
 	again, c, err := open(d.After(simdisk.Lost, nil), tiny)

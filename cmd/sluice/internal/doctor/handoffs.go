@@ -145,8 +145,9 @@ func (f *facts) sendsOf(found *Finding) (at []string) {
 	case o.Op == profile.Send:
 		at = []string{o.site.At.String()}
 	case o.Op == profile.Receive || o.Op == profile.Range:
-		if i := slices.IndexFunc(f.handOffs(), func(h handOff) bool { return h.receive == o.site }); i >= 0 {
-			at = []string{f.handOffs()[i].send.At.String()}
+		all := f.handOffs()
+		if i := slices.IndexFunc(all, func(h handOff) bool { return h.receive == o.site }); i >= 0 {
+			at = []string{all[i].send.At.String()}
 		}
 	}
 	return at

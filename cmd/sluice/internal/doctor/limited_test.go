@@ -10,17 +10,20 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
-// starvedBy opens a capture of an audit service on a machine whose two cores 25 to
-// 50 other processes used: 32 senders, an unbuffered channel, and one goroutine that
-// marshals and hashes each record.
-func starvedBy(t *testing.T, name string) *profile.Capture {
+// fixture opens a capture of a service in testdata.
+func fixture(t *testing.T, service, name string) *profile.Capture {
 	t.Helper()
-	capture, err := profile.Open(filepath.Join("testdata", "starved", name))
+	capture, err := profile.Open(filepath.Join("testdata", service, name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return capture
 }
+
+// starvedBy opens a capture of an audit service on a machine whose two cores 25 to
+// 50 other processes used: 32 senders, an unbuffered channel, and one goroutine that
+// marshals and hashes each record.
+func starvedBy(t *testing.T, name string) *profile.Capture { return fixture(t, "starved", name) }
 
 // TestStarvedCaptures: a service that other processes keep from running is not
 // idle, and no gain counts on the cores that they have.

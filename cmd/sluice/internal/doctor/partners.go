@@ -94,9 +94,7 @@ func (f *facts) candidates(s *Operation) (to []*Operation) {
 	if f.purpose(s).use == tokens {
 		return same
 	}
-	other = slices.DeleteFunc(other, func(r *Operation) bool {
-		return bothWait(s, r) || !sameRepository(s.Function, r.Function) || r.ours() != s.ours() || f.queueOf(r) != nil
-	})
+	other = slices.DeleteFunc(other, func(r *Operation) bool { return !f.fits(s, r) })
 	for _, r := range other {
 		if r.site.At.Package() == s.site.At.Package() {
 			to = append(to, r)
@@ -108,13 +106,18 @@ func (f *facts) candidates(s *Operation) (to []*Operation) {
 	return other
 }
 
+// fits reports whether a receive or select may belong to a send, by what both are and how they
+// wait.
+func (f *facts) fits(s, r *Operation) bool {
+	return !bothWait(s, r) && sameRepository(s.Function, r.Function) && r.ours() == s.ours() && f.queueOf(r) == nil
+}
+
 // cheapCandidates returns the receives that cost too little for a candidate, but more than
 // nothing: who parks for each value leaves most of the cost to the sender that wakes it.
 func (f *facts) cheapCandidates(s *Operation) (to []*Operation) {
 	for i := range f.operations {
 		r := &f.operations[i]
-		if receives(r) && r.Weight > 0 && r.Weight < smallSite && !f.related(s, r) && !bothWait(s, r) && r.ours() == s.ours() &&
-			r.site.At.Package() == s.site.At.Package() && f.queueOf(r) == nil {
+		if receives(r) && r.Weight > 0 && r.Weight < smallSite && !f.related(s, r) && f.fits(s, r) && r.site.At.Package() == s.site.At.Package() {
 			to = append(to, r)
 		}
 	}

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,14 +16,7 @@ import (
 // the router's work in the feeds ×1.3.
 var routers = []string{"hop", "transfer", "routes", "traced"}
 
-func routed(t *testing.T, name string) *profile.Capture {
-	t.Helper()
-	capture, err := profile.Open(filepath.Join("testdata", "ticks", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return capture
-}
+func routed(t *testing.T, name string) *profile.Capture { return fixture(t, "ticks", name) }
 
 // TestRouterIsNoLock: a goroutine that receives from one channel and sends to others
 // waits in its sends only, because others queue to send to it. It is no lock.
