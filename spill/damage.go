@@ -69,7 +69,11 @@ func (r Repair) String() string {
 		s = "up to " + s
 	}
 	if r.Reopened > 0 {
-		s = fmt.Sprintf("opened again %d times, %s", r.Reopened, s)
+		times := "once"
+		if r.Reopened > 1 {
+			times = fmt.Sprintf("%d times", r.Reopened)
+		}
+		s = fmt.Sprintf("opened again %s, %s", times, s)
 	}
 	if len(r.Files) > 0 {
 		s += fmt.Sprintf(", set aside: %q", r.Files)
@@ -103,7 +107,7 @@ func (r *Repair) reopened(cause error, repair Repair, lost int, first, last uint
 	if repair.Lost > 0 {
 		first, last = repair.First, repair.Last
 	}
-	r.add(cause, max(lost, repair.Lost, 0), first, last)
+	r.add(cause, max(lost, repair.Lost), first, last)
 	r.Files = append(r.Files, repair.Files...)
 	r.Returned = r.Returned || repair.Returned
 }

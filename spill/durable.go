@@ -399,16 +399,18 @@ func (c *Durable[T]) InFlight() int {
 	return c.inFlight
 }
 
-// Stats returns a consistent snapshot of the channel's counters. Sent includes the
-// values found by OpenDurable, and counts a value again after each Nack; Received counts
-// deliveries. Dropped includes TooOld, and under DropNewest values that Sent does not
-// count. Bytes is the memory of records at hand, and of what the channel keeps for values that were
-// given back; a Delivery in flight and its Value belong to the caller, and are not counted. BytesOnDisk is the size of the files with records, which shrinks as
-// records are acknowledged. OldestValue counts from OpenDurable for values that were found
-// there; with MaxAge it is exact if the oldest value is in memory. Warning is the error of a channel that has failed, or
-// else a line about what [Durable.Repaired] reports, or about dropped values that the hook did not
-// get, or about a disk that is too full for sends; or the error with which the last write of values
-// failed, until one succeeds.
+// Stats returns a consistent snapshot of the channel's counters. Sent includes the values
+// found by OpenDurable, and counts a value again after each Nack; Received counts deliveries.
+// When the queue is opened again after damage, deliveries in flight count as sent again, too,
+// and records that it has lost as dropped. Dropped includes TooOld, and under DropNewest
+// values that Sent does not count. Bytes is the memory of records at hand, and of what the
+// channel keeps for values that were given back; a Delivery in flight and its Value belong to
+// the caller, and are not counted. BytesOnDisk is the size of the files with records, which
+// shrinks as records are acknowledged. OldestValue counts from OpenDurable for values that
+// were found there; with MaxAge it is exact if the oldest value is in memory. Warning is the
+// error of a channel that has failed, or else a line about what [Durable.Repaired] reports, or
+// about dropped values that the hook did not get, or about a disk that is too full for sends;
+// or the error with which the last write of values failed, until one succeeds.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -233,12 +233,10 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 		p.deletes, p.freed, p.acks, p.ackBytes = nil, 0, 0, 0
 	}
 	// Values that are lost count as dropped, and those that are queued again as sent again.
-	if all := c.received + c.dropped + uint64(c.queued); all < c.sent {
-		c.dropped += c.sent - all
-	} else {
-		c.sent = all
-	}
-	c.repair.reopened(cause, r.repair, held-(c.queued-r.stored), oldest, last)
+	lost := max(held-(c.queued-r.stored), 0)
+	c.dropped += uint64(lost)
+	c.sent = c.received + c.dropped + uint64(c.queued)
+	c.repair.reopened(cause, r.repair, lost, oldest, last)
 }
 
 // settleReopened decides what became of the records that b deletes, and returns how many are

@@ -122,7 +122,7 @@ const recordMemory = 56
 
 // ErrUnknown is part of the error of a write that may or may not have been stored. The
 // store accepts no more writes until it is opened again.
-var ErrUnknown = errors.New("it is unknown whether the last write was stored; reopen the queue to find out")
+var ErrUnknown = errors.New("whether the last write was stored is not known until the queue is opened again")
 
 // A DamagedError reports stored bytes that are not what was written, or that are missing.
 type DamagedError struct {
@@ -233,7 +233,7 @@ func (s *Store) release() error {
 
 // fail ends writing: the state of the disk is unknown.
 func (s *Store) fail(err error) error {
-	s.failed = errors.Join(err, ErrUnknown)
+	s.failed = fmt.Errorf("%w; %w", err, ErrUnknown)
 	return s.failed
 }
 
