@@ -34,8 +34,7 @@ func (m *Measured) lockAnswer(c *Conclusion) {
 	}
 	c.Conditions = "jobs of 1 µs, 3 workers, " + m.procs(sectionBusy, panel)
 	if atOnce := min(farmWorkers, panel.Procs); atOnce > 1 && !m.beyond(sectionBusy, panel, shown) {
-		c.Conditions = fmt.Sprintf("1 µs jobs, without channels %s each, %s",
-			format.Duration(time.Microsecond/time.Duration(atOnce)), m.procs(sectionBusy, panel))
+		c.Conditions = fmt.Sprintf("1 µs jobs, %d at once, against no channel, %s", atOnce, m.procs(sectionBusy, panel))
 	}
 	c.Unit = "% longer than without a channel"
 	for _, w := range lockWays {

@@ -115,7 +115,7 @@ func (r *Report) head(s Screen) []string {
 		about = append(about, "cgroup quota "+m.QuotaText())
 	}
 	if spread, known := r.noise(); known && (spread > LoudNoise || !r.oftenDisturbed()) {
-		noise := fmt.Sprintf("noise %s", format.Percent(spread))
+		noise := fmt.Sprintf("speed varied by %s", format.Percent(spread))
 		if !r.measuredAfter() {
 			noise += " before the run"
 		}

@@ -113,7 +113,7 @@ func TestScreenOfTrouble(t *testing.T) {
 		t.Errorf("the first line is %q, want %q", lines[0], want)
 	}
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
-	for _, want := range []string{"FAILED: cpu-scaling", "… and 2 more failures", "Interrupted: 2 measurements are missing or incomplete, of ", "Disturbed: ", "cgroup quota 1.5 CPUs, noise 34%", "One value costs", "sluice-lab/report.html"} {
+	for _, want := range []string{"FAILED: cpu-scaling", "… and 2 more failures", "Interrupted: 2 measurements are missing or incomplete, of ", "Disturbed: ", "cgroup quota 1.5 CPUs, speed varied by 34%", "One value costs", "sluice-lab/report.html"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the screen lacks %q:\n%s", want, text)
 		}
@@ -140,10 +140,10 @@ func TestScreenOfDisturbance(t *testing.T) {
 	for name, test := range map[string]struct {
 		text, says, not string
 	}{
-		"disturbed":      {of(true, Sitting{Before: quiet, After: quiet}), "so figures are rough. Run again when idle.", "noise 0.1%"},
-		"still quiet":    {of(false, Sitting{Before: quiet, After: quiet}), "noise 0.1%", "before the run"},
-		"not over yet":   {of(false, Sitting{Before: quiet}), "noise 0.1% before the run", "Disturbed"},
-		"a noisy loop":   {of(true, Sitting{Before: &host.Noise{Spread: 0.3}, After: quiet}), "noise 30%", "before the run"},
+		"disturbed":      {of(true, Sitting{Before: quiet, After: quiet}), "so figures are rough. Run again when idle.", "speed varied by 0.1%"},
+		"still quiet":    {of(false, Sitting{Before: quiet, After: quiet}), "speed varied by 0.1%", "before the run"},
+		"not over yet":   {of(false, Sitting{Before: quiet}), "speed varied by 0.1% before the run", "Disturbed"},
+		"a noisy loop":   {of(true, Sitting{Before: &host.Noise{Spread: 0.3}, After: quiet}), "speed varied by 30%", "before the run"},
 		"reduced, whole": {of(false, Sitting{}), "because the machine was too slow or too busy for the time of the run. Run again when idle, or set -count.", "…"},
 	} {
 		if !strings.Contains(test.text, test.says) || strings.Contains(test.text, test.not) {
