@@ -59,21 +59,24 @@ func loadOf(t testing.TB, servers []*server.Server) (l load) {
 	return l
 }
 
-// leaders adds what the servers lead. It returns false during an election, when servers do not answer such questions.
+// leaders adds what the servers lead. It returns false during an election: no server answers then, or one
+// answers that none leads.
 func (l *load) leaders(t testing.TB, c *Keyed[string]) bool {
 	t.Helper()
 	for i := range l {
 		l[i].streams, l[i].consumers = 0, 0
 	}
+	ctx, cancel := context.WithTimeout(patient(t), checkTimeout)
+	defer cancel()
 	for _, lane := range c.core.layout.Load().lanes {
-		stream, err := lane.core.stream.handle.Info(patient(t))
+		stream, err := lane.core.stream.handle.Info(ctx)
 		if duringElection(err) {
 			return false
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		consumer, err := lane.core.stream.consumer.Info(patient(t))
+		consumer, err := lane.core.stream.consumer.Info(ctx)
 		if duringElection(err) {
 			return false
 		}
@@ -90,10 +93,11 @@ func (l *load) leaders(t testing.TB, c *Keyed[string]) bool {
 	return true
 }
 
-// duringElection reports whether err says that no server leads.
+// duringElection reports whether err may be because no server leads: a leader that steps down drops the
+// requests that it has.
 func duringElection(err error) bool {
 	var api *natsjs.APIError
-	return errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &api) && api.Code == http.StatusServiceUnavailable
 }
 
 // With several streams the servers share the messages, and it takes no more of them to send
