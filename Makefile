@@ -139,14 +139,21 @@ checked: ## the library's tests in a build that checks promises (-tags sluiceche
 # The internal packages whose tests are repeated under the race detector.
 REPEATED := $(addprefix ./internal/,park spin selection waitq registry ring segqueue shard handoff workpool age broadcast priority)
 
+# The packages that race-around runs with 1, 2 and 8 Ps.
+RACED := $(ONTOP) ./internal/foreign ./internal/made ./internal/stage ./sluicetest/... ./stress/...
+
 # The first line compiles everything with all CPUs. Then one package at a time (-p=1): two
 # suites that share the machine would report a slow channel as hung.
 .PHONY: race
-race: ## race detector, -short: internal packages three times and the library once with 1, 2 and 8 Ps, everything around it once
-	@go list -race -export -deps -test . $(REPEATED) $(ONTOP) ./internal/foreign ./internal/made ./internal/stage ./sluicetest/... ./stress/... $(AROUND) >/dev/null
+race: ## race detector, -short, with 1, 2 and 8 Ps: internal packages three times and the root package once
+	@go list -race -export -deps -test . $(REPEATED) >/dev/null
 	go test -race -short -shuffle=on -cpu=1,2,8 -count=3 -p=1 $(REPEATED)
 	for p in 1 2 8; do go test -race -short -shuffle=on -cpu=$$p . || exit 1; done
-	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 $(ONTOP) ./internal/foreign ./internal/made ./internal/stage ./sluicetest/... ./stress/...
+
+.PHONY: race-around
+race-around: ## race detector, -short: the packages on the root package with 1, 2 and 8 Ps, everything around the library once
+	@go list -race -export -deps -test $(RACED) $(AROUND) >/dev/null
+	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 $(RACED)
 	go test -race -short -shuffle=on -p=1 $(AROUND)
 
 .PHONY: race-long

@@ -3,6 +3,8 @@ package workflows
 import (
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,10 +39,29 @@ func TestWorkflows(t *testing.T) {
 			t.Error(wrong)
 		}
 	}
-	for name, step := range map[string]string{"ci.yml": "bash .ci/run", "pages.yml": "make site"} {
+	for name, step := range map[string]string{"ci.yml": "bash .ci/run ${{ matrix.steps }}", "pages.yml": "make site"} {
 		if !strings.Contains(string(read(t, name)), "- run: "+step+"\n") {
 			t.Errorf("%s does not run %s", name, step)
 		}
+	}
+}
+
+// TestAllSteps: the machines of ci.yml run each step of .ci/run once.
+func TestAllSteps(t *testing.T) {
+	script, err := os.ReadFile("../../.ci/run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := regexp.MustCompile(`(?m)^steps=\((.*)\)$`).FindSubmatch(script)
+	matrix := regexp.MustCompile(`(?m)^        steps:\n((?: {10}- .*\n)+)`).FindSubmatch(read(t, "ci.yml"))
+	if list == nil || matrix == nil {
+		t.Fatal("no list of steps")
+	}
+	all, run := strings.Fields(string(list[1])), strings.Fields(strings.ReplaceAll(string(matrix[1]), "- ", ""))
+	slices.Sort(all)
+	slices.Sort(run)
+	if !slices.Equal(all, run) {
+		t.Errorf(".ci/run has the steps %q, ci.yml runs %q", all, run)
 	}
 }
 
