@@ -147,6 +147,7 @@ func TestSnapshotConsistent(t *testing.T) {
 				case <-done:
 					running = false
 				default:
+					runtime.Gosched() // with one P, it would run for 10 ms
 				}
 				snapshot, _ := listed.Snapshot()
 				oldest := time.Since(began)

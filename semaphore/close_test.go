@@ -97,7 +97,10 @@ func TestCloseStorm(t *testing.T) {
 				var all sync.WaitGroup
 				for g := range 8 {
 					all.Go(func() {
-						for {
+						for n := 1; ; n++ {
+							if n%16 == 0 {
+								runtime.Gosched() // with one P, it would run for 10 ms
+							}
 							switch err := s.Acquire(context.Background(), int64(1+g%2)); err {
 							case nil:
 								acquired.Add(1)
