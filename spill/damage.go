@@ -63,10 +63,14 @@ func (r Repair) String() string {
 		if r.Reopened > 0 {
 			what = "records"
 		}
-		s = fmt.Sprintf("%d %s were lost (numbers %d to %d)", r.Lost, what, r.First, r.Last)
-	}
-	if r.Lost > 0 && (r.atMost || r.Returned) {
-		s = "up to " + s
+		lost := "were lost"
+		if r.Returned {
+			lost += ", or had been acknowledged"
+		}
+		s = fmt.Sprintf("%d %s %s (numbers %d to %d)", r.Lost, what, lost, r.First, r.Last)
+		if r.atMost {
+			s = "up to " + s
+		}
 	}
 	if r.Reopened > 0 {
 		times := "once"
@@ -79,7 +83,7 @@ func (r Repair) String() string {
 		s += fmt.Sprintf(", set aside: %q", r.Files)
 	}
 	if r.Returned {
-		s += ", acknowledgements were lost too"
+		s += ", acknowledged values may come again"
 	}
 	return s + ": " + strings.ReplaceAll(r.Err.Error(), "\n", "; ")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -247,7 +248,66 @@ func ExampleDurable_Values() {
 	// left: 2
 }
 
-// A consumer that goes on after everything that a receive and an acknowledgement can return.
+// A producer and a consumer that go on after a full disk, damage, and kill -9.
+func ExampleOpenDurable_outage() {
+	ctx, stop := context.WithCancel(context.Background()) // in a program: signal.NotifyContext
+	defer stop()
+	dir := filepath.Join(os.TempDir(), fmt.Sprint("orders-", os.Getpid()))
+	defer os.RemoveAll(dir)
+
+	type order struct{ Price int }
+	orders, err := spill.OpenDurable(dir, &spill.DurableOptions[order]{OnDamage: spill.SetDamageAside})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer orders.Shutdown()
+	again := func(f func() error) error { // while the disk is full
+		for {
+			err := f()
+			if !errors.Is(err, syscall.ENOSPC) || ctx.Err() != nil {
+				return err
+			}
+			time.Sleep(time.Second)
+		}
+	}
+
+	go func() { // the producer
+		defer orders.Close()
+		for i := range 3 {
+			if err := again(func() error { return orders.Send(ctx, order{10 + i}) }); err != nil {
+				fmt.Println("not stored:", err)
+				return
+			}
+		}
+	}()
+
+	for ctx.Err() == nil { // the consumer
+		d, err := orders.Recv(ctx)
+		var bad *spill.RecordError
+		switch {
+		case err == nil:
+			fmt.Println("order:", d.Value.Price)
+			err = again(d.Ack)
+		case errors.As(err, &bad): // the codec cannot decode it, for example after a change of the type
+			fmt.Printf("cannot decode %s\n", bad.Raw) // keep it elsewhere
+			err = again(bad.Drop)
+		}
+		if err != nil && !errors.Is(err, spill.ErrReopened) { // ErrReopened: after damage, the value comes again
+			fmt.Println("the end:", err) // ErrClosed: all were received; ErrFailed: start the program again
+			break
+		}
+	}
+	fmt.Println("left:", orders.Len()+orders.InFlight())
+	// Output:
+	// order: 10
+	// order: 11
+	// order: 12
+	// the end: sluice: channel closed
+	// left: 0
+}
+
+// A record that the codec cannot decode is an error of each receive until its Drop.
 func ExampleRecordError() {
 	ctx := context.Background()
 	dir := filepath.Join(os.TempDir(), fmt.Sprint("orders-", os.Getpid()))
@@ -258,40 +318,26 @@ func ExampleRecordError() {
 		fmt.Println(err)
 		return
 	}
-	_, _ = old.SendBatch(ctx, []before{{"12"}, {"13"}})
+	_ = old.Send(ctx, before{"12"})
 	_ = old.Shutdown()
 
 	type order struct{ Price int }
-	orders, err := spill.OpenDurable[order](dir, &spill.DurableOptions[order]{OnDamage: spill.SetDamageAside})
+	orders, err := spill.OpenDurable[order](dir, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	defer orders.Shutdown()
 	_ = orders.Send(ctx, order{14})
-	orders.Close()
 
-	for ended := false; !ended; {
-		var bad *spill.RecordError
-		d, err := orders.Recv(ctx)
-		switch {
-		case err == nil:
-			fmt.Println("order:", d.Value.Price)
-			err = d.Ack()
-		case errors.As(err, &bad): // the codec cannot decode it: keep bad.Raw elsewhere
-			fmt.Printf("cannot decode %s\n", bad.Raw)
-			err = bad.Drop()
-		}
-		switch {
-		case err == nil, errors.Is(err, spill.ErrReopened), errors.Is(err, spill.ErrSettled): // go on
-		case errors.Is(err, sluice.ErrClosed), errors.Is(err, spill.ErrFailed), ctx.Err() != nil:
-			ended = true // drained, or to be opened again
-		default: // such as a full disk
-			time.Sleep(time.Second)
-		}
+	var bad *spill.RecordError
+	if _, err := orders.Recv(ctx); errors.As(err, &bad) {
+		fmt.Printf("cannot decode %s\n", bad.Raw)
+		_ = bad.Drop()
 	}
+	d, _ := orders.Recv(ctx)
+	fmt.Println("order:", d.Value.Price, d.Ack())
 	// Output:
 	// cannot decode {"Price":"12"}
-	// cannot decode {"Price":"13"}
-	// order: 14
+	// order: 14 <nil>
 }
