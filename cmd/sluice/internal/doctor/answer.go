@@ -147,7 +147,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 	case Partly:
 		for _, found := range findings {
 			if found.Channels {
-				return "Channels are only part of the problem. " + findings[0].Text + " Then: " + f.bound(found.Kind) + found.Text
+				return "Channels are only part of the problem. " + findings[0].Text + " Then: " + f.bound(&found) + found.Text
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func (f *facts) answer(v Verdict, findings []Finding) string {
 		case found.Kind == Scattered:
 			return "Wake-ups are the problem, and no single channel. " + found.Text
 		case found.Channels:
-			return "Channels are the problem. " + f.bound(found.Kind) + found.Text
+			return "Channels are the problem. " + f.bound(&found) + found.Text
 		}
 	}
 	return ""

@@ -222,8 +222,8 @@ var costs = []Kind{LockContention, SharedDone, UsedAsLock, RequestResponse, Tran
 
 // bound states what a remedy of such a finding can gain at most, if channels take
 // little CPU time; otherwise it returns "".
-func (f *facts) bound(kind Kind) string {
-	if !f.busy || !slices.Contains(costs, kind) {
+func (f *facts) bound(found *Finding) string {
+	if !f.busy || !slices.Contains(costs, found.Kind) {
 		return ""
 	}
 	l := f.load(0)
@@ -239,32 +239,46 @@ func (f *facts) bound(kind Kind) string {
 	} else {
 		most += " of CPU time"
 	}
-	text := fmt.Sprintf("Channels take %s, so no change to them can save more than that (×%s)", most, strconv.FormatFloat(1/(1-share), 'f', 2, 64))
-	if beyond := f.beyond(engaged); beyond != "" {
-		return text + " on the cores in use. " + beyond + " "
+	unused := f.unused(engaged)
+	if f.inBursts() && slices.ContainsFunc(found.Remedies, func(r Remedy) bool { return r.Name == Buffer }) {
+		unused = nil
 	}
-	return text + ". "
+	if len(unused) == 0 {
+		return fmt.Sprintf("Channels take %s, so no change to them can save more than that (×%s). ", most, strconv.FormatFloat(1/(1-share), 'f', 2, 64))
+	}
+	gain := l.most(f.avail, true)
+	for _, r := range found.Remedies {
+		gain = max(gain, r.Gain.High)
+	}
+	if len(unused) == 2 {
+		most, unused = most+", "+unused[0], unused[1:]
+	}
+	return fmt.Sprintf("Channels take %s, and %s, so a change to them can gain at most ×%s. ", most, unused[0], factor(gain))
 }
 
-// beyond explains a gain above the channels' share of CPU time: it fills cores that
-// do not work for the service now. It returns "" if all cores do.
-func (f *facts) beyond(engaged float64) string {
+// unused lists the cores that do not work for the service now, which a gain above the
+// channels' share of CPU time fills.
+func (f *facts) unused(engaged float64) (cores []string) {
 	if f.avail == 0 || f.window == 0 {
-		return ""
+		return nil
 	}
 	// Cores that other processes have do not wait for this service.
 	reach := max(f.reachable(), engaged)
-	idle, lent := reach >= engaged*(1+idleCores), f.avail >= reach*(1+idleCores)
-	text := fmt.Sprintf("A larger gain also fills the %s cores that idle while goroutines wait for each other", format.Number(reach-engaged))
-	switch {
-	case idle && lent:
-		return text + fmt.Sprintf(", and the %s cores that other processes have now.", format.Number(f.avail-reach))
-	case idle:
-		return text + "."
-	case lent:
-		return fmt.Sprintf("A larger gain takes the %s cores that other processes have now.", format.Number(f.avail-reach))
+	if reach >= engaged*(1+idleCores) {
+		cores = append(cores, fmt.Sprintf("%s cores idle while goroutines wait for each other", format.Number(reach-engaged)))
 	}
-	return ""
+	if f.avail >= reach*(1+idleCores) {
+		cores = append(cores, fmt.Sprintf("other processes have %s cores now", format.Number(f.avail-reach)))
+	}
+	return cores
+}
+
+// onCoresInUse returns f with no other cores than those in use, where cores idle for another
+// reason than channels.
+func (f *facts) onCoresInUse() *facts {
+	of, l := *f, f.load(0)
+	of.avail = l.own + l.channels
+	return &of
 }
 
 // maybeTheirs names what a load attributes to channels beyond their share of CPU

@@ -171,7 +171,7 @@ func systemCalls(f *facts) *Finding {
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("system calls %s, channels %s", format.Percent(share), format.Percent(f.channelCPU())))
 	found.RuledOut = noChannelRemedy("a channel does not make system calls cheaper; fewer and larger calls do.")
 	if wire {
-		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %d cores in use, much of it for reading and writing connections, whose other ends have the other cores",
+		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %d cores in use, much of it for reading and writing connections, whose other ends may have the other cores",
 			format.Number(f.cores), f.procs))
 	}
 	f.writeSeveral(found)
@@ -208,6 +208,10 @@ func cpuBound(f *facts) *Finding {
 	}
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("channels take %s", format.Percent(f.channelCPU())))
 	found.RuledOut = append(noChannelRemedy(most), found.RuledOut...)
+	if h := f.hop(busyHopWork); h != nil && f.inPassing() {
+		found.Next = fmt.Sprintf("make the code itself cheaper, give it more cores, or remove a hop: %s does little else than receive (line %d) and send on (line %d), for %s of CPU time; "+
+			"%s can do that itself", profile.Frame{Function: h.in.Function}, h.in.Line, h.out.Line, format.Percent((h.stage.work+h.stage.channel)/f.cores), profile.Frame{Function: h.from.Function})
+	}
 	return found
 }
 

@@ -371,7 +371,7 @@ const loopWork = 1.5
 // limiter or a batcher does nothing else either, but waits.
 func lacksHop(f *facts, found *Finding) string {
 	var s *stage
-	if h := f.hop(); h != nil {
+	if h := f.hop(hopWork); h != nil {
 		s = h.stage
 	} else if _, _, s = f.beside(); s == nil {
 		return "no goroutine is known to only pass values on."

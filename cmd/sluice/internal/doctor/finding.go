@@ -9,7 +9,7 @@
 //	locks.go     lock contention on a channel
 //	exclusion.go a channel in place of a mutex
 //	owners.go    a goroutine in place of a mutex
-//	transfer.go  passing a value costs more than processing it
+//	transfer.go  passing values one by one
 //	asked.go     values that wait for an answer
 //	selects.go   selects and polling
 //	direction.go which way the values of a select go
@@ -285,6 +285,7 @@ func (f *facts) ask(explained map[Kind]bool) []Finding {
 			explained[kind] = true
 		}
 	}
+	explained[Bursts] = explained[Bursts] || explained[Lockstep] // both explain idle cores
 	return slices.DeleteFunc(all, func(found Finding) bool { return explained[found.Kind] })
 }
 

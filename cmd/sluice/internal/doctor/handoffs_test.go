@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,9 +129,9 @@ func TestWhereToBatch(t *testing.T) {
 	}
 }
 
-// TestBeyondShare: a gain above the channels' share of CPU time comes from cores that
+// TestUnusedCores: a gain above the channels' share of CPU time comes from cores that
 // idle, or that other processes have.
-func TestBeyondShare(t *testing.T) {
+func TestUnusedCores(t *testing.T) {
 	load := func(cores float64) part { return cpu(cores, shares{profile.UserCode: 1}) }
 	lent := func(running float64) part {
 		return func(c *profile.Capture) {
@@ -139,16 +140,16 @@ func TestBeyondShare(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		parts []part
-		want  string
+		want  []string
 	}{
-		"idle":          {[]part{load(0.9)}, "A larger gain also fills the 1.10 cores that idle while goroutines wait for each other."},
-		"lent":          {[]part{load(0.9), lent(1.9)}, "A larger gain takes the 1.05 cores that other processes have now."},
-		"both":          {[]part{load(0.9), lent(1.5)}, "A larger gain also fills the 0.30 cores that idle while goroutines wait for each other, and the 0.80 cores that other processes have now."},
-		"all in use":    {[]part{load(1.9)}, ""},
-		"cores unknown": {[]part{load(0.9), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }}, ""},
+		"idle":          {[]part{load(0.9)}, []string{"1.10 cores idle while goroutines wait for each other"}},
+		"lent":          {[]part{load(0.9), lent(1.9)}, []string{"other processes have 1.05 cores now"}},
+		"both":          {[]part{load(0.9), lent(1.5)}, []string{"0.30 cores idle while goroutines wait for each other", "other processes have 0.80 cores now"}},
+		"all in use":    {[]part{load(1.9)}, nil},
+		"cores unknown": {[]part{load(0.9), func(c *profile.Capture) { c.GOMAXPROCS, c.CPUs = 0, 0 }}, nil},
 	} {
 		f := factsOf(test.parts...)
-		if got := f.beyond(f.cores); got != test.want {
+		if got := f.unused(f.cores); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -22,6 +22,10 @@ const (
 	// itself: a loop that filled batches had 0.15 and 0.28, one that sent each
 	// record on 0.5.
 	besideWork = 0.33
+	// busyHopWork is the same beside a service that uses all cores, where channels cost less and
+	// so the rest is a larger part: a router behind a buffer had 0.23, and without it there were
+	// a quarter more values.
+	busyHopWork = 0.30
 	// hopWeight is the smallest part of the channels' cost at the two operations
 	// of the hop.
 	hopWeight = 0.40
@@ -50,13 +54,13 @@ func needlessHop(f *facts) *Finding {
 	if f.channelCPU() < f.limit(transferShare) && !f.hot() {
 		return nil
 	}
-	h := f.hop()
+	h := f.hop(hopWork)
 	if h == nil {
 		return f.besideHop()
 	}
 	found := f.transferFinding(h.in)
 	found.Confidence = Medium
-	found.Text = fmt.Sprintf("A hop that can go: %s only receives (line %d) and sends on (line %d). The goroutines of %s can do that themselves, or send to %s.",
+	found.Text = fmt.Sprintf("A hop that can go: %s does little else than receive (line %d) and send on (line %d). The goroutines of %s can do that themselves, or send to %s.",
 		profile.Frame{Function: h.in.Function}, h.in.Line, h.out.Line, profile.Frame{Function: h.from.Function}, profile.Frame{Function: h.to.Function})
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of the CPU time of %s is outside channel operations", format.Percent(h.stage.work/(h.stage.work+h.stage.channel)),
 		profile.Frame{Function: h.stage.root}))
@@ -72,6 +76,9 @@ func needlessHop(f *facts) *Finding {
 	} else {
 		f.transferRemedies(found)
 	}
+	if slices.ContainsFunc(found.Remedies, func(r Remedy) bool { return r.Name == Buffer }) {
+		found.Text += " That helps beside a buffer, too."
+	}
 	now, weight := f.load(coldWork), h.weight
 	gone := stay{worst: 1 - (1-hopStays)*weight, best: 1 - min(1, weight+f.wakesOf(h.from))}
 	found.Remedies = append(found.Remedies, Remedy{RemoveHop, fmt.Sprintf("let %s do the work of %s, or send to the next channel, and end the goroutine between them",
@@ -80,12 +87,12 @@ func needlessHop(f *facts) *Finding {
 	return found
 }
 
-// hop returns the stage with the most CPU time that only passes values on, or
-// nil.
-func (f *facts) hop() *hop {
+// hop returns the stage with the most CPU time that only passes values on, with at most
+// that part of its CPU time outside channels, or nil.
+func (f *facts) hop(work float64) *hop {
 	for i := range f.stages {
 		s := &f.stages[i]
-		if s.n == 0 || s.n > lone || s.channel < smallStage || s.work > hopWork*(s.work+s.channel) || ofRuntime(s.root) {
+		if s.n == 0 || s.n > lone || s.channel < smallStage || s.work > work*(s.work+s.channel) || ofRuntime(s.root) {
 			continue
 		}
 		h := hop{stage: s}
@@ -143,11 +150,9 @@ func (f *facts) besideHop() *Finding {
 	n, _ := f.users(from)
 	found.addEvidence(profile.KindGoroutine, format.Plural(n, "goroutine")+" on either side")
 	weight := from.Weight + to.Weight
-	of, basis := *f, "the service's work without these two operations and their wake-ups"
+	of, basis := f, "the service's work without these two operations and their wake-ups"
 	if out := f.waitsOutside(from.roots[0]); out != nil {
-		// What arrives is the limit: cores idle for another reason.
-		l := f.load(0)
-		of.avail = l.own + l.channels
+		of = f.onCoresInUse() // what arrives is the limit
 		basis += fmt.Sprintf(", as CPU time per value, because goroutines wait for more at %s", out.At)
 	}
 	found.Remedies = []Remedy{{RemoveHop, fmt.Sprintf("do the work of %s in the goroutine of %s; if its select has a timer, set a deadline for what the other waits for",

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
@@ -71,5 +72,54 @@ func TestStolenCores(t *testing.T) {
 	}
 	if !(stolen.Low < idle.Low) || math.Abs(stolen.High-idle.High) > 1e-9 {
 		t.Errorf("stolen cores: %+v, idle: %+v", stolen, idle)
+	}
+}
+
+// TestBursts: cores that idle between bursts are no gain of a buffer.
+func TestBursts(t *testing.T) {
+	gains := map[float64]Range{}
+	for _, runnable := range []float64{1, 20} {
+		d := diagnose(
+			cpu(1.4, shares{profile.ChannelWork: 0.10, profile.AfterPark: 0.10, profile.UserCode: 0.80}, on{send, 0.04, 0, 0.02}, on{receive, 0.06, 0, 0.08}),
+			goroutinesAt(in(send, 8, 4), in(receive, 1, 1)),
+			func(c *profile.Capture) {
+				c.Glimpse = &profile.Trace{Window: secs(1), Running: secs(1.4), Runnable: secs(runnable), Wakeups: 500_000}
+			})
+		found := d.found(TransferCost)
+		if found == nil || found.Best() == nil {
+			t.Fatalf("%v ready to run: %s", runnable, d.Answer)
+		}
+		gains[runnable] = found.Remedies[0].Gain
+		if idle := strings.Contains(d.Answer, "0.60 cores idle"); idle != (runnable == 1) {
+			t.Errorf("%v ready to run: %s", runnable, d.Answer)
+		}
+	}
+	if waiting, bursts := gains[1], gains[20]; waiting.High < 1.7 || bursts.High > 1.5 || bursts.Low > 1 {
+		t.Errorf("buffer: %s, with bursts %s", waiting, bursts)
+	}
+}
+
+// TestHopBesideBusyCores: a service that computes on all cores learns of a goroutine that
+// only passes values on.
+func TestHopBesideBusyCores(t *testing.T) {
+	const root = "example.com/q.(*gate).intake"
+	take := profile.Site{Op: profile.Receive, At: profile.Frame{Function: root, File: "q.go", Line: 14}}
+	pass := profile.Site{Op: profile.Send, At: profile.Frame{Function: root, File: "q.go", Line: 16}}
+	for work, want := range map[float64]bool{0.1: true, 0.3: false} {
+		d := diagnose(
+			cpu(1.9, shares{profile.ChannelWork: 0.25, profile.UserCode: 0.70, profile.OtherRuntime: 0.05},
+				on{send, 0.08, 0.01, 0}, on{take, 0.06, 0.01, 0.01}, on{pass, 0.06, 0.01, 0}, on{receive, 0.05, 0, 0.01}),
+			func(c *profile.Capture) {
+				for i := range c.CPU.Sites {
+					if s := &c.CPU.Sites[i]; s.At.Function == root {
+						s.Roots = []string{root}
+					}
+				}
+			},
+			goroutinesAt(in(send, 8, 1), in(take, 1, 0), in(receive, 4, 1)),
+			staged(stagePart{"(*gate).intake", 1, work, 0.24}))
+		if d.Verdict != No || strings.Contains(d.Findings[0].Next, "remove a hop: q.(*gate).intake does little else than receive (line 14) and send on (line 16)") != want {
+			t.Errorf("work %v: %s: %s %s", work, d.Verdict, d.Answer, d.Findings[0].Next)
+		}
 	}
 }

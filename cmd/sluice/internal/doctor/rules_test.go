@@ -126,7 +126,7 @@ func TestEveryRule(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 36 {
+	if len(seen) != 37 {
 		t.Errorf("%d rules", len(seen))
 	}
 }

@@ -117,7 +117,7 @@ func TestFirstScreen(t *testing.T) {
 				t.Errorf("%s: the next step of %q is missing", name, other.Kind)
 			}
 		}
-		if d.Verdict == Yes && (!strings.Contains(flat, ") on the cores in use. A larger gain also fills the ") || !strings.Contains(flat, " cores that idle while goroutines wait for each other")) {
+		if d.Verdict == Yes && (!strings.Contains(flat, " cores idle while goroutines wait for each other, ") || !strings.Contains(flat, "so a change to them can gain at most ×")) {
 			t.Errorf("%s: two gains, unexplained", name)
 		}
 		if lines := strings.Count(screen, "\n"); lines > 36 {
@@ -165,19 +165,25 @@ func TestQueueOutsideTrace(t *testing.T) {
 }
 
 // TestNoLockstepBehindQueue: cores do not idle in lockstep while goroutines queue
-// for all of them.
+// for all of them. While many queue, they idle between bursts.
 func TestNoLockstepBehindQueue(t *testing.T) {
 	turns := cpu(1.2, shares{profile.ChannelWork: 0.05, profile.AfterPark: 0.03, profile.UserCode: 0.92}, on{send, 0.03, 0, 0.01}, on{receive, 0.02, 0, 0.01})
 	for _, c := range []struct {
 		running, runnable float64
-		want              bool
-	}{{1.2, 9, true}, {1.69, 9, true}, {1.71, 3.9, true}, {1.71, 4.1, false}} {
+		want              Kind
+	}{{1.2, 9, Lockstep}, {1.2, 9.9, Lockstep}, {1.2, 10.1, Bursts}, {1.69, 9, Lockstep}, {1.71, 3.9, Lockstep}, {1.71, 4.1, ""}} {
 		queue := func(capture *profile.Capture) {
 			woke(profile.Pair{Waker: send, Sleeper: receive, Count: 50_000}, profile.Pair{Waker: receive, Sleeper: send, Count: 50_000})(capture)
 			capture.Trace.Running, capture.Trace.Runnable, capture.Trace.Wakeups = secs(c.running), secs(c.runnable), 100_000
 		}
-		if f := diagnose(turns, goroutinesAt(in(send, 1, 1), in(receive, 1, 1)), queue).found(Lockstep); (f != nil) != c.want {
-			t.Errorf("%v running, %v ready to run: found %+v", c.running, c.runnable, f)
+		d := diagnose(turns, goroutinesAt(in(send, 1, 1), in(receive, 1, 1)), queue)
+		for _, kind := range []Kind{Lockstep, Bursts} {
+			if f := d.found(kind); (f != nil) != (kind == c.want) {
+				t.Errorf("%v running, %v ready to run: %s: %+v", c.running, c.runnable, kind, f)
+			}
+		}
+		if c.want == Bursts && (d.Verdict != No || !strings.HasPrefix(d.Answer, "Channels are not the problem. The work comes in bursts: on average 10.1 goroutines are ready to run, ")) {
+			t.Errorf("%s: %s", d.Verdict, d.Answer)
 		}
 	}
 }
