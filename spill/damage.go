@@ -17,7 +17,8 @@ const (
 
 	// SetDamageAside makes OpenDurable repair a damaged queue: it keeps all records that can be
 	// read, renames damaged files, and opens the queue. A damaged record that is found later is
-	// deleted, and receives continue with the next one.
+	// deleted, and receives continue with the next one. Its bytes are not kept: RefuseDamage
+	// returns them, as the Raw of a RecordError.
 	//
 	// If a file cannot be written, synced or read while the queue is open, or was changed or
 	// removed, the queue is closed and opened again in the same way, and goes on with what is

@@ -178,18 +178,30 @@ func ExampleResults_stages() {
 	// Output: 49 <nil>
 }
 
-// Run repeats a panic of a job in its own goroutine, with the stack of the job.
+// Run, and a loop over results of Map, repeat a panic of a job in the goroutine of the caller, with
+// the stack of the job. Here, the caller makes an error of it.
 func ExamplePanicError() {
-	defer func() {
-		var p *workers.PanicError
-		if err, _ := recover().(error); errors.As(err, &p) {
-			fmt.Println(p.Value, len(p.Stack) > 0)
+	lengths := func(paths []string) (sum int, err error) {
+		defer func() {
+			switch p := recover().(type) {
+			case nil:
+			case *workers.PanicError:
+				err = fmt.Errorf("a job panicked: %v", p.Value) // p.Stack for the log
+			default:
+				panic(p)
+			}
+		}()
+		results := workers.Map(context.Background(), source.Slice(paths), 2, func(_ context.Context, path string) (int, error) {
+			return len(path[1:]), nil
+		}, nil)
+		for n := range results.All() {
+			sum += n
 		}
-	}()
-	jobs := sluice.NewBounded[int](1, nil)
-	_ = jobs.TrySend(0)
-	_ = workers.Run(context.Background(), jobs, 2, func(_ context.Context, job int) error {
-		panic("no such job")
-	}, nil)
-	// Output: no such job true
+		return sum, results.Err()
+	}
+	fmt.Println(lengths([]string{"/", "/about"}))
+	fmt.Println(lengths([]string{"", ""}))
+	// Output:
+	// 5 <nil>
+	// 0 a job panicked: runtime error: slice bounds out of range [1:0]
 }

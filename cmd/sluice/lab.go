@@ -163,8 +163,9 @@ No run overwrites another: a second one goes to sluice-lab-2. Each point is save
 as soon as it is measured. Ctrl-C writes a report of the measured points, which
 lists the missing ones.
 
-Channels behave differently on a production host and on a notebook. In a checkout,
-CGO_ENABLED=0 go build -o sluice ./cmd/sluice builds a static binary: copy it to
-the production host and run ./sluice lab cpu-scaling there.
+Channels behave differently on a production host and on a notebook. A static binary
+is built by CGO_ENABLED=0 go install github.com/sluice-go/sluice/cmd/sluice@latest,
+or in a checkout by CGO_ENABLED=0 go build -o sluice ./cmd/sluice: copy it to the
+production host and run ./sluice lab cpu-scaling there.
 `)
 }

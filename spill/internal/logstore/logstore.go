@@ -127,7 +127,7 @@ var ErrUnknown = errors.New("whether the last write was stored is not known unti
 // A DamagedError reports stored bytes that are not what was written, or that are missing.
 type DamagedError struct {
 	Path   string // of the file
-	Offset int64
+	Offset int64  // -1 for a record that was not found
 	// First and Last are the sequence numbers between which records may be lost, and
 	// Records is how many were there. They are 0 if that is unknown. Repair finds out.
 	First, Last uint64
@@ -136,8 +136,12 @@ type DamagedError struct {
 }
 
 func (e *DamagedError) Error() string {
-	s := fmt.Sprintf("%s: damaged at offset %d: %v", e.Path, e.Offset, e.Err)
-	if e.Records > 0 {
+	s := e.Path + ": damaged"
+	if e.Offset >= 0 {
+		s += fmt.Sprintf(" at offset %d", e.Offset)
+	}
+	s += fmt.Sprintf(": %v", e.Err)
+	if e.Records > 1 {
 		s += fmt.Sprintf(" (up to %d records, numbers %d to %d)", e.Records, e.First, e.Last)
 	}
 	return s

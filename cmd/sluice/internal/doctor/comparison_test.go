@@ -39,6 +39,22 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompareWakeups: a remedy for waits shows in wake-ups, also where it saves no CPU time.
+func TestCompareWakeups(t *testing.T) {
+	woken := func(n int64) *profile.Capture {
+		c := working(1, 0.5)
+		c.Glimpse = &profile.Trace{Window: secs(0.1), Running: secs(0.1), Wakeups: n}
+		return c
+	}
+	var b strings.Builder
+	if err := Compare(woken(43_600), woken(3_830), Reference()).WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if want := "Goroutines were woken 436 k times per second before, and 38.3 k after."; !strings.Contains(b.String(), want) {
+		t.Errorf("no %q in\n%s", want, &b)
+	}
+}
+
 // TestCompareOperations: an operation is the same on another line, and a range is
 // a receive.
 func TestCompareOperations(t *testing.T) {

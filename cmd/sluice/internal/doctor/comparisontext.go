@@ -104,7 +104,10 @@ func (c *Comparison) text(shown int) string {
 		b.WriteString(c.unclear(max(0, len(c.Operations)-shown)))
 		load := c.After.Own / c.Before.Own
 		b.WriteString("\n" + wrap(fmt.Sprintf("The same work is one second of the program's own code. Own code used %s cores before and %s after (×%s): a different load, or a different throughput. Profiles "+
-			"count no items.", format.Number(c.Before.Own), format.Number(c.After.Own), factor(load)), ""))
+			"count no items: its own counters say whether it takes more.", format.Number(c.Before.Own), format.Number(c.After.Own), factor(load)), ""))
+	}
+	if before, after := c.Before.Shares.Wakeups, c.After.Shares.Wakeups; before != nil && after != nil {
+		b.WriteString(wrap(fmt.Sprintf("Goroutines were woken %s times per second before, and %s after.", format.Count(*before), format.Count(*after)), ""))
 	}
 	for _, channel := range c.Channels[:min(shownChanges, len(c.Channels))] {
 		if channel.Before != nil && channel.After != nil {

@@ -12,7 +12,7 @@ import (
 
 // Ways of the study's chart.
 var (
-	pacedNone    = way{contender: alone, label: "no channel", words: "without a channel"}
+	pacedNone    = way{contender: alone, label: "no channel", words: "without a channel", key: true}
 	pacedNative  = way{contender: withSlots(Native, pacedSlots), label: "chan, 128 slots", words: "through a channel of 128 slots", key: true}
 	pacedBounded = way{contender: withSlots(ownBounded, pacedSlots), label: "sluice.Bounded", words: "through a sluice.Bounded", key: true}
 	pacedWays    = []way{
@@ -46,7 +46,7 @@ func (m *Measured) notBusyAnswer(c *Conclusion) {
 	shown := func(id ContenderID, unit string) stat.Summary {
 		return stat.Summarize(m.Samples(sectionRate, panel, x, id, unit)).In(1000)
 	}
-	c.Conditions = fmt.Sprintf("%s values per second, %d senders, 1 receiver, %s", format.Thousands(usualRate), usualSenders, m.procs(sectionRate, panel))
+	c.Conditions = fmt.Sprintf("CPU time at %s values per second, %d senders, 1 receiver, %s", format.Thousands(usualRate), usualSenders, m.procs(sectionRate, panel))
 	c.Unit = "µs of CPU time per value"
 	for _, w := range pacedWays {
 		if s := shown(w.contender, cpuPerValue); s.N > 0 {

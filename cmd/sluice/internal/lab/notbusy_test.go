@@ -39,7 +39,7 @@ func TestNotBusyAnswer(t *testing.T) {
 		if want := "At 10,000 values per second, one value takes CPU time of 8.0 µs through a channel of 128 slots, "; !strings.HasPrefix(c.Answer, want) {
 			t.Errorf("answer %q, want %q", c.Answer, want)
 		}
-		if c.Conditions != "10,000 values per second, 8 senders, 1 receiver, GOMAXPROCS=2" || len(c.Bars) != len(pacedWays) {
+		if c.Conditions != "CPU time at 10,000 values per second, 8 senders, 1 receiver, GOMAXPROCS=2" || len(c.Bars) != len(pacedWays) {
 			t.Errorf("%d bars, %s", len(c.Bars), c.Conditions)
 		}
 		for _, bar := range c.Bars {

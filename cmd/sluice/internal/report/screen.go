@@ -269,7 +269,7 @@ func (r *Report) ending(s Screen, path string) []string {
 	if vague := slices.ContainsFunc(r.charted(), func(e *Experiment) bool {
 		return slices.ContainsFunc(e.Bars, func(b lab.Bar) bool { return !b.Shown() })
 	}); vague {
-		text += fmt.Sprintf(" More repetitions make more of them known: %s.", format.RepeatMore)
+		text += fmt.Sprintf(" With more repetitions, more figures are known: %s.", format.RepeatMore)
 	}
 	lines := s.paragraph("", text, "")
 	// A path is not broken, so that it can be copied.
