@@ -125,8 +125,8 @@ func (f *facts) batchHow(found *Finding) string {
 	if sends := f.sendsOf(found); len(sends) > 0 {
 		where = " in " + format.And(sends)
 	}
-	return fmt.Sprintf("send slices of values: batch.NewSender collects them%s, batch.Receive takes them (workers.Run batches by itself), and "+
-		"the linger of the sender is the longest a value waits", where)
+	return fmt.Sprintf("send slices of values%s: what one read or request brings, through a chan []T; or else batch.NewSender collects them, "+
+		"batch.Receive takes them (workers.Run batches by itself), and the linger of the sender is the longest a value waits", where)
 }
 
 // sendsOf returns where the values of a finding are sent, as far as it is known.

@@ -115,10 +115,10 @@ func TestWhereToBatch(t *testing.T) {
 		at   profile.Site
 		want string
 	}{
-		{feeding, "collects them in q.feed (q.go:4), batch.Receive"},
-		{taking, "collects them in q.feed (q.go:4), batch.Receive"},
-		{keeping, "collects them in q.route (q.go:23), batch.Receive"},
-		{choose, "collects them, batch.Receive"},
+		{feeding, "slices of values in q.feed (q.go:4): what"},
+		{taking, "slices of values in q.feed (q.go:4): what"},
+		{keeping, "slices of values in q.route (q.go:23): what"},
+		{choose, "slices of values: what"},
 	} {
 		if got := f.batchHow(finding(test.at)); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s", test.at, got)

@@ -26,7 +26,7 @@ func TestChannelPerValue(t *testing.T) {
 	for _, test := range []struct {
 		made, receives float64
 		want           bool
-	}{{0.022, 0.2, true}, {0.018, 0.2, false}, {0, 0.2, false}, {0.1, 0.044, true}, {0.1, 0.036, false}} {
+	}{{0.011, 0.2, true}, {0.009, 0.2, false}, {0, 0.2, false}, {0.1, 0.044, true}, {0.1, 0.036, false}} {
 		d := diagnose(spent(test.receives), making(test.made, "consume"))
 		if (d.found(ChannelPerValue) != nil) != test.want || (d.found(TransferCost) == nil) != test.want {
 			t.Errorf("%v making, %v receiving: %s", test.made, test.receives, d.Answer)

@@ -23,16 +23,16 @@ func (m *Measured) directAnswer(c *Conclusion) {
 		m.bars(SectionOneWay, panel, none, Native, []way{
 			unbuffered,
 			{contender: withHandOff, label: "sluice.Rendezvous", key: true},
-			{contender: withNoHandOff, label: "Rendezvous, wake-up only", key: true},
+			{contender: withNoHandOff, label: "Rendezvous without it", key: true},
 		}),
 		m.bars(SectionOneWay, panel, most, "", []way{
 			buffered,
 			{contender: withHandOff, label: "sluice.Bounded, " + most + " slots"},
-			{contender: withNoHandOff, label: "Bounded, wake-up only"},
+			{contender: withNoHandOff, label: "Bounded without it"},
 		})...)}
 	c.costs, c.sentence = c.Chart, costSentence(c.Chart, []way{unbuffered, buffered})
 	c.Answer = "A sluice.Rendezvous, which passes a value straight to a waiting receiver, " + c.speed(m.place(SectionOneWay, panel, none, withHandOff, withNoHandOff),
-		"sluice.Rendezvous", "Rendezvous, wake-up only", "a copy that only wakes the receiver, which then tries again") + "."
+		"sluice.Rendezvous", "Rendezvous without it", "a copy that only wakes the receiver, which then tries again") + "."
 	slower := stat.Between(m.Samples(SectionOneWay, panel, most, Native, measure.NsPerOp), m.Samples(SectionOneWay, panel, none, Native, measure.NsPerOp))
 	c.Advice = "Nothing to change: the built-in channel and sluice both pass values straight on."
 	if more(slower) && c.know(unbuffered.label, buffered.label) {
