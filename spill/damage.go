@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -50,7 +51,8 @@ type Repair struct {
 	// Reopened counts how often the queue was opened again because its files had failed.
 	Reopened int
 
-	atMost bool // Lost is a limit
+	atMost bool  // Lost is a limit
+	cause  error // of the last time that the queue was opened again
 }
 
 // String describes the repair in one line.
@@ -60,15 +62,20 @@ func (r Repair) String() string {
 	}
 	s := "no record is known to be lost"
 	if r.Lost > 0 {
-		what := "damaged records"
-		if r.Reopened > 0 {
-			what = "records"
+		what, lost, numbers := "records", "were lost", fmt.Sprintf("numbers %d to %d", r.First, r.Last)
+		if r.Lost == 1 {
+			what, lost = "record", "was lost"
 		}
-		lost := "were lost"
+		if r.First == r.Last {
+			numbers = fmt.Sprintf("number %d", r.First)
+		}
+		if r.Reopened == 0 {
+			what = "damaged " + what
+		}
 		if r.Returned {
 			lost += ", or had been acknowledged"
 		}
-		s = fmt.Sprintf("%d %s %s (numbers %d to %d)", r.Lost, what, lost, r.First, r.Last)
+		s = fmt.Sprintf("%d %s %s (%s)", r.Lost, what, lost, numbers)
 		if r.atMost {
 			s = "up to " + s
 		}
@@ -109,6 +116,7 @@ func (r *Repair) add(err error, n int, first, last uint64) {
 // does not know better.
 func (r *Repair) reopened(cause error, repair Repair, lost int, first, last uint64) {
 	r.Reopened++
+	r.cause = cause
 	if repair.Lost > 0 {
 		first, last = repair.First, repair.Last
 	}
@@ -120,7 +128,7 @@ func (r *Repair) reopened(cause error, repair Repair, lost int, first, last uint
 // logRepair writes a warning about r, after what has happened to the queue.
 func (c *Durable[T]) logRepair(what string, r Repair) {
 	c.config.log.Warn("spill: "+what, "channel", c.config.name, "lost", r.Lost, "first", r.First, "last", r.Last,
-		"files", r.Files, "returned", r.Returned, "error", r.Err)
+		"files", r.Files, "returned", r.Returned, "error", cmp.Or(r.cause, r.Err))
 }
 
 // Repaired returns what was lost to damage since OpenDurable was called. Without the policy

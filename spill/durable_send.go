@@ -38,13 +38,14 @@ func (b *commit) result(sends bool) error {
 // there are many, and costs an fsync when it is alone.
 //
 // Send returns [sluice.ErrClosed] if the channel is closed, [sluice.ErrTooLarge] if the
-// record exceeds DiskLimit, [sluice.ErrFull] under Reject, the context's error if ctx is done during the wait, an error
-// of the codec, or an error that names the file that could not be written. In all of
-// these cases v was not stored, and will not be, and the caller may try again. On a full disk
-// errors.Is(err, syscall.ENOSPC) is true, and a Send succeeds again when values were acknowledged or
-// the disk has room. The exception is an error that is [ErrFailed]: the channel has failed, and
-// v may be there when the queue is opened again, unless an earlier call has returned
-// such an error. The context does not interrupt a write in progress. Send panics if ctx is nil.
+// record exceeds DiskLimit, [sluice.ErrFull] under Reject, the context's error if ctx is
+// done during the wait, an error of the codec, or an error that names the file that could
+// not be written. In all of these cases v was not stored, and will not be, and the caller
+// may try again. On a full disk [IsDiskFull] returns true, and a Send succeeds again when
+// values were acknowledged or the disk has room. The exception is an error that is
+// [ErrFailed]: the channel has failed, and v may be there when the queue is opened again,
+// unless an earlier call has returned such an error. The context does not interrupt a write
+// in progress. Send panics if ctx is nil.
 func (c *Durable[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("spill: Send: nil context")

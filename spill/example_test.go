@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -265,7 +264,7 @@ func ExampleOpenDurable_outage() {
 	again := func(f func() error) error { // while the disk is full
 		for {
 			err := f()
-			if !errors.Is(err, syscall.ENOSPC) || ctx.Err() != nil {
+			if !spill.IsDiskFull(err) || ctx.Err() != nil {
 				return err
 			}
 			time.Sleep(time.Second)
@@ -294,7 +293,7 @@ func ExampleOpenDurable_outage() {
 			err = again(bad.Drop)
 		}
 		if err != nil && !errors.Is(err, spill.ErrReopened) { // ErrReopened: after damage, the value comes again
-			fmt.Println("the end:", err) // ErrClosed: all were received; ErrFailed: start the program again
+			fmt.Println("the end:", err) // ErrClosed: all were received; ErrFailed: start the program again; or Ctrl-C
 			break
 		}
 	}

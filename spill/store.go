@@ -56,3 +56,8 @@ type contents struct {
 
 // errUnknown is part of the error of a write that may or may not have been stored.
 var errUnknown = logstore.ErrUnknown
+
+// IsDiskFull reports whether err, of a channel of this package, means that there was no room for
+// a record: on the disk, in a quota, or below a limit of file sizes. The same call can be tried
+// again, and succeeds when there is room.
+func IsDiskFull(err error) bool { return logstore.Full(err) }

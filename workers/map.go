@@ -29,9 +29,9 @@ import (
 // for the reasons for which Run ends early. At an early end the results of the jobs
 // that were done are still received, with Ordered those before the first one that is
 // missing; after that, receiving fails with the error, or panics or exits as f did.
-// With Ordered, an error of f takes effect in its turn: the jobs before it run to
-// completion, and their context is not canceled until then. Jobs after it that have not
-// started are not started.
+// With Ordered, the first error is the one of the first job that fails, in the order of
+// the jobs: those before it run to completion, and their context is not canceled until
+// then. Jobs after it that have not started are not started.
 //
 // Results have no particular order, unless Ordered is set. A result can be received
 // as soon as f has returned, whatever its worker does next. If results are not

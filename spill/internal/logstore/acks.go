@@ -104,7 +104,7 @@ func (s *Store) makeArea() error {
 		if s.area != nil && s.area.half*2 >= size {
 			return nil
 		}
-		if err = writeFile(s.disk, acksNew, make([]byte, size)); !full(err) || size/2 < min(minAcksSize, want) {
+		if err = writeFile(s.disk, acksNew, make([]byte, size)); !Full(err) || size/2 < min(minAcksSize, want) {
 			break
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // was accepted can be acknowledged.
 const reserveFile = "reserve"
 
-// full reports whether err is about a disk without room, or a file that may not grow.
-func full(err error) bool {
+// Full reports whether err is about a disk without room, or a file that may not grow.
+func Full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
@@ -48,7 +48,7 @@ func (s *Store) makeSpares(files map[string]int64) error {
 		_ = s.disk.Remove(acksNew)
 	}
 	err := s.makeArea()
-	if _, ok := files[reserveFile]; ok && full(err) && s.area == nil {
+	if _, ok := files[reserveFile]; ok && Full(err) && s.area == nil {
 		s.dropReserve() // acknowledgments matter more
 		files = nil
 		err = s.makeArea()

@@ -205,7 +205,7 @@ func (s *Store) leave() error {
 		}
 	}
 	renamed, err := s.checkpoint(s.state)
-	if !renamed && full(err) {
+	if !renamed && Full(err) {
 		return nil
 	}
 	if empty && err == nil {

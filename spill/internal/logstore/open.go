@@ -251,7 +251,7 @@ func (s *Store) settleSlot() error {
 		return nil
 	}
 	renamed, err := s.checkpoint(s.state)
-	if renamed || !full(err) {
+	if renamed || !Full(err) {
 		return err
 	}
 	st := *s.state

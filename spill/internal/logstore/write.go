@@ -51,7 +51,7 @@ func (s *Store) WriteTimed(first uint64, payloads [][]byte, deletes []uint64, at
 	}
 	for {
 		err := s.add(payloads, deletes, at)
-		if err == nil || s.failed != nil || !full(err) || !s.relieve(need, err) {
+		if err == nil || s.failed != nil || !Full(err) || !s.relieve(need, err) {
 			return cmp.Or(s.failed, err)
 		}
 	}
@@ -221,7 +221,7 @@ func (s *Store) newSegment() error {
 	next := *s.state
 	next.segments = append(slices.Clip(s.state.segments), g)
 	renamed, err := s.checkpoint(&next)
-	if !renamed && full(err) && s.disk.Sync() == nil { // now the segment has its name
+	if !renamed && Full(err) && s.disk.Sync() == nil { // now the segment has its name
 		next.commit++
 		if failed := s.writeSlot(&next); failed == nil || s.failed != nil {
 			err = failed
