@@ -333,7 +333,7 @@ func (c *Durable[T]) write(b *commit) {
 	c.mu.Unlock()
 	close(b.done)
 	if reopened {
-		c.logRepair("a queue was opened again, because its files had failed", repair)
+		c.logRepair("a queue was opened again, because its files had failed (counts since OpenDurable)", repair)
 	}
 }
 

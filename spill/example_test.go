@@ -289,7 +289,7 @@ func ExampleOpenDurable_outage() {
 			fmt.Println("order:", d.Value.Price)
 			err = again(d.Ack)
 		case errors.As(err, &bad): // the codec cannot decode it, for example after a change of the type
-			fmt.Printf("cannot decode %s\n", bad.Raw) // keep it elsewhere
+			fmt.Printf("cannot decode %q\n", bad.Raw) // keep it elsewhere
 			err = again(bad.Drop)
 		}
 		if err != nil && !errors.Is(err, spill.ErrReopened) { // ErrReopened: after damage, the value comes again

@@ -31,7 +31,8 @@ import (
 // missing; after that, receiving fails with the error, or panics or exits as f did.
 // With Ordered, the first error is the one of the first job that fails, in the order of
 // the jobs: those before it run to completion, and their context is not canceled until
-// then. Jobs after it that have not started are not started.
+// then. Jobs after it that have not started are not started. A panic of f ends all jobs
+// at once, also those before it, whose results may be missing.
 //
 // Results have no particular order, unless Ordered is set. A result can be received
 // as soon as f has returned, whatever its worker does next. If results are not

@@ -8,11 +8,11 @@ import (
 )
 
 // A PanicError is the value with which [Run], and the methods of [Results], panic
-// after a panic of f. It has the value of that panic, and the stack of the worker's
-// goroutine.
+// after a panic of f. Its Error has both fields, in many lines; print Value for a short
+// message.
 type PanicError struct {
-	Value any
-	Stack []byte
+	Value any    // of the panic
+	Stack []byte // of the worker's goroutine
 }
 
 // Error returns the value and the stack.

@@ -37,6 +37,9 @@ func (c *Comparison) answer() string {
 	if moved := c.moved(); moved != "" {
 		text += ": " + moved
 	}
+	if load := c.After.Own / c.Before.Own; c.Change == Same && load > 1+sameWork {
+		text += fmt.Sprintf("; its own code runs ×%s as much, which is a higher throughput, or a higher load", factor(load))
+	}
 	text += "."
 	if c.strangers() {
 		text += " No channel operation is in both captures: are they of the same service?"

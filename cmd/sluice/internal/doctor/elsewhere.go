@@ -204,7 +204,7 @@ func cpuBound(f *facts) *Finding {
 		found.RuledOut = append(found.RuledOut, RuledOut{Batch, most})
 	}
 	if users := f.capture.CPU.Users; len(users) > 0 {
-		found.addEvidence(profile.KindCPU, fmt.Sprintf("most of it, %s of CPU time, in %s", format.Percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
+		found.addEvidence(profile.KindCPU, fmt.Sprintf("the largest part, %s of CPU time, in %s", format.Percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
 	}
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("channels take %s", format.Percent(f.channelCPU())))
 	found.RuledOut = append(noChannelRemedy(most), found.RuledOut...)

@@ -67,7 +67,7 @@ var hazards = []hazard{
 	{
 		Fuse, "work that ran at the same time runs one after the other; a slow step holds up the others",
 		"one goroutine at each end, or none that works ahead; none of them waits for anything else", lacksTurns,
-		"neither may block, and nothing may overlap with it",
+		"if it waits for nothing else: what ran at the same time then runs one after the other",
 	},
 	{
 		Mutex, "callers wait for each other's I/O, without a context; several holders or workers become one",

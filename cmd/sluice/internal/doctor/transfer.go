@@ -251,7 +251,7 @@ func (f *facts) perValueRemedies(found *Finding, made float64) {
 	}
 	found.Remedies = []Remedy{
 		{Fuse, "instead of a request and its response, call the function that computes the response, with a mutex for what its goroutine owns", f.gain(f.called(made), stay{ownCost, 0}), byLoad},
-		{Batch, "where several values are ready, request all of them at once: a slice of values, and one of results", slices, byLoad},
+		{Batch, "where several values are ready, request all of them at once: a slice of values, and one of results (in one service ×4.9, where the call gave ×2.4 and its mutex was the next limit)", slices, byLoad},
 	}
 }
 
