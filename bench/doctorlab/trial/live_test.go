@@ -11,8 +11,8 @@ import (
 // depend on other load, so they are only printed, and only the first is measured,
 // which needs little CPU; -live measures all, for longer and in more rounds. The
 // answers of these scenarios are stable with another busy process on both
-// processors; with more of them there may be no answer, which the doctor must then
-// explain.
+// processors; with more of them there may be no answer, or a CPU limit, which the doctor
+// must then explain.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	names := []string{"slow-upload", "unbuffered-stages", "poller"}
