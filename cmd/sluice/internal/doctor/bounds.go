@@ -240,7 +240,7 @@ func (f *facts) bound(found *Finding) string {
 		most += " of CPU time"
 	}
 	unused := f.unused(engaged)
-	if f.inBursts() && slices.ContainsFunc(found.Remedies, func(r Remedy) bool { return r.Name == Buffer }) {
+	if f.inBursts() && found.has(Buffer) {
 		unused = nil
 	}
 	if len(unused) == 0 {

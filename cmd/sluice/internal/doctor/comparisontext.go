@@ -37,7 +37,7 @@ func (c *Comparison) answer() string {
 	if moved := c.moved(); moved != "" {
 		text += ": " + moved
 	}
-	if load := c.After.Own / c.Before.Own; c.Change == Same && load > 1+sameWork {
+	if load := c.load(); c.Change == Same && load > 1+sameWork {
 		text += fmt.Sprintf("; its own code runs ×%s as much, which is a higher throughput, or a higher load", factor(load))
 	}
 	text += "."
@@ -46,6 +46,9 @@ func (c *Comparison) answer() string {
 	}
 	return text
 }
+
+// load returns how many times as much the program's own code ran after as before.
+func (c *Comparison) load() float64 { return c.After.Own / c.Before.Own }
 
 // strangers reports whether both captures have channel operations, but none in
 // common.
@@ -105,9 +108,8 @@ func (c *Comparison) text(shown int) string {
 			}
 		}
 		b.WriteString(c.unclear(max(0, len(c.Operations)-shown)))
-		load := c.After.Own / c.Before.Own
 		b.WriteString("\n" + wrap(fmt.Sprintf("The same work is one second of the program's own code. Own code used %s cores before and %s after (×%s): a different load, or a different throughput. Profiles "+
-			"count no items: its own counters say whether it takes more.", format.Number(c.Before.Own), format.Number(c.After.Own), factor(load)), ""))
+			"count no items: its own counters show whether it takes more.", format.Number(c.Before.Own), format.Number(c.After.Own), factor(c.load())), ""))
 	}
 	if before, after := c.Before.Shares.Wakeups, c.After.Shares.Wakeups; before != nil && after != nil {
 		b.WriteString(wrap(fmt.Sprintf("Goroutines were woken %s times per second before, and %s after.", format.Count(*before), format.Count(*after)), ""))

@@ -209,8 +209,8 @@ func cpuBound(f *facts) *Finding {
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("channels take %s", format.Percent(f.channelCPU())))
 	found.RuledOut = append(noChannelRemedy(most), found.RuledOut...)
 	if h := f.hop(busyHopWork); h != nil && f.inPassing() {
-		found.Next = fmt.Sprintf("make the code itself cheaper, give it more cores, or remove a hop: %s does little else than receive (line %d) and send on (line %d), for %s of CPU time; "+
-			"%s can do that itself", profile.Frame{Function: h.in.Function}, h.in.Line, h.out.Line, format.Percent((h.stage.work+h.stage.channel)/f.cores), profile.Frame{Function: h.from.Function})
+		found.Next = fmt.Sprintf("make the code itself cheaper, give it more cores, or remove a hop: %s, for %s of CPU time; %s can do that itself",
+			h, format.Percent((h.stage.work+h.stage.channel)/f.cores), profile.Frame{Function: h.from.Function})
 	}
 	return found
 }

@@ -10,6 +10,7 @@
 //	exclusion.go a channel in place of a mutex
 //	owners.go    a goroutine in place of a mutex
 //	transfer.go  passing values one by one
+//	lockstep.go  both ends of a channel wait, and cores idle
 //	asked.go     values that wait for an answer
 //	selects.go   selects and polling
 //	direction.go which way the values of a select go
@@ -208,7 +209,7 @@ type rule struct {
 }
 
 // rules are all rules, in order.
-var rules = slices.Concat(queueRules, lockRules, exclusionRules, ownerRules, transferRules, fanRules, spawnRules, generatorRules, scatterRules, selectRules, shedRules, hopRules,
+var rules = slices.Concat(queueRules, lockRules, exclusionRules, ownerRules, transferRules, lockstepRules, fanRules, spawnRules, generatorRules, scatterRules, selectRules, shedRules, hopRules,
 	timerRules, limitRules, skewRules, poolRules, stageRules, leakRules, tracedRules, elsewhereRules)
 
 // ofShares reports whether findings of kind k depend on shares of CPU time.
@@ -374,6 +375,11 @@ func (f *Finding) decides(of *facts, what string) {
 	if of.capture.Trace == nil {
 		f.Needs = &Need{profile.KindTrace, what}
 	}
+}
+
+// has reports whether a remedy is among those of the finding.
+func (f *Finding) has(name RemedyName) bool {
+	return slices.ContainsFunc(f.Remedies, func(r Remedy) bool { return r.Name == name })
 }
 
 func (f *Finding) addEvidence(from profile.Kind, text string) {

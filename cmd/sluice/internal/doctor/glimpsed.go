@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
 
@@ -98,6 +99,22 @@ func (f *facts) wakeTrace() *profile.Trace {
 		return g
 	}
 	return nil
+}
+
+// readyToRun returns the mean number of goroutines that are ready to run in a trace, 0 if unknown.
+func (f *facts) readyToRun() float64 {
+	t := f.wakeTrace()
+	if t == nil || t.Window <= 0 {
+		return 0
+	}
+	return t.Runnable.Seconds() / t.Window.Seconds()
+}
+
+// addWakeups adds the rate of wake-ups to the evidence, if it is known.
+func (f *facts) addWakeups(found *Finding) {
+	if f.wakeups != nil {
+		found.addEvidence(f.wakeupsFrom, format.Count(*f.wakeups)+" wake-ups per second")
+	}
 }
 
 // ownError returns the relative error of the program's own work, which bounds a

@@ -47,6 +47,11 @@ type hop struct {
 	weight            float64 // of all operations of the hop
 }
 
+// String describes what the goroutine does.
+func (h *hop) String() string {
+	return fmt.Sprintf("%s does little else than receive (line %d) and send on (line %d)", profile.Frame{Function: h.in.Function}, h.in.Line, h.out.Line)
+}
+
 // needlessHop detects a stage that receives and sends in one function, with
 // hardly any work in between. A forwarding goroutine with a queue of its own is
 // a pump: it sends in its select.
@@ -60,8 +65,8 @@ func needlessHop(f *facts) *Finding {
 	}
 	found := f.transferFinding(h.in)
 	found.Confidence = Medium
-	found.Text = fmt.Sprintf("A hop that can go: %s does little else than receive (line %d) and send on (line %d). The goroutines of %s can do that themselves, or send to %s.",
-		profile.Frame{Function: h.in.Function}, h.in.Line, h.out.Line, profile.Frame{Function: h.from.Function}, profile.Frame{Function: h.to.Function})
+	found.Text = fmt.Sprintf("A hop that can go: %s. The goroutines of %s can do that themselves, or send to %s.",
+		h, profile.Frame{Function: h.from.Function}, profile.Frame{Function: h.to.Function})
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of the CPU time of %s is outside channel operations", format.Percent(h.stage.work/(h.stage.work+h.stage.channel)),
 		profile.Frame{Function: h.stage.root}))
 	for _, p := range f.pairs() {
@@ -76,7 +81,7 @@ func needlessHop(f *facts) *Finding {
 	} else {
 		f.transferRemedies(found)
 	}
-	if slices.ContainsFunc(found.Remedies, func(r Remedy) bool { return r.Name == Buffer }) {
+	if found.has(Buffer) {
 		found.Text += " That helps beside a buffer, too."
 	}
 	now, weight := f.load(coldWork), h.weight

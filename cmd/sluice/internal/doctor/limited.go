@@ -66,16 +66,20 @@ func (f *facts) afterLimit() string {
 	if s == nil {
 		return text + f.waitsShown()
 	}
-	busy := s.work + s.channel
-	text += fmt.Sprintf(". The next limit is %s, %s with %s of the CPU time%s", profile.Frame{Function: s.root}, format.Plural(s.n, "goroutine"),
-		format.Percent(busy/f.cores), f.callsOf(s.root))
-	text += f.filledAt(s, f.cores*float64(s.n)/busy)
+	text += f.nextLimit(s)
 	if t := f.capture.Trace; t != nil {
 		if send := sendTo(t, s.root); send != nil {
 			return text + fmt.Sprintf(". %s goroutines wait for it in %s", format.Number(send.Waited.Seconds()/t.Window.Seconds()), send.Site)
 		}
 	}
 	return text + f.waitsShown()
+}
+
+// nextLimit names a stage that limits the service later, in a sentence after a step.
+func (f *facts) nextLimit(s *stage) string {
+	busy := s.work + s.channel
+	return fmt.Sprintf(". The next limit is %s, %s with %s of the CPU time%s%s", profile.Frame{Function: s.root}, format.Plural(s.n, "goroutine"),
+		format.Percent(busy/f.cores), f.callsOf(s.root), f.filledAt(s, f.cores*float64(s.n)/busy))
 }
 
 // filledAt says from how many cores in use on the goroutines of a stage compute all

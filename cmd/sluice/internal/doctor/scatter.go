@@ -48,9 +48,7 @@ func scattered(f *facts) *Finding {
 		format.Percent(f.share(profile.UserCode))))
 	found.At = &o.Place
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("no operation explains it: the most expensive one is the %s, with %s of CPU time", o, format.Percent(value(o.CPU)/f.cpu)))
-	if f.wakeups != nil {
-		found.addEvidence(f.wakeupsFrom, format.Count(*f.wakeups)+" wake-ups per second")
-	}
+	f.addWakeups(found)
 	now := f.load(0)
 	all := now.own + now.channels
 	l := load{channels: min(all, max(now.channels, share*f.loadUnit()))}

@@ -44,6 +44,6 @@ func (f *facts) queuedPs() bool {
 	if t == nil || t.Window <= 0 || f.procs == 0 {
 		return false
 	}
-	procs, window := float64(f.procs), t.Window.Seconds()
-	return t.Running.Seconds() >= (1-idleCores)*procs*window && t.Runnable.Seconds() >= starvedQueue*procs*window
+	procs := float64(f.procs)
+	return t.Running.Seconds() >= (1-idleCores)*procs*t.Window.Seconds() && f.readyToRun() >= starvedQueue*procs
 }

@@ -11,8 +11,6 @@ import (
 const (
 	TransferCost    Kind = "transfer cost"
 	TinyJobs        Kind = "tiny jobs"
-	Lockstep        Kind = "lockstep"
-	Bursts          Kind = "bursts"
 	ChannelPerValue Kind = "channel per value"
 )
 
@@ -24,15 +22,6 @@ const (
 	// idleCores is the part of the cores that must be idle before parking
 	// counts as the bottleneck of a service that spends little on channels.
 	idleCores = 0.15
-	// turnsShare is the share of CPU time in channels, parks included, below
-	// which cores are idle for another reason. Stages in lockstep had 0.08 and
-	// 0.10.
-	turnsShare = 0.03
-	// burstQueue is the mean number of goroutines that are ready to run for each P from which
-	// cores idle at other times than those at which goroutines wait: where a buffer filled idle
-	// cores it was 0 to 2, and 4.5 in a service to which it gave ×1.3; in one whose clients paused
-	// it was 9 to 12, and a buffer gave ×0.9 to ×1.06.
-	burstQueue = 5
 	// busyWakeups is the rate of wake-ups per second and core below which they
 	// cannot idle it.
 	busyWakeups = 2_000
@@ -65,9 +54,6 @@ const (
 	// bufferedWorst is the price of a channel with slots whose ends still wait at
 	// times, as a factor.
 	bufferedWorst = 1.2
-	// rarely is the ratio of waits at both ends above which one end hardly
-	// waits.
-	rarely = 20
 	// poolPart is the smallest cost of a pool's receive, as a part of the costliest
 	// operation, unless that one sends to it: a relay had a pool of 0.2 behind
 	// the channel that cost most.
@@ -88,15 +74,6 @@ var transferRules = []rule{
 	{
 		kind: ChannelPerValue, shares: true, look: channelPerValue, instead: []Kind{TransferCost, TinyJobs},
 		reason: "a channel and a goroutine per call: 0, 1 or 128 slots ×1.0, a direct call ×2.1 and ×5.5",
-	},
-	{
-		kind: Lockstep, shares: true, look: lockstep, instead: []Kind{CPUBound},
-		reason: "channel and scheduler only 8% of CPU time, but 30% of the cores idle with both ends parking: " +
-			"buffer ×1.48",
-	},
-	{
-		kind: Bursts, shares: true, look: bursts, instead: []Kind{SystemCallBound, TransferCost, TinyJobs},
-		reason: "32 connections whose clients paused for 1 ms: 19 to 25 runnable goroutines while a third of the cores idled; buffer ×0.9 to ×1.06",
 	},
 }
 
@@ -353,99 +330,4 @@ func (f *facts) switching() float64 {
 		share += rest * min(1, f.parked/all*1.5)
 	}
 	return min(share, 1)
-}
-
-// lockstep detects channels that cost little CPU time but keep cores idle,
-// because the two ends wait for each other alternately.
-func lockstep(f *facts) *Finding {
-	from, to := f.inTurns()
-	if from == nil || f.inBursts() {
-		return nil
-	}
-	found := &Finding{Channels: true, At: &from.Place, Share: known(1 - f.cores/f.room()), Confidence: Medium}
-	found.Text = fmt.Sprintf("Sender and receiver run in lockstep while cores idle: %s and %s.", from, to)
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; channels and the scheduler after them take only %s of that",
-		format.Number(f.cores), f.roomText(), format.Percent(f.channelCPU())))
-	if f.wakeups != nil {
-		found.addEvidence(f.wakeupsFrom, fmt.Sprintf("%s wake-ups per second", format.Count(*f.wakeups)))
-	}
-	if from.Parks == nil {
-		found.Confidence = Low // one snapshot of waiting goroutines does not count waits
-		found.decides(f, "whether both ends wait for each other, or only one of them")
-	}
-	p := f.prices
-	found.Remedies = []Remedy{{Buffer, "give the channel a buffer, so that both ends can work at the same time",
-		f.gain(f.load(coldWork), after(p.Unbuffered, p.Buffered, p.Buffered)), byLoad}}
-	found.RuledOut = []RuledOut{
-		{Shard, "no goroutine waits for the channel's lock."},
-		{LowerGOMAXPROCS, "the cores are idle, not contended."},
-	}
-	return found
-}
-
-// inTurns returns the send and the receive that wait in turns while cores idle, or nil.
-func (f *facts) inTurns() (from, to *Operation) {
-	if f.channelCPU() >= transferShare || f.channelCPU() < turnsShare ||
-		f.share(profile.Collecting, profile.Allocating) >= collectorShare || f.cores > (1-idleCores)*f.room() || f.isStarved() || f.queuedPs() ||
-		f.wakeups != nil && *f.wakeups < busyWakeups*f.room() {
-		return nil, nil
-	}
-	from, to = f.bothPark()
-	if from == nil || to == nil || !f.mayMeet(from, to) || from.Parks != nil && to.Parks != nil && oneSided(*from.Parks, *to.Parks) {
-		return nil, nil
-	}
-	return from, to
-}
-
-// inBursts reports whether a trace shows many goroutines ready to run although cores idle: they
-// do not idle because goroutines wait for each other.
-func (f *facts) inBursts() bool {
-	t := f.wakeTrace()
-	return t != nil && t.Window > 0 && f.procs > 0 && f.cores <= (1-idleCores)*f.room() &&
-		t.Runnable.Seconds() >= burstQueue*float64(f.procs)*t.Window.Seconds()
-}
-
-// bursts detects what would be lockstep if cores did not idle at other times.
-func bursts(f *facts) *Finding {
-	from, _ := f.inTurns()
-	if from == nil || !f.inBursts() {
-		return nil
-	}
-	t := f.wakeTrace()
-	found := &Finding{Share: known(1 - f.cores/f.room()), Confidence: Medium}
-	found.Text = fmt.Sprintf("The work comes in bursts, and what sends it pauses between them, so the load is the limit. In a burst goroutines queue for the cores, "+
-		"%s on average; after it no work is there, and so %s of %s cores idle or belong to other processes.",
-		format.Number(t.Runnable.Seconds()/t.Window.Seconds()), format.Number(f.room()-f.cores), f.roomText())
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s cores in use, channels %s of that", format.Number(f.cores), format.Percent(f.channelCPU())))
-	if f.wakeups != nil {
-		found.addEvidence(f.wakeupsFrom, fmt.Sprintf("%s wake-ups per second", format.Count(*f.wakeups)))
-	}
-	found.RuledOut = []RuledOut{{Buffer, "cores idle when nothing arrives: a buffer saves wake-ups, and gave ×0.9 to ×1.06 of the throughput."}}
-	found.Next = "observe it under more load; with this one no change to the service raises its throughput, and -compare shows what a change saves"
-	if s := f.stageAfterLimit(); s != nil && f.cores > 0 {
-		busy := s.work + s.channel
-		found.Next += fmt.Sprintf(". The next limit is %s, %s with %s of the CPU time%s", profile.Frame{Function: s.root}, format.Plural(s.n, "goroutine"),
-			format.Percent(busy/f.cores), f.callsOf(s.root)) + f.filledAt(s, f.cores*float64(s.n)/busy)
-	}
-	return found
-}
-
-// oneSided reports whether one end hardly ever waits: that end is the slow one,
-// and there is no lockstep.
-func oneSided(a, b int64) bool { return min(a, b)*rarely < max(a, b) }
-
-// bothPark returns the send and the receive with the most waits, or nil.
-func (f *facts) bothPark() (from, to *Operation) {
-	for i := range f.operations {
-		o := &f.operations[i]
-		parked := waits(o) > 0 || o.wake > 0 && o.Parks == nil
-		switch {
-		case !parked || o.Weight == 0:
-		case sends(o) && (from == nil || waits(o) > waits(from)):
-			from = o
-		case receives(o) && (to == nil || waits(o) > waits(to)):
-			to = o
-		}
-	}
-	return from, to
 }
