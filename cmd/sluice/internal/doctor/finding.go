@@ -20,7 +20,9 @@
 //	hop.go       a goroutine that only passes values on
 //	chain.go     a chain of stages on one core
 //	timers.go    timers that selects create
-//	stages.go    a slow stage or slow I/O behind a channel
+//	stages.go    a slow stage behind a channel
+//	downstream.go slow I/O behind a channel
+//	outside.go   slow I/O behind a channel, by a trace
 //	serial.go    a stage of one goroutine
 //	pools.go     a pool of connections, objects or tokens that is too small
 //	skew.go      one busy shard of several
@@ -210,7 +212,7 @@ type rule struct {
 
 // rules are all rules, in order.
 var rules = slices.Concat(queueRules, lockRules, exclusionRules, ownerRules, transferRules, lockstepRules, fanRules, spawnRules, generatorRules, scatterRules, selectRules, shedRules, hopRules,
-	timerRules, limitRules, skewRules, poolRules, stageRules, leakRules, tracedRules, elsewhereRules)
+	timerRules, limitRules, skewRules, poolRules, stageRules, downstreamRules, leakRules, tracedRules, elsewhereRules)
 
 // ofShares reports whether findings of kind k depend on shares of CPU time.
 func (k Kind) ofShares() bool {

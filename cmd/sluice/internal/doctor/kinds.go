@@ -35,6 +35,9 @@ func (f *facts) kindFor(found *Finding) string {
 		if found.Kind == Scattered {
 			return ""
 		}
+		if found.Kind == Downstream {
+			return "a built-in channel is enough: receive one value, then those that are there, in a select with default; batch.Receive does that for the channels of sluice"
+		}
 		return fmt.Sprintf("a built-in chan []T is enough if its senders have slices already; otherwise sluice.NewBounded(1024, nil) (%s)", f.usersOf(o))
 	case Shard:
 		return fmt.Sprintf("a built-in channel for each sender is enough if they are few; otherwise sluice.NewSharded(1024, nil) with a Lane for each (%s)",

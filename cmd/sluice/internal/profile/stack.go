@@ -147,6 +147,24 @@ type placed struct {
 	below stack  // the frames below site.At, the innermost first
 	root  string // the start function, if the stack reaches it
 	host  string // the function of this module that the goroutine started with; "" if it is another one
+	file  bool   // in a trace: it is in a system call that is not for a connection
+}
+
+// ofFile reports whether p, the placed stack s, is in a system call for something else
+// than a connection.
+func (p placed) ofFile(s stack) bool {
+	if p.site.Op != IO {
+		return false
+	}
+	for _, f := range s {
+		if f == p.site.At {
+			break
+		}
+		if strings.HasPrefix(f.Function, "net.") {
+			return false
+		}
+	}
+	return true
 }
 
 // place finds the program's line in s and its operation.

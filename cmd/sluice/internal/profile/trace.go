@@ -96,6 +96,7 @@ type traced struct {
 	root  string
 	host  string // see placed
 	own   bool   // it waits in a handler that serves profiles
+	waits bool   // it is in a system call that may wait for a disk, at site
 
 	running, runnable, waiting time.Duration
 }
@@ -112,13 +113,30 @@ func (g *traced) start(p placed) {
 func (g *traced) spend(until trace.Time) {
 	d := until.Sub(g.since)
 	switch g.state {
-	case trace.GoRunning, trace.GoSyscall:
+	case trace.GoRunning:
 		g.running += d
+	case trace.GoSyscall:
+		if g.blocked(until) {
+			g.waiting += d
+		} else {
+			g.running += d
+		}
 	case trace.GoRunnable:
 		g.runnable += d
 	case trace.GoWaiting:
 		g.waiting += d
 	}
+}
+
+// blockedCall is the time from which on a system call for a file waits: a write to
+// memory takes 1 to 20 µs, a sync to a disk 100 µs and more.
+const blockedCall = 100 * time.Microsecond
+
+// blocked reports whether the system call that g is in waits for a disk or another
+// process: the scheduler counts it as running as long as no other goroutine needs its
+// P. One for a socket never waits: if it takes long, its thread had no core.
+func (g *traced) blocked(until trace.Time) bool {
+	return g.waits && until.Sub(g.since) >= blockedCall
 }
 
 func (t *traceTally) add(event trace.Event) {
@@ -158,6 +176,13 @@ func (t *traceTally) transition(event trace.Event, change trace.StateTransition)
 		g.start(t.place(change.Stack))
 	}
 	switch {
+	case from == trace.GoRunning && to == trace.GoSyscall:
+		p := t.place(change.Stack)
+		g.site, g.waits = p.site, p.file
+	case from == trace.GoSyscall && g.blocked(event.Time()):
+		site := t.site(g.site)
+		site.Parks++
+		site.Waited += event.Time().Sub(g.since)
 	case from == trace.GoNotExist && change.Stack != trace.NoStack:
 		g.start(t.place(change.Stack)) // the stack at the start
 	case from.Executing() && to == trace.GoWaiting:
@@ -249,6 +274,7 @@ func (t *traceTally) place(s trace.Stack) placed {
 		frames = append(frames, Frame{Function: plain(f.Func), File: f.File, Line: lineOf(int64(min(f.Line, math.MaxInt64)))})
 	}
 	p := place(frames)
+	p.file = p.ofFile(frames)
 	p.below = nil
 	if own(frames) {
 		p.site = Site{At: Frame{Function: ownSite}}
@@ -279,7 +305,7 @@ func (t *traceTally) finish(g *traced) {
 func (t *traceTally) result() *Trace {
 	for _, g := range t.goroutines {
 		g.spend(t.last)
-		if g.state == trace.GoWaiting && !g.own && g.site.At.Function != "" {
+		if (g.state == trace.GoWaiting || g.state == trace.GoSyscall && g.blocked(t.last)) && !g.own && g.site.At.Function != "" {
 			site := t.site(g.site)
 			site.Still++
 			site.Waited += t.last.Sub(g.since)

@@ -1,0 +1,79 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+)
+
+// synced opens a capture of a service for positions of vehicles: one dispatcher sends
+// each to an archive, which syncs its file after 8 of them, and to two consumers in
+// memory. One sync for up to 64 values gained ×4.3.
+func synced(t *testing.T, name string) *profile.Capture { return fixture(t, "syncs", name) }
+
+// TestSyncHoldsBack: the goroutine in a sync is the limit, not the channel in front of
+// it nor the CPU time, with the machine for itself and beside other processes.
+func TestSyncHoldsBack(t *testing.T) {
+	const measured = 4.3
+	for _, name := range []string{"alone", "beside"} {
+		d := Diagnose(synced(t, name), Reference())
+		if d.Verdict != No || len(d.Findings) == 0 || d.Findings[0].Kind != Downstream {
+			t.Fatalf("%s: %s, %+v", name, d.Verdict, d.Findings)
+		}
+		found := &d.Findings[0]
+		if found.At == nil || found.At.Function != "main.dispatch" || !strings.Contains(found.Text, "is in a sync of a file for") || !strings.Contains(found.Text, "main.keep (main.go:70)") {
+			t.Errorf("%s: %s", name, found.Text)
+		}
+		best := found.Best()
+		if best.Name != Batch || best.Gain.Low > measured || best.Gain.High < measured || !strings.Contains(best.How, "sync once for all of them") {
+			t.Errorf("%s: %+v", name, best)
+		}
+		if strings.Contains(found.Channel, "[]T") {
+			t.Errorf("%s: %s", name, found.Channel)
+		}
+		for _, kind := range []Kind{CPULimit, TransferCost, Lockstep} {
+			if other := d.found(kind); other != nil {
+				t.Errorf("%s: also %s", name, other.Text)
+			}
+		}
+	}
+}
+
+// TestOutsideByTrace: a stage in I/O is the limit if it is there most of the time, and
+// senders wait for it most of the time, while cores are idle.
+func TestOutsideByTrace(t *testing.T) {
+	send, receive := at(profile.Send, "put"), at(profile.Receive, "store")
+	wait := at(profile.IO, "store")
+	base := func() (tr *profile.Trace, cores float64) {
+		return &profile.Trace{Window: watched, Wakeups: 5000,
+			Pairs:  []profile.Pair{{Waker: receive, Sleeper: send, Count: 2000}},
+			Sites:  []profile.TraceSite{{Site: send, Parks: 2000, Waited: watched * 8 / 10}, {Site: wait, Parks: 2000, Waited: watched * 9 / 10}},
+			Stages: []profile.Stage{{Root: "example.com/q.store", Count: 1, Waiting: watched * 9 / 10}},
+		}, 0.9
+	}
+	for name, test := range map[string]struct {
+		change func(tr *profile.Trace, cores *float64)
+		want   bool
+	}{
+		"held back":        {func(*profile.Trace, *float64) {}, true},
+		"mostly elsewhere": {func(tr *profile.Trace, _ *float64) { tr.Sites[1].Waited = watched * 4 / 10 }, false},
+		"two of them":      {func(tr *profile.Trace, _ *float64) { tr.Stages[0].Count = 2 }, false},
+		"nobody waits":     {func(tr *profile.Trace, _ *float64) { tr.Sites[0].Waited = watched / 10 }, false},
+		"another receives": {func(tr *profile.Trace, _ *float64) { tr.Pairs[0].Waker = at(profile.Receive, "other") }, false},
+		"no idle core":     {func(_ *profile.Trace, cores *float64) { *cores = 1.9 }, false},
+	} {
+		tr, cores := base()
+		test.change(tr, &cores)
+		d := diagnose(cpu(cores, shares{profile.UserCode: 0.6, profile.ChannelWork: 0.15, profile.SystemCalls: 0.25}, on{send, 0.10, 0, 0}, on{receive, 0.05, 0, 0}),
+			goroutinesAt(in(send, 1, 1)), func(c *profile.Capture) { c.Trace = tr })
+		found := d.found(Downstream)
+		if (found != nil) != test.want {
+			t.Errorf("%s: %+v", name, found)
+			continue
+		}
+		if found != nil && (found.Best().Name != MoreReceivers || strings.Contains(found.Text, "sync")) {
+			t.Errorf("%s: %s, %+v", name, found.Text, found.Best())
+		}
+	}
+}
