@@ -8,7 +8,7 @@ import (
 	exp "golang.org/x/exp/trace"
 )
 
-// TestBlockedCall: a system call for a file that takes long is a wait, also while the
+// TestBlockedCall: a system call for a file that takes long is a wait, even while the
 // scheduler counts its goroutine as running; one for a connection has lost its core.
 func TestBlockedCall(t *testing.T) {
 	t.Parallel()
