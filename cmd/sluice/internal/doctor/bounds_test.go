@@ -118,7 +118,7 @@ func TestStageGain(t *testing.T) {
 	busy := cpu(1.25, shares{profile.UserCode: 0.95, profile.ChannelWork: 0.05}, on{send, 0.03, 0, 0}, on{receive, 0.02, 0, 0})
 	d := diagnose(busy, goroutinesAt(in(send, 12, 0)), staged(stagePart{"(*Bus).Put", 12, 0.2, 0.03}, stagePart{"consume", 1, 0.75, 0.02}))
 	found := d.found(SlowStage)
-	if found == nil || found.At.Op != profile.Send || !strings.Contains(found.Evidence[1].Text, "consume") {
+	if found == nil || found.At.Op != profile.Send || !strings.Contains(found.Text, "consume") {
 		t.Fatalf("found %+v", d.Findings)
 	}
 	roughly(t, "the upper end", found.Best().Gain.High, 2/1.25*1.2)

@@ -37,7 +37,7 @@ func (c *Comparison) answer() string {
 	if moved := c.moved(); moved != "" {
 		text += ": " + moved
 	}
-	if load := c.load(); c.Change == Same && load > 1+sameWork {
+	if load := c.load(); load > 1+sameWork {
 		text += fmt.Sprintf("; its own code runs ×%s as much, which is a higher throughput, or a higher load", factor(load))
 	}
 	text += "."

@@ -24,7 +24,7 @@ const (
 
 var downstreamRules = []rule{
 	{
-		kind: Downstream, look: downstream, instead: []Kind{TransferCost, TinyJobs, Lockstep, Bursts, CPULimit},
+		kind: Downstream, look: downstream, instead: []Kind{TransferCost, TinyJobs, Lockstep, Bursts, CPULimit, Backpressure, SystemCallBound},
 		reason: "slow downstream I/O: senders wait, CPU is idle; buffer ×1.0, four times the receivers ×4. A sync of a file after 8 values, behind a dispatcher " +
 			"that waited to send 86% of the time: one sync for up to 64 ×4.3, four files ×1.4 to ×1.75",
 	},

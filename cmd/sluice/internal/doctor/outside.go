@@ -10,22 +10,23 @@ import (
 )
 
 // A trace shows who waits for whom: goroutines of a stage that wait for a disk or the
-// network most of the time, and senders that wait most of the time until one of them
-// receives. The stages in front of such a stage wait for each other as well, and none
-// of them is the limit.
+// network most of the time and hardly ever for a value, and senders that wait until one
+// of them receives. The stages in front of such a stage wait for each other as well, and
+// none of them is the limit.
 
 const (
 	// outsidePart is the smallest part of the time of a stage's goroutines in one wait
-	// for I/O: an archive that synced after 8 values had 0.87 to 0.96.
-	outsidePart = 0.60
+	// for I/O: an archive that synced after 8 values had 0.87 to 0.96, four of them 0.6.
+	outsidePart = 0.50
 	// sentPart is the smallest part of the trace for which a goroutine waits to send to
-	// it: that archive's dispatcher had 0.86.
-	sentPart = 0.50
+	// it: that archive's dispatcher had 0.86, and 0.4 with one sync for 64 values.
+	sentPart = 0.20
 	// outsideCores is the part of the cores in use up to which I/O is the limit.
 	outsideCores = 1 - idleCores
-	// syncsWorst is the part of the syncs that remains at least if values share them,
-	// and syncCost the part of the system calls' CPU time that goes with the others.
-	syncsWorst, syncCost = 0.5, 0.9
+	// syncsWorst is the part of the time in syncs that remains if twice as many values
+	// share one: a sync of more values takes longer; 1024 slots instead of 128 gained
+	// ×1.3. syncCost is the part of the system calls' CPU time that goes with the others.
+	syncsWorst, syncCost = 0.7, 0.9
 )
 
 // A heldBack is a wait for I/O that holds senders back.
@@ -42,7 +43,7 @@ type heldBack struct {
 // mostOutside returns the wait for I/O with the longest waits of its senders, or nil.
 func (f *facts) mostOutside() *heldBack {
 	t := f.wakeTrace()
-	if t == nil || t.Window <= 0 || f.capture.CPU == nil || f.avail == 0 || f.cores > outsideCores*f.avail {
+	if t == nil || t.Window <= 0 || f.capture.CPU == nil || f.procs == 0 || f.cores > outsideCores*float64(f.procs) {
 		return nil
 	}
 	var most *heldBack
@@ -55,11 +56,11 @@ func (f *facts) mostOutside() *heldBack {
 			continue
 		}
 		w := &heldBack{at: s.Site, root: stage.Root, n: stage.Count, part: s.Waited.Seconds() / (float64(stage.Count) * t.Window.Seconds())}
-		if w.part < outsidePart {
-			continue
+		if w.part < outsidePart || (stage.Waiting-s.Waited).Seconds() > rests*float64(stage.Count)*t.Window.Seconds() {
+			continue // it has little I/O, or waits for values
 		}
 		for _, p := range t.Pairs {
-			if p.Sleeper.Op != profile.Send || !p.Waker.Op.Receives() || stageOf(t, p.Waker) != stage {
+			if p.Sleeper.Op != profile.Send || stageOf(t, p.Waker) != stage || !p.Waker.Op.Receives() && p.Waker.Op != profile.PollReceive && p.Waker.Op != profile.Select {
 				continue
 			}
 			if send := traceSite(t, p.Sleeper); send != nil {
@@ -122,10 +123,10 @@ func (f *facts) outsideByTrace() *Finding {
 	found.Remedies = []Remedy{f.moreConcurrency("run four times as many receivers, if the downstream service allows it")}
 	if w.sync {
 		found.Remedies = []Remedy{
-			{Batch, "receive all values that are in the channel, write them, and sync once for all of them (group commit); give the channel as many slots " +
-				"as values may share a sync; a value counts as stored after that sync", f.fewerSyncs(w),
+			{Batch, "receive all values that are in the channel, write them, and sync once for all of them (group commit), with slots for as many: " +
+				"the low end of the range is two values for each one that shares a sync now, the high end many; a value counts as stored after that sync", f.fewerSyncs(w),
 				"the part of the time in the sync, within the cores without its system calls"},
-			{MoreReceivers, "write several files, with a receiver for each", between(1, 1.5, 2), "four files on one disk (measured ×1.4 to ×1.75)"},
+			{MoreReceivers, "if no more values may share a sync, write several files, with a receiver for each", between(1, 1.5, 2), "four files on one disk (measured ×1.4 to ×1.75)"},
 		}
 	}
 	found.RuledOut = []RuledOut{{Buffer, "the channel is full because its receiver is slow: a longer queue drains no faster (measured ×1.0)."}}

@@ -62,7 +62,7 @@ var hazards = []hazard{
 	{
 		MoreReceivers, "values are processed in another order and at the same time; a lock or a limit gets more holders",
 		"the receiver is the bottleneck, does not answer its senders as the owner of a state, and more than one token exists",
-		lacksReceivers, "if order does not matter and items can be processed at the same time",
+		lacksReceivers, "if order does not matter, and what the receiver keeps (maps, counters) is locked or each gets its own",
 	},
 	{
 		Fuse, "work that ran at the same time runs one after the other; a slow step holds up the others",

@@ -52,14 +52,19 @@ func slowStage(f *facts) *Finding {
 		return nil // it may have no core to spare
 	}
 	found := &Finding{At: &o.Place, Share: known(1 - f.cores/room), Confidence: Medium}
-	found.Text = fmt.Sprintf("Slow stage: the goroutines behind %s cannot keep up while other cores idle.", o)
-	n, _ := o.count()
-	found.addEvidence(profile.KindGoroutine, format.Plural(n, "goroutine")+" in the operation that feeds it")
-	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use; the %d goroutines of %s use %s, and cannot use more",
-		format.Number(f.cores), f.roomText(), slow.n, profile.Frame{Function: slow.root}, format.Number(slow.work+slow.channel)))
+	found.Text = fmt.Sprintf("Slow stage: %s cannot keep up with the %s while other cores idle.", profile.Frame{Function: slow.root}, o)
+	whose := "the one goroutine"
+	if slow.n > 1 {
+		whose = format.Plural(slow.n, "goroutine")
+	}
+	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %s cores in use, %s by %s of %s: a goroutine uses one core at most",
+		format.Number(f.cores), f.roomText(), format.Number(slow.work+slow.channel), whose, profile.Frame{Function: slow.root}))
 	if deref(o.Waiting) >= backedUp {
 		found.Confidence = High
 		found.addEvidence(profile.KindGoroutineText, format.Plural(*o.Waiting, "goroutine")+" waiting for it")
+	} else {
+		n, _ := o.count()
+		found.addEvidence(profile.KindGoroutine, format.Plural(n, "goroutine")+" in the operation that feeds it")
 	}
 	if users := f.capture.CPU.Users; len(users) > 0 {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time in %s", format.Percent(users[0].Self.Seconds()/f.cpu), users[0].Function))
@@ -72,7 +77,7 @@ func slowStage(f *facts) *Finding {
 	gain := f.gain(f.load(0), stay{1, 1}, slow.root)
 	gain.Low = max(gain.Low, gain.High*stageLow)
 	gain.Mid = max(gain.Mid, gain.High*stageMid)
-	found.Remedies = []Remedy{{MoreReceivers, "let more goroutines receive, up to the number of cores, if items can be processed independently",
+	found.Remedies = []Remedy{{MoreReceivers, "let more goroutines receive, up to the number of cores",
 		gain, byLoad}}
 	found.RuledOut = []RuledOut{
 		{Buffer, "the channel is full because the stage behind it is slow: a longer queue drains no faster " +
