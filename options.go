@@ -91,8 +91,8 @@ type ElasticOptions[T any] struct {
 	//
 	// With MaxAge or StaleAfter a value has a time stamp, senders and receivers share one
 	// lock, and each call reads the clock: a value costs two to eight times as much as without,
-	// about as much as with LimitBytes. SingleSender and SingleReceiver have no effect, and
-	// LimitBytes cannot be combined with them.
+	// about as much as with LimitBytes. MaxAge and StaleAfter cannot be combined with LimitBytes,
+	// and SingleSender and SingleReceiver have no effect beside them.
 	MaxAge time.Duration
 
 	// StaleAfter, if not 0, is the age from which a value is stale. Stale values are received

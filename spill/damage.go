@@ -62,7 +62,7 @@ func (r Repair) String() string {
 	}
 	s := "no record is known to be lost"
 	if r.Lost > 0 {
-		what, lost, numbers := "records", "were lost", fmt.Sprintf("numbers %d to %d", r.First, r.Last)
+		what, lost, numbers := "records", "were lost", fmt.Sprintf("the first has number %d, the last %d", r.First, r.Last)
 		if r.Lost == 1 {
 			what, lost = "record", "was lost"
 		}

@@ -248,7 +248,7 @@ func TestLostSegment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := c.Repaired(); r.Lost < 15 || !r.Returned || !strings.HasPrefix(r.String(), fmt.Sprintf("up to %d damaged records were lost, or had been acknowledged (numbers", r.Lost)) {
+	if r := c.Repaired(); r.Lost < 15 || !r.Returned || !strings.HasPrefix(r.String(), fmt.Sprintf("up to %d damaged records were lost, or had been acknowledged (the first has number", r.Lost)) {
 		t.Errorf("%+v: %v", r, r)
 	}
 	if err := c.Shutdown(); err != nil {
@@ -286,7 +286,7 @@ func TestSkipDamaged(t *testing.T) {
 	if r := c.Repaired(); r.Lost != 2 || r.First != 44 || r.Last != 60 || !strings.Contains(r.String(), "record 44") {
 		t.Errorf("%v", r)
 	}
-	if s := c.Stats(); s.Len != 0 || c.bytes != 0 || c.InFlight() != 0 || !strings.HasPrefix(s.Warning, "2 damaged records were lost (numbers 44 to 60)") {
+	if s := c.Stats(); s.Len != 0 || c.bytes != 0 || c.InFlight() != 0 || !strings.HasPrefix(s.Warning, "2 damaged records were lost (the first has number 44, the last 60)") {
 		t.Errorf("%+v, %d bytes", s, c.bytes)
 	}
 	if err := c.Shutdown(); err != nil {

@@ -96,6 +96,7 @@ func TestRealGarbage(t *testing.T) {
 	if s := find(); s.Open != 0 || s.Closed != 1 {
 		t.Errorf("closed: %+v", s)
 	}
+	runtime.KeepAlive(c) // nothing above uses it after Close
 	c = nil
 	reallyGarbage(name)
 	if s := find(); s.Sent != 5 || s.Queued != 0 || s.Capacity != 0 || s.Closed != 0 {
