@@ -21,7 +21,7 @@ const (
 	// burstQueue is the mean number of goroutines that are ready to run for each P from which
 	// cores idle at other times than those at which goroutines wait: where a buffer filled idle
 	// cores it was 0 to 2, and 4.5 in a service to which it gave ×1.3; in one whose clients paused
-	// it was 9 to 12, and a buffer gave ×0.9 to ×1.06.
+	// it was 8 to 12, and a buffer gave ×0.9 to ×1.06.
 	burstQueue = 5
 	// burstShare is the share of CPU time in channels below which bursts are the answer: that
 	// service had 0.14 to 0.20, and one whose channels take more gains CPU time in any case.
@@ -39,14 +39,15 @@ var lockstepRules = []rule{
 	},
 	{
 		kind: Bursts, shares: true, look: bursts, instead: []Kind{SystemCallBound, TransferCost, TinyJobs, SlowStage, CPUBound},
-		reason: "32 connections whose clients paused for 1 ms: 19 to 25 runnable goroutines while a third of the cores idled; buffer ×0.9 to ×1.06",
+		reason: "32 connections whose clients paused for 1 ms: 17 to 25 runnable goroutines while a third of the cores idled; buffer ×0.9 to ×1.06. Under four times the load " +
+			"78 to 104, and a buffer ×1.25, a second receiver ×1.32",
 	},
 }
 
 // lockstep detects channels that cost little CPU time but keep cores idle,
 // because the two ends wait for each other alternately.
 func lockstep(f *facts) *Finding {
-	from, to := f.inTurns(transferShare)
+	from, to := f.inTurns()
 	if from == nil || f.inBursts() {
 		return nil
 	}
@@ -69,12 +70,9 @@ func lockstep(f *facts) *Finding {
 	return found
 }
 
-// inTurns returns the send and the receive that wait in turns while cores idle, if the
-// channels take less than a share of the CPU time, or nil.
-func (f *facts) inTurns(below float64) (from, to *Operation) {
-	if f.channelCPU() >= below || f.channelCPU() < turnsShare ||
-		f.share(profile.Collecting, profile.Allocating) >= collectorShare || f.cores > (1-idleCores)*f.room() || f.isStarved() || f.queuedPs() ||
-		f.wakeups != nil && *f.wakeups < busyWakeups*f.room() {
+// inTurns returns the send and the receive that wait in turns while cores idle, or nil.
+func (f *facts) inTurns() (from, to *Operation) {
+	if !f.passesWhileIdle(transferShare) {
 		return nil, nil
 	}
 	from, to = f.bothPark()
@@ -84,26 +82,37 @@ func (f *facts) inTurns(below float64) (from, to *Operation) {
 	return from, to
 }
 
+// passesWhileIdle reports whether goroutines wake each other while cores idle, and channels
+// take less than a share of the CPU time.
+func (f *facts) passesWhileIdle(below float64) bool {
+	return f.channelCPU() < below && f.channelCPU() >= turnsShare && f.share(profile.Collecting, profile.Allocating) < collectorShare &&
+		f.cores <= (1-idleCores)*f.room() && !f.isStarved() && !f.queuedPs() && (f.wakeups == nil || *f.wakeups >= busyWakeups*f.room())
+}
+
 // inBursts reports whether a trace shows many goroutines ready to run although cores idle: they
 // do not idle because goroutines wait for each other.
 func (f *facts) inBursts() bool {
 	return f.procs > 0 && f.cores <= (1-idleCores)*f.room() && f.readyToRun() >= burstQueue*float64(f.procs)
 }
 
-// bursts detects what would be lockstep if cores did not idle at other times.
+// bursts detects goroutines that queue for cores, although cores idle at other times.
 func bursts(f *facts) *Finding {
-	from, _ := f.inTurns(burstShare)
-	if from == nil || !f.inBursts() {
+	from, to := f.bothPark()
+	if !f.passesWhileIdle(burstShare) || !f.inBursts() || from == nil || to == nil {
 		return nil
 	}
+	if (f.share(profile.SystemCalls) >= kernelShare || f.writer() != nil) && !f.mayMeet(from, to) {
+		return nil // what goroutines do between waits is in the kernel
+	}
 	found := &Finding{Share: known(1 - f.cores/f.room()), Confidence: Medium}
-	found.Text = fmt.Sprintf("The work comes in bursts, and what sends it pauses between them, so the load is the limit. In a burst goroutines queue for the cores, "+
-		"%s on average; after it no work is there, and so %s of %s cores idle or belong to other processes.",
+	found.Text = fmt.Sprintf("The work comes in bursts, so the load may be the limit. In a burst goroutines queue for the cores, "+
+		"%s on average; between bursts no work is there, and so %s of %s cores idle or belong to other processes.",
 		format.Number(f.readyToRun()), format.Number(f.room()-f.cores), f.roomText())
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("%s cores in use, channels %s of that", format.Number(f.cores), format.Percent(f.channelCPU())))
 	f.addWakeups(found)
-	found.RuledOut = []RuledOut{{Buffer, "cores idle when nothing arrives: a buffer saves wake-ups, and gave ×0.9 to ×1.06 of the throughput."}}
-	found.Next = "observe it under more load; with this one no change to the service raises its throughput, and -compare shows what a change saves"
+	found.RuledOut = []RuledOut{{Buffer, "cores idle when nothing arrives: a buffer saves wake-ups, and gave ×0.9 to ×1.06 of the throughput while senders paused."}}
+	found.Next = "raise the load. If the service then takes more, the load is the limit, and no change raises its throughput; -compare shows what a change saves. " +
+		"If it does not, observe it under that load"
 	if s := f.stageAfterLimit(); s != nil {
 		found.Next += f.nextLimit(s)
 	}
