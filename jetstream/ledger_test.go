@@ -205,6 +205,11 @@ func (l *ledger) check(t testing.TB) {
 	t.Helper()
 	s := l.sum()
 	t.Logf("%v; longest outage of a sender %v", s, l.outage)
+	for _, warning := range l.warnings {
+		if strings.Contains(warning, "skipped stored values") {
+			t.Log("not a fault: ", warning)
+		}
+	}
 	if s.stored == 0 {
 		t.Error("no value was stored")
 	}
@@ -242,6 +247,7 @@ func TestLedger(t *testing.T) {
 		{"by an old leader", []string{"+v", "old"}, []string{"> v 1 10", "< v confirmed 11", "> v 1 20", "< v acked 21"}, "", "1 stored, 1 delivered by an old leader"},
 		{"dead", []string{"+v"}, []string{"> v 1 10", "< v nacked 11", "> v 2 20", "< v nacked 21"}, "v", "1 stored, 1 dead, 1 rejected by Nack"},
 		{"a wrong warning", []string{"+v", "!the servers lost confirmed values: why"}, []string{"> v 1 10", "< v acked 11"}, "", "1 stored: a process warns of a loss"},
+		{"a warning of values that are delivered now", []string{"+v", "!the servers skipped stored values: why"}, []string{"> v 1 10", "< v acked 11"}, "", "1 stored"},
 		{"dead twice", []string{"+v"}, nil, "v v", "1 stored, 1 dead: v is a dead letter 2 times"},
 		{"dead and acknowledged", []string{"+v"}, []string{"> v 1 10", "< v confirmed 11"}, "v", "1 stored, 1 dead: v is a dead letter, although"},
 	} {

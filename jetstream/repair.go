@@ -16,7 +16,10 @@ import (
 //   - the consumer has delivered a sequence number that the stream does not have;
 //   - values are stored, but the consumer has none to deliver, none in flight, and counts
 //     the first of them as acknowledged. Removing an acknowledged value takes a moment, so
-//     the symptom must persist.
+//     the symptom must persist. With several replicas it does not prove a loss: after
+//     restarts of the servers, a consumer counted values as acknowledged that no receiver
+//     had acknowledged (nats-server 2.15.2). It would never deliver them, so it is
+//     recreated, too, but the warning does not claim a loss.
 //
 // A new consumer starts with the first stored value. It delivers twice only what would
 // have been redelivered anyway: if the symptom is real. In a cluster, stream and consumer have
@@ -56,7 +59,7 @@ func (s *stream) repairLoss(ctx context.Context, info *natsjs.StreamInfo, state 
 		s.checkAfter(wait)
 		return nil
 	}
-	return s.recreateAfterLoss(ctx, cause)
+	return s.recreateAfterLoss(ctx, seen.meaning(info.Config.Replicas), cause)
 }
 
 // A suspicion is a symptom, and since when it was seen. It is guarded by stream.mu.
@@ -103,6 +106,14 @@ func symptomOf(info *natsjs.StreamInfo, state *natsjs.ConsumerInfo) (seen suspic
 	}
 	seen.first = first
 	return seen, fmt.Sprintf("the consumer counts everything up to sequence %d as acknowledged, but %d is stored", state.AckFloor.Stream, first)
+}
+
+// meaning returns what it means that the symptom persists.
+func (s suspicion) meaning(replicas int) string {
+	if s.ahead || replicas <= 1 {
+		return "the servers lost confirmed values, as in a power failure without sync_interval: always"
+	}
+	return "the servers skipped stored values, which will be delivered now; after a power failure without sync_interval: always, others may be lost"
 }
 
 const (
@@ -167,8 +178,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (s *stream) recreateAfterLoss(ctx context.Context, cause string) error {
-	s.warn(warnLost, "the servers lost confirmed values, as in a power failure without sync_interval: always: "+cause)
+func (s *stream) recreateAfterLoss(ctx context.Context, meaning, cause string) error {
+	s.warn(warnLost, meaning+": "+cause)
 	if err := s.handle.DeleteConsumer(ctx, consumerName); err != nil && !errors.Is(err, natsjs.ErrConsumerNotFound) {
 		return err
 	}

@@ -231,3 +231,44 @@ func TestStaleAnswer(t *testing.T) {
 		}
 	}
 }
+
+// In a rehearsal, the servers restarted one by one, and the consumer counted values as
+// acknowledged that no receiver had acknowledged: all were stored, and none was lost. The
+// consumer is recreated, and the warning claims a loss only if the stream has less than the
+// consumer delivered.
+func TestSkippedAfterElection(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		last     uint64 // of the stream
+		replicas int
+		want     string
+	}{
+		{5335, 3, "the servers skipped stored values"},
+		{5334, 3, "the servers lost confirmed values"},
+		{5335, 1, "the servers lost confirmed values"},
+	} {
+		c := open(t, Options[int]{Log: mute()})
+		s := &c.core.stream
+		s.mu.Lock() // no other check runs
+		before := consumerOf(t, c).Created
+		leader := &natsjs.ClusterInfo{Leader: "b", Replicas: []*natsjs.PeerInfo{{Active: time.Second}, {Active: time.Second}}}
+		info := &natsjs.StreamInfo{
+			Config: natsjs.StreamConfig{Replicas: test.replicas}, Cluster: leader,
+			State: natsjs.StreamState{FirstSeq: 419, LastSeq: test.last, Msgs: 3},
+		}
+		all := natsjs.SequenceInfo{Stream: 5335}
+		for range 2 {
+			if err := s.repairLoss(t.Context(), info, &natsjs.ConsumerInfo{Cluster: leader, Delivered: all, AckFloor: all}); err != nil {
+				t.Error(err)
+			}
+			s.suspicion.since = s.suspicion.since.Add(-replicatedSuspicionTime)
+		}
+		if w := c.core.warnings.String(); !strings.HasPrefix(w, test.want) {
+			t.Errorf("%+v: warning: %q", test, w)
+		}
+		if !consumerOf(t, c).Created.After(before) {
+			t.Errorf("%+v: the consumer was not recreated", test)
+		}
+		s.mu.Unlock()
+	}
+}
