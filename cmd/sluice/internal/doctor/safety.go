@@ -32,7 +32,7 @@ var hazards = []hazard{
 		lacksSlots, "not if its capacity is a limit, or a send must mean that the value was received",
 	},
 	{
-		Batch, "values wait for their batch, and the last batch is lost if nothing flushes it",
+		Batch, "values wait for their batch, the last batch is lost if nothing flushes it, and a batch may exceed a limit of what it is for",
 		"values go to another function", lacksValues, "flush the last, partial batch before the channel is closed",
 	},
 	{

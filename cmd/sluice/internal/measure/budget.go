@@ -33,8 +33,14 @@ func (b *Budget) rounds(left []*Point) (rounds int, fewer bool) {
 	if has := float64(b.Limit - elapsed); needs > has {
 		rounds = min(planned, max(b.Least, int(float64(planned)*has/needs)))
 	}
-	point := *left[0]
+	b.add(left[0], rounds)
+	return rounds, rounds < planned
+}
+
+// add counts rounds of a point. Additional ones take time too, and do not mean that the run is
+// slow.
+func (b *Budget) add(p *Point, rounds int) {
+	point := *p
 	point.Count = rounds
 	b.planned += Estimate([]*Point{&point})
-	return rounds, rounds < planned
 }

@@ -63,3 +63,26 @@ func TestBudget(t *testing.T) {
 		})
 	}
 }
+
+// TestBudgetOfLonger: the additional rounds of a wide point are no sign that the run is slow.
+func TestBudgetOfLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var points []*Point
+		for range 30 {
+			points = append(points, &Point{Setting: Setting{Procs: 1, Count: 9}, Target: 20 * time.Millisecond,
+				Entries: []Entry{slow("a", 20*time.Millisecond), slow("b", 20*time.Millisecond)}})
+		}
+		r := runner(&journal{})
+		r.Longer = &Longer{Wide: func(o *Outcome) bool { return o.Point == points[0] }, Times: 3, Share: 0.25, Whole: Estimate(points)}
+		r.Budget = &Budget{Limit: Estimate(points) * 5 / 4, Least: 3}
+		outcomes := r.Run(t.Context(), points)
+		if n := len(outcomes[0].Results[0].Repetitions); n <= 9 {
+			t.Errorf("%d repetitions of the wide point", n)
+		}
+		for i, o := range outcomes {
+			if o.Reduced > 0 {
+				t.Errorf("point %d is reduced to %d repetitions", i, o.Reduced)
+			}
+		}
+	})
+}

@@ -104,6 +104,9 @@ func (r *Runner) point(ctx context.Context, outcome *Outcome) {
 			return
 		}
 		done += more
+		if r.Budget != nil {
+			r.Budget.add(outcome.Point, more)
+		}
 	}
 }
 
