@@ -8,12 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/doctor"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
@@ -185,6 +187,14 @@ func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to s
 	service, err := profile.At(c.Targets[0], c.Metrics)
 	if err != nil {
 		return nil, usageError{error: err, command: "doctor"}
+	}
+	machine := host.NewWatch()
+	service.Busy = func() (seconds float64, cpus int, ok bool) {
+		others := machine.Read().Others
+		if others == nil {
+			return 0, 0, false
+		}
+		return *others, runtime.NumCPU(), true
 	}
 	return c.watch(ctx, service, prices, to)
 }

@@ -238,7 +238,7 @@ func (f *facts) diagnose() *Diagnosis {
 	d.Unknown = append(d.Unknown, f.undecided(d.Findings)...)
 	d.Verdict = f.verdict(d.Findings)
 	d.Answer = f.answer(d.Verdict, d.Findings)
-	d.Answer += f.mappedAnswer(d.Answer, d.Findings)
+	d.Answer += f.mappedAnswer(d.Answer, d.Findings) + f.othersAnswer()
 	return d
 }
 

@@ -86,7 +86,7 @@ func (f *facts) inTurns() (from, to *Operation) {
 // take less than a share of the CPU time.
 func (f *facts) passesWhileIdle(below float64) bool {
 	return f.channelCPU() < below && f.channelCPU() >= turnsShare && f.share(profile.Collecting, profile.Allocating) < collectorShare &&
-		f.cores <= (1-idleCores)*f.room() && !f.isStarved() && !f.queuedPs() && (f.wakeups == nil || *f.wakeups >= busyWakeups*f.room())
+		f.cores <= (1-idleCores)*f.room() && !f.isStarved() && !f.queuedPs() && !f.noneIdle() && (f.wakeups == nil || *f.wakeups >= busyWakeups*f.room())
 }
 
 // inBursts reports whether a trace shows many goroutines ready to run although cores idle: they

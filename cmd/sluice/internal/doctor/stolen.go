@@ -1,6 +1,11 @@
 package doctor
 
-import "github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+import (
+	"fmt"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+)
 
 // A goroutine that runs on a core which other processes have at that moment uses
 // no CPU time, and leaves no core idle either: a change of channels fills idle
@@ -46,4 +51,35 @@ func (f *facts) queuedPs() bool {
 	}
 	procs := float64(f.procs)
 	return t.Running.Seconds() >= (1-idleCores)*procs*t.Window.Seconds() && f.readyToRun() >= starvedQueue*procs
+}
+
+// othersCores is the number of cores that other processes use, above which they take
+// time from a service that uses the rest: one short command beside an observation of
+// five seconds uses less.
+const othersCores = 0.30
+
+// others returns the mean number of cores that other processes of the machine used, 0 if
+// unknown.
+func (f *facts) others() float64 {
+	if m := f.capture.Machine; m != nil && f.capture.CPU != nil {
+		return max(0, m.Busy-f.capture.CPU.Cores())
+	}
+	return 0
+}
+
+// noneIdle reports whether the service and other processes used all CPUs of the machine:
+// then cores that the service does not use are not idle.
+func (f *facts) noneIdle() bool {
+	m := f.capture.Machine
+	return m != nil && f.others() >= othersCores && m.Busy >= (1-idleCores)*float64(m.CPUs)
+}
+
+// othersAnswer ends the answer with the cores that other processes used, with a leading
+// space, or is empty.
+func (f *facts) othersAnswer() string {
+	if !f.noneIdle() {
+		return ""
+	}
+	return fmt.Sprintf(" Other processes used %s of the machine's %d CPUs, none was idle: observe it again without them, unless they are its clients.",
+		format.Number(f.others()), f.capture.Machine.CPUs)
 }

@@ -268,6 +268,9 @@ func (p *parts) readJSON(name string, r io.Reader) error {
 		if !(header.GOMAXPROCS >= 0 && header.GOMAXPROCS <= maxCores && header.CPUs >= 0 && header.CPUs <= maxCores) {
 			return fmt.Errorf("implausible GOMAXPROCS %d on %d CPUs", header.GOMAXPROCS, header.CPUs)
 		}
+		if m := header.Machine; m != nil && !(m.CPUs > 0 && m.CPUs <= maxCores && m.Busy >= 0 && m.Busy <= float64(m.CPUs)) {
+			return fmt.Errorf("implausible use of %v cores of %d CPUs", m.Busy, m.CPUs)
+		}
 		p.header = &header
 		return nil
 	}

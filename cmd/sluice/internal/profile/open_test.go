@@ -175,6 +175,7 @@ func TestOpenBad(t *testing.T) {
 		"a moment":         {drawingOf(time.Nanosecond).bytes(t), "implausible CPU time of 1s in 1ns"},
 		"a century":        {drawingOf(100 * 365 * 24 * time.Hour).bytes(t), "implausible length of 876000h0m0s"},
 		"too many Ps":      {[]byte(`{"format": "sluice capture 1", "gomaxprocs": 1000000}`), "implausible GOMAXPROCS 1000000"},
+		"busier than all":  {[]byte(`{"format": "sluice capture 1", "machine": {"cpus": 2, "busy_cores": 3}}`), "implausible use of 3 cores of 2 CPUs"},
 		"fewer than no Ps": {[]byte(`{"format": "sluice capture 1", "cpus": -1}`), "on -1 CPUs"},
 		"a header alone":   {[]byte(`{"format": "sluice capture 1"}`), "found no profile, trace or metrics"},
 		"of C++":           {cpuDrawing(spent(time.Second, "std::sort<Key.a>", "main")).bytes(t), "no Go function names"},

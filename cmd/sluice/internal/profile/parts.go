@@ -171,6 +171,7 @@ func (p *parts) capture() (*Capture, error) {
 		c.GoVersion = cmp.Or(c.GoVersion, h.GoVersion)
 		c.GOMAXPROCS = cmp.Or(c.GOMAXPROCS, h.GOMAXPROCS)
 		c.CPUs = cmp.Or(c.CPUs, h.CPUs)
+		c.Machine = h.Machine
 		c.Missing = append(slices.Clone(h.Missing), c.Missing...)
 		if c.Start.IsZero() {
 			c.Start = h.Start

@@ -28,6 +28,7 @@ type Capture struct {
 	GoVersion  string        // for example "go1.26.8"
 	GOMAXPROCS int           // Ps
 	CPUs       int           // cores available to the process, according to its runtime
+	Machine    *Machine      // what its machine did during the CPU profile; nil if that is another machine
 
 	CPU        *CPU
 	Mutex      *Contentions // lock releases that ended waits: see Contentions
@@ -41,6 +42,12 @@ type Capture struct {
 	FlowBefore *debug.Flow // the same at the start of the window; nil without one
 
 	Missing []Missing // parts that could not be read
+}
+
+// A Machine is the use of all CPUs of the service's machine.
+type Machine struct {
+	CPUs int     `json:"cpus"`
+	Busy float64 `json:"busy_cores"` // mean number, of all processes but this one
 }
 
 // A Missing is a part that could not be read, and why.

@@ -20,6 +20,7 @@ type Header struct {
 	GoVersion  string    `json:"go,omitempty"`
 	GOMAXPROCS int       `json:"gomaxprocs,omitempty"`
 	CPUs       int       `json:"cpus,omitempty"`
+	Machine    *Machine  `json:"machine,omitempty"`
 	Missing    []Missing `json:"missing,omitempty"`
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -26,6 +27,12 @@ type Service struct {
 	missing []Missing
 	start   time.Time
 	due     time.Time // deadline for starting requests; zero before Watch
+
+	// Busy, if not nil, returns the CPU seconds of all processes of this machine but this
+	// one since some moment, and its number of CPUs, or not ok. Watch calls it if the
+	// service is on this machine.
+	Busy    func() (seconds float64, cpus int, ok bool)
+	machine *Machine
 }
 
 // At returns the service at target: the address of its /debug/pprof/, or
@@ -146,6 +153,7 @@ func (s *Service) watchCPU(ctx context.Context, d time.Duration) error {
 	// net/http/pprof takes whole seconds, and 30 for anything else.
 	d = max(d.Truncate(time.Second), time.Second)
 	end := time.Now().Add(d)
+	defer s.watchMachine()()
 	if err := s.try(ctx, KindCPU, func() error { return s.watched(ctx, "profile", "cpu.pprof", d, maxProfile) }); err != nil {
 		return err
 	}
@@ -153,6 +161,22 @@ func (s *Service) watchCPU(ctx context.Context, d time.Duration) error {
 		return nil
 	}
 	return pause(ctx, min(time.Until(end), time.Until(s.due)))
+}
+
+// watchMachine starts to watch the machine, and returns what ends that.
+func (s *Service) watchMachine() (end func()) {
+	ip := net.ParseIP(s.base.Hostname())
+	if s.Busy == nil || s.base.Hostname() != "localhost" && !ip.IsLoopback() {
+		return func() {}
+	}
+	began := time.Now()
+	before, _, known := s.Busy()
+	return func() {
+		after, cpus, ok := s.Busy()
+		if seconds := time.Since(began).Seconds(); known && ok && cpus > 0 && seconds > 0 {
+			s.machine = &Machine{CPUs: cpus, Busy: min(max(0, (after-before)/seconds), float64(cpus))}
+		}
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -326,7 +350,7 @@ func (s *Service) fetch(ctx context.Context, u *url.URL, file string, watch time
 
 func (s *Service) header() *Header {
 	return &Header{
-		Format: headerFormat, Target: address.Redacted(s.base), Start: s.start, Missing: s.missing,
+		Format: headerFormat, Target: address.Redacted(s.base), Start: s.start, Machine: s.machine, Missing: s.missing,
 	}
 }
 

@@ -121,7 +121,12 @@ func TestSave(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	busy := 100.0
+	s.Busy = func() (float64, int, bool) { busy += 1e6; return busy, 4, true } // more than the machine has
 	watched := watch(t, s, KindBlock, KindTrace)
+	if m := watched.Machine; m == nil || *m != (Machine{CPUs: 4, Busy: 4}) {
+		t.Errorf("machine %+v", m)
+	}
 	if watched.Block == nil || watched.Trace == nil {
 		t.Fatalf("%+v", watched)
 	}
@@ -333,5 +338,23 @@ func TestTargets(t *testing.T) {
 	}
 	if s, err := At("http://user:secret@h:x/", ""); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("%v, %v", s, err)
+	}
+}
+
+// The use of this machine counts for a service on this machine, if it is known.
+func TestMachine(t *testing.T) {
+	t.Parallel()
+	for host, here := range map[string]bool{"localhost": true, "127.0.0.1": true, "127.1.2.3": true, "[::1]": true, "192.0.2.1": false, "service.example": false} {
+		for _, known := range []bool{true, false} {
+			s, err := At(host+":6060", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Busy = func() (float64, int, bool) { return 1, 2, known }
+			s.watchMachine()()
+			if got := s.machine != nil; got != (here && known) {
+				t.Errorf("%s, known %v: %+v", host, known, s.machine)
+			}
+		}
 	}
 }
