@@ -116,7 +116,8 @@ type ElasticOptions[T any] struct {
 
 	// LimitBytes bounds the sum of the sizes of the queued values, in addition to the
 	// limit in values. 0 means no limit in bytes. Under Reject the limit is cheapest, and
-	// a value may be rejected although up to 1/256 of LimitBytes is free.
+	// a value may be rejected although up to 1/256 of LimitBytes is free. Slots are not
+	// included: see Stats.Bytes.
 	LimitBytes int64
 
 	// Size returns the size of a value in bytes: of the value itself, and of what only it

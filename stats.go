@@ -34,9 +34,14 @@ type Stats struct {
 	// is exact.
 	OldestValue time.Duration
 
-	HighWater int   // high-water mark of Len, at most 1/16 too low; for a Sharded, the maximum of any one lane
-	Bytes     int64 // memory of the slots, used and spare; with LimitBytes, and values that differ in size, plus the sizes
-	Closed    bool
+	HighWater int // high-water mark of Len, at most 1/16 too low; for a Sharded, the maximum of any one lane
+
+	// Bytes is the memory of the slots, used and spare. With LimitBytes, and values that differ in
+	// size, the sizes are added: those of a Size function include the values in the slots, so
+	// Bytes may be above LimitBytes by the memory of the slots.
+	Bytes int64
+
+	Closed bool
 
 	// LaneChange is the last change of the number of lanes, and its reason. It is empty if
 	// there was none, and for kinds without lanes.

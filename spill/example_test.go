@@ -297,6 +297,9 @@ func ExampleOpenDurable_outage() {
 			break
 		}
 	}
+	if r := orders.Repaired(); r.Err != nil {
+		fmt.Println("damage:", r) // what was lost, if anything
+	}
 	fmt.Println("left:", orders.Len()+orders.InFlight())
 	// Output:
 	// order: 10

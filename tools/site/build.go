@@ -50,7 +50,10 @@ type page struct {
 }
 
 // A heading is an entry in the table of contents of a page.
-type heading struct{ ID, Text string }
+type heading struct {
+	ID, Text string
+	Sub      bool // of a part of a section
+}
 
 // A group is a part of the menu.
 type group struct {

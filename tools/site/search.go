@@ -43,8 +43,10 @@ func (r *reader) heading(n *ast.Heading) {
 	case n.Level == 1 && r.page.Title == "":
 		r.page.Title = words
 	case n.Level == 2:
-		r.page.TOC = append(r.page.TOC, heading{id, words})
+		r.page.TOC = append(r.page.TOC, heading{id, words, false})
 		r.menu = append(r.menu, group{Title: words})
+	case n.Level == 3:
+		r.page.TOC = append(r.page.TOC, heading{id, words, true})
 	}
 	s := section{Link: r.page.Out, Heading: words}
 	if len(r.all) > 0 {

@@ -137,7 +137,10 @@ type DamagedError struct {
 
 func (e *DamagedError) Error() string {
 	s := e.Path + ": damaged"
-	if e.Offset >= 0 {
+	switch {
+	case errors.Is(e.Err, fs.ErrNotExist):
+		s = e.Path + ": missing"
+	case e.Offset >= 0:
 		s += fmt.Sprintf(" at offset %d", e.Offset)
 	}
 	s += fmt.Sprintf(": %v", e.Err)

@@ -115,7 +115,7 @@ func syncMutex(f *facts) *Finding {
 		found.addEvidence(from, fmt.Sprintf(many, format.Number(waiting), f.asleepFrom))
 	}
 	if states > 0 {
-		found.addEvidence(profile.KindGoroutineText, fmt.Sprintf("%d goroutines wait for a mutex", states))
+		found.addEvidence(profile.KindGoroutineText, format.Plural(states, "goroutine")+" in the state of waiting for a mutex")
 		found.Confidence = High
 	}
 	f.lockedPool(found, f.lockQueue())
@@ -173,6 +173,11 @@ func systemCalls(f *facts) *Finding {
 	if wire {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %d cores in use, much of it for reading and writing connections, whose other ends may have the other cores",
 			format.Number(f.cores), f.procs))
+	}
+	if root, part := f.mostSyncs(); part >= share/2 {
+		found.Text = fmt.Sprintf("System calls take %s of CPU time, syncs of files in %s %s.", format.Percent(share), profile.Frame{Function: root}, format.Percent(part))
+		found.Next = "let more values share a sync of a file, if a value may count as stored later: a sync takes as long for one as for many"
+		return found
 	}
 	f.writeSeveral(found)
 	if found.leads = share < f.limit(kernelShare) && !wire; found.leads && lacksValues(f, found) != "" { // it leads by its remedy

@@ -72,12 +72,33 @@ func (f *facts) mostOutside() *heldBack {
 		}
 	}
 	if most != nil {
-		most.sync = slices.ContainsFunc(f.capture.CPU.Calls, func(c profile.CPUCall) bool {
-			return c.Root == most.root && (c.Function == "os.(*File).Sync" || c.Function == "syscall.Fsync" || c.Function == "syscall.Fdatasync" ||
-				c.Function == "golang.org/x/sys/unix.Fsync" || c.Function == "golang.org/x/sys/unix.Fdatasync")
-		})
+		most.sync = f.syncsOf(most.root) > 0
 	}
 	return most
+}
+
+// syncsOf returns the CPU seconds of goroutines with this start function in syncs of files.
+func (f *facts) syncsOf(root string) (seconds float64) {
+	for _, c := range f.capture.CPU.Calls {
+		switch c.Function {
+		case "os.(*File).Sync", "syscall.Fsync", "syscall.Fdatasync", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync":
+			if c.Root == root {
+				seconds += c.Time.Seconds()
+			}
+		}
+	}
+	return seconds
+}
+
+// mostSyncs returns the start function whose goroutines spend most CPU time in syncs of
+// files, and its part of all CPU time.
+func (f *facts) mostSyncs() (root string, part float64) {
+	for _, s := range f.capture.CPU.Stages {
+		if of := f.syncsOf(s.Root) / f.cpu; of > part {
+			root, part = s.Root, of
+		}
+	}
+	return root, part
 }
 
 // stageIn returns the stage whose goroutines wait at a site of a trace, or nil. The

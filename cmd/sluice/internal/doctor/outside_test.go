@@ -3,6 +3,7 @@ package doctor
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
 )
@@ -77,6 +78,25 @@ func TestOutsideByTrace(t *testing.T) {
 		}
 		if found != nil && (found.Best().Name != MoreReceivers || strings.Contains(found.Text, "sync")) {
 			t.Errorf("%s: %s, %+v", name, found.Text, found.Best())
+		}
+	}
+}
+
+// TestSyncsAreSystemCalls: where syncs of files are most of the system calls, the finding
+// names them, and does not advise larger writes.
+func TestSyncsAreSystemCalls(t *testing.T) {
+	for part, want := range map[float64]bool{0.4: true, 0.1: false} {
+		d := diagnose(cpu(0.9, shares{profile.UserCode: 0.4, profile.SystemCalls: 0.5, profile.ChannelWork: 0.1}, on{send, 0.05, 0, 0}, on{receive, 0.05, 0, 0}),
+			goroutinesAt(in(send, 1, 0)), func(c *profile.Capture) {
+				c.CPU.Stages = []profile.CPUStage{{Root: "example.com/q.store", Work: c.CPU.Total / 2}}
+				c.CPU.Calls = []profile.CPUCall{{Root: "example.com/q.store", Function: "os.(*File).Sync", Time: time.Duration(part * float64(c.CPU.Total))}}
+			})
+		found := d.found(SystemCallBound)
+		if found == nil {
+			t.Fatalf("%v: %s", part, d.Answer)
+		}
+		if named := strings.Contains(found.Text, "syncs of files in q.store 40%"); named != want || strings.Contains(found.Next, "share a sync") != want {
+			t.Errorf("%v: %s, next: %s", part, found.Text, found.Next)
 		}
 	}
 }

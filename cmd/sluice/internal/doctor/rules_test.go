@@ -63,7 +63,7 @@ func TestRules(t *testing.T) {
 			[]part{asLock, goroutinesAt(in(acquire, 15, 14), in(release, 9, 9))}},
 		{RequestResponse, []part{asking, asked, served}, Yes, Mutex, 1.68, Buffer,
 			[]part{asking, asked, served, woke(profile.Pair{Waker: ask, Sleeper: reply, Count: 1000})}},
-		{ChannelPerValue, []part{future, goroutinesAt(in(receive, 8, 3)), making(0.06, "consume")}, Yes, Fuse, 5.5, Buffer, []part{future, making(0.06, "elsewhere")}},
+		{ChannelPerValue, []part{future, goroutinesAt(in(receive, 8, 3)), making(0.06, "consume")}, Yes, Batch, 5.5, Buffer, []part{future, making(0.06, "elsewhere")}},
 		{RequestResponse, []part{asking, asked, served, making(0.06, "ask")}, Yes, Mutex, 1.68, Buffer, []part{future, making(0.06, "consume")}},
 		{LargeSelect, []part{selects, many}, Yes, MergeChannels, 30, Buffer, []part{shared, metrics(0.2, 0), goroutinesAt(in(write, 8, 5), in(read, 8, 1))}},
 		{Pump, []part{pumped, goroutinesAt(in(choose, 1, 0))}, Yes, Elastic, 3.5, Shard, []part{selects, many}},

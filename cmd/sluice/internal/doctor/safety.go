@@ -67,7 +67,7 @@ var hazards = []hazard{
 	{
 		Fuse, "work that ran at the same time runs one after the other; a slow step holds up the others",
 		"one goroutine at each end, or none that works ahead; none of them waits for anything else", lacksTurns,
-		"if it waits for nothing else: what ran at the same time then runs one after the other",
+		"only if it waits for nothing else; steps that ran at the same time then take turns",
 	},
 	{
 		Mutex, "callers wait for each other's I/O, without a context; several holders or workers become one",
