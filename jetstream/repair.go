@@ -59,7 +59,9 @@ func (s *stream) repairLoss(ctx context.Context, info *natsjs.StreamInfo, state 
 		s.checkAfter(wait)
 		return nil
 	}
-	return s.recreateAfterLoss(ctx, seen.meaning(info.Config.Replicas), cause)
+	topic, meaning := seen.meaning(info.Config.Replicas)
+	s.warn(topic, meaning+": "+cause)
+	return s.recreateAfterLoss(ctx, cause)
 }
 
 // A suspicion is a symptom, and since when it was seen. It is guarded by stream.mu.
@@ -108,12 +110,13 @@ func symptomOf(info *natsjs.StreamInfo, state *natsjs.ConsumerInfo) (seen suspic
 	return seen, fmt.Sprintf("the consumer counts everything up to sequence %d as acknowledged, but %d is stored", state.AckFloor.Stream, first)
 }
 
-// meaning returns what it means that the symptom persists.
-func (s suspicion) meaning(replicas int) string {
+// meaning returns what it means that the symptom persists, and the topic of the warning: a loss
+// stays in Stats when values are skipped later.
+func (s suspicion) meaning(replicas int) (topic, text string) {
 	if s.ahead || replicas <= 1 {
-		return "the servers lost confirmed values, as in a power failure without sync_interval: always"
+		return warnLost, "the servers lost confirmed values, as in a power failure without sync_interval: always"
 	}
-	return "the servers skipped stored values, which will be delivered now; after a power failure without sync_interval: always, others may be lost"
+	return warnSkipped, "the servers skipped stored values, which will be delivered now; after a power failure without sync_interval: always, others may be lost"
 }
 
 const (
@@ -178,8 +181,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (s *stream) recreateAfterLoss(ctx context.Context, meaning, cause string) error {
-	s.warn(warnLost, meaning+": "+cause)
+func (s *stream) recreateAfterLoss(ctx context.Context, cause string) error {
 	if err := s.handle.DeleteConsumer(ctx, consumerName); err != nil && !errors.Is(err, natsjs.ErrConsumerNotFound) {
 		return err
 	}

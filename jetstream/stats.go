@@ -83,6 +83,7 @@ const (
 	warnBatches  = "batches"
 	warnClose    = "close"
 	warnLost     = "lost"
+	warnSkipped  = "skipped"
 	warnAttempts = "attempts"
 	warnFiles    = "files"
 	warnSpace    = "space"

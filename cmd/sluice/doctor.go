@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -194,7 +193,7 @@ func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to s
 		if others == nil {
 			return 0, 0, false
 		}
-		return *others, runtime.NumCPU(), true
+		return *others, machine.CPUs(), true
 	}
 	return c.watch(ctx, service, prices, to)
 }

@@ -174,7 +174,7 @@ func systemCalls(f *facts) *Finding {
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of %d cores in use, much of it for reading and writing connections, whose other ends may have the other cores",
 			format.Number(f.cores), f.procs))
 	}
-	if root, part := f.mostSyncs(); part >= share/2 {
+	if root, part := f.mostSyncs(); part > 0 && part >= share/2 {
 		found.Text = fmt.Sprintf("System calls take %s of CPU time, syncs of files in %s %s.", format.Percent(share), profile.Frame{Function: root}, format.Percent(part))
 		found.Next = "let more values share a sync of a file, if a value may count as stored later: a sync takes as long for one as for many"
 		return found

@@ -52,49 +52,50 @@ func (f *facts) mostOutside() *heldBack {
 			continue
 		}
 		stage := f.stageIn(t, s.Site)
-		if stage == nil || ofRuntime(stage.Root) || ofNetwork(stage.Root) {
+		if stage == nil || ofRuntime(stage.Root) || ofNetwork(stage.Root) || s.Waited > stage.Waiting { // several stages wait there
 			continue
 		}
-		w := &heldBack{at: s.Site, root: stage.Root, n: stage.Count, part: s.Waited.Seconds() / (float64(stage.Count) * t.Window.Seconds())}
-		if w.part < outsidePart || (stage.Waiting-s.Waited).Seconds() > rests*float64(stage.Count)*t.Window.Seconds() {
+		all := float64(stage.Count) * t.Window.Seconds()
+		if s.Waited.Seconds() < outsidePart*all || (stage.Waiting-s.Waited).Seconds() > rests*all {
 			continue // it has little I/O, or waits for values
 		}
-		for _, p := range t.Pairs {
-			if p.Sleeper.Op != profile.Send || stageOf(t, p.Waker) != stage || !p.Waker.Op.Receives() && p.Waker.Op != profile.PollReceive && p.Waker.Op != profile.Select {
-				continue
-			}
-			if send := traceSite(t, p.Sleeper); send != nil {
-				w.send, w.sent = p.Sleeper, send.Waited.Seconds()/t.Window.Seconds()
-			}
-			if w.sent >= sentPart && (most == nil || w.sent > most.sent) {
-				most = w
-			}
+		send, sent := f.sentTo(t, stage)
+		if sent >= sentPart && (most == nil || sent > most.sent) {
+			most = &heldBack{at: s.Site, root: stage.Root, n: stage.Count, part: min(1, s.Waited.Seconds()/all), send: send, sent: sent, sync: s.Sync}
 		}
-	}
-	if most != nil {
-		most.sync = f.syncsOf(most.root) > 0
 	}
 	return most
 }
 
-// syncsOf returns the CPU seconds of goroutines with this start function in syncs of files.
-func (f *facts) syncsOf(root string) (seconds float64) {
-	for _, c := range f.capture.CPU.Calls {
-		switch c.Function {
-		case "os.(*File).Sync", "syscall.Fsync", "syscall.Fdatasync", "golang.org/x/sys/unix.Fsync", "golang.org/x/sys/unix.Fdatasync":
-			if c.Root == root {
-				seconds += c.Time.Seconds()
+// sentTo returns the send with the longest waits of those that a stage ends, and how many
+// goroutines wait in it on average.
+func (f *facts) sentTo(t *profile.Trace, stage *profile.Stage) (send profile.Site, sent float64) {
+	for _, s := range t.Sites {
+		if s.Op != profile.Send || s.Waited.Seconds() <= sent*t.Window.Seconds() {
+			continue
+		}
+		its, others := int64(0), int64(0)
+		for _, p := range t.Pairs {
+			switch {
+			case p.Sleeper != s.Site:
+			case (p.Waker.Op.Receives() || p.Waker.Op == profile.Select) && f.stageIn(t, p.Waker) == stage:
+				its += p.Count
+			default:
+				others += p.Count
 			}
 		}
+		if its > others {
+			send, sent = s.Site, s.Waited.Seconds()/t.Window.Seconds()
+		}
 	}
-	return seconds
+	return send, sent
 }
 
 // mostSyncs returns the start function whose goroutines spend most CPU time in syncs of
 // files, and its part of all CPU time.
 func (f *facts) mostSyncs() (root string, part float64) {
 	for _, s := range f.capture.CPU.Stages {
-		if of := f.syncsOf(s.Root) / f.cpu; of > part {
+		if of := s.Syncs.Seconds() / f.cpu; of > part {
 			root, part = s.Root, of
 		}
 	}
@@ -139,7 +140,7 @@ func (f *facts) outsideByTrace() *Finding {
 		from = profile.KindTrace
 	}
 	found.addEvidence(from, fmt.Sprintf("%s of the time in this wait: %s of %s", format.Percent(w.part), format.Plural(w.n, "goroutine"), profile.Frame{Function: w.root}))
-	found.addEvidence(from, fmt.Sprintf("%s goroutines wait in %s on average, and are woken when one of these receives", format.Number(w.sent), w.send))
+	found.addEvidence(from, fmt.Sprintf("in %s, %s of the goroutines that send wait on average, until one of these receives", w.send, format.Number(w.sent)))
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("only %s of %s cores in use", format.Number(f.cores), f.roomText()))
 	found.RuledOut = []RuledOut{{Buffer, "the channel is full because its receiver is slow: more slots alone drain it no faster (measured ×0.7 to ×1.0)."}}
 	if w.sync {

@@ -60,7 +60,16 @@ func TestOutsideByTrace(t *testing.T) {
 		"held back":        {func(*profile.Trace, *float64) {}, true},
 		"mostly elsewhere": {func(tr *profile.Trace, _ *float64) { tr.Sites[1].Waited = watched * 4 / 10 }, false},
 		"two of them":      {func(tr *profile.Trace, _ *float64) { tr.Stages[0].Count = 2 }, false},
-		"nobody waits":     {func(tr *profile.Trace, _ *float64) { tr.Sites[0].Waited = watched / 10 }, false},
+		"two lines wait": {func(tr *profile.Trace, _ *float64) {
+			rare := at(profile.Send, "rarely")
+			tr.Pairs = append(tr.Pairs, profile.Pair{Waker: receive, Sleeper: rare, Count: 10})
+			tr.Sites = append(tr.Sites, profile.TraceSite{Site: rare, Parks: 10, Waited: watched / 20})
+		}, true},
+		"mostly others receive": {func(tr *profile.Trace, _ *float64) {
+			tr.Pairs = append(tr.Pairs, profile.Pair{Waker: at(profile.Receive, "other"), Sleeper: send, Count: 3000})
+		}, false},
+		"two stages wait there": {func(tr *profile.Trace, _ *float64) { tr.Sites[1].Waited = watched * 3 / 2 }, false},
+		"nobody waits":          {func(tr *profile.Trace, _ *float64) { tr.Sites[0].Waited = watched / 10 }, false},
 		"waits for values": {func(tr *profile.Trace, _ *float64) {
 			tr.Sites[1].Waited, tr.Stages[0].Waiting = watched*6/10, watched*9/10
 		}, false},
@@ -76,7 +85,7 @@ func TestOutsideByTrace(t *testing.T) {
 			t.Errorf("%s: %+v", name, found)
 			continue
 		}
-		if found != nil && (found.Best().Name != MoreReceivers || strings.Contains(found.Text, "sync")) {
+		if found != nil && (found.At.Function != "example.com/q.put" || found.Best().Name != MoreReceivers || strings.Contains(found.Text, "sync")) {
 			t.Errorf("%s: %s, %+v", name, found.Text, found.Best())
 		}
 	}
@@ -88,14 +97,13 @@ func TestSyncsAreSystemCalls(t *testing.T) {
 	for part, want := range map[float64]bool{0.4: true, 0.1: false} {
 		d := diagnose(cpu(0.9, shares{profile.UserCode: 0.4, profile.SystemCalls: 0.5, profile.ChannelWork: 0.1}, on{send, 0.05, 0, 0}, on{receive, 0.05, 0, 0}),
 			goroutinesAt(in(send, 1, 0)), func(c *profile.Capture) {
-				c.CPU.Stages = []profile.CPUStage{{Root: "example.com/q.store", Work: c.CPU.Total / 2}}
-				c.CPU.Calls = []profile.CPUCall{{Root: "example.com/q.store", Function: "os.(*File).Sync", Time: time.Duration(part * float64(c.CPU.Total))}}
+				c.CPU.Stages = []profile.CPUStage{{Root: "example.com/q.store", Work: c.CPU.Total / 2, Syncs: time.Duration(part * float64(c.CPU.Total))}}
 			})
 		found := d.found(SystemCallBound)
 		if found == nil {
 			t.Fatalf("%v: %s", part, d.Answer)
 		}
-		if named := strings.Contains(found.Text, "syncs of files in q.store 40%"); named != want || strings.Contains(found.Next, "share a sync") != want {
+		if named := strings.Contains(found.Text, "syncs of files in q.store "); named != want || strings.Contains(found.Next, "share a sync") != want {
 			t.Errorf("%v: %s, next: %s", part, found.Text, found.Next)
 		}
 	}

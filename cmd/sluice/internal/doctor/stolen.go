@@ -53,15 +53,15 @@ func (f *facts) queuedPs() bool {
 	return t.Running.Seconds() >= (1-idleCores)*procs*t.Window.Seconds() && f.readyToRun() >= starvedQueue*procs
 }
 
-// othersCores is the number of cores that other processes use, above which they take
-// time from a service that uses the rest: one short command beside an observation of
-// five seconds uses less.
-const othersCores = 0.30
+// othersCores is the number of cores that other processes use, and othersPart their part of
+// all, from which on they take time from a service that uses the rest: one short command
+// beside an observation of five seconds uses less.
+const othersCores, othersPart = 0.30, 0.05
 
 // others returns the mean number of cores that other processes of the machine used, 0 if
 // unknown.
 func (f *facts) others() float64 {
-	if m := f.capture.Machine; m != nil && f.capture.CPU != nil {
+	if m := f.capture.Machine; m != nil && f.capture.CPU != nil && f.procs <= m.CPUs { // otherwise the address leads to another machine
 		return max(0, m.Busy-f.capture.CPU.Cores())
 	}
 	return 0
@@ -71,7 +71,7 @@ func (f *facts) others() float64 {
 // then cores that the service does not use are not idle.
 func (f *facts) noneIdle() bool {
 	m := f.capture.Machine
-	return m != nil && f.others() >= othersCores && m.Busy >= (1-idleCores)*float64(m.CPUs)
+	return m != nil && f.others() >= max(othersCores, othersPart*float64(m.CPUs)) && m.Busy >= (1-idleCores)*float64(m.CPUs)
 }
 
 // othersAnswer ends the answer with the cores that other processes used, with a leading
@@ -80,6 +80,6 @@ func (f *facts) othersAnswer() string {
 	if !f.noneIdle() {
 		return ""
 	}
-	return fmt.Sprintf(" Other processes used %s of the machine's %d CPUs, none was idle: observe it again without them, unless they are its clients.",
+	return fmt.Sprintf(" Other processes used %s of the machine's %d CPUs, and hardly any was idle: observe it again without them, unless they are its clients.",
 		format.Number(f.others()), f.capture.Machine.CPUs)
 }

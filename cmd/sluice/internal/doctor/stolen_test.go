@@ -30,7 +30,7 @@ func TestOthers(t *testing.T) {
 					c.Machine = &profile.Machine{CPUs: test.cpus, Busy: test.busy}
 				}
 			})
-		if others := strings.Contains(d.Answer, " Other processes used 0.75 of the machine's 2 CPUs, none was idle: "); others != test.others {
+		if others := strings.Contains(d.Answer, " Other processes used 0.75 of the machine's 2 CPUs, and hardly any was idle: "); others != test.others {
 			t.Errorf("%+v: %s", test, d.Answer)
 		}
 		if found := d.found(Bursts); (found != nil) != (test.want == Bursts) {

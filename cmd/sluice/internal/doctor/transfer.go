@@ -196,7 +196,10 @@ func channelPerValue(f *facts) *Finding {
 		}
 		found := f.transferFinding(o)
 		found.maker = u.Function
-		found.Text = fmt.Sprintf("A channel is created for each value, for the answer to the %s.", f.requests(o))
+		found.Text = fmt.Sprintf("A channel is created for each value: %s.", f.requests(o))
+		if sends(o) {
+			found.Text = fmt.Sprintf("A channel is created for each value, for the answer to the %s.", f.requests(o))
+		}
 		found.addEvidence(profile.KindCPU, fmt.Sprintf("%s of CPU time is spent creating channels in this function", format.Percent(made/f.cpu)))
 		f.perValueRemedies(found, made)
 		const once = "the channel carries one value and is discarded: 0, 1 and 128 slots were equally fast."

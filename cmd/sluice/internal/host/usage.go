@@ -64,6 +64,18 @@ func (w *Watch) Read() Usage {
 	}
 }
 
+// CPUs returns the number of CPUs whose time Others has, 0 if unknown. A process may be
+// allowed to use fewer.
+func (w *Watch) CPUs() int {
+	n := 0
+	for line := range strings.Lines(read(w.root, "proc/stat")) {
+		if name, _, _ := strings.Cut(line, " "); len(name) > len("cpu") && strings.HasPrefix(name, "cpu") {
+			n++
+		}
+	}
+	return n
+}
+
 // Since returns the use since an earlier reading.
 func (u Usage) Since(earlier Usage) Usage {
 	return u.each(earlier, func(a, b float64) float64 { return a - b })

@@ -43,6 +43,10 @@ func TestReadings(t *testing.T) {
 	} {
 		root := recorded(tt.files)
 		got := (&Watch{root, cgroups(root), time.Now()}).Read()
+		cpus := strings.Count(tt.files["proc/stat"], "cpu0 ")
+		if n := (&Watch{root: root}).CPUs(); n != cpus {
+			t.Errorf("%s: %d CPUs, want %d", tt.name, n, cpus)
+		}
 		got = Usage{Steal: got.Steal, Throttled: got.Throttled, Pressure: got.Pressure}
 		if !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %s, want %s", tt.name, text(got), text(tt.want))

@@ -33,14 +33,22 @@ func (b *Budget) rounds(left []*Point) (rounds int, fewer bool) {
 	if has := float64(b.Limit - elapsed); needs > has {
 		rounds = min(planned, max(b.Least, int(float64(planned)*has/needs)))
 	}
-	b.add(left[0], rounds)
+	b.add(left[0], 0, rounds)
 	return rounds, rounds < planned
 }
 
 // add counts rounds of a point. Additional ones take time too, and do not mean that the run is
 // slow.
-func (b *Budget) add(p *Point, rounds int) {
+func (b *Budget) add(p *Point, from, to int) {
+	b.planned += p.estimate(to)
+	if from > 0 { // it is warm
+		b.planned -= p.estimate(from)
+	}
+}
+
+// estimate is Estimate of a point with this number of rounds.
+func (p *Point) estimate(rounds int) time.Duration {
 	point := *p
 	point.Count = rounds
-	b.planned += Estimate([]*Point{&point})
+	return Estimate([]*Point{&point})
 }

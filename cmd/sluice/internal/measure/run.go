@@ -105,7 +105,7 @@ func (r *Runner) point(ctx context.Context, outcome *Outcome) {
 		}
 		done += more
 		if r.Budget != nil {
-			r.Budget.add(outcome.Point, more)
+			r.Budget.add(outcome.Point, done-more, done)
 		}
 	}
 }

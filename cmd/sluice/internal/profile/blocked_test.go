@@ -52,8 +52,8 @@ func TestSyncsInTrace(t *testing.T) {
 	}
 	for _, s := range tr.Sites {
 		if s.Op == IO && s.At.Function == "main.keep" {
-			if part := s.Waited.Seconds() / tr.Window.Seconds(); part < 0.7 || part > 1 || s.Parks == 0 {
-				t.Errorf("in a sync for %.2f of the time, %d times", part, s.Parks)
+			if part := s.Waited.Seconds() / tr.Window.Seconds(); part < 0.7 || part > 1 || s.Parks != 0 || !s.Sync {
+				t.Errorf("in a sync for %.2f of the time: %+v", part, s)
 			}
 			if tr.Running > tr.Window/2 {
 				t.Errorf("%v of goroutines ran in %v", tr.Running, tr.Window)

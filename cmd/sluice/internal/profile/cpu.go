@@ -132,7 +132,7 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 			site.Wake += spent
 		}
 	}
-	t.stage(&p, category, spent)
+	t.stage(&p, category, syncing(s), spent)
 	t.call(s, &p, category, spent)
 	switch {
 	case category == Collecting:
@@ -164,7 +164,7 @@ func (t *cpuTally) add(s stack, spent time.Duration) {
 
 // stage adds time to the goroutines with a start function. Those of the runtime
 // have none.
-func (t *cpuTally) stage(p *placed, category Category, spent time.Duration) {
+func (t *cpuTally) stage(p *placed, category Category, sync bool, spent time.Duration) {
 	if p.root == "" {
 		return
 	}
@@ -180,6 +180,9 @@ func (t *cpuTally) stage(p *placed, category Category, spent time.Duration) {
 	}
 	if category == SystemCalls {
 		s.System += spent
+		if sync {
+			s.Syncs += spent
+		}
 	}
 }
 

@@ -212,3 +212,26 @@ func TestTimersOfLines(t *testing.T) {
 		t.Errorf("%+v, want %+v", c.Timers, want)
 	}
 }
+
+// TestSyncs: a sync counts for the start function of its goroutine, however deep it is.
+func TestSyncs(t *testing.T) {
+	const unit = 10 * time.Millisecond
+	kernel := []string{"internal/runtime/syscall.Syscall6", "syscall.Syscall"}
+	c, err := readCPU(cpuDrawing(
+		spent(4*unit, append(slices.Clone(kernel), "syscall.Fsync", "internal/poll.(*FD).Fsync", "os.(*File).Sync", "main.flush a.go:3", "main.store a.go:2", "main.run a.go:1")...),
+		spent(2*unit, append(slices.Clone(kernel), "syscall.Fdatasync", "main.flush a.go:4", "main.run a.go:1")...),
+		spent(3*unit, append(slices.Clone(kernel), "syscall.write", "internal/poll.(*FD).Write", "os.(*File).Write", "main.run a.go:1")...),
+		spent(1*unit, "main.hash a.go:9", "main.other a.go:8"),
+	).profile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range c.Stages {
+		if want := map[string]time.Duration{"main.run": 6 * unit}[s.Root]; s.Syncs != want || s.Root == "main.run" && s.System != 9*unit {
+			t.Errorf("%+v", s)
+		}
+	}
+	if len(c.Stages) != 2 {
+		t.Errorf("stages %+v", c.Stages)
+	}
+}

@@ -52,6 +52,16 @@ func readFigures(text []byte) (*Trace, int, error) {
 	if t == nil || t.Window < 0 || t.Running < 0 || t.Runnable < 0 || t.Wakeups < 0 || saved.GOMAXPROCS < 0 || saved.GOMAXPROCS > maxCores {
 		return nil, 0, errors.New("impossible figures of a trace")
 	}
+	for _, s := range t.Sites {
+		if s.Parks < 0 || s.Waited < 0 || s.Still < 0 {
+			return nil, 0, errors.New("impossible figures of a wait in a trace")
+		}
+	}
+	for _, s := range t.Stages {
+		if s.Count < 0 || s.Running < 0 || s.Runnable < 0 || s.Waiting < 0 {
+			return nil, 0, errors.New("impossible figures of goroutines in a trace")
+		}
+	}
 	return t, saved.GOMAXPROCS, nil
 }
 

@@ -161,6 +161,7 @@ type CPUStage struct {
 	Work    time.Duration // everything except Channel
 	Channel time.Duration // in channel operations
 	System  time.Duration // part of Work in system calls and the network
+	Syncs   time.Duration // part of System in syncs of files
 
 	host string // function of this module that they started with, or ""
 }
@@ -295,6 +296,7 @@ type TraceSite struct {
 	Parks  int64
 	Waited time.Duration // from parking to becoming runnable, in total
 	Still  int           // goroutines still parked there at the end
+	Sync   bool          `json:",omitempty"` // it is a sync of a file; no park, and only if it took long
 }
 
 // A Stage is the goroutines with the same start function.

@@ -148,6 +148,23 @@ type placed struct {
 	root  string // the start function, if the stack reaches it
 	host  string // the function of this module that the goroutine started with; "" if it is another one
 	file  bool   // in a trace: it is in a system call that is not for a connection
+	sync  bool   // in a trace: it is in a sync of a file
+}
+
+// syncs are the functions that write what is in memory of a file to its disk.
+var syncs = map[string]bool{
+	"os.(*File).Sync": true, "syscall.Fsync": true, "syscall.Fdatasync": true,
+	"golang.org/x/sys/unix.Fsync": true, "golang.org/x/sys/unix.Fdatasync": true,
+}
+
+// syncing reports whether s is in a sync of a file.
+func syncing(s stack) bool {
+	for _, f := range s[:min(len(s), maxFrames)] {
+		if syncs[f.Function] {
+			return true
+		}
+	}
+	return false
 }
 
 // ofFile reports whether p, the placed stack s, is in a system call for something else

@@ -97,6 +97,7 @@ type traced struct {
 	host  string // see placed
 	own   bool   // it waits in a handler that serves profiles
 	waits bool   // it is in a system call that may wait for a disk, at site
+	sync  bool   // that is a sync of a file
 
 	running, runnable, waiting time.Duration
 }
@@ -126,6 +127,13 @@ func (g *traced) spend(until trace.Time) {
 	case trace.GoWaiting:
 		g.waiting += d
 	}
+}
+
+// called adds the wait of g in a system call.
+func (t *traceTally) called(g *traced, until trace.Time) {
+	site := t.site(g.site)
+	site.Waited += until.Sub(g.since)
+	site.Sync = g.sync
 }
 
 // blockedCall is the time from which on a system call for a file waits: a write to
@@ -176,13 +184,11 @@ func (t *traceTally) transition(event trace.Event, change trace.StateTransition)
 		g.start(t.place(change.Stack))
 	}
 	switch {
-	case from == trace.GoRunning && to == trace.GoSyscall:
+	case from == trace.GoSyscall && g.blocked(event.Time()): // no park: it keeps its P while nobody needs it
+		t.called(g, event.Time())
+	case to == trace.GoSyscall && from != trace.GoSyscall && change.Stack != trace.NoStack:
 		p := t.place(change.Stack)
-		g.site, g.waits = p.site, p.file
-	case from == trace.GoSyscall && g.blocked(event.Time()):
-		site := t.site(g.site)
-		site.Parks++
-		site.Waited += event.Time().Sub(g.since)
+		g.site, g.waits, g.sync = p.site, p.file, p.sync
 	case from == trace.GoNotExist && change.Stack != trace.NoStack:
 		g.start(t.place(change.Stack)) // the stack at the start
 	case from.Executing() && to == trace.GoWaiting:
@@ -274,10 +280,10 @@ func (t *traceTally) place(s trace.Stack) placed {
 		frames = append(frames, Frame{Function: plain(f.Func), File: f.File, Line: lineOf(int64(min(f.Line, math.MaxInt64)))})
 	}
 	p := place(frames)
-	p.file = p.ofFile(frames)
+	p.file, p.sync = p.ofFile(frames), syncing(frames)
 	p.below = nil
 	if own(frames) {
-		p.site = Site{At: Frame{Function: ownSite}}
+		p.site, p.file = Site{At: Frame{Function: ownSite}}, false
 	}
 	t.stacks[s] = p
 	return p
@@ -305,10 +311,14 @@ func (t *traceTally) finish(g *traced) {
 func (t *traceTally) result() *Trace {
 	for _, g := range t.goroutines {
 		g.spend(t.last)
-		if (g.state == trace.GoWaiting || g.state == trace.GoSyscall && g.blocked(t.last)) && !g.own && g.site.At.Function != "" {
+		switch {
+		case g.own || g.site.At.Function == "":
+		case g.state == trace.GoWaiting:
 			site := t.site(g.site)
 			site.Still++
 			site.Waited += t.last.Sub(g.since)
+		case g.state == trace.GoSyscall && g.blocked(t.last):
+			t.called(g, t.last)
 		}
 		t.finish(g)
 	}
