@@ -88,7 +88,7 @@ func downstream(f *facts) *Finding {
 	if seen {
 		found.addEvidence(profile.KindTrace, fmt.Sprintf("these goroutines receive: they wake the senders%s", f.timesPerSecond(o)))
 	}
-	found.Remedies = []Remedy{f.moreConcurrency("run four times as many receivers, if the downstream service allows it")}
+	found.Remedies = []Remedy{f.moreReceivers()}
 	found.RuledOut = []RuledOut{
 		{Buffer, "the channel is full because the downstream service is slow: a longer queue drains no faster " +
 			"(measured ×1.0)."},
@@ -188,6 +188,11 @@ func (f *facts) outside(o *Operation, out *profile.GoroutineSite) *Finding {
 	found.addEvidence(profile.KindGoroutineText, waiting)
 	found.addEvidence(profile.KindCPU, fmt.Sprintf("only %s cores in use", format.Number(f.cores)))
 	return found
+}
+
+// moreReceivers is moreConcurrency for the receivers of a channel.
+func (f *facts) moreReceivers() Remedy {
+	return f.moreConcurrency("run four times as many receivers, if the downstream service allows it")
 }
 
 // moreConcurrency predicts four times as many goroutines in I/O, the measured

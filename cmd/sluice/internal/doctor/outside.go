@@ -21,8 +21,6 @@ const (
 	// sentPart is the smallest part of the trace for which a goroutine waits to send to
 	// it: that archive's dispatcher had 0.86, and 0.4 with one sync for 64 values.
 	sentPart = 0.20
-	// outsideCores is the part of the cores in use up to which I/O is the limit.
-	outsideCores = 1 - idleCores
 	// syncsWorst is the part of the time in syncs that remains if twice as many values
 	// share one: a sync of more values takes longer; 1024 slots instead of 128 gained
 	// ×1.3. syncCost is the part of the system calls' CPU time that goes with the others.
@@ -43,7 +41,7 @@ type heldBack struct {
 // mostOutside returns the wait for I/O with the longest waits of its senders, or nil.
 func (f *facts) mostOutside() *heldBack {
 	t := f.wakeTrace()
-	if t == nil || t.Window <= 0 || f.capture.CPU == nil || f.procs == 0 || f.cores > outsideCores*float64(f.procs) {
+	if t == nil || t.Window <= 0 || f.capture.CPU == nil || f.procs == 0 || f.cores > (1-idleCores)*float64(f.procs) {
 		return nil
 	}
 	var most *heldBack
@@ -146,7 +144,7 @@ func (f *facts) outsideByTrace() *Finding {
 	if w.sync {
 		f.syncRemedies(found, w)
 	} else {
-		found.Remedies = []Remedy{f.moreConcurrency("run four times as many receivers, if the downstream service allows it")}
+		found.Remedies = []Remedy{f.moreReceivers()}
 	}
 	return found
 }

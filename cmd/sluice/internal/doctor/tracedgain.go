@@ -49,7 +49,7 @@ func (f *facts) receiverRemedies(found *Finding, s *profile.Stage, elsewhere *pr
 		found.Remedies = []Remedy{{MoreReceivers, "let more goroutines receive, up to the number of cores",
 			between(most*stageLow, most*stageMid, most*(1+uncertain)), "the idle cores in the trace, and one core per goroutine of the stage"}}
 	case elsewhere != nil && elsewhere.Op == profile.IO && f.cores < downstreamCores:
-		found.Remedies = []Remedy{f.moreConcurrency("run four times as many receivers, if the downstream service allows it")}
+		found.Remedies = []Remedy{f.moreReceivers()}
 	default:
 		return
 	}
