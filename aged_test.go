@@ -143,6 +143,113 @@ func TestMaxAgeWakesSenders(t *testing.T) {
 	})
 }
 
+// waysToSend are the calls that wait for room.
+var waysToSend = map[string]func(ctx context.Context, c *sluice.Elastic[int], v int) error{
+	"Send": func(ctx context.Context, c *sluice.Elastic[int], v int) error { return c.Send(ctx, v) },
+	"SendBatch": func(ctx context.Context, c *sluice.Elastic[int], v int) error {
+		_, err := c.SendBatch(ctx, []int{v})
+		return err
+	},
+	"Select": func(ctx context.Context, c *sluice.Elastic[int], v int) error {
+		_, err := sluice.Select(ctx, sluice.OnSend(c, v))
+		return err
+	},
+}
+
+// TestMaxAgeOrder: senders that wait get the room of values that become too old in the order in
+// which they came, also if the hook that each of them calls takes long.
+func TestMaxAgeOrder(t *testing.T) {
+	for name, send := range waysToSend {
+		synctest.Test(t, func(t *testing.T) {
+			const limit, senders = 3, 9
+			var lost []int
+			c := sluice.NewElastic(limit, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) {
+				lost = append(lost, v)
+				time.Sleep(time.Millisecond)
+			}})
+			for v := range limit {
+				_ = c.TrySend(v)
+				time.Sleep(time.Second)
+			}
+			var group sync.WaitGroup
+			for v := limit; v < limit+senders; v++ {
+				group.Go(func() {
+					if err := send(t.Context(), c, v); err != nil {
+						t.Errorf("%s: %v", name, err)
+					}
+				})
+				synctest.Wait()
+			}
+			group.Wait()
+			got := slices.Collect(c.Drain())
+			if !slices.Equal(lost, []int{0, 1, 2, 3, 4, 5, 6, 7, 8}) || !slices.Equal(got, []int{9, 10, 11}) {
+				t.Errorf("%s: lost %d, received %d", name, lost, got)
+			}
+		})
+	}
+}
+
+// TestMaxAgePanicWakes: if the hook that a sender calls panics, the next one that waits gets the
+// room of the next value all the same.
+func TestMaxAgePanicWakes(t *testing.T) {
+	for name, send := range waysToSend {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			c := sluice.NewElastic(2, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) { panic(v) }})
+			_ = c.TrySend(1)
+			time.Sleep(time.Second)
+			_ = c.TrySend(2)
+			var group sync.WaitGroup
+			for v := 1; v <= 2; v++ {
+				group.Go(func() {
+					defer func() {
+						want := time.Duration(9+v)*time.Second + 1
+						if p, since := recover(), time.Since(start); p != v || since != want {
+							t.Errorf("%s: sender %d panicked with %v after %v, want %v", name, v, p, since, want)
+						}
+					}()
+					err := send(t.Context(), c, 10+v)
+					t.Errorf("%s: sender %d returned %v", name, v, err)
+				})
+				synctest.Wait()
+			}
+			group.Wait()
+			if got := slices.Collect(c.Drain()); !slices.Equal(got, []int{11, 12}) {
+				t.Errorf("%s: received %d", name, got)
+			}
+		})
+	}
+}
+
+// TestMaxAgeHookWaits: a hook may wait for room in its own channel, whichever send calls it.
+func TestMaxAgeHookWaits(t *testing.T) {
+	for name, send := range waysToSend {
+		synctest.Test(t, func(t *testing.T) {
+			var c *sluice.Elastic[int]
+			c = sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) {
+				_ = c.Send(t.Context(), v+10)
+				_ = c.Send(t.Context(), v+20)
+			}})
+			_ = c.TrySend(1)
+			time.AfterFunc(time.Second, func() {
+				if err := send(t.Context(), c, 2); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				c.Close()
+			})
+			time.Sleep(11 * time.Second) // the sender calls the hook
+			var got []int
+			for v, err := c.Recv(t.Context()); err == nil; v, err = c.Recv(t.Context()) {
+				got = append(got, v)
+				time.Sleep(time.Millisecond)
+			}
+			if !slices.Equal(got, []int{2, 11, 21}) {
+				t.Errorf("%s: received %d", name, got)
+			}
+		})
+	}
+}
+
 // TestMaxAgeAfterReceive: the oldest value, for which senders wait, is received in the meantime, and the
 // sender that is left gets the room of the next one.
 func TestMaxAgeAfterReceive(t *testing.T) {
@@ -260,12 +367,12 @@ func TestMaxAgeHook(t *testing.T) {
 		if p := panics(func() { _ = c.Send(t.Context(), 8) }); p != 3 || time.Since(start) != time.Second+1 {
 			t.Errorf("the sender panicked with %v after %v, want 3", p, time.Since(start))
 		}
-		if s := c.Stats(); s.SendersWaiting != 0 || s.SendWaits != 1 || s.Len != 2 {
+		if s := c.Stats(); s.SendersWaiting != 0 || s.SendWaits != 1 || s.Len != 3 { // 8 was sent
 			t.Errorf("after the panic: %+v", s)
 		}
-		err := c.Send(t.Context(), 7) // and 4 and 6 are sent again, the latter while the former is
-		if got := slices.Collect(c.Drain()); !slices.Equal(got, []int{106, 104, 7}) || err != nil {
-			t.Errorf("Send: %v, then received %v", err, got)
+		v, err := c.TryRecv() // and 4 and 6 are sent again, the latter while the former is
+		if got := slices.Collect(c.Drain()); !slices.Equal(got, []int{106, 104}) || v != 8 || err != nil {
+			t.Errorf("received %d, %v, and then %d", v, err, got)
 		}
 		// The queue of senders has forgotten the one that panicked: the next one is woken.
 		_, _ = c.SendBatch(t.Context(), []int{10, 12, 14})

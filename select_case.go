@@ -193,7 +193,12 @@ func (c *SendCase[T]) try() (bool, error) {
 			return false, nil
 		}
 	}
-	err := c.engine.TrySend(c.Value)
+	var err error
+	if debtor := c.wait.debtor; debtor != nil {
+		err = debtor.TrySend()
+	} else {
+		err = c.engine.TrySend(c.Value)
+	}
 	c.wait.idle = err == engine.ErrFull && c.blocks
 	return !c.wait.idle, err
 }
@@ -243,6 +248,7 @@ type caseEntry struct {
 	holds   bool // noneHeld can ask it
 	entry   engine.Entry
 	handoff engine.HandoffEntry // the same entry, if it is one
+	debtor  engine.DebtorEntry  // the same
 	rank    uint64              // of handoff
 	state   selection.State     // of the Select in which this is the first case
 	// Scratch space of that Select, if it has more than fewCases.
@@ -255,4 +261,5 @@ func (e *caseEntry) use(p engine.Entry) {
 		e.handoff, e.rank = handoff, handoff.Rank()
 		e.holds = !handoff.Sized()
 	}
+	e.debtor, _ = p.(engine.DebtorEntry)
 }

@@ -113,6 +113,9 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 	if chosen == nil {
 		return lastPoll(ctx, cases)
 	}
+	if debtor := chosen.entry().debtor; debtor != nil {
+		debtor.Pay()
+	}
 	return chosen, err
 }
 

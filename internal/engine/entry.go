@@ -21,6 +21,17 @@ type Entry interface {
 	Tally() *park.Tally
 }
 
+// A DebtorEntry is an Entry for sends, of an engine whose sends may call a hook that uses the
+// channel. A Select must not run the hook while it is in the queue: nobody else would be woken.
+type DebtorEntry interface {
+	Entry
+	// TrySend is TrySend of the engine, with the value of the case.
+	TrySend() error
+	// Pay is called after a TrySend that has not failed with ErrFull, when the Select has left its
+	// queues.
+	Pay()
+}
+
 // A HandoffEntry is an Entry of an engine that completes the operations of its
 // waiters. To complete exactly one operation, a Select polls all its HandoffEntries
 // under their locks, joins them if none can proceed, and then accepts claims.

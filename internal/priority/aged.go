@@ -11,7 +11,7 @@ import (
 // An Aged is an engine whose values have an age, which begins when they are queued: they are in
 // a backlog, and its one level is not used.
 //
-// Each send and each receive first drops the values that are too old, one at a time, and calls
+// Each send and each receive drops the values that are too old, one at a time, and calls
 // Config.OnExpire without the lock. So a receive never returns such a value, and a send finds
 // the room. Nothing else drops values: without calls there is no goroutine, no timer, and no
 // hook that runs.
@@ -20,11 +20,14 @@ import (
 // time at which the oldest value will be too old, under the lock under which it has looked. So
 // does each goroutine that has dropped the last value that was too old. Until that
 // time, the oldest value changes only to a newer one, so a timer is never late; one that is early
-// sets itself again. The timer wakes the sender whose turn it is, which drops the value.
+// sets itself again. The timer wakes the sender whose turn it is.
 //
 //   - If a sender waits and the channel is full, the timer is set, or a sender is awake.
-//   - A goroutine leaves its wait queue before it calls OnExpire, which may use the channel or
-//     panic. It joins again at the end if it has to.
+//   - A goroutine leaves its wait queue before it calls OnExpire, which may use the channel, wait
+//     for it, or panic. Only a Select that receives calls the hook while it is queued.
+//   - A sender whose turn it is sends before it leaves: its value takes the place of the oldest
+//     one in one step, and the rest is a debt. If it left first, the next sender would be woken,
+//     and get the room.
 type Aged[T any] struct{ *Engine[T] }
 
 // NewAged returns an engine with a backlog.
@@ -108,10 +111,11 @@ func (e *Engine[T]) expired() bool { return e.backlog != nil && e.backlog.expire
 
 // acquireFresh takes the lock for a poll of a call, after the values that are too old were
 // dropped. place is where the request of a call of that side is. A call whose operation has been
-// done by another goroutine drops nothing.
+// done by another goroutine drops nothing, and neither does a sender that must keep its place in
+// the queue.
 func (e *Engine[T]) acquireFresh(t *turn[T], place **request[T]) {
 	e.acquire()
-	for e.tick() && (t.request == nil || !t.request.done) {
+	for e.tick() && (t.request == nil || !t.request.done) && !(place == &e.starvingSender && t.keepsPlace()) {
 		e.forget(t, place)
 		e.lock.Unlock()
 		if place == &e.starvingSender {
@@ -123,6 +127,77 @@ func (e *Engine[T]) acquireFresh(t *turn[T], place **request[T]) {
 		e.acquire()
 	}
 }
+
+// A debt is what a call does once it has left the queue of senders: it gives the value that it
+// displaced to the hook, and drops the others that are too old.
+type debt[T any] struct {
+	due, displaced bool
+	value          T
+}
+
+// keepsPlace reports whether a call must not leave the queue of senders before it sends.
+func (t *turn[T]) keepsPlace() bool { return t.selects || t.wait.Woken() }
+
+// displace replaces the oldest value by v if the former is too old and it is the call's turn. The
+// channel is full and open. The lock is held.
+func (e *Engine[T]) displace(t *turn[T], v T) bool {
+	if !e.expired() || !t.holds && !t.wait.Woken() {
+		return false
+	}
+	t.debt.displaced, t.debt.value = true, e.backlog.removeOldest()
+	e.backlog.tooOld++
+	e.n--
+	t.ticket = e.put(t.level, t.at, v)
+	e.armRoom() // for the next sender, if the hook panics
+	return true
+}
+
+// owe records what the call has to pay. The lock is held.
+func (e *Engine[T]) owe(t *turn[T]) { t.debt.due = t.debt.displaced || e.expired() }
+
+// pay pays the debt of a call that is in no queue.
+func (e *Engine[T]) pay(d *debt[T]) {
+	if !d.due {
+		return
+	}
+	paid := *d
+	*d = debt[T]{}
+	if paid.displaced && e.config.OnExpire != nil {
+		e.config.OnExpire(paid.value)
+	}
+	e.dropExpired()
+}
+
+// An agedEntry is how a Select waits for room.
+type agedEntry[T any] struct {
+	entry[T]
+	debt debt[T]
+}
+
+// NewEntry implements engine.Engine.
+func (a *Aged[T]) NewEntry(value *T, sends bool) engine.Entry {
+	if !sends {
+		return a.Engine.NewEntry(value, false)
+	}
+	return &agedEntry[T]{entry: entry[T]{e: a.Engine, value: value}}
+}
+
+// TrySend implements engine.DebtorEntry.
+func (p *agedEntry[T]) TrySend() error {
+	p.debt = debt[T]{}
+	if !p.queued {
+		a := Aged[T]{p.e}
+		return a.TrySend(*p.value)
+	}
+	t := turn[T]{selects: true, holds: p.in.Holds()}
+	vs := [1]T{*p.value}
+	_, err := p.e.sendSlow(engine.NoWait{}, &t, vs[:])
+	p.debt = t.debt
+	return err
+}
+
+// Pay implements engine.DebtorEntry.
+func (p *agedEntry[T]) Pay() { p.e.pay(&p.debt) }
 
 // dropRun is how many values are dropped at once if no hook wants them.
 const dropRun = 256

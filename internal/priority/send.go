@@ -74,6 +74,7 @@ func (e *Engine[T]) send(ctx context.Context, i int, v T) error {
 func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, err error) {
 	e.probe(probeSend)
 	i := t.level
+poll:
 	for {
 		e.acquireFresh(t, &e.starvingSender)
 		e.sending.poll(&t.attempt, e.room())
@@ -107,6 +108,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, er
 		if !again {
 			e.forget(t, &e.starvingSender)
 		}
+		e.owe(t)
 		e.lock.Unlock()
 		if wake {
 			e.receivers.Wake()
@@ -117,15 +119,21 @@ func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, er
 		if drops && e.config.OnDrop != nil {
 			e.config.OnDrop(dropped)
 		}
-		if !again {
-			break
-		}
-		if e.config.Overflow == engine.Block {
+		switch {
+		case !again:
+			break poll
+		case t.debt.due:
+			e.leaveSender(t)
+			e.pay(&t.debt)
+		case e.config.Overflow == engine.Block:
 			e.waitForRoom(ctx, t)
 		}
 	}
 	canceled := n < len(vs) && err == nil
 	e.leaveSender(t)
+	if !t.selects {
+		e.pay(&t.debt)
+	}
 	if canceled {
 		err = engine.ContextError(ctx)
 	}
@@ -141,6 +149,9 @@ func (e *Engine[T]) place(t *turn[T], vs []T) (n int) {
 	if !e.isShut(t.level) {
 		for ; n < len(vs) && e.n < e.limit; n++ {
 			t.ticket = e.put(t.level, t.at, vs[n])
+		}
+		if n == 0 && len(vs) > 0 && e.displace(t, vs[0]) {
+			n = 1
 		}
 	}
 	if n > 0 {

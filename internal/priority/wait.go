@@ -20,6 +20,11 @@ type turn[T any] struct {
 	ticket  Ticket        // of the last value sent
 	losses  int           // spurious wake-ups
 	request *request[T]   // nil unless it starves
+
+	// With a backlog: see aged.go.
+	selects bool // for a Select in the queue of senders
+	holds   bool // and this holds the wake-up
+	debt    debt[T]
 }
 
 // An attempt is what a call did before it joined a wait queue.

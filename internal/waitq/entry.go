@@ -38,5 +38,12 @@ func (e *Entry) Leave() {
 	}
 }
 
+// Holds reports whether the Select holds the queue's wake-up. Only a Leave or a Join ends that.
+func (e *Entry) Holds() bool {
+	e.queue.acquire()
+	defer e.queue.release()
+	return e.waiter.holds
+}
+
 // Tally returns the queue's wait statistics.
 func (e *Entry) Tally() *park.Tally { return e.queue.Tally() }
