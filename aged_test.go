@@ -24,7 +24,12 @@ type loss struct {
 func lossy(limit int, o sluice.ElasticOptions[int]) (*sluice.Elastic[int], *[]loss) {
 	start, losses := time.Now(), new([]loss)
 	o.MaxAge = 10 * time.Second
-	o.OnUndelivered = func(v int, why sluice.Reason) { *losses = append(*losses, loss{v, why, time.Since(start)}) }
+	var lock sync.Mutex
+	o.OnUndelivered = func(v int, why sluice.Reason) {
+		lock.Lock()
+		defer lock.Unlock()
+		*losses = append(*losses, loss{v, why, time.Since(start)})
+	}
 	return sluice.NewElastic(limit, &o), losses
 }
 
@@ -163,8 +168,11 @@ func TestMaxAgeOrder(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			const limit, senders = 3, 9
 			var lost []int
+			var lock sync.Mutex
 			c := sluice.NewElastic(limit, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) {
+				lock.Lock()
 				lost = append(lost, v)
+				lock.Unlock()
 				time.Sleep(time.Millisecond)
 			}})
 			for v := range limit {
@@ -370,8 +378,8 @@ func TestMaxAgeHook(t *testing.T) {
 		if s := c.Stats(); s.SendersWaiting != 0 || s.SendWaits != 1 || s.Len != 3 { // 8 was sent
 			t.Errorf("after the panic: %+v", s)
 		}
-		v, err := c.TryRecv() // and 4 and 6 are sent again, the latter while the former is
-		if got := slices.Collect(c.Drain()); !slices.Equal(got, []int{106, 104}) || v != 8 || err != nil {
+		v, err := c.TryRecv() // and 4 and 6 were sent again
+		if got := slices.Collect(c.Drain()); !slices.Equal(got, []int{104, 106}) || v != 8 || err != nil {
 			t.Errorf("received %d, %v, and then %d", v, err, got)
 		}
 		// The queue of senders has forgotten the one that panicked: the next one is woken.

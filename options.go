@@ -76,8 +76,8 @@ type ElasticOptions[T any] struct {
 	// OnDrop is called exactly once with each value that DropNewest or DropOldest
 	// discards, by the goroutine whose send discarded it, before that send returns, and
 	// with each value that is older than MaxAge, by the goroutine whose call dropped it. It
-	// may use the channel, but must not wait for a value of it, which a [Select] may be about
-	// to receive. If it panics, so does the call; a send may have sent its value by then.
+	// may use the channel. If it panics, so does the call; a send may have sent its value by
+	// then.
 	OnDrop func(v T)
 
 	// OnUndelivered is called exactly once with each value that no receiver will get, and the
@@ -88,7 +88,7 @@ type ElasticOptions[T any] struct {
 	// begins when the channel accepts the value. Each send and each receive first drops the
 	// values that are too old: a receive returns none of them, and a send finds their
 	// room. When the oldest value becomes too old, the sender that has waited longest gets its
-	// room.
+	// room, unless another call comes at that moment.
 	// Between calls nothing is dropped, so Len counts such values until the next call.
 	//
 	// With MaxAge or StaleAfter a value has a time stamp, senders and receivers share one

@@ -162,6 +162,11 @@ func (c *RecvCase[T]) try() (bool, error) {
 			return false, nil
 		}
 	}
+	if debtor := c.wait.debtor; debtor != nil {
+		err := debtor.Try()
+		c.wait.idle = err == engine.ErrEmpty
+		return !c.wait.idle, err
+	}
 	v, err := c.engine.TryRecv()
 	if c.wait.idle = err == engine.ErrEmpty; c.wait.idle {
 		return false, nil
@@ -195,7 +200,7 @@ func (c *SendCase[T]) try() (bool, error) {
 	}
 	var err error
 	if debtor := c.wait.debtor; debtor != nil {
-		err = debtor.TrySend()
+		err = debtor.Try()
 	} else {
 		err = c.engine.TrySend(c.Value)
 	}

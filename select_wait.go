@@ -110,11 +110,13 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 	defer a.leave() // if a channel of another package panics
 	chosen, err := a.run(done)
 	a.leave()
+	for _, c := range cases {
+		if debtor := c.entry().debtor; debtor != nil {
+			debtor.Pay()
+		}
+	}
 	if chosen == nil {
 		return lastPoll(ctx, cases)
-	}
-	if debtor := chosen.entry().debtor; debtor != nil {
-		debtor.Pay()
 	}
 	return chosen, err
 }

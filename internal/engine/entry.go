@@ -21,13 +21,14 @@ type Entry interface {
 	Tally() *park.Tally
 }
 
-// A DebtorEntry is an Entry for sends, of an engine whose sends may call a hook that uses the
-// channel. A Select must not run the hook while it is in the queue: nobody else would be woken.
+// A DebtorEntry is an Entry of an engine whose operations may call a hook that uses channels. A
+// Select must not run a hook while it is in a queue: nobody else would be woken.
 type DebtorEntry interface {
 	Entry
-	// TrySend is TrySend of the engine, with the value of the case.
-	TrySend() error
-	// Pay is called after a TrySend that has not failed with ErrFull, when the Select has left its
+	// Try is TrySend or TryRecv of the engine, with the value of the case. While the Select is in
+	// the queue, it calls no hook.
+	Try() error
+	// Pay calls the hooks that Try has not called. It is called when the Select has left all its
 	// queues.
 	Pay()
 }

@@ -11,23 +11,21 @@ import (
 // An Aged is an engine whose values have an age, which begins when they are queued: they are in
 // a backlog, and its one level is not used.
 //
-// Each send and each receive drops the values that are too old, one at a time, and calls
-// Config.OnExpire without the lock. So a receive never returns such a value, and a send finds
-// the room. Nothing else drops values: without calls there is no goroutine, no timer, and no
-// hook that runs.
+// Each send and each receive first drops the values that are too old, and calls Config.OnExpire
+// with each, without the lock. So a receive never returns such a value, and a send finds the room.
+// Nothing else drops values: without calls there is no goroutine, no timer, and no hook that runs.
+// debt.go says what calls do that wait in a queue.
 //
-// Senders that wait for room are the exception. The poll that finds no room sets a timer to the
-// time at which the oldest value will be too old, under the lock under which it has looked. So
-// does each goroutine that has dropped the last value that was too old. Until that
-// time, the oldest value changes only to a newer one, so a timer is never late; one that is early
-// sets itself again. The timer wakes the sender whose turn it is.
+// Senders that wait for room are the exception. A timer wakes the sender whose turn it is when the
+// oldest value becomes too old. Until then the oldest value changes only to a newer one, so a timer is
+// never late; one that is early sets itself again.
 //
 //   - If a sender waits and the channel is full, the timer is set, or a sender is awake.
-//   - A goroutine leaves its wait queue before it calls OnExpire, which may use the channel, wait
-//     for it, or panic. Only a Select that receives calls the hook while it is queued.
-//   - A sender whose turn it is sends before it leaves: its value takes the place of the oldest
-//     one in one step, and the rest is a debt. If it left first, the next sender would be woken,
-//     and get the room.
+//   - A poll that finds no room sets the timer, under the lock under which it has looked. So does
+//     the timer itself if it was early, and each goroutine that has dropped the last value that was
+//     too old.
+//   - A sender that is awake polls again, or leaves: then it sets the timer for the others, or wakes
+//     one. What other calls have done since it was woken does not matter.
 type Aged[T any] struct{ *Engine[T] }
 
 // NewAged returns an engine with a backlog.
@@ -75,7 +73,7 @@ func (a *Aged[T]) Recv(ctx context.Context) (v T, err error) {
 	}
 	e.lock.Unlock()
 	var buf [1]T
-	_, err = e.recvSlow(ctx, buf[:])
+	_, err = e.recvSlow(ctx, &turn[T]{}, buf[:])
 	return buf[0], err
 }
 
@@ -91,7 +89,11 @@ func (a *Aged[T]) WouldBlock(v *T) (engine.Mark, bool) {
 	expired := e.tick()
 	mark := engine.Mark(2*(e.turns.count+e.dropped+b.tooOld) + uint64(e.n))
 	if v != nil {
-		return mark, e.n == e.limit && !expired && e.shut == 0
+		full := e.n == e.limit && !expired && e.shut == 0
+		if full {
+			e.armRoom() // a Select may wait without another poll
+		}
+		return mark, full
 	}
 	return mark, !b.receivable() && e.shut == 0
 }
@@ -109,95 +111,23 @@ func (e *Engine[T]) tick() bool {
 // expired reports whether the oldest value was too old at the last tick. The lock is held.
 func (e *Engine[T]) expired() bool { return e.backlog != nil && e.backlog.expired() }
 
-// acquireFresh takes the lock for a poll of a call, after the values that are too old were
-// dropped. place is where the request of a call of that side is. A call whose operation has been
-// done by another goroutine drops nothing, and neither does a sender that must keep its place in
-// the queue.
-func (e *Engine[T]) acquireFresh(t *turn[T], place **request[T]) {
+// acquireFresh takes the lock for a poll of a call. A call that is in no queue first drops the values
+// that are too old.
+func (e *Engine[T]) acquireFresh(t *turn[T]) {
 	e.acquire()
-	for e.tick() && (t.request == nil || !t.request.done) && !(place == &e.starvingSender && t.keepsPlace()) {
-		e.forget(t, place)
+	for e.tick() && !t.queued() {
 		e.lock.Unlock()
-		if place == &e.starvingSender {
-			e.leaveSender(t)
-		} else {
-			e.leaveReceiver(t)
-		}
 		e.dropExpired()
 		e.acquire()
 	}
 }
 
-// A debt is what a call does once it has left the queue of senders: it gives the value that it
-// displaced to the hook, and drops the others that are too old.
-type debt[T any] struct {
-	due, displaced bool
-	value          T
-}
-
-// keepsPlace reports whether a call must not leave the queue of senders before it sends.
-func (t *turn[T]) keepsPlace() bool { return t.selects || t.wait.Woken() }
-
-// displace replaces the oldest value by v if the former is too old and it is the call's turn. The
-// channel is full and open. The lock is held.
-func (e *Engine[T]) displace(t *turn[T], v T) bool {
-	if !e.expired() || !t.holds && !t.wait.Woken() {
-		return false
-	}
-	t.debt.displaced, t.debt.value = true, e.backlog.removeOldest()
+// dropOldest removes the oldest value because it is too old. The lock is held.
+func (e *Engine[T]) dropOldest() T {
 	e.backlog.tooOld++
 	e.n--
-	t.ticket = e.put(t.level, t.at, v)
-	e.armRoom() // for the next sender, if the hook panics
-	return true
+	return e.backlog.removeOldest()
 }
-
-// owe records what the call has to pay. The lock is held.
-func (e *Engine[T]) owe(t *turn[T]) { t.debt.due = t.debt.displaced || e.expired() }
-
-// pay pays the debt of a call that is in no queue.
-func (e *Engine[T]) pay(d *debt[T]) {
-	if !d.due {
-		return
-	}
-	paid := *d
-	*d = debt[T]{}
-	if paid.displaced && e.config.OnExpire != nil {
-		e.config.OnExpire(paid.value)
-	}
-	e.dropExpired()
-}
-
-// An agedEntry is how a Select waits for room.
-type agedEntry[T any] struct {
-	entry[T]
-	debt debt[T]
-}
-
-// NewEntry implements engine.Engine.
-func (a *Aged[T]) NewEntry(value *T, sends bool) engine.Entry {
-	if !sends {
-		return a.Engine.NewEntry(value, false)
-	}
-	return &agedEntry[T]{entry: entry[T]{e: a.Engine, value: value}}
-}
-
-// TrySend implements engine.DebtorEntry.
-func (p *agedEntry[T]) TrySend() error {
-	p.debt = debt[T]{}
-	if !p.queued {
-		a := Aged[T]{p.e}
-		return a.TrySend(*p.value)
-	}
-	t := turn[T]{selects: true, holds: p.in.Holds()}
-	vs := [1]T{*p.value}
-	_, err := p.e.sendSlow(engine.NoWait{}, &t, vs[:])
-	p.debt = t.debt
-	return err
-}
-
-// Pay implements engine.DebtorEntry.
-func (p *agedEntry[T]) Pay() { p.e.pay(&p.debt) }
 
 // dropRun is how many values are dropped at once if no hook wants them.
 const dropRun = 256
@@ -218,9 +148,7 @@ func (e *Engine[T]) dropExpired() {
 		}
 		var v T
 		for ; run > 0 && e.expired(); run-- {
-			v = e.backlog.removeOldest()
-			e.backlog.tooOld++
-			e.n--
+			v = e.dropOldest()
 		}
 		e.unlockAndWake()
 		if hook != nil {
@@ -257,19 +185,8 @@ func (e *Engine[T]) armRoom() {
 	})
 }
 
-// armNow is armRoom for a Select, which has joined the queue of senders and polls next.
-func (e *Engine[T]) armNow() {
-	if e.backlog == nil {
-		return
-	}
-	e.acquire()
-	e.tick()
-	e.armRoom()
-	e.lock.Unlock()
-}
-
-// roomFires runs when the timer has expired. If the oldest value is too old, the sender that is
-// awake drops it; otherwise the timer is set again.
+// roomFires runs when the timer has expired. If the oldest value is not too old, the timer is set
+// again; otherwise a sender is woken, unless one is awake.
 func (e *Engine[T]) roomFires() {
 	e.acquire()
 	e.backlog.armed = false

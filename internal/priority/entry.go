@@ -30,7 +30,6 @@ func (p *entry[T]) Join(s *selection.State, index int) {
 		p.e.asleep.Add(1)
 	}
 	p.in.Join(s, index)
-	p.e.armNow()
 }
 
 // Leave implements engine.Entry. The wake-up that the Select may hold goes to the queue whose

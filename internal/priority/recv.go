@@ -23,7 +23,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	}
 	e.lock.Unlock()
 	var buf [1]T
-	_, err = e.recvSlow(ctx, buf[:])
+	_, err = e.recvSlow(ctx, &turn[T]{}, buf[:])
 	return buf[0], err
 }
 
@@ -32,19 +32,19 @@ func (e *Engine[T]) TryRecv() (T, error) { return e.Recv(engine.NoWait{}) }
 
 // RecvBatch implements engine.Engine.
 func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
-	return e.recvSlow(ctx, buf)
+	return e.recvSlow(ctx, &turn[T]{}, buf)
 }
 
 // recvSlow receives into buf, and waits for a first value; under engine.NoWait it never
 // waits.
-func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
+func (e *Engine[T]) recvSlow(ctx context.Context, t *turn[T], buf []T) (n int, err error) {
 	e.probe(probeRecv)
-	var t turn[T]
 	for {
-		e.acquireFresh(&t, &e.starvingReceiver)
+		e.acquireFresh(t)
+		e.dropForRecv(t)
 		e.receiving.poll(&t.attempt, e.n)
-		rescued := e.rescueReceiver(&t)
-		n = e.fetch(&t, buf)
+		rescued := e.rescueReceiver(t)
+		n = e.fetch(t, buf)
 		again := false
 		switch {
 		case n > 0:
@@ -57,11 +57,11 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 			err = engine.ErrEmpty
 		case t.wait.Canceled():
 		default:
-			e.recordLoss(&t, &e.starvingReceiver, nil)
+			e.recordLoss(t, &e.starvingReceiver, nil)
 			again = true
 		}
 		if !again {
-			e.forget(&t, &e.starvingReceiver)
+			e.forget(t, &e.starvingReceiver)
 		}
 		ends := false
 		if e.schedule != nil {
@@ -81,9 +81,12 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 		if !again {
 			break
 		}
-		e.waitForValue(ctx, &t)
+		e.waitForValue(ctx, t)
 	}
-	e.leaveReceiver(&t)
+	e.leaveReceiver(t)
+	if !t.selects {
+		e.settle(&t.debt)
+	}
 	if n == 0 && err == nil {
 		err = engine.ContextError(ctx)
 	}

@@ -74,9 +74,9 @@ func (e *Engine[T]) send(ctx context.Context, i int, v T) error {
 func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, err error) {
 	e.probe(probeSend)
 	i := t.level
-poll:
 	for {
-		e.acquireFresh(t, &e.starvingSender)
+		e.acquireFresh(t)
+		e.dropForSend(t)
 		e.sending.poll(&t.attempt, e.room())
 		rescued := e.rescueSender(t)
 		placed := e.place(t, vs[n:])
@@ -99,16 +99,18 @@ poll:
 			}
 		case !engine.MayWait(ctx):
 			err = engine.ErrFull
+			e.armRoom() // for a Select that has joined
 		case t.wait.Canceled():
 		default:
-			e.recordLoss(t, &e.starvingSender, vs[n:n+1])
+			if len(t.debt) == 0 {
+				e.recordLoss(t, &e.starvingSender, vs[n:n+1])
+			}
 			e.armRoom()
 			again = true
 		}
 		if !again {
 			e.forget(t, &e.starvingSender)
 		}
-		e.owe(t)
 		e.lock.Unlock()
 		if wake {
 			e.receivers.Wake()
@@ -119,12 +121,13 @@ poll:
 		if drops && e.config.OnDrop != nil {
 			e.config.OnDrop(dropped)
 		}
+		if !again {
+			break
+		}
 		switch {
-		case !again:
-			break poll
-		case t.debt.due:
+		case len(t.debt) > 0:
 			e.leaveSender(t)
-			e.pay(&t.debt)
+			e.settle(&t.debt)
 		case e.config.Overflow == engine.Block:
 			e.waitForRoom(ctx, t)
 		}
@@ -132,7 +135,7 @@ poll:
 	canceled := n < len(vs) && err == nil
 	e.leaveSender(t)
 	if !t.selects {
-		e.pay(&t.debt)
+		e.settle(&t.debt)
 	}
 	if canceled {
 		err = engine.ContextError(ctx)
@@ -149,9 +152,6 @@ func (e *Engine[T]) place(t *turn[T], vs []T) (n int) {
 	if !e.isShut(t.level) {
 		for ; n < len(vs) && e.n < e.limit; n++ {
 			t.ticket = e.put(t.level, t.at, vs[n])
-		}
-		if n == 0 && len(vs) > 0 && e.displace(t, vs[0]) {
-			n = 1
 		}
 	}
 	if n > 0 {

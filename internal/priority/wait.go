@@ -21,10 +21,10 @@ type turn[T any] struct {
 	losses  int           // spurious wake-ups
 	request *request[T]   // nil unless it starves
 
-	// With a backlog: see aged.go.
-	selects bool // for a Select in the queue of senders
-	holds   bool // and this holds the wake-up
-	debt    debt[T]
+	// With a backlog: see debt.go.
+	selects bool // it polls for a Select in the queue
+	holds   bool // the Select holds the wake-up
+	debt    []T
 }
 
 // An attempt is what a call did before it joined a wait queue.
@@ -103,12 +103,15 @@ func (e *Engine[T]) leaveSender(t *turn[T]) {
 	e.disarmRoom()
 }
 
-// passOn wakes a sender if there is room.
+// passOn wakes a sender if there is room. Otherwise it sets the timer for those that wait.
 func (e *Engine[T]) passOn() {
 	if e.asleep.Load() == 0 {
 		return
 	}
 	e.acquire()
+	if !e.tick() {
+		e.armRoom()
+	}
 	e.unlockAndWake()
 }
 

@@ -38,6 +38,9 @@ func (e *Entry) Leave() {
 	}
 }
 
+// Joined reports whether Join was called since the last Leave.
+func (e *Entry) Joined() bool { return e.joined }
+
 // Holds reports whether the Select holds the queue's wake-up. Only a Leave or a Join ends that.
 func (e *Entry) Holds() bool {
 	e.queue.acquire()

@@ -1,0 +1,222 @@
+package sluice_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// These tests are about what happens between the wake-up of a sender and its next poll. Whatever it
+// is, the others that wait get room when the oldest value becomes too old.
+
+// A scripted is a channel of another package that is always empty. Call number n of TryRecv first
+// calls do[n]. In a Select with another case that must wait, call 2 is the last one before the Select
+// joins its queues, and call 3 is behind that.
+type scripted struct {
+	ready chan struct{}
+	n     int
+	do    map[int]func()
+}
+
+func script(do map[int]func()) *scripted { return &scripted{ready: make(chan struct{}), do: do} }
+
+func (s *scripted) Ready() <-chan struct{} { return s.ready }
+
+func (s *scripted) TryRecv() (int, error) {
+	s.n++
+	if do := s.do[s.n]; do != nil {
+		do()
+	}
+	return 0, sluice.ErrEmpty
+}
+
+// TestMaxAgeSlowSelect: a Select is woken by the timer, and slow. Meanwhile another call drops the
+// value. Then the Select sends, or gives up.
+func TestMaxAgeSlowSelect(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		timeout time.Duration // of the Select
+		others  func(c *sluice.Elastic[int])
+		want    time.Duration // when the next sender gets room
+	}{
+		{"it sends", time.Hour, func(c *sluice.Elastic[int]) { _, _ = c.TryRecv() }, 25*time.Second + 1},
+		{"it gives up", 13 * time.Second, func(c *sluice.Elastic[int]) { _ = c.TrySend(4) }, 22*time.Second + 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second})
+			_ = c.TrySend(1)
+			slow := script(map[int]func(){3: func() { time.Sleep(15 * time.Second) }})
+			var group sync.WaitGroup
+			group.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), test.timeout)
+				defer cancel()
+				if _, err := sluice.Select(ctx, sluice.OnSend(c, 2), sluice.OnRecv(slow)); (err == nil) != (test.timeout == time.Hour) {
+					t.Errorf("%s: Select: %v", test.name, err)
+				}
+			})
+			time.Sleep(time.Second)
+			group.Go(func() {
+				if err := c.Send(t.Context(), 3); err != nil || time.Since(start) != test.want {
+					t.Errorf("%s: Send: %v after %v, want %v", test.name, err, time.Since(start), test.want)
+				}
+			})
+			time.Sleep(11 * time.Second)
+			test.others(c)
+			time.Sleep(time.Minute)
+			if n := c.Stats().SendersWaiting; n > 0 {
+				t.Errorf("%s: %d senders wait although the oldest value is too old", test.name, n)
+				c.Close()
+			}
+			group.Wait()
+		})
+	}
+}
+
+// TestMaxAgeJoinsEmpty: the channel is empty when a Select joins its queue, and full in the poll
+// behind that.
+func TestMaxAgeJoinsEmpty(t *testing.T) {
+	for range 40 { // the order of the polls is random
+		synctest.Test(t, func(t *testing.T) {
+			start := time.Now()
+			c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second})
+			_ = c.TrySend(1)
+			other := script(map[int]func(){
+				2: func() { _, _ = c.TryRecv() },
+				3: func() { _ = c.TrySend(9) },
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			_, err := sluice.Select(ctx, sluice.OnSend(c, 2), sluice.OnRecv(other))
+			if since := time.Since(start); err != nil || since > 10*time.Second+1 {
+				t.Errorf("Select: %v after %v", err, since)
+			}
+		})
+	}
+}
+
+// TestMaxAgeCallsAtOnce: two senders wait, and others call when the timer wakes the first one.
+func TestMaxAgeCallsAtOnce(t *testing.T) {
+	for name, call := range map[string]func(c *sluice.Elastic[int]){
+		"TryRecv": func(c *sluice.Elastic[int]) { _, _ = c.TryRecv() },
+		"TrySend": func(c *sluice.Elastic[int]) { _ = c.TrySend(9) },
+	} {
+		for _, timeout := range []time.Duration{10*time.Second + 1, time.Hour} { // of the first sender
+			for range 300 {
+				synctest.Test(t, func(t *testing.T) {
+					c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second})
+					_ = c.TrySend(1)
+					for v, timeout := range []time.Duration{timeout, time.Hour} {
+						go func() {
+							ctx, cancel := context.WithTimeout(t.Context(), timeout)
+							defer cancel()
+							_ = c.Send(ctx, 2+v)
+						}()
+						synctest.Wait()
+					}
+					for range 3 {
+						time.AfterFunc(10*time.Second+1, func() { call(c) })
+					}
+					time.Sleep(time.Minute)
+					if n := c.Stats().SendersWaiting; n > 0 {
+						t.Errorf("%s, %v: %d senders wait although the oldest value is too old", name, timeout, n)
+						c.Close()
+					}
+					synctest.Wait()
+				})
+			}
+		}
+	}
+}
+
+// TestMaxAgePanicStorm: hooks that panic leave no sender asleep.
+func TestMaxAgePanicStorm(t *testing.T) {
+	for range 200 {
+		c := sluice.NewElastic(2, &sluice.ElasticOptions[int]{MaxAge: 200 * time.Microsecond, OnDrop: func(v int) {
+			if v == 2 {
+				panic(v)
+			}
+		}})
+		_, _ = c.SendBatch(t.Context(), []int{1, 2})
+		var group sync.WaitGroup
+		for v := range 6 {
+			group.Go(func() {
+				defer func() { _ = recover() }()
+				_ = c.Send(t.Context(), 10+v)
+			})
+			runtime.Gosched()
+		}
+		group.Wait()
+	}
+}
+
+// TestMaxAgeHookOfSelect: the hook of a Select that receives waits for room in the channel of another
+// case. The Select has left all queues, so it does not keep that room from the hook.
+func TestMaxAgeHookOfSelect(t *testing.T) {
+	for range 10 { // the order of the polls is random
+		synctest.Test(t, func(t *testing.T) {
+			out := sluice.NewElastic[int](1, nil)
+			_ = out.TrySend(0)
+			in := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: time.Second, OnDrop: func(v int) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				if err := out.Send(ctx, -v); err != nil {
+					t.Errorf("the hook waited beside free room: %v", err)
+				}
+			}})
+			slow := script(map[int]func(){3: func() { // one value is too old afterward, and one is not
+				_ = in.TrySend(7)
+				time.Sleep(600 * time.Millisecond)
+				_ = in.TrySend(8)
+				time.Sleep(600 * time.Millisecond)
+			}})
+			var group sync.WaitGroup
+			group.Go(func() {
+				_, _ = sluice.Select(t.Context(), sluice.OnSend(out, 1), sluice.OnRecv(in), sluice.OnRecv(slow))
+			})
+			time.Sleep(5 * time.Second)
+			_, _ = out.TryRecv()
+			group.Wait()
+		})
+	}
+}
+
+// TestMaxAgeHookBesideReceiver: the hook of a Select that receives fills the channel again, while a
+// receiver waits. It is woken for each value, so none of them becomes too old.
+func TestMaxAgeHookBesideReceiver(t *testing.T) {
+	for range 10 { // the order of the polls is random
+		synctest.Test(t, func(t *testing.T) {
+			var lost []int
+			var c *sluice.Elastic[int]
+			c = sluice.NewElastic(2, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) {
+				if lost = append(lost, v); len(lost) == 1 {
+					_ = c.Send(t.Context(), v+10)
+					_ = c.Send(t.Context(), v+20)
+				}
+			}})
+			slow := script(map[int]func(){3: func() { time.Sleep(13 * time.Second) }})
+			var group sync.WaitGroup
+			group.Go(func() { _, _ = sluice.Select(t.Context(), sluice.OnRecv(c), sluice.OnRecv(slow)) })
+			time.Sleep(time.Second)
+			group.Go(func() {
+				for err := error(nil); err == nil; _, err = c.Recv(t.Context()) {
+				}
+			})
+			time.Sleep(time.Second)
+			_ = c.TrySend(1)
+			time.Sleep(5 * time.Second)
+			_ = c.TrySend(2)
+			time.Sleep(time.Hour)
+			c.Close()
+			group.Wait()
+			if len(lost) > 1 {
+				t.Errorf("lost %v while a receiver waited", lost)
+			}
+		})
+	}
+}
