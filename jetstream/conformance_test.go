@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/jetstream"
 	"github.com/sluice-go/sluice/sluicetest"
 )
@@ -85,7 +86,7 @@ func TestConformance(t *testing.T) {
 	for _, capacity := range []int{2, 16} {
 		t.Run(fmt.Sprint("limit ", capacity), func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
+			dir := ramdir.New(t)
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
 				Allocates: true, Remote: true, Timeout: suiteTimeout,
@@ -153,7 +154,7 @@ func keyedOpener[T any](t *testing.T, dir string, o jetstream.Options[T]) func()
 func TestKeyedConformance(t *testing.T) {
 	t.Parallel()
 	const capacity = 16
-	dir := t.TempDir()
+	dir := ramdir.New(t)
 	sluicetest.Run(t, sluicetest.Kind{
 		Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
 		Allocates: true, Remote: true, Variant: true, Timeout: suiteTimeout,

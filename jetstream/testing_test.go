@@ -16,6 +16,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"go.uber.org/goleak"
+
+	"github.com/sluice-go/sluice/internal/ramdir"
 )
 
 // TestMain checks that no goroutine outlives the tests, embedded servers included.
@@ -170,7 +172,7 @@ func listening(t testing.TB, change func(*server.Options)) *server.Server {
 	t.Helper()
 	o := &server.Options{
 		ServerName: "one", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
+		JetStream: true, StoreDir: ramdir.New(t), SyncAlways: true,
 	}
 	if change != nil {
 		change(o)

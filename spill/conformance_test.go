@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/sluicetest"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
@@ -138,7 +139,7 @@ func TestConformance(t *testing.T) {
 	}
 	for i, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
-			dir := t.TempDir() // one for all: the suite makes very many channels
+			dir := ramdir.New(t) // one for all: the suite makes very many channels
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:  s.capacity(),
 				MaxBypass: 32,
@@ -239,7 +240,7 @@ func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Code
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, held, err := logstore.Open(t.TempDir(), &logstore.Options{Codec: p.codec.Name(), NoSync: true, Reserve: 1})
+	log, held, err := logstore.Open(ramdir.New(t), &logstore.Options{Codec: p.codec.Name(), NoSync: true, Reserve: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

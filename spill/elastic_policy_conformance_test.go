@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
@@ -77,7 +78,7 @@ func TestPolicyConformance(t *testing.T) {
 	}
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
-			dir := directory(t.TempDir())
+			dir := directory(ramdir.New(t))
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:  s.capacity(),
 				Overflow:  s.overflow,

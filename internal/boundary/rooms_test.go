@@ -570,6 +570,7 @@ var rooms = map[string]room{
 		tests: permissions{
 			"./sluicetest":             "both kinds must pass the suite",
 			"./fan":                    "channels on disk beside those in memory",
+			"./internal/ramdir":        "folders for suites that make many files",
 			"./spill/internal/crash":   "the load that is killed, and its ledger",
 			"./spill/internal/simdisk": "a disk that fails, is full, and crashes",
 			"./workers":                "a stage that fails closes a Durable and loses nothing",
@@ -608,6 +609,13 @@ var rooms = map[string]room{
 			"unsafe":  "the argument of a system call",
 		},
 		pointers: permissions{"disk_linux.go": "the argument of a system call"},
+	},
+	"internal/ramdir": {
+		imports: permissions{
+			"os":      "the folder",
+			"syscall": "how much of the memory is free",
+			"testing": "the folder is removed when the test ends",
+		},
 	},
 	"spill/internal/powercut": {
 		imports: permissions{
@@ -662,6 +670,7 @@ var rooms = map[string]room{
 		},
 		tests: permissions{
 			"./internal/loopdisk": "file systems of servers whose power fails",
+			"./internal/ramdir":   "folders for servers that are not about the disk",
 			"./sluicetest":        "the conformance suite",
 			"./fan":               "it moves values between kinds and servers",
 			"./workers":           "workers receive deliveries",
