@@ -37,7 +37,7 @@ type RecvCase[T any] struct {
 	// receive failed. The case retains it until the next receive.
 	Value T
 
-	engine  recvEngine[T]  // of a kind, or of a subscription to a hub
+	engine  recvPoll[T]    // of a kind, or of a subscription to a hub
 	foreign TryReceiver[T] // of any other type
 	mark    engine.Mark    // of the last look
 	wait    caseEntry
@@ -50,25 +50,35 @@ type SendCase[T any] struct {
 	// calls of Select. The case retains it after it was sent.
 	Value T
 
-	engine  sendEngine[T] // of a kind, or of a hub
-	foreign TrySender[T]  // of any other type
-	blocks  bool          // the policy is Block
-	mark    engine.Mark   // of the last look
+	engine  sendPoll[T]  // of a kind, or of a hub
+	foreign TrySender[T] // of any other type
+	blocks  bool         // the policy is Block
+	mark    engine.Mark  // of the last look
 	wait    caseEntry
+}
+
+// A recvPoll is how a RecvCase polls: an engine, or its entry if that is an engine.DebtorEntry.
+type recvPoll[T any] interface {
+	TryRecv() (T, error)
+	WouldBlock(v *T) (engine.Mark, bool)
 }
 
 // A recvEngine is what a RecvCase needs of an engine.
 type recvEngine[T any] interface {
-	TryRecv() (T, error)
-	WouldBlock(v *T) (engine.Mark, bool)
+	recvPoll[T]
 	NewEntry(value *T, sends bool) engine.Entry
+}
+
+// A sendPoll is how a SendCase polls.
+type sendPoll[T any] interface {
+	TrySend(v T) error
+	WouldBlock(v *T) (engine.Mark, bool)
 }
 
 // A sendEngine is what a SendCase needs of an engine.
 type sendEngine[T any] interface {
-	TrySend(v T) error
+	sendPoll[T]
 	Blocks() bool
-	WouldBlock(v *T) (engine.Mark, bool)
 	NewEntry(value *T, sends bool) engine.Entry
 }
 
@@ -88,13 +98,18 @@ type sendEngine[T any] interface {
 // returns nil.
 func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 	c := new(RecvCase[T])
+	var from recvEngine[T]
 	if e := engineOf[T]("OnRecv", r); e != nil {
-		c.engine = e
+		from = e
 	} else if engine.EndOf != nil {
-		c.engine, _ = engine.EndOf(r).(recvEngine[T])
+		from, _ = engine.EndOf(r).(recvEngine[T])
 	}
-	if c.engine != nil {
-		c.wait.use(c.engine.NewEntry(&c.Value, false))
+	if from != nil {
+		entry := from.NewEntry(&c.Value, false)
+		c.wait.use(entry)
+		if c.engine = from; c.wait.debtor != nil {
+			c.engine = entry.(recvPoll[T])
+		}
 		return c
 	}
 	c.foreign = r
@@ -117,14 +132,19 @@ func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 // OnSend panics if s is nil, or if s is a kind that no constructor has made.
 func OnSend[T any](s TrySender[T], v T) *SendCase[T] {
 	c := &SendCase[T]{Value: v}
+	var to sendEngine[T]
 	if e := engineOf[T]("OnSend", s); e != nil {
-		c.engine = e
+		to = e
 	} else if engine.EndOf != nil {
-		c.engine, _ = engine.EndOf(s).(sendEngine[T])
+		to, _ = engine.EndOf(s).(sendEngine[T])
 	}
-	if c.engine != nil {
-		c.blocks = c.engine.Blocks()
-		c.wait.use(c.engine.NewEntry(&c.Value, true))
+	if to != nil {
+		c.blocks = to.Blocks()
+		entry := to.NewEntry(&c.Value, true)
+		c.wait.use(entry)
+		if c.engine = to; c.wait.debtor != nil {
+			c.engine = entry.(sendPoll[T])
+		}
 		c.wait.holds = c.wait.holds && c.blocks
 		return c
 	}
@@ -162,11 +182,6 @@ func (c *RecvCase[T]) try() (bool, error) {
 			return false, nil
 		}
 	}
-	if debtor := c.wait.debtor; debtor != nil {
-		err := debtor.Try()
-		c.wait.idle = err == engine.ErrEmpty
-		return !c.wait.idle, err
-	}
 	v, err := c.engine.TryRecv()
 	if c.wait.idle = err == engine.ErrEmpty; c.wait.idle {
 		return false, nil
@@ -198,12 +213,7 @@ func (c *SendCase[T]) try() (bool, error) {
 			return false, nil
 		}
 	}
-	var err error
-	if debtor := c.wait.debtor; debtor != nil {
-		err = debtor.Try()
-	} else {
-		err = c.engine.TrySend(c.Value)
-	}
+	err := c.engine.TrySend(c.Value)
 	c.wait.idle = err == engine.ErrFull && c.blocks
 	return !c.wait.idle, err
 }
@@ -253,7 +263,7 @@ type caseEntry struct {
 	holds   bool // noneHeld can ask it
 	entry   engine.Entry
 	handoff engine.HandoffEntry // the same entry, if it is one
-	debtor  engine.DebtorEntry  // the same
+	debtor  engine.DebtorEntry  // the same, if it is one
 	rank    uint64              // of handoff
 	state   selection.State     // of the Select in which this is the first case
 	// Scratch space of that Select, if it has more than fewCases.

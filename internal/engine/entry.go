@@ -22,14 +22,12 @@ type Entry interface {
 }
 
 // A DebtorEntry is an Entry of an engine whose operations may call a hook that uses channels. A
-// Select must not run a hook while it is in a queue: nobody else would be woken.
+// Select must not run a hook while it is in a queue: no other goroutine would be woken. So it polls
+// by methods TrySend, TryRecv and WouldBlock of the entry, which call no hook while it is queued.
 type DebtorEntry interface {
 	Entry
-	// Try is TrySend or TryRecv of the engine, with the value of the case. While the Select is in
-	// the queue, it calls no hook.
-	Try() error
-	// Pay calls the hooks that Try has not called. It is called when the Select has left all its
-	// queues.
+	// Pay calls the hooks that the polls have left out. It is called when the Select has left all
+	// its queues.
 	Pay()
 }
 

@@ -5,17 +5,18 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// Debts. OnExpire may use the channel, wait for it, or panic, so a goroutine must not call it while it
-// is in a wait queue: it may hold the wake-up of that queue, and then nobody else is woken. But if it
-// left the queue first, the next goroutine would be woken, and could take its room.
+// Debts. OnExpire may use the channel, wait for it, or panic, so a goroutine must not call it while
+// it is in a wait queue: it may hold the wake-up of that queue, and then no other goroutine is
+// woken. But if it left the queue first, the next goroutine would be woken, and could take its room.
 //
 //   - A call in a queue drops values only in the poll that also ends it, or that sends a part of a
-//     batch: if it is the turn of the call, there is room, a value can be received, or the channel is closed.
-//   - It drops them under the lock of that poll, and keeps them: they are its debt. It pays, value by
-//     value, once it is in no queue.
+//     batch: if it is the turn of the call, there is room, a value can be received, or the channel
+//     is closed.
+//   - It drops them under the lock of that poll, and keeps them: they are its debt. It pays, value
+//     by value, once it is in no queue.
 //   - A Select pays when it has left the queues of all its cases.
-//   - Any other poll in a queue drops nothing. If the oldest value is too old, it sets the timer, which
-//     wakes the sender whose turn it is.
+//   - Any other poll in a queue drops nothing. If the oldest value is too old, it sets the timer,
+//     which wakes the sender whose turn it is.
 
 // queued reports whether the call must not run a hook now.
 func (t *turn[T]) queued() bool { return t.selects || t.wait.Joined() }
@@ -45,7 +46,7 @@ func (e *Engine[T]) dropInto(t *turn[T]) {
 	}
 }
 
-// pay calls the hook with each value of a debt, also if it panics with one.
+// pay calls the hook with each value of a debt, even if it panics with one.
 func (e *Engine[T]) pay(debt []T) {
 	paid := 0
 	defer func() {
@@ -60,60 +61,61 @@ func (e *Engine[T]) pay(debt []T) {
 	}
 }
 
-// An agedSend is how a Select waits for room.
+// An agedSend is how a Select waits for room, and polls.
 type agedSend[T any] struct {
 	entry[T]
+	a    *Aged[T]
 	debt []T
 }
 
-// An agedRecv is how a Select waits for a value.
+// An agedRecv is how a Select waits for a value, and polls.
 type agedRecv[T any] struct {
 	*waitq.Entry
-	e     *Engine[T]
-	value *T
-	debt  []T
+	a    *Aged[T]
+	debt []T
 }
 
 // NewEntry implements engine.Engine.
-func (a *Aged[T]) NewEntry(value *T, sends bool) engine.Entry {
+func (a *Aged[T]) NewEntry(_ *T, sends bool) engine.Entry {
 	if sends {
-		return &agedSend[T]{entry: entry[T]{e: a.Engine, value: value}}
+		return &agedSend[T]{entry: entry[T]{e: a.Engine}, a: a}
 	}
-	return &agedRecv[T]{Entry: waitq.NewEntry(&a.receivers, a.isAble), e: a.Engine, value: value}
+	return &agedRecv[T]{Entry: waitq.NewEntry(&a.receivers, a.isAble), a: a}
 }
 
-// Try implements engine.DebtorEntry.
-func (p *agedSend[T]) Try() error {
+// TrySend is TrySend of the engine, but calls no hook while the Select is queued.
+func (p *agedSend[T]) TrySend(v T) error {
 	if !p.queued {
-		return (&Aged[T]{p.e}).TrySend(*p.value)
+		return p.a.TrySend(v)
 	}
-	t, vs := turn[T]{selects: true, holds: p.in.Holds()}, [1]T{*p.value}
-	_, err := p.e.sendSlow(engine.NoWait{}, &t, vs[:])
+	t, vs := turn[T]{selects: true, holds: p.in.Holds()}, [1]T{v}
+	_, err := p.a.sendSlow(engine.NoWait{}, &t, vs[:])
 	p.debt = append(p.debt, t.debt...)
 	return err
 }
 
-// Try implements engine.DebtorEntry.
-func (p *agedRecv[T]) Try() (err error) {
-	var v [1]T
-	if p.Joined() {
-		t := turn[T]{selects: true}
-		_, err = p.e.recvSlow(engine.NoWait{}, &t, v[:])
-		p.debt = append(p.debt, t.debt...)
-	} else {
-		v[0], err = (&Aged[T]{p.e}).TryRecv()
+// TryRecv is TryRecv of the engine, in the same way.
+func (p *agedRecv[T]) TryRecv() (T, error) {
+	if !p.Joined() {
+		return p.a.TryRecv()
 	}
-	if err != engine.ErrEmpty {
-		*p.value = v[0]
-	}
-	return err
+	t, buf := turn[T]{selects: true}, [1]T{}
+	_, err := p.a.recvSlow(engine.NoWait{}, &t, buf[:])
+	p.debt = append(p.debt, t.debt...)
+	return buf[0], err
 }
 
-// Pay implements engine.DebtorEntry.
-func (p *agedSend[T]) Pay() { p.e.settle(&p.debt) }
+// WouldBlock is that of the engine.
+func (p *agedSend[T]) WouldBlock(v *T) (engine.Mark, bool) { return p.a.WouldBlock(v) }
+
+// WouldBlock is that of the engine.
+func (p *agedRecv[T]) WouldBlock(v *T) (engine.Mark, bool) { return p.a.WouldBlock(v) }
 
 // Pay implements engine.DebtorEntry.
-func (p *agedRecv[T]) Pay() { p.e.settle(&p.debt) }
+func (p *agedSend[T]) Pay() { p.a.settle(&p.debt) }
+
+// Pay implements engine.DebtorEntry.
+func (p *agedRecv[T]) Pay() { p.a.settle(&p.debt) }
 
 // settle pays a debt once.
 func (e *Engine[T]) settle(debt *[]T) {
