@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,7 +164,7 @@ func TestMaxAgeHookOfSelect(t *testing.T) {
 			out := sluice.NewElastic[int](1, nil)
 			_ = out.TrySend(0)
 			in := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: time.Second, OnDrop: func(v int) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				if err := out.Send(ctx, -v); err != nil {
 					t.Errorf("the hook waited beside free room: %v", err)
@@ -175,13 +176,14 @@ func TestMaxAgeHookOfSelect(t *testing.T) {
 				_ = in.TrySend(8)
 				time.Sleep(600 * time.Millisecond)
 			}})
-			var group sync.WaitGroup
-			group.Go(func() {
-				_, _ = sluice.Select(t.Context(), sluice.OnSend(out, 1), sluice.OnRecv(in), sluice.OnRecv(slow))
-			})
+			ctx, cancel := context.WithCancel(t.Context())
+			go func() {
+				defer cancel()
+				_, _ = sluice.Select(ctx, sluice.OnSend(out, 1), sluice.OnRecv(in), sluice.OnRecv(slow))
+			}()
 			time.Sleep(5 * time.Second)
-			_, _ = out.TryRecv()
-			group.Wait()
+			for err := error(nil); err == nil; _, err = out.Recv(ctx) {
+			}
 		})
 	}
 }
@@ -218,5 +220,171 @@ func TestMaxAgeHookBesideReceiver(t *testing.T) {
 				t.Errorf("lost %v while a receiver waited", lost)
 			}
 		})
+	}
+}
+
+// On one P, a goroutine that was woken polls only when the one that runs gives up the P. spin does not.
+func spin(d time.Duration) {
+	for start := time.Now(); time.Since(start) < d; {
+	}
+}
+
+// agePair sends 7 and 8. With a MaxAge of 3 ms, 7 is too old afterward, and 8 is not.
+func agePair(c *sluice.Elastic[int]) {
+	_ = c.TrySend(7)
+	spin(2 * time.Millisecond)
+	_ = c.TrySend(8)
+	spin(1200 * time.Microsecond)
+}
+
+// parked waits until n receivers wait.
+func parked(c *sluice.Elastic[int], n int) {
+	for c.Stats().ReceiversWaiting != n {
+		runtime.Gosched()
+	}
+	time.Sleep(2 * time.Millisecond)
+}
+
+// TestMaxAgePanicKeeps: a receive whose hook panics has received nothing.
+func TestMaxAgePanicKeeps(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	receives := map[string]func(c *sluice.Elastic[int]) error{
+		"Recv":      func(c *sluice.Elastic[int]) error { _, err := c.Recv(t.Context()); return err },
+		"RecvBatch": func(c *sluice.Elastic[int]) error { _, err := c.RecvBatch(t.Context(), make([]int, 2)); return err },
+		"Select":    func(c *sluice.Elastic[int]) error { _, err := sluice.Select(t.Context(), sluice.OnRecv(c)); return err },
+	}
+	for name, receive := range receives {
+		for range 5 {
+			var hooked atomic.Int32
+			c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: 3 * time.Millisecond, OnDrop: func(v int) {
+				hooked.Add(1)
+				panic(v)
+			}})
+			done := make(chan any)
+			go func() {
+				defer func() { done <- recover() }()
+				_ = receive(c)
+			}()
+			parked(c, 1)
+			func() {
+				defer func() { _ = recover() }() // on a slow machine the second send drops 7
+				agePair(c)
+			}()
+			stop := time.AfterFunc(200*time.Millisecond, c.Close)
+			panicked := <-done
+			stop.Stop()
+			if s := c.Stats(); panicked != nil && (int(hooked.Load()) != int(s.TooOld) || s.Received != 0) {
+				t.Errorf("%s: panicked with %v: %d hooks, %+v", name, panicked, hooked.Load(), s)
+			}
+		}
+	}
+}
+
+// TestMaxAgeDropsAndWaits: a Select finds a value to drop, and one to receive, which a receiver that
+// starves gets. The Select calls the hook before it waits.
+func TestMaxAgeDropsAndWaits(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 12 { // the order of the polls is random
+		var hooks atomic.Int32
+		c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: 3 * time.Millisecond, OnDrop: func(v int) {
+			if v == 7 {
+				hooks.Add(1)
+			}
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() { _, _ = c.Recv(ctx) })
+		parked(c, 1)
+		for range 16 { // lost wake-ups after which it starves
+			_ = c.TrySend(1)
+			_, _ = c.TryRecv()
+			time.Sleep(200 * time.Microsecond)
+		}
+		other := script(map[int]func(){3: func() { agePair(c) }})
+		group.Go(func() { _, _ = sluice.Select(ctx, sluice.OnRecv(c), sluice.OnRecv(other)) })
+		time.Sleep(20 * time.Millisecond)
+		if s := c.Stats(); s.TooOld > 0 && hooks.Load() == 0 && s.Len == 0 {
+			t.Errorf("7 was dropped, and its hook was not called: %+v", s)
+		}
+		cancel()
+		group.Wait()
+	}
+}
+
+// TestMaxAgeCanceledSender: a sender whose context has ended sends if there was room before that.
+func TestMaxAgeCanceledSender(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for name, send := range waysToSend {
+		c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 5 * time.Millisecond, OnDrop: func(int) {}})
+		_ = c.TrySend(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- send(ctx, c, 2) }()
+		for c.Stats().SendersWaiting != 1 {
+			runtime.Gosched()
+		}
+		runtime.Gosched()
+		spin(7 * time.Millisecond)
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestMaxAgeAllPanic: a batch calls the hook with each value that it drops, even if all calls panic.
+func TestMaxAgeAllPanic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 1000
+		hooks := 0
+		c := sluice.NewElastic(n, &sluice.ElasticOptions[int]{MaxAge: time.Second, OnDrop: func(v int) {
+			hooks++
+			panic(v)
+		}})
+		_, _ = c.SendBatch(t.Context(), make([]int, n))
+		func() {
+			defer func() { _ = recover() }()
+			_, err := c.SendBatch(t.Context(), make([]int, n))
+			t.Errorf("SendBatch: %v", err)
+		}()
+		if s := c.Stats(); hooks != n || s.TooOld != n || s.Len != n {
+			t.Errorf("%d hooks, %+v", hooks, s)
+		}
+	})
+}
+
+// TestMaxAgeHookOfRecv: a receiver that was woken calls the hook, which sends a value and waits until
+// another receiver has it.
+func TestMaxAgeHookOfRecv(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	for range 5 {
+		var c *sluice.Elastic[int]
+		got := make(chan int, 9)
+		missed := false
+		c = sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: 3 * time.Millisecond, OnDrop: func(v int) {
+			if v != 7 {
+				return
+			}
+			_ = c.TrySend(10)
+			for start := time.Now(); len(got) == 0 && !missed; runtime.Gosched() {
+				missed = time.Since(start) > 5*time.Second
+			}
+		}})
+		var group sync.WaitGroup
+		for range 2 {
+			group.Go(func() {
+				for v, err := c.Recv(t.Context()); err == nil; v, err = c.Recv(t.Context()) {
+					got <- v
+				}
+			})
+		}
+		parked(c, 2)
+		agePair(c)
+		time.Sleep(10 * time.Millisecond)
+		c.Close()
+		group.Wait()
+		if missed {
+			t.Error("the other receiver was not woken")
+		}
 	}
 }

@@ -106,19 +106,43 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 	if len(cases) > fewCases {
 		handoffs = spaceOf(cases, true)
 	}
-	a := attempt{cases: cases, handoffs: byRank(handoffs, cases), joined: true}
+	a := attempt{cases: cases, handoffs: byRank(handoffs, cases)}
 	defer a.leave() // if a channel of another package panics
-	chosen, err := a.run(done)
-	a.leave()
-	for _, c := range cases {
-		if debtor := c.entry().debtor; debtor != nil {
-			debtor.Pay()
+	for {
+		a.joined = true
+		chosen, err := a.run(done)
+		a.leave()
+		switch {
+		case chosen != nil:
+			if debtor := chosen.entry().debtor; debtor != nil {
+				debtor.Pay()
+			}
+			return chosen, err
+		case !a.pay():
+			return lastPoll(ctx, cases)
 		}
 	}
-	if chosen == nil {
-		return lastPoll(ctx, cases)
+}
+
+// pay lets each case run what is due, and reports whether there was one. The Select is in no queue.
+func (a *attempt) pay() (paid bool) {
+	for _, c := range a.cases {
+		if debtor := c.entry().debtor; debtor != nil && debtor.Due() {
+			debtor.Pay()
+			paid = true
+		}
 	}
-	return chosen, err
+	return paid
+}
+
+// due reports whether a case must run something before the Select waits.
+func (a *attempt) due() bool {
+	for _, c := range a.cases {
+		if debtor := c.entry().debtor; debtor != nil && debtor.Due() {
+			return true
+		}
+	}
+	return false
 }
 
 // lastPoll polls once more after ctx was done: an operation that became possible before
@@ -152,7 +176,7 @@ func (a *attempt) state() *selection.State { return &a.cases[0].entry().state }
 // handoff returns the HandoffEntry at a position in the order of ranks.
 func (a *attempt) handoff(at int) engine.HandoffEntry { return a.cases[a.handoffs[at]].entry().handoff }
 
-// run returns the case that has proceeded, or nil if done was closed first.
+// run returns the case that has proceeded, or nil if done was closed first, or pay is due.
 func (a *attempt) run(done <-chan struct{}) (Case, error) {
 	a.state().Start()
 	for {
@@ -162,6 +186,9 @@ func (a *attempt) run(done <-chan struct{}) (Case, error) {
 		}
 		if c, err := a.joinHandoffs(); c != nil {
 			return c, err
+		}
+		if a.due() {
+			return nil, nil
 		}
 		if a.state().PrepareToPark() && !a.park(done) {
 			return nil, nil

@@ -26,8 +26,11 @@ type Entry interface {
 // by methods TrySend, TryRecv and WouldBlock of the entry, which call no hook while it is queued.
 type DebtorEntry interface {
 	Entry
-	// Pay calls the hooks that the polls have left out. It is called when the Select has left all
-	// its queues.
+	// Due reports whether the last poll could do nothing because a hook has to run first. The
+	// Select leaves all its queues, calls Pay, and begins again.
+	Due() bool
+	// Pay runs what the last poll has left out. It is called while the Select is in no queue, if
+	// that poll has proceeded or Due reports true.
 	Pay()
 }
 

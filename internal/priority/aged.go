@@ -111,12 +111,20 @@ func (e *Engine[T]) tick() bool {
 // expired reports whether the oldest value was too old at the last tick. The lock is held.
 func (e *Engine[T]) expired() bool { return e.backlog != nil && e.backlog.expired() }
 
-// acquireFresh takes the lock for a poll of a call. A call that is in no queue first drops the values
-// that are too old.
-func (e *Engine[T]) acquireFresh(t *turn[T]) {
+// acquireFresh takes the lock for a poll of a call, after the values that are too old were dropped,
+// unless the call postpones that. A call whose operation has been done by another goroutine drops
+// nothing.
+func (e *Engine[T]) acquireFresh(t *turn[T], sends bool) {
 	e.acquire()
-	for e.tick() && !t.queued() {
+	for e.tick() && (t.request == nil || !t.request.done) && !e.postpones(t, sends) {
+		leaves := e.config.OnExpire != nil && t.wait.Joined()
+		if leaves {
+			e.forget(t, &e.starvingReceiver)
+		}
 		e.lock.Unlock()
+		if leaves {
+			e.leaveReceiver(t)
+		}
 		e.dropExpired()
 		e.acquire()
 	}

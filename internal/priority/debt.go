@@ -5,59 +5,62 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// Debts. OnExpire may use the channel, wait for it, or panic, so a goroutine must not call it while
-// it is in a wait queue: it may hold the wake-up of that queue, and then no other goroutine is
-// woken. But if it left the queue first, the next goroutine would be woken, and could take its room.
+// Hooks and queues. OnExpire may use channels, wait for them, or panic, so a goroutine must not call
+// it while it is in a wait queue: it may hold the wake-up of that queue, and then no other goroutine
+// is woken. Without a hook, a call drops values wherever it is. With one:
 //
-//   - A call in a queue drops values only in the poll that also ends it, or that sends a part of a
-//     batch: if it is the turn of the call, there is room, a value can be received, or the channel
-//     is closed.
-//   - It drops them under the lock of that poll, and keeps them: they are its debt. It pays, value
-//     by value, once it is in no queue.
-//   - A Select pays when it has left the queues of all its cases.
-//   - Any other poll in a queue drops nothing. If the oldest value is too old, it sets the timer,
-//     which wakes the sender whose turn it is.
+//   - A receive leaves its queue before it drops values, and may lose its place. If it received
+//     first, a hook that panics would lose what it has received.
+//   - A send would lose the room with its place: the next sender would be woken, and take it. So a
+//     send whose turn it is drops what it needs, and sends, in one step; it calls the hook when it
+//     has left. Until then the dropped values are its debt. Then it drops the others, if any.
+//   - A send that waits, and whose turn it is not, drops nothing. It sets the timer, which wakes the
+//     sender whose turn it is.
+//   - A Select pays when it has left the queues of all its cases. If it has found a receive with
+//     values to drop, it leaves them, pays, and begins again.
 
-// queued reports whether the call must not run a hook now.
-func (t *turn[T]) queued() bool { return t.selects || t.wait.Joined() }
+// postpones reports whether a call must not run the hook now.
+func (e *Engine[T]) postpones(t *turn[T], sends bool) bool {
+	return e.config.OnExpire != nil && (t.selects || sends && t.wait.Joined())
+}
 
-// dropForSend drops the values that are too old if the call will send then, or fail. The lock is
-// held.
-func (e *Engine[T]) dropForSend(t *turn[T]) {
-	if e.expired() && (t.holds || t.wait.Woken() || e.n < e.limit || e.shut != 0) {
-		e.dropInto(t)
+// dropForSend drops values that are too old until there is room for n values, if it is the turn of
+// the call, or its last poll. The lock is held.
+func (e *Engine[T]) dropForSend(t *turn[T], n int) {
+	if !t.holds && !t.wait.Woken() && !t.wait.Canceled() {
+		return
+	}
+	for e.expired() && e.room() < n {
+		t.debt.dropped = append(t.debt.dropped, e.dropOldest())
 	}
 }
 
-// dropForRecv drops the values that are too old if the call will receive then, or fail. The lock is
-// held.
-func (e *Engine[T]) dropForRecv(t *turn[T]) {
-	if e.expired() && (e.backlog.receivable() || e.shut != 0) {
-		e.dropInto(t)
-	}
+// A debt is what a call has yet to do once it is in no queue.
+type debt[T any] struct {
+	dropped []T  // for the hook
+	more    bool // other values are too old
 }
 
-// dropInto drops the values that are too old, and adds them to the debt of the call. The lock is held.
-func (e *Engine[T]) dropInto(t *turn[T]) {
-	for e.expired() {
-		if v := e.dropOldest(); e.config.OnExpire != nil {
-			t.debt = append(t.debt, v)
-		}
+// pay calls the hook with each value that was dropped, even if it panics with one, and then drops
+// the others.
+func (e *Engine[T]) pay(d *debt[T]) {
+	owed, paid := *d, 0
+	if len(owed.dropped) == 0 && !owed.more {
+		return
 	}
-}
-
-// pay calls the hook with each value of a debt, even if it panics with one.
-func (e *Engine[T]) pay(debt []T) {
-	paid := 0
+	*d = debt[T]{}
 	defer func() {
-		if paid < len(debt) {
-			e.pay(debt[paid:])
+		if paid < len(owed.dropped) {
+			e.pay(&debt[T]{dropped: owed.dropped[paid:]})
 		}
 	}()
-	for paid < len(debt) {
-		v := debt[paid]
+	for paid < len(owed.dropped) {
+		v := owed.dropped[paid]
 		paid++
 		e.config.OnExpire(v)
+	}
+	if owed.more {
+		e.dropExpired()
 	}
 }
 
@@ -65,14 +68,14 @@ func (e *Engine[T]) pay(debt []T) {
 type agedSend[T any] struct {
 	entry[T]
 	a    *Aged[T]
-	debt []T
+	debt debt[T]
 }
 
 // An agedRecv is how a Select waits for a value, and polls.
 type agedRecv[T any] struct {
 	*waitq.Entry
 	a    *Aged[T]
-	debt []T
+	debt debt[T]
 }
 
 // NewEntry implements engine.Engine.
@@ -90,18 +93,19 @@ func (p *agedSend[T]) TrySend(v T) error {
 	}
 	t, vs := turn[T]{selects: true, holds: p.in.Holds()}, [1]T{v}
 	_, err := p.a.sendSlow(engine.NoWait{}, &t, vs[:])
-	p.debt = append(p.debt, t.debt...)
+	p.debt = t.debt
 	return err
 }
 
-// TryRecv is TryRecv of the engine, in the same way.
+// TryRecv is TryRecv of the engine. While the Select is queued, it receives nothing as long as the
+// oldest value is too old.
 func (p *agedRecv[T]) TryRecv() (T, error) {
 	if !p.Joined() {
 		return p.a.TryRecv()
 	}
 	t, buf := turn[T]{selects: true}, [1]T{}
 	_, err := p.a.recvSlow(engine.NoWait{}, &t, buf[:])
-	p.debt = append(p.debt, t.debt...)
+	p.debt = t.debt
 	return buf[0], err
 }
 
@@ -111,15 +115,14 @@ func (p *agedSend[T]) WouldBlock(v *T) (engine.Mark, bool) { return p.a.WouldBlo
 // WouldBlock is that of the engine.
 func (p *agedRecv[T]) WouldBlock(v *T) (engine.Mark, bool) { return p.a.WouldBlock(v) }
 
-// Pay implements engine.DebtorEntry.
-func (p *agedSend[T]) Pay() { p.a.settle(&p.debt) }
+// Due implements engine.DebtorEntry. A send that has failed owes nothing.
+func (p *agedSend[T]) Due() bool { return false }
+
+// Due implements engine.DebtorEntry.
+func (p *agedRecv[T]) Due() bool { return p.debt.more }
 
 // Pay implements engine.DebtorEntry.
-func (p *agedRecv[T]) Pay() { p.a.settle(&p.debt) }
+func (p *agedSend[T]) Pay() { p.a.pay(&p.debt) }
 
-// settle pays a debt once.
-func (e *Engine[T]) settle(debt *[]T) {
-	paid := *debt
-	*debt = nil
-	e.pay(paid)
-}
+// Pay implements engine.DebtorEntry.
+func (p *agedRecv[T]) Pay() { p.a.pay(&p.debt) }

@@ -40,8 +40,7 @@ func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 func (e *Engine[T]) recvSlow(ctx context.Context, t *turn[T], buf []T) (n int, err error) {
 	e.probe(probeRecv)
 	for {
-		e.acquireFresh(t)
-		e.dropForRecv(t)
+		e.acquireFresh(t, false)
 		e.receiving.poll(&t.attempt, e.n)
 		rescued := e.rescueReceiver(t)
 		n = e.fetch(t, buf)
@@ -71,6 +70,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, t *turn[T], buf []T) (n int, e
 			}
 			ends = (n > 0 || rescued) && e.n == 0 && e.closed()
 		}
+		t.debt.more = t.selects && e.expired()
 		e.unlockAndWake()
 		if rescued {
 			e.receivers.Wake()
@@ -84,9 +84,6 @@ func (e *Engine[T]) recvSlow(ctx context.Context, t *turn[T], buf []T) (n int, e
 		e.waitForValue(ctx, t)
 	}
 	e.leaveReceiver(t)
-	if !t.selects {
-		e.settle(&t.debt)
-	}
 	if n == 0 && err == nil {
 		err = engine.ContextError(ctx)
 	}

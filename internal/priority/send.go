@@ -75,8 +75,8 @@ func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, er
 	e.probe(probeSend)
 	i := t.level
 	for {
-		e.acquireFresh(t)
-		e.dropForSend(t)
+		e.acquireFresh(t, true)
+		e.dropForSend(t, len(vs)-n)
 		e.sending.poll(&t.attempt, e.room())
 		rescued := e.rescueSender(t)
 		placed := e.place(t, vs[n:])
@@ -102,7 +102,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, er
 			e.armRoom() // for a Select that has joined
 		case t.wait.Canceled():
 		default:
-			if len(t.debt) == 0 {
+			if len(t.debt.dropped) == 0 {
 				e.recordLoss(t, &e.starvingSender, vs[n:n+1])
 			}
 			e.armRoom()
@@ -111,6 +111,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, er
 		if !again {
 			e.forget(t, &e.starvingSender)
 		}
+		t.debt.more = e.expired()
 		e.lock.Unlock()
 		if wake {
 			e.receivers.Wake()
@@ -125,9 +126,9 @@ func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, er
 			break
 		}
 		switch {
-		case len(t.debt) > 0:
+		case len(t.debt.dropped) > 0:
 			e.leaveSender(t)
-			e.settle(&t.debt)
+			e.pay(&t.debt)
 		case e.config.Overflow == engine.Block:
 			e.waitForRoom(ctx, t)
 		}
@@ -135,7 +136,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, er
 	canceled := n < len(vs) && err == nil
 	e.leaveSender(t)
 	if !t.selects {
-		e.settle(&t.debt)
+		e.pay(&t.debt)
 	}
 	if canceled {
 		err = engine.ContextError(ctx)

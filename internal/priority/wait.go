@@ -24,7 +24,7 @@ type turn[T any] struct {
 	// With a backlog: see debt.go.
 	selects bool // it polls for a Select in the queue
 	holds   bool // the Select holds the wake-up
-	debt    []T
+	debt    debt[T]
 }
 
 // An attempt is what a call did before it joined a wait queue.
