@@ -25,7 +25,8 @@ import (
 // becomes too old, and they join the pending commit with a loose record.
 //
 //	a sender waits, and a record is queued: the timer is set for the first record, or it is
-//	    too old and promised to a sender that is awake or a member of the pending commit
+//	    too old and promised to a sender that is awake or a member of the pending commit; if
+//	    it cannot be read, the timer is set for the next attempt
 
 // errTooOld means that the first records of the queue are too old, and must be deleted first.
 var errTooOld = errors.New("spill: the oldest values are too old")
@@ -102,7 +103,7 @@ func (c *Durable[T]) storedAt(i int) (at int64, ok bool, err error) {
 // isOld reports whether the record at position i of the queue is too old. The caller holds
 // mu.
 func (c *Durable[T]) isOld(i int) (bool, error) {
-	if c.config.maxAge == 0 {
+	if c.config.maxAge == 0 || c.reopening != nil {
 		return false, nil
 	}
 	at, ok, err := c.storedAt(i)
@@ -112,6 +113,10 @@ func (c *Durable[T]) isOld(i int) (bool, error) {
 // expire deletes the first records of the queue that are too old, and calls the hook. The caller
 // holds mu; expire releases it.
 func (c *Durable[T]) expire() error {
+	if c.stopped || c.reopening != nil {
+		c.mu.Unlock() // the caller looks again
+		return nil
+	}
 	var old []storedRecord
 	for bytes := int64(0); len(old) < expireStep && bytes < expireBytes; {
 		if tooOld, err := c.isOld(0); err != nil || !tooOld {
@@ -125,7 +130,7 @@ func (c *Durable[T]) expire() error {
 		old = append(old, record)
 	}
 	if len(old) == 0 {
-		c.mu.Unlock() // another receiver was faster; an error is found again
+		c.mu.Unlock() // another receiver was faster; reread has forgotten the age after an error
 		return nil
 	}
 	b, leads := c.join()
@@ -147,6 +152,9 @@ func (c *Durable[T]) expire() error {
 	if err != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		if c.epoch != epoch {
+			return nil // the queue was opened again meanwhile: they are queued again
+		}
 		for _, record := range old {
 			heap.Push(&c.requeued, record.seq)
 		}
@@ -173,13 +181,22 @@ func (c *Durable[T]) watchAge() {
 		}
 		return
 	}
+	if c.reopening != nil {
+		return // publish calls it
+	}
 	c.retry(func(*waiter) bool { return c.spare(1, 0) > 0 })
 	at, ok, err := c.storedAt(0)
-	if c.senders.n == 0 || err != nil || !ok {
+	if c.senders.n == 0 || err == nil && !ok {
 		return
+	}
+	if err != nil { // try again soon
+		at = c.now() - int64(c.config.maxAge) + int64(min(c.config.maxAge, time.Second))
 	}
 	// A value of exactly that age is not too old.
 	wait := time.Duration(at-c.now()) + c.config.maxAge + 1
+	if wait <= 0 && c.promised+c.retrying == 0 {
+		wait = time.Second // retry could not read it
+	}
 	if wait <= 0 || e.armed && e.until == at {
 		return // it is promised; or the timer is set
 	}

@@ -26,13 +26,13 @@ func (c *Durable[T]) Recv(ctx context.Context) (*Delivery[T], error) {
 	if ctx == nil {
 		panic("spill: Recv: nil context")
 	}
-	return c.recv(ctx)
+	return c.recv(ctx, true)
 }
 
 // TryRecv receives the next value if there is one. If not, it returns
 // [sluice.ErrEmpty], or the same errors as Recv.
 func (c *Durable[T]) TryRecv() (*Delivery[T], error) {
-	return c.recv(engine.NoWait{})
+	return c.recv(engine.NoWait{}, true)
 }
 
 // RecvBatch waits for a value like Recv. It then receives as many values as there are,
@@ -59,11 +59,11 @@ func (c *Durable[T]) TryRecvBatch(buf []*Delivery[T]) (n int, err error) {
 
 // recvBatch is RecvBatch, or TryRecvBatch if ctx is nil.
 func (c *Durable[T]) recvBatch(ctx context.Context, buf []*Delivery[T]) (n int, err error) {
-	if buf[0], err = c.recv(ctx); err != nil {
+	if buf[0], err = c.recv(ctx, true); err != nil {
 		return 0, err
 	}
 	for n = 1; n < len(buf); n++ {
-		d, err := c.TryRecv()
+		d, err := c.recv(engine.NoWait{}, false)
 		if err != nil {
 			break
 		}
@@ -79,13 +79,18 @@ type taken struct {
 	epoch    uint64
 }
 
-// recv is Recv, or TryRecv if ctx is nil.
-func (c *Durable[T]) recv(ctx context.Context) (*Delivery[T], error) {
+// recv is Recv, or TryRecv under engine.NoWait. Unless it expires values, those that are too old are
+// as no values at all: the caller has deliveries, which a hook that panics would lose.
+func (c *Durable[T]) recv(ctx context.Context, expires bool) (*Delivery[T], error) {
 	var lazy lazyContext
 	reopened := false
 	for {
 		c.mu.Lock()
 		t, err := c.receive(ctx, &lazy)
+		if err == errTooOld && !expires {
+			c.mu.Unlock()
+			return nil, sluice.ErrEmpty
+		}
 		if err == errTooOld {
 			err = c.expire() // releases the lock
 			if err != nil {
@@ -268,6 +273,7 @@ func (c *Durable[T]) reread(seq uint64) (record storedRecord, err error) {
 		err = errMissing
 	}
 	if err != nil {
+		c.expiry.seq = 0 // the next look at its age finds the error, too
 		return record, c.readFailed(err)
 	}
 	return records[0], nil
