@@ -286,11 +286,7 @@ func TestMaxAgeDropsAndWaits(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for range 12 { // the order of the polls is random
 		var hooks atomic.Int32
-		c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: 3 * time.Millisecond, OnDrop: func(v int) {
-			if v == 7 {
-				hooks.Add(1)
-			}
-		}})
+		c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: 3 * time.Millisecond, OnDrop: func(int) { hooks.Add(1) }})
 		ctx, cancel := context.WithCancel(t.Context())
 		var group sync.WaitGroup
 		group.Go(func() { _, _ = c.Recv(ctx) })
@@ -303,8 +299,11 @@ func TestMaxAgeDropsAndWaits(t *testing.T) {
 		other := script(map[int]func(){3: func() { agePair(c) }})
 		group.Go(func() { _, _ = sluice.Select(ctx, sluice.OnRecv(c), sluice.OnRecv(other)) })
 		time.Sleep(20 * time.Millisecond)
-		if s := c.Stats(); s.TooOld > 0 && hooks.Load() == 0 && s.Len == 0 {
-			t.Errorf("7 was dropped, and its hook was not called: %+v", s)
+		for start := time.Now(); uint64(hooks.Load()) != c.Stats().TooOld; time.Sleep(time.Millisecond) {
+			if time.Since(start) > 5*time.Second {
+				t.Errorf("the hook was called %d times: %+v", hooks.Load(), c.Stats())
+				break
+			}
 		}
 		cancel()
 		group.Wait()
@@ -318,9 +317,9 @@ func TestMaxAgeCanceledSender(t *testing.T) {
 		c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 5 * time.Millisecond, OnDrop: func(int) {}})
 		_ = c.TrySend(1)
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error)
+		done := make(chan error, 1)
 		go func() { done <- send(ctx, c, 2) }()
-		for c.Stats().SendersWaiting != 1 {
+		for c.Stats().SendersWaiting != 1 && len(done) == 0 { // a slow one need not wait
 			runtime.Gosched()
 		}
 		runtime.Gosched()
@@ -380,7 +379,7 @@ func TestMaxAgeHookOfRecv(t *testing.T) {
 		}
 		parked(c, 2)
 		agePair(c)
-		time.Sleep(10 * time.Millisecond)
+		parked(c, 2) // all values have left the channel
 		c.Close()
 		group.Wait()
 		if missed {
