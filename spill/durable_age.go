@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"container/heap"
 	"context"
 	"errors"
 	"time"
@@ -136,7 +135,7 @@ func (c *Durable[T]) expire() error {
 	b, leads := c.join()
 	epoch := c.epoch
 	for i, record := range old {
-		b.deletes = append(b.deletes, record.seq)
+		b.deletes, b.old = append(b.deletes, record.seq), append(b.old, record.seq)
 		b.freed += record.cost()
 		if c.config.onDrop == nil && record.damaged == nil {
 			old[i].payload = nil
@@ -150,18 +149,7 @@ func (c *Durable[T]) expire() error {
 		return nil // they are queued again
 	}
 	if err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.epoch != epoch {
-			return nil // the queue was opened again meanwhile: they are queued again
-		}
-		for _, record := range old {
-			heap.Push(&c.requeued, record.seq)
-		}
-		c.dropping -= len(old)
-		c.queued += len(old)
-		c.serveWaiters()
-		return err
+		return err // publish has queued them again
 	}
 	inTurn(len(old), func(i int) { c.passRecord(old[i], sluice.TooOld) })
 	return nil

@@ -106,6 +106,13 @@ func TestExpiryFailsLate(t *testing.T) {
 	})
 }
 
+// onRead changes what reads of the store do.
+func onRead(s *memoryStore, do func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onRead = do
+}
+
 // TestExpiryUnreadable: a value that was given back is too old, and cannot be read. A receive returns
 // the error, although the queue knows the age already.
 func TestExpiryUnreadable(t *testing.T) {
@@ -120,12 +127,12 @@ func TestExpiryUnreadable(t *testing.T) {
 		_ = d.Nack()
 		time.Sleep(2 * time.Minute)
 		broken, reads := errors.New("input/output error"), 0
-		s.onRead = func() error {
+		onRead(s, func() error {
 			if reads++; reads > 1000 {
 				s.onRead = nil // let it end
 			}
 			return broken
-		}
+		})
 		if _, err := c.TryRecv(); !errors.Is(err, broken) || reads > 3 {
 			t.Errorf("TryRecv: %v, after %d reads", err, reads)
 		}
@@ -142,9 +149,9 @@ func TestExpiryReadFailsOnce(t *testing.T) {
 		start, sent := time.Now(), make(chan error, 1)
 		go func() { sent <- c.Send(t.Context(), 2) }()
 		synctest.Wait()
-		s.onRead = func() error { return errors.New("input/output error") }
+		onRead(s, func() error { return errors.New("input/output error") })
 		_ = d.Nack()
-		s.onRead = nil
+		onRead(s, nil)
 		time.Sleep(2 * time.Minute)
 		select {
 		case err := <-sent:

@@ -230,7 +230,7 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 
 	held -= c.settleReopened(b, r)
 	if p := c.pending; p != nil { // its members see that the epoch has changed
-		p.deletes, p.freed, p.acks, p.ackBytes = nil, 0, 0, 0
+		p.deletes, p.old, p.freed, p.acks, p.ackBytes = nil, nil, 0, 0, 0
 	}
 	// Values that are lost count as dropped, and those that are queued again as sent again.
 	lost := max(held-(c.queued-r.stored), 0)
@@ -242,15 +242,15 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 // settleReopened decides what became of the records that b deletes, and returns how many are
 // deleted. The others are queued again. The caller holds mu.
 func (c *Durable[T]) settleReopened(b *commit, r newStore) (deleted int) {
-	if old := len(b.deletes) - b.acks; r.acked {
+	if r.acked {
 		deleted = len(b.deletes)
-		c.dropped += uint64(old)
-		c.tooOld += uint64(old)
+		c.dropped += uint64(len(b.old))
+		c.tooOld += uint64(len(b.old))
 		b.deleteErr = nil
 	} else if len(b.deletes) > 0 {
 		b.deleteErr = ErrReopened
 	}
-	b.deletes, b.freed, b.acks, b.ackBytes = nil, 0, 0, 0
+	b.deletes, b.old, b.freed, b.acks, b.ackBytes = nil, nil, 0, 0, 0
 	if r.stored == 0 {
 		b.drops = slices.DeleteFunc(b.drops, func(d drop) bool { return d.record.seq != 0 })
 		return deleted

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"container/heap"
 	"context"
 
 	"github.com/sluice-go/sluice"
@@ -11,6 +12,7 @@ import (
 type commit struct {
 	payloads  [][]byte // owned by the members; nil if withdrawn
 	deletes   []uint64 // acknowledged, or too old
+	old       []uint64 // those of deletes that receivers found too old
 	freed     int64    // bytes of DiskLimit that deletes free
 	acks      int      // how many of deletes were in flight
 	ackBytes  int64
@@ -378,12 +380,15 @@ func (c *Durable[T]) publish(b *commit, payloads [][]byte, counted bool) {
 		c.inFlight -= b.acks
 		c.flightBytes -= b.ackBytes
 		c.forget(b.deletes)
-		if old := len(b.deletes) - b.acks; old > 0 {
-			c.dropping -= old
-			c.dropped += uint64(old)
-			c.tooOld += uint64(old)
+		c.dropped += uint64(len(b.old))
+		c.tooOld += uint64(len(b.old))
+	} else { // at once: until then no commit could drop them to make room
+		for _, seq := range b.old {
+			heap.Push(&c.requeued, seq)
 		}
+		c.queued += len(b.old)
 	}
+	c.dropping -= len(b.old)
 	c.serveWaiters()
 }
 
