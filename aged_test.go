@@ -197,67 +197,6 @@ func TestMaxAgeOrder(t *testing.T) {
 	}
 }
 
-// TestMaxAgePanicWakes: if the hook that a sender calls panics, the next one that waits gets the
-// room of the next value all the same.
-func TestMaxAgePanicWakes(t *testing.T) {
-	for name, send := range waysToSend {
-		synctest.Test(t, func(t *testing.T) {
-			start := time.Now()
-			c := sluice.NewElastic(2, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) { panic(v) }})
-			_ = c.TrySend(1)
-			time.Sleep(time.Second)
-			_ = c.TrySend(2)
-			var group sync.WaitGroup
-			for v := 1; v <= 2; v++ {
-				group.Go(func() {
-					defer func() {
-						want := time.Duration(9+v)*time.Second + 1
-						if p, since := recover(), time.Since(start); p != v || since != want {
-							t.Errorf("%s: sender %d panicked with %v after %v, want %v", name, v, p, since, want)
-						}
-					}()
-					err := send(t.Context(), c, 10+v)
-					t.Errorf("%s: sender %d returned %v", name, v, err)
-				})
-				synctest.Wait()
-			}
-			group.Wait()
-			if got := slices.Collect(c.Drain()); !slices.Equal(got, []int{11, 12}) {
-				t.Errorf("%s: received %d", name, got)
-			}
-		})
-	}
-}
-
-// TestMaxAgeHookWaits: a hook may wait for room in its own channel, whichever send calls it.
-func TestMaxAgeHookWaits(t *testing.T) {
-	for name, send := range waysToSend {
-		synctest.Test(t, func(t *testing.T) {
-			var c *sluice.Elastic[int]
-			c = sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) {
-				_ = c.Send(t.Context(), v+10)
-				_ = c.Send(t.Context(), v+20)
-			}})
-			_ = c.TrySend(1)
-			time.AfterFunc(time.Second, func() {
-				if err := send(t.Context(), c, 2); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-				c.Close()
-			})
-			time.Sleep(11 * time.Second) // the sender calls the hook
-			var got []int
-			for v, err := c.Recv(t.Context()); err == nil; v, err = c.Recv(t.Context()) {
-				got = append(got, v)
-				time.Sleep(time.Millisecond)
-			}
-			if !slices.Equal(got, []int{2, 11, 21}) {
-				t.Errorf("%s: received %d", name, got)
-			}
-		})
-	}
-}
-
 // TestMaxAgeAfterReceive: the oldest value, for which senders wait, is received in the meantime, and the
 // sender that is left gets the room of the next one.
 func TestMaxAgeAfterReceive(t *testing.T) {
@@ -341,52 +280,6 @@ func TestStaleAfter(t *testing.T) {
 		n, err := c.RecvBatch(t.Context(), buf)
 		if want := []int{5, 6, 7, 8, 9, 10, 11, 4, 3}; !slices.Equal(buf[:n], want) || err != nil {
 			t.Errorf("received %d, %v, want %d", buf[:n], err, want)
-		}
-	})
-}
-
-// TestMaxAgeHook: OnUndelivered may use the channel. If it panics, so does the call, and nothing
-// else is lost.
-func TestMaxAgeHook(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c *sluice.Elastic[int]
-		c = sluice.NewElastic(3, &sluice.ElasticOptions[int]{MaxAge: time.Second, OnUndelivered: func(v int, _ sluice.Reason) {
-			if v%2 == 1 {
-				panic(v)
-			}
-			_ = c.TrySend(v + 100)
-		}})
-		panics := func(f func()) (value any) {
-			defer func() { value = recover() }()
-			f()
-			return nil
-		}
-		_, _ = c.SendBatch(t.Context(), []int{1, 2})
-		time.Sleep(time.Minute)
-		if p := panics(func() { _, _ = c.TryRecv() }); p != 1 {
-			t.Errorf("TryRecv panicked with %v, want 1", p)
-		}
-		if v, err := c.TryRecv(); v != 102 || err != nil {
-			t.Errorf("after the panic: %d, %v", v, err)
-		}
-		// A sender that waits and is woken by the timer.
-		_, _ = c.SendBatch(t.Context(), []int{3, 4, 6})
-		start := time.Now()
-		if p := panics(func() { _ = c.Send(t.Context(), 8) }); p != 3 || time.Since(start) != time.Second+1 {
-			t.Errorf("the sender panicked with %v after %v, want 3", p, time.Since(start))
-		}
-		if s := c.Stats(); s.SendersWaiting != 0 || s.SendWaits != 1 || s.Len != 3 { // 8 was sent
-			t.Errorf("after the panic: %+v", s)
-		}
-		v, err := c.TryRecv() // and 4 and 6 are sent again, the latter while the former is
-		if got := slices.Collect(c.Drain()); !slices.Equal(got, []int{106, 104}) || v != 8 || err != nil {
-			t.Errorf("received %d, %v, and then %d", v, err, got)
-		}
-		// The queue of senders has forgotten the one that panicked: the next one is woken.
-		_, _ = c.SendBatch(t.Context(), []int{10, 12, 14})
-		time.AfterFunc(time.Millisecond, func() { _, _ = c.TryRecv() })
-		if err := c.Send(t.Context(), 16); err != nil {
-			t.Errorf("Send after a receive: %v", err)
 		}
 	})
 }

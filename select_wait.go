@@ -127,8 +127,8 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 // pay lets each case run what is due, and reports whether there was one. The Select is in no queue.
 func (a *attempt) pay() (paid bool) {
 	for _, c := range a.cases {
-		if debtor := c.entry().debtor; debtor != nil && debtor.Due() {
-			debtor.Pay()
+		if due(c) {
+			c.entry().debtor.Pay()
 			paid = true
 		}
 	}
@@ -136,13 +136,9 @@ func (a *attempt) pay() (paid bool) {
 }
 
 // due reports whether a case must run something before the Select waits.
-func (a *attempt) due() bool {
-	for _, c := range a.cases {
-		if debtor := c.entry().debtor; debtor != nil && debtor.Due() {
-			return true
-		}
-	}
-	return false
+func due(c Case) bool {
+	debtor := c.entry().debtor
+	return debtor != nil && debtor.Due()
 }
 
 // lastPoll polls once more after ctx was done: an operation that became possible before
@@ -187,7 +183,7 @@ func (a *attempt) run(done <-chan struct{}) (Case, error) {
 		if c, err := a.joinHandoffs(); c != nil {
 			return c, err
 		}
-		if a.due() {
+		if slices.ContainsFunc(a.cases, due) {
 			return nil, nil
 		}
 		if a.state().PrepareToPark() && !a.park(done) {

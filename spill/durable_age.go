@@ -112,7 +112,7 @@ func (c *Durable[T]) isOld(i int) (bool, error) {
 // expire deletes the first records of the queue that are too old, and calls the hook. The caller
 // holds mu; expire releases it.
 func (c *Durable[T]) expire() error {
-	if c.stopped || c.reopening != nil {
+	if c.stopped {
 		c.mu.Unlock() // the caller looks again
 		return nil
 	}

@@ -52,7 +52,7 @@ type walk struct {
 	last        *memoryStore
 	slow        time.Duration // a write takes
 	writeFails  error         // once
-	failedReads int           // so many are left
+	failedReads int           // that are left
 }
 
 func newWalk(seed uint64, overflow sluice.Overflow, faults walkFaults) *walk {
@@ -221,7 +221,7 @@ func (w *walk) look() error {
 		return nil
 	}
 	old, err := c.isOld(0)
-	first, sender := c.senders.first, "no sender"
+	first, sender := c.senders.first, ""
 	switch {
 	case first == nil:
 	case c.closed:
@@ -243,7 +243,7 @@ func (w *walk) look() error {
 		return fmt.Errorf("%d records, limit %d", c.records, c.config.records)
 	case c.receivers.n > 0 && c.queued > 0 && err == nil && (!old || c.queued > 1):
 		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.n, c.queued)
-	case sender != "no sender" && first != nil:
+	case sender != "":
 		return fmt.Errorf("a sender waits %s", sender)
 	}
 	return nil

@@ -57,7 +57,7 @@ func (c *Durable[T]) TryRecvBatch(buf []*Delivery[T]) (n int, err error) {
 	return c.recvBatch(engine.NoWait{}, buf)
 }
 
-// recvBatch is RecvBatch, or TryRecvBatch if ctx is nil.
+// recvBatch is RecvBatch, or TryRecvBatch under engine.NoWait.
 func (c *Durable[T]) recvBatch(ctx context.Context, buf []*Delivery[T]) (n int, err error) {
 	if buf[0], err = c.recv(ctx, true); err != nil {
 		return 0, err
