@@ -175,7 +175,7 @@ page: ## report.html in a headless Chromium: no errors, no requests, readable, p
 
 # LIVE adds flags: -shots DIR writes screenshots.
 .PHONY: live
-live: ## the page of package debug in a headless Chromium, served by a running program
+live: ## the page of package livepage in a headless Chromium, served by a running program
 	cd tools && GOWORK=off go vet ./live/... && GOWORK=off go test -count=1 -timeout=10m -parallel=4 ./live $(LIVE)
 
 .PHONY: test

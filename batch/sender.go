@@ -72,7 +72,7 @@ type Sender[T any] struct {
 	base  int64 // index of the value in slot 0 of the current pass over buf
 	given []T   // see lend.go
 
-	declared bool // the owner's function, for the map of package debug
+	declared bool // the owner's function, for the map of package livepage
 
 	accepted atomic.Int64 // tail, with a linger
 	claimed  atomic.Int64 // see publish

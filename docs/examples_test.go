@@ -15,7 +15,7 @@ import (
 
 // forUsers are the packages whose constructors need an example.
 var forUsers = []string{
-	".", "batch", "bridge", "codec", "debug", "fan", "hub", "inspect", "jetstream", "metrics/otel",
+	".", "batch", "bridge", "codec", "fan", "hub", "inspect", "jetstream", "livepage", "metrics/otel",
 	"metrics/prometheus", "semaphore", "source", "spill", "workers",
 }
 

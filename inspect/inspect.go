@@ -9,7 +9,7 @@
 //
 // A channel made with a name in its options is listed until it is garbage-collected;
 // packages spill and jetstream register theirs, and [Register] adds a channel type of
-// your own. Package debug shows them on a live page, and the metrics modules export
+// your own. Package livepage shows them on a live page, and the metrics modules export
 // their figures.
 package inspect
 
@@ -44,7 +44,7 @@ func Channels() []Channel {
 
 // Register lists c under a name, as a channel of the given kind. The list refers to c
 // weakly. Its method Stats may be called at any time by any goroutine, and should not block:
-// until it returns, the page of package debug shows the figures of its last answer, and the
+// until it returns, the page of package livepage shows the figures of its last answer, and the
 // metrics modules count the channel as unanswered. An empty name registers nothing. A name or a kind above 256 bytes is cut. A nil c panics.
 func Register[C any, P interface {
 	*C

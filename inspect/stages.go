@@ -23,7 +23,7 @@ type Stage struct {
 // may be missing until Stats was called once more. Channels listed by [Register] have no
 // stages.
 //
-// Stages takes milliseconds if there are many channels. Package debug shows the stages as
+// Stages takes milliseconds if there are many channels. Package livepage shows the stages as
 // a map, with the rates of the channels, and names the stage that holds the program back.
 func Stages() []Stage {
 	entries := registry.Channels()

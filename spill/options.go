@@ -258,7 +258,7 @@ func (c *config[T]) invalid(format string, args ...any) error {
 // process, and moving values to disk lowers the collector's goal only after its next
 // cycle (docs/adr/0013-spill.md).
 func share(memory int64) int64 {
-	gogc := []metrics.Sample{{Name: "/gc/gogc:percent"}} // package debug cannot read it
+	gogc := []metrics.Sample{{Name: "/gc/gogc:percent"}} // runtime/debug cannot read it
 	metrics.Read(gogc)
 	percent := gogc[0].Value.Uint64()
 	if percent == math.MaxUint64 { // off

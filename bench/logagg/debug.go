@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bench/logagg/pipeline"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // mutexSample is the number of contended locks per sample of the mutex profile:
@@ -27,7 +27,7 @@ func serveDebug(listener net.Listener, p *pipeline.Pipeline, report *log.Logger)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	debug.Register(mux)
+	livepage.Register(mux)
 	mux.Handle("/metrics", newMetrics(p))
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }() // fails when the listener is closed

@@ -21,7 +21,7 @@ import (
 
 	"github.com/sluice-go/sluice/bench/logagg/count"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A books is a server that takes tables by HTTP and sums up what each
@@ -94,10 +94,10 @@ func (b *books) sums() (sums map[count.Row]int64, all int64) {
 
 // listed waits until the live page of a service lists a channel that satisfies
 // is.
-func listed(t *testing.T, address, kind string, is func(debug.Channel) bool) {
+func listed(t *testing.T, address, kind string, is func(livepage.Channel) bool) {
 	t.Helper()
 	for ; ; time.Sleep(10 * time.Millisecond) {
-		var report debug.Report
+		var report livepage.Report
 		if err := json.Unmarshal([]byte(get(t, address+"?format=json")), &report); err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestSeen(t *testing.T) {
 			case <-s.ended:
 				s.running()
 			}
-			listed(t, s.debug, kind, func(c debug.Channel) bool { return c.BytesOnDisk > 0 && c.Len > 0 && c.Warning == "" })
+			listed(t, s.debug, kind, func(c livepage.Channel) bool { return c.BytesOnDisk > 0 && c.Len > 0 && c.Warning == "" })
 			name := "lines"
 			if channel == "jetstream" {
 				name = queue.DefaultStream
@@ -158,7 +158,7 @@ func TestSeen(t *testing.T) {
 func TestSeenWarning(t *testing.T) {
 	s := broker(t, t.TempDir(), server.RANDOM_PORT)
 	shipper := startChild(t, append([]string{"ship", "-nats", s.ClientURL(), "-replicas", "1"}, shipping...)...)
-	listed(t, shipper.debug+"/debug/sluice", "JetStream", func(c debug.Channel) bool { return strings.Contains(c.Warning, "sync") })
+	listed(t, shipper.debug+"/debug/sluice", "JetStream", func(c livepage.Channel) bool { return strings.Contains(c.Warning, "sync") })
 	if page := get(t, shipper.debug+"/metrics"); !strings.Contains(page, "\nsluice_channel_warned{kind=\"JetStream\",name=\"logagg\"} 1\n") {
 		t.Errorf("no warning in %s", page)
 	}

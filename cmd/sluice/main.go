@@ -77,7 +77,7 @@
 // no setting of the service, and requests the most expensive profiles only with
 // -block and -trace.
 //
-// Watch shows the channels that package debug serves at /debug/sluice, and the
+// Watch shows the channels that package livepage serves at /debug/sluice, and the
 // map: the functions that send and receive, and what holds the service back. In
 // a terminal, q quits, m shows the whole map, ? lists the other keys, and watch
 // reconnects to a service that went away. It respects NO_COLOR.

@@ -82,7 +82,7 @@ Examples:
   sluice watch localhost:6060 | head      one table
   sluice watch localhost:6060 -n 10       refreshed every ten seconds
 
-The service must serve debug.Handler, which shows channels that have a name.
+The service must serve livepage.Handler, which shows channels that have a name.
 Above them is the map: the functions that send and receive, from left to right,
 and a sentence that names what holds the service back. In the terminal, m shows
 all of the map, ? lists the keys, q and Ctrl-C quit. NO_COLOR disables colors. If

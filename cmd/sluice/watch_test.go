@@ -10,14 +10,14 @@ import (
 	"testing"
 
 	library "github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // channelServer serves the channels of this process, like any service.
 func channelServer(t *testing.T) (address string) {
 	t.Helper()
 	mux := http.NewServeMux()
-	mux.Handle("/debug/sluice", debug.Handler())
+	mux.Handle("/debug/sluice", livepage.Handler())
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return strings.TrimPrefix(server.URL, "http://")
@@ -73,7 +73,7 @@ func TestWatchMistakes(t *testing.T) {
 		{[]string{"-kind", "pipe", address}, `unknown kind "pipe"`},
 		{[]string{"-order", "up", address}, "want asc or desc"},
 		{[]string{address, "other"}, "unexpected argument other"},
-		{[]string{web.URL}, "/debug/sluice: status 404 Not Found: does the service register debug.Handler at /debug/sluice, on this port?"},
+		{[]string{web.URL}, "/debug/sluice: status 404 Not Found: does the service register livepage.Handler at /debug/sluice, on this port?"},
 		{[]string{web.URL + "/index"}, "/index: the response is a web page"},
 		{[]string{"127.0.0.1:1"}, "http://127.0.0.1:1/debug/sluice: connection refused: nothing listens on 127.0.0.1:1. Is the service running"},
 		{[]string{address + "?channel=99999999"}, "this channel no longer exists"},

@@ -204,7 +204,7 @@ var rooms = map[string]room{
 			"time":                 "a timer evicts a subscription",
 		},
 	},
-	"debug": {
+	"livepage": {
 		imports: permissions{
 			"./inspect":           "named channels",
 			"./internal/flow":     "the map",
@@ -499,7 +499,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./":                   "the named channels",
 			"./batch":              "takes the lock of the index once for several documents",
-			"./debug":              "the live page",
+			"./livepage":           "the live page",
 			"./metrics/prometheus": "the metrics",
 			"./workers":            "counts words on all processors",
 			"github.com/prometheus/client_golang/prometheus":          "the registry of metrics",
@@ -794,7 +794,7 @@ var rooms = map[string]room{
 	"bench/logagg": {
 		imports: permissions{
 			"./bench/results":                                "its table stands beside the others",
-			"./debug":                                        "the live page",
+			"./livepage":                                     "the live page",
 			"./bench/logagg/count":                           "the summary at the end",
 			"./bench/logagg/input":                           "what is read",
 			"./bench/logagg/pipeline":                        "the service",
@@ -880,8 +880,8 @@ var rooms = map[string]room{
 	// The doctor's evaluation: services with known bottlenecks, and their scores.
 	"bench/doctorlab/scenario": {
 		imports: permissions{
-			"./":      "some services and remedies use the library's kinds",
-			"./debug": "services with the library's kinds serve their map",
+			"./":         "some services and remedies use the library's kinds",
+			"./livepage": "services with the library's kinds serve their map",
 		},
 		tests: permissions{"github.com/google/pprof/profile": "which functions use CPU time"},
 	},
@@ -915,7 +915,7 @@ var rooms = map[string]room{
 		tests: permissions{
 			"golang.org/x/sys/unix": "a terminal of its own, to be left as it was",
 			"./":                    theLibrary,
-			"./debug":               "a service to watch",
+			"./livepage":            "a service to watch",
 		},
 	},
 	"cmd/sluice/internal/address": {},
@@ -945,7 +945,7 @@ var rooms = map[string]room{
 	"cmd/sluice/internal/doctor": {
 		imports: permissions{
 			"./cmd/sluice/internal/flowmap": "the map as text",
-			"./debug":                       "the map as the service sends it",
+			"./livepage":                    "the map as the service sends it",
 			"./cmd/sluice/internal/address": addresses,
 			"./cmd/sluice/internal/plot":    "predicted gains on the page",
 			"./cmd/sluice/internal/profile": "the captures to diagnose",
@@ -959,7 +959,7 @@ var rooms = map[string]room{
 	"cmd/sluice/internal/flowmap": {
 		imports: permissions{
 			"./cmd/sluice/internal/format":         lineBreaks,
-			"./debug":                              "the map as the service sends it",
+			"./livepage":                           "the map as the service sends it",
 			"github.com/clipperhouse/displaywidth": "how wide a name is",
 		},
 	},
@@ -987,7 +987,7 @@ var rooms = map[string]room{
 	"cmd/sluice/internal/profile": {
 		imports: permissions{
 			"./cmd/sluice/internal/address":         addresses,
-			"./debug":                               "the map as the service sends it",
+			"./livepage":                            "the map as the service sends it",
 			"github.com/google/pprof/profile":       "the format of profiles",
 			"github.com/prometheus/client_model/go": "samples that expfmt has parsed",
 			"github.com/prometheus/common/expfmt":   "the text format of Prometheus",
@@ -1028,7 +1028,7 @@ var rooms = map[string]room{
 			"./cmd/sluice/internal/address":        addresses,
 			"./cmd/sluice/internal/flowmap":        "the map as text",
 			"./cmd/sluice/internal/format":         lineBreaks,
-			"./debug":                              "the JSON of a service",
+			"./livepage":                           "the JSON of a service",
 			"github.com/clipperhouse/displaywidth": "the display width of names",
 			"github.com/gdamore/tcell/v3":          "the terminal",
 			"github.com/gdamore/tcell/v3/color":    "its palette",
@@ -1066,8 +1066,8 @@ var rooms = map[string]room{
 	},
 	"tools/pictures/service": {
 		imports: permissions{
-			"./":      "channels to show",
-			"./debug": "the page that is photographed",
+			"./":         "channels to show",
+			"./livepage": "the page that is photographed",
 		},
 	},
 	"tools/site": {
@@ -1117,14 +1117,14 @@ var rooms = map[string]room{
 			"github.com/chromedp/chromedp": "drives the browser",
 		},
 		tests: permissions{
-			"./debug":                               "maps that are made up",
+			"./livepage":                            "maps that are made up",
 			"github.com/chromedp/cdproto/emulation": "a user who prefers reduced motion",
 		},
 	},
 	"tools/live/service": {
 		imports: permissions{
-			"./":      "channels to look at",
-			"./debug": "the page that is checked",
+			"./":         "channels to look at",
+			"./livepage": "the page that is checked",
 		},
 	},
 }

@@ -210,7 +210,7 @@ func TestInstances(t *testing.T) {
 func TestPackages(t *testing.T) {
 	for function, want := range map[string]owner{
 		"main.run": theProgram,
-		"github.com/sluice-go/sluice/debug_test.(*s).run":     theProgram,
+		"github.com/sluice-go/sluice/livepage_test.(*s).run":  theProgram,
 		"github.com/sluice-go/sluice/examples/logcount.parse": theProgram,
 		"github.com/sluice-go/sluice.(*Values).All.func1":     library,
 		"github.com/sluice-go/sluice/internal/park.Next":      library,

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A drawing makes flows for the page.
 type drawing struct {
-	debug.Flow
+	livepage.Flow
 	column map[string]int
 }
 
@@ -24,24 +24,24 @@ func newDrawing(columns map[string]int) *drawing {
 	d.Summary = "No channel is full and no receiver waits long: the service keeps up."
 	d.Unknown = []string{}
 	for _, name := range slices.Sorted(maps.Keys(columns)) {
-		d.Stages = append(d.Stages, debug.Stage{ID: name, Name: name, Function: "example.com/service/" + name, File: "/src/service/main.go", Line: 10 * (1 + len(d.Stages)), Column: columns[name]})
+		d.Stages = append(d.Stages, livepage.Stage{ID: name, Name: name, Function: "example.com/service/" + name, File: "/src/service/main.go", Line: 10 * (1 + len(d.Stages)), Column: columns[name]})
 	}
 	return d
 }
 
 // add adds a channel with some figures: its fill is a percentage.
-func (d *drawing) add(name string, fill int, rate float64, senders, receivers []string) *debug.FlowChannel {
+func (d *drawing) add(name string, fill int, rate float64, senders, receivers []string) *livepage.FlowChannel {
 	limit, part := 200, float64(fill)/100
 	in, out, dropped := rate, rate, 0.0
-	c := debug.FlowChannel{ID: uint64(len(d.Channels) + 1), Name: name, Kind: "Bounded", Len: 2 * fill, Cap: &limit, Fill: &part,
+	c := livepage.FlowChannel{ID: uint64(len(d.Channels) + 1), Name: name, Kind: "Bounded", Len: 2 * fill, Cap: &limit, Fill: &part,
 		SentRate: &in, ReceivedRate: &out, DroppedRate: &dropped}
 	c.OldestValue = age(&c)
 	for _, s := range senders {
 		c.Column = max(c.Column, d.column[s])
-		d.Edges = append(d.Edges, debug.Edge{Stage: s, Channel: c.ID, Side: "send", Share: 1 / float64(len(senders))})
+		d.Edges = append(d.Edges, livepage.Edge{Stage: s, Channel: c.ID, Side: "send", Share: 1 / float64(len(senders))})
 	}
 	for _, r := range receivers {
-		d.Edges = append(d.Edges, debug.Edge{Stage: r, Channel: c.ID, Side: "receive", Share: 1 / float64(len(receivers))})
+		d.Edges = append(d.Edges, livepage.Edge{Stage: r, Channel: c.ID, Side: "receive", Share: 1 / float64(len(receivers))})
 	}
 	d.Channels = append(d.Channels, c)
 	return &d.Channels[len(d.Channels)-1]
@@ -49,7 +49,7 @@ func (d *drawing) add(name string, fill int, rate float64, senders, receivers []
 
 // age returns the age of the oldest value of a channel that is received from at a
 // steady rate, in seconds.
-func age(c *debug.FlowChannel) float64 {
+func age(c *livepage.FlowChannel) float64 {
 	if *c.ReceivedRate == 0 {
 		return 0
 	}
@@ -57,10 +57,10 @@ func age(c *debug.FlowChannel) float64 {
 }
 
 // hold makes a stage the bottleneck behind a channel.
-func (d *drawing) hold(stage string, c *debug.FlowChannel) {
+func (d *drawing) hold(stage string, c *livepage.FlowChannel) {
 	*c.Fill, c.Len, c.Senders = 1, *c.Cap, 3
 	c.OldestValue = age(c)
-	d.Bottleneck = &debug.Bottleneck{Stage: stage, Channel: c.ID, Kind: "slow-stage", Text: stage + " is the slowest stage: " + c.Name + " is full, 3 senders wait."}
+	d.Bottleneck = &livepage.Bottleneck{Stage: stage, Channel: c.ID, Kind: "slow-stage", Text: stage + " is the slowest stage: " + c.Name + " is full, 3 senders wait."}
 	d.Summary = d.Bottleneck.Text
 }
 
@@ -143,7 +143,7 @@ func growing() (flows []*drawing) {
 // the last one, until the test ends; nil is silence. Everything else is the answer of the real handler.
 func serve(t *testing.T, flows ...*drawing) (address string) {
 	t.Helper()
-	handler := debug.Handler()
+	handler := livepage.Handler()
 	done := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("format") != "events" {
@@ -158,11 +158,11 @@ func serve(t *testing.T, flows ...*drawing) (address string) {
 				return
 			}
 			now := time.Now()
-			report := debug.Report{Time: now, Over: 1, Named: len(flow.Channels) + len(flow.Unknown), Matching: len(flow.Channels), Page: 1, Pages: 1, Flow: &flow.Flow}
+			report := livepage.Report{Time: now, Over: 1, Named: len(flow.Channels) + len(flow.Unknown), Matching: len(flow.Channels), Page: 1, Pages: 1, Flow: &flow.Flow}
 			for _, c := range flow.Channels {
-				report.Channels = append(report.Channels, debug.Channel{ID: c.ID, Name: c.Name, Kind: c.Kind, Len: c.Len, Cap: c.Cap, Lanes: 1,
+				report.Channels = append(report.Channels, livepage.Channel{ID: c.ID, Name: c.Name, Kind: c.Kind, Len: c.Len, Cap: c.Cap, Lanes: 1,
 					SentRate: c.SentRate, ReceivedRate: c.ReceivedRate, DroppedRate: c.DroppedRate, OldestValue: c.OldestValue, Closed: c.Closed,
-					Senders: debug.Waiting{Now: c.Senders, Since: float64(c.Senders) * c.OldestValue}, Receivers: debug.Waiting{Now: c.Receivers, Since: 0.01 * float64(c.Receivers)},
+					Senders: livepage.Waiting{Now: c.Senders, Since: float64(c.Senders) * c.OldestValue}, Receivers: livepage.Waiting{Now: c.Receivers, Since: 0.01 * float64(c.Receivers)},
 					HighWater: c.Len, Bytes: 64 * int64(c.Len)})
 			}
 			text, err := json.Marshal(report)

@@ -1,4 +1,4 @@
-// Package live checks the page of package debug in a real browser, against a
+// Package live checks the page of package livepage in a real browser, against a
 // real program: the map follows the bottleneck and stays readable; rows change,
 // sort, filter and page; a channel's own page draws its snapshot; the page requests
 // nothing from other hosts and runs no foreign script; and it recovers when the

@@ -79,8 +79,8 @@ func TestShown(t *testing.T) {
 
 func TestChanged(t *testing.T) {
 	tree := fstest.MapFS{
-		"debug/page.css":                 {Data: []byte("body {}")},
-		"debug/page/flow.js":             {Data: []byte("1")},
+		"livepage/page.css":              {Data: []byte("body {}")},
+		"livepage/page/flow.js":          {Data: []byte("1")},
 		"tools/pictures/service/main.go": {Data: []byte("package main")},
 	}
 	all, err := changed(tree)
@@ -92,7 +92,7 @@ func TestChanged(t *testing.T) {
 	if names, err := changed(tree); err != nil || len(names) > 0 {
 		t.Errorf("with the stored hashes: %q, %v", names, err)
 	}
-	for name, want := range map[string]string{"debug/page.css": "map", "debug/page/flow.js": "map", "debug/page/new.js": "map",
+	for name, want := range map[string]string{"livepage/page.css": "map", "livepage/page/flow.js": "map", "livepage/page/new.js": "map",
 		"cmd/sluice/internal/watch/testdata/list.txt": "watch", "tools/pictures/service/main.go": "map watch"} {
 		before := tree[name]
 		tree[name] = &fstest.MapFile{Data: []byte("changed")}

@@ -19,7 +19,7 @@ const inputsFile = captures + "/inputs.json"
 // watch are the screens that its tests expect: they change whenever its looks do.
 var inputs = map[string][]string{
 	"watch": {"cmd/sluice/internal/watch/testdata/*.txt", "tools/pictures/service/*.go"},
-	"map":   {"debug/page*.html", "debug/page*.css", "debug/page*.js", "debug/page/*", "tools/pictures/service/*.go"},
+	"map":   {"livepage/page*.html", "livepage/page*.css", "livepage/page*.js", "livepage/page/*", "tools/pictures/service/*.go"},
 }
 
 // hash returns the hash of the files that match some patterns.

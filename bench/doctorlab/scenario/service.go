@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A service counts the items of a scenario, and serves its profiles.
@@ -78,7 +78,7 @@ func (s *service) serve(ctx context.Context, listener net.Listener) {
 		mux.HandleFunc("/debug/metrics", func(w http.ResponseWriter, _ *http.Request) { answer(w, runtimeMetrics()) })
 	}
 	if s.mapped {
-		debug.Register(mux)
+		livepage.Register(mux)
 	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	defer context.AfterFunc(ctx, func() { server.Close() })()

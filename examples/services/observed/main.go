@@ -46,7 +46,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 	metrics "github.com/sluice-go/sluice/metrics/prometheus"
 )
 
@@ -91,7 +91,7 @@ func routes(documents sluice.Sender[string], words *index) http.Handler {
 	registry.MustRegister(metrics.NewCollector(nil))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	debug.Register(mux) // /debug/sluice/
+	livepage.Register(mux) // /debug/sluice/
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)

@@ -1,5 +1,5 @@
 // Service runs named channels of each kind under load, for the tests of package
-// live and for trying the page of package debug in a browser:
+// live and for trying the page of package livepage in a browser:
 //
 //	go run ./live/service -addr localhost:6060
 //
@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // Names of channels that the tests look up.
@@ -37,7 +37,7 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), *life)
 	defer cancel()
 	mux := http.NewServeMux()
-	debug.Register(mux)
+	livepage.Register(mux)
 	var kept []both
 	if *stages {
 		mux.Handle("/slow", newPipeline(ctx))

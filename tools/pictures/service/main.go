@@ -21,7 +21,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // An event is one line of the log.
@@ -68,7 +68,7 @@ func main() {
 	go p.store(ctx)
 	go p.aggregate(ctx)
 	mux := http.NewServeMux()
-	debug.Register(mux)
+	livepage.Register(mux)
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	server := &http.Server{Handler: mux}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // working is a service that uses this many cores, with this part of its CPU
@@ -145,9 +145,9 @@ func TestCompareStrangers(t *testing.T) {
 func TestCompareChannels(t *testing.T) {
 	flow := func(names ...string) *profile.Capture {
 		c := working(1, 0.5)
-		c.Flow = &debug.Flow{}
+		c.Flow = &livepage.Flow{}
 		for i, name := range names {
-			c.Flow.Channels = append(c.Flow.Channels, debug.FlowChannel{Name: name, ReceivedRate: known(1000 * float64(i+1))})
+			c.Flow.Channels = append(c.Flow.Channels, livepage.FlowChannel{Name: name, ReceivedRate: known(1000 * float64(i+1))})
 		}
 		return c
 	}

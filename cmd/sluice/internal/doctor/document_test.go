@@ -68,7 +68,7 @@ func rowsBelow(text, heading string) (names []string) {
 }
 
 // fieldsOf returns the fields of a type and of the types in it, such as
-// "place.file". The map is documented by package debug.
+// "place.file". The map is documented by package livepage.
 func fieldsOf(t reflect.Type, seen map[reflect.Type]bool) (fields []string) {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()

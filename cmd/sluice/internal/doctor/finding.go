@@ -58,7 +58,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // Schema is the version of the JSON form. It changes when an old reader would
@@ -68,22 +68,22 @@ const Schema = 1
 // A Diagnosis is the result for one capture, and its own JSON form. A null in
 // the JSON is an unknown value.
 type Diagnosis struct {
-	Schema     int         `json:"schema"`
-	Target     string      `json:"target"`
-	GoVersion  string      `json:"go,omitempty"`
-	Window     float64     `json:"window_seconds"` // 0 if unknown
-	GOMAXPROCS int         `json:"gomaxprocs"`     // 0 if unknown
-	CPUs       int         `json:"cpus"`           // 0 if unknown
-	Verdict    Verdict     `json:"verdict"`
-	Answer     string      `json:"answer"`
-	Shares     Shares      `json:"shares"`
-	Findings   []Finding   `json:"findings"`   // by weight, the most important first
-	Operations []Operation `json:"operations"` // by cost
-	Partners   []Partners  `json:"partners"`
-	Flow       *debug.Flow `json:"flow,omitempty"` // the map of the service's named channels, as package debug documents it
-	Unknown    []Unknown   `json:"unknown"`
-	Taken      []string    `json:"taken"` // profiles taken in addition to the defaults, and why
-	Prices     Prices      `json:"prices"`
+	Schema     int            `json:"schema"`
+	Target     string         `json:"target"`
+	GoVersion  string         `json:"go,omitempty"`
+	Window     float64        `json:"window_seconds"` // 0 if unknown
+	GOMAXPROCS int            `json:"gomaxprocs"`     // 0 if unknown
+	CPUs       int            `json:"cpus"`           // 0 if unknown
+	Verdict    Verdict        `json:"verdict"`
+	Answer     string         `json:"answer"`
+	Shares     Shares         `json:"shares"`
+	Findings   []Finding      `json:"findings"`   // by weight, the most important first
+	Operations []Operation    `json:"operations"` // by cost
+	Partners   []Partners     `json:"partners"`
+	Flow       *livepage.Flow `json:"flow,omitempty"` // the map of the service's named channels, as package livepage documents it
+	Unknown    []Unknown      `json:"unknown"`
+	Taken      []string       `json:"taken"` // profiles taken in addition to the defaults, and why
+	Prices     Prices         `json:"prices"`
 
 	sparse string // see Sparse
 }

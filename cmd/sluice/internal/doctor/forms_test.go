@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // forms are the output formats of a diagnosis.
@@ -118,7 +118,7 @@ func fill(v reflect.Value, n *int) {
 	*n++
 	switch v.Kind() {
 	case reflect.Pointer:
-		if v.Type() == reflect.TypeFor[*debug.Flow]() {
+		if v.Type() == reflect.TypeFor[*livepage.Flow]() {
 			return // the forms of the map are in mapped_test.go
 		}
 		v.Set(reflect.New(v.Type().Elem()))

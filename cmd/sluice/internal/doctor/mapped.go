@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // The map of a service shows its named channels and the functions at both ends.
@@ -23,7 +23,7 @@ const Mapped Kind = "bottleneck on the map"
 const slow = "slow-stage"
 
 // bottleneck returns the bottleneck of the map, or nil.
-func (f *facts) bottleneck() *debug.Bottleneck {
+func (f *facts) bottleneck() *livepage.Bottleneck {
 	if f.capture.Flow == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (f *facts) mapped(findings []Finding) []Finding {
 
 // fillsCores reports whether the slowest stage has a goroutine for each core and
 // does most of the service's work: it is where the work is, and healthy.
-func (f *facts) fillsCores(b *debug.Bottleneck) bool {
+func (f *facts) fillsCores(b *livepage.Bottleneck) bool {
 	for _, stage := range f.capture.Flow.Stages {
 		if stage.ID == b.Stage {
 			c := f.crewOf(stage)
@@ -76,7 +76,7 @@ func (f *facts) fillsCores(b *debug.Bottleneck) bool {
 }
 
 // slowOnMap is the finding of the map alone.
-func (f *facts) slowOnMap(b *debug.Bottleneck, text string) Finding {
+func (f *facts) slowOnMap(b *livepage.Bottleneck, text string) Finding {
 	found := Finding{Kind: Mapped, Confidence: Medium, Remedies: []Remedy{}, RuledOut: []RuledOut{}, channel: b.Channel}
 	found.Text = "Slow stage on the map: " + strings.TrimSuffix(text, ".") + ". More goroutines in it or less work there would help; a longer queue would not."
 	for _, stage := range f.capture.Flow.Stages {
@@ -128,7 +128,7 @@ func (f *facts) nameChannels(findings []Finding) {
 // 3 senders wait) and sends into events (empty)".
 func (f *facts) neighbors(id string) string {
 	flow := f.capture.Flow
-	at := slices.IndexFunc(flow.Stages, func(s debug.Stage) bool { return s.ID == id })
+	at := slices.IndexFunc(flow.Stages, func(s livepage.Stage) bool { return s.ID == id })
 	if at < 0 {
 		return "the service's named channels and their rates"
 	}
@@ -154,7 +154,7 @@ func (f *facts) neighbors(id string) string {
 }
 
 // channelState returns the name of a channel and how full it is.
-func channelState(c *debug.FlowChannel) string {
+func channelState(c *livepage.FlowChannel) string {
 	var state []string
 	if c.Fill != nil {
 		state = append(state, fmt.Sprintf("%.0f%% full", 100**c.Fill))

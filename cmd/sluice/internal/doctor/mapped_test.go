@@ -10,24 +10,24 @@ import (
 	"unicode/utf8"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // onMap adds a map with a bottleneck of the given kind.
 func onMap(kind string) part {
 	return func(c *profile.Capture) {
-		c.Flow = &debug.Flow{
+		c.Flow = &livepage.Flow{
 			Summary: "No channel is full and no receiver waits long: the service keeps up.",
-			Stages:  []debug.Stage{{ID: "r", Name: "read", Function: "main.read"}, {ID: "p", Name: "parse", Function: "main.parse", File: "/x/main.go", Line: 21, Column: 1}, {ID: "c", Name: "count\x1b[2J", Column: 2}},
-			Channels: []debug.FlowChannel{
+			Stages:  []livepage.Stage{{ID: "r", Name: "read", Function: "main.read"}, {ID: "p", Name: "parse", Function: "main.parse", File: "/x/main.go", Line: 21, Column: 1}, {ID: "c", Name: "count\x1b[2J", Column: 2}},
+			Channels: []livepage.FlowChannel{
 				{ID: 1, Name: "lines", Fill: new(1.0), Senders: 3}, {ID: 2, Name: "events", Column: 1, Fill: new(0.0), Receivers: 1}, {ID: 3, Name: "errors", Column: 1, DroppedRate: new(80.0)},
 			},
-			Edges: []debug.Edge{
+			Edges: []livepage.Edge{
 				{Stage: "r", Channel: 1, Side: "send"}, {Stage: "p", Channel: 1, Side: "receive"}, {Stage: "p", Channel: 2, Side: "send"}, {Stage: "p", Channel: 3, Side: "send"}, {Stage: "c", Channel: 2, Side: "receive"},
 			},
 		}
 		if kind != "" {
-			c.Flow.Bottleneck = &debug.Bottleneck{Stage: "p", Channel: 1, Kind: kind, Text: "parse is the slowest stage: lines is full, 3 senders wait; events is empty."}
+			c.Flow.Bottleneck = &livepage.Bottleneck{Stage: "p", Channel: 1, Kind: kind, Text: "parse is the slowest stage: lines is full, 3 senders wait; events is empty."}
 		}
 	}
 }

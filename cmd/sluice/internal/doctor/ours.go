@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // Operations of this module's channels follow the same rules as those of
@@ -18,7 +18,7 @@ import (
 func (o *Operation) ours() bool { return o.site.Call != "" }
 
 // by reports whether the operation belongs to a stage of the map.
-func (o *Operation) by(s debug.Stage) bool {
+func (o *Operation) by(s livepage.Stage) bool {
 	return o.ours() && (o.Function == s.Function || o.root == s.Function || o.site.Caller.Function == s.Function)
 }
 
@@ -146,7 +146,7 @@ func (f *facts) promise(found *Finding, q *queue) {
 	var options, who []string
 	for _, side := range []struct {
 		option string
-		stages []debug.Stage
+		stages []livepage.Stage
 	}{{"SingleSender", q.from}, {"SingleReceiver", q.to}} {
 		if len(side.stages) == 1 {
 			if c := f.crewOf(side.stages[0]); c.n == 1 {

@@ -4,19 +4,19 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A queue is a named channel of the service over the window: what its own
 // counters say, and the stages at both ends.
 type queue struct {
-	*debug.FlowChannel
-	before *debug.FlowChannel // nil if rates come from the service
-	over   float64            // seconds between the readings; 0 if unknown
+	*livepage.FlowChannel
+	before *livepage.FlowChannel // nil if rates come from the service
+	over   float64               // seconds between the readings; 0 if unknown
 
 	sent, received, dropped float64 // values per second
 	sending, receiving      float64 // goroutines that wait, on average; 0 if unknown
-	from, to                []debug.Stage
+	from, to                []livepage.Stage
 }
 
 // readQueues reads the queues whose rates are known: from two readings of their
@@ -38,7 +38,7 @@ func (f *facts) readQueues() (all []queue) {
 			q.over, q.sent, q.received, q.dropped = flow.Over, *q.SentRate, *q.ReceivedRate, *q.DroppedRate
 		}
 		for _, e := range flow.Edges {
-			at := slices.IndexFunc(flow.Stages, func(s debug.Stage) bool { return s.ID == e.Stage })
+			at := slices.IndexFunc(flow.Stages, func(s livepage.Stage) bool { return s.ID == e.Stage })
 			switch {
 			case e.Channel != q.ID || at < 0:
 			case e.Side == "send":
@@ -54,8 +54,8 @@ func (f *facts) readQueues() (all []queue) {
 
 // since computes rates from a reading of the same channel seconds earlier. A
 // channel that is new, or whose counters fell, has none.
-func (q *queue) since(first *debug.Flow, seconds float64) {
-	i := slices.IndexFunc(first.Channels, func(c debug.FlowChannel) bool { return c.ID == q.ID })
+func (q *queue) since(first *livepage.Flow, seconds float64) {
+	i := slices.IndexFunc(first.Channels, func(c livepage.FlowChannel) bool { return c.ID == q.ID })
 	if i < 0 || seconds <= 0 {
 		return
 	}
@@ -84,7 +84,7 @@ func (q *queue) moves() bool { return q.received > 0 }
 
 // A crew is the goroutines of a stage.
 type crew struct {
-	stage debug.Stage
+	stage livepage.Stage
 	n     int                    // 0 if unknown
 	cores float64                // they use
 	spent bool                   // cores is known
@@ -92,7 +92,7 @@ type crew struct {
 }
 
 // crewOf looks up the goroutines of a stage in the profiles.
-func (f *facts) crewOf(s debug.Stage) crew {
+func (f *facts) crewOf(s livepage.Stage) crew {
 	c := crew{stage: s}
 	if g := f.capture.Goroutines; g != nil {
 		for i := range g.Sites {
@@ -123,7 +123,7 @@ func (f *facts) crewOf(s debug.Stage) crew {
 func (c *crew) computes() bool { return c.n > 0 && c.cores >= saturated*float64(c.n) }
 
 // receiver returns the stage that receives most from a queue, or nil.
-func (q *queue) receiver() *debug.Stage {
+func (q *queue) receiver() *livepage.Stage {
 	if len(q.to) == 0 {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A flowing is a named channel at both ends of a window of ten seconds.
@@ -25,10 +25,10 @@ type flowing struct {
 func queued(bottleneck string, all ...flowing) part {
 	return func(c *profile.Capture) {
 		begin := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-		before, after := &debug.Flow{Time: begin}, &debug.Flow{Time: begin.Add(watched), Summary: "The service keeps up."}
+		before, after := &livepage.Flow{Time: begin}, &livepage.Flow{Time: begin.Add(watched), Summary: "The service keeps up."}
 		for i, q := range all {
 			id := uint64(i + 1)
-			was := debug.FlowChannel{ID: id, Name: q.name, Kind: "Bounded", Len: q.before, Sent: 1000, Received: 900, Senders: q.senders, Receivers: q.receivers}
+			was := livepage.FlowChannel{ID: id, Name: q.name, Kind: "Bounded", Len: q.before, Sent: 1000, Received: 900, Senders: q.senders, Receivers: q.receivers}
 			is := was
 			is.Len, is.Sent, is.Received, is.Dropped, is.ReceiversWaited = q.after, 1000+q.sent, 900+q.received, q.drops, q.waited
 			if q.cap >= 0 {
@@ -39,15 +39,15 @@ func queued(bottleneck string, all ...flowing) part {
 				if function == "" {
 					continue
 				}
-				s := debug.Stage{ID: function, Name: function, Function: "example.com/q." + function, File: "q.go", Line: 5}
+				s := livepage.Stage{ID: function, Name: function, Function: "example.com/q." + function, File: "q.go", Line: 5}
 				if !slices.Contains(after.Stages, s) {
 					after.Stages = append(after.Stages, s)
 				}
-				after.Edges = append(after.Edges, debug.Edge{Stage: function, Channel: id, Side: side, Share: 1})
+				after.Edges = append(after.Edges, livepage.Edge{Stage: function, Channel: id, Side: side, Share: 1})
 			}
 		}
 		if bottleneck != "" {
-			after.Bottleneck = &debug.Bottleneck{Stage: after.Stages[0].ID, Channel: 1, Kind: bottleneck, Text: "a and b wait for each other: x is full; y is full."}
+			after.Bottleneck = &livepage.Bottleneck{Stage: after.Stages[0].ID, Channel: 1, Kind: bottleneck, Text: "a and b wait for each other: x is full; y is full."}
 		}
 		c.FlowBefore, c.Flow = before, after
 	}
@@ -159,7 +159,7 @@ func TestNoCoreForReceivers(t *testing.T) {
 func TestStageFillsCores(t *testing.T) {
 	full := flowing{name: "open", cap: 64, before: 64, after: 64, sent: in10(100), received: in10(100), senders: 2, to: "work", from: "put"}
 	slowest := func(c *profile.Capture) {
-		c.Flow.Bottleneck = &debug.Bottleneck{Stage: "work", Channel: 1, Kind: slow, Text: "work is the slowest stage: open is full, 2 senders wait."}
+		c.Flow.Bottleneck = &livepage.Bottleneck{Stage: "work", Channel: 1, Kind: slow, Text: "work is the slowest stage: open is full, 2 senders wait."}
 	}
 	for n, want := range map[int]bool{1: true, 2: false} {
 		d := diagnose(cpu(1.3, shares{profile.UserCode: 1}), staged(stagePart{"work", n, 0.4, 0.2}, stagePart{"put", 1, 0.1, 0}), queued("", full), slowest)

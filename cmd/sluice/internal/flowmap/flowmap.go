@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // Limits of the maps that are drawn: a service may send anything.
@@ -40,8 +40,8 @@ type Map struct {
 // A node is a stage or a channel.
 type node struct {
 	name    string
-	channel *debug.FlowChannel // nil for a stage
-	column  int                // twice the column of the service, and one more for channels
+	channel *livepage.FlowChannel // nil for a stage
+	column  int                   // twice the column of the service, and one more for channels
 }
 
 type arrow struct {
@@ -50,7 +50,7 @@ type arrow struct {
 }
 
 // New prepares a flow. A nil flow is an empty one.
-func New(f *debug.Flow) *Map {
+func New(f *livepage.Flow) *Map {
 	m := &Map{worst: -1}
 	if f == nil {
 		return m

@@ -10,25 +10,25 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 var update = flag.Bool("update", false, "rewrite the stored maps")
 
 // A service is built from lines "stage > channel fill > stage".
-func service(paths ...string) *debug.Flow {
-	f := &debug.Flow{Summary: "No channel is full and no receiver waits long: the service keeps up."}
+func service(paths ...string) *livepage.Flow {
+	f := &livepage.Flow{Summary: "No channel is full and no receiver waits long: the service keeps up."}
 	stages, channels := map[string]bool{}, map[string]uint64{}
-	edges := map[debug.Edge]bool{}
+	edges := map[livepage.Edge]bool{}
 	for _, path := range paths {
 		before := ""
 		for column, word := range strings.Split(path, " > ") {
 			name, figure, isChannel := strings.Cut(word, " ")
-			edge := debug.Edge{Stage: name, Share: 1, Side: "receive"}
+			edge := livepage.Edge{Stage: name, Share: 1, Side: "receive"}
 			if isChannel {
 				if channels[name] == 0 {
 					channels[name] = uint64(len(channels) + 1)
-					c := debug.FlowChannel{ID: channels[name], Name: name, Column: column / 2}
+					c := livepage.FlowChannel{ID: channels[name], Name: name, Column: column / 2}
 					var fill float64
 					if n, _ := fmt.Sscanf(figure, "%g%%", &fill); n == 1 {
 						fill /= 100
@@ -48,7 +48,7 @@ func service(paths ...string) *debug.Flow {
 			} else {
 				if !stages[name] {
 					stages[name] = true
-					f.Stages = append(f.Stages, debug.Stage{ID: name, Name: name, Column: column / 2})
+					f.Stages = append(f.Stages, livepage.Stage{ID: name, Name: name, Column: column / 2})
 				}
 				edge.Channel = channels[before]
 			}
@@ -62,19 +62,19 @@ func service(paths ...string) *debug.Flow {
 	return f
 }
 
-func slowParse(f *debug.Flow) *debug.Flow {
-	f.Bottleneck = &debug.Bottleneck{Stage: "parse", Channel: 1, Kind: "slow-stage", Text: "parse is the slowest stage: lines is full, 3 senders wait; events is empty."}
+func slowParse(f *livepage.Flow) *livepage.Flow {
+	f.Bottleneck = &livepage.Bottleneck{Stage: "parse", Channel: 1, Kind: "slow-stage", Text: "parse is the slowest stage: lines is full, 3 senders wait; events is empty."}
 	return f
 }
 
 // services are maps of 2, 8 and 40 channels, and shapes other than a line.
-func services() map[string]*debug.Flow {
+func services() map[string]*livepage.Flow {
 	var many, wide []string
 	for i := range 40 {
 		many = append(many, fmt.Sprintf("step%d > c%d %d%% > step%d", i, i, i*2, i+1))
 		wide = append(wide, fmt.Sprintf("split > shard%d %d%% > work%d", i, 99-2*i, i%4))
 	}
-	return map[string]*debug.Flow{
+	return map[string]*livepage.Flow{
 		"empty": {Summary: "No channel has a name."},
 		"two":   slowParse(service("read > lines 100% > parse > events 2% > count")),
 		"eight": slowParse(service(
@@ -134,14 +134,14 @@ func TestEveryEdge(t *testing.T) {
 
 // A service may send anything.
 func TestHostile(t *testing.T) {
-	for _, f := range []*debug.Flow{
+	for _, f := range []*livepage.Flow{
 		nil,
 		{},
-		{Edges: []debug.Edge{{Stage: "gone", Channel: 9, Side: "send"}}, Bottleneck: &debug.Bottleneck{Stage: "gone"}},
-		{Stages: []debug.Stage{{ID: "a"}, {ID: "a", Column: -5}}, Channels: []debug.FlowChannel{{ID: 1, Name: "x\x1b[2J", Fill: new(1e300)}, {ID: 1}},
-			Edges: []debug.Edge{{Stage: "a", Channel: 1, Side: "send"}, {Stage: "a", Channel: 1, Side: "receive"}, {Stage: "a", Channel: 1, Side: "send"}}},
-		{Stages: []debug.Stage{{ID: "日本語のチャンネルの名前", Name: strings.Repeat("日本語", 40)}}, Channels: []debug.FlowChannel{{ID: 1, Name: strings.Repeat("名", 100)}},
-			Edges: []debug.Edge{{Stage: "日本語のチャンネルの名前", Channel: 1, Side: "send"}}},
+		{Edges: []livepage.Edge{{Stage: "gone", Channel: 9, Side: "send"}}, Bottleneck: &livepage.Bottleneck{Stage: "gone"}},
+		{Stages: []livepage.Stage{{ID: "a"}, {ID: "a", Column: -5}}, Channels: []livepage.FlowChannel{{ID: 1, Name: "x\x1b[2J", Fill: new(1e300)}, {ID: 1}},
+			Edges: []livepage.Edge{{Stage: "a", Channel: 1, Side: "send"}, {Stage: "a", Channel: 1, Side: "receive"}, {Stage: "a", Channel: 1, Side: "send"}}},
+		{Stages: []livepage.Stage{{ID: "日本語のチャンネルの名前", Name: strings.Repeat("日本語", 40)}}, Channels: []livepage.FlowChannel{{ID: 1, Name: strings.Repeat("名", 100)}},
+			Edges: []livepage.Edge{{Stage: "日本語のチャンネルの名前", Channel: 1, Side: "send"}}},
 	} {
 		m := New(f)
 		for _, width := range []int{1, 7, 40} {

@@ -8,7 +8,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A Role is the meaning of a part of a line.
@@ -186,7 +186,7 @@ const barCells = 3
 // figures writes a channel's fill, and what fits of its rate and the age of its
 // oldest value. Lost values are always written. hot reports whether the channel
 // is nearly full or loses values.
-func figures(c *debug.FlowChannel, width int) (text string, hot bool) {
+func figures(c *livepage.FlowChannel, width int) (text string, hot bool) {
 	var parts []string
 	switch {
 	case c.Fill != nil:

@@ -7,19 +7,19 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // flowPath is where the map is, relative to the profiles.
 const flowPath = "../sluice?format=flow"
 
 // readFlow parses a map. ok is false for other JSON.
-func readFlow(text []byte) (flow *debug.Flow, ok bool) {
+func readFlow(text []byte) (flow *livepage.Flow, ok bool) {
 	var parts struct{ Stages, Channels, Edges json.RawMessage }
 	if json.Unmarshal(text, &parts) != nil || parts.Stages == nil || parts.Channels == nil || parts.Edges == nil {
 		return nil, false
 	}
-	flow = &debug.Flow{}
+	flow = &livepage.Flow{}
 	if json.Unmarshal(text, flow) != nil || flow.Time.IsZero() {
 		return nil, false
 	}
@@ -28,7 +28,7 @@ func readFlow(text []byte) (flow *debug.Flow, ok bool) {
 
 // findFlow requests the map for the first time: from then on the service knows
 // rates, and counters have a first reading. A service without a map need not use
-// package debug: that is no mistake, unlike package debug that refuses the host
+// package livepage: that is no mistake, unlike package livepage that refuses the host
 // name.
 func (s *Service) findFlow(ctx context.Context) error {
 	at, err := s.base.Parse(flowPath)

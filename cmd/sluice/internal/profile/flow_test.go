@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 const smallFlow = `{"time":"2026-01-02T03:04:05Z","over":1,"summary":"parse is the slowest stage.",
@@ -45,20 +45,20 @@ func TestFlow(t *testing.T) {
 	}
 }
 
-// A service whose package debug refuses the host name has no map, and the reason
+// A service whose package livepage refuses the host name has no map, and the reason
 // says which option allows it.
 func TestFlowRefused(t *testing.T) {
 	c := watch(t, serve(t, map[string]http.HandlerFunc{"/debug/sluice": func(w http.ResponseWriter, r *http.Request) {
 		r.Host = "orders.internal:6060"
-		debug.Handler().ServeHTTP(w, r)
+		livepage.Handler().ServeHTTP(w, r)
 	}}).at(t))
 	at := slices.IndexFunc(c.Missing, func(m Missing) bool { return m.Kind == KindFlow })
-	if at < 0 || !strings.Contains(c.Missing[at].Reason, `debug.Handler("orders.internal")`) || c.Flow != nil {
+	if at < 0 || !strings.Contains(c.Missing[at].Reason, `livepage.Handler("orders.internal")`) || c.Flow != nil {
 		t.Errorf("%+v", c.Missing)
 	}
 }
 
-// A service without package debug, or with an older one, has no map, and that is
+// A service without package livepage, or with an older one, has no map, and that is
 // not reported as missing.
 func TestNoFlow(t *testing.T) {
 	for name, page := range map[string]http.HandlerFunc{

@@ -89,7 +89,7 @@ func TestLibraryCPU(t *testing.T) {
 		spent(5*unit, in("runtime.mallocgc", "runtime.makechan", Module+"/internal/park.NewParker park.go:32")...),
 		spent(6*unit, in("runtime.lock2", "runtime.chansend", "runtime.chansend1", Module+"/internal/park.Parker.Unpark park.go:46")...),
 		spent(7*unit, "main.grind m.go:7", "main.report-range1 m.go:21", Module+".(*Values[...]).All.func1 values.go:50", "main.report m.go:20"),
-		spent(8*unit, "runtime.cas", Module+"/debug.(*handler).serveFlow flow.go:1", "net/http.(*conn).serve s.go:1"),
+		spent(8*unit, "runtime.cas", Module+"/livepage.(*handler).serveFlow flow.go:1", "net/http.(*conn).serve s.go:1"),
 	).profile())
 	if err != nil {
 		t.Fatal(err)

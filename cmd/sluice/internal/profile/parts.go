@@ -11,7 +11,7 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A part is one parsed file. The pointer for its kind is set.
@@ -26,7 +26,7 @@ type part struct {
 	trace       *Trace
 	procs       int // GOMAXPROCS in the trace; 0 if unknown
 	reading     *Reading
-	flow        *debug.Flow
+	flow        *livepage.Flow
 }
 
 // parts are the files of a capture.

@@ -14,7 +14,7 @@ package profile
 import (
 	"time"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A Capture is the data of one process over one window of time.
@@ -38,8 +38,8 @@ type Capture struct {
 	Trace      *Trace
 	Glimpse    *Trace // of a few milliseconds: no evidence of absence
 	Leaks      *Leaks
-	Flow       *debug.Flow // the map of the service's named channels; nil if it does not use package debug
-	FlowBefore *debug.Flow // the same at the start of the window; nil without one
+	Flow       *livepage.Flow // the map of the service's named channels; nil if it does not use package livepage
+	FlowBefore *livepage.Flow // the same at the start of the window; nil without one
 
 	Missing []Missing // parts that could not be read
 }
@@ -70,7 +70,7 @@ const (
 	KindTrace         Kind = "trace"
 	KindGlimpse       Kind = "glimpse" // a trace of a few milliseconds
 	KindMetrics       Kind = "metrics"
-	KindFlow          Kind = "map" // format=flow of package debug
+	KindFlow          Kind = "map" // format=flow of package livepage
 )
 
 // CPU is where the process spent CPU time. All times are CPU time rather than

@@ -262,7 +262,7 @@ func beyond(s stack, at int) int {
 func own(s stack) bool {
 	for _, f := range s[:min(len(s), maxFrames)] {
 		switch f.Package() {
-		case "net/http/pprof", "runtime/pprof", "runtime/trace", Module + "/debug":
+		case "net/http/pprof", "runtime/pprof", "runtime/trace", Module + "/livepage":
 			return true
 		}
 	}

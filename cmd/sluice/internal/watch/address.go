@@ -2,7 +2,7 @@ package watch
 
 import "github.com/sluice-go/sluice/cmd/sluice/internal/address"
 
-// path is where package debug's handler is by custom.
+// path is where package livepage's handler is by custom.
 const path = "/debug/sluice"
 
 // At returns the service at target (host:port, :port, or a URL, with or without a

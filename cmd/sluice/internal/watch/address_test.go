@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 func TestAt(t *testing.T) {
@@ -65,7 +65,7 @@ func TestAtRefuses(t *testing.T) {
 // The handler accepts every query of this package, and has the same kinds and
 // sortings.
 func TestHandlerAgrees(t *testing.T) {
-	handler := debug.Handler()
+	handler := livepage.Handler()
 	status := func(query string) (int, string) {
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost"+path+"?"+query, nil))

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A body is the canvas of a channel's own view, filled from top to bottom. It
@@ -53,10 +53,10 @@ func (b *body) label(text string) { b.put(0, b.y, labeled-1, text, soft) }
 
 // inside draws the waiting senders, the queue, and the waiting receivers. It
 // omits what a channel of another kind does not report.
-func (b *body) inside(c *debug.Channel) {
+func (b *body) inside(c *livepage.Channel) {
 	in := c.Snapshot
 	if in == nil {
-		in = &debug.Snapshot{}
+		in = &livepage.Snapshot{}
 	}
 	b.waiting("senders", &c.Senders, in.Senders)
 	switch {
@@ -77,7 +77,7 @@ func (b *body) inside(c *debug.Channel) {
 // maxCircles is the number of waiting goroutines that are drawn individually.
 const maxCircles = 12
 
-func (b *body) waiting(label string, w *debug.Waiting, ages []float64) {
+func (b *body) waiting(label string, w *livepage.Waiting, ages []float64) {
 	b.label(label)
 	defer func() { b.y++ }()
 	if w.Now <= 0 {
@@ -112,7 +112,7 @@ func (b *body) waiting(label string, w *debug.Waiting, ages []float64) {
 // ring draws the slots of a ring. The upper arrow marks the next slot to send
 // to, the lower one the next slot to receive from. With many slots, several
 // share a cell.
-func (b *body) ring(c *debug.Channel, r debug.Ring) {
+func (b *body) ring(c *livepage.Channel, r livepage.Ring) {
 	width := max(1, b.width-labeled-1)
 	per := 1 // cells per slot
 	if r.Slots < width {
@@ -160,7 +160,7 @@ func (b *body) arrow(x int, head, text string, st style) {
 }
 
 // queue draws a queue without a ring of slots.
-func (b *body) queue(c *debug.Channel) {
+func (b *body) queue(c *livepage.Channel) {
 	b.label("queued")
 	width := min(60, max(1, b.width-labeled-1))
 	full := most(c)
@@ -183,7 +183,7 @@ func (b *body) queue(c *debug.Channel) {
 const maxLanes = 12
 
 // lanes draws the queue of each lane, or of each level of a Priority, and its waiting senders.
-func (b *body) lanes(c *debug.Channel, lanes []debug.Lane) {
+func (b *body) lanes(c *livepage.Channel, lanes []livepage.Lane) {
 	width := max(1, min(30, (b.width-labeled)/3))
 	levels := c.Kind == "Priority" // which share a limit
 	for i, lane := range lanes[:min(maxLanes, len(lanes))] {
@@ -217,7 +217,7 @@ func (b *body) lanes(c *debug.Channel, lanes []debug.Lane) {
 }
 
 // lines draws the history.
-func (b *body) lines(c *debug.Channel, h *history, height int) {
+func (b *body) lines(c *livepage.Channel, h *history, height int) {
 	width := min(remembered, max(1, b.width-labeled-8))
 	for _, line := range []struct {
 		what, now string
@@ -238,8 +238,8 @@ func (b *body) lines(c *debug.Channel, h *history, height int) {
 }
 
 // figures draws all figures, one per line.
-func (b *body) figures(c *debug.Channel) {
-	side := func(w *debug.Waiting) string {
+func (b *body) figures(c *livepage.Channel) {
+	side := func(w *livepage.Waiting) string {
 		text := fmt.Sprintf("%s waits, %s in total", format.Compact(float64(w.Waits)), format.CompactSeconds(w.Total))
 		if w.Mean != nil && *w.Mean > 0 {
 			text += fmt.Sprintf(", recent mean %s", format.CompactSeconds(*w.Mean))

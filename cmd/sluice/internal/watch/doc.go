@@ -1,5 +1,5 @@
 // Package watch shows the channels of a running service in a terminal, like the
-// page of package debug in a browser, and from the same JSON.
+// page of package livepage in a browser, and from the same JSON.
 //
 // Requests, state and drawing are separate: a [Service] sends requests; a model
 // holds the state, handles keys, and draws a screen into a grid of cells; only

@@ -15,7 +15,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 var update = flag.Bool("update", false, "rewrite the stored screens")
@@ -59,44 +59,44 @@ func sound(t *testing.T, g *grid) {
 }
 
 // busy returns a report with a channel of each kind, and with troublesome text.
-func busy() *debug.Report {
-	rates := func(c debug.Channel, in, out, lost float64) debug.Channel {
+func busy() *livepage.Report {
+	rates := func(c livepage.Channel, in, out, lost float64) livepage.Channel {
 		c.SentRate, c.ReceivedRate, c.DroppedRate = &in, &out, &lost
 		return c
 	}
-	r := &debug.Report{Time: noon, Over: 1, Named: 1234, Matching: 1234, Page: 1, Pages: 62, Channels: []debug.Channel{
-		rates(debug.Channel{
+	r := &livepage.Report{Time: noon, Over: 1, Named: 1234, Matching: 1234, Page: 1, Pages: 62, Channels: []livepage.Channel{
+		rates(livepage.Channel{
 			ID: 3, Name: "orders/parsed", Kind: "Bounded", Len: 11, Cap: new(16), Lanes: 1,
 			Sent: 123_456_789, Received: 123_456_778, HighWater: 16, Bytes: 4096, OldestValue: 0.0042,
-			Senders:   debug.Waiting{Waits: 999, Total: 12.5, Mean: new(0.0021)},
-			Receivers: debug.Waiting{Now: 2, Waits: 31, Total: 0.4, Since: 3.3, Mean: new(0.0)},
-			Snapshot:  &debug.Snapshot{Receivers: []float64{3.3, 0.0021}, Rings: []debug.Ring{{Slots: 16, Len: 11, Send: 4, Receive: 9}}},
+			Senders:   livepage.Waiting{Waits: 999, Total: 12.5, Mean: new(0.0021)},
+			Receivers: livepage.Waiting{Now: 2, Waits: 31, Total: 0.4, Since: 3.3, Mean: new(0.0)},
+			Snapshot:  &livepage.Snapshot{Receivers: []float64{3.3, 0.0021}, Rings: []livepage.Ring{{Slots: 16, Len: 11, Send: 4, Receive: 9}}},
 		}, 15_300, 15_289, 0),
-		rates(debug.Channel{
+		rates(livepage.Channel{
 			ID: 4, Name: "stuck", Kind: "Bounded", Len: 1024, Cap: new(1024), Lanes: 1,
-			Sent: 1024, HighWater: 1024, Bytes: 8192, OldestValue: 3700, Senders: debug.Waiting{Now: 40, Waits: 40, Since: 3700, Mean: new(0.0)},
-			Snapshot: &debug.Snapshot{Senders: []float64{3700, 61, 5}, Ready: true, Rings: []debug.Ring{{Slots: 1024, Len: 1024, Send: 512, Receive: 512}}},
+			Sent: 1024, HighWater: 1024, Bytes: 8192, OldestValue: 3700, Senders: livepage.Waiting{Now: 40, Waits: 40, Since: 3700, Mean: new(0.0)},
+			Snapshot: &livepage.Snapshot{Senders: []float64{3700, 61, 5}, Ready: true, Rings: []livepage.Ring{{Slots: 1024, Len: 1024, Send: 512, Receive: 512}}},
 		}, 0, 0, 0),
-		rates(debug.Channel{ID: 5, Name: "hand-off", Kind: "Rendezvous", Cap: new(0), Lanes: 1, Sent: 70, Received: 70}, 7, 7, 0),
-		rates(debug.Channel{
+		rates(livepage.Channel{ID: 5, Name: "hand-off", Kind: "Rendezvous", Cap: new(0), Lanes: 1, Sent: 70, Received: 70}, 7, 7, 0),
+		rates(livepage.Channel{
 			ID: 6, Name: "log lines", Kind: "Elastic", Len: 40_000, Lanes: 1, Sent: 2_000_000, Received: 1_960_000,
 			HighWater: 90_000, Bytes: 1 << 20,
 		}, 100_000, 98_000, 0),
-		rates(debug.Channel{
-			ID: 7, Name: "latest", Kind: "Bounded", Len: 1, Cap: new(1), Lanes: 1, Snapshot: &debug.Snapshot{Rings: []debug.Ring{{Slots: 1, Len: 1}}},
+		rates(livepage.Channel{
+			ID: 7, Name: "latest", Kind: "Bounded", Len: 1, Cap: new(1), Lanes: 1, Snapshot: &livepage.Snapshot{Rings: []livepage.Ring{{Slots: 1, Len: 1}}},
 			Sent: 900, Received: 100, Dropped: 799, HighWater: 1, Bytes: 8,
 		}, 90, 10, 80),
-		rates(debug.Channel{
+		rates(livepage.Channel{
 			ID: 8, Name: "metrics", Kind: "Sharded", Len: 300, Cap: new(1024), Lanes: 4, Sent: 5_000_000, Received: 4_999_700,
 			HighWater: 200, Bytes: 16384, LaneChange: "2 to 4: senders met 1200 times in 10 ms",
-			Snapshot: &debug.Snapshot{Lanes: []debug.Lane{
+			Snapshot: &livepage.Snapshot{Lanes: []livepage.Lane{
 				{InUse: true, Len: 200, Cap: new(256), HighWater: 200, Senders: 3, OldestSender: 0.5}, {InUse: true, Len: 100, Cap: new(256)},
 				{Private: true, InUse: true, Cap: new(256)}, {Cap: new(256)},
 			}},
 		}, 1e6, 1e6, 0),
 		{ID: 9, Name: "retry", Kind: "Elastic", Len: 3, Cap: new(100), Lanes: 1, Sent: 3, HighWater: 12, Closed: true, BytesOnDisk: 5 << 30, Warning: "the disk is slow: what was accepted may be lost with the power"},
 		{ID: 10, Name: "evil\x1b[2J\x1b]0;title\x07\u202e", Kind: "Bou\x1bnded", Cap: new(8), Lanes: 1, LaneChange: "\x1b[31m", Warning: "\x1b[2J"},
-		{ID: 11, Name: "日本語のチャンネルの名前", Kind: "Bounded", Cap: new(8), Lanes: 1, Snapshot: &debug.Snapshot{Rings: []debug.Ring{{Slots: 8}}}},
+		{ID: 11, Name: "日本語のチャンネルの名前", Kind: "Bounded", Cap: new(8), Lanes: 1, Snapshot: &livepage.Snapshot{Rings: []livepage.Ring{{Slots: 8}}}},
 	}}
 	return r
 }
@@ -120,7 +120,7 @@ func screen(width, height int, keys ...key) *model {
 	return m
 }
 
-func wave(r *debug.Report, i int) *debug.Report {
+func wave(r *livepage.Report, i int) *livepage.Report {
 	if i == 0 {
 		for k := range r.Channels {
 			r.Channels[k].SentRate, r.Channels[k].ReceivedRate = nil, nil
@@ -142,8 +142,8 @@ func wave(r *debug.Report, i int) *debug.Report {
 	return r
 }
 
-func only(r *debug.Report, id uint64) *debug.Report {
-	r.Channels = slices.DeleteFunc(r.Channels, func(c debug.Channel) bool { return c.ID != id })
+func only(r *livepage.Report, id uint64) *livepage.Report {
+	r.Channels = slices.DeleteFunc(r.Channels, func(c livepage.Channel) bool { return c.ID != id })
 	return r
 }
 
@@ -222,9 +222,9 @@ func TestStates(t *testing.T) {
 		}
 	}
 	shows("loading")
-	m.show(&debug.Report{Time: noon, Page: 1, Pages: 1})
+	m.show(&livepage.Report{Time: noon, Page: 1, Pages: 1})
 	shows("No channel has a name: set Name in its options.")
-	m.show(&debug.Report{Time: noon, Page: 1, Pages: 1, Named: 5})
+	m.show(&livepage.Report{Time: noon, Page: 1, Pages: 1, Named: 5})
 	shows("No channel matches: Esc shows all.")
 	m.query.Filter, m.query.Kind = "a\x1bb", "bounded"
 	shows(`by name; only bounded; name contains “a\x1bb”`)
@@ -306,7 +306,7 @@ func FuzzDraw(f *testing.F) {
 		f.Add(fmt.Sprintf(`{"time":"9999-12-31T23:59:59Z","named":-1,"page":-9,"pages":-9,"channels":[%s,%[1]s]}`, channel), 40, 20)
 	}
 	f.Fuzz(func(t *testing.T, text string, width, height int) {
-		var report, one debug.Report
+		var report, one livepage.Report
 		if json.Unmarshal([]byte(text), &report) != nil || json.Unmarshal([]byte(text), &one) != nil {
 			return
 		}
@@ -359,8 +359,8 @@ func TestLanesThatAreNotDrawn(t *testing.T) {
 	m := newModel("localhost:6060", Query{Page: 1, Channel: 1})
 	m.resize(80, 40)
 	for _, n := range []int{maxLanes, maxLanes + 1} {
-		m.show(&debug.Report{Time: noon, Channels: []debug.Channel{{
-			ID: 1, Kind: "Sharded", Lanes: n, Snapshot: &debug.Snapshot{Lanes: make([]debug.Lane, n)},
+		m.show(&livepage.Report{Time: noon, Channels: []livepage.Channel{{
+			ID: 1, Kind: "Sharded", Lanes: n, Snapshot: &livepage.Snapshot{Lanes: make([]livepage.Lane, n)},
 		}}})
 		if shown := strings.Contains(m.draw().String(), "12 shown"); shown != (n > maxLanes) {
 			t.Errorf("%d lanes:\n%s", n, m.draw())

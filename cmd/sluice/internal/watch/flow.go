@@ -56,7 +56,7 @@ func lines(text string, width int) []string {
 func (m *model) drawMap(width int) *grid {
 	if m.flow == nil {
 		b := &body{grid: newGrid(width, maxBody)}
-		b.pair("map", "This service has none: its version of package debug is older, or it did not respond. m shows the list.")
+		b.pair("map", "This service has none: its version of package livepage is older, or it did not respond. m shows the list.")
 		return b.drawn()
 	}
 	sentence := lines(m.flow.Sentence(), width)

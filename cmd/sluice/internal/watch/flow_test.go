@@ -7,26 +7,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // The sentence and the path through the bottleneck are above the list, and the
 // map is a key away. A lost service shows the error instead.
 func TestFlowScreens(t *testing.T) {
-	flow := &debug.Flow{
-		Stages: []debug.Stage{{ID: "m.accept", Name: "accept"}, {ID: "m.read", Name: "read", Column: 1}, {ID: "m.parse", Name: "parse", Column: 2}, {ID: "m.count", Name: "count", Column: 3}, {ID: "m.log", Name: "log", Column: 3}},
-		Channels: []debug.FlowChannel{
+	flow := &livepage.Flow{
+		Stages: []livepage.Stage{{ID: "m.accept", Name: "accept"}, {ID: "m.read", Name: "read", Column: 1}, {ID: "m.parse", Name: "parse", Column: 2}, {ID: "m.count", Name: "count", Column: 3}, {ID: "m.log", Name: "log", Column: 3}},
+		Channels: []livepage.FlowChannel{
 			{ID: 1, Name: "requests", Fill: new(0.1), ReceivedRate: new(15_300.0)}, {ID: 2, Name: "lines", Column: 1, Fill: new(1.0), ReceivedRate: new(15_289.0)},
 			{ID: 3, Name: "events", Column: 2, Fill: new(0.02), ReceivedRate: new(15_289.0)}, {ID: 4, Name: "errors", Column: 2, Fill: new(0.5), DroppedRate: new(80.0), ReceivedRate: new(10.0)},
 			{ID: 5, Name: "evil\x1b[2J"},
 		},
 		Unknown: []string{"evil\x1b[2J"},
-		Edges: []debug.Edge{
+		Edges: []livepage.Edge{
 			{Stage: "m.accept", Channel: 1, Side: "send", Share: 1}, {Stage: "m.read", Channel: 1, Side: "receive", Share: 1}, {Stage: "m.read", Channel: 2, Side: "send", Share: 1},
 			{Stage: "m.parse", Channel: 2, Side: "receive", Share: 1}, {Stage: "m.parse", Channel: 3, Side: "send", Share: 1}, {Stage: "m.parse", Channel: 4, Side: "send", Share: 1},
 			{Stage: "m.count", Channel: 3, Side: "receive", Share: 1}, {Stage: "m.log", Channel: 4, Side: "receive", Share: 1},
 		},
-		Bottleneck: &debug.Bottleneck{Stage: "m.parse", Channel: 2, Kind: "slow-stage", Text: "parse is the slowest stage: lines is full, 3 senders wait; events is empty."},
+		Bottleneck: &livepage.Bottleneck{Stage: "m.parse", Channel: 2, Kind: "slow-stage", Text: "parse is the slowest stage: lines is full, 3 senders wait; events is empty."},
 	}
 	for _, size := range [][2]int{{40, 20}, {60, 20}, {80, 24}, {120, 30}, {200, 20}} {
 		m := screen(size[0], size[1])

@@ -3,7 +3,7 @@ package watch
 import (
 	"slices"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // remembered limits the reports kept per channel: more than a screen is wide.
@@ -20,7 +20,7 @@ type history struct {
 }
 
 // add adds a report, and forgets channels that are not in it.
-func (h histories) add(report *debug.Report) {
+func (h histories) add(report *livepage.Report) {
 	shown := make(map[uint64]bool, len(report.Channels))
 	for i := range report.Channels {
 		c := &report.Channels[i]
@@ -39,7 +39,7 @@ func (h histories) add(report *debug.Report) {
 	}
 }
 
-func (h *history) add(c *debug.Channel) {
+func (h *history) add(c *livepage.Channel) {
 	h.total = c.Sent
 	h.fill = push(h.fill, float64(c.Len))
 	if c.SentRate != nil && c.ReceivedRate != nil {

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A column of the list, in the order and the words of the live page. The columns
@@ -18,7 +18,7 @@ type column struct {
 	sort  string // the sorting of this column
 	width int
 	rank  int
-	draw  func(g *grid, x, y, width int, c *debug.Channel, h *history)
+	draw  func(g *grid, x, y, width int, c *livepage.Channel, h *history)
 }
 
 const (
@@ -29,38 +29,44 @@ const (
 
 // columns are the columns after the name, from left to right.
 var columns = []column{
-	{"kind", "kind", 16, 9, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.put(x, y, w, kindOf(c), soft) }},
-	{"fill", "fill", 11, 2, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"kind", "kind", 16, 9, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) { g.put(x, y, w, kindOf(c), soft) }},
+	{"fill", "fill", 11, 2, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, filled(c), either(nearlyFull(c), hot, plain))
 	}},
-	{"", "fill", 8, 10, func(g *grid, x, y, w int, c *debug.Channel, h *history) { g.spark(x, y, w, 1, h.fill, most(c), values) }},
-	{"full in", "", 7, 8, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"", "fill", 8, 10, func(g *grid, x, y, w int, c *livepage.Channel, h *history) {
+		g.spark(x, y, w, 1, h.fill, most(c), values)
+	}},
+	{"full in", "", 7, 8, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, fullIn(c), either(nearlyFull(c), hot, plain))
 	}},
-	{"in/s", "sent", 5, 3, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, rate(c.SentRate), plain) }},
-	{"", "sent", 12, 16, func(g *grid, x, y, w int, _ *debug.Channel, h *history) { g.spark(x, y, w, 1, h.sent, 0, values) }},
-	{"out/s", "received", 5, 4, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"in/s", "sent", 5, 3, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) { g.right(x, y, w, rate(c.SentRate), plain) }},
+	{"", "sent", 12, 16, func(g *grid, x, y, w int, _ *livepage.Channel, h *history) { g.spark(x, y, w, 1, h.sent, 0, values) }},
+	{"out/s", "received", 5, 4, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, rate(c.ReceivedRate), plain)
 	}},
-	{"", "received", 12, 17, func(g *grid, x, y, w int, _ *debug.Channel, h *history) { g.spark(x, y, w, 1, h.arrived, 0, outward) }},
-	{"dropped", "dropped", 7, 1, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"", "received", 12, 17, func(g *grid, x, y, w int, _ *livepage.Channel, h *history) {
+		g.spark(x, y, w, 1, h.arrived, 0, outward)
+	}},
+	{"dropped", "dropped", 7, 1, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, format.Compact(float64(c.Dropped)), either(c.DroppedRate != nil && *c.DroppedRate > 0, hot, plain))
 	}},
-	{"senders", "senders", 7, 5, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"senders", "senders", 7, 5, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, format.Compact(float64(c.Senders.Now)), either(c.Senders.Now > 0, hot, plain))
 	}},
-	{"since", "oldestsender", 6, 11, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, howLong(&c.Senders), soft) }},
-	{"receivers", "receivers", 9, 6, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"since", "oldestsender", 6, 11, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
+		g.right(x, y, w, howLong(&c.Senders), soft)
+	}},
+	{"receivers", "receivers", 9, 6, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, format.Compact(float64(c.Receivers.Now)), plain)
 	}},
-	{"since", "oldestreceiver", 6, 12, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"since", "oldestreceiver", 6, 12, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, howLong(&c.Receivers), soft)
 	}},
-	{"oldest", "oldestvalue", 6, 7, func(g *grid, x, y, w int, c *debug.Channel, _ *history) { g.right(x, y, w, age(c), soft) }},
-	{"high", "high", 5, 13, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"oldest", "oldestvalue", 6, 7, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) { g.right(x, y, w, age(c), soft) }},
+	{"high", "high", 5, 13, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, queued(c.HighWater), plain)
 	}},
-	{"memory", "bytes", 9, 14, func(g *grid, x, y, w int, c *debug.Channel, _ *history) {
+	{"memory", "bytes", 9, 14, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, format.Bytes(c.Bytes), soft)
 	}},
 }
@@ -75,7 +81,7 @@ func either[T any](yes bool, a, b T) T {
 
 // most returns the fill at which a bar is full: the capacity, or the high-water
 // mark if the capacity is much larger.
-func most(c *debug.Channel) float64 {
+func most(c *livepage.Channel) float64 {
 	if c.Cap == nil || float64(*c.Cap) > 16*max(1, float64(c.HighWater)) {
 		return max(1, float64(c.HighWater))
 	}

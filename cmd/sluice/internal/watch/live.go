@@ -11,7 +11,7 @@ import (
 	"github.com/gdamore/tcell/v3"
 	"golang.org/x/term"
 
-	report "github.com/sluice-go/sluice/debug"
+	report "github.com/sluice-go/sluice/livepage"
 )
 
 // retryPause is the interval of retries after an error.

@@ -6,7 +6,7 @@ import (
 	"unicode"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A model is the state of the screen. Keys, reports and sizes change it. It
@@ -17,9 +17,9 @@ type model struct {
 	open    uint64 // the channel whose own view is open, 0 for the list
 	opened  identity
 
-	report *debug.Report // the last report, nil before the first
-	list   *debug.Report // the list's report while a channel is open
-	flow   *flowmap.Map  // nil if the service has none, or is of an older version
+	report *livepage.Report // the last report, nil before the first
+	list   *livepage.Report // the list's report while a channel is open
+	flow   *flowmap.Map     // nil if the service has none, or is of an older version
 	past   histories
 	wrong  error // the error since the last report
 	pause  time.Duration
@@ -62,7 +62,7 @@ func (m *model) fitRows() {
 }
 
 // showFlow sets the map.
-func (m *model) showFlow(f *debug.Flow) {
+func (m *model) showFlow(f *livepage.Flow) {
 	m.flow = nil
 	if f != nil {
 		if drawn := flowmap.New(f); drawn.Sentence() != "" {
@@ -80,7 +80,7 @@ func (m *model) request() Query {
 }
 
 // show processes the response to a request.
-func (m *model) show(report *debug.Report) {
+func (m *model) show(report *livepage.Report) {
 	m.wrong = nil
 	if m.open != 0 {
 		if len(report.Channels) != 1 {

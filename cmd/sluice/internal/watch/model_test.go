@@ -7,18 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // pages is a service with that many channels, named c1, c2, ...
 type pages int
 
-func (n pages) answer(q Query) *debug.Report {
+func (n pages) answer(q Query) *livepage.Report {
 	if q.Channel != 0 {
-		return &debug.Report{Time: noon, Named: int(n), Matching: 1, Page: 1, Pages: 1, Channels: []debug.Channel{n.channel(int(q.Channel))}}
+		return &livepage.Report{Time: noon, Named: int(n), Matching: 1, Page: 1, Pages: 1, Channels: []livepage.Channel{n.channel(int(q.Channel))}}
 	}
 	size := max(1, q.channelsOnPage)
-	r := &debug.Report{Time: noon, Named: int(n), Matching: int(n), Pages: max(1, (int(n)+size-1)/size)}
+	r := &livepage.Report{Time: noon, Named: int(n), Matching: int(n), Pages: max(1, (int(n)+size-1)/size)}
 	r.Page = max(1, min(q.Page, r.Pages))
 	for i := (r.Page-1)*size + 1; i <= min(int(n), r.Page*size); i++ {
 		r.Channels = append(r.Channels, n.channel(i))
@@ -26,8 +26,8 @@ func (n pages) answer(q Query) *debug.Report {
 	return r
 }
 
-func (n pages) channel(id int) debug.Channel {
-	return debug.Channel{ID: uint64(id), Name: fmt.Sprintf("c%d", id), Kind: "Bounded", Cap: new(8)}
+func (n pages) channel(id int) livepage.Channel {
+	return livepage.Channel{ID: uint64(id), Name: fmt.Sprintf("c%d", id), Kind: "Bounded", Cap: new(8)}
 }
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.Local)
@@ -183,7 +183,7 @@ func TestAnotherChannel(t *testing.T) {
 		t.Errorf("back in the list: %v, %d rows", m.wrong, m.rows())
 	}
 	m.press(keyEnter)
-	m.show(&debug.Report{Time: noon})
+	m.show(&livepage.Report{Time: noon})
 	if m.wrong == nil || m.isFinal() {
 		t.Errorf("a response without the channel: %v", m.wrong)
 	}
@@ -193,7 +193,7 @@ func TestAnotherChannel(t *testing.T) {
 func TestHistories(t *testing.T) {
 	h := histories{}
 	look := func(name string, sent uint64, rate *float64) {
-		h.add(&debug.Report{Channels: []debug.Channel{{ID: 1, Name: name, Sent: sent, Len: int(sent), SentRate: rate, ReceivedRate: rate}}})
+		h.add(&livepage.Report{Channels: []livepage.Channel{{ID: 1, Name: name, Sent: sent, Len: int(sent), SentRate: rate, ReceivedRate: rate}}})
 	}
 	look("a", 1, nil)
 	look("a", 2, new(5.0))
@@ -214,7 +214,7 @@ func TestHistories(t *testing.T) {
 	if len(h[1].fill) != remembered || len(h[1].sent) != remembered || h[1].sent[remembered-1] != 2*remembered-1 {
 		t.Errorf("%d and %d reports are kept", len(h[1].fill), len(h[1].sent))
 	}
-	if h.add(&debug.Report{}); len(h) != 0 {
+	if h.add(&livepage.Report{}); len(h) != 0 {
 		t.Errorf("%d channels are kept that are not shown", len(h))
 	}
 }

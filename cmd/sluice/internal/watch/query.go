@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// A Query selects channels, as package debug documents it. Empty or zero fields
+// A Query selects channels, as package livepage documents it. Empty or zero fields
 // are the service's defaults.
 type Query struct {
 	Channel        uint64 // only this channel; other fields are ignored
@@ -21,7 +21,7 @@ type Query struct {
 	channelsOnPage int // at most maxSize
 }
 
-// maxSize is package debug's limit of channels on a page.
+// maxSize is package livepage's limit of channels on a page.
 const maxSize = 200
 
 // A sorting is a sort key with its display name.

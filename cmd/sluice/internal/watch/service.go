@@ -14,7 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // Limits of one request.
@@ -28,7 +28,7 @@ const (
 // errGone reports that the requested channel does not exist, or no longer.
 var errGone = errors.New("this channel no longer exists: the garbage collector has freed it")
 
-// A Service is the address of package debug's handler.
+// A Service is the address of package livepage's handler.
 type Service struct {
 	base   *url.URL
 	client *http.Client
@@ -69,7 +69,7 @@ func (s *Service) short() string {
 // channels. The report of an older service has no map. Errors are single lines
 // that are safe to print, including errGone; Fetch returns context errors as they
 // are.
-func (s *Service) Fetch(ctx context.Context, q Query) (*debug.Report, error) {
+func (s *Service) Fetch(ctx context.Context, q Query) (*livepage.Report, error) {
 	if q.Channel != 0 {
 		return s.report(ctx, q.encode(), true)
 	}
@@ -81,8 +81,8 @@ func (s *Service) Fetch(ctx context.Context, q Query) (*debug.Report, error) {
 	return report, err
 }
 
-func (s *Service) report(ctx context.Context, query string, ofChannel bool) (*debug.Report, error) {
-	var report debug.Report
+func (s *Service) report(ctx context.Context, query string, ofChannel bool) (*livepage.Report, error) {
+	var report livepage.Report
 	if err := s.get(ctx, query, ofChannel, &report); err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (s *Service) report(ctx context.Context, query string, ofChannel bool) (*de
 	return &report, nil
 }
 
-var errNoReport = errors.New("the response is not a report of channels: is debug.Handler at another address?")
+var errNoReport = errors.New("the response is not a report of channels: is livepage.Handler at another address?")
 
 // A badRequest is a response with status 400 of the handler.
 type badRequest struct{ reason string }
@@ -135,7 +135,7 @@ func (s *Service) fetch(ctx context.Context, query string, ofChannel bool) ([]by
 		return nil, s.refusal(response, ofChannel)
 	}
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "text/html" {
-		return nil, errors.New("the response is a web page, not JSON: is debug.Handler at another address?")
+		return nil, errors.New("the response is a web page, not JSON: is livepage.Handler at another address?")
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch {
@@ -166,5 +166,5 @@ func (s *Service) refusal(response *http.Response, ofChannel bool) error {
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media != "text/plain" {
 		reason = ""
 	}
-	return errors.New(address.ExplainStatus(response.StatusCode, reason, s.base, "debug.Handler"))
+	return errors.New(address.ExplainStatus(response.StatusCode, reason, s.base, "livepage.Handler"))
 }

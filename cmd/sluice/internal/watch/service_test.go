@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // serve serves h at the default path, and returns the service.
@@ -43,7 +43,7 @@ func TestFetch(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s, _ := serve(t, debug.Handler())
+	s, _ := serve(t, livepage.Handler())
 	report, err := s.Fetch(t.Context(), Query{Filter: "Watch ASK"})
 	if err != nil || report.Matching != 2 || len(report.Channels) != 2 {
 		t.Fatalf("%+v, %v", report, err)
@@ -82,7 +82,7 @@ func TestNoAnswer(t *testing.T) {
 		h    http.HandlerFunc
 		want string
 	}{
-		{"no handler", http.NotFound, "status 404 Not Found: does the service register debug.Handler at /debug/sluice"},
+		{"no handler", http.NotFound, "status 404 Not Found: does the service register livepage.Handler at /debug/sluice"},
 		{"a web page", web(200, "text/html; charset=utf-8", "<!doctype html>"), "the response is a web page, not JSON"},
 		{"text", web(200, "text/plain", "hello"), "not a report of channels"},
 		{"other JSON", web(200, "application/json", `{"ok": true}`), "not a report of channels"},
@@ -149,13 +149,13 @@ func TestRefused(t *testing.T) {
 // advice is cut off.
 func TestForeignHost(t *testing.T) {
 	name := "orders." + strings.Repeat("long.", 12) + "internal"
-	handler := debug.Handler()
+	handler := livepage.Handler()
 	s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Host = name + ":6060"
 		handler.ServeHTTP(w, r)
 	}))
 	_, err := s.Fetch(t.Context(), Query{})
-	if err == nil || !strings.Contains(err.Error(), "status 403: host ") || !strings.HasSuffix(err.Error(), `with debug.Handler("`+name+`")`) {
+	if err == nil || !strings.Contains(err.Error(), "status 403: host ") || !strings.HasSuffix(err.Error(), `with livepage.Handler("`+name+`")`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -163,7 +163,7 @@ func TestForeignHost(t *testing.T) {
 // A redirect on the same host, for example to a path with a slash, is followed.
 func TestRedirect(t *testing.T) {
 	mux := http.NewServeMux()
-	mux.Handle("/channels/", debug.Handler())
+	mux.Handle("/channels/", livepage.Handler())
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	report, err := at(t, server.URL+"/channels").Fetch(t.Context(), Query{})

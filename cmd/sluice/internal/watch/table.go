@@ -13,7 +13,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // rateNeeds is the time after its first report when a service has rates.
@@ -26,7 +26,7 @@ const maxListed = 100_000
 // Table writes all channels of q as a table without control sequences: once, or
 // every period until ctx is done if period is not 0. first is a response to q.
 // It returns an error if the service stops responding.
-func Table(ctx context.Context, w io.Writer, s *Service, q Query, first *debug.Report, period time.Duration) error {
+func Table(ctx context.Context, w io.Writer, s *Service, q Query, first *livepage.Report, period time.Duration) error {
 	if first.Over == 0 { // the service has no rates yet
 		if err := pause(ctx, rateNeeds); err != nil {
 			return err
@@ -68,16 +68,16 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // all requests all pages. Channels come and go meanwhile: one that moves to
 // another page is listed once, and a page without new channels is the last.
-func all(ctx context.Context, s *Service, q Query) (*debug.Report, error) {
+func all(ctx context.Context, s *Service, q Query) (*livepage.Report, error) {
 	q.channelsOnPage = maxSize
-	var whole *debug.Report
+	var whole *livepage.Report
 	listed := map[uint64]bool{}
 	for {
 		page, err := s.Fetch(ctx, q)
 		if err != nil {
 			return nil, err
 		}
-		fresh := slices.DeleteFunc(page.Channels, func(c debug.Channel) bool {
+		fresh := slices.DeleteFunc(page.Channels, func(c livepage.Channel) bool {
 			was := listed[c.ID]
 			listed[c.ID] = true
 			return was
@@ -102,7 +102,7 @@ func all(ctx context.Context, s *Service, q Query) (*debug.Report, error) {
 const mapWidth = 100
 
 // writeMap writes the sentence and the map, and an empty line.
-func writeMap(w io.Writer, flow *debug.Flow) error {
+func writeMap(w io.Writer, flow *livepage.Flow) error {
 	if flow == nil {
 		return nil
 	}
@@ -119,7 +119,7 @@ func writeMap(w io.Writer, flow *debug.Flow) error {
 	return err
 }
 
-func write(w io.Writer, report *debug.Report) error {
+func write(w io.Writer, report *livepage.Report) error {
 	if _, err := fmt.Fprintf(w, "%s  %s named channels, %s shown\n", report.Time.Local().Format(time.DateTime), format.Thousands(report.Named), format.Thousands(len(report.Channels))); err != nil {
 		return err
 	}

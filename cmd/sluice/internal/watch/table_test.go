@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
-// answers serves reports like package debug.
-func answers(report func(q Query) *debug.Report) http.HandlerFunc {
+// answers serves reports like package livepage.
+func answers(report func(q Query) *livepage.Report) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		q := Query{Page: 1}
 		if r.URL.Query().Has("flow") { // as an older version
@@ -33,7 +33,7 @@ func answers(report func(q Query) *debug.Report) http.HandlerFunc {
 }
 
 func TestTable(t *testing.T) {
-	s, _ := serve(t, answers(func(Query) *debug.Report { r := busy(); r.Pages = 1; return r }))
+	s, _ := serve(t, answers(func(Query) *livepage.Report { r := busy(); r.Pages = 1; return r }))
 	var out strings.Builder
 	if err := Table(t.Context(), &out, s, Query{Page: 1}, busy(), 0); err != nil {
 		t.Fatal(err)
@@ -62,12 +62,12 @@ func TestTableWithMap(t *testing.T) {
 	s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		senders++
-		report := &debug.Report{Time: noon, Over: 1, Page: 1, Pages: 1, Channels: []debug.Channel{{ID: 1, Name: "lines", Cap: new(8), Senders: debug.Waiting{Now: senders}}}}
-		flow := &debug.Flow{
+		report := &livepage.Report{Time: noon, Over: 1, Page: 1, Pages: 1, Channels: []livepage.Channel{{ID: 1, Name: "lines", Cap: new(8), Senders: livepage.Waiting{Now: senders}}}}
+		flow := &livepage.Flow{
 			Time: noon, Summary: fmt.Sprintf("lines is full,\x1b %d senders wait.", senders),
-			Stages:   []debug.Stage{{ID: "a", Name: "read"}, {ID: "b", Name: "count", Column: 1}},
-			Channels: []debug.FlowChannel{{ID: 1, Name: "lines", Fill: new(0.5)}},
-			Edges:    []debug.Edge{{Stage: "a", Channel: 1, Side: "send"}, {Stage: "b", Channel: 1, Side: "receive"}},
+			Stages:   []livepage.Stage{{ID: "a", Name: "read"}, {ID: "b", Name: "count", Column: 1}},
+			Channels: []livepage.FlowChannel{{ID: 1, Name: "lines", Fill: new(0.5)}},
+			Edges:    []livepage.Edge{{Stage: "a", Channel: 1, Side: "send"}, {Stage: "b", Channel: 1, Side: "receive"}},
 		}
 		if r.URL.Query().Get("format") == "flow" {
 			_ = json.NewEncoder(w).Encode(flow)
@@ -79,7 +79,7 @@ func TestTableWithMap(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(report)
 	}))
 	var out strings.Builder
-	if err := Table(t.Context(), &out, s, Query{Page: 1}, &debug.Report{Over: 1}, 0); err != nil {
+	if err := Table(t.Context(), &out, s, Query{Page: 1}, &livepage.Report{Over: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
 	want := "lines is full,\\x1b 1 senders wait.\nread ─▶ lines ██ 50% ─▶ count\n\n2026-01-02 12:00:00  0 named"
@@ -92,14 +92,14 @@ func TestTableWithMap(t *testing.T) {
 // A table has the channels of all pages.
 func TestTableOfMany(t *testing.T) {
 	var requests atomic.Int64
-	s, _ := serve(t, answers(func(q Query) *debug.Report {
+	s, _ := serve(t, answers(func(q Query) *livepage.Report {
 		requests.Add(1)
 		r := pages(10_000).answer(q)
 		r.Over = 1
 		return r
 	}))
 	var out strings.Builder
-	first := &debug.Report{Over: 1}
+	first := &livepage.Report{Over: 1}
 	if err := Table(t.Context(), &out, s, Query{Page: 1}, first, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -110,8 +110,8 @@ func TestTableOfMany(t *testing.T) {
 
 // A service with an endless number of pages is not followed forever.
 func TestTableEnds(t *testing.T) {
-	s, _ := serve(t, answers(func(q Query) *debug.Report {
-		r := &debug.Report{Time: noon, Over: 1, Pages: 1 << 30, Channels: make([]debug.Channel, 5_000)}
+	s, _ := serve(t, answers(func(q Query) *livepage.Report {
+		r := &livepage.Report{Time: noon, Over: 1, Pages: 1 << 30, Channels: make([]livepage.Channel, 5_000)}
 		if q.Filter == "none" {
 			r.Channels = nil
 		}
@@ -121,11 +121,11 @@ func TestTableEnds(t *testing.T) {
 		return r
 	}))
 	var out strings.Builder
-	err := Table(t.Context(), &out, s, Query{Page: 1}, &debug.Report{Over: 1}, 0)
+	err := Table(t.Context(), &out, s, Query{Page: 1}, &livepage.Report{Over: 1}, 0)
 	if err == nil || err.Error() != "more than 100000 channels in the responses" || out.Len() > 0 {
 		t.Errorf("%v, and %d bytes", err, out.Len())
 	}
-	if err := Table(t.Context(), &out, s, Query{Page: 1, Filter: "none"}, &debug.Report{Over: 1}, 0); err != nil || strings.Count(out.String(), "\n") != 2 {
+	if err := Table(t.Context(), &out, s, Query{Page: 1, Filter: "none"}, &livepage.Report{Over: 1}, 0); err != nil || strings.Count(out.String(), "\n") != 2 {
 		t.Errorf("empty pages: %v\n%s", err, &out)
 	}
 }
@@ -136,14 +136,14 @@ func TestTables(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var requests atomic.Int64
-	s, server := serve(t, answers(func(q Query) *debug.Report {
+	s, server := serve(t, answers(func(q Query) *livepage.Report {
 		if requests.Add(1) == 3 {
 			cancel()
 		}
 		return pages(1).answer(q)
 	}))
 	var out strings.Builder
-	first := &debug.Report{Over: 1}
+	first := &livepage.Report{Over: 1}
 	if err := Table(ctx, &out, s, Query{Page: 1}, first, time.Millisecond); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
@@ -157,7 +157,7 @@ func TestTables(t *testing.T) {
 	if err := Table(t.Context(), &out, s, Query{Page: 1}, first, time.Hour); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("service gone: %v", err)
 	}
-	if err := Table(ctx, &out, s, Query{Page: 1}, &debug.Report{}, 0); !errors.Is(err, context.Canceled) {
+	if err := Table(ctx, &out, s, Query{Page: 1}, &livepage.Report{}, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting for rates: %v", err)
 	}
 }
@@ -172,9 +172,9 @@ func (broken) Write([]byte) (int, error) { return 0, errBroken }
 // without new channels is the last.
 func TestTableListsEachOnce(t *testing.T) {
 	var requests atomic.Int64
-	s, _ := serve(t, answers(func(q Query) *debug.Report {
+	s, _ := serve(t, answers(func(q Query) *livepage.Report {
 		requests.Add(1)
-		r := &debug.Report{Time: noon, Over: 1, Pages: 1 << 30}
+		r := &livepage.Report{Time: noon, Over: 1, Pages: 1 << 30}
 		for id := 2*q.Page - 1; id <= min(2*q.Page+1, 5); id++ { // the last one moves to the next page
 			r.Channels = append(r.Channels, pages(9).channel(id))
 		}
@@ -184,7 +184,7 @@ func TestTableListsEachOnce(t *testing.T) {
 		return r
 	}))
 	var out strings.Builder
-	if err := Table(t.Context(), &out, s, Query{Page: 1}, &debug.Report{Over: 1}, 0); err != nil {
+	if err := Table(t.Context(), &out, s, Query{Page: 1}, &livepage.Report{Over: 1}, 0); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Count(out.String(), "\n"); lines != 2+5 || requests.Load() != 3 {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // rate formats values per second; nil means unknown.
@@ -18,7 +18,7 @@ func rate(r *float64) string {
 }
 
 // kindOf returns a channel's kind: "Sharded, 3 lanes, closed".
-func kindOf(c *debug.Channel) string {
+func kindOf(c *livepage.Channel) string {
 	kind := c.Kind
 	if kind == "Sharded" {
 		kind += fmt.Sprintf(", %s %s", format.Thousands(c.Lanes), either(c.Lanes == 1, "lane", "lanes"))
@@ -28,7 +28,7 @@ func kindOf(c *debug.Channel) string {
 
 // filled returns the number of queued values, with the capacity if there is
 // one.
-func filled(c *debug.Channel) string {
+func filled(c *livepage.Channel) string {
 	switch {
 	case c.Cap == nil:
 		return queued(c.Len)
@@ -50,7 +50,7 @@ func queued(n int) string {
 }
 
 // nearlyFull reports whether little room is left.
-func nearlyFull(c *debug.Channel) bool {
+func nearlyFull(c *livepage.Channel) bool {
 	return c.Cap != nil && *c.Cap > 0 && float64(c.Len) >= flowmap.NearlyFull*float64(*c.Cap)
 }
 
@@ -59,7 +59,7 @@ const longUntilFull = 3600
 
 // fullIn returns when a channel is full if its rates stay as they are, or "" if
 // that is far away or unknown.
-func fullIn(c *debug.Channel) string {
+func fullIn(c *livepage.Channel) string {
 	switch {
 	case c.Cap == nil || *c.Cap <= 0:
 		return ""
@@ -77,7 +77,7 @@ func fullIn(c *debug.Channel) string {
 
 // age returns the age of the oldest queued value, or "" if it is unknown or the
 // queue is empty.
-func age(c *debug.Channel) string {
+func age(c *livepage.Channel) string {
 	if c.OldestValue <= 0 {
 		return ""
 	}
@@ -85,7 +85,7 @@ func age(c *debug.Channel) string {
 }
 
 // oldest returns the age of the oldest queued value as part of a sentence, or "".
-func oldest(c *debug.Channel) string {
+func oldest(c *livepage.Channel) string {
 	if a := age(c); a != "" {
 		return ", the oldest for " + a
 	}
@@ -94,7 +94,7 @@ func oldest(c *debug.Channel) string {
 
 // howLong returns how long the first waiter has waited, or else the recent mean
 // of waits.
-func howLong(w *debug.Waiting) string {
+func howLong(w *livepage.Waiting) string {
 	switch {
 	case w.Now > 0 && w.Since > 0:
 		return format.CompactSeconds(w.Since)

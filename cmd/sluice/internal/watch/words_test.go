@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // steering returns the control sequence in s, if any.
@@ -26,9 +26,9 @@ func steering(s string) string {
 func TestFigures(t *testing.T) {
 	for _, test := range []struct{ got, want string }{
 		{rate(nil), "–"}, {rate(new(1234.0)), "1.23k"},
-		{filled(&debug.Channel{Len: 3}), "3"}, {filled(&debug.Channel{Len: 3, Cap: new(4000)}), "3/4000"}, {filled(&debug.Channel{Cap: new(0)}), "no slots"},
-		{howLong(&debug.Waiting{}), ""}, {howLong(&debug.Waiting{Mean: new(0.0)}), ""}, {howLong(&debug.Waiting{Mean: new(0.002)}), "~2.0ms"},
-		{howLong(&debug.Waiting{Now: 1, Since: 4, Mean: new(0.002)}), "4.0s"}, {howLong(&debug.Waiting{Now: 1}), ""},
+		{filled(&livepage.Channel{Len: 3}), "3"}, {filled(&livepage.Channel{Len: 3, Cap: new(4000)}), "3/4000"}, {filled(&livepage.Channel{Cap: new(0)}), "no slots"},
+		{howLong(&livepage.Waiting{}), ""}, {howLong(&livepage.Waiting{Mean: new(0.0)}), ""}, {howLong(&livepage.Waiting{Mean: new(0.002)}), "~2.0ms"},
+		{howLong(&livepage.Waiting{Now: 1, Since: 4, Mean: new(0.002)}), "4.0s"}, {howLong(&livepage.Waiting{Now: 1}), ""},
 	} {
 		if test.got != test.want {
 			t.Errorf("%q, want %q", test.got, test.want)
@@ -38,16 +38,16 @@ func TestFigures(t *testing.T) {
 
 func TestFullIn(t *testing.T) {
 	for _, test := range []struct {
-		c    debug.Channel
+		c    livepage.Channel
 		want string
 	}{
-		{debug.Channel{Cap: new(100), Len: 50, SentRate: new(20.0), ReceivedRate: new(10.0)}, "5.0s"},
-		{debug.Channel{Cap: new(100), Len: 100}, "now"},
-		{debug.Channel{Cap: new(100), Len: 50, SentRate: new(10.0), ReceivedRate: new(10.0)}, ""},
-		{debug.Channel{Cap: new(100), Len: 50}, ""},
-		{debug.Channel{Cap: new(math.MaxInt32), SentRate: new(1.0), ReceivedRate: new(0.0)}, ""},
-		{debug.Channel{Len: 50, SentRate: new(10.0), ReceivedRate: new(0.0)}, ""},
-		{debug.Channel{Cap: new(0)}, ""},
+		{livepage.Channel{Cap: new(100), Len: 50, SentRate: new(20.0), ReceivedRate: new(10.0)}, "5.0s"},
+		{livepage.Channel{Cap: new(100), Len: 100}, "now"},
+		{livepage.Channel{Cap: new(100), Len: 50, SentRate: new(10.0), ReceivedRate: new(10.0)}, ""},
+		{livepage.Channel{Cap: new(100), Len: 50}, ""},
+		{livepage.Channel{Cap: new(math.MaxInt32), SentRate: new(1.0), ReceivedRate: new(0.0)}, ""},
+		{livepage.Channel{Len: 50, SentRate: new(10.0), ReceivedRate: new(0.0)}, ""},
+		{livepage.Channel{Cap: new(0)}, ""},
 	} {
 		if got := fullIn(&test.c); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.c, got, test.want)
@@ -58,11 +58,11 @@ func TestFullIn(t *testing.T) {
 // Color begins at 80% of the capacity.
 func TestNearlyFull(t *testing.T) {
 	for length, want := range map[int]bool{79: false, 80: true, 100: true} {
-		if nearlyFull(&debug.Channel{Len: length, Cap: new(100)}) != want {
+		if nearlyFull(&livepage.Channel{Len: length, Cap: new(100)}) != want {
 			t.Errorf("%d of 100: %v", length, !want)
 		}
 	}
-	if nearlyFull(&debug.Channel{Len: 100}) {
+	if nearlyFull(&livepage.Channel{Len: 100}) {
 		t.Error("without a limit")
 	}
 }

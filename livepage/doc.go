@@ -1,11 +1,11 @@
-// Package debug serves a live page that shows the channels of a running
+// Package livepage serves a live page that shows the channels of a running
 // program, and the same data as JSON.
 //
 // Importing the package registers nothing. The program chooses the path and the
 // address:
 //
 //	mux := http.NewServeMux()
-//	debug.Register(mux) // at /debug/sluice and /debug/sluice/
+//	livepage.Register(mux) // at /debug/sluice and /debug/sluice/
 //	http.ListenAndServe("localhost:6060", mux)
 //
 // For another path, use [Handler]. The page shows the channels that have a name,
@@ -27,7 +27,7 @@
 // could read the answers by DNS rebinding. If the program is reached by a name,
 // as inside a cluster, pass the name to [Register] or [Handler]:
 //
-//	debug.Register(mux, "orders.prod.svc.cluster.local")
+//	livepage.Register(mux, "orders.prod.svc.cluster.local")
 //
 // IP addresses, and so the tunnel of kubectl port-forward, need no name. A guard
 // against rebinding is no password: programs other than browsers send any Host
@@ -119,4 +119,4 @@
 //
 // A handler keeps the figures of its last reading, about 350 bytes per channel.
 // It does not keep channels reachable.
-package debug
+package livepage

@@ -1,4 +1,4 @@
-package debug_test
+package livepage_test
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/debug"
 	"github.com/sluice-go/sluice/inspect"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A service is a pipeline of three stages, one of which may be slow.
@@ -69,15 +69,15 @@ func (s *service) write(ctx context.Context) {
 }
 
 // mapOf returns the answer to format=flow, with the channels of this test only.
-func mapOf(t *testing.T, h http.Handler) debug.Flow {
+func mapOf(t *testing.T, h http.Handler) livepage.Flow {
 	t.Helper()
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/debug/sluice?format=flow", nil))
-	var f debug.Flow
+	var f livepage.Flow
 	if err := json.Unmarshal(w.Body.Bytes(), &f); err != nil || w.Code != http.StatusOK {
 		t.Fatalf("%d %v: %s", w.Code, err, w.Body)
 	}
-	f.Channels = slices.DeleteFunc(f.Channels, func(c debug.FlowChannel) bool { return !strings.HasPrefix(c.Name, t.Name()+"/") })
+	f.Channels = slices.DeleteFunc(f.Channels, func(c livepage.FlowChannel) bool { return !strings.HasPrefix(c.Name, t.Name()+"/") })
 	return f
 }
 
@@ -98,7 +98,7 @@ func TestFlow(t *testing.T) {
 	awaitNoChannels()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
-		s, h := newService(t), debug.Handler()
+		s, h := newService(t), livepage.Handler()
 		slow := func(stage string) { s.slow.Store(&stage) }
 		slow("parse")
 		var stages sync.WaitGroup
@@ -107,10 +107,10 @@ func TestFlow(t *testing.T) {
 		stages.Go(func() { s.write(ctx) })
 		lines, events := t.Name()+"/lines", t.Name()+"/events"
 		for _, step := range []struct{ slow, kind, want string }{
-			{"parse", "slow-stage", "debug_test.service.parse is the slowest stage: " + lines + " is full, 1 sender waits; " + events + " is empty."},
-			{"write", "slow-stage", "debug_test.service.write is the slowest stage: " + events + " is full, 1 sender waits."},
-			{"read", "slow-source", "debug_test.service.read sets the pace: " + lines + " is empty, 1 receiver waits for it, and no channel is full."},
-			{"parse", "slow-stage", "debug_test.service.parse is the slowest stage: " + lines + " is full, 1 sender waits; " + events + " is empty."},
+			{"parse", "slow-stage", "livepage_test.service.parse is the slowest stage: " + lines + " is full, 1 sender waits; " + events + " is empty."},
+			{"write", "slow-stage", "livepage_test.service.write is the slowest stage: " + events + " is full, 1 sender waits."},
+			{"read", "slow-source", "livepage_test.service.read sets the pace: " + lines + " is empty, 1 receiver waits for it, and no channel is full."},
+			{"parse", "slow-stage", "livepage_test.service.parse is the slowest stage: " + lines + " is full, 1 sender waits; " + events + " is empty."},
 		} {
 			slow(step.slow)
 			for range 5 {
@@ -125,7 +125,7 @@ func TestFlow(t *testing.T) {
 			for _, stage := range f.Stages {
 				columns[stage.Name] = stage.Column
 			}
-			if columns["debug_test.service.read"] != 0 || columns["debug_test.service.parse"] != 1 || columns["debug_test.service.write"] != 2 {
+			if columns["livepage_test.service.read"] != 0 || columns["livepage_test.service.parse"] != 1 || columns["livepage_test.service.write"] != 2 {
 				t.Errorf("columns of the stages: %v", columns)
 			}
 		}
@@ -139,15 +139,15 @@ func TestFlow(t *testing.T) {
 func TestFlowInReports(t *testing.T) {
 	c := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Name: t.Name()})
 	_ = c.TrySend(1)
-	h := debug.Handler()
+	h := livepage.Handler()
 	for query, want := range map[string]bool{"format=json": false, "format=json&flow=1": true} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://localhost/debug/sluice?"+query, nil))
-		var r debug.Report
+		var r livepage.Report
 		if err := json.Unmarshal(w.Body.Bytes(), &r); err != nil {
 			t.Fatal(err)
 		}
-		has := r.Flow != nil && r.Flow.Summary != "" && slices.ContainsFunc(r.Flow.Channels, func(f debug.FlowChannel) bool { return f.Name == t.Name() })
+		has := r.Flow != nil && r.Flow.Summary != "" && slices.ContainsFunc(r.Flow.Channels, func(f livepage.FlowChannel) bool { return f.Name == t.Name() })
 		if has != want || strings.Contains(w.Body.String(), `"flow"`) != want {
 			t.Errorf("%s: a map: %t, want %t", query, has, want)
 		}

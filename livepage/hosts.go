@@ -1,4 +1,4 @@
-package debug
+package livepage
 
 import (
 	"fmt"
@@ -73,5 +73,5 @@ func foreign(host string) string {
 	const most = 100 // of the bytes of a name
 	name := hostName(host)
 	name = name[:min(len(name), most)]
-	return fmt.Sprintf("host %q is refused, as a guard against DNS rebinding: request an IP address or localhost, or allow the name in the program with debug.Handler(%q)", name, name)
+	return fmt.Sprintf("host %q is refused, as a guard against DNS rebinding: request an IP address or localhost, or allow the name in the program with livepage.Handler(%q)", name, name)
 }

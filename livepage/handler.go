@@ -1,4 +1,4 @@
-package debug
+package livepage
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 func Handler(hosts ...string) http.Handler {
 	allowed, err := allow(hosts)
 	if err != nil {
-		panic("debug.Handler: " + err.Error())
+		panic("livepage.Handler: " + err.Error())
 	}
 	return &handler{allowed: allowed}
 }
@@ -63,7 +63,7 @@ func Handler(hosts ...string) http.Handler {
 func Register(mux *http.ServeMux, hosts ...string) {
 	allowed, err := allow(hosts)
 	if err != nil {
-		panic("debug.Register: " + err.Error())
+		panic("livepage.Register: " + err.Error())
 	}
 	h := &handler{allowed: allowed}
 	mux.Handle("/debug/sluice", h)

@@ -1,4 +1,4 @@
-package debug_test
+package livepage_test
 
 import (
 	"encoding/json"
@@ -8,13 +8,13 @@ import (
 	"runtime"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A service exposes the page on localhost only.
 func ExampleRegister() {
 	mux := http.NewServeMux()
-	debug.Register(mux)
+	livepage.Register(mux)
 	server := httptest.NewServer(mux) // in a service: http.ListenAndServe("localhost:6060", mux)
 	defer server.Close()
 
@@ -30,7 +30,7 @@ func ExampleRegister() {
 		return
 	}
 	defer answer.Body.Close()
-	var report debug.Report
+	var report livepage.Report
 	if err := json.NewDecoder(answer.Body).Decode(&report); err != nil {
 		fmt.Println(err)
 		return

@@ -1,4 +1,4 @@
-package debug
+package livepage
 
 import (
 	"context"
@@ -79,7 +79,7 @@ func TestAllowedHosts(t *testing.T) {
 func TestForeignHostLearnsNothing(t *testing.T) {
 	for _, query := range []string{"", "format=json", "format=events", "format=js", "format=css", "channel=1&format=json", "nonsense"} {
 		w := getAs(Handler(), "orders.prod.svc:6060", query)
-		want := "sluice: host \"orders.prod.svc\" is refused, as a guard against DNS rebinding: request an IP address or localhost, or allow the name in the program with debug.Handler(\"orders.prod.svc\")\n"
+		want := "sluice: host \"orders.prod.svc\" is refused, as a guard against DNS rebinding: request an IP address or localhost, or allow the name in the program with livepage.Handler(\"orders.prod.svc\")\n"
 		if w.Code != http.StatusForbidden || w.Body.String() != want {
 			t.Errorf("%q: %d %q", query, w.Code, w.Body)
 		}
@@ -119,8 +119,8 @@ func TestForeignHostOverHTTP(t *testing.T) {
 func TestInvalidHosts(t *testing.T) {
 	for _, host := range []string{"", "http://orders", "orders:6060", "orders/", "a b", "*orders", "*.", "**", "a.*.b", ".orders"} {
 		for function, call := range map[string]func(){
-			"debug.Handler: ":  func() { Handler("fine", host) },
-			"debug.Register: ": func() { Register(http.NewServeMux(), host) },
+			"livepage.Handler: ":  func() { Handler("fine", host) },
+			"livepage.Register: ": func() { Register(http.NewServeMux(), host) },
 		} {
 			func() {
 				defer func() {

@@ -1,4 +1,4 @@
-package debug_test
+package livepage_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
-	"github.com/sluice-go/sluice/debug"
+	"github.com/sluice-go/sluice/livepage"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -71,15 +71,15 @@ func TestFlowThroughLibrary(t *testing.T) {
 				stages.Go(func() { produce(ctx, in) })
 				stages.Go(func() { middle(ctx, in, out) })
 				stages.Go(func() { slowly(ctx, out) })
-				h := debug.Handler()
+				h := livepage.Handler()
 				for range 5 {
 					_ = mapOf(t, h)
 					time.Sleep(time.Second)
 				}
-				want := "debug_test.slowly is the slowest stage: "
+				want := "livepage_test.slowly is the slowest stage: "
 				for range 10 {
 					f := mapOf(t, h)
-					if f.Bottleneck == nil || f.Bottleneck.Stage != "github.com/sluice-go/sluice/debug_test.slowly" {
+					if f.Bottleneck == nil || f.Bottleneck.Stage != "github.com/sluice-go/sluice/livepage_test.slowly" {
 						t.Errorf("%q, want %q; edges %+v", f.Summary, want, f.Edges)
 					}
 					time.Sleep(time.Second)
