@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
-// An agedShape describes an Elastic whose values have an age, except for its element type.
+// An agedShape describes an Aged, except for its element type.
 type agedShape struct {
 	limit              int
 	overflow           sluice.Overflow
@@ -18,8 +18,8 @@ type agedShape struct {
 }
 
 func openAged[T any](s agedShape, onDrop func(T)) sluicetest.Channel[T] {
-	return sluice.NewElastic(s.limit, &sluice.ElasticOptions[T]{
-		Overflow: s.overflow, OnDrop: onDrop, MaxAge: s.maxAge, StaleAfter: s.staleAfter, Shrink: s.shrink,
+	return sluice.NewAged(s.limit, &sluice.AgedOptions[T]{
+		Overflow: s.overflow, OnUndelivered: dropped(onDrop), MaxAge: s.maxAge, StaleAfter: s.staleAfter, Shrink: s.shrink,
 	})
 }
 

@@ -20,8 +20,8 @@ import (
 // else is lost.
 func TestMaxAgeHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var c *sluice.Elastic[int]
-		c = sluice.NewElastic(3, &sluice.ElasticOptions[int]{MaxAge: time.Second, OnUndelivered: func(v int, _ sluice.Reason) {
+		var c *sluice.Aged[int]
+		c = sluice.NewAged(3, &sluice.AgedOptions[int]{MaxAge: time.Second, OnUndelivered: func(v int, _ sluice.Reason) {
 			if v%2 == 1 {
 				panic(v)
 			}
@@ -68,7 +68,7 @@ func TestMaxAgePanicWakes(t *testing.T) {
 	for name, send := range waysToSend {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			c := sluice.NewElastic(2, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) { panic(v) }})
+			c := sluice.NewAged(2, &sluice.AgedOptions[int]{MaxAge: 10 * time.Second, OnUndelivered: func(v int, _ sluice.Reason) { panic(v) }})
 			_ = c.TrySend(1)
 			time.Sleep(time.Second)
 			_ = c.TrySend(2)
@@ -98,8 +98,8 @@ func TestMaxAgePanicWakes(t *testing.T) {
 func TestMaxAgeHookWaits(t *testing.T) {
 	for name, send := range waysToSend {
 		synctest.Test(t, func(t *testing.T) {
-			var c *sluice.Elastic[int]
-			c = sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) {
+			var c *sluice.Aged[int]
+			c = sluice.NewAged(1, &sluice.AgedOptions[int]{MaxAge: 10 * time.Second, OnUndelivered: func(v int, _ sluice.Reason) {
 				_ = c.Send(t.Context(), v+10)
 				_ = c.Send(t.Context(), v+20)
 			}})
@@ -126,7 +126,7 @@ func TestMaxAgeHookWaits(t *testing.T) {
 // TestMaxAgePanicStorm: hooks that panic leave no sender asleep.
 func TestMaxAgePanicStorm(t *testing.T) {
 	for range 200 {
-		c := sluice.NewElastic(2, &sluice.ElasticOptions[int]{MaxAge: 200 * time.Microsecond, OnDrop: func(v int) {
+		c := sluice.NewAged(2, &sluice.AgedOptions[int]{MaxAge: 200 * time.Microsecond, OnUndelivered: func(v int, _ sluice.Reason) {
 			if v == 2 {
 				panic(v)
 			}
@@ -151,7 +151,7 @@ func TestMaxAgeHookOfSelect(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			out := sluice.NewElastic[int](1, nil)
 			_ = out.TrySend(0)
-			in := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: time.Second, OnDrop: func(v int) {
+			in := sluice.NewAged(9, &sluice.AgedOptions[int]{MaxAge: time.Second, OnUndelivered: func(v int, _ sluice.Reason) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				if err := out.Send(ctx, -v); err != nil {
@@ -182,8 +182,8 @@ func TestMaxAgeHookBesideReceiver(t *testing.T) {
 	for range 10 { // the order of the polls is random
 		synctest.Test(t, func(t *testing.T) {
 			var lost []int
-			var c *sluice.Elastic[int]
-			c = sluice.NewElastic(2, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) {
+			var c *sluice.Aged[int]
+			c = sluice.NewAged(2, &sluice.AgedOptions[int]{MaxAge: 10 * time.Second, OnUndelivered: func(v int, _ sluice.Reason) {
 				if lost = append(lost, v); len(lost) == 1 {
 					_ = c.Send(t.Context(), v+10)
 					_ = c.Send(t.Context(), v+20)
@@ -212,7 +212,7 @@ func TestMaxAgeHookBesideReceiver(t *testing.T) {
 }
 
 // agePair sends 7 and 8. With a MaxAge of 3 ms, 7 is too old afterward, and 8 is not.
-func agePair(c *sluice.Elastic[int]) {
+func agePair(c *sluice.Aged[int]) {
 	_ = c.TrySend(7)
 	spin(2 * time.Millisecond)
 	_ = c.TrySend(8)
@@ -220,7 +220,7 @@ func agePair(c *sluice.Elastic[int]) {
 }
 
 // parked waits until n receivers wait.
-func parked(c *sluice.Elastic[int], n int) {
+func parked(c *sluice.Aged[int], n int) {
 	for c.Stats().ReceiversWaiting != n {
 		runtime.Gosched()
 	}
@@ -230,15 +230,15 @@ func parked(c *sluice.Elastic[int], n int) {
 // TestMaxAgePanicKeeps: a receive whose hook panics has received nothing.
 func TestMaxAgePanicKeeps(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	receives := map[string]func(c *sluice.Elastic[int]) error{
-		"Recv":      func(c *sluice.Elastic[int]) error { _, err := c.Recv(t.Context()); return err },
-		"RecvBatch": func(c *sluice.Elastic[int]) error { _, err := c.RecvBatch(t.Context(), make([]int, 2)); return err },
-		"Select":    func(c *sluice.Elastic[int]) error { _, err := sluice.Select(t.Context(), sluice.OnRecv(c)); return err },
+	receives := map[string]func(c *sluice.Aged[int]) error{
+		"Recv":      func(c *sluice.Aged[int]) error { _, err := c.Recv(t.Context()); return err },
+		"RecvBatch": func(c *sluice.Aged[int]) error { _, err := c.RecvBatch(t.Context(), make([]int, 2)); return err },
+		"Select":    func(c *sluice.Aged[int]) error { _, err := sluice.Select(t.Context(), sluice.OnRecv(c)); return err },
 	}
 	for name, receive := range receives {
 		for range 5 {
 			var hooked atomic.Int32
-			c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: 3 * time.Millisecond, OnDrop: func(v int) {
+			c := sluice.NewAged(9, &sluice.AgedOptions[int]{MaxAge: 3 * time.Millisecond, OnUndelivered: func(v int, _ sluice.Reason) {
 				hooked.Add(1)
 				panic(v)
 			}})
@@ -268,7 +268,7 @@ func TestMaxAgeDropsAndWaits(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for range 12 { // the order of the polls is random
 		var hooks atomic.Int32
-		c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: 3 * time.Millisecond, OnDrop: func(int) { hooks.Add(1) }})
+		c := sluice.NewAged(9, &sluice.AgedOptions[int]{MaxAge: 3 * time.Millisecond, OnUndelivered: func(_ int, _ sluice.Reason) { hooks.Add(1) }})
 		ctx, cancel := context.WithCancel(t.Context())
 		var group sync.WaitGroup
 		group.Go(func() { _, _ = c.Recv(ctx) })
@@ -297,7 +297,7 @@ func TestMaxAgeAllPanic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 1000
 		hooks := 0
-		c := sluice.NewElastic(n, &sluice.ElasticOptions[int]{MaxAge: time.Second, OnDrop: func(v int) {
+		c := sluice.NewAged(n, &sluice.AgedOptions[int]{MaxAge: time.Second, OnUndelivered: func(v int, _ sluice.Reason) {
 			hooks++
 			panic(v)
 		}})
@@ -318,10 +318,10 @@ func TestMaxAgeAllPanic(t *testing.T) {
 func TestMaxAgeHookOfRecv(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for range 5 {
-		var c *sluice.Elastic[int]
+		var c *sluice.Aged[int]
 		got := make(chan int, 9)
 		missed := false
-		c = sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxAge: 3 * time.Millisecond, OnDrop: func(v int) {
+		c = sluice.NewAged(9, &sluice.AgedOptions[int]{MaxAge: 3 * time.Millisecond, OnUndelivered: func(v int, _ sluice.Reason) {
 			if v != 7 {
 				return
 			}

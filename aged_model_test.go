@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// An agedModel is an Elastic with ages as its documentation describes it, without concurrency.
+// An agedModel is an Aged as its documentation describes it, without concurrency.
 type agedModel struct {
-	options sluice.ElasticOptions[uint64]
+	options sluice.AgedOptions[uint64]
 	limit   int
 	values  []agedValue // oldest first
 	closed  bool
@@ -88,18 +88,18 @@ func (m *agedModel) recv() (uint64, error) {
 	return v, nil
 }
 
-// An agedPlay is an Elastic beside its model.
+// An agedPlay is an Aged beside its model.
 type agedPlay struct {
-	c    *sluice.Elastic[uint64]
+	c    *sluice.Aged[uint64]
 	m    agedModel
 	gone []undelivered
 	next uint64
 }
 
-func newAgedPlay(limit int, o sluice.ElasticOptions[uint64]) *agedPlay {
+func newAgedPlay(limit int, o sluice.AgedOptions[uint64]) *agedPlay {
 	p := &agedPlay{m: agedModel{options: o, limit: limit}}
 	o.OnUndelivered = func(v uint64, why sluice.Reason) { p.gone = append(p.gone, undelivered{v, why}) }
-	p.c = sluice.NewElastic(limit, &o)
+	p.c = sluice.NewAged(limit, &o)
 	return p
 }
 
@@ -248,7 +248,7 @@ func playAged(t *testing.T, tape []byte) (err error) {
 	if len(tape) < 4 {
 		return nil
 	}
-	o := sluice.ElasticOptions[uint64]{
+	o := sluice.AgedOptions[uint64]{
 		MaxAge: time.Duration(20+tape[1]%40) * time.Second, Shrink: sluice.ShrinkMode(tape[2] % 3),
 		Overflow: []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest}[tape[3]%4],
 	}
@@ -297,7 +297,7 @@ func TestAgedModelDetects(t *testing.T) {
 		"hook":       func(m *agedModel) { m.lose(1, sluice.TooOld) },
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			p := newAgedPlay(3, sluice.ElasticOptions[uint64]{MaxAge: 4 * time.Second, StaleAfter: 2 * time.Second, Overflow: sluice.DropOldest})
+			p := newAgedPlay(3, sluice.AgedOptions[uint64]{MaxAge: 4 * time.Second, StaleAfter: 2 * time.Second, Overflow: sluice.DropOldest})
 			spoil(&p.m)
 			err := p.check()
 			for _, step := range [][2]byte{{0}, {12, 1}, {0}, {12, 1}, {6}, {0}, {0}, {0}, {12, 4}, {6}, {6}} {

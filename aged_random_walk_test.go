@@ -35,8 +35,9 @@ const walkAge = 50 * time.Millisecond
 
 // An agedWalk is one round.
 type agedWalk struct {
-	c, side *sluice.Elastic[int] // side has no room
-	hook    int
+	c    *sluice.Aged[int]
+	side *sluice.Elastic[int] // side has no room
+	hook int
 
 	mu     sync.Mutex
 	random *rand.Rand
@@ -48,11 +49,11 @@ type agedWalk struct {
 func newAgedWalk(seed uint64) *agedWalk {
 	w := &agedWalk{random: rand.New(rand.NewPCG(seed, 1)), sent: map[int]bool{}, seen: map[int]int{}}
 	w.hook = w.below(4)
-	o := &sluice.ElasticOptions[int]{MaxAge: walkAge, OnDrop: w.onDrop}
+	o := &sluice.AgedOptions[int]{MaxAge: walkAge, OnUndelivered: dropped(w.onDrop)}
 	if w.below(3) == 0 {
 		o.StaleAfter = walkAge / 5
 	}
-	w.c, w.side = sluice.NewElastic(1+w.below(4), o), sluice.NewElastic[int](1, nil)
+	w.c, w.side = sluice.NewAged(1+w.below(4), o), sluice.NewElastic[int](1, nil)
 	_ = w.side.TrySend(0)
 	return w
 }

@@ -20,8 +20,8 @@ type loss struct {
 	after time.Duration
 }
 
-// lossy returns an Elastic with a MaxAge of ten seconds, and the losses so far.
-func lossy(limit int, o sluice.ElasticOptions[int]) (*sluice.Elastic[int], *[]loss) {
+// lossy returns an Aged with a MaxAge of ten seconds, and the losses so far.
+func lossy(limit int, o sluice.AgedOptions[int]) (*sluice.Aged[int], *[]loss) {
 	start, losses := time.Now(), new([]loss)
 	o.MaxAge = 10 * time.Second
 	var lock sync.Mutex
@@ -30,14 +30,14 @@ func lossy(limit int, o sluice.ElasticOptions[int]) (*sluice.Elastic[int], *[]lo
 		defer lock.Unlock()
 		*losses = append(*losses, loss{v, why, time.Since(start)})
 	}
-	return sluice.NewElastic(limit, &o), losses
+	return sluice.NewAged(limit, &o), losses
 }
 
 // TestMaxAge: a value of exactly MaxAge is received, and an older one is not; nothing happens
 // without a call.
 func TestMaxAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, losses := lossy(10, sluice.ElasticOptions[int]{})
+		c, losses := lossy(10, sluice.AgedOptions[int]{})
 		for v := range 3 {
 			_ = c.TrySend(v)
 			time.Sleep(time.Second)
@@ -78,7 +78,7 @@ func TestMaxAge(t *testing.T) {
 // next value when it is sent.
 func TestMaxAgeReceiverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, losses := lossy(10, sluice.ElasticOptions[int]{})
+		c, losses := lossy(10, sluice.AgedOptions[int]{})
 		_, _ = c.SendBatch(t.Context(), []int{1, 2})
 		time.Sleep(time.Minute)
 		time.AfterFunc(time.Second, func() { _, _ = c.SendBatch(t.Context(), []int{3, 4, 5}) })
@@ -95,7 +95,7 @@ func TestMaxAgeReceiverWaits(t *testing.T) {
 func TestMaxAgeMakesRoom(t *testing.T) {
 	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
 		synctest.Test(t, func(t *testing.T) {
-			c, losses := lossy(3, sluice.ElasticOptions[int]{Overflow: policy})
+			c, losses := lossy(3, sluice.AgedOptions[int]{Overflow: policy})
 			_, _ = c.SendBatch(t.Context(), []int{1, 2})
 			time.Sleep(5 * time.Second)
 			_ = c.TrySend(3)
@@ -111,7 +111,7 @@ func TestMaxAgeMakesRoom(t *testing.T) {
 // old, without a receiver; also in a Select, and also if the first of them gives up.
 func TestMaxAgeWakesSenders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, losses := lossy(2, sluice.ElasticOptions[int]{})
+		c, losses := lossy(2, sluice.AgedOptions[int]{})
 		start := time.Now()
 		_ = c.TrySend(1)
 		time.Sleep(time.Second)
@@ -149,13 +149,13 @@ func TestMaxAgeWakesSenders(t *testing.T) {
 }
 
 // waysToSend are the calls that wait for room.
-var waysToSend = map[string]func(ctx context.Context, c *sluice.Elastic[int], v int) error{
-	"Send": func(ctx context.Context, c *sluice.Elastic[int], v int) error { return c.Send(ctx, v) },
-	"SendBatch": func(ctx context.Context, c *sluice.Elastic[int], v int) error {
+var waysToSend = map[string]func(ctx context.Context, c *sluice.Aged[int], v int) error{
+	"Send": func(ctx context.Context, c *sluice.Aged[int], v int) error { return c.Send(ctx, v) },
+	"SendBatch": func(ctx context.Context, c *sluice.Aged[int], v int) error {
 		_, err := c.SendBatch(ctx, []int{v})
 		return err
 	},
-	"Select": func(ctx context.Context, c *sluice.Elastic[int], v int) error {
+	"Select": func(ctx context.Context, c *sluice.Aged[int], v int) error {
 		_, err := sluice.Select(ctx, sluice.OnSend(c, v))
 		return err
 	},
@@ -169,7 +169,7 @@ func TestMaxAgeOrder(t *testing.T) {
 			const limit, senders = 3, 9
 			var lost []int
 			var lock sync.Mutex
-			c := sluice.NewElastic(limit, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second, OnDrop: func(v int) {
+			c := sluice.NewAged(limit, &sluice.AgedOptions[int]{MaxAge: 10 * time.Second, OnUndelivered: func(v int, _ sluice.Reason) {
 				lock.Lock()
 				lost = append(lost, v)
 				lock.Unlock()
@@ -201,7 +201,7 @@ func TestMaxAgeOrder(t *testing.T) {
 // sender that is left gets the room of the next one.
 func TestMaxAgeAfterReceive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, losses := lossy(2, sluice.ElasticOptions[int]{})
+		c, losses := lossy(2, sluice.AgedOptions[int]{})
 		start := time.Now()
 		_ = c.TrySend(1)
 		time.Sleep(5 * time.Second)
@@ -229,7 +229,7 @@ func TestMaxAgeAfterReceive(t *testing.T) {
 // TestMaxAgeSelectWaits: a Select is the only one that waits for room.
 func TestMaxAgeSelectWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, _ := lossy(1, sluice.ElasticOptions[int]{})
+		c, _ := lossy(1, sluice.AgedOptions[int]{})
 		start := time.Now()
 		_ = c.TrySend(1)
 		if _, err := sluice.Select(t.Context(), sluice.OnSend(c, 2)); err != nil || time.Since(start) != 10*time.Second+1 {
@@ -243,7 +243,7 @@ func TestMaxAgeSelectWaits(t *testing.T) {
 func TestMaxAgeNoTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hook := 0
-		c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: time.Second, OnDrop: func(int) { hook++ }})
+		c := sluice.NewAged(1, &sluice.AgedOptions[int]{MaxAge: time.Second, OnUndelivered: func(_ int, _ sluice.Reason) { hook++ }})
 		_ = c.TrySend(1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
@@ -264,7 +264,7 @@ func TestMaxAgeNoTimer(t *testing.T) {
 // newest first.
 func TestStaleAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{StaleAfter: time.Minute, Overflow: sluice.DropOldest})
+		c := sluice.NewAged(9, &sluice.AgedOptions[int]{StaleAfter: time.Minute, Overflow: sluice.DropOldest})
 		for v := range 5 {
 			_ = c.TrySend(v)
 		}
@@ -288,7 +288,7 @@ func TestStaleAfter(t *testing.T) {
 // value that is.
 func TestMaxAgeReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c, losses := lossy(10, sluice.ElasticOptions[int]{})
+		c, losses := lossy(10, sluice.AgedOptions[int]{})
 		time.AfterFunc(time.Second, func() { _ = c.TrySend(1) })
 		time.AfterFunc(20*time.Second, func() { _ = c.TrySend(2) })
 		time.AfterFunc(30*time.Second, func() { _ = c.TrySend(3); c.Close() })
@@ -309,14 +309,14 @@ func TestMaxAgeReady(t *testing.T) {
 // TestMaxAgeStorm: each value that was sent is received, or OnUndelivered gets it, exactly
 // once. Values are too old after microseconds.
 func TestMaxAgeStorm(t *testing.T) {
-	for _, o := range []sluice.ElasticOptions[int]{
+	for _, o := range []sluice.AgedOptions[int]{
 		{MaxAge: 20 * time.Microsecond}, {MaxAge: time.Millisecond, StaleAfter: 10 * time.Microsecond},
 		{MaxAge: 20 * time.Microsecond, Overflow: sluice.DropOldest}, {StaleAfter: 1, Overflow: sluice.DropNewest},
 	} {
 		const senders, each = 4, 3000
 		seen := make([]atomic.Int32, senders*each)
 		o.OnUndelivered = func(v int, _ sluice.Reason) { seen[v].Add(1) }
-		c := sluice.NewElastic(8, &o)
+		c := sluice.NewAged(8, &o)
 		var sending, receiving sync.WaitGroup
 		for s := range senders {
 			sending.Go(func() {
@@ -362,7 +362,7 @@ func TestMaxAgeStorm(t *testing.T) {
 func TestMaxAgeGarbage(t *testing.T) {
 	freed := make(chan bool, 1)
 	func() {
-		c := sluice.NewElastic(1, &sluice.ElasticOptions[*[64]int]{MaxAge: time.Hour})
+		c := sluice.NewAged(1, &sluice.AgedOptions[*[64]int]{MaxAge: time.Hour})
 		v := new([64]int)
 		runtime.AddCleanup(v, func(int) { freed <- true }, 0)
 		_ = c.TrySend(v)

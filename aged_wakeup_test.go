@@ -41,15 +41,15 @@ func TestMaxAgeSlowSelect(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		timeout time.Duration // of the Select
-		others  func(c *sluice.Elastic[int])
+		others  func(c *sluice.Aged[int])
 		want    time.Duration // when the next sender gets room
 	}{
-		{"it sends", time.Hour, func(c *sluice.Elastic[int]) { _, _ = c.TryRecv() }, 25*time.Second + 1},
-		{"it gives up", 13 * time.Second, func(c *sluice.Elastic[int]) { _ = c.TrySend(4) }, 22*time.Second + 1},
+		{"it sends", time.Hour, func(c *sluice.Aged[int]) { _, _ = c.TryRecv() }, 25*time.Second + 1},
+		{"it gives up", 13 * time.Second, func(c *sluice.Aged[int]) { _ = c.TrySend(4) }, 22*time.Second + 1},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second})
+			c := sluice.NewAged(1, &sluice.AgedOptions[int]{MaxAge: 10 * time.Second})
 			_ = c.TrySend(1)
 			slow := script(map[int]func(){3: func() { time.Sleep(15 * time.Second) }})
 			var group sync.WaitGroup
@@ -84,7 +84,7 @@ func TestMaxAgeJoinsEmpty(t *testing.T) {
 	for range 40 { // the order of the polls is random
 		synctest.Test(t, func(t *testing.T) {
 			start := time.Now()
-			c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second})
+			c := sluice.NewAged(1, &sluice.AgedOptions[int]{MaxAge: 10 * time.Second})
 			_ = c.TrySend(1)
 			other := script(map[int]func(){
 				2: func() { _, _ = c.TryRecv() },
@@ -102,14 +102,14 @@ func TestMaxAgeJoinsEmpty(t *testing.T) {
 
 // TestMaxAgeCallsAtOnce: two senders wait, and others call when the timer wakes the first one.
 func TestMaxAgeCallsAtOnce(t *testing.T) {
-	for name, call := range map[string]func(c *sluice.Elastic[int]){
-		"TryRecv": func(c *sluice.Elastic[int]) { _, _ = c.TryRecv() },
-		"TrySend": func(c *sluice.Elastic[int]) { _ = c.TrySend(9) },
+	for name, call := range map[string]func(c *sluice.Aged[int]){
+		"TryRecv": func(c *sluice.Aged[int]) { _, _ = c.TryRecv() },
+		"TrySend": func(c *sluice.Aged[int]) { _ = c.TrySend(9) },
 	} {
 		for _, timeout := range []time.Duration{10*time.Second + 1, time.Hour} { // of the first sender
 			for range 300 {
 				synctest.Test(t, func(t *testing.T) {
-					c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 10 * time.Second})
+					c := sluice.NewAged(1, &sluice.AgedOptions[int]{MaxAge: 10 * time.Second})
 					_ = c.TrySend(1)
 					for v, timeout := range []time.Duration{timeout, time.Hour} {
 						go func() {
@@ -144,7 +144,7 @@ func spin(d time.Duration) {
 func TestMaxAgeCanceledSender(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for name, send := range waysToSend {
-		c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxAge: 5 * time.Millisecond, OnDrop: func(int) {}})
+		c := sluice.NewAged(1, &sluice.AgedOptions[int]{MaxAge: 5 * time.Millisecond, OnUndelivered: func(_ int, _ sluice.Reason) {}})
 		_ = c.TrySend(1)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)

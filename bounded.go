@@ -34,6 +34,28 @@ const chainCapacity = 16
 // capacity bounds it, and the caller chose that.
 const ringBytes = 1 << 20
 
+// BoundedOptions are the optional settings of a [Bounded]. Nil selects the defaults. The
+// constructor copies them.
+type BoundedOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while the channel is full. The default is Block.
+	Overflow Overflow
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason].
+	OnUndelivered func(v T, why Reason)
+
+	// SingleSender and SingleReceiver promise that no two goroutines send (Send,
+	// TrySend, SendBatch), or receive, at the same time. Close is exempt. A promise
+	// makes the channel cheaper. A program built with -race or -tags sluicecheck panics
+	// when it breaks one; in any other build a broken promise loses or duplicates values.
+	SingleSender   bool
+	SingleReceiver bool
+}
+
 // NewBounded returns a Bounded of exactly the given capacity, in values. With capacity 0
 // it behaves like a [Rendezvous], so that a size from a configuration may be 0, as with
 // make(chan T, n). A negative capacity, and options that make no sense, panic.
@@ -44,8 +66,21 @@ const ringBytes = 1 << 20
 // memory back when the queue is short, use an [Elastic]. Slices that senders pass by reference
 // can double it: see SendSlice of package batch.
 func NewBounded[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
-	requireLimit("NewBounded", "capacity", capacity, 0)
-	return &Bounded[T]{newChannel(o.config(capacity), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
+	const function = "NewBounded"
+	requireCapacity(function, capacity, 0)
+	if o == nil {
+		o = new(BoundedOptions[T])
+	}
+	if capacity == 0 {
+		requireOverflow(function, o.Overflow, DropNewest)
+	} else {
+		requireOverflow(function, o.Overflow, DropNewest, DropOldest)
+	}
+	b := new(Bounded[T])
+	b.open(b, o.OnUndelivered, engine.Config[T]{
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(o.Overflow, o.OnUndelivered),
+		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
+	}, func(c engine.Config[T]) engine.Engine[T] {
 		if capacity < chainCapacity {
 			return registry.Engine("Bounded", c, handoff.New(c))
 		}
@@ -53,12 +88,6 @@ func NewBounded[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
 			c.Elastic, c.Shrink = true, engine.NoShrink
 		}
 		return registry.Engine("Bounded", c, segqueue.New(c))
-	})}
-}
-
-func (b *Bounded[T]) engineOf() (self, engine any) {
-	if b == nil {
-		return b, nil
-	}
-	return b, b.engine
+	})
+	return b
 }

@@ -16,60 +16,23 @@ import (
 type channel[T any] struct {
 	engine      engine.Engine[T] // nil in a zero value
 	undelivered func(T, Reason)  // OnUndelivered of the options
+	owner
 }
 
-// callSites returns nil for a channel without a name, and for a zero value.
-func (c *channel[T]) callSites() *callsite.Sites {
-	if c.engine == nil {
-		return nil
-	}
-	return c.engine.Sites()
-}
-
-// A kind is a type of this package that has an engine. A method returns the engine: a switch over
-// the types would make the compiler generate every kind for each element type of a Select.
-type kind interface {
-	// engineOf returns the receiver of the call, and its engine: nil if no constructor has
-	// made it.
-	engineOf() (self, engine any)
-}
-
-// engineOfKind returns the engine of channel, and whether channel is a kind. A type that embeds a
-// kind is not, although it has the method: it may override methods that its engine would bypass.
-func engineOfKind(channel any) (e any, ok bool) {
-	k, ok := channel.(kind)
-	if !ok {
-		return nil, false
-	}
-	self, e := k.engineOf()
-	if self != channel {
-		return nil, false
-	}
-	return e, true
-}
-
-func init() {
-	engine.Of = func(channel any) any {
-		e, _ := engineOfKind(channel)
-		return e
-	}
-	callsite.Of = func(channel any) *callsite.Sites {
-		if c, ok := channel.(interface{ callSites() *callsite.Sites }); ok {
-			return c.callSites()
-		}
-		return nil
-	}
-}
+// owner is how other packages of this module find the engine of a channel: see [engine.Of].
+type owner = engine.Owner
 
 // zeroValue is the panic of a channel that no constructor has made.
 const zeroValue = "sluice: the channel is a zero value; make it with its constructor"
 
-// newChannel puts the methods before the engine that build makes from config.
-func newChannel[T any](config engine.Config[T], undelivered func(T, Reason), build func(engine.Config[T]) engine.Engine[T]) channel[T] {
+// open puts the methods before the engine that build makes from config. self is the channel of
+// which c is a part.
+func (c *channel[T]) open(self any, undelivered func(T, Reason), config engine.Config[T], build func(engine.Config[T]) engine.Engine[T]) {
 	if config.Name != "" {
 		config.Sites = callsite.New()
 	}
-	return channel[T]{keepPromises(config, build), undelivered}
+	c.engine, c.undelivered = keepPromises(config, build), undelivered
+	engine.Own(&c.owner, self, c.engine)
 }
 
 // Send sends v, and waits while there is no room.

@@ -31,7 +31,7 @@ import (
 //
 // # State
 //
-// Len counts all values, due or not, and so does the limit. TryRecv fails with [ErrEmpty] if
+// Len counts all values, due or not, and so does the capacity. TryRecv fails with [ErrEmpty] if
 // none is due. A canceled value counts as received in Stats, whose OldestValue is for how long
 // the next value has been due. There is no goroutine: a timer is set only while a goroutine
 // waits, or after Ready was called. The methods that every kind has are documented at
@@ -41,25 +41,47 @@ type Delay[T any] struct {
 	timed *priority.Timed[T]
 }
 
-// NewDelay returns an empty Delay that queues at most limit values; write [Unlimited] if
-// memory is the only limit. A limit below 1, and options that make no sense, panic. A send,
+// DelayOptions are the optional settings of a [Delay]. Nil selects the defaults. The
+// constructor copies them.
+type DelayOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while the channel is full: Block (the default),
+	// Reject or DropNewest. DropOldest panics: the next value is the one that is due.
+	Overflow Overflow
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason].
+	OnUndelivered func(v T, why Reason)
+
+	// DueAt returns when a value that Send, TrySend or SendBatch sends is due. If it is nil,
+	// it is due at once. The sender calls it before it sends, and a Select each time that it
+	// tries.
+	DueAt func(v T) time.Time
+}
+
+// NewDelay returns an empty Delay that queues at most capacity values; write [Unlimited] if
+// memory is the only limit. A capacity below 1, and options that make no sense, panic. A send,
 // a receive and a cancel cost O(log n) with n values.
-func NewDelay[T any](limit int, o *DelayOptions[T]) *Delay[T] {
-	requireLimit("NewDelay", "limit", limit, 1)
+func NewDelay[T any](capacity int, o *DelayOptions[T]) *Delay[T] {
+	const function = "NewDelay"
+	requireCapacity(function, capacity, 1)
+	if o == nil {
+		o = new(DelayOptions[T])
+	}
+	requireOverflow(function, o.Overflow, DropNewest)
+	dueAt := o.DueAt
 	d := new(Delay[T])
-	d.channel = newChannel(o.config(limit), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
-		d.timed = priority.NewTimed(priority.Config[T]{Config: c, DueAt: o.dueAt()})
+	d.open(d, o.OnUndelivered, engine.Config[T]{
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(o.Overflow, o.OnUndelivered),
+	}, func(c engine.Config[T]) engine.Engine[T] {
+		d.timed = priority.NewTimed(priority.Config[T]{Config: c, DueAt: dueAt})
 		registry.Engine("Delay", c, d.timed.Engine)
 		return d.timed
 	})
 	return d
-}
-
-func (d *Delay[T]) engineOf() (self, engine any) {
-	if d == nil {
-		return d, nil
-	}
-	return d, d.engine
 }
 
 // SendAt sends v, which is due at t, or at once if t has passed. It waits, and fails, like

@@ -11,7 +11,7 @@ import (
 
 // openDelay returns a new Delay. If dueAt, its option returns a time that has passed.
 func openDelay[T any](limit int, overflow sluice.Overflow, onDrop func(T), dueAt bool) sluicetest.Channel[T] {
-	o := &sluice.DelayOptions[T]{Overflow: overflow, OnDrop: onDrop}
+	o := &sluice.DelayOptions[T]{Overflow: overflow, OnUndelivered: dropped(onDrop)}
 	if dueAt {
 		o.DueAt = func(T) time.Time { return time.Time{} }
 	}

@@ -3,28 +3,76 @@ package sluice
 import (
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/handoff"
-	"github.com/sluice-go/sluice/internal/priority"
 	"github.com/sluice-go/sluice/internal/registry"
 	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
-// An Elastic is a FIFO that grows as needed, up to a limit, and gives memory back when
-// the backlog is gone. [ElasticOptions.MaxAge] drops values that are too old, and
-// [ElasticOptions.StaleAfter] puts those that are old behind the others. It has the
-// methods of [Channel], documented at [Bounded].
+// An Elastic is a FIFO that grows as needed, up to its capacity, and gives memory back when
+// the backlog is gone. It has the methods of [Channel], documented at [Bounded].
 type Elastic[T any] struct{ channel[T] }
 
-// NewElastic returns an empty Elastic that queues at most limit values; write
-// [Unlimited] if memory is the only limit. [ElasticOptions.LimitBytes] limits its size in
-// bytes as well. A limit below 1, and options that make no sense, panic.
-func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
-	requireLimit("NewElastic", "limit", limit, 1)
-	return &Elastic[T]{newChannel(o.config(limit), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
+// ElasticOptions are the optional settings of an [Elastic]. Nil selects the defaults. The
+// constructor copies them.
+type ElasticOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while the channel is full. The default is
+	// Block.
+	Overflow Overflow
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason].
+	OnUndelivered func(v T, why Reason)
+
+	// SingleSender and SingleReceiver promise that no two goroutines send (Send,
+	// TrySend, SendBatch), or receive, at the same time. Close is exempt. A promise
+	// makes the channel cheaper. A program built with -race or -tags sluicecheck panics
+	// when it breaks one; in any other build a broken promise loses or duplicates values.
+	SingleSender   bool
+	SingleReceiver bool
+
+	// Shrink is when the channel gives memory back. The default is ShrinkHalf.
+	Shrink ShrinkMode
+
+	// MaxBytes bounds the sum of the sizes of the queued values, in addition to the
+	// capacity in values. 0 means no bound in bytes. Under Reject the bound is cheapest, and
+	// a value may be rejected although up to 1/256 of MaxBytes is free. Slots are not
+	// included: see Stats.Bytes.
+	MaxBytes int64
+
+	// Size returns the size of a value in bytes: of the value itself, and of what only it
+	// refers to. Size is required with MaxBytes if T contains pointers, unless T is []byte or
+	// string: the size of a []byte is then its capacity, and that of a string its length,
+	// plus the header. A []byte that exceeds MaxBytes only because of its spare capacity
+	// counts as MaxBytes. If T contains no pointers, each value counts as the size of a T:
+	// MaxBytes divided by it is then a capacity in values, and Cap returns the lower one. The
+	// sender calls Size once per value (a Select that has to wait calls it again). Size must
+	// not return a negative number, and must not use the channel.
+	Size func(v T) int
+}
+
+// NewElastic returns an empty Elastic that queues at most capacity values; write
+// [Unlimited] if memory is the only limit. [ElasticOptions.MaxBytes] bounds its size in
+// bytes as well. A capacity below 1, and options that make no sense, panic.
+func NewElastic[T any](capacity int, o *ElasticOptions[T]) *Elastic[T] {
+	const function = "NewElastic"
+	requireCapacity(function, capacity, 1)
+	if o == nil {
+		o = new(ElasticOptions[T])
+	}
+	requireOverflow(function, o.Overflow, DropNewest, DropOldest)
+	requireShrink(function, o.Shrink)
+	config := engine.Config[T]{
+		Name: o.Name, Limit: capacity, Elastic: true, Overflow: engine.Overflow(o.Overflow),
+		OnDrop: dropped(o.Overflow, o.OnUndelivered), Shrink: engine.Shrink(o.Shrink),
+		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
+	}
+	o.boundBytes(function, &config)
+	e := new(Elastic[T])
+	e.open(e, o.OnUndelivered, config, func(c engine.Config[T]) engine.Engine[T] {
 		switch {
-		case o.hasAges():
-			e := priority.NewAged(o.aged(c))
-			registry.Engine("Elastic", c, e.Engine)
-			return e
 		case c.Size == nil:
 			return registry.Engine("Elastic", c, segqueue.New(c))
 		case c.Overflow == engine.Reject: // no sender waits for room
@@ -39,83 +87,36 @@ func NewElastic[T any](limit int, o *ElasticOptions[T]) *Elastic[T] {
 			// overtaken by smaller ones: handoff does both.
 			return registry.Engine("Elastic", c, handoff.New(c))
 		}
-	})}
+	})
+	return e
 }
 
-func (e *Elastic[T]) engineOf() (self, engine any) {
-	if e == nil {
-		return e, nil
-	}
-	return e, e.engine
-}
-
-func (o *ElasticOptions[T]) config(limit int) engine.Config[T] {
-	if o == nil {
-		return engine.Config[T]{Limit: limit, Elastic: true}
-	}
-	const function = "NewElastic"
-	requireOverflow(function, o.Overflow, true)
-	if o.MaxAge == 0 {
-		requireDrops(function, o.Overflow, o.OnDrop != nil)
-	}
-	requireShrink(function, o.Shrink)
-	o.requireAges(function)
-	size, limitBytes := o.Size, o.LimitBytes
-	if limitBytes > 0 && size == nil {
-		size = engine.KnownSize[T](limitBytes)
-		if size == nil && !engine.HasPointers[T]() {
-			limit, limitBytes = min(limit, slotsIn(function, limitBytes, engine.SizeOf[T]())), 0
-		}
-	}
+// boundBytes adds MaxBytes and Size to c. For values of a fixed size, MaxBytes is a capacity.
+func (o *ElasticOptions[T]) boundBytes(function string, c *engine.Config[T]) {
 	switch {
-	case o.LimitBytes < 0:
-		refuse(function, "LimitBytes must not be negative (got %d)", o.LimitBytes)
-	case limitBytes > 0 && size == nil:
+	case o.MaxBytes < 0:
+		refuse(function, "MaxBytes must not be negative (got %d)", o.MaxBytes)
+	case o.MaxBytes == 0 && o.Size != nil:
+		refuse(function, "Size requires MaxBytes")
+	case o.MaxBytes == 0:
+		return
+	}
+	c.LimitBytes, c.Size = o.MaxBytes, o.Size
+	if c.Size != nil {
+		return
+	}
+	if c.Size = engine.KnownSize[T](o.MaxBytes); c.Size != nil {
+		c.SizeIsKnown = true
+		return
+	}
+	if engine.HasPointers[T]() {
 		var v T
-		refuse(function, "LimitBytes requires Size for values of type %T, which contains pointers", v)
-	case o.LimitBytes == 0 && o.Size != nil:
-		refuse(function, "Size requires LimitBytes")
+		refuse(function, "MaxBytes requires Size for values of type %T, which contains pointers", v)
 	}
-	c := engine.Config[T]{
-		Name: o.Name, Limit: limit, Elastic: true, Shrink: engine.Shrink(o.Shrink),
-		SingleSender: o.SingleSender && !o.hasAges(), SingleReceiver: o.SingleReceiver && !o.hasAges(),
-		LimitBytes: limitBytes, Size: size, SizeIsKnown: limitBytes > 0 && o.Size == nil,
+	size := engine.SizeOf[T]()
+	slots := o.MaxBytes / int64(max(size, 1))
+	if slots == 0 {
+		refuse(function, "MaxBytes must be at least %d, the size of a value (got %d)", size, o.MaxBytes)
 	}
-	return withPolicy(function, c, o.Overflow, o.OnDrop, o.OnUndelivered)
-}
-
-// slotsIn returns how many values of a fixed size a limit in bytes allows. It panics if that
-// is none.
-func slotsIn(function string, limitBytes int64, size int) int {
-	n := limitBytes / int64(max(size, 1))
-	if n == 0 {
-		refuse(function, "LimitBytes must be at least %d, the size of a value (got %d)", size, limitBytes)
-	}
-	return int(min(n, int64(Unlimited)))
-}
-
-// requireAges panics if MaxAge or StaleAfter make no sense.
-func (o *ElasticOptions[T]) requireAges(function string) {
-	switch {
-	case o.MaxAge < 0:
-		refuse(function, "MaxAge must not be negative (got %v)", o.MaxAge)
-	case o.StaleAfter < 0:
-		refuse(function, "StaleAfter must not be negative (got %v)", o.StaleAfter)
-	case o.MaxAge > 0 && o.StaleAfter >= o.MaxAge:
-		refuse(function, "StaleAfter must be less than MaxAge (got %v and %v): older values are dropped", o.StaleAfter, o.MaxAge)
-	case o.hasAges() && o.LimitBytes != 0:
-		refuse(function, "LimitBytes cannot be combined with MaxAge or StaleAfter; limit the number of values")
-	}
-}
-
-// hasAges reports whether values have a time stamp.
-func (o *ElasticOptions[T]) hasAges() bool { return o != nil && (o.MaxAge > 0 || o.StaleAfter > 0) }
-
-// aged adds what only the engine of values with a time stamp reads.
-func (o *ElasticOptions[T]) aged(c engine.Config[T]) priority.Config[T] {
-	p := priority.Config[T]{Config: c, MaxAge: o.MaxAge, StaleAfter: o.StaleAfter, OnExpire: o.OnDrop}
-	if hook := o.OnUndelivered; hook != nil {
-		p.OnExpire = func(v T) { hook(v, TooOld) }
-	}
-	return p
+	c.LimitBytes, c.Limit = 0, int(min(slots, int64(c.Limit)))
 }

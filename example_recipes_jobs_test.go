@@ -40,7 +40,7 @@ func Example_databaseBatches() {
 // While the server is away, files wait. Each file that will not be uploaded is deleted.
 func Example_tooOld() {
 	ctx := context.Background()
-	uploads := sluice.NewElastic(2, &sluice.ElasticOptions[string]{
+	uploads := sluice.NewAged(2, &sluice.AgedOptions[string]{
 		MaxAge:     time.Hour,         // older files are of no use
 		StaleAfter: time.Minute,       // after an outage, new files first
 		Overflow:   sluice.DropOldest, // beyond two

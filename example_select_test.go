@@ -156,7 +156,7 @@ func Example_selectLoop() {
 // pauses the case.
 func Example_selectLoopPrompt() {
 	ctx := context.Background()
-	jobs := sluice.NewElastic[int](10_000, &sluice.ElasticOptions[int]{Overflow: sluice.Reject, LimitBytes: 1 << 20})
+	jobs := sluice.NewElastic[int](10_000, &sluice.ElasticOptions[int]{Overflow: sluice.Reject, MaxBytes: 1 << 20})
 	defer jobs.Close() // if the loop ends early, senders get ErrClosed
 	for job := range 4 {
 		if err := jobs.TrySend(job); err != nil {

@@ -142,8 +142,8 @@ func ExampleNewValues() {
 func ExampleBounded_mailbox() {
 	ctx := context.Background()
 	position := sluice.NewBounded(1, &sluice.BoundedOptions[int]{
-		Overflow: sluice.DropOldest,
-		OnDrop:   func(old int) { fmt.Println("missed", old) },
+		Overflow:      sluice.DropOldest,
+		OnUndelivered: func(old int, _ sluice.Reason) { fmt.Println("missed", old) },
 	})
 
 	for _, at := range []int{10, 20, 30} {
@@ -200,8 +200,8 @@ func ExampleElastic_RecvBatch() {
 // A limit in bytes, in addition to the limit in values.
 func ExampleNewElastic_limitBytes() {
 	messages := sluice.NewElastic(1000, &sluice.ElasticOptions[string]{
-		LimitBytes: 10,
-		Size:       func(message string) int { return len(message) },
+		MaxBytes: 10,
+		Size:     func(message string) int { return len(message) },
 	})
 	for _, message := range []string{"seven..", "four", "ok.", "much too long"} {
 		fmt.Println(messages.TrySend(message))
@@ -374,8 +374,8 @@ func Example_overflow() {
 func ExampleNewPriority() {
 	ctx := context.Background()
 	alarms := sluice.NewPriority(3, 2, &sluice.PriorityOptions[string]{
-		Overflow: sluice.DropLeastUrgent,
-		OnDrop:   func(alarm string) { fmt.Println("dropped:", alarm) },
+		Overflow:      sluice.DropLeastUrgent,
+		OnUndelivered: func(alarm string, _ sluice.Reason) { fmt.Println("dropped:", alarm) },
 	})
 	_ = alarms.Level(2).Send(ctx, "disk 80% full")
 	_ = alarms.Level(1).Send(ctx, "backup failed")

@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	c := sluice.NewElastic[[]byte](sluice.Unlimited, &sluice.ElasticOptions[[]byte]{LimitBytes: 9, Overflow: sluice.Reject})
+	c := sluice.NewElastic[[]byte](sluice.Unlimited, &sluice.ElasticOptions[[]byte]{MaxBytes: 9, Overflow: sluice.Reject})
 	_ = c.TrySend(nil)
 	_, _ = c.TryRecv()
 	_, _ = sluice.NewBounded[string](100, nil).Recv(context.Background())

@@ -43,10 +43,11 @@ func TestBadCapacity(t *testing.T) {
 	}
 	for _, n := range []int{0, -1, math.MinInt} {
 		value := fmt.Sprint(n)
-		mustPanic(t, "NewElastic", []string{"limit", value}, func() { sluice.NewElastic[int](n, nil) })
-		mustPanic(t, "NewSharded", []string{"limit", value}, func() { sluice.NewSharded[int](n, nil) })
-		mustPanic(t, "NewPriority", []string{"limit", value}, func() { sluice.NewPriority[int](1, n, nil) })
-		mustPanic(t, "NewDelay", []string{"limit", value}, func() { sluice.NewDelay[int](n, nil) })
+		mustPanic(t, "NewElastic", []string{"capacity", value}, func() { sluice.NewElastic[int](n, nil) })
+		mustPanic(t, "NewSharded", []string{"capacity", value}, func() { sluice.NewSharded[int](n, nil) })
+		mustPanic(t, "NewPriority", []string{"capacity", value}, func() { sluice.NewPriority[int](1, n, nil) })
+		mustPanic(t, "NewAged", []string{"capacity", value}, func() { sluice.NewAged(n, &sluice.AgedOptions[int]{MaxAge: 1}) })
+		mustPanic(t, "NewDelay", []string{"capacity", value}, func() { sluice.NewDelay[int](n, nil) })
 		mustPanic(t, "NewPriority", []string{"levels", value}, func() { sluice.NewPriority[int](n, 1, nil) })
 	}
 	mustPanic(t, "NewPriority", []string{"levels", "65"}, func() { sluice.NewPriority[int](65, 1, nil) })
@@ -58,47 +59,36 @@ func TestBadOptions(t *testing.T) {
 		rendezvous = sluice.RendezvousOptions[int]
 		bounded    = sluice.BoundedOptions[int]
 		elastic    = sluice.ElasticOptions[int]
+		aged       = sluice.AgedOptions[int]
 		sharded    = sluice.ShardedOptions[int]
 		ranked     = sluice.PriorityOptions[int]
 		delay      = sluice.DelayOptions[int]
 	)
 	size := func(int) int { return 1 }
-	drop := func(int) {}
-	hook := func(int, sluice.Reason) {}
 	for _, test := range []struct {
 		options any
 		words   []string
 	}{
 		{rendezvous{Overflow: 5}, []string{"Overflow(5)"}},
-		{bounded{Overflow: sluice.DropLeastUrgent}, []string{"DropLeastUrgent", "Priority"}},
+		{bounded{Overflow: sluice.DropLeastUrgent}, []string{"DropLeastUrgent", "DropOldest"}},
 		{ranked{Overflow: sluice.DropOldest}, []string{"DropOldest", "DropLeastUrgent"}},
 		{ranked{Overflow: 9}, []string{"Overflow(9)", "DropLeastUrgent"}},
-		{ranked{OnDrop: drop}, []string{"OnDrop", "Block"}},
 		{delay{Overflow: sluice.DropOldest}, []string{"DropOldest", "Reject"}},
 		{delay{Overflow: sluice.DropLeastUrgent}, []string{"DropLeastUrgent"}},
-		{delay{OnDrop: drop}, []string{"OnDrop", "Block"}},
 		{ranked{MaxPassed: -1}, []string{"MaxPassed", "-1"}},
 		{bounded{Overflow: 255}, []string{"Overflow(255)"}},
 		{elastic{Shrink: 3}, []string{"ShrinkMode(3)"}},
 		{sharded{Shrink: 3}, []string{"ShrinkMode(3)"}},
 		{rendezvous{Overflow: sluice.DropOldest}, []string{"DropOldest"}},
-		{rendezvous{OnDrop: drop}, []string{"OnDrop", "Block"}},
-		{bounded{OnDrop: drop, Overflow: sluice.Reject}, []string{"OnDrop", "Reject"}},
-		{sharded{OnDrop: drop}, []string{"OnDrop", "Block"}},
-		{elastic{LimitBytes: -7, Size: size}, []string{"LimitBytes", "-7"}},
-		{elastic{LimitBytes: 1}, []string{"LimitBytes", "at least", "got 1"}},
-		{elastic{Size: size}, []string{"Size", "LimitBytes"}},
-		{elastic{MaxAge: -1}, []string{"MaxAge", "-1ns"}},
-		{elastic{StaleAfter: -time.Second}, []string{"StaleAfter", "-1s"}},
-		{elastic{StaleAfter: 2, MaxAge: 2}, []string{"StaleAfter", "MaxAge", "2ns"}},
-		{elastic{StaleAfter: 2, LimitBytes: 10, Size: size}, []string{"LimitBytes", "StaleAfter"}},
-		{elastic{OnDrop: drop, StaleAfter: 2}, []string{"OnDrop", "Block"}},
-		{elastic{OnDrop: drop, OnUndelivered: hook, MaxAge: 2}, []string{"OnDrop", "OnUndelivered"}},
-		{rendezvous{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
-		{bounded{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
-		{sharded{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
-		{ranked{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
-		{delay{OnDrop: drop, OnUndelivered: hook, Overflow: sluice.DropNewest}, []string{"OnDrop", "OnUndelivered"}},
+		{elastic{MaxBytes: -7, Size: size}, []string{"MaxBytes", "-7"}},
+		{elastic{MaxBytes: 1}, []string{"MaxBytes", "at least", "got 1"}},
+		{elastic{Size: size}, []string{"Size", "MaxBytes"}},
+		{aged{MaxAge: -1}, []string{"MaxAge", "-1ns"}},
+		{aged{StaleAfter: -time.Second}, []string{"StaleAfter", "-1s"}},
+		{aged{StaleAfter: 2, MaxAge: 2}, []string{"StaleAfter", "MaxAge", "2ns"}},
+		{aged{}, []string{"MaxAge", "StaleAfter", "NewElastic"}},
+		{aged{MaxAge: 1, Shrink: 3}, []string{"ShrinkMode(3)"}},
+		{aged{MaxAge: 1, Overflow: sluice.DropLeastUrgent}, []string{"DropLeastUrgent"}},
 		{sharded{Lanes: -1}, []string{"Lanes", "-1"}},
 		{sharded{Lanes: 1<<15 + 1}, []string{"Lanes", "32769"}},
 	} {
@@ -110,6 +100,8 @@ func TestBadOptions(t *testing.T) {
 			function, build = "NewBounded", func() { sluice.NewBounded(3, &o) }
 		case elastic:
 			function, build = "NewElastic", func() { sluice.NewElastic(3, &o) }
+		case aged:
+			function, build = "NewAged", func() { sluice.NewAged(3, &o) }
 		case sharded:
 			function, build = "NewSharded", func() { sluice.NewSharded(3, &o) }
 		case delay:
@@ -121,9 +113,10 @@ func TestBadOptions(t *testing.T) {
 			mustPanic(t, function, test.words, build)
 		})
 	}
-	mustPanic(t, "NewElastic", []string{"LimitBytes", "Size", "*int", "pointers"}, func() {
-		sluice.NewElastic(3, &sluice.ElasticOptions[*int]{LimitBytes: 10})
+	mustPanic(t, "NewElastic", []string{"MaxBytes", "Size", "*int", "pointers"}, func() {
+		sluice.NewElastic(3, &sluice.ElasticOptions[*int]{MaxBytes: 10})
 	})
+	mustPanic(t, "NewAged", []string{"MaxAge"}, func() { sluice.NewAged[int](3, nil) })
 	mustPanic(t, "NewBounded", []string{"DropOldest"}, func() {
 		sluice.NewBounded(0, &bounded{Overflow: sluice.DropOldest})
 	})

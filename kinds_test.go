@@ -14,8 +14,8 @@ var kinds = map[string]func() sluice.Channel[int]{
 	"Bounded 64": func() sluice.Channel[int] { return sluice.NewBounded[int](64, nil) },
 	"Priority":   func() sluice.Channel[int] { return sluice.NewPriority[int](3, 64, nil) },
 	"Delay":      func() sluice.Channel[int] { return sluice.NewDelay[int](64, nil) },
-	"aged": func() sluice.Channel[int] {
-		return sluice.NewElastic(64, &sluice.ElasticOptions[int]{MaxAge: time.Hour})
+	"Aged": func() sluice.Channel[int] {
+		return sluice.NewAged(64, &sluice.AgedOptions[int]{MaxAge: time.Hour})
 	},
 	"Elastic": func() sluice.Channel[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) },
 }
@@ -27,6 +27,19 @@ func eachKind() map[string]sluice.Channel[int] {
 		made[name] = make()
 	}
 	return made
+}
+
+// dropped returns an OnUndelivered that calls onDrop with the values that the channel drops, but
+// not with those that Discard removes. It returns nil if onDrop is nil.
+func dropped[T any](onDrop func(T)) func(T, sluice.Reason) {
+	if onDrop == nil {
+		return nil
+	}
+	return func(v T, why sluice.Reason) {
+		if why != sluice.Discarded {
+			onDrop(v)
+		}
+	}
 }
 
 // canceledContext returns a context that is done.

@@ -16,9 +16,9 @@ func buffered() map[string]sluice.Channel[int] {
 		"Elastic":               sluice.NewElastic[int](sluice.Unlimited, nil),
 		"Elastic single sender": sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{SingleSender: true}),
 		"Elastic, bytes": sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{
-			LimitBytes: 1 << 30, Size: func(int) int { return 8 }}),
+			MaxBytes: 1 << 30, Size: func(int) int { return 8 }}),
 		"Elastic, bytes, Reject": sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{
-			LimitBytes: 1 << 30, Size: func(int) int { return 8 }, Overflow: sluice.Reject}),
+			MaxBytes: 1 << 30, Size: func(int) int { return 8 }, Overflow: sluice.Reject}),
 		"Sharded": sluice.NewSharded[int](sluice.Unlimited, nil),
 	}
 }

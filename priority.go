@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -29,10 +30,10 @@ import (
 // urgent values have to share: of MaxPassed+1 receives in a row, at most one takes from each
 // other level out of turn.
 //
-// # Order and limit
+// # Order and capacity
 //
-// The values of one level arrive in the order in which they were sent. The limit is the most
-// values that are queued on all levels together. When there is room again, the goroutine that
+// The values of one level arrive in the order in which they were sent. The capacity is the
+// most values that are queued on all levels together. When there is room again, the goroutine that
 // has waited longest on the most urgent level is woken, with the same rule for a level that
 // was passed over. The methods that every kind has are documented at [Bounded].
 type Priority[T any] struct {
@@ -40,34 +41,70 @@ type Priority[T any] struct {
 	levels []Level[T]
 }
 
+// defaultMaxPassed is PriorityOptions.MaxPassed if that is 0.
+const defaultMaxPassed = 16
+
+// PriorityOptions are the optional settings of a [Priority]. Nil selects the defaults. The
+// constructor copies them.
+type PriorityOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while the channel is full: Block (the default),
+	// Reject, DropNewest or DropLeastUrgent. DropOldest panics: the value that would be
+	// received next is an urgent one.
+	Overflow Overflow
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason].
+	OnUndelivered func(v T, why Reason)
+
+	// LevelOf returns the level on which Send, TrySend and SendBatch of the Priority send v,
+	// from 0, the most urgent. If it is nil, they send on the last level. The sender calls it
+	// before it sends, and a Select each time that it tries; any other result panics. The
+	// methods of a Level do not call it.
+	LevelOf func(v T) int
+
+	// MaxPassed is how often a level that has values may be passed over before it is due.
+	// With 0 it is 16. The smaller it is, the sooner less urgent values are received, and the
+	// more urgent ones they delay. With [Unlimited], less urgent values may wait forever.
+	MaxPassed int
+}
+
 // NewPriority returns an empty Priority with the given number of levels, 1 to 64, that
-// queues at most limit values; write [Unlimited] if memory is the only limit. A number out
+// queues at most capacity values; write [Unlimited] if memory is the only limit. A number out
 // of range, and options that make no sense, panic.
 //
 // A level takes memory as values are queued on it. It keeps up to 1024 slots; of more, it
 // gives back what is more than four times its queue.
-func NewPriority[T any](levels, limit int, o *PriorityOptions[T]) *Priority[T] {
+func NewPriority[T any](levels, capacity int, o *PriorityOptions[T]) *Priority[T] {
 	const function = "NewPriority"
 	if levels < 1 || levels > priority.MaxLevels {
 		refuse(function, "levels must be from 1 to %d (got %d)", priority.MaxLevels, levels)
 	}
-	requireLimit(function, "limit", limit, 1)
+	requireCapacity(function, capacity, 1)
+	if o == nil {
+		o = new(PriorityOptions[T])
+	}
+	requireOverflow(function, o.Overflow, DropNewest, DropLeastUrgent)
+	if o.MaxPassed < 0 {
+		refuse(function, "MaxPassed must not be negative (got %d)", o.MaxPassed)
+	}
+	maxPassed, levelOf := uint64(cmp.Or(o.MaxPassed, defaultMaxPassed)), o.LevelOf
 	p := &Priority[T]{levels: make([]Level[T], levels)}
-	p.channel = newChannel(o.config(limit), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
-		e := priority.New(o.extend(c, levels))
+	p.open(p, o.OnUndelivered, engine.Config[T]{
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(o.Overflow, o.OnUndelivered),
+	}, func(c engine.Config[T]) engine.Engine[T] {
+		e := priority.New(priority.Config[T]{Config: c, Levels: levels, MaxPassed: maxPassed, LevelOf: levelOf})
 		for i := range p.levels {
-			p.levels[i].engine = priority.LevelAt(e, i)
+			l := &p.levels[i]
+			l.engine = priority.LevelAt(e, i)
+			engine.Own(&l.owner, l, l.engine)
 		}
 		return registry.Engine("Priority", c, e)
 	})
 	return p
-}
-
-func (p *Priority[T]) engineOf() (self, engine any) {
-	if p == nil {
-		return p, nil
-	}
-	return p, p.engine
 }
 
 // Level returns the sending end of level i, from 0, the most urgent, to the number of levels
@@ -88,13 +125,7 @@ func (p *Priority[T]) Levels() int { return len(p.levels) }
 // use it. [OnSend] accepts it.
 type Level[T any] struct {
 	engine *priority.Level[T] // nil in a zero value
-}
-
-func (l *Level[T]) engineOf() (self, engine any) {
-	if l == nil || l.engine == nil {
-		return l, nil
-	}
-	return l, l.engine
+	owner
 }
 
 // Send sends v on this level, like [Bounded.Send].
@@ -144,39 +175,4 @@ func (l *Level[T]) made() *priority.Level[T] {
 		panic(zeroLevel)
 	}
 	return l.engine
-}
-
-// defaultMaxPassed is PriorityOptions.MaxPassed if that is 0.
-const defaultMaxPassed = 16
-
-func (o *PriorityOptions[T]) config(limit int) engine.Config[T] {
-	if o == nil {
-		return engine.Config[T]{Limit: limit}
-	}
-	const function = "NewPriority"
-	drops := o.Overflow == DropNewest || o.Overflow == DropLeastUrgent
-	switch {
-	case int(o.Overflow) >= len(overflowNames):
-		refuse(function, "unknown policy %v (want Block, Reject, DropNewest or DropLeastUrgent)", o.Overflow)
-	case o.Overflow == DropOldest:
-		refuse(function, "DropOldest would discard the most urgent value; use DropLeastUrgent")
-	case o.OnDrop != nil && !drops:
-		refuse(function, "OnDrop requires DropNewest or DropLeastUrgent (got %v, which drops nothing)", o.Overflow)
-	case o.MaxPassed < 0:
-		refuse(function, "MaxPassed must not be negative (got %d)", o.MaxPassed)
-	}
-	return withPolicy(function, engine.Config[T]{Name: o.Name, Limit: limit}, o.Overflow, o.OnDrop, o.OnUndelivered)
-}
-
-// extend adds what only the engine of a Priority reads.
-func (o *PriorityOptions[T]) extend(c engine.Config[T], levels int) priority.Config[T] {
-	p := priority.Config[T]{Config: c, Levels: levels, MaxPassed: defaultMaxPassed}
-	if o == nil {
-		return p
-	}
-	p.LevelOf = o.LevelOf
-	if o.MaxPassed > 0 {
-		p.MaxPassed = uint64(o.MaxPassed)
-	}
-	return p
 }

@@ -28,7 +28,7 @@ func (r ranked) String() string {
 
 // openRanked returns a new Priority of that description.
 func openRanked[T any](r ranked, onDrop func(T)) sluicetest.Channel[T] {
-	o := &sluice.PriorityOptions[T]{Overflow: r.overflow, OnDrop: onDrop}
+	o := &sluice.PriorityOptions[T]{Overflow: r.overflow, OnUndelivered: dropped(onDrop)}
 	if r.spread {
 		o.LevelOf = func(v T) int {
 			if n, ok := any(v).(uint64); ok {

@@ -118,7 +118,7 @@ func newRankedPlay(levels, limit, maxPassed int, overflow sluice.Overflow) *rank
 	}}
 	o := &sluice.PriorityOptions[uint64]{Overflow: overflow, MaxPassed: maxPassed}
 	if overflow == sluice.DropNewest || overflow == sluice.DropLeastUrgent {
-		o.OnDrop = func(v uint64) { r.dropped = append(r.dropped, v) }
+		o.OnUndelivered = func(v uint64, _ sluice.Reason) { r.dropped = append(r.dropped, v) }
 	}
 	r.p = sluice.NewPriority(levels, limit, o)
 	return r

@@ -111,7 +111,7 @@ func TestPriorityIdleLevel(t *testing.T) {
 func TestPriorityDropLeastUrgent(t *testing.T) {
 	var dropped []int
 	p := sluice.NewPriority(3, 3, &sluice.PriorityOptions[int]{
-		Overflow: sluice.DropLeastUrgent, OnDrop: func(v int) { dropped = append(dropped, v) }})
+		Overflow: sluice.DropLeastUrgent, OnUndelivered: func(v int, _ sluice.Reason) { dropped = append(dropped, v) }})
 	sendAll(t, p.Level(1), 10, 11)
 	sendAll(t, p.Level(2), 20)
 	sendAll(t, p.Level(2), 21) // is the newest of the least urgent itself

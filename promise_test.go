@@ -108,14 +108,14 @@ func TestBrokenPromiseDuringOnDrop(t *testing.T) {
 		c = sluice.NewElastic(1, &sluice.ElasticOptions[int]{
 			SingleSender: true,
 			Overflow:     sluice.DropOldest,
-			LimitBytes:   100,
+			MaxBytes:     100,
 			Size: func(v int) int {
 				if v == slow {
 					<-release
 				}
 				return 1
 			},
-			OnDrop: func(v int) {
+			OnUndelivered: func(v int, _ sluice.Reason) {
 				if v == 1 {
 					go c.TrySend(slow)
 					synctest.Wait() // it blocks in Size

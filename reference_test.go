@@ -31,12 +31,11 @@ var capacities = []int{1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 40, 100, 1024, 5000, 1
 // and always empty for a single goroutine.
 func (s *tape) shape() shape {
 	drawn := shape{
-		capacity:       capacities[s.next(len(capacities))],
-		overflow:       sluice.Overflow(s.next(4)),
-		elastic:        s.next(2) == 1,
-		oneSender:      s.next(2) == 1,
-		oneReceiver:    s.next(2) == 1,
-		withoutHandOff: false,
+		capacity:    capacities[s.next(len(capacities))],
+		overflow:    sluice.Overflow(s.next(4)),
+		elastic:     s.next(2) == 1,
+		oneSender:   s.next(2) == 1,
+		oneReceiver: s.next(2) == 1,
 	}
 	if drawn.elastic {
 		drawn.shrink = sluice.ShrinkMode(s.next(3))
@@ -53,7 +52,7 @@ type reference struct {
 	queue    []uint64
 	size     int      // bytes in queue
 	dropped  []uint64 // by the model
-	seen     []uint64 // passed to OnDrop
+	seen     []uint64 // passed to OnUndelivered
 	closed   bool
 	sent     int
 	received int
@@ -77,7 +76,7 @@ func (r *reference) fits(v uint64) bool {
 }
 
 // mayReject reports whether an Elastic with the policy Reject may return ErrFull
-// although there is room for v: see ElasticOptions.LimitBytes.
+// although there is room for v: see ElasticOptions.MaxBytes.
 func (r *reference) mayReject(v uint64) bool {
 	if !r.elastic || r.overflow != sluice.Reject || !r.bytes && !r.sizes {
 		return false
@@ -276,7 +275,7 @@ func (r *reference) awaitReady() error {
 // compare compares the visible state of the channel with the model.
 func (r *reference) compare() error {
 	if !slices.Equal(r.seen, r.dropped) {
-		return fmt.Errorf("OnDrop got %v, want %v", r.seen, r.dropped)
+		return fmt.Errorf("OnUndelivered got %v, want %v", r.seen, r.dropped)
 	}
 	s := r.c.Stats()
 	want := s

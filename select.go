@@ -25,9 +25,9 @@ type Case interface {
 //
 // That holds for channels of this package. A channel of any other type reports only what was
 // possible when it was tried, so it is tried at a moment of its own, before or after that one.
-var Default Case = otherwise{}
+const Default = otherwise(0)
 
-type otherwise struct{}
+type otherwise uint8
 
 func (otherwise) try() (bool, error)             { return false, nil }
 func (otherwise) look(bool) (same, blocked bool) { return true, true }

@@ -98,13 +98,7 @@ type sendEngine[T any] interface {
 // returns nil.
 func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 	c := new(RecvCase[T])
-	var from recvEngine[T]
-	if e := engineOf[T]("OnRecv", r); e != nil {
-		from = e
-	} else if engine.EndOf != nil {
-		from, _ = engine.EndOf(r).(recvEngine[T])
-	}
-	if from != nil {
+	if from, ok := engineOf("OnRecv", r).(recvEngine[T]); ok {
 		entry := from.NewEntry(&c.Value, false)
 		c.wait.use(entry)
 		if c.engine = from; c.wait.debtor != nil {
@@ -132,13 +126,7 @@ func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 // OnSend panics if s is nil, or if s is a kind that no constructor has made.
 func OnSend[T any](s TrySender[T], v T) *SendCase[T] {
 	c := &SendCase[T]{Value: v}
-	var to sendEngine[T]
-	if e := engineOf[T]("OnSend", s); e != nil {
-		to = e
-	} else if engine.EndOf != nil {
-		to, _ = engine.EndOf(s).(sendEngine[T])
-	}
-	if to != nil {
+	if to, ok := engineOf("OnSend", s).(sendEngine[T]); ok {
 		c.blocks = to.Blocks()
 		entry := to.NewEntry(&c.Value, true)
 		c.wait.use(entry)
@@ -153,20 +141,17 @@ func OnSend[T any](s TrySender[T], v T) *SendCase[T] {
 	return c
 }
 
-// engineOf returns the engine of a kind of this package, and nil for any other type. It
+// engineOf returns the engine of a channel of this module, and nil for any other type. It
 // panics on behalf of function if the channel is nil or was not made by a constructor.
-func engineOf[T any](function string, c any) engine.Engine[T] {
-	if c == nil {
+func engineOf(function string, channel any) any {
+	if channel == nil {
 		panic("sluice: " + function + ": nil channel")
 	}
-	e, ok := engineOfKind(c)
-	if !ok {
-		return nil
+	e, ok := engine.Of(channel)
+	if ok && e == nil {
+		panic(fmt.Sprintf("sluice: %s: %T is nil or was not made by its constructor", function, channel))
 	}
-	if e == nil {
-		panic(fmt.Sprintf("sluice: %s: %T is nil or was not made by its constructor", function, c))
-	}
-	return e.(engine.Engine[T])
+	return e
 }
 
 // try skips the attempt if the channel had nothing the last time and a look without a

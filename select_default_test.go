@@ -119,7 +119,7 @@ func defaultTries() int {
 // yieldingCase is a case that cannot proceed, and that yields the processor whenever it is
 // tried or looked at: so the token moves while a Select polls.
 func yieldingCase() sluice.Case {
-	c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{LimitBytes: 1, Size: func(int) int {
+	c := sluice.NewElastic(1, &sluice.ElasticOptions[int]{MaxBytes: 1, Size: func(int) int {
 		runtime.Gosched()
 		return 1
 	}})

@@ -69,7 +69,7 @@ func TestDefaultUnderAllLocks(t *testing.T) {
 	others := []Case{
 		OnRecv(NewBounded[int](64, nil)),
 		OnSend(NewBounded(1, &BoundedOptions[int]{Overflow: Reject}), 1),
-		OnSend(NewElastic(9, &ElasticOptions[int]{LimitBytes: 9, Size: func(int) int { panic("called under locks") }}), 1),
+		OnSend(NewElastic(9, &ElasticOptions[int]{MaxBytes: 9, Size: func(int) int { panic("called under locks") }}), 1),
 	}
 	for i, c := range others {
 		if _, ok := noneHeld(slices.Concat(cases, []Case{c}), true); ok {

@@ -58,7 +58,7 @@ func TestSelectCaseInUse(t *testing.T) {
 // TestSelectSizePanics: if Size panics, the Select leaves the wait queue.
 func TestSelectSizePanics(t *testing.T) {
 	calls, failing := 0, 0
-	c := sluice.NewElastic(2, &sluice.ElasticOptions[int]{LimitBytes: 2, Size: func(int) int {
+	c := sluice.NewElastic(2, &sluice.ElasticOptions[int]{MaxBytes: 2, Size: func(int) int {
 		if calls++; calls == failing {
 			return -1
 		}

@@ -54,7 +54,7 @@ func TestSelectQueuePosition(t *testing.T) {
 func TestSelectTwiceInOneQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: func(v int) int { return v }})
+		c := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxBytes: 5, Size: func(v int) int { return v }})
 		a, b := sluice.OnSend(c, 1), sluice.OnSend(c, 2)
 		for range 3 {
 			_ = c.TrySend(5)
@@ -81,7 +81,7 @@ func TestSelectTwiceInOneQueue(t *testing.T) {
 // Select's smaller value.
 func TestSelectOwnLargerSend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewElastic(99, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: func(v int) int { return v }})
+		c := sluice.NewElastic(99, &sluice.ElasticOptions[int]{MaxBytes: 5, Size: func(v int) int { return v }})
 		for range 5 {
 			_ = c.TrySend(1)
 		}

@@ -65,7 +65,7 @@ func TestSelectDrains(t *testing.T) {
 // TestSelectPolicies: a send that does not block under its policy can proceed.
 func TestSelectPolicies(t *testing.T) {
 	never := sluice.OnRecv[int](sluice.NewRendezvous[int](nil))
-	sized := sluice.NewElastic(9, &sluice.ElasticOptions[int]{LimitBytes: 3, Size: func(v int) int { return v }})
+	sized := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxBytes: 3, Size: func(v int) int { return v }})
 	for name, test := range map[string]struct {
 		c    sluice.Channel[int]
 		v    int

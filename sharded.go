@@ -2,10 +2,10 @@ package sluice
 
 import (
 	"context"
-	"github.com/sluice-go/sluice/internal/registry"
 	"runtime"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/registry"
 	"github.com/sluice-go/sluice/internal/shard"
 )
 
@@ -29,28 +29,61 @@ type Sharded[T any] struct {
 // maxLanes bounds ShardedOptions.Lanes.
 const maxLanes = 1 << 15
 
-// NewSharded returns an empty Sharded, each lane of which queues at most limit values;
+// ShardedOptions are the optional settings of a [Sharded]. Nil selects the defaults. The
+// constructor copies them.
+type ShardedOptions[T any] struct {
+	// Name is reported by Stats, and registers the channel with package inspect. It
+	// need not be unique. A channel without a name is not registered.
+	Name string
+
+	// Overflow is what a send does while every lane it may use is full. The default is
+	// Block. DropOldest drops the oldest value of one lane.
+	Overflow Overflow
+
+	// OnUndelivered is called exactly once with each value that no receiver will get, and the
+	// reason: see [Reason].
+	OnUndelivered func(v T, why Reason)
+
+	// SingleReceiver promises that no two goroutines receive at the same time; see
+	// [BoundedOptions]. For a single sender take an [Elastic]: lanes exist for many.
+	SingleReceiver bool
+
+	// Shrink is when a lane gives memory back. The default is ShrinkHalf.
+	Shrink ShrinkMode
+
+	// Lanes fixes the number of lanes, at most 32768. With 0, the default, there is one
+	// lane at first; the number grows under contention, up to the GOMAXPROCS at the time
+	// of construction, and shrinks when the contention is over.
+	Lanes int
+}
+
+// NewSharded returns an empty Sharded, each lane of which queues at most capacity values;
 // write [Unlimited] if memory is the only limit. Cap is the sum over all lanes that may
 // exist, those made by Lane included. Send, TrySend and SendBatch wait or fail only if all
-// lanes are full that no call of Lane has made. A limit
-// below 1, and options that make no sense, panic.
+// lanes are full that no call of Lane has made. A
+// capacity below 1, and options that make no sense, panic.
 //
 // A lane takes memory as an [Elastic] does, and a few hundred bytes when empty.
-func NewSharded[T any](limit int, o *ShardedOptions[T]) *Sharded[T] {
-	requireLimit("NewSharded", "limit", limit, 1)
+func NewSharded[T any](capacity int, o *ShardedOptions[T]) *Sharded[T] {
+	const function = "NewSharded"
+	requireCapacity(function, capacity, 1)
+	if o == nil {
+		o = new(ShardedOptions[T])
+	}
+	requireOverflow(function, o.Overflow, DropNewest, DropOldest)
+	requireShrink(function, o.Shrink)
+	if o.Lanes < 0 || o.Lanes > maxLanes {
+		refuse(function, "Lanes must be from 0 to %d (got %d)", maxLanes, o.Lanes)
+	}
 	s := new(Sharded[T])
-	s.channel = newChannel(o.config(limit), o.undelivered(), func(c engine.Config[T]) engine.Engine[T] {
+	s.open(s, o.OnUndelivered, engine.Config[T]{
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(o.Overflow, o.OnUndelivered),
+		SingleReceiver: o.SingleReceiver, Shrink: engine.Shrink(o.Shrink), Lanes: o.Lanes,
+	}, func(c engine.Config[T]) engine.Engine[T] {
 		s.lanes = shard.New(c)
 		return registry.Engine("Sharded", c, s.lanes)
 	})
 	return s
-}
-
-func (s *Sharded[T]) engineOf() (self, engine any) {
-	if s == nil {
-		return s, nil
-	}
-	return s, s.engine
 }
 
 // SendKey sends v, in order with what the same goroutine sent with the same key before.
@@ -72,7 +105,9 @@ func (s *Sharded[T]) SendKey(ctx context.Context, key uint64, v T) error {
 func (s *Sharded[T]) Lane() *Lane[T] {
 	s.made()
 	handle := s.lanes.Lane()
-	return &Lane[T]{keepLanePromise(handle), handle}
+	l := &Lane[T]{sender: keepLanePromise(handle), handle: handle}
+	engine.Own(&l.owner, l, handle)
+	return l
 }
 
 // A Lane is a [BatchSender] into a [Sharded]: what it sends arrives in order. No two
@@ -80,8 +115,9 @@ func (s *Sharded[T]) Lane() *Lane[T] {
 // sluicecheck panics if they do; in other builds values may be lost. Closing the Sharded
 // closes all lanes.
 type Lane[T any] struct {
-	sender engine.Sender[T] // the handle's, or one that is checked
+	sender engine.Sender[T] // the handle's, or one that is checked; nil in a zero value
 	handle *shard.Handle[T]
+	owner
 }
 
 // Send sends v like [Bounded.Send], but on this lane: it waits, fails or drops if the lane
@@ -90,7 +126,7 @@ func (l *Lane[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("sluice: Send: nil context")
 	}
-	err := l.sender.Send(ctx, v)
+	err := l.made().Send(ctx, v)
 	runtime.KeepAlive(l) // or the lane may be taken away while this waits
 	return err
 }
@@ -98,7 +134,7 @@ func (l *Lane[T]) Send(ctx context.Context, v T) error {
 // TrySend sends v if it can do so without waiting. Otherwise it fails with [ErrFull] or
 // [ErrClosed].
 func (l *Lane[T]) TrySend(v T) error {
-	err := l.sender.TrySend(v)
+	err := l.made().TrySend(v)
 	runtime.KeepAlive(l)
 	return err
 }
@@ -113,11 +149,22 @@ func (l *Lane[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if len(vs) == 0 {
 		return 0, nil
 	}
-	n, err = l.sender.SendBatch(ctx, vs)
+	n, err = l.made().SendBatch(ctx, vs)
 	runtime.KeepAlive(l)
 	return n, err
 }
 
 // Close closes the lane: sends on it fail, waiting ones included, and what was sent can
 // still be received. The channel stays open. Close is idempotent.
-func (l *Lane[T]) Close() { l.handle.Close() }
+func (l *Lane[T]) Close() {
+	l.made()
+	l.handle.Close()
+}
+
+// made returns the sender, and panics if the Lane is a zero value.
+func (l *Lane[T]) made() engine.Sender[T] {
+	if l.sender == nil {
+		panic("sluice: the Lane is a zero value; get it from Sharded.Lane")
+	}
+	return l.sender
+}

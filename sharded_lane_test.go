@@ -103,8 +103,8 @@ func TestLanesRetainNothing(t *testing.T) {
 	onDrop := func() weak.Pointer[worker] {
 		w := new(worker)
 		c := sluice.NewSharded(10, &sluice.ShardedOptions[*worker]{
-			Overflow: sluice.DropOldest,
-			OnDrop:   func(v *worker) { _ = w.lane.TrySend(v) },
+			Overflow:      sluice.DropOldest,
+			OnUndelivered: func(v *worker, _ sluice.Reason) { _ = w.lane.TrySend(v) },
 		})
 		w.lane = c.Lane()
 		return weak.Make(w)

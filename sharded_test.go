@@ -74,7 +74,7 @@ func openSharded[T any](s sharded, onDrop func(T)) sluicetest.Channel[T] {
 	c := sluice.NewSharded(s.limit, &sluice.ShardedOptions[T]{
 		Lanes:          s.lanes,
 		Overflow:       s.overflow,
-		OnDrop:         onDrop,
+		OnUndelivered:  dropped(onDrop),
 		SingleReceiver: s.oneReceiver,
 	})
 	switch s.by {

@@ -13,7 +13,7 @@ import (
 // with ErrTooLarge, and a negative size panics.
 func TestSizes(t *testing.T) {
 	ctx := context.Background()
-	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{LimitBytes: 10, Size: func(v int) int { return v }})
+	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{MaxBytes: 10, Size: func(v int) int { return v }})
 	for _, v := range []int{11, math.MaxInt} {
 		if err := c.Send(ctx, v); err != sluice.ErrTooLarge {
 			t.Errorf("Send of %d bytes into a limit of 10: %v, want %v", v, err, sluice.ErrTooLarge)
@@ -56,16 +56,16 @@ func TestSizes(t *testing.T) {
 func TestFixedSize(t *testing.T) {
 	const word = 4 << (^uint(0) >> 63) // bytes of an int
 	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject} {
-		o := &sluice.ElasticOptions[int]{LimitBytes: 3*word + word - 1, Overflow: overflow}
+		o := &sluice.ElasticOptions[int]{MaxBytes: 3*word + word - 1, Overflow: overflow}
 		if n := sluice.NewElastic(2, o).Cap(); n != 2 {
 			t.Errorf("with room for 3 and a limit of 2, Cap is %d", n)
 		}
 		c := sluice.NewElastic(sluice.Unlimited, o)
 		if n, err := c.SendBatch(canceledContext(), make([]int, 9)); n != 3 || err == nil || c.Cap() != 3 {
-			t.Errorf("%d values of %d bytes in %d: %v, Cap %d", n, word, o.LimitBytes, err, c.Cap())
+			t.Errorf("%d values of %d bytes in %d: %v, Cap %d", n, word, o.MaxBytes, err, c.Cap())
 		}
 	}
-	empty := sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[struct{}]{LimitBytes: 5})
+	empty := sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[struct{}]{MaxBytes: 5})
 	if empty.Cap() != 5 {
 		t.Errorf("values without a size count as %d/5 bytes", empty.Cap())
 	}
@@ -75,8 +75,8 @@ func TestFixedSize(t *testing.T) {
 // string as its length plus its header, under every policy.
 func TestKnownSizes(t *testing.T) {
 	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
-		bytes := sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{LimitBytes: 255, Overflow: policy})
-		texts := sluice.NewElastic(9, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy})
+		bytes := sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{MaxBytes: 255, Overflow: policy})
+		texts := sluice.NewElastic(9, &sluice.ElasticOptions[string]{MaxBytes: 255, Overflow: policy})
 		for range 3 { // two fit
 			_ = bytes.TrySend(make([]byte, 1, 100))
 			_ = texts.TrySend(strings.Repeat("s", 100))
@@ -94,8 +94,8 @@ func TestKnownSizes(t *testing.T) {
 // which its slot already contains, a second time.
 func TestBytesOfKnownSizes(t *testing.T) {
 	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
-		known := sluice.NewElastic(99, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy})
-		given := sluice.NewElastic(99, &sluice.ElasticOptions[string]{LimitBytes: 255, Overflow: policy, Size: func(s string) int { return len(s) }})
+		known := sluice.NewElastic(99, &sluice.ElasticOptions[string]{MaxBytes: 255, Overflow: policy})
+		given := sluice.NewElastic(99, &sluice.ElasticOptions[string]{MaxBytes: 255, Overflow: policy, Size: func(s string) int { return len(s) }})
 		for n := range 10 {
 			if got, want := known.Stats().Bytes, given.Stats().Bytes; got != want {
 				t.Errorf("%v: %d bytes with %d strings, want %d", policy, got, n, want)
@@ -111,7 +111,7 @@ func TestBytesOfKnownSizes(t *testing.T) {
 
 // TestSizesDoNotOverflow: a sum of sizes beyond MaxInt64 is above every limit.
 func TestSizesDoNotOverflow(t *testing.T) {
-	c := sluice.NewElastic(3, &sluice.ElasticOptions[int]{LimitBytes: math.MaxInt64, Size: func(v int) int { return v }})
+	c := sluice.NewElastic(3, &sluice.ElasticOptions[int]{MaxBytes: math.MaxInt64, Size: func(v int) int { return v }})
 	if err := c.TrySend(math.MaxInt); err != nil {
 		t.Fatalf("TrySend of %d bytes into an equal limit: %v", math.MaxInt, err)
 	}

@@ -18,7 +18,7 @@ var (
 	// ErrEmpty: there is no value, and the call does not wait. TryRecv and TryRecvBatch
 	// return it.
 	ErrEmpty = engine.ErrEmpty
-	// ErrTooLarge: the value exceeds [ElasticOptions.LimitBytes], even in an empty channel.
+	// ErrTooLarge: the value exceeds [ElasticOptions.MaxBytes], even in an empty channel.
 	ErrTooLarge = engine.ErrTooLarge
 )
 

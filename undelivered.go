@@ -1,10 +1,6 @@
 package sluice
 
-import (
-	"fmt"
-
-	"github.com/sluice-go/sluice/internal/engine"
-)
+import "fmt"
 
 // A Reason is why no receiver gets a value. OnUndelivered of the options of each kind gets it.
 //
@@ -21,7 +17,7 @@ type Reason uint8
 const (
 	// Overflowed: the channel was full, and its policy, such as DropOldest, chose this value.
 	Overflowed Reason = iota
-	// TooOld: the value was older than [ElasticOptions.MaxAge].
+	// TooOld: the value was older than [AgedOptions.MaxAge].
 	TooOld
 	// Discarded: the value was queued when Discard closed the channel.
 	Discarded
@@ -44,58 +40,10 @@ func (c *channel[T]) discarded(v T) {
 	}
 }
 
-// withPolicy returns c with an overflow policy. The values that it drops go to OnDrop or to
-// OnUndelivered.
-func withPolicy[T any](function string, c engine.Config[T], o Overflow, onDrop func(T), onUndelivered func(T, Reason)) engine.Config[T] {
-	c.Overflow, c.OnDrop = engine.Overflow(o), onDrop
-	switch {
-	case onUndelivered == nil:
-	case onDrop != nil:
-		refuse(function, "set OnDrop or OnUndelivered, not both: OnUndelivered gets what OnDrop would get")
-	case o != Block && o != Reject:
-		c.OnDrop = func(v T) { onUndelivered(v, Overflowed) }
-	}
-	return c
-}
-
-func (o *RendezvousOptions[T]) undelivered() func(T, Reason) {
-	if o == nil {
+// dropped returns what the engine calls with each value that the policy drops.
+func dropped[T any](o Overflow, onUndelivered func(T, Reason)) func(T) {
+	if onUndelivered == nil || o == Block || o == Reject {
 		return nil
 	}
-	return o.OnUndelivered
-}
-
-func (o *BoundedOptions[T]) undelivered() func(T, Reason) {
-	if o == nil {
-		return nil
-	}
-	return o.OnUndelivered
-}
-
-func (o *ElasticOptions[T]) undelivered() func(T, Reason) {
-	if o == nil {
-		return nil
-	}
-	return o.OnUndelivered
-}
-
-func (o *ShardedOptions[T]) undelivered() func(T, Reason) {
-	if o == nil {
-		return nil
-	}
-	return o.OnUndelivered
-}
-
-func (o *PriorityOptions[T]) undelivered() func(T, Reason) {
-	if o == nil {
-		return nil
-	}
-	return o.OnUndelivered
-}
-
-func (o *DelayOptions[T]) undelivered() func(T, Reason) {
-	if o == nil {
-		return nil
-	}
-	return o.OnUndelivered
+	return func(v T) { onUndelivered(v, Overflowed) }
 }

@@ -26,9 +26,9 @@ func hooked(overflow sluice.Overflow, hook func(int, sluice.Reason)) map[string]
 		"Bounded 0":  sluice.NewBounded(0, &sluice.BoundedOptions[int]{Overflow: overflow, OnUndelivered: hook}),
 		"Elastic":    sluice.NewElastic(4, &sluice.ElasticOptions[int]{Overflow: overflow, OnUndelivered: hook}),
 		"one to one": sluice.NewElastic(4, &sluice.ElasticOptions[int]{Overflow: overflow, OnUndelivered: hook, SingleSender: true, SingleReceiver: true}),
-		"aged":       sluice.NewElastic(4, &sluice.ElasticOptions[int]{Overflow: overflow, OnUndelivered: hook, MaxAge: time.Hour}),
+		"aged":       sluice.NewAged(4, &sluice.AgedOptions[int]{Overflow: overflow, OnUndelivered: hook, MaxAge: time.Hour}),
 		"in bytes": sluice.NewElastic(4, &sluice.ElasticOptions[int]{Overflow: overflow, OnUndelivered: hook,
-			LimitBytes: 100, Size: func(int) int { return 1 }}),
+			MaxBytes: 100, Size: func(int) int { return 1 }}),
 		"Sharded":  sluice.NewSharded(4, &sluice.ShardedOptions[int]{Overflow: overflow, OnUndelivered: hook, Lanes: 1}),
 		"Priority": sluice.NewPriority(1, 4, &sluice.PriorityOptions[int]{Overflow: overflow, OnUndelivered: hook}),
 		"Delay": sluice.NewDelay(4, &sluice.DelayOptions[int]{Overflow: overflow, OnUndelivered: hook,
@@ -96,7 +96,7 @@ func TestUndeliveredOverflow(t *testing.T) {
 		for name, c := range map[string]discarder{
 			"Bounded": sluice.NewBounded(4, &sluice.BoundedOptions[int]{Overflow: policy, OnUndelivered: hook}),
 			"Elastic": sluice.NewElastic(4, &sluice.ElasticOptions[int]{Overflow: policy, OnUndelivered: hook, SingleSender: true}),
-			"aged":    sluice.NewElastic(4, &sluice.ElasticOptions[int]{Overflow: policy, OnUndelivered: hook, StaleAfter: 1}),
+			"aged":    sluice.NewAged(4, &sluice.AgedOptions[int]{Overflow: policy, OnUndelivered: hook, StaleAfter: 1}),
 			"Sharded": sluice.NewSharded(4, &sluice.ShardedOptions[int]{Overflow: policy, OnUndelivered: hook, Lanes: 1}),
 		} {
 			got = nil

@@ -43,6 +43,9 @@ func NewValues[T any](ctx context.Context, r Receiver[T]) *Values[T] {
 // no value and leaves the channel open, unlike the loops of packages workers and batch;
 // another All continues with the next value.
 func (v *Values[T]) All() iter.Seq[T] {
+	if v.r == nil {
+		panic("sluice: the Values is a zero value; make it with NewValues, or the method Values of a channel")
+	}
 	return func(yield func(T) bool) {
 		v.err = nil
 		for {

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
@@ -94,7 +93,7 @@ func (b *Sender[T]) publish() {
 		b.timer.Reset(b.linger)
 		if !b.declared {
 			b.declared = true
-			callsite.Sends(b.s)
+			engine.SitesOf(b.s).Sends()
 		}
 	}
 }

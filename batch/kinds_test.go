@@ -42,14 +42,22 @@ func (s shape) String() string {
 func open(s shape, onDrop func(int)) sluice.Channel[int] {
 	if !s.elastic {
 		return sluice.NewBounded(s.capacity, &sluice.BoundedOptions[int]{
-			Overflow: s.overflow, OnDrop: onDrop, SingleReceiver: s.oneReceiver,
+			Overflow: s.overflow, OnUndelivered: dropped(onDrop), SingleReceiver: s.oneReceiver,
 		})
 	}
-	o := &sluice.ElasticOptions[int]{Overflow: s.overflow, OnDrop: onDrop, SingleReceiver: s.oneReceiver}
+	o := &sluice.ElasticOptions[int]{Overflow: s.overflow, OnUndelivered: dropped(onDrop), SingleReceiver: s.oneReceiver}
 	if s.bytes {
-		o.LimitBytes, o.Size = int64(s.capacity), func(int) int { return 1 }
+		o.MaxBytes, o.Size = int64(s.capacity), func(int) int { return 1 }
 	}
 	return sluice.NewElastic(s.capacity, o)
+}
+
+// dropped returns an OnUndelivered that calls onDrop, and nil if onDrop is nil.
+func dropped(onDrop func(int)) func(int, sluice.Reason) {
+	if onDrop == nil {
+		return nil
+	}
+	return func(v int, _ sluice.Reason) { onDrop(v) }
 }
 
 // kindOf makes a Bounded with that capacity.

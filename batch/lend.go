@@ -21,7 +21,8 @@ const lendBytes = 128
 
 // lenderOf returns the engine of channel if it can lend, or nil.
 func lenderOf[T any](channel any) engine.Lender[T] {
-	l, _ := engine.Of(stage.Unwrap(channel)).(engine.Lender[T])
+	e, _ := engine.Of(stage.Unwrap(channel))
+	l, _ := e.(engine.Lender[T])
 	return l
 }
 

@@ -51,7 +51,7 @@ var queues = map[string]func() (sluice.Sender[int], sluice.BatchReceiver[int], f
 		return c, c, c.Close
 	},
 	"Elastic bytes": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {
-		c := sluice.NewElastic(1000, &sluice.ElasticOptions[int]{LimitBytes: 1000, Size: func(int) int { return 1 }})
+		c := sluice.NewElastic(1000, &sluice.ElasticOptions[int]{MaxBytes: 1000, Size: func(int) int { return 1 }})
 		return c, c, c.Close
 	},
 	"stranger": func() (sluice.Sender[int], sluice.BatchReceiver[int], func()) {

@@ -38,7 +38,7 @@ func TestSenderFullPanics(t *testing.T) {
 	for name, act := range map[string]func(){"panic": func() { panic("OnDrop") }, "Goexit": runtime.Goexit} {
 		var b *batch.Sender[int]
 		dropped := 0
-		c := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Overflow: sluice.DropNewest, OnDrop: func(int) {
+		c := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Overflow: sluice.DropNewest, OnUndelivered: func(int, sluice.Reason) {
 			dropped++
 			mustPanic(t, "Sender.Send", []string{"one goroutine"}, func() { _ = b.Send(context.Background(), -1) })
 			act()

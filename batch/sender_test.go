@@ -286,7 +286,7 @@ func TestSenderTrySendSharded(t *testing.T) {
 
 // A value that is too large blocks the values behind it until it is taken out.
 func TestSenderTooLarge(t *testing.T) {
-	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{LimitBytes: 10, Size: func(v int) int { return v }})
+	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{MaxBytes: 10, Size: func(v int) int { return v }})
 	b := batch.NewSender(c, 4, 0)
 	mustAccept(t, b, 1, 11, 2)
 	for range 2 {

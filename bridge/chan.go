@@ -6,7 +6,7 @@ import (
 	"errors"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/callsite"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/made"
 	"github.com/sluice-go/sluice/internal/stage"
 )
@@ -35,7 +35,7 @@ func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, 
 	require(ctx, "ToChan")
 	made.Require("bridge: ToChan", "receiver", r)
 	s := &stream[T]{out: make(chan T), ended: make(chan struct{}), failure: errExited}
-	callsite.Starts(stage.Unwrap(r), false)
+	engine.SitesOf(stage.Unwrap(r)).Starts(false)
 	go s.run(ctx, r)
 	return s.out, s.rest
 }

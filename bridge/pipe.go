@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/callsite"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/made"
 )
 
@@ -87,7 +87,7 @@ func NewPipe[T any](c sluice.Channel[T]) *Pipe[T] {
 		direct: made.Own(c),
 	}
 	p.In, p.Out = p.in, p.out
-	callsite.Starts(c, true)
+	engine.SitesOf(c).Starts(true)
 	p.pumps.Go(func() { p.unsent = p.pumpIn(ctx) })
 	p.pumps.Go(func() { p.undelivered = p.pumpOut(ctx, receiving) })
 	return p

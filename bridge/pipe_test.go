@@ -41,11 +41,11 @@ func pipeKinds() map[string]func() sluice.Channel[int] {
 			return sluice.NewElastic(70, &sluice.ElasticOptions[int]{Overflow: sluice.Reject})
 		},
 		"Elastic, too large": func() sluice.Channel[int] {
-			return sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{LimitBytes: 100, Size: perHundred})
+			return sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{MaxBytes: 100, Size: perHundred})
 		},
 		"Elastic, too large, Reject": func() sluice.Channel[int] {
 			return sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{
-				LimitBytes: 100, Size: perHundred, Overflow: sluice.Reject})
+				MaxBytes: 100, Size: perHundred, Overflow: sluice.Reject})
 		},
 	}
 	maps.Copy(all, kinds)
@@ -127,8 +127,8 @@ func TestPipePassesTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var dropped []int
 		pipe := bridge.NewPipe[int](sluice.NewElastic(10, &sluice.ElasticOptions[int]{
-			LimitBytes: 100, Size: perHundred, Overflow: sluice.DropOldest,
-			OnDrop: func(v int) { dropped = append(dropped, v) },
+			MaxBytes: 100, Size: perHundred, Overflow: sluice.DropOldest,
+			OnUndelivered: func(v int, _ sluice.Reason) { dropped = append(dropped, v) },
 		}))
 		const n = 3000
 		go func() {

@@ -52,7 +52,7 @@ func TestOutPolicies(t *testing.T) {
 		slow := sluice.NewRendezvous[int](nil)
 		freshest := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
 		first := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
-		small := sluice.NewElastic(9, &sluice.ElasticOptions[int]{LimitBytes: 2, Size: func(v int) int { return v * v }})
+		small := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxBytes: 2, Size: func(v int) int { return v * v }})
 		leaving := sluice.NewBounded[int](1, nil)
 		var failed error = errors.New("Out is running")
 		go func() { _, _, failed = fan.Out(ctx, source, slow, freshest, first, leaving, small) }()

@@ -56,6 +56,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/broadcast"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
@@ -131,7 +132,11 @@ type Hub[T any] struct {
 	engine *broadcast.Hub[T]
 	replay int
 	size   int
+	owner
 }
+
+// owner is how a Select finds the engine of a Hub or a Subscription.
+type owner = engine.Owner
 
 // New returns a Hub whose subscriptions queue at most size values each; write [sluice.Unlimited]
 // if only the Limit of each subscription counts. A size below 1 and a negative replay panic.
@@ -152,7 +157,9 @@ func New[T any](size int, o *Options) *Hub[T] {
 	if replay < 0 {
 		refuse("New", "Replay must not be negative (got %d)", replay)
 	}
-	return &Hub[T]{engine: broadcast.New[T](size, replay), replay: replay, size: size}
+	h := &Hub[T]{engine: broadcast.New[T](size, replay), replay: replay, size: size}
+	engine.Own(&h.owner, h, h.engine)
+	return h
 }
 
 // refuse panics on behalf of a function that was given what makes no sense.
@@ -253,7 +260,9 @@ func (h *Hub[T]) subscribe(function string, o *SubscriptionOptions, undelivered 
 	if o != nil {
 		registry.Foreign(o.Name, "Subscription", s, (*broadcast.Subscription[T]).Stats)
 	}
-	return &Subscription[T]{engine: s}, nil
+	sub := &Subscription[T]{engine: s}
+	engine.Own(&sub.owner, sub, s)
+	return sub, nil
 }
 
 // config checks the options.

@@ -12,7 +12,10 @@ import (
 // A Subscription is a receiving end of a [Hub]. It is a [sluice.BatchReceiver] and a case for
 // [sluice.OnRecv], and it has the other receiving methods of [sluice.Channel]. Several
 // goroutines may receive from it: each value goes to one of them.
-type Subscription[T any] struct{ engine *broadcast.Subscription[T] }
+type Subscription[T any] struct {
+	engine *broadcast.Subscription[T]
+	owner
+}
 
 // made returns the engine, and panics if Subscribe has not made s.
 func (s *Subscription[T]) made() *broadcast.Subscription[T] {

@@ -28,7 +28,7 @@ func TestChannelsOfEachKind(t *testing.T) {
 	name := t.Name()
 	bounded := &sluice.BoundedOptions[int]{Name: name}
 	elastic := &sluice.ElasticOptions[int]{Name: name}
-	sized := &sluice.ElasticOptions[int]{Name: name, LimitBytes: 100, Size: func(int) int { return 1 }}
+	sized := &sluice.ElasticOptions[int]{Name: name, MaxBytes: 100, Size: func(int) int { return 1 }}
 	all := []sluice.Channel[int]{
 		sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name}),
 		sluice.NewBounded(4, bounded), sluice.NewBounded(64, bounded), sluice.NewBounded(1<<20, bounded),
@@ -136,7 +136,9 @@ type tank struct {
 }
 
 func (t *tank) Stats() sluice.Stats {
-	return sluice.Stats{Len: t.fill, BytesOnDisk: 7, Warning: "leaks"}
+	s := sluice.Stats{Len: t.fill}
+	s.Disk.Bytes, s.Disk.Warning = 7, "leaks"
+	return s
 }
 
 // TestRegister: a registered channel is listed with its name and kind after the older

@@ -37,7 +37,7 @@ func namedKinds() []namedKind {
 		}},
 		{"Elastic", func(name string) sluice.Channel[int] {
 			return sluice.NewElastic(64, &sluice.ElasticOptions[int]{
-				Name: name, LimitBytes: 100, Size: func(int) int { return 1 }})
+				Name: name, MaxBytes: 100, Size: func(int) int { return 1 }})
 		}},
 		{"Sharded", func(name string) sluice.Channel[int] {
 			return sluice.NewSharded(5, &sluice.ShardedOptions[int]{Name: name, Lanes: 2})

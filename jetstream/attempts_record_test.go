@@ -34,7 +34,7 @@ func TestAttemptsUnknown(t *testing.T) {
 		if err := mustDeliver(t, c).Nack(); err != nil {
 			t.Fatal(err)
 		}
-		if w := c.Stats().Warning; !strings.Contains(w, `MaxDeliver: stream "jobs-attempts" exists`) {
+		if w := c.Stats().Disk.Warning; !strings.Contains(w, `MaxDeliver: stream "jobs-attempts" exists`) {
 			t.Fatalf("Stats.Warning: %q", w)
 		}
 	}
@@ -46,12 +46,12 @@ func TestAttemptsUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := c.Stats(); s.Dropped != 1 || s.Warning != "" {
+	if s := c.Stats(); s.Dropped != 1 || s.Disk.Warning != "" {
 		t.Errorf("after two recorded attempts: %+v", s)
 	}
 	leave(t, c)
 	c.core.attempts.begin(&message{key: key{seq: 1}, delivered: 2, arrived: time.Now()})
-	if w := c.Stats().Warning; w != "" {
+	if w := c.Stats().Disk.Warning; w != "" {
 		t.Errorf("Stats.Warning after Shutdown: %q", w)
 	}
 }
@@ -127,7 +127,7 @@ func TestRecordUnanswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := mustDeliver(t, c)
-	if w := c.Stats().Warning; !strings.Contains(w, "attempts cannot be counted") {
+	if w := c.Stats().Disk.Warning; !strings.Contains(w, "attempts cannot be counted") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 	if err := d.Nack(); err != nil {
@@ -160,7 +160,7 @@ func TestRecordsStay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if w := c.Stats().Warning; w != "" {
+	if w := c.Stats().Disk.Warning; w != "" {
 		t.Errorf("Stats.Warning with records of another DedupeWindow: %q", w)
 	}
 	if err := c.core.conn.js.DeleteStream(t.Context(), "jobs"+attemptsSuffix); err != nil {
@@ -183,7 +183,7 @@ func TestRecordsStay(t *testing.T) {
 			time.Sleep(time.Millisecond) // on its way
 		}
 	}
-	if w := c.Stats().Warning; w != "" {
+	if w := c.Stats().Disk.Warning; w != "" {
 		t.Errorf("Stats.Warning after the records were deleted: %q", w)
 	}
 }

@@ -116,7 +116,7 @@ func TestAttemptsOfValues(t *testing.T) {
 		returnUnseen(t, c, 3)
 	}
 	mustRecv(t, c, 1, 2, 3)
-	if s := c.Stats(); s.Dropped != 0 || s.Warning != "" {
+	if s := c.Stats(); s.Dropped != 0 || s.Disk.Warning != "" {
 		t.Errorf("%+v", s)
 	}
 }

@@ -95,7 +95,7 @@ func TestCompareSettings(t *testing.T) {
 		},
 		"is not a channel of this version":     func(s *natsjs.StreamConfig) { s.Metadata = map[string]string{metaCodec: "raw", metaVersion: "0"} },
 		"another Limit: 6 (want 5)":            func(s *natsjs.StreamConfig) { s.MaxMsgs = 6 },
-		"another LimitBytes: -1 (want 7)":      func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
+		"another MaxBytes: -1 (want 7)":      func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
 		"another Replicas: 1 (want 3)":         func(s *natsjs.StreamConfig) { s.Replicas = 1 },
 		"another DedupeWindow: 1s (want 1m0s)": func(s *natsjs.StreamConfig) { s.Duplicates = time.Second },
 	} {
@@ -186,11 +186,11 @@ func TestCloseLater(t *testing.T) {
 	c, p, s := behindProxy(t, Options[string]{Name: "jobs"})
 	p.cut(true)
 	c.core.stream.closeLater(errors.New("no connection"))
-	if w := c.Stats().Warning; !strings.Contains(w, "Close is not confirmed") {
+	if w := c.Stats().Disk.Warning; !strings.Contains(w, "Close is not confirmed") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 	p.cut(false)
-	until(t, "the warning is withdrawn", func() bool { return !strings.Contains(c.Stats().Warning, "Close") })
+	until(t, "the warning is withdrawn", func() bool { return !strings.Contains(c.Stats().Disk.Warning, "Close") })
 	js, err := natsjs.New(client(t, s.ClientURL()))
 	if err != nil {
 		t.Fatal(err)

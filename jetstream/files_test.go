@@ -41,7 +41,7 @@ func TestFilesRemoved(t *testing.T) {
 			var j journal
 			c := open(t, Options[string]{Name: "jobs", Dir: dir, Log: j.log()})
 			mustSend(t, c, "a", "b")
-			if w := c.Stats().Warning; w != "" {
+			if w := c.Stats().Disk.Warning; w != "" {
 				t.Errorf("Stats.Warning before: %q", w)
 			}
 			if err := remove(dir, messagesOf(c)); err != nil {
@@ -57,8 +57,8 @@ func TestFilesRemoved(t *testing.T) {
 					t.Errorf("%v, want %v and the folder", err, ErrRemoved)
 				}
 			}
-			if s := c.Stats(); s.Sent != 2 || !strings.Contains(s.Warning, text) {
-				t.Errorf("Stats: %d sent, the warning %q", s.Sent, s.Warning)
+			if s := c.Stats(); s.Sent != 2 || !strings.Contains(s.Disk.Warning, text) {
+				t.Errorf("Stats: %d sent, the warning %q", s.Sent, s.Disk.Warning)
 			}
 			mustRecv(t, c, "a")
 			err := c.CloseContext(patient(t))
@@ -127,13 +127,13 @@ func TestRetryRemoved(t *testing.T) {
 // Blocks come and go as values do, which is no removal.
 func TestBlocksMove(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[string]{LimitBytes: 1 << 20})
+	c := open(t, Options[string]{MaxBytes: 1 << 20})
 	value := strings.Repeat("a", 50_000)
 	for range 60 {
 		mustSend(t, c, value)
 		mustRecv(t, c, value)
 	}
-	if w := c.Stats().Warning; w != "" {
+	if w := c.Stats().Disk.Warning; w != "" {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 	if n := c.core.stream.files.newest.Load(); n < 2 || c.core.stream.files.hasBlock(1) {

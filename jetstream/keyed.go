@@ -23,7 +23,7 @@ import (
 // that holds while processes come and go, and while [Keyed.Resize] changes the number of
 // streams: the values of a key that are not acknowledged are always in one stream.
 //
-// The guarantees of a Channel hold for each stream. [Options].Limit, LimitBytes, Prefetch
+// The guarantees of a Channel hold for each stream. [Options].Limit, MaxBytes, Prefetch
 // and Ordered are per stream. A stream that has no leader delays the values of its keys,
 // and no others.
 type Keyed[T any] struct {

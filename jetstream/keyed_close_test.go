@@ -36,8 +36,8 @@ func TestResizeCloses(t *testing.T) {
 			if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
 				t.Errorf("Recv: %v", err)
 			}
-			if names := leftovers(t, later); names != nil || later.Stats().Lanes != lanes {
-				t.Errorf("%d streams, want %d; %v are left", later.Stats().Lanes, lanes, names)
+			if names := leftovers(t, later); names != nil || later.Stats().Lanes.Count != lanes {
+				t.Errorf("%d streams, want %d; %v are left", later.Stats().Lanes.Count, lanes, names)
 			}
 		})
 	}

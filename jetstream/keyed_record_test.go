@@ -89,7 +89,7 @@ func TestResizeSettles(t *testing.T) {
 	if err := died.Resize(patient(t), 3); err != errDied {
 		t.Fatal(err)
 	}
-	until(t, "the change is known", func() bool { return c.Stats().Lanes == 3 })
+	until(t, "the change is known", func() bool { return c.Stats().Lanes.Count == 3 })
 	if err := c.TrySend("k:2"); err != sluice.ErrFull {
 		t.Errorf("TrySend before the old streams are settled: %v", err)
 	}

@@ -106,7 +106,7 @@ func TestResizeDies(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				until(t, "the change is known", func() bool { return other.Stats().Lanes == 3 })
+				until(t, "the change is known", func() bool { return other.Stats().Lanes.Count == 3 })
 				got = recvKeyed(t, dying, 16)
 				until(t, "the old streams are drained", func() bool {
 					_, _ = dying.TryRecv()
@@ -143,7 +143,7 @@ func TestResizeDies(t *testing.T) {
 				_, err := later.TryRecv()
 				return err == sluice.ErrEmpty && len(later.core.layout.Load().prior) == 0
 			})
-			if n := later.Stats().Lanes; n != 3 {
+			if n := later.Stats().Lanes.Count; n != 3 {
 				t.Errorf("%d streams", n)
 			}
 			if names := leftovers(t, later); names != nil {
@@ -235,10 +235,10 @@ func TestResizeAtOnce(t *testing.T) {
 		group.Go(func() { cs[i] = openByKey(t, 2+i, o) })
 	}
 	group.Wait()
-	n := cs[0].Stats().Lanes
+	n := cs[0].Stats().Lanes.Count
 	for _, c := range cs {
-		if c.Stats().Lanes != n {
-			t.Errorf("%d and %d streams", n, c.Stats().Lanes)
+		if c.Stats().Lanes.Count != n {
+			t.Errorf("%d and %d streams", n, c.Stats().Lanes.Count)
 		}
 	}
 	var errs [4]error
@@ -268,7 +268,7 @@ func TestResizeErrors(t *testing.T) {
 	o := keyedOptions(t)
 	c := openByKey(t, 2, o)
 	for range maxPrior {
-		if err := c.Resize(patient(t), 5-c.Stats().Lanes); err != nil {
+		if err := c.Resize(patient(t), 5-c.Stats().Lanes.Count); err != nil {
 			t.Fatal(err)
 		}
 	}

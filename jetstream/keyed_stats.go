@@ -62,7 +62,7 @@ func (k *keyedCore) total(rows []sluice.Stats) sluice.Stats {
 	k.counters.mu.Lock()
 	c := &k.counters
 	all := sluice.Stats{
-		Name: k.config.name, Cap: k.capacity(), Lanes: len(now.lanes),
+		Name: k.config.name, Cap: k.capacity(),
 		Sent: c.sent.Load(), Received: c.received.Load(), Dropped: c.dead.Load(),
 		SendWaits: c.sendWaits.n, RecvWaits: c.recvWaits.n,
 		SendWaitTime: c.sendWaits.time(), RecvWaitTime: c.recvWaits.time(),
@@ -70,6 +70,7 @@ func (k *keyedCore) total(rows []sluice.Stats) sluice.Stats {
 		Closed: now.record.Closed || k.life.closed.Load(),
 	}
 	k.counters.mu.Unlock()
+	all.Lanes.Count = len(now.lanes)
 	warnings := []string{k.warnings.String()}
 	for _, row := range rows {
 		all.Len = addLimits(all.Len, row.Len)
@@ -79,12 +80,12 @@ func (k *keyedCore) total(rows []sluice.Stats) sluice.Stats {
 		all.SendersWaiting += row.SendersWaiting
 		all.OldestValue = max(all.OldestValue, row.OldestValue)
 		all.HighWater = max(all.HighWater, row.HighWater)
-		all.BytesOnDisk += row.BytesOnDisk
-		warnings = append(warnings, row.Warning)
+		all.Disk.Bytes += row.Disk.Bytes
+		warnings = append(warnings, row.Disk.Warning)
 	}
 	slices.Sort(warnings)
 	warnings = slices.DeleteFunc(slices.Compact(warnings), func(w string) bool { return w == "" })
-	all.Warning = strings.Join(warnings, "; ")
+	all.Disk.Warning = strings.Join(warnings, "; ")
 	return all
 }
 

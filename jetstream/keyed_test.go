@@ -99,7 +99,7 @@ func TestKeyed(t *testing.T) {
 			used++
 		}
 	}
-	if s := c.Stats(); used != 3 || s.Lanes != 3 || s.Len != len(want) || s.Sent != uint64(len(want)) || s.Cap != 3*defaultLimit {
+	if s := c.Stats(); used != 3 || s.Lanes.Count != 3 || s.Len != len(want) || s.Sent != uint64(len(want)) || s.Cap != 3*defaultLimit {
 		t.Errorf("%d streams are used; Stats: %+v", used, s)
 	}
 	c.Close()
@@ -143,8 +143,8 @@ func TestResize(t *testing.T) {
 		send(other, 4+4*i, 6+4*i)
 		send(c, 6+4*i, 8+4*i)
 	}
-	if s := other.Stats(); s.Lanes != 4 || s.Len != len(want) {
-		t.Errorf("%d lanes, %d values, want 4 and %d", s.Lanes, s.Len, len(want))
+	if s := other.Stats(); s.Lanes.Count != 4 || s.Len != len(want) {
+		t.Errorf("%d lanes, %d values, want 4 and %d", s.Lanes.Count, s.Len, len(want))
 	}
 	if rows := other.StreamStats(); len(rows) != 2+5+3+4 {
 		t.Errorf("%d streams", len(rows))

@@ -14,7 +14,7 @@ import (
 )
 
 // Options configure [Open]. Only Name is required; the zero value of every other field
-// selects its default. All processes that open a channel must agree on Limit, LimitBytes,
+// selects its default. All processes that open a channel must agree on Limit, MaxBytes,
 // Replicas, DedupeWindow, AckWait, Ordered and Codec: they are stored with the channel,
 // and Open fails if they differ.
 type Options[T any] struct {
@@ -41,9 +41,9 @@ type Options[T any] struct {
 
 	// Limit is the most values stored: 1<<20 by default; sluice.Unlimited for no limit.
 	Limit int
-	// LimitBytes is the most bytes stored, including what the server adds to each value.
+	// MaxBytes is the most bytes stored, including what the server adds to each value.
 	// The default is no limit.
-	LimitBytes int64
+	MaxBytes int64
 	// Replicas is the number of servers that store each value: 1, 3 or 5. The default is
 	// 3, and 1 for the embedded server.
 	Replicas int
@@ -147,7 +147,7 @@ func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 	}
 	c := config{
 		name: o.Name, url: o.URL, nats: o.NATS, conn: o.Conn, dir: o.Dir,
-		limit: or(o.Limit, defaultLimit), limitBytes: o.LimitBytes,
+		limit: or(o.Limit, defaultLimit), limitBytes: o.MaxBytes,
 		replicas: o.Replicas, codec: values.Name(), dedupeWindow: or(o.DedupeWindow, defaultDedupeWindow),
 		ordered: o.Ordered, prefetch: or(o.Prefetch, defaultPrefetch),
 		ackWait: or(o.AckWait, defaultAckWait), nackDelay: or(o.NackDelay, defaultNackDelay),
@@ -189,7 +189,7 @@ func (c *config) check() error {
 	case c.limit < 1:
 		return invalid("Limit is %d (want at least 1)", c.limit)
 	case c.limitBytes < 0:
-		return invalid("LimitBytes is %d (want at least 0)", c.limitBytes)
+		return invalid("MaxBytes is %d (want at least 0)", c.limitBytes)
 	case c.replicas < 1 || c.replicas > 5 || c.replicas%2 == 0:
 		return invalid("Replicas is %d (want 1, 3 or 5)", c.replicas)
 	case c.embedded() && c.replicas != 1:

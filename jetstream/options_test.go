@@ -48,7 +48,7 @@ func TestValidOptions(t *testing.T) {
 		{Name: "azAZ09-_"},
 		{Name: "a", URL: "nats://a", Replicas: 5},
 		{Name: "a", URL: "nats://a", Replicas: 1},
-		{Name: "a", Limit: 1, LimitBytes: 1, DedupeWindow: time.Second, Prefetch: 1, AckWait: time.Second, MaxInProgress: 1, MaxDeliver: 1, NackDelay: 1},
+		{Name: "a", Limit: 1, MaxBytes: 1, DedupeWindow: time.Second, Prefetch: 1, AckWait: time.Second, MaxInProgress: 1, MaxDeliver: 1, NackDelay: 1},
 	} {
 		if _, _, err := o.resolve(); err != nil {
 			t.Errorf("%+v: %v", o, err)

@@ -225,7 +225,7 @@ func (p *publisher) checkSize(payload []byte) error {
 			sluice.ErrTooLarge, len(payload), most, maxHeaders)
 	}
 	if size := int64(len(payload) + len(p.subject) + minOverhead); p.config.limitBytes > 0 && size > p.config.limitBytes {
-		return fmt.Errorf("jetstream: %w: the value takes %d bytes, LimitBytes is %d", sluice.ErrTooLarge, size, p.config.limitBytes)
+		return fmt.Errorf("jetstream: %w: the value takes %d bytes, MaxBytes is %d", sluice.ErrTooLarge, size, p.config.limitBytes)
 	}
 	return nil
 }

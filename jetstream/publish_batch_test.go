@@ -61,7 +61,7 @@ func TestSendBatchOldServers(t *testing.T) {
 		t.Errorf("SendBatch: %d, %v", n, err)
 	}
 	mustRecv(t, c, 1, 2, 3)
-	if w := c.Stats().Warning; !strings.Contains(w, "SendBatch sends the values one by one") {
+	if w := c.Stats().Disk.Warning; !strings.Contains(w, "SendBatch sends the values one by one") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 }

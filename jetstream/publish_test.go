@@ -351,12 +351,12 @@ func TestTooLarge(t *testing.T) {
 	mustRecv(t, c, many...)
 }
 
-// A value larger than LimitBytes is rejected: its sender would wait forever.
-func TestLargerThanLimitBytes(t *testing.T) {
+// A value larger than MaxBytes is rejected: its sender would wait forever.
+func TestLargerThanMaxBytes(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[string]{LimitBytes: 1000})
+	c := open(t, Options[string]{MaxBytes: 1000})
 	fits := strings.Repeat("a", 1000-minOverhead-len(c.core.subject))
-	if err := c.TrySend(fits + "a"); !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "takes 1001 bytes, LimitBytes is 1000") {
+	if err := c.TrySend(fits + "a"); !errors.Is(err, sluice.ErrTooLarge) || !strings.Contains(err.Error(), "takes 1001 bytes, MaxBytes is 1000") {
 		t.Errorf("a value that is too large: %v", err)
 	}
 	if err := c.TrySend(fits); err != nil {

@@ -48,7 +48,7 @@ func TestLossAtOpen(t *testing.T) {
 	mustRecv(t, c, 0, 1, 2, 3, 4)
 	mustSend(t, c, 20, 21)
 	mustRecv(t, c, 20, 21)
-	if w := c.Stats().Warning; !strings.Contains(w, "the servers lost confirmed values") {
+	if w := c.Stats().Disk.Warning; !strings.Contains(w, "the servers lost confirmed values") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 }

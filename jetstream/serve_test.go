@@ -134,7 +134,7 @@ func (r role) sender() error {
 		}
 	}
 	report("~", fmt.Sprint(longest.Milliseconds()))
-	report("!", c.Stats().Warning)
+	report("!", c.Stats().Disk.Warning)
 	return c.Shutdown(context.Background())
 }
 
@@ -206,7 +206,7 @@ func (r role) receiver() error {
 	for {
 		d, err := c.Deliveries().Recv(context.Background())
 		if err != nil {
-			fmt.Fprintln(out, "!"+c.Stats().Warning)
+			fmt.Fprintln(out, "!"+c.Stats().Disk.Warning)
 			fmt.Fprintln(out, "="+err.Error())
 			return out.Flush()
 		}

@@ -58,7 +58,7 @@ func TestDiskFull(t *testing.T) {
 			t.Errorf("%v, want %v and %v", err, ErrNoSpace, ErrUnknown)
 		}
 	}
-	if w := c.Stats().Warning; !strings.Contains(w, "no space left") {
+	if w := c.Stats().Disk.Warning; !strings.Contains(w, "no space left") {
 		t.Errorf("Stats.Warning: %q", w)
 	}
 	mustRecv(t, c, "first")
@@ -72,7 +72,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	c = open(t, o)
-	if w := c.Stats().Warning; w != "" {
+	if w := c.Stats().Disk.Warning; w != "" {
 		t.Errorf("Stats.Warning with space again: %q", w)
 	}
 	for {
@@ -92,7 +92,7 @@ func TestDiskFull(t *testing.T) {
 // rather than the timeout.
 func TestWriteFails(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[string]{LimitBytes: 100_000, Log: mute()})
+	c := open(t, Options[string]{MaxBytes: 100_000, Log: mute()})
 	if err := os.Symlink("/dev/full", filepath.Join(messagesOf(c), "2.blk")); err != nil {
 		t.Fatal(err)
 	}

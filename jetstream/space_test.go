@@ -25,17 +25,17 @@ func TestServerLimit(t *testing.T) {
 			t.Errorf("%v, want %v", err, ErrNoSpace)
 		}
 	}
-	if n, w := storedIn(t, s, "jobs"), c.Stats().Warning; n != 2 || !strings.Contains(w, "no space left") {
+	if n, w := storedIn(t, s, "jobs"), c.Stats().Disk.Warning; n != 2 || !strings.Contains(w, "no space left") {
 		t.Errorf("%d values are stored, Stats.Warning is %q", n, w)
 	}
 	other := o
-	other.Name, other.LimitBytes = "others", 1<<20
+	other.Name, other.MaxBytes = "others", 1<<20
 	if _, err := Open(t.Context(), &other); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("Open: %v", err)
 	}
 	mustRecv(t, c, large, large)
 	until(t, "there is space", func() bool { return c.TrySend("a") == nil })
-	if w := c.Stats().Warning; strings.Contains(w, "no space left") {
+	if w := c.Stats().Disk.Warning; strings.Contains(w, "no space left") {
 		t.Errorf("Stats.Warning with space again: %q", w)
 	}
 }

@@ -146,8 +146,8 @@ func (s *stream) stats() sluice.Stats {
 	c := &s.counters
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return sluice.Stats{
-		Name: s.config.name, Cap: s.config.limit, Lanes: 1,
+	stats := sluice.Stats{
+		Name: s.config.name, Cap: s.config.limit,
 		Len:  int(min(c.stored, uint64(sluice.Unlimited))),
 		Sent: c.sent.Load(), Received: c.received.Load(), Dropped: c.dead.Load(),
 		SendWaits: c.sendWaits.n, RecvWaits: c.recvWaits.n,
@@ -155,6 +155,8 @@ func (s *stream) stats() sluice.Stats {
 		SendersWaiting: c.sendWaits.now, ReceiversWaiting: c.recvWaits.now,
 		OldestValue: c.oldest,
 		HighWater:   int(min(c.highWater, uint64(sluice.Unlimited))),
-		BytesOnDisk: int64(c.bytes), Closed: s.life.closed.Load(), Warning: s.warnings.String(),
+		Closed:      s.life.closed.Load(),
 	}
+	stats.Disk.Bytes, stats.Disk.Warning = int64(c.bytes), s.warnings.String()
+	return stats
 }

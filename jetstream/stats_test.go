@@ -118,7 +118,7 @@ func TestStats(t *testing.T) {
 		t.Errorf("TrySend: %v", err)
 	}
 	mustHold(t, c, 3)
-	if s := c.Stats(); s.Len != 3 || s.Cap != 3 || s.HighWater != 3 || s.Sent != 3 || s.Received != 0 || s.Lanes != 1 || s.SendWaits != 0 || s.Closed {
+	if s := c.Stats(); s.Len != 3 || s.Cap != 3 || s.HighWater != 3 || s.Sent != 3 || s.Received != 0 || s.SendWaits != 0 || s.Closed {
 		t.Errorf("after three were sent: %+v", s)
 	}
 	mustRecv(t, c, 1, 2)
@@ -131,7 +131,7 @@ func TestStats(t *testing.T) {
 		t.Errorf("after Close: %+v", s)
 	}
 	leave(t, c)
-	if s := c.Stats(); s.Len != 1 || s.BytesOnDisk < 10 || s.Dropped != 0 || c.Len() != 1 || c.Cap() != 3 {
+	if s := c.Stats(); s.Len != 1 || s.Disk.Bytes < 10 || s.Dropped != 0 || c.Len() != 1 || c.Cap() != 3 {
 		t.Errorf("after Shutdown: %+v", s)
 	}
 }

@@ -104,7 +104,7 @@ func (c *config) compare(got, want natsjs.StreamConfig) error {
 	}{
 		{"Codec", got.Metadata[metaCodec], want.Metadata[metaCodec]},
 		{"Limit", got.MaxMsgs, want.MaxMsgs},
-		{"LimitBytes", got.MaxBytes, want.MaxBytes},
+		{"MaxBytes", got.MaxBytes, want.MaxBytes},
 		{"Replicas", got.Replicas, want.Replicas},
 		{"DedupeWindow", got.Duplicates, want.Duplicates},
 	} {

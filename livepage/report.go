@@ -105,7 +105,7 @@ var columns = map[string]column{
 	"oldestreceiver": by(func(s *sighting) time.Duration { return s.stats.OldestReceiver }),
 	"oldestvalue":    by(func(s *sighting) time.Duration { return s.stats.OldestValue }),
 	"high":           by(func(s *sighting) int { return s.stats.HighWater }),
-	"lanes":          by(func(s *sighting) int { return s.stats.Lanes }),
+	"lanes":          by(func(s *sighting) int { return max(1, s.stats.Lanes.Count) }),
 	"bytes":          by(func(s *sighting) int64 { return s.stats.Bytes }),
 }
 
@@ -187,13 +187,13 @@ func (q *query) compare(a, b *sighting) int {
 func (s *sighting) channel() Channel {
 	st := &s.stats
 	c := Channel{
-		ID: s.ID, Name: s.Name, Kind: s.Kind, Len: st.Len, Cap: limit(st.Cap), Lanes: st.Lanes,
+		ID: s.ID, Name: s.Name, Kind: s.Kind, Len: st.Len, Cap: limit(st.Cap), Lanes: max(1, st.Lanes.Count),
 		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
 		Senders:     Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
 		Receivers:   Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
 		OldestValue: st.OldestValue.Seconds(),
-		HighWater:   st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.LaneChange,
-		BytesOnDisk: st.BytesOnDisk, Warning: registry.Short(st.Warning, maxWarning), Unanswered: s.unanswered,
+		HighWater:   st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.Lanes.Change,
+		BytesOnDisk: st.Disk.Bytes, Warning: registry.Short(st.Disk.Warning, maxWarning), Unanswered: s.unanswered,
 	}
 	if s.rates.known {
 		r := s.rates

@@ -16,8 +16,8 @@ import (
 func made(stats ...sluice.Stats) *look {
 	l := &look{at: time.Unix(1000, 0), over: time.Second}
 	for i, s := range stats {
-		l.seen = append(l.seen, sighting{Channel: inspect.Channel{ID: uint64(i + 1), Name: s.Name, Kind: cmp.Or(s.LaneChange, "Bounded")}, stats: s})
-		l.seen[i].stats.LaneChange = ""
+		l.seen = append(l.seen, sighting{Channel: inspect.Channel{ID: uint64(i + 1), Name: s.Name, Kind: cmp.Or(s.Lanes.Change, "Bounded")}, stats: s})
+		l.seen[i].stats.Lanes.Change = ""
 		l.seen[i].rates = rates{known: true, sent: float64(s.Sent), received: float64(s.Received), dropped: float64(s.Dropped)}
 	}
 	return l
@@ -41,12 +41,18 @@ func ids(t *testing.T, l *look, raw string) string {
 	return fmt.Sprintf("%v of %d, page %d of %d", all, r.Matching, r.Page, r.Pages)
 }
 
+// in returns s of a channel of another kind than Bounded, with the given number of lanes: see made.
+func in(kind string, lanes int, s sluice.Stats) sluice.Stats {
+	s.Lanes.Count, s.Lanes.Change = lanes, kind
+	return s
+}
+
 func TestOrderFilterAndPages(t *testing.T) {
 	l := made(
-		sluice.Stats{Name: "b", Cap: 10, Len: 5, OldestValue: 2 * time.Second, Sent: 7, Received: 2, Lanes: 1, HighWater: 6, Bytes: 80},
-		sluice.Stats{Name: "Ab", Cap: 100, Len: 6, Sent: 9, Received: 1, Dropped: 2, SendersWaiting: 3, OldestSender: 5, Lanes: 1, HighWater: 9, Bytes: 70, LaneChange: "Elastic"},
-		sluice.Stats{Name: "c", Cap: 0, Sent: 8, Received: 8, ReceiversWaiting: 2, OldestReceiver: 5, Lanes: 1, LaneChange: "Rendezvous"},
-		sluice.Stats{Name: "b", Cap: 4, Len: 4, Sent: 4, Lanes: 5, HighWater: 4, Bytes: 90, LaneChange: "Sharded"},
+		sluice.Stats{Name: "b", Cap: 10, Len: 5, OldestValue: 2 * time.Second, Sent: 7, Received: 2, HighWater: 6, Bytes: 80},
+		in("Elastic", 1, sluice.Stats{Name: "Ab", Cap: 100, Len: 6, Sent: 9, Received: 1, Dropped: 2, SendersWaiting: 3, OldestSender: 5, HighWater: 9, Bytes: 70}),
+		in("Rendezvous", 1, sluice.Stats{Name: "c", Cap: 0, Sent: 8, Received: 8, ReceiversWaiting: 2, OldestReceiver: 5}),
+		in("Sharded", 5, sluice.Stats{Name: "b", Cap: 4, Len: 4, Sent: 4, HighWater: 4, Bytes: 90}),
 	)
 	for raw, want := range map[string]string{
 		"":                             "[2 1 4 3] of 4, page 1 of 1",

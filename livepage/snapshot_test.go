@@ -133,7 +133,9 @@ func TestSnapshotOfLanes(t *testing.T) {
 type spring struct{ _ int }
 
 func (s *spring) Stats() sluice.Stats {
-	return sluice.Stats{Len: 4, Cap: math.MaxInt, SendersWaiting: 1, OldestSender: time.Minute, BytesOnDisk: 1 << 20, Warning: "it leaks"}
+	st := sluice.Stats{Len: 4, Cap: math.MaxInt, SendersWaiting: 1, OldestSender: time.Minute}
+	st.Disk.Bytes, st.Disk.Warning = 1<<20, "it leaks"
+	return st
 }
 
 // A foreign kind has no snapshot, but it is listed, and found as other.

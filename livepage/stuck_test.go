@@ -107,4 +107,7 @@ func TestLongTexts(t *testing.T) {
 
 type warned struct{ text string }
 
-func (w *warned) Stats() sluice.Stats { return sluice.Stats{Warning: w.text} }
+func (w *warned) Stats() (s sluice.Stats) {
+	s.Disk.Warning = w.text
+	return s
+}

@@ -80,7 +80,7 @@ func TestReopen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := c.Stats(); s.Len != 100 || s.Sent != 100 || s.BytesOnDisk < 100*100 {
+	if s := c.Stats(); s.Len != 100 || s.Sent != 100 || s.Disk.Bytes < 100*100 {
 		t.Errorf("100 records are there: %+v", s)
 	}
 	var ds []*Delivery[[]byte]

@@ -26,7 +26,7 @@ func TestSpaceComesBack(t *testing.T) {
 		if n, err := c.SendBatch(context.Background(), batch); n != len(batch) || err != nil {
 			t.Fatal(n, err)
 		}
-		full := c.Stats().BytesOnDisk
+		full := c.Stats().Disk.Bytes
 		for c.Len() > 0 {
 			n, err := c.RecvBatch(context.Background(), buf)
 			if err != nil {
@@ -45,7 +45,7 @@ func TestSpaceComesBack(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if size := c.Stats().BytesOnDisk; full < 12_000_000 || size > full*2/3+1<<20 || size > 18<<20 {
+		if size := c.Stats().Disk.Bytes; full < 12_000_000 || size > full*2/3+1<<20 || size > 18<<20 {
 			t.Errorf("round %d: %d bytes on disk, and %d after the drain", round, full, size)
 		}
 	}

@@ -140,7 +140,7 @@ func TestConvertDamaged(t *testing.T) {
 	if r := c.Repaired(); r.Err == nil || r.Lost != 1 || r.First != 52 || r.Last != 52 || fmt.Sprint(r.Files) != fmt.Sprint([]string{kept}) {
 		t.Errorf("%+v", r)
 	}
-	if w := c.Stats().Warning; !strings.HasPrefix(w, "1 damaged record was lost (number 52)") {
+	if w := c.Stats().Disk.Warning; !strings.HasPrefix(w, "1 damaged record was lost (number 52)") {
 		t.Errorf("warning: %s", w)
 	}
 	var want [][]byte

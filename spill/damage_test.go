@@ -218,7 +218,7 @@ func TestLogIsMissing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := c.Repaired(); r.Err == nil || c.Len() != 0 || c.Stats().Warning != r.String() || !strings.HasPrefix(r.String(), "no record is known to be lost") {
+		if r := c.Repaired(); r.Err == nil || c.Len() != 0 || c.Stats().Disk.Warning != r.String() || !strings.HasPrefix(r.String(), "no record is known to be lost") {
 			t.Errorf("%s: %v", what, r)
 		}
 		if err := c.Shutdown(); err != nil || names(t, dir) != left {
@@ -286,7 +286,7 @@ func TestSkipDamaged(t *testing.T) {
 	if r := c.Repaired(); r.Lost != 2 || r.First != 44 || r.Last != 60 || !strings.Contains(r.String(), "record 44") {
 		t.Errorf("%v", r)
 	}
-	if s := c.Stats(); s.Len != 0 || c.bytes != 0 || c.InFlight() != 0 || !strings.HasPrefix(s.Warning, "2 damaged records were lost (the first has number 44, the last 60)") {
+	if s := c.Stats(); s.Len != 0 || c.bytes != 0 || c.InFlight() != 0 || !strings.HasPrefix(s.Disk.Warning, "2 damaged records were lost (the first has number 44, the last 60)") {
 		t.Errorf("%+v, %d bytes", s, c.bytes)
 	}
 	if err := c.Shutdown(); err != nil {

@@ -415,25 +415,26 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := sluice.Stats{
-		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.records, Lanes: 1,
+		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.records,
 		Sent: c.sent, Received: c.received, Dropped: c.dropped, TooOld: c.tooOld, HighWater: c.high,
 		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
 		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,
-		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, BytesOnDisk: c.store.size(), Closed: c.closed,
+		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, Closed: c.closed,
 	}
+	s.Disk.Bytes = c.store.size()
 	if c.queued > 0 {
 		s.OldestValue = c.oldestAge()
 	}
 	switch {
 	case c.failure != nil:
-		s.Warning = c.failure.Error()
+		s.Disk.Warning = c.failure.Error()
 	case c.repair.Err != nil:
-		s.Warning = c.repair.String()
+		s.Disk.Warning = c.repair.String()
 	case c.unreadErr != nil:
-		s.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
+		s.Disk.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
 	default:
-		if s.Warning = c.store.warning(); s.Warning == "" && c.sendErr != nil {
-			s.Warning = "the last send failed: " + c.sendErr.Error()
+		if s.Disk.Warning = c.store.warning(); s.Disk.Warning == "" && c.sendErr != nil {
+			s.Disk.Warning = "the last send failed: " + c.sendErr.Error()
 		}
 	}
 	return s

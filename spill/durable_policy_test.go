@@ -445,7 +445,7 @@ func TestDroppedUndecoded(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		warning := c.Stats().Warning
+		warning := c.Stats().Disk.Warning
 		if !hook && (decoded != 0 || warning != "") || hook && (decoded != 3 || !strings.Contains(warning, "did not get 1 dropped") || !strings.Contains(warning, "unlucky")) {
 			t.Errorf("hook %v: decoded %d, warning %q", hook, decoded, warning)
 		}

@@ -283,7 +283,7 @@ func TestUnknownOutcome(t *testing.T) {
 		synctest.Wait()
 		for what, err := range map[string]error{
 			"a receiver that waited": got[0], "the leader": got[1], "a sender behind": got[2],
-			"Send": c.Send(context.Background(), nil), "TryRecv": second(c.TryRecv()), "Warning": errors.New(c.Stats().Warning),
+			"Send": c.Send(context.Background(), nil), "TryRecv": second(c.TryRecv()), "Warning": errors.New(c.Stats().Disk.Warning),
 		} {
 			if err == nil || !strings.Contains(err.Error(), "input/output error") || !strings.Contains(err.Error(), errUnknown.Error()) {
 				t.Errorf("%s: %v", what, err)

@@ -166,12 +166,13 @@ func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 		slots = p.slots
 		c.low.Store(c.lowFor(slots))
 	case c.userSize == nil:
-		o.LimitBytes = p.limit // head knows the size, too
+		o.MaxBytes = p.limit // head knows the size, too
 	default:
-		o.LimitBytes, o.Size = p.limit, c.headSize
+		o.MaxBytes, o.Size = p.limit, c.headSize
 	}
 	c.head = sluice.NewElastic(slots, o)
-	c.evictor = engine.Of(c.head).(evictor[T])
+	head, _ := engine.Of(c.head)
+	c.evictor = head.(evictor[T])
 	if p.records != sluice.Unlimited || p.overflow == sluice.DropOldest {
 		c.state.Store(locked)
 	}
@@ -298,12 +299,12 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 	s.Dropped = uint64(c.lost + c.evicted + c.refused)
 	s.HighWater = max(s.HighWater, c.high)
 	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.n, c.senders.waits, c.senders.spent
-	s.BytesOnDisk = c.backlog.disk
+	s.Disk.Bytes = c.backlog.disk
 	// The values in head are at least as old as the first record of the backlog.
 	s.OldestValue = max(s.OldestValue, c.ages.Oldest(park.Now(), c.moved, c.moved+uint64(c.backlog.records)))
 	s.Closed = state&closed != 0
 	if c.failure != nil {
-		s.Warning = c.failure.Error()
+		s.Disk.Warning = c.failure.Error()
 	}
 	return s
 }

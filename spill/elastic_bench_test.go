@@ -47,7 +47,7 @@ func BenchmarkBelow(b *testing.B) {
 			move(b, sluice.NewElastic[[]byte](sluice.Unlimited, nil), senders, line)
 		})
 		b.Run(shape+"bytes/elastic-limit", func(b *testing.B) {
-			o := &sluice.ElasticOptions[[]byte]{LimitBytes: limit, Overflow: sluice.Reject}
+			o := &sluice.ElasticOptions[[]byte]{MaxBytes: limit, Overflow: sluice.Reject}
 			move(b, sluice.NewElastic(sluice.Unlimited, o), senders, line)
 		})
 		b.Run(shape+"bytes/overflow", func(b *testing.B) {

@@ -29,8 +29,8 @@ func TestFailureFoundBySender(t *testing.T) {
 			disk := &faulty{onRead: func([]byte) (int, error) { return 0, broken }}
 			c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, DiskLimit: 2000})
 			spilled(t, c, 4+19) // memory and disk are full; no block was read yet
-			if s := c.Stats(); s.Warning != "" || s.BytesOnDisk == 0 {
-				t.Fatalf("%d on disk, %q", s.BytesOnDisk, s.Warning)
+			if s := c.Stats(); s.Disk.Warning != "" || s.Disk.Bytes == 0 {
+				t.Fatalf("%d on disk, %q", s.Disk.Bytes, s.Disk.Warning)
 			}
 			if err := send(c, numbered(23)); !errors.Is(err, broken) {
 				t.Fatalf("sent to a channel that has failed: %v", err)
@@ -185,7 +185,7 @@ func TestSpilledStats(t *testing.T) {
 	}
 	// 10 values are in memory, 80 records in 5 blocks, and 10 in the tail.
 	s := c.Stats()
-	if s.Len != 100 || s.HighWater != 100 || s.Sent != 100 || s.Received != 0 || s.BytesOnDisk != 5*16*12 {
+	if s.Len != 100 || s.HighWater != 100 || s.Sent != 100 || s.Received != 0 || s.Disk.Bytes != 5*16*12 {
 		t.Errorf("sent: %+v", s)
 	}
 	if memory := c.head.Stats().Bytes; s.Bytes < memory+120 {
@@ -196,7 +196,7 @@ func TestSpilledStats(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s := c.Stats(); s.Len != 0 || s.HighWater != 100 || s.Sent != 100 || s.Received != 100 || s.BytesOnDisk != 0 || s.Dropped != 0 {
+	if s := c.Stats(); s.Len != 0 || s.HighWater != 100 || s.Sent != 100 || s.Received != 100 || s.Disk.Bytes != 0 || s.Dropped != 0 {
 		t.Errorf("received: %+v", s)
 	}
 }

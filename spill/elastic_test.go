@@ -93,7 +93,7 @@ func TestBoundary(t *testing.T) {
 			if c.Len() != len(want) {
 				t.Fatalf("seed %d, step %d: Len is %d with %d queued", seed, step, c.Len(), len(want))
 			}
-			if c.Stats().BytesOnDisk > 0 {
+			if c.Stats().Disk.Bytes > 0 {
 				crossings++
 			}
 		}
@@ -112,7 +112,7 @@ func TestBoundary(t *testing.T) {
 // checkIdle asserts that a drained channel holds no resources.
 func checkIdle[T any](t *testing.T, c *Elastic[T], disk *faulty) {
 	t.Helper()
-	if s := c.Stats(); s.Len != 0 || s.BytesOnDisk != 0 || c.state.Load()&spilling != 0 || disk.opened() != 0 {
+	if s := c.Stats(); s.Len != 0 || s.Disk.Bytes != 0 || c.state.Load()&spilling != 0 || disk.opened() != 0 {
 		t.Errorf("a drained channel: %+v, %d files open", s, disk.opened())
 	}
 }
@@ -239,7 +239,7 @@ func TestReadFails(t *testing.T) {
 				}
 			}
 			s := c.Stats()
-			if s.Warning != err.Error() || int(s.Dropped) != 60-received || s.Len != 0 || !s.Closed || s.BytesOnDisk != 0 || disk.opened() != 0 {
+			if s.Disk.Warning != err.Error() || int(s.Dropped) != 60-received || s.Len != 0 || !s.Closed || s.Disk.Bytes != 0 || disk.opened() != 0 {
 				t.Errorf("received %d, %d files open, but %+v", received, disk.opened(), s)
 			}
 		})
@@ -301,8 +301,8 @@ func TestDirectory(t *testing.T) {
 	}
 	c.backlog.blockSize = 300
 	spilled(t, c, 20)
-	if left, err := os.ReadDir(dir); len(left) > 0 || err != nil || c.Stats().BytesOnDisk == 0 {
-		t.Fatalf("%d bytes on disk, but the directory has %v, %v", c.Stats().BytesOnDisk, left, err)
+	if left, err := os.ReadDir(dir); len(left) > 0 || err != nil || c.Stats().Disk.Bytes == 0 {
+		t.Fatalf("%d bytes on disk, but the directory has %v, %v", c.Stats().Disk.Bytes, left, err)
 	}
 	// The directory is removed: the open segment works, a new one cannot be created.
 	c.backlog.segmentSize = 1

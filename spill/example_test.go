@@ -28,7 +28,7 @@ func ExampleOpenElastic() {
 	}
 	lines.Close()
 
-	fmt.Println("queued:", lines.Len(), "some on disk:", lines.Stats().BytesOnDisk > 0)
+	fmt.Println("queued:", lines.Len(), "some on disk:", lines.Stats().Disk.Bytes > 0)
 	received := 0
 	values := lines.Values(ctx)
 	for range values.All() {
@@ -38,7 +38,7 @@ func ExampleOpenElastic() {
 		fmt.Println(err) // a block could not be read back
 		return
 	}
-	fmt.Println("received:", received, "on disk:", lines.Stats().BytesOnDisk)
+	fmt.Println("received:", received, "on disk:", lines.Stats().Disk.Bytes)
 	// Output:
 	// queued: 100000 some on disk: true
 	// received: 100000 on disk: 0

@@ -101,7 +101,7 @@ func TestFieldSyncFailsOnce(t *testing.T) {
 			t.Errorf("a send after that: %v", err)
 		}
 	}
-	if warning := c.Stats().Warning; !strings.Contains(warning, "sync") {
+	if warning := c.Stats().Disk.Warning; !strings.Contains(warning, "sync") {
 		t.Errorf("the warning is %q", warning)
 	}
 	_, c = afterCrash(t, q, d, c, simdisk.Lost)
@@ -131,7 +131,7 @@ func TestFieldFullDisk(t *testing.T) {
 				t.Fatalf("%v: send %d: %v", full, id, err)
 			}
 		}
-		if w := c.Stats().Warning; !strings.Contains(w, "the last send failed") || !strings.Contains(w, full.Error()) {
+		if w := c.Stats().Disk.Warning; !strings.Contains(w, "the last send failed") || !strings.Contains(w, full.Error()) {
 			t.Errorf("%v: warning %q", full, w)
 		}
 		for id := range uint64(10) { // room is made in the usual way
@@ -145,7 +145,7 @@ func TestFieldFullDisk(t *testing.T) {
 		}
 		d.Limit, d.Fail = 0, nil
 		fill(t, c, 50, 60)
-		if w := c.Stats().Warning; w != "" {
+		if w := c.Stats().Disk.Warning; w != "" {
 			t.Errorf("%v, over: warning %q", full, w)
 		}
 		_, c = afterCrash(t, q, d, c, simdisk.Lost)

@@ -302,8 +302,8 @@ func (r *longRun) check() error {
 		return fmt.Errorf("%d of %d values are lost", len(r.live)-len(records), len(r.live))
 	}
 	s := r.open.Stats()
-	warned := strings.Contains(s.Warning, "the disk has no room") || r.seen.faults > 0 && strings.HasPrefix(s.Warning, "the last send failed")
-	if len(r.queued) != s.Len || len(r.held) != r.open.InFlight() || s.Sent-s.Received != uint64(s.Len) || s.Warning != "" && !warned {
+	warned := strings.Contains(s.Disk.Warning, "the disk has no room") || r.seen.faults > 0 && strings.HasPrefix(s.Disk.Warning, "the last send failed")
+	if len(r.queued) != s.Len || len(r.held) != r.open.InFlight() || s.Sent-s.Received != uint64(s.Len) || s.Disk.Warning != "" && !warned {
 		return fmt.Errorf("%d queued and %d in flight, want %d and %d: %+v", s.Len, r.open.InFlight(), len(r.queued), len(r.held), s)
 	}
 	return r.checkUse(bytes)

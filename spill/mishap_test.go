@@ -64,7 +64,7 @@ func TestRemovedDirectory(t *testing.T) {
 		}
 	}
 	again, err := reopen(dir)
-	if err != nil || again.Len() != 0 || c.Stats().Warning == "" {
+	if err != nil || again.Len() != 0 || c.Stats().Disk.Warning == "" {
 		t.Errorf("a new queue in its place: %v", err)
 	}
 	if err := errors.Join(again.Shutdown(), c.Shutdown()); err != nil {
@@ -349,7 +349,7 @@ func TestCutWhileOpen(t *testing.T) {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}
-	if c.Stats().Warning == "" {
+	if c.Stats().Disk.Warning == "" {
 		t.Error("no warning")
 	}
 	if err := c.Shutdown(); err != nil {

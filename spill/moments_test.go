@@ -24,8 +24,8 @@ func TestOneFile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if disk.made > made+1 || c.Stats().BytesOnDisk > 900 {
-		t.Errorf("%d files were made, of %d bytes", disk.made-made, c.Stats().BytesOnDisk)
+	if disk.made > made+1 || c.Stats().Disk.Bytes > 900 {
+		t.Errorf("%d files were made, of %d bytes", disk.made-made, c.Stats().Disk.Bytes)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestRegistered(t *testing.T) {
 	spilled(t, c, 20)
 	for _, named := range inspect.Channels() {
 		s, ok := named.Stats()
-		if named.Name == "lines" && named.Kind == "spill.Elastic" && ok && s.BytesOnDisk > 0 && s.Len == 20 && s.Bytes > 400 {
+		if named.Name == "lines" && named.Kind == "spill.Elastic" && ok && s.Disk.Bytes > 0 && s.Len == 20 && s.Bytes > 400 {
 			return
 		}
 	}

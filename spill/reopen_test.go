@@ -52,7 +52,7 @@ func TestReopenSend(t *testing.T) {
 				t.Fatalf("%v: %v", failure, err)
 			}
 		}
-		if r := c.Repaired(); r.Reopened != 1 || r.Lost != 0 || !errors.Is(r.Err, errUnknown) || c.Stats().Warning != r.String() {
+		if r := c.Repaired(); r.Reopened != 1 || r.Lost != 0 || !errors.Is(r.Err, errUnknown) || c.Stats().Disk.Warning != r.String() {
 			t.Errorf("%v: %v", failure, r)
 		}
 		for i := range 3 {
@@ -322,7 +322,7 @@ func TestReopenFails(t *testing.T) {
 				t.Errorf("call %d: %v", i, err)
 			}
 		}
-		if err := c.Shutdown(); err != nil || c.Stats().Warning == "" {
+		if err := c.Shutdown(); err != nil || c.Stats().Disk.Warning == "" {
 			t.Errorf("Shutdown: %v", err)
 		}
 	})

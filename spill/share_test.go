@@ -190,16 +190,16 @@ func TestSameSizes(t *testing.T) {
 	for length := range limit {
 		for _, more := range []int{0, 1, 70, limit} {
 			v := make([]byte, length, length+more)
-			c := sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{LimitBytes: limit, Overflow: sluice.Reject})
+			c := sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{MaxBytes: limit, Overflow: sluice.Reject})
 			_ = c.TrySend(make([]byte, 50-slice))
 			same(fmt.Sprint(length, more), c.TrySend(v) == nil, engine.KnownSize[[]byte](limit)(v))
-			c = sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{LimitBytes: limit, Overflow: sluice.Reject})
+			c = sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{MaxBytes: limit, Overflow: sluice.Reject})
 			if err, size := c.TrySend(v), engine.KnownSize[[]byte](limit)(v); (err == nil) != (size <= limit) {
 				t.Errorf("length %d, capacity %d, %d bytes alone: %v", length, length+more, size, err)
 			}
 		}
 		s := strings.Repeat("s", length)
-		c := sluice.NewElastic(9, &sluice.ElasticOptions[string]{LimitBytes: limit, Overflow: sluice.Reject})
+		c := sluice.NewElastic(9, &sluice.ElasticOptions[string]{MaxBytes: limit, Overflow: sluice.Reject})
 		_ = c.TrySend(strings.Repeat("s", int(50-text)))
 		same(length, c.TrySend(s) == nil, engine.KnownSize[string](limit)(s))
 	}

@@ -41,7 +41,7 @@ func TestThroughLimit(t *testing.T) {
 		}
 	}
 	sent := time.Since(start)
-	disk := c.Stats().BytesOnDisk
+	disk := c.Stats().Disk.Bytes
 	c.Close()
 	next := uint64(0)
 	for v := range c.Values(context.Background()).All() {

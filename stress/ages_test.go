@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// openAged makes an Elastic whose values are too old after a time that some of them wait.
+// openAged makes an Aged whose values are too old after a time that some of them wait.
 func openAged(capacity int, overflow sluice.Overflow) func(func(byte, sluice.Reason)) sluice.Channel[byte] {
 	return func(undelivered func(byte, sluice.Reason)) sluice.Channel[byte] {
-		return sluice.NewElastic(capacity, &sluice.ElasticOptions[byte]{
+		return sluice.NewAged(capacity, &sluice.AgedOptions[byte]{
 			Overflow: overflow, MaxAge: 2, OnUndelivered: undelivered,
 		})
 	}
@@ -69,7 +69,7 @@ func (h hasty) TryRecv() (byte, error) {
 
 // hiding is a channel that does not report the values that are too old.
 func hiding(undelivered func(byte, sluice.Reason)) sluice.Channel[byte] {
-	return sluice.NewElastic(3, &sluice.ElasticOptions[byte]{MaxAge: 1, OnUndelivered: func(v byte, why sluice.Reason) {
+	return sluice.NewAged(3, &sluice.AgedOptions[byte]{MaxAge: 1, OnUndelivered: func(v byte, why sluice.Reason) {
 		if why != sluice.TooOld {
 			undelivered(v, why)
 		}
@@ -80,7 +80,7 @@ func hiding(undelivered func(byte, sluice.Reason)) sluice.Channel[byte] {
 func TestRecorderSeesAges(t *testing.T) {
 	for name, open := range map[string]func(func(byte, sluice.Reason)) sluice.Channel[byte]{
 		"received and too old": func(undelivered func(byte, sluice.Reason)) sluice.Channel[byte] {
-			return hasty{sluice.NewElastic(3, &sluice.ElasticOptions[byte]{MaxAge: time.Hour}), undelivered}
+			return hasty{sluice.NewAged(3, &sluice.AgedOptions[byte]{MaxAge: time.Hour}), undelivered}
 		},
 		"too old and not reported": hiding,
 	} {

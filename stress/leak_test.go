@@ -112,7 +112,7 @@ func TestNoLeak(t *testing.T) {
 		"Priority":    func() sluice.Channel[byte] { return sluice.NewPriority[byte](3, 50, nil) },
 		"Delay":       func() sluice.Channel[byte] { return sluice.NewDelay[byte](50, nil) },
 		"Elastic of ages": func() sluice.Channel[byte] {
-			return sluice.NewElastic(50, &sluice.ElasticOptions[byte]{MaxAge: time.Hour, StaleAfter: 1})
+			return sluice.NewAged(50, &sluice.AgedOptions[byte]{MaxAge: time.Hour, StaleAfter: 1})
 		},
 		"Elastic 50": func() sluice.Channel[byte] { return sluice.NewElastic[byte](50, nil) },
 	} {

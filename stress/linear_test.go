@@ -34,22 +34,30 @@ func (s subject) open(onDrop func(byte)) sluice.Channel[byte] {
 	}
 	switch {
 	case o.Delay:
-		return sluice.NewDelay(s.capacity, &sluice.DelayOptions[byte]{Overflow: o.Overflow, OnDrop: onDrop})
+		return sluice.NewDelay(s.capacity, &sluice.DelayOptions[byte]{Overflow: o.Overflow, OnUndelivered: dropped(onDrop)})
 	case o.Lanes > 0:
 		return sluice.NewSharded(s.capacity/o.Lanes, &sluice.ShardedOptions[byte]{
-			Overflow: o.Overflow, OnDrop: onDrop, SingleReceiver: o.SingleReceiver, Lanes: o.Lanes})
+			Overflow: o.Overflow, OnUndelivered: dropped(onDrop), SingleReceiver: o.SingleReceiver, Lanes: o.Lanes})
 	case s.elastic:
 		return sluice.NewElastic(s.capacity, &sluice.ElasticOptions[byte]{
-			Overflow: o.Overflow, OnDrop: onDrop,
+			Overflow: o.Overflow, OnUndelivered: dropped(onDrop),
 			SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver, Shrink: o.Shrink})
 	}
 	bounded := &sluice.BoundedOptions[byte]{
-		Overflow: o.Overflow, OnDrop: onDrop, SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
+		Overflow: o.Overflow, OnUndelivered: dropped(onDrop), SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
 	}
 	if s.capacity > 0 {
 		return sluice.NewBounded(s.capacity, bounded)
 	}
 	return sluice.NewRendezvous((*sluice.RendezvousOptions[byte])(bounded))
+}
+
+// dropped returns an OnUndelivered that calls onDrop, and nil if onDrop is nil.
+func dropped(onDrop func(byte)) func(byte, sluice.Reason) {
+	if onDrop == nil {
+		return nil
+	}
+	return func(v byte, _ sluice.Reason) { onDrop(v) }
 }
 
 func subjects() (all []subject) {

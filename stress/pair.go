@@ -140,7 +140,7 @@ func newPairClient(channels [2]sluice.Channel[byte], seed, id uint64) *pairClien
 		p.in[i], p.out[i] = sluice.OnRecv(c), sluice.OnSend(c, 0)
 	}
 	for i := range p.yields {
-		full := sluice.NewElastic(1, &sluice.ElasticOptions[byte]{LimitBytes: 1, Size: func(byte) int {
+		full := sluice.NewElastic(1, &sluice.ElasticOptions[byte]{MaxBytes: 1, Size: func(byte) int {
 			runtime.Gosched()
 			return 1
 		}})

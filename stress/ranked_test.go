@@ -15,7 +15,7 @@ func openPriority(limit, maxPassed int, overflow sluice.Overflow) func(func(byte
 			onDrop = nil
 		}
 		return sluice.NewPriority(rankedLevels, limit, &sluice.PriorityOptions[byte]{
-			Overflow: overflow, OnDrop: onDrop, MaxPassed: maxPassed,
+			Overflow: overflow, OnUndelivered: dropped(onDrop), MaxPassed: maxPassed,
 			LevelOf: func(v byte) int { return int(v) % rankedLevels },
 		})
 	}

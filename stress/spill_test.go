@@ -48,7 +48,7 @@ func TestLinearizableSpillPolicies(t *testing.T) {
 				plan.Open = func(onDrop func(byte)) sluice.Channel[byte] {
 					o := &spill.ElasticOptions[byte]{MemoryLimit: memory, Limit: limit, Overflow: overflow}
 					if overflow == sluice.DropNewest || overflow == sluice.DropOldest {
-						o.OnDrop = onDrop
+						o.OnUndelivered = dropped(onDrop)
 					}
 					if rand.IntN(2) == 0 {
 						o.Size = func(byte) int { return 1 }

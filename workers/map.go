@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/callsite"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/stage"
 	"github.com/sluice-go/sluice/internal/workpool"
 )
@@ -65,10 +65,10 @@ func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func
 func declare[T any](r sluice.BatchReceiver[T], f any) (source any) {
 	source = stage.Unwrap(r)
 	if results, ok := source.(*Results[T]); ok {
-		callsite.Continues(results.source, f)
+		engine.SitesOf(results.source).Continues(f)
 		return results.source
 	}
-	callsite.Receives(source, f)
+	engine.SitesOf(source).Receives(f)
 	return source
 }
 

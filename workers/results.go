@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/workpool"
 )
@@ -57,7 +56,7 @@ type runner interface {
 // start starts the workers, once.
 func (r *Results[U]) start() {
 	r.started.Do(func() {
-		callsite.Continues(r.source, nil)
+		engine.SitesOf(r.source).Continues(nil)
 		if r.runner, r.outlet = r.launch(); r.runner == nil { // ctx is done
 			r.startNothing(workpool.Outcome{Err: r.ctx.Err()})
 		}

@@ -18,7 +18,7 @@ func (s *Subscription[T]) Stats() engine.Stats {
 	defer s.release()
 	tail := h.tail.Load()
 	out := engine.Stats{
-		Name: s.name, Cap: int(s.limit), Lanes: 1, Closed: s.err != nil || h.closed.Load(),
+		Name: s.name, Cap: int(s.limit), Closed: s.err != nil || h.closed.Load(),
 		SendWaits: s.waits.Load(),
 		RecvWaits: receivers.Waits, RecvWaitTime: receivers.Spent,
 		ReceiversWaiting: receivers.Waiting, OldestReceiver: receivers.Oldest,

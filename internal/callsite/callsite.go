@@ -221,10 +221,6 @@ func (s *Side) Sites() []Site {
 	return sites
 }
 
-// Of returns the Sites of a channel of package sluice, which sets it. It returns nil for
-// other channels, and for those without a name.
-var Of = func(channel any) *Sites { return nil }
-
 // A goroutine of this library, such as a worker, has no function of the program on its
 // stack while it receives. So what starts it declares the function that it works for.
 // Declared functions stand for the samples whose stacks are entirely in this library.
@@ -232,10 +228,10 @@ var Of = func(channel any) *Sites { return nil }
 // maxDeclared is the number of functions that can be declared for a side.
 const maxDeclared = 16
 
-// Receives declares that goroutines of this library receive from channel, and call the
-// function f with its values.
-func Receives(channel, f any) {
-	if s := Of(channel); s != nil {
+// Receives declares that goroutines of this library receive from the channel, and call the
+// function f with its values. Like the other declarations, it does nothing if s is nil.
+func (s *Sites) Receives(f any) {
+	if s != nil {
 		// A return address is after the call, as symbolizers expect.
 		s.Receive.declare(&s.Receive.declared, entry(f))
 	}
@@ -244,10 +240,9 @@ func Receives(channel, f any) {
 // entry returns the function f as a stack.
 func entry(f any) []uintptr { return []uintptr{reflect.ValueOf(f).Pointer() + 1} }
 
-// Continues declares that the results of what Receives has declared for channel go to
-// the function f, or, if f is nil, to a function on the caller's stack.
-func Continues(channel, f any) {
-	s := Of(channel)
+// Continues declares that the results of what Receives has declared go to the function f,
+// or, if f is nil, to a function on the caller's stack.
+func (s *Sites) Continues(f any) {
 	if s == nil {
 		return
 	}
@@ -259,9 +254,9 @@ func Continues(channel, f any) {
 }
 
 // Sends declares that a function on the caller's stack has goroutines of this library send
-// into channel.
-func Sends(channel any) {
-	if s := Of(channel); s != nil {
+// into the channel.
+func (s *Sites) Sends() {
+	if s != nil {
 		s.Send.declare(&s.Send.declared, callers())
 	}
 }
@@ -273,9 +268,8 @@ func callers() []uintptr {
 }
 
 // Starts declares that the caller's caller has started goroutines of this library that
-// receive from channel, and send into it if sends.
-func Starts(channel any, sends bool) {
-	s := Of(channel)
+// receive from the channel, and send into it if sends.
+func (s *Sites) Starts(sends bool) {
 	if s == nil {
 		return
 	}

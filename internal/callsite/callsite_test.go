@@ -151,11 +151,8 @@ func TestContention(t *testing.T) {
 // A declared function is not declared twice, and the first ones are forgotten.
 func TestDeclare(t *testing.T) {
 	sites := New()
-	of := Of
-	defer func() { Of = of }()
-	Of = func(any) *Sites { return sites }
 	for range 2 {
-		Receives(nil, TestDeclare)
+		sites.Receives(TestDeclare)
 	}
 	if got, _ := sites.Receive.Declared(); len(got) != 1 || functions(got[0]) != "TestDeclare" {
 		t.Errorf("%d declared functions, want TestDeclare", len(got))
@@ -167,19 +164,19 @@ func TestDeclare(t *testing.T) {
 		t.Errorf("declared: %v", got)
 	}
 	sites.Send.declared = nil
-	Sends(nil)
+	sites.Sends()
 	if got, _ := sites.Send.Declared(); len(got) != 1 || !strings.HasPrefix(functions(got[0]), "TestDeclare ") {
 		t.Errorf("%d declared senders, want TestDeclare", len(got))
 	}
-	Continues(nil, nil)
-	Continues(nil, TestLimit)
+	sites.Continues(nil)
+	sites.Continues(TestLimit)
 	_, onward := sites.Receive.Declared()
 	if len(onward) != 2 || !strings.HasPrefix(functions(onward[0]), "TestDeclare ") || functions(onward[1]) != "TestLimit" {
 		t.Errorf("results go to %d functions, want TestDeclare and TestLimit", len(onward))
 	}
-	Of = of
-	Sends(nil)
-	Continues(nil, nil)
-	Receives(nil, TestDeclare) // no channel of package sluice: nothing happens
-	Starts(nil, true)
+	var none *Sites // of a channel without a name
+	none.Sends()
+	none.Continues(nil)
+	none.Receives(TestDeclare)
+	none.Starts(true)
 }

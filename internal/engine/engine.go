@@ -106,33 +106,37 @@ type Config[T any] struct {
 
 // Stats has the fields of the public type in the same order, and converts to it.
 type Stats struct {
-	Name  string
-	Len   int
-	Cap   int
-	Lanes int
+	Name string
+	Len  int
+	Cap  int
 
 	Sent     uint64
 	Received uint64
 	Dropped  uint64
-	TooOld   uint64
 
-	SendWaits        uint64
-	RecvWaits        uint64
+	SendWaits uint64
+	RecvWaits uint64
+
+	OldestValue time.Duration
+	HighWater   int
+	Bytes       int64
+	Closed      bool
+
 	SendWaitTime     time.Duration
 	RecvWaitTime     time.Duration
 	SendersWaiting   int
 	ReceiversWaiting int
+	OldestSender     time.Duration
+	OldestReceiver   time.Duration
 
-	OldestSender   time.Duration
-	OldestReceiver time.Duration
-	OldestValue    time.Duration
+	TooOld uint64
 
-	HighWater int
-	Bytes     int64
-	Closed    bool
-
-	LaneChange string
-
-	BytesOnDisk int64
-	Warning     string
+	Lanes struct {
+		Count  int
+		Change string
+	}
+	Disk struct {
+		Bytes   int64
+		Warning string
+	}
 }

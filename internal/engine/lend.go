@@ -56,10 +56,3 @@ func AllZero[T any](vs []T) bool {
 	}
 	return true
 }
-
-// Of returns the engine of a kind, and nil for any other channel. The root package sets it.
-var Of func(channel any) any
-
-// EndOf returns the engine behind an end of a broadcast, and nil for any other channel. Package
-// hub sets it, so that a Select can wait for what package sluice does not know.
-var EndOf func(channel any) any

@@ -90,7 +90,6 @@ func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 		Name:             e.config.Name,
 		Len:              e.buf.Len(),
 		Cap:              e.config.Limit,
-		Lanes:            1,
 		Sent:             e.sent,
 		Received:         e.taken,
 		Dropped:          e.dropped,

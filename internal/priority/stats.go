@@ -82,7 +82,7 @@ func (e *Engine[T]) held(now time.Duration, in *engine.Snapshot) {
 	e.probeNext()
 	out := &in.Stats
 	*out = engine.Stats{
-		Name: e.config.Name, Len: e.n, Cap: e.limit, Lanes: 1, HighWater: e.high, Closed: e.closed(),
+		Name: e.config.Name, Len: e.n, Cap: e.limit, HighWater: e.high, Closed: e.closed(),
 		Sent: e.turns.count + uint64(e.n), Received: e.turns.count, Dropped: e.dropped,
 	}
 	if e.config.Overflow == engine.DropLeastUrgent || e.config.Overflow == engine.DropOldest { // dropped values were accepted

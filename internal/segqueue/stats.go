@@ -41,7 +41,6 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	in.Stats = engine.Stats{
 		Len:       length,
 		Cap:       int(e.limit),
-		Lanes:     1,
 		Sent:      tail >> shift,
 		Received:  head >> shift,
 		Dropped:   dropped,

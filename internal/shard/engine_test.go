@@ -50,7 +50,7 @@ func TestClosedLaneIsRemoved(t *testing.T) {
 	if err := h.TrySend(3); err != engine.ErrClosed {
 		t.Errorf("TrySend on a closed lane: %v", err)
 	}
-	if s := e.Stats(); s.Lanes != 2 || s.Len != 2 || e.Cap() != 20 {
+	if s := e.Stats(); s.Lanes.Count != 2 || s.Len != 2 || e.Cap() != 20 {
 		t.Errorf("with two values in a closed lane: Cap %d, %+v", e.Cap(), s)
 	}
 	for want := 1; want <= 2; want++ {
@@ -61,12 +61,12 @@ func TestClosedLaneIsRemoved(t *testing.T) {
 	if _, err := e.TryRecv(); err != engine.ErrEmpty {
 		t.Errorf("TryRecv of an empty channel: %v", err)
 	}
-	if s := e.Stats(); s.Lanes != 1 || s.Sent != 2 || s.Received != 2 || e.Cap() != 10 {
+	if s := e.Stats(); s.Lanes.Count != 1 || s.Sent != 2 || s.Received != 2 || e.Cap() != 10 {
 		t.Errorf("after the lane was drained: Cap %d, %+v", e.Cap(), s)
 	}
 	empty := laneOn(t, e)
 	empty.Close()
-	if s := e.Stats(); s.Lanes != 1 {
+	if s := e.Stats(); s.Lanes.Count != 1 {
 		t.Errorf("after an empty lane was closed: %+v", s)
 	}
 }
@@ -76,7 +76,7 @@ func TestClosedLaneIsRemoved(t *testing.T) {
 func TestUnreachableLaneIsRemoved(t *testing.T) {
 	e := fixed(1, 10)
 	must(t, e.Lane().Sender().TrySend(7))
-	for e.Stats().Lanes > 1 {
+	for e.Stats().Lanes.Count > 1 {
 		runtime.GC()
 		if v, err := e.TryRecv(); err == nil && v != 7 {
 			t.Fatalf("received %d", v)

@@ -34,8 +34,8 @@ func TestGrow(t *testing.T) {
 			t.Fatalf("%d lanes are active, %d are open, want %d", s.active, len(s.all), want)
 		}
 	}
-	if why := e.Stats().LaneChange; why != "from 4 to 5 lanes: a lock was taken 4 times in 64 values" {
-		t.Errorf("LaneChange is %q", why)
+	if why := e.Stats().Lanes.Change; why != "from 4 to 5 lanes: a lock was taken 4 times in 64 values" {
+		t.Errorf("Lanes.Change is %q", why)
 	}
 	moves := 0
 	for range 10 * movesAfter {
@@ -91,7 +91,7 @@ func TestShrink(t *testing.T) {
 		}
 	}
 
-	if n := e.Stats().Lanes; n != 1 {
+	if n := e.Stats().Lanes.Count; n != 1 {
 		t.Errorf("Lanes is %d", n)
 	}
 	sample(e, crowded)
@@ -118,8 +118,8 @@ func TestFixed(t *testing.T) {
 	for range 10 {
 		sample(e, checkEvery)
 	}
-	if s := e.Stats(); s.Lanes != 3 || s.LaneChange != "" {
-		t.Errorf("%d lanes: %s", s.Lanes, s.LaneChange)
+	if s := e.Stats(); s.Lanes.Count != 3 || s.Lanes.Change != "" {
+		t.Errorf("%d lanes: %s", s.Lanes.Count, s.Lanes.Change)
 	}
 }
 

@@ -49,9 +49,9 @@ func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 	out.Dropped += e.dropped.Load()
 	out.Name = e.config.Name
 	out.Cap = e.capOf(s)
-	out.Lanes = s.active + s.private()
+	out.Lanes.Count = s.active + s.private()
 	out.Closed = s.closed
-	out.LaneChange = s.change.String()
+	out.Lanes.Change = s.change.String()
 }
 
 // Senders wait in several queues. To keep the longest waits among all of them, a

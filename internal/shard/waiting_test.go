@@ -52,7 +52,7 @@ func TestNoWaiterInRemovedLane(t *testing.T) {
 		h.l.Senders().WakeAll()
 		synctest.Wait()
 		wait.Leave()
-		if s := e.Stats(); s.SendersWaiting != 0 || s.OldestSender != 0 || s.Lanes != 1 {
+		if s := e.Stats(); s.SendersWaiting != 0 || s.OldestSender != 0 || s.Lanes.Count != 1 {
 			t.Errorf("want no waiter: %+v", s)
 		}
 	})

@@ -17,15 +17,22 @@ import (
 // channelEndings are the rows of the table of a channel: what happens to a channel with these
 // options, which has two values queued and room for no more, while a sender has a third one.
 var channelEndings = []struct {
-	name    string
-	options sluice.ElasticOptions[int]
-	end     func(*sluice.Elastic[int])
+	name     string
+	overflow sluice.Overflow
+	maxAge   time.Duration
+	end      func(queue)
 }{
-	{"`Close`", sluice.ElasticOptions[int]{}, func(c *sluice.Elastic[int]) { c.Close() }},
-	{"`Discard`", sluice.ElasticOptions[int]{}, func(c *sluice.Elastic[int]) { c.Discard() }},
-	{"`MaxAge`", sluice.ElasticOptions[int]{MaxAge: time.Minute}, func(*sluice.Elastic[int]) { time.Sleep(90 * time.Second) }},
-	{"`DropOldest`", sluice.ElasticOptions[int]{Overflow: sluice.DropOldest}, func(*sluice.Elastic[int]) {}},
-	{"`Send` is canceled", sluice.ElasticOptions[int]{}, nil},
+	{"`Close`", sluice.Block, 0, func(c queue) { c.Close() }},
+	{"`Discard`", sluice.Block, 0, func(c queue) { c.Discard() }},
+	{"`MaxAge`", sluice.Block, time.Minute, func(queue) { time.Sleep(90 * time.Second) }},
+	{"`DropOldest`", sluice.DropOldest, 0, func(queue) {}},
+	{"`Send` is canceled", sluice.Block, 0, nil},
+}
+
+// A queue is a channel with Discard.
+type queue interface {
+	sluice.Channel[int]
+	Discard() int
 }
 
 // TestChannelEndings compares what happens to a channel with the table of the document.
@@ -40,8 +47,11 @@ func TestChannelEndings(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			gone := map[int]sluice.Reason{}
-			e.options.OnUndelivered = func(v int, why sluice.Reason) { gone[v] = why }
-			c := sluice.NewElastic(2, &e.options)
+			hook := func(v int, why sluice.Reason) { gone[v] = why }
+			var c queue = sluice.NewElastic(2, &sluice.ElasticOptions[int]{Overflow: e.overflow, OnUndelivered: hook})
+			if e.maxAge > 0 {
+				c = sluice.NewAged(2, &sluice.AgedOptions[int]{Overflow: e.overflow, OnUndelivered: hook, MaxAge: e.maxAge})
+			}
 			_, _ = c.SendBatch(ctx, []int{1, 2})
 			result := make(chan error, 1)
 			go func() { result <- c.Send(ctx, 3) }()

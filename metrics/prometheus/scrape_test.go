@@ -179,7 +179,8 @@ func TestScrape(t *testing.T) {
 // channels have.
 func TestRegistered(t *testing.T) {
 	name := unique(t)
-	c := &onDisk{sluice.Stats{BytesOnDisk: 4096, Warning: "sync is off", Lanes: 1}}
+	c := new(onDisk)
+	c.stats.Disk.Bytes, c.stats.Disk.Warning = 4096, "sync is off"
 	inspect.Register(name, "Spill", c)
 	exported := scrape(t, serve(t, everyName))
 	for metric, want := range map[string]float64{"sluice_channel_disk_usage_bytes": 4096, "sluice_channel_warned": 1, "sluice_channel_lanes": 1} {

@@ -22,13 +22,13 @@ var kinds = []Kind{
 	{"bounded", allPolicies, func(o Options) (Queue, error) {
 		return newOwn(o, func(options settings) channel {
 			return sluice.NewBounded(o.Capacity, &sluice.BoundedOptions[parse.Event]{
-				Name: options.name, Overflow: options.overflow, OnDrop: options.onDrop, SingleReceiver: true})
+				Name: options.name, Overflow: options.overflow, OnUndelivered: options.dropped, SingleReceiver: true})
 		}), nil
 	}, false},
 	{"elastic", allPolicies, func(o Options) (Queue, error) {
 		return newOwn(o, func(options settings) channel {
 			return sluice.NewElastic(o.Capacity, &sluice.ElasticOptions[parse.Event]{
-				Name: options.name, Overflow: options.overflow, OnDrop: options.onDrop, SingleReceiver: true})
+				Name: options.name, Overflow: options.overflow, OnUndelivered: options.dropped, SingleReceiver: true})
 		}), nil
 	}, false},
 	// Senders share the lanes, because the counts do not depend on the order of
@@ -38,7 +38,7 @@ var kinds = []Kind{
 	{"sharded", allPolicies, func(o Options) (Queue, error) {
 		return newOwn(o, func(options settings) channel {
 			return sluice.NewSharded(o.Capacity, &sluice.ShardedOptions[parse.Event]{
-				Name: options.name, Overflow: options.overflow, OnDrop: options.onDrop, SingleReceiver: true})
+				Name: options.name, Overflow: options.overflow, OnUndelivered: options.dropped, SingleReceiver: true})
 		}), nil
 	}, false},
 	// These keep events on disk or at servers. Users choose them to lose
@@ -74,7 +74,7 @@ type own struct {
 type settings struct {
 	name     string
 	overflow sluice.Overflow
-	onDrop   func(parse.Event)
+	dropped  func(parse.Event, sluice.Reason)
 }
 
 // newOwn returns a queue on the channel that make returns.
@@ -82,7 +82,7 @@ func newOwn(o Options, make func(settings) channel) *own {
 	q := &own{batch: o.Batch}
 	options := settings{name: o.Name, overflow: o.Overflow}
 	if o.Overflow == sluice.DropNewest || o.Overflow == sluice.DropOldest {
-		options.onDrop = func(e parse.Event) {
+		options.dropped = func(e parse.Event, _ sluice.Reason) {
 			if !e.Tick {
 				q.dropped.Add(1)
 			}

@@ -32,7 +32,7 @@ func (s *Series) add(now *sluice.Stats, past *counts) {
 	} else {
 		s.Open++
 	}
-	if now.Warning != "" {
+	if now.Disk.Warning != "" {
 		s.Warned++
 	}
 	s.Senders += int64(now.SendersWaiting)
@@ -41,9 +41,9 @@ func (s *Series) add(now *sluice.Stats, past *counts) {
 	s.Capacity = capacity(s.Capacity, now.Cap)
 	s.HighWater = max(s.HighWater, int64(now.HighWater))
 	s.OldestValue = max(s.OldestValue, now.OldestValue)
-	s.Lanes += int64(now.Lanes)
+	s.Lanes += int64(max(1, now.Lanes.Count))
 	s.Memory += now.Bytes
-	s.Disk += now.BytesOnDisk
+	s.Disk += now.Disk.Bytes
 }
 
 // step returns the increment from past to now, and updates past. It is never negative.

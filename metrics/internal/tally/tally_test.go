@@ -18,15 +18,19 @@ import (
 // their figures, or the maximum of the high-water marks and ages.
 func TestCollectAddsUp(t *testing.T) {
 	w := newWorld(10)
-	w.channel("a", "x", sluice.Stats{
-		Len: 1, Cap: 2, Lanes: 3, Sent: 4, Received: 5, Dropped: 22, TooOld: 16, SendWaits: 7, RecvWaits: 8, SendWaitTime: 9, RecvWaitTime: 10,
-		SendersWaiting: 11, ReceiversWaiting: 12, HighWater: 13, Bytes: 14, BytesOnDisk: 15, Closed: true, Warning: "w",
-	})
-	w.channel("a", "y", sluice.Stats{Sent: 1, Lanes: 1})
-	w.channel("a", "x", sluice.Stats{
-		Len: 100, Cap: 100, Lanes: 100, Sent: 100, Received: 100, Dropped: 200, TooOld: 100, SendWaits: 100, RecvWaits: 100, SendWaitTime: 100, RecvWaitTime: 100,
-		SendersWaiting: 100, ReceiversWaiting: 100, HighWater: 12, Bytes: 100, BytesOnDisk: 100,
-	})
+	first := sluice.Stats{
+		Len: 1, Cap: 2, Sent: 4, Received: 5, Dropped: 22, TooOld: 16, SendWaits: 7, RecvWaits: 8, SendWaitTime: 9, RecvWaitTime: 10,
+		SendersWaiting: 11, ReceiversWaiting: 12, HighWater: 13, Bytes: 14, Closed: true,
+	}
+	first.Lanes.Count, first.Disk.Bytes, first.Disk.Warning = 3, 15, "w"
+	w.channel("a", "x", first)
+	w.channel("a", "y", sluice.Stats{Sent: 1})
+	second := sluice.Stats{
+		Len: 100, Cap: 100, Sent: 100, Received: 100, Dropped: 200, TooOld: 100, SendWaits: 100, RecvWaits: 100, SendWaitTime: 100, RecvWaitTime: 100,
+		SendersWaiting: 100, ReceiversWaiting: 100, HighWater: 12, Bytes: 100,
+	}
+	second.Lanes.Count, second.Disk.Bytes = 100, 100
+	w.channel("a", "x", second)
 	want := Snapshot{Series: []Series{
 		{
 			Name: "a", Kind: "x", Open: 1, Closed: 1, Warned: 1, Sent: 104, Received: 105, Overflowed: 106, TooOld: 116,
@@ -213,29 +217,37 @@ func TestNewRefuses(t *testing.T) {
 // TestAllOfStatsIsExported: every figure of Stats is exported, except strings, and the ages
 // of waiting goroutines, about which a scrape every few seconds says little.
 func TestAllOfStatsIsExported(t *testing.T) {
-	texts := map[string]bool{"Name": true, "LaneChange": true, "OldestSender": true, "OldestReceiver": true}
-	fields := reflect.TypeFor[sluice.Stats]()
-	for i := range fields.NumField() {
-		var stats sluice.Stats
-		switch field := reflect.ValueOf(&stats).Elem().Field(i); field.Kind() {
-		case reflect.Int, reflect.Int64:
-			field.SetInt(7)
-		case reflect.Uint64:
-			field.SetUint(7)
-		case reflect.Bool:
-			field.SetBool(true)
-		case reflect.String:
-			field.SetString("text")
-		default:
-			t.Fatalf("%s is a %s", fields.Field(i).Name, field.Kind())
-		}
-		var with, without Series
-		with.add(&stats, new(counts))
-		without.add(new(sluice.Stats), new(counts))
-		if name := fields.Field(i).Name; (with == without) != texts[name] {
-			t.Errorf("Stats.%s: %+v", name, with)
+	hidden := map[string]bool{"Name": true, "Change": true, "OldestSender": true, "OldestReceiver": true}
+	var stats sluice.Stats
+	var check func(reflect.Value)
+	check = func(of reflect.Value) {
+		for i := range of.NumField() {
+			name, field := of.Type().Field(i).Name, of.Field(i)
+			switch field.Kind() {
+			case reflect.Struct:
+				check(field)
+				continue
+			case reflect.Int, reflect.Int64:
+				field.SetInt(7)
+			case reflect.Uint64:
+				field.SetUint(7)
+			case reflect.Bool:
+				field.SetBool(true)
+			case reflect.String:
+				field.SetString("text")
+			default:
+				t.Fatalf("%s is a %s", name, field.Kind())
+			}
+			var with, without Series
+			with.add(&stats, new(counts))
+			without.add(new(sluice.Stats), new(counts))
+			if (with == without) != hidden[name] {
+				t.Errorf("Stats.%s: %+v", name, with)
+			}
+			field.SetZero()
 		}
 	}
+	check(reflect.ValueOf(&stats).Elem())
 }
 
 // TestAllOfSeriesIsExported: every figure of a Series belongs to exactly one part of one

@@ -79,7 +79,7 @@ func (w *world) channel(name, kind string, stats sluice.Stats) *fake {
 
 // sent returns a new channel that has counted n values.
 func (w *world) sent(name string, n uint64) *fake {
-	return w.channel(name, "fake", sluice.Stats{Sent: n, Lanes: 1})
+	return w.channel(name, "fake", sluice.Stats{Sent: n})
 }
 
 // garbage ends the life of a channel, as far as the tally can see.

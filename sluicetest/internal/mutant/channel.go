@@ -55,7 +55,6 @@ type waiter[T any] struct {
 // New returns a channel with the given fault.
 func New[T any](limit int, overflow sluice.Overflow, onDrop func(T), fault Fault) *Channel[T] {
 	c := &Channel[T]{limit: limit, overflow: overflow, onDrop: onDrop, fault: fault}
-	c.stats.Lanes = 1
 	c.stats.Cap = limit
 	c.begin()
 	return c
