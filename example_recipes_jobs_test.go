@@ -38,7 +38,7 @@ func Example_databaseBatches() {
 }
 
 // While the server is away, files wait. Each file that will not be uploaded is deleted.
-func Example_tooOld() {
+func ExampleNewAged() {
 	ctx := context.Background()
 	uploads := sluice.NewAged(2, &sluice.AgedOptions[string]{
 		MaxAge:     time.Hour,         // older files are of no use

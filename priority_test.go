@@ -27,7 +27,7 @@ func received(t *testing.T, c sluice.Channel[int], n int) (got []int) {
 }
 
 // sendAll sends values that find room.
-func sendAll(t *testing.T, s sluice.TrySender[int], values ...int) {
+func sendAll(t *testing.T, s sluice.Sender[int], values ...int) {
 	t.Helper()
 	for _, v := range values {
 		if err := s.TrySend(v); err != nil {

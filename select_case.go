@@ -23,13 +23,6 @@ type TryReceiver[T any] interface {
 	Ready() <-chan struct{}
 }
 
-// A TrySender is a channel that [OnSend] can wait for. An error of TrySend that is
-// [ErrFull], by [errors.Is], means that there may be room later. TrySend must not
-// return such an error for another reason: a Select would wait.
-type TrySender[T any] interface {
-	TrySend(v T) error
-}
-
 // A RecvCase is a receive that [Select] may choose. Make it once, by [OnRecv], and use it
 // as often as you like, in one Select at a time.
 type RecvCase[T any] struct {
@@ -50,10 +43,10 @@ type SendCase[T any] struct {
 	// calls of Select. The case retains it after it was sent.
 	Value T
 
-	engine  sendPoll[T]  // of a kind, or of a hub
-	foreign TrySender[T] // of any other type
-	blocks  bool         // the policy is Block
-	mark    engine.Mark  // of the last look
+	engine  sendPoll[T] // of a kind, or of a hub
+	foreign Sender[T]   // of any other type
+	blocks  bool        // the policy is Block
+	mark    engine.Mark // of the last look
 	wait    caseEntry
 }
 
@@ -121,10 +114,11 @@ func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 // A channel of any other type, a [Lane] included, cannot announce room: a waiting Select tries it
 // again after 1 ms, 2 ms, 4 ms, up to 100 ms. It takes every [ErrFull] of such a
 // channel for a lack of room, so it waits for room in a Lane under the [Reject] policy
-// too, where Send would fail.
+// too, where Send would fail. TrySend of such a type must not return an error that is
+// [ErrFull], by [errors.Is], unless there may be room later.
 //
 // OnSend panics if s is nil, or if s is a kind that no constructor has made.
-func OnSend[T any](s TrySender[T], v T) *SendCase[T] {
+func OnSend[T any](s Sender[T], v T) *SendCase[T] {
 	c := &SendCase[T]{Value: v}
 	if to, ok := engineOf("OnSend", s).(sendEngine[T]); ok {
 		c.blocks = to.Blocks()

@@ -59,7 +59,21 @@ type BatchReceiver[T any] interface {
 }
 
 // A Channel has the methods of every kind: it is the type for a struct field or a
-// parameter that any kind fits. The methods are documented at [Bounded].
+// parameter that any kind fits. The methods are documented at [Bounded]. The kinds:
+//
+//   - [Rendezvous] has no buffer: Send returns once a receiver has the value.
+//   - [Bounded] is a FIFO with a fixed capacity and an overflow policy.
+//   - [Elastic] is a FIFO that grows up to its capacity and gives its memory back.
+//   - [Aged] drops values that are too old, or receives stale ones last.
+//   - [Sharded] has several queues, called lanes, so that senders on different CPUs do
+//     not contend.
+//   - [Priority] has levels of urgency, and a bound on how long the least urgent value waits.
+//   - [Delay] has a time for each value, at which it can be received.
+//
+// [Select] waits for several channels. Packages batch, workers, fan, bridge, source and inspect
+// build on the kinds; package hub broadcasts to subscribers that come and go; modules spill and
+// jetstream provide channels on disk and on servers. docs/choosing.md says which kind to choose,
+// and when the built-in chan is better.
 //
 // # What every kind guarantees
 //
@@ -75,7 +89,7 @@ type BatchReceiver[T any] interface {
 //     once, unless it stays in the channel to the end: see [Reason].
 //   - The values of one sender arrive in the order in which it sent them; in a [Sharded],
 //     those sent on one lane, or with one key; in a [Priority], those sent on one level; in an
-//     [Elastic] with StaleAfter, those that are not stale.
+//     [Aged] with StaleAfter, those that are not stale.
 //   - No operation allocates in steady state.
 //   - A channel has no goroutine of its own, and can be garbage-collected once nothing
 //     refers to it, even if it was never closed or drained.
@@ -107,7 +121,6 @@ type Channel[T any] interface {
 	Stats() Stats
 }
 
-// Unlimited is the limit of an [Elastic], a [Priority], or the lanes of a [Sharded], that may grow
-// until memory is exhausted. The constructors require a limit, so unlimited growth is
-// always a deliberate choice.
+// Unlimited is the capacity of a channel that may grow until memory is exhausted. The
+// constructors require a capacity, so unlimited growth is always a deliberate choice.
 const Unlimited = int(^uint(0) >> 1)

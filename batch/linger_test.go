@@ -28,7 +28,7 @@ func expectToken(t *testing.T, l *tokenLinger, want int, err error, when string)
 func TestWhoseDeadline(t *testing.T) {
 	type around struct{ *sluice.Bounded[int] }
 	bounded := sluice.NewBounded[int](1, nil)
-	for _, end := range []any{bounded, sluice.NewRendezvous[int](nil), new(sluice.Elastic[int])} {
+	for _, end := range []any{bounded, sluice.NewRendezvous[int](nil), sluice.NewElastic[int](1, nil)} {
 		if l, release := newLinger(t.Context(), end); !isTokens(l) {
 			t.Errorf("%T has a context for each batch", end)
 		} else {

@@ -23,7 +23,7 @@ import (
 type Channel struct {
 	ID   uint64 // counts named channels from 1; names need not be unique
 	Name string // at most 256 bytes: a longer name is cut, and ends in "…"
-	Kind string // "Rendezvous", "Bounded", "Elastic", "Sharded", "Priority", "Delay", or what [Register] was given
+	Kind string // "Rendezvous", "Bounded", "Elastic", "Aged", "Sharded", "Priority", "Delay", or what [Register] was given
 
 	stats    func() (engine.Stats, bool)
 	snapshot func() (engine.Snapshot, bool) // nil if it was registered with Register

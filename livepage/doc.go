@@ -44,8 +44,8 @@
 //	channel  the ID of one channel: reports only that channel, with a snapshot of
 //	         its waiters, rings and lanes; combines only with format
 //	filter   only names that contain this string; case does not matter
-//	kind     only rendezvous, bounded, elastic, sharded, priority or delay channels, or other: kinds
-//	         that are not part of package sluice
+//	kind     only rendezvous, bounded, elastic, aged, sharded, priority or delay channels, or other:
+//	         kinds that are not part of package sluice
 //	sort     id, name, kind, fill, len, sent, received, dropped, senders, receivers,
 //	         oldestsender, oldestreceiver, oldestvalue, high, lanes or bytes; sent,
 //	         received and dropped sort by rate

@@ -34,7 +34,7 @@ const (
 
 // kinds lists the values of the parameter kind; a kind outside package sluice
 // is other.
-var kinds = []string{"rendezvous", "bounded", "elastic", "sharded", "priority", "delay", other}
+var kinds = []string{"rendezvous", "bounded", "elastic", "aged", "sharded", "priority", "delay", other}
 
 const other = "other"
 

@@ -31,7 +31,7 @@ func TestSelectRecv(t *testing.T) {
 			b := sluice.NewBounded[uint64](4, nil)
 			fromE, fromD, fromB := sluice.OnRecv(e), sluice.OnRecv(d), sluice.OnRecv(b)
 			for i := range uint64(30) {
-				s, want := []sluice.TrySender[uint64]{e, d, b}[i%3], []sluice.Case{fromE, fromD, fromB}[i%3]
+				s, want := []sluice.Sender[uint64]{e, d, b}[i%3], []sluice.Case{fromE, fromD, fromB}[i%3]
 				send := func() {
 					if err := s.TrySend(i); err != nil {
 						t.Error(err)
@@ -84,7 +84,7 @@ func TestSelectSend(t *testing.T) {
 		ctx := context.Background()
 		e, d := onDisk(t)
 		b := sluice.NewBounded[uint64](4, nil)
-		for _, s := range []sluice.TrySender[uint64]{e, d, b} {
+		for _, s := range []sluice.Sender[uint64]{e, d, b} {
 			for s.TrySend(0) == nil {
 			}
 		}

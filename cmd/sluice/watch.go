@@ -13,7 +13,7 @@ type watchCommand struct {
 	Address string `arg:"" help:"The service: host:port, or the URL of its /debug/sluice. The query of a URL copied from a browser is respected."`
 	Every   *int   `short:"n" placeholder:"SECONDS" help:"Refresh interval in seconds. Default: 1 on a terminal; otherwise a single table."`
 	Filter  string `placeholder:"TEXT" help:"Only channels whose names contain TEXT, ignoring case."`
-	Kind    string `placeholder:"KIND" help:"Only channels of this kind: rendezvous, bounded, elastic, sharded, priority, delay or other."`
+	Kind    string `placeholder:"KIND" help:"Only channels of this kind: rendezvous, bounded, elastic, aged, sharded, priority, delay or other."`
 	Sort    string `placeholder:"COLUMN" help:"Sort by name, fill, sent, received, dropped, senders, receivers, oldestsender, oldestreceiver, oldestvalue, len, high, bytes, lanes, kind or id; sent, received and dropped go by rate."`
 	Order   string `placeholder:"ORDER" help:"asc or desc. Default: asc for names, kinds and ids, desc for numbers."`
 }

@@ -165,7 +165,7 @@ func TestSelect(t *testing.T) {
 }
 
 //go:noinline
-func merge(ctx context.Context, a sluice.TryReceiver[int], b sluice.TryReceiver[int], out sluice.TrySender[int]) {
+func merge(ctx context.Context, a sluice.TryReceiver[int], b sluice.TryReceiver[int], out sluice.Sender[int]) {
 	_, _ = sluice.Select(ctx, sluice.OnRecv(a), sluice.OnRecv(b), sluice.OnSend(out, 1))
 }
 

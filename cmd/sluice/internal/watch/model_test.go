@@ -101,7 +101,7 @@ func TestAsking(t *testing.T) {
 		{"o o", Query{Order: "asc", Page: 1}},
 		{"s o", Query{Sort: "fill", Order: "asc", Page: 1}},
 		{"n t", Query{Kind: "rendezvous", Page: 1}},
-		{"t t t t t t t t", Query{Page: 1}},
+		{"t t t t t t t t t", Query{Page: 1}},
 		{"n / q s 日", Query{Filter: "qs日", Page: 1}},
 		{"/ a b erase enter q", Query{Filter: "a", Page: 1}},
 		{"/ a enter / b esc", Query{Filter: "a", Page: 1}},

@@ -41,7 +41,7 @@ var sortings = []sorting{
 }
 
 // kinds are the values of Query.Kind; the first selects all.
-var kinds = []string{"", "rendezvous", "bounded", "elastic", "sharded", "priority", "delay", "other"}
+var kinds = []string{"", "rendezvous", "bounded", "elastic", "aged", "sharded", "priority", "delay", "other"}
 
 // Sortings returns the values of [Query.Sort].
 func Sortings() []string {
