@@ -30,8 +30,8 @@ type Bounded[T any] struct{ channel[T] }
 const chainCapacity = 16
 
 // ringBytes is the size of the largest ring that is allocated at once. A larger
-// Bounded takes its memory as it fills, like an Elastic of that limit, but keeps it: its
-// capacity bounds it, and the caller chose that.
+// Bounded takes its memory as it fills, like an Elastic of that capacity, but keeps it: the
+// caller chose how much that is.
 const ringBytes = 1 << 20
 
 // BoundedOptions are the optional settings of a [Bounded]. Nil selects the defaults. The

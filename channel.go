@@ -206,7 +206,7 @@ func (c *channel[T]) Discard() (n int) {
 // Len returns the number of queued values, exact at one moment during the call.
 func (c *channel[T]) Len() int { return c.made().Len() }
 
-// Cap returns the capacity or limit: the maximum of Len.
+// Cap returns the capacity: the maximum of Len.
 func (c *channel[T]) Cap() int { return c.made().Cap() }
 
 // Stats returns a consistent view of the channel's counters. It briefly blocks senders and

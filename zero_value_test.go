@@ -20,6 +20,7 @@ func TestZeroValue(t *testing.T) {
 		"Sharded":    new(sluice.Sharded[int]),
 		"Priority":   new(sluice.Priority[int]),
 		"Delay":      new(sluice.Delay[int]),
+		"Aged":       new(sluice.Aged[int]),
 	} {
 		for method, call := range map[string]func(){
 			"Send":         func() { _ = c.Send(ctx, 1) },
@@ -69,5 +70,23 @@ func TestZeroValue(t *testing.T) {
 			}()
 			call()
 		}()
+	}
+	var lane sluice.Lane[int]
+	var level sluice.Level[int]
+	for where, calls := range map[string][]func(){
+		"Sharded.Lane":   {func() { _ = lane.Send(ctx, 1) }, func() { _ = lane.TrySend(1) }, func() { _, _ = lane.SendBatch(ctx, []int{1}) }, lane.Close},
+		"Priority.Level": {func() { _ = level.Send(ctx, 1) }, func() { _ = level.TrySend(1) }, func() { _, _ = level.SendBatch(ctx, []int{1}) }, level.Close, func() { level.Len() }},
+		"NewValues":      {func() { new(sluice.Values[int]).All() }},
+	} {
+		for i, call := range calls {
+			func() {
+				defer func() {
+					if message, _ := recover().(string); !strings.Contains(message, "zero value") || !strings.Contains(message, where) {
+						t.Errorf("%s, call %d: panic %q", where, i, message)
+					}
+				}()
+				call()
+			}()
+		}
 	}
 }

@@ -95,7 +95,7 @@ func TestCompareSettings(t *testing.T) {
 		},
 		"is not a channel of this version":     func(s *natsjs.StreamConfig) { s.Metadata = map[string]string{metaCodec: "raw", metaVersion: "0"} },
 		"another Limit: 6 (want 5)":            func(s *natsjs.StreamConfig) { s.MaxMsgs = 6 },
-		"another MaxBytes: -1 (want 7)":      func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
+		"another MaxBytes: -1 (want 7)":        func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
 		"another Replicas: 1 (want 3)":         func(s *natsjs.StreamConfig) { s.Replicas = 1 },
 		"another DedupeWindow: 1s (want 1m0s)": func(s *natsjs.StreamConfig) { s.Duplicates = time.Second },
 	} {

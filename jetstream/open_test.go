@@ -29,7 +29,7 @@ func TestInvalidOptions(t *testing.T) {
 		"Conn excludes URL":                      {Name: "a", Conn: &nats.Conn{}, URL: "nats://127.0.0.1"},
 		"URL excludes Dir":                       {Name: "a", Dir: "/", URL: "nats://127.0.0.1"},
 		"Limit is -1":                            {Name: "a", Limit: -1},
-		"MaxBytes is -1":                       {Name: "a", MaxBytes: -1},
+		"MaxBytes is -1":                         {Name: "a", MaxBytes: -1},
 		"Replicas is 2":                          {Name: "a", Replicas: 2, URL: "nats://127.0.0.1"},
 		"Replicas is 3 with the embedded server": {Name: "a", Replicas: 3},
 		"DedupeWindow is 1ms":                    {Name: "a", DedupeWindow: time.Millisecond},
@@ -67,7 +67,7 @@ func TestOpenAgain(t *testing.T) {
 	mustRecv(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
 	for want, o := range map[string]Options[string]{
 		"another Limit: 1048576 (want 7)":       {Limit: 7},
-		"another MaxBytes: -1 (want 7)":       {MaxBytes: 7},
+		"another MaxBytes: -1 (want 7)":         {MaxBytes: 7},
 		"another DedupeWindow: 30s (want 1m0s)": {DedupeWindow: time.Minute},
 		"another AckWait: 30s (want 1m0s)":      {AckWait: time.Minute},
 		"another Ordered: false (want true)":    {Ordered: true},
