@@ -120,7 +120,7 @@ func TestDebug(t *testing.T) {
 		"/debug/pprof/":                  "goroutine",
 		"/debug/pprof/mutex?debug=1":     "sampling period=100",
 		"/debug/pprof/symbol":            "num_symbols",
-		"/metrics":                       "\nsluice_channel_limit{kind=\"Bounded\",name=\"lines\"}",
+		"/metrics":                       "\nsluice_channel_capacity{kind=\"Bounded\",name=\"lines\"}",
 		"/metrics?account":               "\nlogagg_lines_total{fate=\"counted\"} 0\n",
 		"/metrics?halves":                "\nlogagg_lines_total{fate=\"sent\"} 0\n",
 		"/metrics?doubts":                "\nlogagg_doubtful_lines_total{how=\"delivered again\"} 0\n",

@@ -10,7 +10,7 @@
 // value.
 //
 // docs/metrics.md lists the instruments with their types, units and attributes. Channels
-// without a limit have no sluice.channel.limit, because integers cannot be infinite.
+// without a limit have no sluice.channel.capacity, because integers cannot be infinite.
 //
 // # Attributes
 //

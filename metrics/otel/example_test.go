@@ -36,7 +36,7 @@ func Example() {
 		sums, ok := m.Data.(metricdata.Sum[int64])
 		for _, point := range sums.DataPoints {
 			name, _ := point.Attributes.Value("sluice.channel.name")
-			if ok && name.AsString() == "orders" && (m.Name == "sluice.channel.sent" || m.Name == "sluice.channel.limit") {
+			if ok && name.AsString() == "orders" && (m.Name == "sluice.channel.sent" || m.Name == "sluice.channel.capacity") {
 				fmt.Println(m.Name, name.AsString(), point.Value, m.Unit)
 			}
 		}
@@ -51,5 +51,5 @@ func Example() {
 	}
 	// Output:
 	// sluice.channel.sent orders 1 {value}
-	// sluice.channel.limit orders 128 {value}
+	// sluice.channel.capacity orders 128 {value}
 }

@@ -77,7 +77,7 @@ func TestCollect(t *testing.T) {
 		{"sluice.channel.waiting", 0, []string{receive}},
 		{"sluice.channel.waiting", 0, []string{send}},
 		{"sluice.channel.usage", 3, nil},
-		{"sluice.channel.limit", 3, nil},
+		{"sluice.channel.capacity", 3, nil},
 		{"sluice.channel.high_water", float64(stats.HighWater), nil},
 		{"sluice.channel.memory.usage", float64(stats.Bytes), nil},
 		{"sluice.channel.disk.usage", 0, nil},
@@ -91,7 +91,7 @@ func TestCollect(t *testing.T) {
 			t.Errorf("%s%q is %v, want %v", want.name, want.with, got, want.value)
 		}
 	}
-	if limits, _ := all.points("sluice.channel.limit", named, "sluice.channel.kind=Elastic"); len(limits) > 0 {
+	if limits, _ := all.points("sluice.channel.capacity", named, "sluice.channel.kind=Elastic"); len(limits) > 0 {
 		t.Errorf("the limit of an Elastic without a limit is %v", limits)
 	}
 	if got := all.value(t, "sluice.channels", named, "sluice.channel.kind=Elastic", "sluice.channel.state=closed"); got != 1 {
@@ -212,7 +212,7 @@ func TestRegisteredTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := collect(t, reader).value(t, "sluice.channel.limit", "sluice.channel.name="+name); got != 6 {
+	if got := collect(t, reader).value(t, "sluice.channel.capacity", "sluice.channel.name="+name); got != 6 {
 		t.Errorf("the limit of 3 is %v, want 6, as the doc comment of Register explains", got)
 	}
 	if err := provider.Shutdown(t.Context()); err != nil {

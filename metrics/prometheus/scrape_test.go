@@ -145,7 +145,7 @@ func TestScrape(t *testing.T) {
 		{"sluice_channel_waiting", 0, []string{"side=receive"}},
 		{"sluice_channel_waiting", 0, []string{"side=send"}},
 		{"sluice_channel_usage", 3, nil},
-		{"sluice_channel_limit", 3, nil},
+		{"sluice_channel_capacity", 3, nil},
 		{"sluice_channel_high_water", float64(stats.HighWater), nil},
 		{"sluice_channel_oldest_value_seconds", 0, nil},
 		{"sluice_channel_memory_usage_bytes", float64(stats.Bytes), nil},
@@ -160,7 +160,7 @@ func TestScrape(t *testing.T) {
 			t.Errorf("%s%q is %v, want %v", want.metric, want.labels, got, want.value)
 		}
 	}
-	if got := exported.value(t, "sluice_channel_limit", named, "kind=Elastic"); got != math.Inf(1) {
+	if got := exported.value(t, "sluice_channel_capacity", named, "kind=Elastic"); got != math.Inf(1) {
 		t.Errorf("the limit of an Elastic without a limit is %v", got)
 	}
 	if got := exported.value(t, "sluice_channels", named, "kind=Elastic", "state=closed"); got != 1 {
@@ -235,7 +235,7 @@ func TestHostileNames(t *testing.T) {
 		if n := len(exported); n != 17 {
 			t.Errorf("%s: %d families, want 17", accept, n)
 		}
-		if got := exported.value(t, "sluice_channel_limit", "name="+shown); got != 3 {
+		if got := exported.value(t, "sluice_channel_capacity", "name="+shown); got != 3 {
 			t.Errorf("%s: %v", accept, got)
 		}
 	}
@@ -296,7 +296,7 @@ func TestUnanswered(t *testing.T) {
 					t.Errorf("%s is not missing", metric)
 				}
 			}
-			if got := figures(beside); len(got) != all || got["sluice_channel_limit"] != 3 {
+			if got := figures(beside); len(got) != all || got["sluice_channel_capacity"] != 3 {
 				t.Errorf("another channel: %v", got)
 			}
 		}

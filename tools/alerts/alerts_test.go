@@ -55,7 +55,7 @@ func TestPlantedRules(t *testing.T) {
 		{"dropped_total[5m]", "dropped_total[1h]"},
 		{"sluice_channel_received_total[5m])) == 0", "sluice_channel_received_total[5m])) >= 0"},
 		{`+ sum by (job, instance, name, kind) (sluice_channel_waiting{side="send"}) > 0`, "> 0"},
-		{"(sluice_channel_limit) > 0) > 0.95", "(sluice_channel_limit) > 0) > 1.5"},
+		{"(sluice_channel_capacity) > 0) > 0.95", "(sluice_channel_capacity) > 0) > 1.5"},
 		{"oldest_value_seconds) > 60", "oldest_value_seconds) > 600"},
 		{`wait_time_seconds_total{side="send"}`, "wait_time_seconds_total"},
 		{"for: 1m", "for: 5m"},

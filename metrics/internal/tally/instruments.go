@@ -76,7 +76,7 @@ var Instruments = []Instrument{
 		Side, sides(func(s *Series) int64 { return s.Senders }, func(s *Series) int64 { return s.Receivers })},
 	{"sluice.channel.usage", "{value}", UpDownCounter, "Values in the queue.",
 		"", whole(func(s *Series) int64 { return s.Queued })},
-	{"sluice.channel.limit", "{value}", UpDownCounter, "Values that can be queued.",
+	{"sluice.channel.capacity", "{value}", UpDownCounter, "Values that can be queued.",
 		"", whole(func(s *Series) int64 { return s.Capacity })},
 	{"sluice.channel.high_water", "{value}", Gauge, "High-water mark: the most values ever queued in one channel, over the channels that are alive.",
 		"", whole(func(s *Series) int64 { return s.HighWater })},
