@@ -15,7 +15,14 @@ import (
 // must be freed even then, add a [runtime.AddCleanup] where it is made, or call Discard.
 //
 // OnUndelivered runs in the goroutine whose call removed the value, before that call returns, without
-// a lock: it may use the channel. If it panics, so does the call.
+// a lock: it may use the channel. It may run in several goroutines at once.
+//
+// Each value is given to OnUndelivered exactly once, whatever an earlier call of it did. If it panics
+// or calls [runtime.Goexit], the call of the channel first does what is left of its work: it gives
+// the other values that it has removed to OnUndelivered, and a SendBatch under a policy that drops
+// values sends the rest of its batch. Then the first panic goes on; later ones are dropped. It takes
+// the place of the results: what Send and SendBatch would have sent without the panic is sent, except
+// that a SendBatch that may wait ends, and what was to be received stays queued.
 type Reason uint8
 
 const (
@@ -37,11 +44,20 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// discarded gives v, which Discard has removed, to OnUndelivered.
-func (c *channel[T]) discarded(v T) {
-	if c.undelivered != nil {
-		c.undelivered(v, Discarded)
-	}
+// discard is Discard of a channel that is closed. remove removes a value, if there is one.
+func (c *channel[T]) discard(remove func() (T, bool)) (n int) {
+	engine.Repeat(func() bool {
+		v, ok := remove()
+		if !ok {
+			return false
+		}
+		n++
+		if c.undelivered != nil {
+			c.undelivered(v, Discarded)
+		}
+		return true
+	})
+	return n
 }
 
 // withPolicy returns c with an overflow policy. The values that it drops go to OnDrop or to
