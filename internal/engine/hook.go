@@ -22,24 +22,28 @@ func repeat(step func() bool) (over bool) {
 			return
 		}
 		defer panic(first) // even if one of the others calls Goexit
-		for !quietly(step) {
-		}
+		rest(step)
 	}()
 	for step() {
 	}
 	return true
 }
 
-// quietly calls step until it returns false, and then returns true. It drops a panic, and returns
-// false.
-func quietly(step func() bool) (over bool) {
+// rest is Repeat, except that it drops all panics.
+func rest(step func() bool) {
+	over := false
 	defer func() {
-		if over || recover() != nil {
-			return
-		}
-		for !quietly(step) { // a Goexit
+		if !over { // a Goexit, also one that went on after a panic above it was recovered
+			rest(step)
 		}
 	}()
+	for !over {
+		over = quietly(step)
+	}
+}
+
+func quietly(step func() bool) (over bool) {
+	defer func() { _ = recover() }()
 	for step() {
 	}
 	return true

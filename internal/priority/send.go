@@ -86,6 +86,7 @@ func (e *Engine[T]) sendBatch(ctx context.Context, t *turn[T], vs []T) (n int, e
 	if !t.rest {
 		return n, err
 	}
+	t.rest = false
 	rest := 0
 	engine.Both(func() { e.pay(&t.debt) }, func() { // the hook gets values in the order in which they were dropped
 		rest, err = engine.SendEach(vs[n:], nil, func(v T, _ struct{}) error {
