@@ -17,12 +17,12 @@ import (
 // OnUndelivered runs in the goroutine whose call removed the value, before that call returns, without
 // a lock: it may use the channel. It may run in several goroutines at once.
 //
-// Each value is given to OnUndelivered exactly once, whatever an earlier call of it did. If it panics
-// or calls [runtime.Goexit], the call of the channel first does what is left of its work: it gives
-// the other values that it has removed to OnUndelivered, and a SendBatch under a policy that drops
-// values sends the rest of its batch. Then the first panic goes on; later ones are dropped. It takes
-// the place of the results: what Send and SendBatch would have sent without the panic is sent, except
-// that a SendBatch that may wait ends, and what was to be received stays queued.
+// Each value that no receiver will get is given to OnUndelivered exactly once, whatever an earlier
+// call of it did. If it panics or calls [runtime.Goexit], the call of the channel goes on: it gives
+// OnUndelivered the other values that it has removed, and a SendBatch under a policy that drops values
+// sends the rest of its batch. Then the first panic goes on, in place of the results; later ones are
+// dropped. Under other policies a SendBatch ends there and may have sent a part of its batch. A
+// receive that panics has received nothing.
 type Reason uint8
 
 const (
