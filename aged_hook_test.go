@@ -49,8 +49,8 @@ func TestMaxAgeHook(t *testing.T) {
 		if s := c.Stats(); s.SendersWaiting != 0 || s.SendWaits != 1 || s.Len != 3 { // 8 was sent
 			t.Errorf("after the panic: %+v", s)
 		}
-		v, err := c.TryRecv() // and 4 and 6 are sent again, the latter while the former is
-		if got := slices.Collect(c.Drain()); !slices.Equal(got, []int{106, 104}) || v != 8 || err != nil {
+		v, err := c.TryRecv() // and 4 and 6 are sent again, the latter by the send of the former
+		if got := slices.Collect(c.Drain()); !slices.Equal(got, []int{104, 106}) || v != 8 || err != nil {
 			t.Errorf("received %d, %v, and then %d", v, err, got)
 		}
 		// The queue of senders has forgotten the one that panicked: the next one is woken.

@@ -188,19 +188,15 @@ func (c *channel[T]) Close() { c.made().Close() }
 //	defer c.Discard()
 //
 // Discard receives the values: they count as received in Stats, and under a promise of
-// SingleReceiver no other goroutine may receive at the same time. If OnUndelivered panics, the
-// values that are left stay queued, for another Discard. Discard never waits, and is idempotent.
+// SingleReceiver no other goroutine may receive at the same time. If OnUndelivered panics, so does
+// Discard, after the call for the last value: see [Reason]. Discard never waits, and is idempotent.
 func (c *channel[T]) Discard() (n int) {
 	e := c.made()
 	e.Close()
-	for {
+	return c.discard(func() (T, bool) {
 		v, err := e.Recv(context.Background()) // does not wait after Close
-		if err != nil {
-			return n
-		}
-		n++
-		c.discarded(v)
-	}
+		return v, err == nil
+	})
 }
 
 // Len returns the number of queued values, exact at one moment during the call.

@@ -116,14 +116,7 @@ func (d *Delay[T]) CancelAll() []T {
 // Discard closes the channel, and removes all values, due or not: see [Bounded.Discard].
 func (d *Delay[T]) Discard() (n int) {
 	d.made().Close()
-	for {
-		v, ok := d.timed.CancelFirst()
-		if !ok {
-			return n
-		}
-		n++
-		d.discarded(v)
-	}
+	return d.discard(d.timed.CancelFirst)
 }
 
 // A Pending is a value in a [Delay]. Its zero value is none.

@@ -119,3 +119,30 @@ func TestSizesDoNotOverflow(t *testing.T) {
 		t.Errorf("a second TrySend of that size: %v, want %v", err, sluice.ErrFull)
 	}
 }
+
+// TestBytesSaturate: with sizes and a limit near the largest int, Stats.Bytes is at least their sum, and not
+// negative, although the memory of the queue is added to the sizes.
+func TestBytesSaturate(t *testing.T) {
+	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropOldest, sluice.DropNewest} {
+		for _, size := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt / 2, math.MaxInt/3 + 1} {
+			c := sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{
+				Overflow: policy, LimitBytes: math.MaxInt, Size: func(int) int { return size },
+			})
+			fits := math.MaxInt / size
+			for v := range 10 {
+				_ = c.TrySend(v)
+				if s := c.Stats(); s.Len != min(v+1, fits) || s.Bytes < int64(s.Len)*int64(size) {
+					t.Errorf("%v, size %d: after %d sends: %+v", policy, size, v+1, s)
+				}
+			}
+			for range fits {
+				if _, err := c.TryRecv(); err != nil {
+					t.Errorf("%v, size %d: %v", policy, size, err)
+				}
+			}
+			if s := c.Stats(); s.Len != 0 || s.Bytes < 0 || s.Bytes > 1<<16 {
+				t.Errorf("%v, size %d: empty: %+v", policy, size, s)
+			}
+		}
+	}
+}

@@ -11,7 +11,14 @@ import "fmt"
 // must be freed even then, add a [runtime.AddCleanup] where it is made, or call Discard.
 //
 // OnUndelivered runs in the goroutine whose call removed the value, before that call returns, without
-// a lock: it may use the channel. If it panics, so does the call.
+// a lock: it may use the channel. It may run in several goroutines at once.
+//
+// Each value that no receiver will get is given to OnUndelivered exactly once, whatever an earlier
+// call of it did. If it panics or calls [runtime.Goexit], the call of the channel goes on: it gives
+// OnUndelivered the other values that it has removed, and a SendBatch under a policy that drops values
+// sends the rest of its batch. Then the first panic goes on, in place of the results; later ones are
+// dropped. Under other policies a SendBatch ends there and may have sent a part of its batch. A
+// receive that panics has received nothing.
 type Reason uint8
 
 const (
@@ -33,11 +40,20 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// discarded gives v, which Discard has removed, to OnUndelivered.
-func (c *channel[T]) discarded(v T) {
-	if c.undelivered != nil {
-		c.undelivered(v, Discarded)
-	}
+// discard is Discard of a channel that is closed. remove removes a value, if there is one.
+func (c *channel[T]) discard(remove func() (T, bool)) (n int) {
+	engine.Repeat(func() bool {
+		v, ok := remove()
+		if !ok {
+			return false
+		}
+		n++
+		if c.undelivered != nil {
+			c.undelivered(v, Discarded)
+		}
+		return true
+	})
+	return n
 }
 
 // dropped returns what the engine calls with each value that the policy drops.

@@ -129,35 +129,6 @@ func TestDiscardSharded(t *testing.T) {
 	}
 }
 
-// TestDiscardPanics: if OnUndelivered panics, the other values stay, for another Discard.
-func TestDiscardPanics(t *testing.T) {
-	var got []int
-	for name, c := range hooked(sluice.Block, func(v int, _ sluice.Reason) {
-		if got = append(got, v); v == 1 {
-			panic("the hook")
-		}
-	}) {
-		got = nil
-		n := c.Cap()
-		fill := make([]int, n)
-		for v := range fill {
-			fill[v] = v
-			_ = c.TrySend(v)
-		}
-		func() {
-			defer func() {
-				if p := recover(); (p == "the hook") != (n > 0) {
-					t.Errorf("%s: Discard panicked with %v", name, p)
-				}
-			}()
-			c.Discard()
-		}()
-		if left := c.Discard(); left != max(0, n-2) || !slices.Equal(got, fill) {
-			t.Errorf("%s: the second Discard returned %d, OnUndelivered got %v", name, left, got)
-		}
-	}
-}
-
 // TestDiscardStorm: while goroutines send and receive, each value that was sent is received or
 // discarded, exactly once.
 func TestDiscardStorm(t *testing.T) {

@@ -55,19 +55,7 @@ func (h *Hub[T]) takeLost() []loss[T] {
 	return lost
 }
 
-// report calls the hooks. If one of them panics or ends the goroutine, it calls the others
-// first.
+// report calls the hooks, as engine.CallEach does.
 func report[T any](lost []loss[T]) {
-	if len(lost) == 0 {
-		return
-	}
-	next := 0
-	defer func() {
-		report(lost[next:])
-	}()
-	for next < len(lost) {
-		l := &lost[next]
-		next++
-		l.hook(l.value, l.discarded)
-	}
+	engine.CallEach(func(l loss[T]) { l.hook(l.value, l.discarded) }, lost)
 }

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"reflect"
 	"unsafe"
 )
@@ -34,6 +35,15 @@ func KnownSize[T any](limit int64) func(T) int {
 func SizeOf[T any]() int {
 	var zero T
 	return int(unsafe.Sizeof(zero))
+}
+
+// Bytes returns the sum of sizes that are not negative, or the largest int64 if that is less: a Size
+// function may return anything, and the memory of the queue is added to what it returns.
+func Bytes(sizes ...int64) (sum int64) {
+	for _, size := range sizes {
+		sum += min(size, math.MaxInt64-sum)
+	}
+	return sum
 }
 
 // HasPointers reports whether a T contains pointers: a slot keeps alive what they

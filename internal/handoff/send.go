@@ -28,30 +28,50 @@ func (e *Engine[T]) TrySend(v T) error {
 // SendBatch implements engine.Engine. It sends one value after another: a batch has
 // no advantage if nearly every value waits.
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
-	for ; n < len(vs) && err == nil; n++ {
-		if e.config.Size != nil {
-			err = e.sendSized(ctx, vs[n], "SendBatch")
-		} else {
-			err = e.send(ctx, vs[n], 0)
+	if e.config.OnDrop != nil {
+		return engine.SendEach(vs, e.sizeInBatch, func(v T, size int) error { return e.send(ctx, v, size) })
+	}
+	for n < len(vs) {
+		size, err := e.sizeInBatch(vs[n])
+		if err == nil {
+			err = e.send(ctx, vs[n], size)
 		}
+		if err != nil {
+			return n, err
+		}
+		n++
 	}
-	if err != nil {
-		n--
-	}
-	return n, err
+	return n, nil
 }
 
 // sendSized sends a value whose size is the result of Options.Size. method is the
 // method that the user called.
 func (e *Engine[T]) sendSized(ctx context.Context, v T, method string) error {
+	size, err := e.sizeOf(v, method)
+	if err != nil {
+		return err
+	}
+	return e.send(ctx, v, size)
+}
+
+// sizeOf returns the size of a value that can be queued.
+func (e *Engine[T]) sizeOf(v T, method string) (int, error) {
 	size := e.config.Size(v)
 	if size < 0 {
 		panic(fmt.Sprintf("sluice: %s: Options.Size returned %d, below 0", method, size))
 	}
 	if int64(size) > e.config.LimitBytes {
-		return engine.ErrTooLarge
+		return 0, engine.ErrTooLarge
 	}
-	return e.send(ctx, v, size)
+	return size, nil
+}
+
+// sizeInBatch is sizeOf for SendBatch. Without a limit in bytes the size is 0.
+func (e *Engine[T]) sizeInBatch(v T) (int, error) {
+	if e.config.Size == nil {
+		return 0, nil
+	}
+	return e.sizeOf(v, "SendBatch")
 }
 
 // send sends a value of the given size; under engine.NoWait it never waits.
@@ -211,9 +231,7 @@ func (e *Engine[T]) overflow(v T, size int) error {
 	e.dropped += uint64(len(drops))
 	e.lock.Unlock()
 	if e.config.OnDrop != nil {
-		for _, d := range drops {
-			e.config.OnDrop(d)
-		}
+		engine.CallEach(e.config.OnDrop, drops)
 	}
 	return nil
 }

@@ -79,12 +79,12 @@ func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 	e.notice()
 	var zero T
 	slot, size := int64(unsafe.Sizeof(zero)), int64(unsafe.Sizeof(0))
-	bytes := int64(e.buf.Size())*slot + e.bytes
-	if e.sizes != nil {
-		bytes += int64(e.sizes.Size()) * size
+	values, sizes := e.bytes, int64(0)
+	if e.config.SizeIsKnown { // it includes the slots
+		values -= int64(e.buf.Len()) * slot
 	}
-	if e.config.SizeIsKnown { // sizes include the slots
-		bytes -= int64(e.buf.Len()) * slot
+	if e.sizes != nil {
+		sizes = int64(e.sizes.Size()) * size
 	}
 	return engine.Stats{
 		Name:             e.config.Name,
@@ -103,7 +103,7 @@ func (e *Engine[T]) stats(now time.Duration) engine.Stats {
 		OldestReceiver:   e.receivers.oldest(now),
 		OldestValue:      e.oldestValue(now),
 		HighWater:        e.high,
-		Bytes:            bytes,
+		Bytes:            engine.Bytes(values, int64(e.buf.Size())*slot, sizes),
 		Closed:           e.closed,
 	}
 }

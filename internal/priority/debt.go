@@ -12,8 +12,9 @@ import (
 //   - A receive leaves its queue before it drops values, and may lose its place. If it received
 //     first, a hook that panics would lose what it has received.
 //   - A send would lose the room with its place: the next sender would be woken, and take it. So a
-//     send whose turn it is drops what it needs, and sends, in one step; it calls the hook when it
-//     has left. Until then the dropped values are its debt. Then it drops the others, if any.
+//     send that does not wait, or whose turn it is, drops what it needs, and sends, in one step; it
+//     calls the hook when it has left. Until then the dropped values are its debt. Then it drops the
+//     others, if any. So a hook that panics does not leave open whether the value was sent.
 //   - A send that waits, and whose turn it is not, drops nothing. It sets the timer, which wakes the
 //     sender whose turn it is.
 //   - A Select pays when it has left the queues of all its cases. If it has found a receive with
@@ -21,13 +22,15 @@ import (
 
 // postpones reports whether a call must not run the hook now.
 func (e *Engine[T]) postpones(t *turn[T], sends bool) bool {
-	return e.config.OnExpire != nil && (t.selects || sends && t.wait.Joined())
+	return e.config.OnExpire != nil && (t.selects || sends)
 }
 
-// dropForSend drops values that are too old until there is room for n values, if it is the turn of
-// the call, or its last poll. The lock is held.
+// dropForSend drops values that are too old until there is room for n values, unless the call waits
+// for its turn. The lock is held, and the call takes the room before it releases it: a call owes
+// nothing unless it sends.
 func (e *Engine[T]) dropForSend(t *turn[T], n int) {
-	if !t.holds && !t.wait.Woken() && !t.wait.Canceled() {
+	waits := t.selects && !t.holds || t.wait.Joined() && !t.wait.Woken() && !t.wait.Canceled()
+	if waits || e.isShut(t.level) {
 		return
 	}
 	for e.expired() && e.room() < n {
@@ -44,21 +47,12 @@ type debt[T any] struct {
 // pay calls the hook with each value that was dropped, even if it panics with one, and then drops
 // the others.
 func (e *Engine[T]) pay(d *debt[T]) {
-	owed, paid := *d, 0
+	owed := *d
 	if len(owed.dropped) == 0 && !owed.more {
 		return
 	}
 	*d = debt[T]{}
-	defer func() {
-		if paid < len(owed.dropped) {
-			e.pay(&debt[T]{dropped: owed.dropped[paid:]})
-		}
-	}()
-	for paid < len(owed.dropped) {
-		v := owed.dropped[paid]
-		paid++
-		e.config.OnExpire(v)
-	}
+	engine.CallEach(e.config.OnExpire, owed.dropped)
 	if owed.more {
 		e.dropExpired()
 	}

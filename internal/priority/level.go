@@ -27,7 +27,7 @@ func (l *Level[T]) TrySend(v T) error { return l.send(engine.NoWait{}, l.index, 
 // SendBatch implements engine.Engine.
 func (l *Level[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	t := turn[T]{level: l.index}
-	return l.sendSlow(ctx, &t, vs)
+	return l.sendBatch(ctx, &t, vs)
 }
 
 // Len returns the number of values queued on the level.

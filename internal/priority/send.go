@@ -20,23 +20,33 @@ func (e *Engine[T]) TrySend(v T) error {
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if e.config.LevelOf == nil {
 		t := turn[T]{level: len(e.levels) - 1}
-		return e.sendSlow(ctx, &t, vs)
+		return e.sendBatch(ctx, &t, vs)
 	}
 	next := e.levelOf(vs[0], "SendBatch")
-	for n < len(vs) {
-		i, end := next, n+1
+	step := func() bool {
+		if n == len(vs) {
+			return false
+		}
+		i, start, end := next, n, n+1
+		n = len(vs) // if LevelOf panics, nothing more is sent
 		for ; end < len(vs); end++ {
 			if next = e.levelOf(vs[end], "SendBatch"); next != i {
 				break
 			}
 		}
-		t := turn[T]{level: i}
-		sent, err := e.sendSlow(ctx, &t, vs[n:end])
-		if n += sent; err != nil {
-			return n, err
+		n = end // if a hook panics, these are sent
+		t, sent := turn[T]{level: i}, 0
+		sent, err = e.sendBatch(ctx, &t, vs[start:end])
+		n = start + sent
+		return err == nil
+	}
+	if e.config.OnDrop != nil {
+		engine.Repeat(step)
+	} else {
+		for step() {
 		}
 	}
-	return n, nil
+	return n, err
 }
 
 // levelOf returns the level of v. method is the method that the user called.
@@ -69,16 +79,36 @@ func (e *Engine[T]) send(ctx context.Context, i int, v T) error {
 	return err
 }
 
+// sendBatch sends vs as t says. Under a policy that drops values, a hook that panics does not end
+// the batch.
+func (e *Engine[T]) sendBatch(ctx context.Context, t *turn[T], vs []T) (n int, err error) {
+	n, err = e.sendSlow(ctx, t, vs)
+	if !t.rest {
+		return n, err
+	}
+	t.rest = false
+	rest := 0
+	engine.Both(func() { e.pay(&t.debt) }, func() { // the hook gets values in the order in which they were dropped
+		rest, err = engine.SendEach(vs[n:], nil, func(v T, _ struct{}) error {
+			one := [1]T{v}
+			_, err := e.sendSlow(ctx, t, one[:])
+			return err
+		})
+	})
+	return n + rest, err
+}
+
 // sendSlow sends vs as t says, and waits for room as often as needed; under engine.NoWait it
-// never waits.
+// never waits. Under a policy that drops values it sends as many values as there is room for, and
+// sets t.rest if it has left others, unless vs is a single value.
 func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, err error) {
 	e.probe(probeSend)
 	i := t.level
 	for {
 		e.acquireFresh(t, true)
+		rescued := e.rescueSender(t)
 		e.dropForSend(t, len(vs)-n)
 		e.sending.poll(&t.attempt, e.room())
-		rescued := e.rescueSender(t)
 		placed := e.place(t, vs[n:])
 		n += placed
 		wake := (placed > 0 || rescued >= 0) && e.able()
@@ -93,9 +123,11 @@ func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, er
 		case e.isShut(i):
 			err = engine.ErrClosed
 		case e.config.Overflow != engine.Block:
+			if t.rest = len(vs) > 1 && e.config.Overflow != engine.Reject; t.rest {
+				break
+			}
 			if dropped, drops, err = e.overflow(i, vs[n]); err == nil {
 				n++
-				again = n < len(vs)
 			}
 		case !engine.MayWait(ctx):
 			err = engine.ErrFull
@@ -125,13 +157,15 @@ func (e *Engine[T]) sendSlow(ctx context.Context, t *turn[T], vs []T) (n int, er
 		if !again {
 			break
 		}
-		switch {
-		case len(t.debt.dropped) > 0:
+		if len(t.debt.dropped) > 0 {
 			e.leaveSender(t)
 			e.pay(&t.debt)
-		case e.config.Overflow == engine.Block:
+		} else {
 			e.waitForRoom(ctx, t)
 		}
+	}
+	if t.rest {
+		return n, nil
 	}
 	canceled := n < len(vs) && err == nil
 	e.leaveSender(t)

@@ -68,7 +68,14 @@ func (e *Timed[T]) TrySend(v T) error { return e.Send(engine.NoWait{}, v) }
 func (e *Timed[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	if e.config.DueAt == nil {
 		t := turn[T]{at: atOnce}
-		return e.sendSlow(ctx, &t, vs)
+		return e.sendBatch(ctx, &t, vs)
+	}
+	if e.config.OnDrop != nil {
+		return engine.SendEach(vs, func(v T) (time.Duration, error) { return e.dueAt(v), nil },
+			func(v T, at time.Duration) error {
+				_, err := e.sendAt(ctx, at, v)
+				return err
+			})
 	}
 	for n < len(vs) {
 		if err = e.Send(ctx, vs[n]); err != nil {

@@ -19,6 +19,7 @@ type turn[T any] struct {
 	at      time.Duration // of a send into a schedule: when the value is due
 	ticket  Ticket        // of the last value sent
 	losses  int           // spurious wake-ups
+	rest    bool          // of a batch: see sendBatch
 	request *request[T]   // nil unless it starves
 
 	// With a backlog: see debt.go.

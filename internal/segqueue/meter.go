@@ -243,12 +243,11 @@ func (m *meter) update(head, index uint64) {
 	}
 }
 
-// held returns the bytes queued outside of the slots, less than a grain too many,
-// and the memory of the marks.
+// held returns the bytes queued outside of the slots, less than a grain too many.
 func (m *meter) held(head, tail uint64) int64 {
 	m.update(head, tail)
-	return int64(m.sum()-m.out) - int64((tail-head)>>shift)*m.slotBytes + m.overhead()
+	return int64(m.sum()-m.out) - int64((tail-head)>>shift)*m.slotBytes
 }
 
-// overhead returns the memory of the marks, at most 8 KiB. It is never freed.
+// overhead is the memory of the marks, at most 8 KiB. It is never freed.
 func (m *meter) overhead() int64 { return int64(m.marks.Size()) * int64(unsafe.Sizeof(mark{})) }

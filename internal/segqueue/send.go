@@ -198,18 +198,12 @@ func (e *Engine[T]) overflowed(vs []T, n int) (int, error) {
 	case engine.DropNewest:
 		e.dropped.Add(uint64(len(vs) - n))
 		if e.onDrop != nil {
-			for _, v := range vs[n:] {
-				e.onDrop(v)
-			}
+			engine.CallEach(e.onDrop, vs[n:])
 		}
 		return len(vs), nil
 	case engine.DropOldest:
-		for ; n < len(vs); n++ {
-			if err := e.sendDroppingOldest(vs[n]); err != nil {
-				return n, err
-			}
-		}
-		return n, nil
+		sent, err := engine.SendEach(vs[n:], nil, func(v T, _ struct{}) error { return e.sendDroppingOldest(v) })
+		return n + sent, err
 	default:
 		return n, engine.ErrFull
 	}

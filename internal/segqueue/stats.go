@@ -60,7 +60,7 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 		out.Bytes = int64(len(e.send.buf))*int64(engine.SizeOf[T]()) + e.send.seg.lent.Load().held()
 	}
 	if e.meter != nil {
-		out.Bytes += e.meter.held(head, tail)
+		out.Bytes = engine.Bytes(out.Bytes, e.meter.held(head, tail), e.meter.overhead())
 	}
 	out.OldestValue = e.oldestValue(now, tail, head)
 	e.probeNext()

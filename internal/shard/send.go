@@ -33,8 +33,22 @@ func (e *Engine[T]) TrySend(v T) error {
 }
 
 // SendBatch implements engine.Engine.
-func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
-	return e.sendSlow(ctx, &e.sending[hintIndex()], vs)
+func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
+	hint := &e.sending[hintIndex()]
+	if e.config.Overflow != engine.DropOldest || e.config.OnDrop == nil {
+		return e.sendSlow(ctx, hint, vs)
+	}
+	s := e.set.Load()
+	t := sending[T]{hint: hint, home: e.home(s, hint)}
+	if n = e.place(s, &t, vs, 1); n == len(vs) {
+		return n, nil
+	}
+	rest, err := engine.SendEach(vs[n:], nil, func(v T, _ struct{}) error {
+		one := [1]T{v}
+		_, err := e.sendSlow(ctx, hint, one[:])
+		return err
+	})
+	return n + rest, err
 }
 
 // SendKey sends v in the lane of key, so values with the same key stay in order.
@@ -195,25 +209,21 @@ func (e *Engine[T]) overflowed(l *lane[T], onDrop func(T), vs []T, n int) (int, 
 	case engine.DropNewest:
 		e.dropped.Add(uint64(len(vs) - n))
 		if onDrop != nil {
-			for _, v := range vs[n:] {
-				onDrop(v)
-			}
+			engine.CallEach(onDrop, vs[n:])
 		}
 		return len(vs), nil
 	case engine.DropOldest:
 		if l == nil {
 			return n, engine.ErrClosed
 		}
-		for ; n < len(vs); n++ {
-			old, dropped, err := l.Replace(vs[n])
+		sent, err := engine.SendEach(vs[n:], nil, func(v T, _ struct{}) error {
+			old, dropped, err := l.Replace(v)
 			if dropped && onDrop != nil {
 				onDrop(old)
 			}
-			if err != nil {
-				return n, err
-			}
-		}
-		return n, nil
+			return err
+		})
+		return n + sent, err
 	default:
 		return n, engine.ErrFull
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // Ordered carries results from workers to receivers in the order of their sequence
-// numbers. It has a slot for each of the next width numbers.
+// numbers. It has a slot for each of the next width numbers, in blocks.
 //
 //   - base is the number of the first result that no receiver has taken. Only jobs
 //     numbered below base+width are received (see Room), so no two jobs share a
@@ -14,17 +14,26 @@ import (
 //   - A slot belongs to its job's worker until the worker stores ready, which
 //     publishes the result. Then it belongs to the receivers, until take moves base
 //     past it, which gives it to the worker of a later job.
+//   - A block is allocated for its first result. If there are several, take removes one before
+//     it moves base past it: then each of its slots was used, and no other result will come to
+//     it. There is a place for twice as many blocks as width has, so that two blocks in use never
+//     share one. A single block stays, and is used like a ring.
 //   - Receivers wait for the slot of base. A worker stores ready, then checks for a
 //     waiting receiver and compares base with its number. take moves base, and the
 //     outlet then checks the slot of the new base. So one of the two sees the other.
 type Ordered[U any] struct {
 	signal
 	width    uint64
-	slots    []slot[U] // at least width, a power of two
+	size     uint64 // slots of a block, 1<<shift
+	shift    uint8
+	blocks   []atomic.Pointer[block[U]] // a power of two
+	spare    atomic.Pointer[block[U]]   // one that was removed, or nil
 	base     atomic.Uint64
 	roomGrew func()
 	failed   atomic.Bool // the job numbered base failed
 }
+
+type block[U any] []slot[U]
 
 type slot[U any] struct {
 	ready atomic.Bool
@@ -32,12 +41,28 @@ type slot[U any] struct {
 	err   error
 }
 
-// maxRun is how many results take returns at most.
-const maxRun = 64
+// isReady reports whether the slot has a result. A nil slot has none.
+func (s *slot[U]) isReady() bool { return s != nil && s.ready.Load() }
+
+const (
+	// maxRun is how many results take returns at most.
+	maxRun = 64
+	// minBlock is the least number of slots of a block, if there are several. The number of slots
+	// and the number of blocks are about equal for a large width.
+	minBlock = 1024
+)
 
 // NewOrdered returns a store of that width, and its outlet.
 func NewOrdered[U any](width int) (*Ordered[U], *Outlet[U]) {
-	w := &Ordered[U]{width: uint64(width), slots: make([]slot[U], 1<<bits.Len(uint(width-1))), roomGrew: func() {}}
+	all := bits.Len(uint(width - 1)) // log2 of the number of slots
+	shift := min(all, max(bits.Len(minBlock-1), (all+1)/2))
+	blocks := 1
+	if all > shift {
+		blocks = 2 << (all - shift)
+	}
+	w := &Ordered[U]{
+		width: uint64(width), size: 1 << shift, shift: uint8(shift), blocks: make([]atomic.Pointer[block[U]], blocks), roomGrew: func() {},
+	}
 	return w, &Outlet[U]{store: w, signal: &w.signal}
 }
 
@@ -47,7 +72,40 @@ func Feed[T, U any](p *Pool[T], w *Ordered[U], o *Outlet[U]) {
 	o.record, o.end = p.record, p.end
 }
 
-func (w *Ordered[U]) at(seq uint64) *slot[U] { return &w.slots[seq&uint64(len(w.slots)-1)] }
+// place returns where the block of a sequence number is.
+func (w *Ordered[U]) place(seq uint64) *atomic.Pointer[block[U]] {
+	return &w.blocks[(seq>>w.shift)&uint64(len(w.blocks)-1)]
+}
+
+// at returns the slot of a sequence number, or nil if its block has no result.
+func (w *Ordered[U]) at(seq uint64) *slot[U] {
+	b := w.place(seq).Load()
+	if b == nil {
+		return nil
+	}
+	return &(*b)[seq&(w.size-1)]
+}
+
+// allocate returns the slot of a sequence number whose block has no result, or had none.
+func (w *Ordered[U]) allocate(seq uint64) *slot[U] {
+	fresh := w.spare.Swap(nil)
+	if fresh == nil {
+		slots := make(block[U], w.size)
+		fresh = &slots
+	}
+	if !w.place(seq).CompareAndSwap(nil, fresh) { // another worker was faster
+		w.spare.Store(fresh)
+	}
+	return w.at(seq)
+}
+
+// passed is called with base when take has emptied all slots before it. It removes the block that
+// ends there.
+func (w *Ordered[U]) passed(base uint64) {
+	if base&(w.size-1) == 0 && len(w.blocks) > 1 {
+		w.spare.Store(w.place(base - 1).Swap(nil))
+	}
+}
 
 // Room returns how many jobs may be received, if the first of them has number next.
 func (w *Ordered[U]) Room(next uint64) int {
@@ -57,6 +115,9 @@ func (w *Ordered[U]) Room(next uint64) int {
 // Put puts the result of job seq, or its error, into its slot. It never waits.
 func (w *Ordered[U]) Put(seq uint64, v U, err error) {
 	s := w.at(seq)
+	if s == nil {
+		s = w.allocate(seq)
+	}
 	s.value, s.err = v, err
 	s.ready.Swap(true) // publishes the result before the check for receivers
 	if w.wanted() && w.base.Load() == seq {
@@ -65,7 +126,7 @@ func (w *Ordered[U]) Put(seq uint64, v U, err error) {
 }
 
 func (w *Ordered[U]) holds() bool {
-	return !w.failed.Load() && w.at(w.base.Load()).ready.Load()
+	return !w.failed.Load() && w.at(w.base.Load()).isReady()
 }
 
 func (w *Ordered[U]) release() {} // Put never waits
@@ -75,12 +136,13 @@ func (w *Ordered[U]) take(run []U) ([]U, error) {
 	var zero U
 	run = run[:0]
 	base := w.base.Load()
-	for s := w.at(base); len(run) < maxRun && s.ready.Load(); s = w.at(base) {
+	for s := w.at(base); len(run) < maxRun && s.isReady(); s = w.at(base) {
 		if s.err == nil {
 			run = append(run, s.value)
 			s.value = zero
 			s.ready.Store(false)
 			base++
+			w.passed(base)
 			continue
 		}
 		if len(run) > 0 || w.failed.Swap(true) {

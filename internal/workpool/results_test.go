@@ -165,3 +165,68 @@ func TestManyReceivers(t *testing.T) {
 		})
 	}
 }
+
+// TestOrderedGrows: a store of the greatest width takes memory for the results that wait, and no more,
+// however many there were before.
+func TestOrderedGrows(t *testing.T) {
+	const width = 1 << 30
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	w, o := NewOrdered[int](width)
+	blocks := 4
+	var run []int
+	for seq := uint64(0); seq < uint64(blocks)*w.size; {
+		for range maxRun {
+			w.Put(seq, int(seq), nil)
+			seq++
+		}
+		if run = o.TakeRun(run); len(run) != maxRun || uint64(run[0]) != seq-maxRun {
+			t.Fatalf("before %d: %d results from %d", seq, len(run), run[0])
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if used, most := after.TotalAlloc-before.TotalAlloc, uint64(6<<20); used > most { // two blocks of 1.25 MiB, and 0.5 MiB for their places
+		t.Errorf("allocated %d bytes in all, want at most %d", used, most)
+	}
+	if room := w.Room(uint64(blocks) * w.size); room != width {
+		t.Errorf("room for %d jobs, want %d", room, width)
+	}
+}
+
+// TestOrderedBlocks: widths beside a power of two and beside a number of blocks, with the first job the
+// last to be done: no two results share a slot.
+func TestOrderedBlocks(t *testing.T) {
+	for _, width := range []int{1, 1023, 1024, 1025, 2047, 2048, 2049, 5000} {
+		w, o := NewOrdered[uint64](width)
+		next, put := uint64(0), uint64(0)
+		for round := range 4 {
+			first := put
+			for put++; w.Room(put) > 0; put++ {
+				w.Put(put, put, nil)
+			}
+			if n, _ := o.TryRecv(make([]uint64, 1)); n != 0 {
+				t.Fatalf("width %d: received before job %d was done", width, first)
+			}
+			w.Put(first, first, nil)
+			for left := width - round*width/7; left > 0; left-- { // then base is anywhere in a block
+				run := make([]uint64, 1)
+				if n, _ := o.TryRecv(run); n != 1 || run[0] != next {
+					t.Fatalf("width %d: received %d, %d, want %d", width, n, run[0], next)
+				}
+				next++
+			}
+			for { // so that the next round begins with a job that is not done
+				run := make([]uint64, 1)
+				if n, _ := o.TryRecv(run); n == 0 {
+					break
+				} else if run[0] != next {
+					t.Fatalf("width %d: received %d, want %d", width, run[0], next)
+				}
+				next++
+			}
+			if next != put {
+				t.Fatalf("width %d: received %d of %d", width, next, put)
+			}
+		}
+	}
+}
