@@ -11,15 +11,14 @@ import (
 
 // A shape describes a channel of this package, except for its element type.
 type shape struct {
-	elastic        bool
-	capacity       int // or limit; 0 for a rendezvous
-	overflow       sluice.Overflow
-	shrink         sluice.ShrinkMode
-	bytes          bool // limited in bytes too: each value is 1 byte, the limit is capacity
-	sizes          bool // limited in bytes too: a value is 0 to 4 bytes, the limit is capacity+1
-	oneSender      bool
-	oneReceiver    bool
-	withoutHandOff bool
+	elastic     bool
+	capacity    int // or limit; 0 for a rendezvous
+	overflow    sluice.Overflow
+	shrink      sluice.ShrinkMode
+	bytes       bool // limited in bytes too: each value is 1 byte, the limit is capacity
+	sizes       bool // limited in bytes too: a value is 0 to 4 bytes, the limit is capacity+1
+	oneSender   bool
+	oneReceiver bool
 }
 
 func (s shape) String() string {
@@ -41,7 +40,6 @@ func (s shape) String() string {
 	for word, on := range map[string]bool{
 		"bytes": s.bytes, "sizes": s.sizes, "one sender": s.oneSender && !s.oneReceiver,
 		"one receiver": s.oneReceiver && !s.oneSender, "one sender, one receiver": s.oneSender && s.oneReceiver,
-		"NoHandOff": s.withoutHandOff,
 	} {
 		if on {
 			name += " " + word
@@ -58,12 +56,8 @@ func open[T any](s shape, onDrop func(T)) sluicetest.Channel[T] {
 	switch {
 	case s.elastic:
 		return openElastic(s, onDrop)
-	case s.capacity > 0 && s.withoutHandOff:
-		return sluice.NewBoundedWithoutHandOff(s.capacity, o)
 	case s.capacity > 0:
 		return sluice.NewBounded(s.capacity, o)
-	case s.withoutHandOff:
-		return sluice.NewRendezvousWithoutHandOff((*sluice.RendezvousOptions[T])(o))
 	default:
 		return sluice.NewRendezvous((*sluice.RendezvousOptions[T])(o))
 	}
@@ -111,10 +105,7 @@ func (s shape) kind() sluicetest.Kind {
 		Empties:     func() sluicetest.Channel[struct{}] { return open[struct{}](s, nil) },
 		Giants:      func() sluicetest.Channel[sluicetest.Giant] { return open[sluicetest.Giant](s, nil) },
 	}
-	switch {
-	case s.withoutHandOff:
-		k.MaxBypass = sluicetest.NoBound
-	case s.elastic && (!s.bytes || s.overflow == sluice.Reject) || s.capacity >= bargingCapacity:
+	if s.elastic && (!s.bytes || s.overflow == sluice.Reject) || s.capacity >= bargingCapacity {
 		k.MaxBypass = maxBypass
 	}
 	return k
@@ -143,9 +134,9 @@ func (s shape) memory() *sluicetest.Memory {
 // inFull are the shapes that the suite runs in full: one for each way in which this
 // package's code differs. The others are variants of these.
 var inFull = []shape{
-	{}, {overflow: sluice.Reject}, {withoutHandOff: true}, {oneSender: true, oneReceiver: true},
+	{}, {overflow: sluice.Reject}, {oneSender: true, oneReceiver: true},
 	{capacity: 1}, {capacity: 3}, {capacity: 16, oneSender: true}, {capacity: 1024}, {capacity: 1024, oneSender: true, oneReceiver: true},
-	{capacity: 3, withoutHandOff: true}, {capacity: 3, overflow: sluice.DropOldest},
+	{capacity: 3, overflow: sluice.DropOldest},
 	{elastic: true, capacity: 5}, {elastic: true, capacity: sluice.Unlimited}, {elastic: true, capacity: 5, oneSender: true, oneReceiver: true},
 	{elastic: true, capacity: 5, bytes: true}, {elastic: true, capacity: 5, overflow: sluice.DropOldest},
 }
@@ -168,7 +159,6 @@ func TestRendezvous(t *testing.T) {
 	conformSingle(t, shape{})
 	conform(t, shape{overflow: sluice.Reject})
 	conform(t, shape{overflow: sluice.DropNewest})
-	conformSingle(t, shape{withoutHandOff: true})
 }
 
 func TestBounded(t *testing.T) {
@@ -180,7 +170,6 @@ func TestBounded(t *testing.T) {
 			conform(t, shape{capacity: capacity, overflow: overflow})
 		}
 		conform(t, shape{capacity: capacity, overflow: sluice.DropOldest, oneSender: true, oneReceiver: true})
-		conform(t, shape{capacity: capacity, withoutHandOff: true})
 	}
 }
 

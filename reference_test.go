@@ -31,12 +31,11 @@ var capacities = []int{1, 2, 3, 5, 8, 15, 16, 17, 31, 33, 40, 100, 1024, 5000, 1
 // and always empty for a single goroutine.
 func (s *tape) shape() shape {
 	drawn := shape{
-		capacity:       capacities[s.next(len(capacities))],
-		overflow:       sluice.Overflow(s.next(4)),
-		elastic:        s.next(2) == 1,
-		oneSender:      s.next(2) == 1,
-		oneReceiver:    s.next(2) == 1,
-		withoutHandOff: false,
+		capacity:    capacities[s.next(len(capacities))],
+		overflow:    sluice.Overflow(s.next(4)),
+		elastic:     s.next(2) == 1,
+		oneSender:   s.next(2) == 1,
+		oneReceiver: s.next(2) == 1,
 	}
 	if drawn.elastic {
 		drawn.shrink = sluice.ShrinkMode(s.next(3))

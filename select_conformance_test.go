@@ -42,7 +42,7 @@ func newSelecting[T any](c sluicetest.Channel[T]) sluicetest.Channel[T] {
 func TestSelectConforms(t *testing.T) {
 	shapes := []shape{
 		{}, {capacity: 16, oneSender: true, oneReceiver: true}, {elastic: true, capacity: 5, bytes: true}, // one per way to wait
-		{withoutHandOff: true}, {capacity: 1}, {capacity: 3, oneSender: true, oneReceiver: true}, {capacity: 2, withoutHandOff: true},
+		{capacity: 1}, {capacity: 3, oneSender: true, oneReceiver: true},
 		{capacity: 3, overflow: sluice.DropOldest}, {capacity: 128}, {elastic: true, capacity: sluice.Unlimited},
 	}
 	if testing.Short() {

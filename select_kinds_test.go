@@ -11,14 +11,13 @@ import (
 // selectKinds contains constructors of channels of every engine, policy and way to
 // wait. A Select may mix any of them.
 var selectKinds = map[string]func(drop func(int)) sluice.Channel[int]{
-	"Rendezvous":           func(func(int)) sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
-	"Rendezvous NoHandOff": func(func(int)) sluice.Channel[int] { return sluice.NewRendezvousWithoutHandOff[int](nil) },
-	"Bounded 1":            func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
-	"Bounded 3":            func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](3, nil) },
-	"Bounded 2 NoHandOff":  func(func(int)) sluice.Channel[int] { return sluice.NewBoundedWithoutHandOff[int](2, nil) },
-	"Bounded 16":           func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](16, nil) },
-	"Elastic 2":            func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](2, nil) },
-	"Elastic 1":            func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](1, nil) },
+	"Rendezvous": func(func(int)) sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
+	"Bounded 1":  func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
+	"Bounded 3":  func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](3, nil) },
+	"Bounded 2":  func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](2, nil) },
+	"Bounded 16": func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](16, nil) },
+	"Elastic 2":  func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](2, nil) },
+	"Elastic 1":  func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](1, nil) },
 	"Elastic of bytes": func(func(int)) sluice.Channel[int] {
 		return sluice.NewElastic(3, &sluice.ElasticOptions[int]{LimitBytes: 5, Size: byteSize})
 	},

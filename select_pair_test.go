@@ -13,54 +13,49 @@ import (
 // TestSelectsPair: two Selects on opposite sides of unbuffered channels, in one
 // direction or both, pair in every round, each with the other.
 func TestSelectsPair(t *testing.T) {
-	for name, rendezvous := range map[string]func() *sluice.Rendezvous[int]{
-		"hand-off":    func() *sluice.Rendezvous[int] { return sluice.NewRendezvous[int](nil) },
-		"no hand-off": func() *sluice.Rendezvous[int] { return sluice.NewRendezvousWithoutHandOff[int](nil) },
-	} {
-		for _, both := range []bool{false, true} {
-			t.Run(fmt.Sprint(name, ", both directions ", both), func(t *testing.T) {
-				const n = 2000
-				ctx := context.Background()
-				a, b := rendezvous(), rendezvous()
-				var ends [2][]int // v if the Select sent v, -v if it received v
-				var all sync.WaitGroup
-				for end := range ends {
-					all.Go(func() {
-						to, from := a, b
-						if end == 1 {
-							to, from = b, a
-						}
-						cases := []sluice.Case{sluice.OnSend(to, 0), sluice.OnRecv(from)}
-						if both {
-							cases = append(cases, sluice.OnRecv(to), sluice.OnSend(from, 0))
-						}
-						for i := range n {
-							for _, c := range cases {
-								if out, ok := c.(*sluice.SendCase[int]); ok {
-									out.Value = 1 + 2*i + end
-								}
-							}
-							chosen, err := sluice.Select(ctx, cases...)
-							switch c := chosen.(type) {
-							case *sluice.SendCase[int]:
-								ends[end] = append(ends[end], c.Value)
-							case *sluice.RecvCase[int]:
-								ends[end] = append(ends[end], -c.Value)
-							}
-							if err != nil {
-								t.Error(err)
-							}
-						}
-					})
-				}
-				all.Wait()
-				for i := range n {
-					if ends[0][i] != -ends[1][i] {
-						t.Fatalf("round %d: %d and %d", i, ends[0][i], ends[1][i])
+	for _, both := range []bool{false, true} {
+		t.Run(fmt.Sprint("both directions ", both), func(t *testing.T) {
+			const n = 2000
+			ctx := context.Background()
+			a, b := sluice.NewRendezvous[int](nil), sluice.NewRendezvous[int](nil)
+			var ends [2][]int // v if the Select sent v, -v if it received v
+			var all sync.WaitGroup
+			for end := range ends {
+				all.Go(func() {
+					to, from := a, b
+					if end == 1 {
+						to, from = b, a
 					}
+					cases := []sluice.Case{sluice.OnSend(to, 0), sluice.OnRecv(from)}
+					if both {
+						cases = append(cases, sluice.OnRecv(to), sluice.OnSend(from, 0))
+					}
+					for i := range n {
+						for _, c := range cases {
+							if out, ok := c.(*sluice.SendCase[int]); ok {
+								out.Value = 1 + 2*i + end
+							}
+						}
+						chosen, err := sluice.Select(ctx, cases...)
+						switch c := chosen.(type) {
+						case *sluice.SendCase[int]:
+							ends[end] = append(ends[end], c.Value)
+						case *sluice.RecvCase[int]:
+							ends[end] = append(ends[end], -c.Value)
+						}
+						if err != nil {
+							t.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+			for i := range n {
+				if ends[0][i] != -ends[1][i] {
+					t.Fatalf("round %d: %d and %d", i, ends[0][i], ends[1][i])
 				}
-			})
-		}
+			}
+		})
 	}
 }
 
