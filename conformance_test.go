@@ -105,8 +105,7 @@ func (s shape) kind() sluicetest.Kind {
 		Empties:     func() sluicetest.Channel[struct{}] { return open[struct{}](s, nil) },
 		Giants:      func() sluicetest.Channel[sluicetest.Giant] { return open[sluicetest.Giant](s, nil) },
 	}
-	switch {
-	case s.elastic && (!s.bytes || s.overflow == sluice.Reject) || s.capacity >= bargingCapacity:
+	if s.elastic && (!s.bytes || s.overflow == sluice.Reject) || s.capacity >= bargingCapacity {
 		k.MaxBypass = maxBypass
 	}
 	return k

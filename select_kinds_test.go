@@ -14,6 +14,7 @@ var selectKinds = map[string]func(drop func(int)) sluice.Channel[int]{
 	"Rendezvous": func(func(int)) sluice.Channel[int] { return sluice.NewRendezvous[int](nil) },
 	"Bounded 1":  func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](1, nil) },
 	"Bounded 3":  func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](3, nil) },
+	"Bounded 2":  func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](2, nil) },
 	"Bounded 16": func(func(int)) sluice.Channel[int] { return sluice.NewBounded[int](16, nil) },
 	"Elastic 2":  func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](2, nil) },
 	"Elastic 1":  func(func(int)) sluice.Channel[int] { return sluice.NewElastic[int](1, nil) },

@@ -23,7 +23,7 @@ func TestSelectStorm(t *testing.T) {
 	for _, over := range [][]string{
 		{"Rendezvous"},
 		{"Rendezvous", "Rendezvous"},
-		{"Rendezvous", "Bounded 3", "Bounded 16"},
+		{"Rendezvous", "Bounded 2", "Bounded 16"},
 		{"Bounded 1", "Elastic 1"},
 		{"Elastic 1", "Elastic 2", "Bounded 16"},
 		{"Elastic of bytes", "Rendezvous", "Elastic 1"},

@@ -70,7 +70,7 @@ func TestSelectPassesOnWakeUp(t *testing.T) {
 	onOneP(t, func(t *testing.T) {
 		ctx := context.Background()
 		for _, sends := range []bool{false, true} {
-			for _, kind := range []string{"Elastic 2", "Bounded 16"} {
+			for _, kind := range []string{"Elastic 2", "Bounded 16", "Bounded 2"} {
 				for _, end := range []string{"another case", "canceled", "a second value"} {
 					c, r := selectKinds[kind](nil), sluice.NewRendezvous[int](nil)
 					var first sluice.Case
@@ -121,7 +121,7 @@ func TestSelectPassesOnWakeUp(t *testing.T) {
 func TestSelectPassesOnNotification(t *testing.T) {
 	onOneP(t, func(t *testing.T) {
 		ctx := context.Background()
-		for _, kind := range []string{"Elastic 2"} {
+		for _, kind := range []string{"Bounded 2", "Elastic 2"} {
 			for _, sends := range []bool{false, true} {
 				c, elsewhere := selectKinds[kind](nil), sluice.NewBounded[int](20, nil)
 				own, other := sluice.Case(sluice.OnRecv[int](c)), sluice.Case(sluice.OnRecv(elsewhere))

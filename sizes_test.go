@@ -126,7 +126,7 @@ func TestBytesSaturate(t *testing.T) {
 	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropOldest, sluice.DropNewest} {
 		for _, size := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt / 2, math.MaxInt/3 + 1} {
 			c := sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[int]{
-				Overflow: policy, LimitBytes: math.MaxInt, Size: func(int) int { return size },
+				Overflow: policy, MaxBytes: math.MaxInt, Size: func(int) int { return size },
 			})
 			fits := math.MaxInt / size
 			for v := range 10 {

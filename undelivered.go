@@ -1,6 +1,10 @@
 package sluice
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
 
 // A Reason is why no receiver gets a value. OnUndelivered of the options of each kind gets it.
 //

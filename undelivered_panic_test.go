@@ -261,10 +261,10 @@ func hookedKinds() map[string]hookedKind {
 		})
 		add("in bytes", func(hook func(int, sluice.Reason)) discarder {
 			return sluice.NewElastic(100, &sluice.ElasticOptions[int]{Overflow: policy, OnUndelivered: hook,
-				LimitBytes: 6, Size: func(v int) int { return 1 + v%2*v%6 }})
+				MaxBytes: 6, Size: func(v int) int { return 1 + v%2*v%6 }})
 		})
 		add("aged", func(hook func(int, sluice.Reason)) discarder {
-			return sluice.NewElastic(4, &sluice.ElasticOptions[int]{Overflow: policy, OnUndelivered: hook, MaxAge: time.Second})
+			return sluice.NewAged(4, &sluice.AgedOptions[int]{Overflow: policy, OnUndelivered: hook, MaxAge: time.Second})
 		})
 		kinds[fmt.Sprint("Sharded ", policy)] = hookedKind{
 			drops: true, newest: policy == sluice.DropNewest,
@@ -322,7 +322,7 @@ func hookedKinds() map[string]hookedKind {
 	}}
 	for _, policy := range []sluice.Overflow{sluice.Block, sluice.Reject} {
 		kinds[fmt.Sprint("aged ", policy)] = hookedKind{make: func(hook func(int, sluice.Reason)) discarder {
-			return sluice.NewElastic(4, &sluice.ElasticOptions[int]{Overflow: policy, OnUndelivered: hook, MaxAge: time.Second, StaleAfter: time.Second / 2})
+			return sluice.NewAged(4, &sluice.AgedOptions[int]{Overflow: policy, OnUndelivered: hook, MaxAge: time.Second, StaleAfter: time.Second / 2})
 		}}
 	}
 	return kinds

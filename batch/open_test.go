@@ -2,49 +2,12 @@ package batch_test
 
 import (
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
 )
-
-// TestSendInlined: Send costs no call until a batch is complete.
-func TestSendInlined(t *testing.T) {
-	const program = `package main
-
-import (
-	"context"
-
-	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/batch"
-)
-
-func main() {
-	b := batch.NewSender(sluice.NewElastic[int](sluice.Unlimited, nil), 8, 0)
-	_ = b.Send(context.Background(), 1)
-}
-`
-	dir := t.TempDir()
-	source, binary := filepath.Join(dir, "main.go"), filepath.Join(dir, "program")
-	if err := os.WriteFile(source, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("go", "build", "-race=false", "-o", binary, source).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	code, err := exec.Command("go", "tool", "objdump", "-s", `^main\.main$`, binary).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(code), "slowPath).send") || strings.Contains(string(code), "]).Send(") {
-		t.Errorf("main calls Send instead of slowPath.send:\n%s", code)
-	}
-}
 
 // Send appends before it looks at anything else; what it finds then must not change what a
 // call returns.

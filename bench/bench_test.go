@@ -17,7 +17,7 @@ func contenders(b *testing.B) []contender.Contender {
 	b.Cleanup(cancel)
 	all := append(contender.Standard(), contender.NativeSelect(ctx))
 	all = append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
-	all = append(all, contender.Rendezvous(context.Background(), &contender.Options{NoHandOff: true}))
+	all = append(all, contender.RendezvousWithoutHandOff())
 	return append(all, peers.All()...)
 }
 

@@ -20,8 +20,6 @@ var (
 	link   = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	inline = regexp.MustCompile("`((?:make|go|sluice) [^`]+)`")
 	target = regexp.MustCompile(`(?m)^([a-z0-9/-]+):`)
-	row    = regexp.MustCompile("(?m)^\\| `make ([a-z0-9-]+)` \\|")
-	steps  = regexp.MustCompile(`(?m)^steps=\(([^)]*)\)`)
 )
 
 // checkDocument returns the problems of one Markdown document: links that do not
@@ -132,17 +130,6 @@ func split(document string) (prose string, fenced []fence, err error) {
 	return outside.String(), fenced, nil
 }
 
-// blocks returns the code blocks in one language.
-func blocks(document, language string) (texts []string) {
-	_, fenced, _ := split(document)
-	for _, f := range fenced {
-		if f.language == language {
-			texts = append(texts, f.text)
-		}
-	}
-	return texts
-}
-
 // checkCommand returns an error if a line of shell refers to something that the
 // repository does not contain. It knows the commands that documents use, and rejects
 // others.
@@ -174,11 +161,6 @@ func checkCommand(top fs.FS, line string) error {
 			return fmt.Errorf("%q: no script %s", line, argument(1))
 		}
 	case known == "go run", known == "go test", known == "go vet", known == "go build":
-		if known == "go run" && argument(2) == "./"+tool {
-			if err := checkTool(top, words[3:]); err != nil {
-				return fmt.Errorf("%q: %w", line, err)
-			}
-		}
 		for _, word := range words[2:] {
 			folder, below := strings.CutPrefix(word, "./")
 			if !below {
@@ -204,10 +186,7 @@ func checkCommand(top fs.FS, line string) error {
 				return fmt.Errorf("%q: no go.work", line)
 			}
 		}
-	case words[0] == "sluice":
-		if err := checkTool(top, words[1:]); err != nil {
-			return fmt.Errorf("%q: %w", line, err)
-		}
+	case words[0] == "sluice": // a test of the tool knows its flags
 	case known == "go mod", known == "go version":
 	case known == "go get", known == "go install":
 		for _, word := range words[2:] {
@@ -217,56 +196,6 @@ func checkCommand(top fs.FS, line string) error {
 		}
 	default:
 		return fmt.Errorf("%q: unknown command (teach checkCommand to check it)", line)
-	}
-	return nil
-}
-
-// tool is the folder of the command sluice, which has a type for each of its own
-// commands: doctorCommand. Its fields are flags.
-const tool = "cmd/sluice"
-
-// declaredFlag matches a field of such a type, and the name of its flag if that is
-// another one.
-var declaredFlag = regexp.MustCompile("(?m)^\\t([A-Z]\\w*)[ \\t][^`\n]*`(?:[^`\n]*name:\"([a-z-]+)\")?")
-
-// wordOfField matches a word of the name of a field: FailOnRegression is the flag
-// -fail-on-regression.
-var wordOfField = regexp.MustCompile(`[A-Z][a-z]*`)
-
-// checkTool returns an error unless the tool has the command and its flags. It
-// knows them by their source, as the tests of the tool run them.
-func checkTool(top fs.FS, words []string) error {
-	if len(words) == 0 {
-		return nil
-	}
-	var source []byte
-	files, _ := fs.Glob(top, tool+"/*.go")
-	declares := "type " + words[0] + "Command struct"
-	for _, name := range files {
-		if text, _ := fs.ReadFile(top, name); bytes.Contains(text, []byte(declares)) {
-			_, source, _ = bytes.Cut(text, []byte(declares))
-		}
-	}
-	if source == nil {
-		return fmt.Errorf("the tool has no command %s", words[0])
-	}
-	source, _, _ = bytes.Cut(source, []byte("\n}\n"))
-	flags := []string{"h", "help", "v"}
-	for _, field := range declaredFlag.FindAllSubmatch(source, -1) {
-		kebab := wordOfField.ReplaceAllString(string(field[1]), "-$0")
-		flags = append(flags, strings.ToLower(strings.TrimPrefix(kebab, "-")), string(field[2]))
-	}
-	for _, word := range words[1:] {
-		if word == "|" || word == ">" { // the rest is the shell's
-			break
-		}
-		name, isFlag := strings.CutPrefix(strings.TrimPrefix(word, "-"), "-")
-		if isFlag = isFlag || strings.HasPrefix(word, "-"); !isFlag {
-			continue
-		}
-		if name, _, _ = strings.Cut(name, "="); !slices.Contains(flags, name) {
-			return fmt.Errorf("sluice %s has no flag -%s", words[0], name)
-		}
 	}
 	return nil
 }
@@ -364,43 +293,4 @@ func exampleBodies(text []byte) (bodies []string) {
 		}
 	}
 	return bodies
-}
-
-// unmapped returns the folders of goFiles that a document does not mention in
-// backquotes.
-func unmapped(document string, goFiles []string) (folders []string) {
-	for _, name := range goFiles {
-		folder := path.Dir(name)
-		if !strings.Contains(document, "`"+folder+"`") && !slices.Contains(folders, folder) {
-			folders = append(folders, folder)
-		}
-	}
-	return folders
-}
-
-// incomplete returns the parts that a decision record lacks.
-func incomplete(record string) (missing []string) {
-	for _, part := range []string{"Decision", "Alternatives", "What would reverse it"} {
-		if !strings.Contains(record, "\n## "+part+"\n") {
-			missing = append(missing, "no part "+part)
-		}
-	}
-	return missing
-}
-
-// ciSteps returns the steps of the script .ci/run, in order.
-func ciSteps(script string) []string {
-	match := steps.FindStringSubmatch(script)
-	if match == nil {
-		return nil
-	}
-	return strings.Fields(match[1])
-}
-
-// documentedSteps returns the Makefile's targets in the first column of a table.
-func documentedSteps(document string) (names []string) {
-	for _, match := range row.FindAllStringSubmatch(document, -1) {
-		names = append(names, match[1])
-	}
-	return names
 }

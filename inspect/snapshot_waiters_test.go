@@ -10,9 +10,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/inspect"
-	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/handoff"
-	"github.com/sluice-go/sluice/internal/registry"
 )
 
 // wantAges checks the ages of the waiters on one side, in seconds.
@@ -147,30 +144,10 @@ func TestSnapshotMergesQueues(t *testing.T) {
 	})
 }
 
-// withoutHandOff is a Bounded whose waiters poll again after a wake-up. It has the
-// methods that the test calls.
-type withoutHandOff struct {
-	sluice.Channel[int]
-	engine engine.Engine[int]
-}
-
-func newWithoutHandOff(name string) sluice.Channel[int] {
-	config := engine.Config[int]{Name: name, Limit: 3, NoHandOff: true}
-	return withoutHandOff{engine: registry.Engine("Bounded", config, handoff.New(config))}
-}
-
-func (c withoutHandOff) Send(ctx context.Context, v int) error { return c.engine.Send(ctx, v) }
-func (c withoutHandOff) TrySend(v int) error                   { return c.engine.TrySend(v) }
-func (c withoutHandOff) Recv(ctx context.Context) (int, error) { return c.engine.Recv(ctx) }
-func (c withoutHandOff) TryRecv() (int, error)                 { return c.engine.TryRecv() }
-func (c withoutHandOff) Cap() int                              { return c.engine.Cap() }
-func (c withoutHandOff) Len() int                              { return c.engine.Len() }
-func (c withoutHandOff) Close()                                { c.engine.Close() }
-
 // TestSnapshotAfterSpuriousWakeUp: a waiter that was woken spuriously keeps its age and
 // its position in the wait queue.
 func TestSnapshotAfterSpuriousWakeUp(t *testing.T) {
-	for i, k := range append(namedKinds(), namedKind{"Bounded", newWithoutHandOff}) {
+	for i, k := range namedKinds() {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := context.Background()

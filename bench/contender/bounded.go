@@ -67,9 +67,6 @@ func (k bounded) Close() { k.c.Close() }
 // may be nil.
 func Bounded(ctx context.Context, o *Options) Contender {
 	return own("sluice.Bounded", Buffered, ctx, o, func(capacity int) Channel {
-		if o != nil && o.NoHandOff {
-			return newWithoutHandOff(ctx, capacity, o)
-		}
 		return bounded{ctx, sluice.NewBounded(capacity, o.bounded())}
 	})
 }

@@ -17,7 +17,6 @@ type Options struct {
 	SingleSender   bool
 	SingleReceiver bool
 	Shrink         sluice.ShrinkMode
-	NoHandOff      bool // a woken goroutine retries instead of being handed a value; the library has no such option
 }
 
 func (o *Options) bounded() *sluice.BoundedOptions[uint64] {
@@ -57,9 +56,6 @@ func own(name string, b Bound, ctx context.Context, o *Options, build func(int) 
 		}
 		if o.Shrink != sluice.ShrinkHalf {
 			c.Name += ", " + o.Shrink.String()
-		}
-		if o.NoHandOff {
-			c.Name += ", no hand-off"
 		}
 	}
 	if ctx.Done() != nil {

@@ -164,13 +164,14 @@ func TestNamesAreUnique(t *testing.T) {
 		all = append(all, Published{Shrink: shrink}.Contender(), Published{Shrink: shrink, Slots: 64}.Contender())
 	}
 	for _, o := range []Options{
-		{SingleSender: true}, {SingleReceiver: true}, {SingleSender: true, SingleReceiver: true, NoHandOff: true}, {NoHandOff: true},
+		{SingleSender: true}, {SingleReceiver: true},
 	} {
 		all = append(all, Bounded(ctx, &o), Rendezvous(ctx, &o), Rendezvous(context.Background(), &o))
 	}
 	for _, o := range []Options{{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}} {
 		all = append(all, Elastic(ctx, &o))
 	}
+	all = append(all, RendezvousWithoutHandOff(), BoundedWithoutHandOff())
 	seen := map[string]bool{}
 	for _, c := range all {
 		if seen[c.Name] {

@@ -68,9 +68,6 @@ func (k rendezvous) Close() { k.c.Close() }
 // Rendezvous is sluice.Rendezvous; every operation uses ctx. o may be nil.
 func Rendezvous(ctx context.Context, o *Options) Contender {
 	return own("sluice.Rendezvous", UnbufferedOnly, ctx, o, func(_ int) Channel {
-		if o != nil && o.NoHandOff {
-			return newWithoutHandOff(ctx, 0, o)
-		}
 		return rendezvous{ctx, sluice.NewRendezvous((*sluice.RendezvousOptions[uint64])(o.bounded()))}
 	})
 }

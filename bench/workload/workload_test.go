@@ -51,9 +51,7 @@ func variants(t *testing.T) []contender.Contender {
 	} {
 		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
 	}
-	for _, o := range []*contender.Options{
-		{SingleSender: true}, {SingleReceiver: true}, {NoHandOff: true},
-	} {
+	for _, o := range []*contender.Options{{SingleSender: true}, {SingleReceiver: true}} {
 		all = append(all, contender.Rendezvous(background, o), contender.Bounded(background, o))
 	}
 	for _, o := range []*contender.Options{
@@ -70,6 +68,7 @@ func variants(t *testing.T) []contender.Contender {
 	}
 	all = append(all, contender.NativeClosing(), contender.SelectClosing())
 	all = append(all, contender.Batching(background, 10, 0), contender.Batching(ctx, 10, 10*time.Microsecond))
+	all = append(all, contender.RendezvousWithoutHandOff(), contender.BoundedWithoutHandOff())
 	return append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
 }
 

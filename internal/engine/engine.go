@@ -95,7 +95,6 @@ type Config[T any] struct {
 	SingleSender   bool
 	SingleReceiver bool
 	Shrink         Shrink
-	NoHandOff      bool
 	SizeIsKnown    bool // Size is the result of KnownSize
 	Size           func(T) int
 	LimitBytes     int64

@@ -66,7 +66,7 @@ func (e *Engine[T]) WouldBlock(v *T) (m engine.Mark, blocked bool) {
 		blocked = e.buf.Len() == 0 && e.senders.noneClaimable()
 	default:
 		handOff := e.buf.Len() == 0 && !e.receivers.noneClaimable()
-		blocked = !handOff && !(e.fits(size) && (e.config.NoHandOff || e.senders.noneClaimable()))
+		blocked = !handOff && !(e.fits(size) && e.senders.noneClaimable())
 	}
 	m = engine.Mark(e.sent + e.taken + e.dropped + e.senders.changes + e.receivers.changes)
 	e.lock.Unlock()
@@ -109,7 +109,7 @@ func (p *entry[T]) fits() bool {
 	if !p.e.fits(p.waiter.size) {
 		return false
 	}
-	return p.e.senders.noneClaimable() || p.Retrying() || p.e.config.NoHandOff
+	return p.e.senders.noneClaimable() || p.Retrying()
 }
 
 // CanProceed implements engine.HandoffEntry.
@@ -150,7 +150,7 @@ func (p *entry[T]) Proceed() (done bool, err error) {
 	}
 	e.push(*p.value, p.waiter.size)
 	e.postReady()
-	e.wakeReceiver()
+	e.lock.Unlock()
 	return true, nil
 }
 
@@ -209,12 +209,9 @@ func (p *entry[T]) Leave() {
 	e.lock.Lock()
 	p.queue.leave(&p.waiter)
 	p.forget()
-	switch {
-	case p.sends && (e.config.Size != nil || e.config.NoHandOff):
-		e.admitSenders() // the next value may be smaller, and fit, or the next sender must be woken to retry
-	case !p.sends && e.config.NoHandOff && (e.buf.Len() > 0 || !e.senders.noneClaimable()):
-		e.wakeReceiver()
-	default:
+	if p.Sized() {
+		e.admitSenders() // the next value may be smaller, and fit
+	} else {
 		e.lock.Unlock()
 	}
 }

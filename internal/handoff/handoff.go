@@ -10,11 +10,9 @@
 //   - len(senders) > 0 implies that the value of the first one does not fit.
 //   - closed implies len(senders) == 0 && len(receivers) == 0.
 //
-// With Config.NoHandOff the first two also except a goroutine that was woken to
-// retry and has yet to run. A Select whose send and receive wait in the same
-// channel does not pair with itself. A waiter that cannot be claimed is skipped,
-// except that one whose value does not fit still blocks those behind it until it
-// leaves: see entry.go.
+// A Select whose send and receive wait in the same channel does not pair with itself. A
+// waiter that cannot be claimed is skipped, except that one whose value does not fit still
+// blocks those behind it until it leaves: see entry.go.
 //
 // A waiter belongs to its goroutine; while it is queued, its fields belong to the
 // holder of the lock. The goroutine that dequeues a waiter serves it under the same
@@ -52,7 +50,7 @@ const minSlots = 64
 type Engine[T any] struct {
 	lock      spin.BusyLock
 	closed    bool
-	plain     bool  // no sizes, no elastic buffer, no NoHandOff
+	plain     bool  // no sizes, no elastic buffer
 	frees     uint8 // waiters in free
 	senders   queue[T]
 	receivers queue[T]
@@ -77,7 +75,7 @@ type Engine[T any] struct {
 // New returns an engine for config.Limit queued values; 0 makes a rendezvous.
 func New[T any](config engine.Config[T]) *Engine[T] {
 	e := &Engine[T]{config: config, rank: lastRank.Add(1)}
-	e.plain = config.Size == nil && !config.Elastic && !config.NoHandOff
+	e.plain = config.Size == nil && !config.Elastic
 	if config.Elastic {
 		e.sizes = new(ring.Ring[int])
 	} else if config.Limit > 0 {

@@ -2,7 +2,6 @@ package handoff
 
 import (
 	"context"
-	"runtime"
 	"testing"
 	"testing/synctest"
 	"unsafe"
@@ -260,83 +259,6 @@ func TestLargeValueKeepsItsPosition(t *testing.T) {
 		receive(8, 1, 1, 1, 1)
 		expectWaiting(t, e, 0, 0)
 	})
-}
-
-// TestNoHandOff: a waiter is woken to retry, and another goroutine may barge in
-// front of it. With one P that is almost always the case.
-func TestNoHandOff(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for name, barges := range map[string]func(t *testing.T, e *Engine[int]) bool{
-		"receiver": func(t *testing.T, e *Engine[int]) bool {
-			r := startRecv(e)
-			expectWaiting(t, e, 0, 1)
-			if err := e.Send(context.Background(), 1); err != nil {
-				t.Fatalf("Send to a waiting receiver: %v", err)
-			}
-			v, err := e.TryRecv()
-			if err != nil {
-				settled(t, e)
-				return false
-			}
-			if expectWaiting(t, e, 0, 1); v != 1 || r.done {
-				t.Fatalf("TryRecv before the receiver: %d; the receiver got %+v", v, r)
-			}
-			// A TrySend cannot leave its value for the receiver to fetch.
-			if err := e.TrySend(2); err != nil || e.Len() != 0 {
-				t.Fatalf("TrySend to a waiting receiver: %v, %d queued, want a hand-off", err, e.Len())
-			}
-			if settled(t, e); r.v != 2 {
-				t.Fatalf("the receiver got %+v", r)
-			}
-			return true
-		},
-		"sender": func(t *testing.T, e *Engine[int]) bool {
-			_ = e.TrySend(3)
-			startSend(e, 4)
-			expectWaiting(t, e, 1, 0)
-			if v, err := e.TryRecv(); v != 3 || err != nil {
-				t.Fatalf("TryRecv with a sender waiting: %d, %v", v, err)
-			}
-			barged := e.Len() == 0
-			if expectWaiting(t, e, 0, 0); e.Len() != 1 {
-				t.Fatal("the sender did not retry")
-			}
-			return barged
-		},
-	} {
-		seen := false
-		for range 100 {
-			synctest.Test(t, func(t *testing.T) {
-				seen = seen || barges(t, New(engine.Config[int]{Limit: 1, NoHandOff: true}))
-			})
-		}
-		if !seen {
-			t.Errorf("no goroutine ever barges in front of a waiting %s: there is a hand-off", name)
-		}
-	}
-}
-
-// TestNoHandOffIsNotFull: a TrySend may use the room for which a sender was woken.
-func TestNoHandOffIsNotFull(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for range 20 {
-		synctest.Test(t, func(t *testing.T) {
-			e := New(engine.Config[int]{Limit: 1, NoHandOff: true})
-			_ = e.TrySend(0)
-			senders := []*call{startSend(e, 1), startSend(e, 2)}
-			expectWaiting(t, e, 2, 0)
-			_, _ = e.TryRecv()
-			noneClaimable := e.Len() == 0
-			if err := e.TrySend(3); err != nil && noneClaimable && e.Len() == 0 {
-				t.Errorf("TrySend to an empty channel: %v", err)
-			}
-			settled(t, e)
-			for _, s := range senders {
-				s.cancel()
-			}
-			settled(t, e)
-		})
-	}
 }
 
 // TestDropAllocs: drops do not allocate, for values of any size.

@@ -18,7 +18,7 @@ import (
 )
 
 // check asserts the invariants of the package comment. If quiet, every goroutine is
-// parked or gone, and they hold even with NoHandOff.
+// parked or gone.
 //
 // Values are not zero, so that a value that was left behind is recognized.
 func check[T comparable](e *Engine[T], quiet bool) error {
@@ -45,7 +45,6 @@ func check[T comparable](e *Engine[T], quiet bool) error {
 		return fmt.Errorf("%d values queued, above the limit of %d", queued, e.config.Limit)
 	case e.closed && len(e.senders.claimable())+len(e.receivers.claimable()) > 0:
 		return fmt.Errorf("%d senders and %d receivers wait after Close", e.senders.n, e.receivers.n)
-	case e.config.NoHandOff && !quiet:
 	case len(receivers) > 0 && queued > 0 || unpaired(senders, receivers):
 		return fmt.Errorf("%d receivers wait with %d values queued and %d senders waiting", e.receivers.n, queued, e.senders.n)
 	case len(senders) > 0 && senders[0] == e.senders.first && e.fits(senders[0].size):
@@ -199,17 +198,14 @@ func halted() (senders, receivers *Engine[int]) {
 func configs() map[string]engine.Config[int] {
 	size := func(v int) int { return v % 5 }
 	return map[string]engine.Config[int]{
-		"rendezvous":             {},
-		"one slot":               {Limit: 1},
-		"three slots":            {Limit: 3},
-		"rendezvous, no handoff": {NoHandOff: true},
-		"one slot, no handoff":   {Limit: 1, NoHandOff: true},
-		"three, no handoff":      {Limit: 3, NoHandOff: true},
-		"sized":                  {Limit: 6, Elastic: true, LimitBytes: 9, Size: size},
-		"sized, oldest dropped":  {Limit: 6, Elastic: true, LimitBytes: 9, Size: size, Overflow: engine.DropOldest},
-		"oldest dropped":         {Limit: 2, Overflow: engine.DropOldest},
-		"newest dropped":         {Overflow: engine.DropNewest},
-		"full rejects":           {Limit: 1, Overflow: engine.Reject},
+		"rendezvous":            {},
+		"one slot":              {Limit: 1},
+		"three slots":           {Limit: 3},
+		"sized":                 {Limit: 6, Elastic: true, LimitBytes: 9, Size: size},
+		"sized, oldest dropped": {Limit: 6, Elastic: true, LimitBytes: 9, Size: size, Overflow: engine.DropOldest},
+		"oldest dropped":        {Limit: 2, Overflow: engine.DropOldest},
+		"newest dropped":        {Overflow: engine.DropNewest},
+		"full rejects":          {Limit: 1, Overflow: engine.Reject},
 	}
 }
 

@@ -15,7 +15,6 @@ const (
 	left   outcome = iota // the context ended: the waiter left its queue unserved
 	done                  // the value was transferred
 	closed                // the channel was closed
-	retry                 // with NoHandOff: the goroutine must retry
 )
 
 // A waiter is one waiting goroutine, with the value that it sends or has received.
@@ -93,17 +92,7 @@ type queue[T any] struct {
 	waits       park.Tally  // of Selects, and how long calls have waited
 }
 
-// join queues w. After a spurious wake-up a goroutine keeps its position, and the
-// start of its wait.
-func (l *queue[T]) join(w *waiter[T], retrying bool, start time.Duration) {
-	if !retrying {
-		l.push(w)
-		return
-	}
-	w.since.Continue(start)
-	l.pushFront(w)
-}
-
+// push queues w at the end.
 func (l *queue[T]) push(w *waiter[T]) {
 	w.queued = true
 	l.changes++
@@ -117,7 +106,7 @@ func (l *queue[T]) push(w *waiter[T]) {
 	l.n++
 }
 
-// pushFront queues a waiter at the front, after a spurious wake-up.
+// pushFront queues a waiter at the front: one that was there before.
 func (l *queue[T]) pushFront(w *waiter[T]) {
 	w.queued = true
 	l.changes++

@@ -3,7 +3,6 @@ package handoff
 import (
 	"context"
 	"runtime"
-	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -66,9 +65,8 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 // recvOrWait is Recv with the lock held.
 func (e *Engine[T]) recvOrWait(ctx context.Context) (v T, err error) {
 	var stop <-chan struct{}
-	var ctxErr error                           // the context had ended when it was asked
-	asked := ctx == context.Background()       // nothing to ask
-	retrying, start := false, time.Duration(0) // as in send
+	var ctxErr error                     // the context had ended when it was asked
+	asked := ctx == context.Background() // nothing to ask
 	for ; ; e.acquire() {
 		if e.buf.Len() > 0 {
 			v = e.pop()
@@ -95,11 +93,11 @@ func (e *Engine[T]) recvOrWait(ctx context.Context) (v T, err error) {
 			continue
 		}
 		w := e.waiter()
-		e.receivers.join(w, retrying, start)
+		e.receivers.push(w)
 		p := e.begin(&e.receivers, w)
 		e.lock.Unlock()
 		outcome := e.wait(stop, &e.receivers, w, p)
-		v, start = w.value, w.since.At()
+		v = w.value
 		e.recycle(w)
 		e.lock.Unlock()
 		switch outcome {
@@ -107,10 +105,9 @@ func (e *Engine[T]) recvOrWait(ctx context.Context) (v T, err error) {
 			return v, nil
 		case closed:
 			return v, engine.ErrClosed
-		case left:
+		default:
 			return v, engine.ContextError(ctx)
 		}
-		retrying = true
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -79,14 +78,10 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 	if e.flags.Load()&probeSend != 0 {
 		e.probe(probeSend)
 	}
-	if !e.plain {
-		// With NoHandOff a sender that may wait queues its value, and the receiver
-		// fetches it. A sender that may not wait has to hand it off.
-		handOff := !e.config.NoHandOff || !engine.MayWait(ctx) || e.config.Overflow != engine.Block || ctx.Err() != nil
-		e.acquire()
-		return e.sendOrWait(ctx, v, size, handOff)
-	}
 	e.acquire()
+	if !e.plain {
+		return e.sendOrWait(ctx, v, size)
+	}
 	switch w := e.receivers.first; {
 	case w != nil:
 		if w.sel == nil { // so it can be claimed, and the buffer is empty
@@ -127,30 +122,27 @@ func (e *Engine[T]) send(ctx context.Context, v T, size int) error {
 		e.lock.Unlock()
 		return err
 	}
-	return e.sendOrWait(ctx, v, size, true)
+	return e.sendOrWait(ctx, v, size)
 }
 
-// sendOrWait is send with the lock held. handOff is whether it may hand v off.
-func (e *Engine[T]) sendOrWait(ctx context.Context, v T, size int, handOff bool) error {
+// sendOrWait is send with the lock held.
+func (e *Engine[T]) sendOrWait(ctx context.Context, v T, size int) error {
 	var stop <-chan struct{}
-	var ctxErr error                           // the context had ended when it was asked
-	asked := ctx == context.Background()       // nothing to ask
-	retrying, start := false, time.Duration(0) // woken to retry
+	var ctxErr error                     // the context had ended when it was asked
+	asked := ctx == context.Background() // nothing to ask
 	for ; ; e.acquire() {
-		if handOff {
-			if w := e.receiver(); w != nil {
-				e.handOff(w, v)
-				return nil
-			}
+		if w := e.receiver(); w != nil {
+			e.handOff(w, v)
+			return nil
 		}
 		switch {
 		case e.closed:
 			e.lock.Unlock()
 			return engine.ErrClosed
-		case e.fits(size) && (retrying || e.senders.noneClaimable() || !engine.MayWait(ctx) && e.config.NoHandOff):
+		case e.fits(size) && e.senders.noneClaimable():
 			e.push(v, size)
 			e.postReady()
-			e.wakeReceiver()
+			e.lock.Unlock()
 			return nil
 		case e.config.Overflow != engine.Block:
 			return e.overflow(v, size)
@@ -167,12 +159,11 @@ func (e *Engine[T]) sendOrWait(ctx context.Context, v T, size int, handOff bool)
 		}
 		w := e.waiter()
 		w.value, w.size = v, size
-		e.senders.join(w, retrying, start)
+		e.senders.push(w)
 		p := e.begin(&e.senders, w)
 		e.postReady()
-		e.wakeReceiver()
+		e.lock.Unlock()
 		outcome := e.wait(stop, &e.senders, w, p)
-		start = w.since.At()
 		e.recycle(w)
 		if outcome == left && e.config.Size != nil {
 			e.admitSenders() // the next value may be smaller, and fit
@@ -184,10 +175,9 @@ func (e *Engine[T]) sendOrWait(ctx context.Context, v T, size int, handOff bool)
 			return nil
 		case closed:
 			return engine.ErrClosed
-		case left:
+		default:
 			return engine.ContextError(ctx)
 		}
-		retrying = true
 	}
 }
 

@@ -163,11 +163,6 @@ func (e *Engine[T]) admitSenders() {
 			last.parker.Unpark()
 		}
 		last = w
-		if e.config.NoHandOff {
-			e.postReady()
-			e.serve(w, retry)
-			return
-		}
 		e.push(w.value, w.size)
 		w.outcome = done
 	}
@@ -179,15 +174,4 @@ func (e *Engine[T]) admitSenders() {
 		return
 	}
 	e.serve(last, done)
-}
-
-// wakeReceiver releases the lock. If a receiver waits, which is possible only with
-// NoHandOff, it wakes that to retry.
-func (e *Engine[T]) wakeReceiver() {
-	w := e.receivers.take()
-	if w == nil {
-		e.lock.Unlock()
-		return
-	}
-	e.serve(w, retry)
 }

@@ -90,9 +90,8 @@ func (c *panicking) Err() error {
 func TestPanickingContext(t *testing.T) {
 	const asked = 3 // Err, Done, and Err again when the wait is over
 	for name, config := range map[string]engine.Config[int]{
-		"handoff":    {Limit: 1},
-		"no handoff": {Limit: 1, NoHandOff: true},
-		"sized":      {Limit: 5, Elastic: true, LimitBytes: 1, Size: func(int) int { return 1 }},
+		"handoff": {Limit: 1},
+		"sized":   {Limit: 5, Elastic: true, LimitBytes: 1, Size: func(int) int { return 1 }},
 	} {
 		for _, full := range []bool{true, false} { // a sender waits, otherwise a receiver
 			panics := 0

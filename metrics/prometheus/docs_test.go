@@ -74,7 +74,7 @@ func TestPageQueries(t *testing.T) {
 			t.Errorf("%s: %s", cells[0], wrong)
 		}
 	}
-	if queries < 5 {
-		t.Errorf("the page has %d queries", queries)
+	if queries == 0 {
+		t.Error("the page has no queries")
 	}
 }

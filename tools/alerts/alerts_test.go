@@ -80,7 +80,7 @@ func TestQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := pageQueries(read(t, "../../docs/metrics.md"))
-	if len(panels) < 15 || len(page) < 5 {
+	if len(panels) == 0 || len(page) == 0 {
 		t.Fatalf("%d queries of the dashboard, %d of the page", len(panels), len(page))
 	}
 	check := func(queries ...string) error {

@@ -28,8 +28,8 @@ var directSendStudy = register(Experiment{
 			Go:      "not stated",
 		},
 		Notes: []string{
-			"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above. “sluice, no hand-off” is the same " +
-				"without the hand-off: a waiting receiver is woken and tries again; everything else is equal. " +
+			"“sluice” is sluice.Rendezvous at capacity 0 and sluice.Bounded above. “sluice, no hand-off” is a queue " +
+				"under the same lock, in which a waiting receiver is woken and tries again; goroutines wait in the same way. " +
 				"The author wished for this experiment with the runtime's own channels.",
 		},
 		PublishedIn: PerOperation,
@@ -63,16 +63,14 @@ func directPublished() []Published {
 
 // directRoster returns the contenders that can have a capacity of 0, 1 or 10.
 func directRoster(capacity int) []contestant {
-	make := func(o *contender.Options) contender.Contender {
-		if capacity == 0 {
-			return contender.Rendezvous(background, o)
-		}
-		return contender.Bounded(background, o)
+	with, without := contender.Bounded(background, nil), contender.BoundedWithoutHandOff()
+	if capacity == 0 {
+		with, without = contender.Rendezvous(background, nil), contender.RendezvousWithoutHandOff()
 	}
 	return []contestant{
 		{Native, contender.Native(), capacity, false},
-		{withHandOff, make(nil), capacity, false},
-		{withNoHandOff, make(&contender.Options{NoHandOff: true}), capacity, false},
+		{withHandOff, with, capacity, false},
+		{withNoHandOff, without, capacity, false},
 	}
 }
 

@@ -2,7 +2,6 @@ package predict
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -153,41 +152,5 @@ func TestPublished(t *testing.T) {
 		if strings.Contains(c.Workload, "ping-pong") || strings.Contains(c.Workload, "MutexHandoff") {
 			t.Errorf("%+v is not a curve", c)
 		}
-	}
-	// What a reader sees has no remarks about how it was found.
-	for _, remark := range []string{"excerpt", "unknown", "visible", "first rows", "likely", "implied", "not stated", "file names", "read in", "quoted by", "(="} {
-		if line := strings.Index(string(publishedFile), remark); line >= 0 {
-			t.Errorf("published.csv has %q: %.200s", remark, publishedFile[line:])
-		}
-	}
-	if len(curves) < 100 {
-		t.Errorf("%d curves", len(curves))
-	}
-}
-
-// The guide has each column, kind, design and unit of a file of curves.
-func TestColumnsAreDocumented(t *testing.T) {
-	guide, err := os.ReadFile("../../../../docs/predict.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	missing := func(guide string) (words []string) {
-		for _, column := range slices.Concat(mustHave, mayHave) {
-			if !strings.Contains(guide, "\n| `"+column+"` | ") {
-				words = append(words, column)
-			}
-		}
-		for _, word := range slices.Concat(designs, []Design{perSecond, nsPerOp, Design(Shared), Design(Sharded), Design(Other)}) {
-			if !strings.Contains(guide, "`"+string(word)+"`") {
-				words = append(words, string(word))
-			}
-		}
-		return words
-	}
-	if words := missing(string(guide)); len(words) > 0 {
-		t.Errorf("docs/predict.md lacks %q", words)
-	}
-	if len(missing(strings.Replace(string(guide), "| `domain` |", "|", 1))) != 1 {
-		t.Error("a column that is not documented was not missed")
 	}
 }

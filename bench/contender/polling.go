@@ -1,0 +1,237 @@
+package contender
+
+import (
+	"runtime"
+
+	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/ring"
+	"github.com/sluice-go/sluice/internal/spin"
+)
+
+// RendezvousWithoutHandOff is a sluice.Rendezvous in which a waiting receiver is woken to poll
+// again instead of being handed a value: the second study asks what the hand-off is worth.
+func RendezvousWithoutHandOff() Contender {
+	return Contender{Name: "sluice.Rendezvous, no hand-off", Bound: UnbufferedOnly, Make: newPolling}
+}
+
+// BoundedWithoutHandOff is a sluice.Bounded in which waiting goroutines poll again.
+func BoundedWithoutHandOff() Contender {
+	return Contender{Name: "sluice.Bounded, no hand-off", Bound: Buffered, Make: newPolling}
+}
+
+// A polling is the engine of internal/handoff without the hand-off, for a sender and a
+// receiver: a queue under the same lock, whose goroutines yield and park as there. It
+// differs in what a wake-up means. A waiter is dequeued and woken to poll, and may find that
+// another goroutine was faster; then it joins again, at the front. Only a waiting sender whose
+// value was received directly is done.
+//
+//   - senders.first != nil implies that as many senders are on their way to poll as there are
+//     free slots, or more.
+//   - receivers.first != nil implies the same of receivers and of the values that are queued or wait.
+type polling struct {
+	lock      spin.BusyLock
+	closed    bool
+	parallel  uint8 // for how many waits to come both sides run in parallel
+	limit     int
+	buf       ring.Ring[uint64]
+	senders   pollers
+	receivers pollers
+	free      *poller
+}
+
+// A poller is a waiting goroutine, with the value that it sends. It belongs to the holder
+// of the lock.
+type poller struct {
+	next   *poller
+	queued bool
+	parked bool // whoever dequeues it must unpark it
+	done   bool // its value was received
+	value  uint64
+	parker park.Parker
+}
+
+// pollers are a FIFO.
+type pollers struct {
+	first, last *poller
+	yields      spin.Yields
+}
+
+// newPolling returns the channel as an interface, through which the kinds call their engines.
+func newPolling(capacity int) Channel {
+	q := &polling{limit: capacity}
+	if capacity > 0 {
+		q.buf.Grow(capacity)
+	}
+	return pollingLoops{q}
+}
+
+func (q *polling) acquire() {
+	if !q.lock.TryLock() {
+		q.lock.Wait(false)
+		q.parallel = 255
+	}
+}
+
+func (q *polling) send(v uint64) bool {
+	for polls := 0; ; polls++ {
+		q.acquire()
+		if q.closed {
+			q.lock.Unlock()
+			return false
+		}
+		if q.buf.Len() < q.limit && (polls > 0 || q.senders.first == nil) {
+			q.buf.Push(v)
+			q.wake(q.receivers.pop())
+			return true
+		}
+		if q.wait(&q.senders, v, polls > 0) {
+			return true
+		}
+	}
+}
+
+func (q *polling) recv() (v uint64, ok bool) {
+	for polls := 0; ; polls++ {
+		q.acquire()
+		if q.buf.Len() > 0 {
+			v = q.buf.Pop()
+			q.wake(q.senders.pop())
+			return v, true
+		}
+		if w := q.senders.pop(); w != nil {
+			v, w.done = w.value, true
+			q.wake(w)
+			return v, true
+		}
+		if q.closed {
+			q.lock.Unlock()
+			return 0, false
+		}
+		q.wait(&q.receivers, 0, polls > 0)
+	}
+}
+
+func (q *polling) close() {
+	q.acquire()
+	q.closed = true
+	for q.senders.first != nil || q.receivers.first != nil {
+		w := q.senders.pop()
+		if w == nil {
+			w = q.receivers.pop()
+		}
+		q.wake(w)
+		q.acquire()
+	}
+	q.lock.Unlock()
+}
+
+// wake releases the lock and wakes w, which was dequeued, or is nil.
+func (q *polling) wake(w *poller) {
+	if w == nil {
+		q.lock.Unlock()
+		return
+	}
+	parked, parker := w.parked, w.parker
+	q.lock.Unlock()
+	if parked {
+		parker.Unpark()
+	}
+}
+
+// wait waits in l until the caller is woken, and reports whether its value was received. The
+// lock is held before, and not afterwards. A sender that waits wakes a receiver to fetch
+// its value.
+func (q *polling) wait(l *pollers, v uint64, again bool) bool {
+	w := q.free
+	if w == nil {
+		w = &poller{parker: park.NewParker()}
+	} else {
+		q.free = w.next
+	}
+	w.value, w.done = v, false
+	l.push(w, again)
+	yields := false
+	if q.parallel > 0 {
+		q.parallel--
+	} else {
+		yields = l.yields.Allow()
+	}
+	if w.parked = !yields; l == &q.senders {
+		q.wake(q.receivers.pop())
+	} else {
+		q.lock.Unlock()
+	}
+	if yields {
+		runtime.Gosched()
+		q.acquire()
+		if l.yields.Record(!w.queued); w.queued {
+			w.parked = true
+			q.lock.Unlock()
+		}
+	}
+	if w.parked {
+		w.parker.Park(nil)
+		q.acquire()
+	}
+	done := w.done
+	w.next, q.free = q.free, w
+	q.lock.Unlock()
+	return done
+}
+
+// push queues w, in front of the others if it has waited before.
+func (l *pollers) push(w *poller, front bool) {
+	w.next, w.queued = nil, true
+	switch {
+	case l.first == nil:
+		l.first, l.last = w, w
+	case front:
+		w.next, l.first = l.first, w
+	default:
+		l.last.next = w
+		l.last = w
+	}
+}
+
+// pop dequeues the first waiter, or returns nil.
+func (l *pollers) pop() *poller {
+	w := l.first
+	if w != nil {
+		l.first, w.queued = w.next, false
+	}
+	return w
+}
+
+// pollingLoops are the loops over a polling.
+type pollingLoops struct {
+	c interface {
+		send(v uint64) bool
+		recv() (uint64, bool)
+		close()
+	}
+}
+
+func (k pollingLoops) SendRange(lo, hi uint64) {
+	for v := lo; v < hi; v++ {
+		if !k.c.send(v) {
+			return
+		}
+	}
+}
+
+func (k pollingLoops) Drain() Tally {
+	var t Tally
+	for {
+		v, ok := k.c.recv()
+		if !ok {
+			return t
+		}
+		t.Add(v)
+	}
+}
+
+func (k pollingLoops) Send(v uint64) { k.c.send(v) }
+
+func (k pollingLoops) Recv() (uint64, bool) { return k.c.recv() }
+
+func (k pollingLoops) Close() { k.c.close() }
