@@ -127,7 +127,7 @@ func TestRetryRemoved(t *testing.T) {
 // Blocks come and go as values do, which is no removal.
 func TestBlocksMove(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[string]{LimitBytes: 1 << 20})
+	c := open(t, Options[string]{MaxBytes: 1 << 20})
 	value := strings.Repeat("a", 50_000)
 	for range 60 {
 		mustSend(t, c, value)

@@ -35,10 +35,8 @@ type inbox struct {
 
 	// readable is the channel of Ready; nil before its first call, after which one
 	// message is kept here for TryRecv.
-	readable chan struct{}
-	signaled bool // readable is closed
-
-	changed func() // for a Keyed: called with mu, after a message arrived or the state changed
+	readable *readiness
+	onClosed func() // called with mu, after the stream was closed; nil for a single stream
 }
 
 // A recvMode is how messages are handed out.
@@ -50,7 +48,7 @@ const (
 )
 
 // A waiter is a receiver in the wait queue. The goroutine that removes it from the queue
-// puts a token into wake. A receiver of a Keyed has a waiter in several inboxes, with one
+// puts a token into wake. A receiver of several streams has a waiter in each inbox, with one
 // wake, which has room for one token.
 type waiter struct{ wake chan struct{} }
 
@@ -98,7 +96,7 @@ func (in *inbox) take(ctx context.Context, buf []*message, mode recvMode) (int, 
 			several = false
 			in.mu.Unlock()
 			timeout, cancel := context.WithTimeout(ctx, tryTimeout)
-			n, err = in.tryUntil(timeout.Done(), buf, mode)
+			n, err = in.askUntil(timeout.Done(), len(buf), func() (int, error) { return in.takeReady(buf, mode) })
 			cancel()
 			if in.fetcher.trying.Unlock(); n > 0 || err != sluice.ErrEmpty {
 				return n, err
@@ -106,9 +104,7 @@ func (in *inbox) take(ctx context.Context, buf []*message, mode recvMode) (int, 
 			continue // a message may have arrived since
 		}
 		w := newWaiter()
-		in.waiters = append(in.waiters, w)
-		in.fetcher.fetch(false)
-		in.watchDrain()
+		in.enqueue(w)
 		in.mu.Unlock()
 		if !waited {
 			waited, end = true, in.counters.recvWait()
@@ -121,24 +117,42 @@ func (in *inbox) take(ctx context.Context, buf []*message, mode recvMode) (int, 
 	}
 }
 
+// enqueue adds a waiter. The caller holds mu.
+func (in *inbox) enqueue(w *waiter) {
+	in.waiters = append(in.waiters, w)
+	in.fetcher.fetch(false)
+	in.watchDrain()
+}
+
+// join adds a waiter, and reports false if there is no need to wait.
+func (in *inbox) join(w *waiter) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.ready) > 0 || in.life.recvErr() != nil {
+		return false
+	}
+	in.enqueue(w)
+	return true
+}
+
 // tryTake is take without waiting for a message, only for the servers' answer. It returns
 // ErrEmpty only if there was a moment at which neither the servers nor the inbox had a
 // message: if another receiver took one meanwhile, or one is on its way, it asks again.
 func (in *inbox) tryTake(buf []*message, mode recvMode) (int, error) {
+	return in.ask(len(buf), func() (int, error) { return in.takeReady(buf, mode) })
+}
+
+// ask asks the servers for up to most messages until take, which is called with mu, returns
+// other than 0 and nil. The rest is as for tryTake.
+func (in *inbox) ask(most int, take func() (int, error)) (int, error) {
 	timeout, cancel := context.WithTimeout(context.Background(), tryTimeout) // includes the wait for the lock
 	defer cancel()
 	in.fetcher.trying.Lock()
 	defer in.fetcher.trying.Unlock()
-	return in.tryUntil(timeout.Done(), buf, mode)
+	return in.askUntil(timeout.Done(), most, take)
 }
 
-// tryUntil is tryTake until timeout. The caller holds fetcher.trying.
-func (in *inbox) tryUntil(timeout <-chan struct{}, buf []*message, mode recvMode) (int, error) {
-	return in.askUntil(timeout, len(buf), func() (int, error) { return in.takeReady(buf, mode) })
-}
-
-// askUntil asks the servers for up to most messages until take, which is called with mu,
-// returns other than 0 and nil. The rest is as for tryUntil.
+// askUntil is ask until timeout. The caller holds fetcher.trying.
 func (in *inbox) askUntil(timeout <-chan struct{}, most int, take func() (int, error)) (int, error) {
 	f := in.fetcher
 	for {
@@ -233,9 +247,6 @@ func (in *inbox) add(m *nats.Msg) {
 	in.startIdle()
 	in.signal()
 	in.wakeOne()
-	if in.changed != nil {
-		in.changed()
-	}
 }
 
 // redelivered handles a redelivery of a message that is in ready, in flight, or was
@@ -282,8 +293,8 @@ func (in *inbox) stateChanged() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.signal()
-	if in.changed != nil {
-		defer in.changed()
+	if in.onClosed != nil && in.life.closed.Load() {
+		in.onClosed()
 	}
 	in.watchDrain()
 	if in.life.recvErr() == nil {

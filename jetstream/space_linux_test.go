@@ -92,7 +92,7 @@ func TestDiskFull(t *testing.T) {
 // rather than the timeout.
 func TestWriteFails(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[string]{LimitBytes: 100_000, Log: mute()})
+	c := open(t, Options[string]{MaxBytes: 100_000, Log: mute()})
 	if err := os.Symlink("/dev/full", filepath.Join(messagesOf(c), "2.blk")); err != nil {
 		t.Fatal(err)
 	}

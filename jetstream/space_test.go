@@ -29,7 +29,7 @@ func TestServerLimit(t *testing.T) {
 		t.Errorf("%d values are stored, Stats.Warning is %q", n, w)
 	}
 	other := o
-	other.Name, other.LimitBytes = "others", 1<<20
+	other.Name, other.MaxBytes = "others", 1<<20
 	if _, err := Open(t.Context(), &other); !errors.Is(err, ErrNoSpace) {
 		t.Errorf("Open: %v", err)
 	}

@@ -147,7 +147,7 @@ func (s *stream) stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return sluice.Stats{
-		Name: s.config.name, Cap: s.config.limit, Lanes: 1,
+		Name: s.config.name, Cap: s.config.capacity, Lanes: 1,
 		Len:  int(min(c.stored, uint64(sluice.Unlimited))),
 		Sent: c.sent.Load(), Received: c.received.Load(), Dropped: c.dead.Load(),
 		SendWaits: c.sendWaits.n, RecvWaits: c.recvWaits.n,
