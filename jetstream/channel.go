@@ -280,14 +280,14 @@ func (c *Channel[T]) Shared() bool { return true }
 // background until Shutdown, and Stats has a warning. CloseContext returns an error instead.
 func (c *Channel[T]) Close() {
 	defer runtime.KeepAlive(c)
-	c.lanes.close()
+	_ = c.lanes.each(func(i int) error { c.lanes.all[i].stream.close(); return nil })
 }
 
 // CloseContext closes the channel as Close does. It returns nil once the servers have
 // confirmed it, and otherwise an error when ctx is done.
 func (c *Channel[T]) CloseContext(ctx context.Context) error {
 	defer runtime.KeepAlive(c)
-	return c.lanes.seal(ctx)
+	return c.lanes.each(func(i int) error { return c.lanes.all[i].stream.seal(ctx) })
 }
 
 // Shutdown ends the use of the channel by this process. The channel itself stays open, and
@@ -297,16 +297,13 @@ func (c *Channel[T]) CloseContext(ctx context.Context) error {
 //
 // Settle all deliveries before: those in flight are redelivered after AckWait. So are, at
 // the next Open, values that were fetched while an embedded server stopped.
-func (c *Channel[T]) Shutdown(ctx context.Context) error { return c.lanes.shutdown(ctx) }
+func (c *Channel[T]) Shutdown(ctx context.Context) error {
+	return c.lanes.each(func(i int) error { return c.lanes.all[i].shutdown(ctx) })
+}
 
 // Len returns how many values are stored, including those in flight. It asks the servers;
 // if they do not answer within 250ms, it returns the last known number.
-func (c *Channel[T]) Len() int {
-	if c.key != nil {
-		return c.lanes.total().Len
-	}
-	return c.core.stream.length()
-}
+func (c *Channel[T]) Len() int { return c.lanes.total().Len }
 
 // Cap returns [Options].Capacity.
 func (c *Channel[T]) Cap() int { return c.lanes.capacity() }
@@ -316,12 +313,7 @@ func (c *Channel[T]) Cap() int { return c.lanes.capacity() }
 // values in flight. All others count this process only.
 // Dropped counts dead letters. Warning is not empty if a guarantee of this package is at
 // risk.
-func (c *Channel[T]) Stats() sluice.Stats {
-	if c.key != nil {
-		return c.lanes.total()
-	}
-	return c.core.stream.stats()
-}
+func (c *Channel[T]) Stats() sluice.Stats { return c.lanes.total() }
 
 // StreamStats returns the counters of each stream of a channel by key: one of any other. The
 // Name is the name of the stream.

@@ -64,66 +64,6 @@ const (
 	tryTimeout = time.Second
 )
 
-// take waits for a message, then takes up to len(buf) that are ready. Messages whose
-// attempts are recorded are taken one at a time. The caller owns the messages, and must
-// acknowledge or return each.
-//
-// A caller that wants several while no request is under way first requests what the
-// servers have: it comes in one answer. A request for one message would bring one, and a
-// request for several is answered by the first, so the rest would wait for the next call.
-func (in *inbox) take(ctx context.Context, buf []*message, mode recvMode) (int, error) {
-	end := func() {}
-	defer func() { end() }()
-	several, waited := len(buf) > 1, false
-	for {
-		in.mu.Lock()
-		n, err := in.takeReady(buf, mode)
-		if n > 0 || err != nil {
-			in.mu.Unlock()
-			return n, err
-		}
-		if ctx.Err() != nil {
-			in.mu.Unlock()
-			if waited { // a request was under way, so it would have come
-				return 0, contextError(ctx)
-			}
-			if n, err = in.tryTake(buf, mode); err == sluice.ErrEmpty {
-				err = contextError(ctx)
-			}
-			return n, err
-		}
-		if several && !in.fetcher.waiting() && in.fetcher.trying.TryLock() {
-			several = false
-			in.mu.Unlock()
-			timeout, cancel := context.WithTimeout(ctx, tryTimeout)
-			n, err = in.askUntil(timeout.Done(), len(buf), func() (int, error) { return in.takeReady(buf, mode) })
-			cancel()
-			if in.fetcher.trying.Unlock(); n > 0 || err != sluice.ErrEmpty {
-				return n, err
-			}
-			continue // a message may have arrived since
-		}
-		w := newWaiter()
-		in.enqueue(w)
-		in.mu.Unlock()
-		if !waited {
-			waited, end = true, in.counters.recvWait()
-		}
-		select {
-		case <-w.wake:
-		case <-ctx.Done():
-			in.cancelWait(w)
-		}
-	}
-}
-
-// enqueue adds a waiter. The caller holds mu.
-func (in *inbox) enqueue(w *waiter) {
-	in.waiters = append(in.waiters, w)
-	in.fetcher.fetch(false)
-	in.watchDrain()
-}
-
 // join adds a waiter, and reports false if there is no need to wait.
 func (in *inbox) join(w *waiter) bool {
 	in.mu.Lock()
@@ -131,19 +71,32 @@ func (in *inbox) join(w *waiter) bool {
 	if len(in.ready) > 0 || in.life.recvErr() != nil {
 		return false
 	}
-	in.enqueue(w)
+	in.waiters = append(in.waiters, w)
+	in.fetcher.fetch(false)
+	in.watchDrain()
 	return true
 }
 
-// tryTake is take without waiting for a message, only for the servers' answer. It returns
-// ErrEmpty only if there was a moment at which neither the servers nor the inbox had a
-// message: if another receiver took one meanwhile, or one is on its way, it asks again.
-func (in *inbox) tryTake(buf []*message, mode recvMode) (int, error) {
-	return in.ask(len(buf), func() (int, error) { return in.takeReady(buf, mode) })
+// askAtOnce takes up to len(buf) messages that the servers have, if no request is under way,
+// and reports whether it asked. They come in one answer: a request for one message would
+// bring one, and a request for several is answered by the first, so the rest would wait for
+// the next call.
+func (in *inbox) askAtOnce(ctx context.Context, buf []*message, mode recvMode) (asked bool, n int, err error) {
+	in.mu.Lock()
+	asked = !in.fetcher.waiting() && in.fetcher.trying.TryLock()
+	in.mu.Unlock()
+	if !asked {
+		return false, 0, nil
+	}
+	defer in.fetcher.trying.Unlock()
+	timeout, cancel := context.WithTimeout(ctx, tryTimeout)
+	defer cancel()
+	n, err = in.askUntil(timeout.Done(), len(buf), func() (int, error) { return in.takeReady(buf, mode) })
+	return true, n, err
 }
 
 // ask asks the servers for up to most messages until take, which is called with mu, returns
-// other than 0 and nil. The rest is as for tryTake.
+// other than 0 and nil. The rest is as for lanes.tryTake.
 func (in *inbox) ask(most int, take func() (int, error)) (int, error) {
 	timeout, cancel := context.WithTimeout(context.Background(), tryTimeout) // includes the wait for the lock
 	defer cancel()

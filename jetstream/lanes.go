@@ -40,14 +40,16 @@ func openLanes(ctx context.Context, config config, n int) (_ *lanes, err error) 
 	if l.all[0], err = openCore(ctx, configs[0], nil); err != nil {
 		return nil, err
 	}
-	err = parallel(n-1, func(i int) (err error) {
-		l.all[0].conn.share() // its user is the first stream, so it is not closed
-		l.all[i+1], err = openCore(ctx, configs[i+1], l.all[0].conn)
+	err = l.each(func(i int) (err error) {
+		if i > 0 {
+			l.all[0].conn.share() // the first stream uses it, so it is not closed
+			l.all[i], err = openCore(ctx, configs[i], l.all[0].conn)
+		}
 		return err
 	})
 	if err != nil {
 		l.all = slices.DeleteFunc(l.all, func(c *core) bool { return c == nil })
-		return nil, errors.Join(err, l.shutdown(context.Background()))
+		return nil, errors.Join(err, l.each(func(i int) error { return l.all[i].shutdown(context.Background()) }))
 	}
 	var replicas []string
 	for _, c := range l.all {
@@ -61,29 +63,24 @@ func openLanes(ctx context.Context, config config, n int) (_ *lanes, err error) 
 	return l, nil
 }
 
-// parallel calls f for each i below n, in a few goroutines, and returns all errors.
-func parallel(n int, f func(i int) error) error {
+// each calls f for each stream, in a few goroutines, and returns all errors.
+func (l *lanes) each(f func(i int) error) error {
 	const goroutines = 16
-	errs := make([]error, n)
+	if len(l.all) == 1 {
+		return f(0)
+	}
+	errs := make([]error, len(l.all))
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(n, goroutines) {
+	for range min(len(errs), goroutines) {
 		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			for i := int(next.Add(1)) - 1; i < len(errs); i = int(next.Add(1)) - 1 {
 				errs[i] = f(i)
 			}
 		})
 	}
 	group.Wait()
 	return errors.Join(errs...)
-}
-
-// each calls f for each lane, in parallel.
-func (l *lanes) each(f func(c *core) error) error {
-	if len(l.all) == 1 {
-		return f(l.all[0])
-	}
-	return parallel(len(l.all), func(i int) error { return f(l.all[i]) })
 }
 
 // closeAll starts to seal all streams, as one of them is sealed. It does not block.
@@ -96,38 +93,20 @@ func (l *lanes) closeAll() {
 	}
 }
 
-// close implements [Channel.Close].
-func (l *lanes) close() {
-	l.closing.Store(true) // here
-	_ = l.each(func(c *core) error { c.stream.close(); return nil })
-}
-
-// seal implements [Channel.CloseContext].
-func (l *lanes) seal(ctx context.Context) error {
-	return l.each(func(c *core) error { return c.stream.seal(ctx) })
-}
-
-// shutdown implements [Channel.Shutdown].
-func (l *lanes) shutdown(ctx context.Context) error {
-	return l.each(func(c *core) error { return c.shutdown(ctx) })
-}
-
-// take takes messages of one lane as inbox.take does.
+// take waits for a message, then takes up to len(buf) of one stream that are ready.
+// Messages whose attempts are recorded are taken one at a time. The caller owns the
+// messages, and must acknowledge or return each.
 func (l *lanes) take(ctx context.Context, buf []*message, mode recvMode) (from *core, n int, err error) {
-	if len(l.all) == 1 {
-		n, err = l.all[0].inbox.take(ctx, buf, mode)
-		return l.all[0], n, err
-	}
 	end := func() {}
 	defer func() { end() }()
-	waited := false
-	w := newWaiter()
+	var w *waiter
+	asked := len(buf) == 1 || len(l.all) > 1
 	for {
 		if from, n, err = l.takeReady(buf, mode); n > 0 || err != nil {
 			return from, n, err
 		}
 		if ctx.Err() != nil {
-			if waited {
+			if w != nil { // a request was under way, so it would have come
 				return nil, 0, contextError(ctx)
 			}
 			if from, n, err = l.tryTake(buf, mode); err == sluice.ErrEmpty {
@@ -135,8 +114,17 @@ func (l *lanes) take(ctx context.Context, buf []*message, mode recvMode) (from *
 			}
 			return from, n, err
 		}
-		if !waited {
-			waited, end = true, l.all[0].counters.recvWait()
+		if !asked {
+			from = l.all[0]
+			if asked, n, err = from.inbox.askAtOnce(ctx, buf, mode); n > 0 || err != nil && err != sluice.ErrEmpty {
+				return from, n, err
+			}
+			if asked { // a message may have arrived since
+				continue
+			}
+		}
+		if w == nil {
+			w, end = newWaiter(), l.all[0].counters.recvWait()
 		}
 		l.wait(ctx, w)
 	}
@@ -153,7 +141,9 @@ func (l *lanes) takeReady(buf []*message, mode recvMode) (from *core, n int, err
 		c.inbox.mu.Unlock()
 		switch {
 		case n > 0:
-			l.announce()
+			if len(l.all) > 1 {
+				l.announce()
+			}
 			return c, n, nil
 		case err == sluice.ErrClosed:
 			drained++
@@ -167,43 +157,56 @@ func (l *lanes) takeReady(buf []*message, mode recvMode) (from *core, n int, err
 	return nil, 0, nil
 }
 
-// wait waits until one of the lanes has a message or has ended.
+// wait waits until one of the streams has a message or has ended.
 func (l *lanes) wait(ctx context.Context, w *waiter) {
-	drained := 0
-	for _, c := range l.all {
-		if c.life.drained.Load() {
-			drained++
-			continue
+	own, joined, drained, woken := make([]waiter, len(l.all)), 0, 0, false
+	defer func() {
+		if woken && joined == 1 {
+			return // it is no longer in the queue
 		}
-		own := &waiter{wake: w.wake}
-		defer c.inbox.cancelWait(own)
-		if !c.inbox.join(own) {
+		for i, c := range l.all[:joined+drained] {
+			c.inbox.cancelWait(&own[i])
+		}
+	}()
+	for i, c := range l.all {
+		if own[i].wake = w.wake; c.life.drained.Load() {
+			drained++
+		} else if c.inbox.join(&own[i]) {
+			joined++
+		} else {
 			return
 		}
 	}
-	if drained == len(l.all) {
+	if joined == 0 {
 		return
 	}
 	select {
 	case <-w.wake:
+		woken = true
 	case <-ctx.Done():
 	}
 }
 
-// tryTake takes messages of one lane as inbox.tryTake does.
+// tryTake is take without waiting for a message, only for the servers' answers. It returns
+// ErrEmpty only if there was a moment at which neither the servers nor the inbox of a
+// stream had a message: if another receiver took one meanwhile, or one is on its way, it
+// asks again.
 func (l *lanes) tryTake(buf []*message, mode recvMode) (from *core, n int, err error) {
 	if len(l.all) == 1 {
-		n, err = l.all[0].inbox.tryTake(buf, mode)
+		in := &l.all[0].inbox
+		n, err = in.ask(len(buf), func() (int, error) { return in.takeReady(buf, mode) })
 		return l.all[0], n, err
 	}
+	if from, n, err = l.takeReady(buf, mode); n > 0 || err != nil {
+		return from, n, err
+	}
+	_ = l.each(func(i int) error {
+		in := &l.all[i].inbox
+		_, err := in.ask(1, func() (int, error) { return len(in.ready), in.life.recvErr() })
+		return err // takeReady returns it
+	})
 	if from, n, err = l.takeReady(buf, mode); n == 0 && err == nil {
-		_ = l.each(func(c *core) error {
-			_, err := c.inbox.ask(1, func() (int, error) { return len(c.inbox.ready), c.life.recvErr() })
-			return err
-		})
-		if from, n, err = l.takeReady(buf, mode); n == 0 && err == nil {
-			err = sluice.ErrEmpty
-		}
+		err = sluice.ErrEmpty
 	}
 	return from, n, err
 }
@@ -216,19 +219,22 @@ func (l *lanes) capacity() int {
 	return sluice.Unlimited
 }
 
-// stats returns the counters of each lane.
+// stats returns the counters of each stream.
 func (l *lanes) stats() []sluice.Stats {
 	rows := make([]sluice.Stats, len(l.all))
-	_ = parallel(len(l.all), func(i int) error {
+	_ = l.each(func(i int) error {
 		rows[i] = l.all[i].stream.stats()
 		return nil
 	})
 	return rows
 }
 
-// total returns the counters of all lanes.
+// total returns the counters of all streams.
 func (l *lanes) total() sluice.Stats {
 	rows := l.stats()
+	if len(rows) == 1 && rows[0].Name == l.name {
+		return rows[0]
+	}
 	all := sluice.Stats{Name: l.name, Cap: l.capacity(), Lanes: len(rows)}
 	var warnings []string
 	for _, row := range rows {
@@ -238,8 +244,7 @@ func (l *lanes) total() sluice.Stats {
 		all.SendWaitTime, all.RecvWaitTime = all.SendWaitTime+row.SendWaitTime, all.RecvWaitTime+row.RecvWaitTime
 		all.SendersWaiting, all.ReceiversWaiting = all.SendersWaiting+row.SendersWaiting, all.ReceiversWaiting+row.ReceiversWaiting
 		all.OldestValue, all.HighWater = max(all.OldestValue, row.OldestValue), max(all.HighWater, row.HighWater)
-		all.BytesOnDisk += row.BytesOnDisk
-		all.Closed = all.Closed || row.Closed
+		all.BytesOnDisk, all.Closed = all.BytesOnDisk+row.BytesOnDisk, all.Closed || row.Closed
 		if row.Warning != "" {
 			warnings = append(warnings, row.Warning)
 		}

@@ -133,13 +133,6 @@ func (s *stream) observe() {
 	}
 }
 
-func (s *stream) length() int {
-	s.observe()
-	s.counters.mu.Lock()
-	defer s.counters.mu.Unlock()
-	return int(min(s.counters.stored, uint64(sluice.Unlimited)))
-}
-
 func (s *stream) stats() sluice.Stats {
 	s.observe()
 	_ = s.checkFiles() // it warns
