@@ -77,6 +77,15 @@ func (in *inbox) join(w *waiter) bool {
 	return true
 }
 
+// listen adds a waiter if a request is under way that may bring a message.
+func (in *inbox) listen(w *waiter) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.fetcher.waiting() {
+		in.waiters = append(in.waiters, w)
+	}
+}
+
 // askAtOnce takes up to len(buf) messages that the servers have, if no request is under way,
 // and reports whether it asked. They come in one answer: a request for one message would
 // bring one, and a request for several is answered by the first, so the rest would wait for
@@ -96,16 +105,19 @@ func (in *inbox) askAtOnce(ctx context.Context, buf []*message, mode recvMode) (
 }
 
 // ask asks the servers for up to most messages until take, which is called with mu, returns
-// other than 0 and nil. The rest is as for lanes.tryTake.
-func (in *inbox) ask(most int, take func() (int, error)) (int, error) {
-	timeout, cancel := context.WithTimeout(context.Background(), tryTimeout) // includes the wait for the lock
-	defer cancel()
+// other than 0 and nil, or until timeout. The rest is as for lanes.tryTake.
+func (in *inbox) ask(timeout <-chan struct{}, most int, take func() (int, error)) (int, error) {
 	in.fetcher.trying.Lock()
 	defer in.fetcher.trying.Unlock()
-	return in.askUntil(timeout.Done(), most, take)
+	select {
+	case <-timeout:
+		return 0, sluice.ErrEmpty
+	default:
+		return in.askUntil(timeout, most, take)
+	}
 }
 
-// askUntil is ask until timeout. The caller holds fetcher.trying.
+// askUntil is ask for a caller that holds fetcher.trying.
 func (in *inbox) askUntil(timeout <-chan struct{}, most int, take func() (int, error)) (int, error) {
 	f := in.fetcher
 	for {

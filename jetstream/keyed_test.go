@@ -229,6 +229,31 @@ func TestKeyedReady(t *testing.T) {
 	}
 }
 
+// A stream that does not answer, as with Ordered while its value is in flight, does not keep
+// a receiver from the values of the others.
+func TestKeyedUnanswered(t *testing.T) {
+	t.Parallel()
+	c := openByKey(t, 2, Options[string]{Ordered: true, Log: mute()})
+	silent := &c.lanes.all[0].fetcher.trying // its holder waits for an answer
+	silent.Lock()
+	defer silent.Unlock()
+	want := keyIn(1, 2) + ":0"
+	mustSend(t, c, want)
+	got := make(chan string)
+	go func() {
+		v, err := c.TryRecv()
+		for ; err == sluice.ErrEmpty; v, err = c.TryRecv() { // on a busy machine
+		}
+		got <- v
+	}()
+	select {
+	case v := <-got:
+		inOrder(t, []string{v}, []string{want})
+	case <-patient(t).Done():
+		t.Error("TryRecv waits for a stream that does not answer")
+	}
+}
+
 // The streams divide the hashes equally, similar keys have different streams, and a key has
 // the same one for ever.
 func TestLaneOf(t *testing.T) {

@@ -194,21 +194,43 @@ func (l *lanes) wait(ctx context.Context, w *waiter) {
 func (l *lanes) tryTake(buf []*message, mode recvMode) (from *core, n int, err error) {
 	if len(l.all) == 1 {
 		in := &l.all[0].inbox
-		n, err = in.ask(len(buf), func() (int, error) { return in.takeReady(buf, mode) })
+		ctx, cancel := context.WithTimeout(context.Background(), tryTimeout) // includes the wait for the lock
+		defer cancel()
+		n, err = in.ask(ctx.Done(), len(buf), func() (int, error) { return in.takeReady(buf, mode) })
 		return l.all[0], n, err
 	}
 	if from, n, err = l.takeReady(buf, mode); n > 0 || err != nil {
 		return from, n, err
 	}
-	_ = l.each(func(i int) error {
-		in := &l.all[i].inbox
-		_, err := in.ask(1, func() (int, error) { return len(in.ready), in.life.recvErr() })
-		return err // takeReady returns it
-	})
-	if from, n, err = l.takeReady(buf, mode); n == 0 && err == nil {
-		err = sluice.ErrEmpty
+	// The first answer with a message is enough: with Ordered, a stream whose value is in
+	// flight does not answer.
+	ctx, cancel := context.WithTimeout(context.Background(), tryTimeout)
+	defer cancel()
+	asked, w := make(chan struct{}, len(l.all)), newWaiter()
+	for _, c := range l.all {
+		own := &waiter{wake: w.wake}
+		c.inbox.listen(own)
+		defer c.inbox.cancelWait(own)
+		c.life.start(func() {
+			_, _ = c.inbox.ask(ctx.Done(), 1, func() (int, error) { return len(c.inbox.ready), c.life.recvErr() })
+			asked <- struct{}{}
+		})
 	}
-	return from, n, err
+	for left := len(l.all); left > 0; {
+		select {
+		case <-asked:
+			left--
+		case <-w.wake:
+		case <-ctx.Done():
+			left = 0
+		case <-l.all[0].life.ctx.Done():
+			left = 0
+		}
+		if from, n, err = l.takeReady(buf, mode); n > 0 || err != nil {
+			return from, n, err
+		}
+	}
+	return nil, 0, sluice.ErrEmpty
 }
 
 // capacity returns the sum of the capacities.
