@@ -35,7 +35,7 @@ func TestAttemptsUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 		if w := c.Stats().Disk.Warning; !strings.Contains(w, `MaxDeliver: stream "jobs-attempts" exists`) {
-			t.Fatalf("Stats.Warning: %q", w)
+			t.Fatalf("Stats.Disk.Warning: %q", w)
 		}
 	}
 	if err := c.core.conn.js.DeleteStream(t.Context(), foreign.Name); err != nil {
@@ -52,7 +52,7 @@ func TestAttemptsUnknown(t *testing.T) {
 	leave(t, c)
 	c.core.attempts.begin(&message{key: key{seq: 1}, delivered: 2, arrived: time.Now()})
 	if w := c.Stats().Disk.Warning; w != "" {
-		t.Errorf("Stats.Warning after Shutdown: %q", w)
+		t.Errorf("Stats.Disk.Warning after Shutdown: %q", w)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestRecordUnanswered(t *testing.T) {
 	}
 	d := mustDeliver(t, c)
 	if w := c.Stats().Disk.Warning; !strings.Contains(w, "attempts cannot be counted") {
-		t.Errorf("Stats.Warning: %q", w)
+		t.Errorf("Stats.Disk.Warning: %q", w)
 	}
 	if err := d.Nack(); err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestRecordsStay(t *testing.T) {
 		}
 	}
 	if w := c.Stats().Disk.Warning; w != "" {
-		t.Errorf("Stats.Warning with records of another DedupeWindow: %q", w)
+		t.Errorf("Stats.Disk.Warning with records of another DedupeWindow: %q", w)
 	}
 	if err := c.core.conn.js.DeleteStream(t.Context(), "jobs"+attemptsSuffix); err != nil {
 		t.Fatal(err)
@@ -184,6 +184,6 @@ func TestRecordsStay(t *testing.T) {
 		}
 	}
 	if w := c.Stats().Disk.Warning; w != "" {
-		t.Errorf("Stats.Warning after the records were deleted: %q", w)
+		t.Errorf("Stats.Disk.Warning after the records were deleted: %q", w)
 	}
 }

@@ -14,8 +14,10 @@ import (
 // A Channel is a channel whose values are stored by NATS servers. Its methods are safe for
 // concurrent use. It implements [sluice.Channel].
 type Channel[T any] struct {
-	core  *core
+	core  *core  // the first of lanes
+	lanes *lanes // one, or several by key
 	codec codec.Codec[T]
+	key   func(T) string // nil if there is one
 }
 
 var _ sluice.Channel[int] = (*Channel[int])(nil)
@@ -36,7 +38,7 @@ func Open[T any](ctx context.Context, o *Options[T]) (*Channel[T], error) {
 }
 
 func newChannel[T any](opened *core, values codec.Codec[T]) *Channel[T] {
-	c := &Channel[T]{core: opened, codec: values}
+	c := &Channel[T]{core: opened, lanes: newLanes(opened.config.name, opened), codec: values}
 	runtime.AddCleanup(c, abandon, opened)
 	inspect.Register(opened.config.name, "JetStream", c)
 	return c
@@ -76,14 +78,15 @@ func (c *Channel[T]) TrySend(v T) error {
 }
 
 func (c *Channel[T]) sendOne(ctx context.Context, v T, policy waitPolicy) error {
-	if err := c.core.life.sendErr(); err != nil {
+	to := c.lanes.all[c.lane(v)]
+	if err := to.life.sendErr(); err != nil {
 		return err
 	}
 	payload, err := c.codec.Append(nil, v)
 	if err != nil {
 		return fmt.Errorf("jetstream: encoding a value: %w", err)
 	}
-	return c.core.publisher.sendOne(ctx, payload, policy)
+	return to.publisher.sendOne(ctx, payload, policy)
 }
 
 // SendBatch stores vs in order, in atomic batches of up to 1000 values: the servers store
@@ -101,7 +104,15 @@ func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 		return 0, nil
 	}
 	defer runtime.KeepAlive(c)
-	if err := c.core.life.sendErr(); err != nil {
+	if c.key != nil {
+		return c.sendShares(ctx, vs)
+	}
+	return c.sendTo(ctx, c.core, vs)
+}
+
+// sendTo sends a batch to one stream.
+func (c *Channel[T]) sendTo(ctx context.Context, to *core, vs []T) (n int, err error) {
+	if err := to.life.sendErr(); err != nil {
 		return 0, err
 	}
 	for n < len(vs) {
@@ -110,14 +121,14 @@ func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 		for i, v := range batch {
 			if payloads[i], err = c.codec.Append(nil, v); err != nil {
 				// The values before it are sent, as they would be one by one.
-				sent, sendErr := c.core.publisher.sendBatch(ctx, payloads[:i])
+				sent, sendErr := to.publisher.sendBatch(ctx, payloads[:i])
 				if sendErr != nil {
 					return n + sent, sendErr
 				}
 				return n + sent, fmt.Errorf("jetstream: encoding a value: %w", err)
 			}
 		}
-		sent, err := c.core.publisher.sendBatch(ctx, payloads)
+		sent, err := to.publisher.sendBatch(ctx, payloads)
 		if n += sent; err != nil {
 			return n, err
 		}
@@ -151,29 +162,32 @@ func (c *Channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 	if ctx == nil {
 		panic("jetstream: RecvBatch: nil context")
 	}
-	return c.receive(buf, func(ms []*message) (int, error) { return c.core.inbox.take(ctx, ms, asValues) })
+	return c.receive(buf, func(ms []*message) (*core, int, error) { return c.lanes.take(ctx, ms, asValues) })
 }
 
 // TryRecvBatch receives up to len(buf) values if there are any: those that have been
 // fetched, or else those that one request brings. It waits as TryRecv does.
 func (c *Channel[T]) TryRecvBatch(buf []T) (n int, err error) {
-	return c.receive(buf, func(ms []*message) (int, error) { return c.core.inbox.tryTake(ms, asValues) })
+	return c.receive(buf, func(ms []*message) (*core, int, error) { return c.lanes.tryTake(ms, asValues) })
 }
 
-func (c *Channel[T]) receive(buf []T, take func([]*message) (int, error)) (int, error) {
-	return receive(c, buf, take, func(m *message, v T, decodeErr error) (T, error) {
+func (c *Channel[T]) receive(buf []T, take takeFunc) (int, error) {
+	return receive(c, buf, take, func(from *core, m *message, v T, decodeErr error) (T, error) {
 		if decodeErr != nil { // an unreadable dead letter: only a Delivery can show it
-			c.core.nak(m, c.core.config.nackDelay)
+			from.nak(m, from.config.nackDelay)
 			return v, decodeErr
 		}
-		return v, c.core.deliveries.ack(m)
+		return v, from.deliveries.ack(m)
 	})
 }
+
+// A takeFunc takes messages of one stream.
+type takeFunc func([]*message) (from *core, n int, err error)
 
 // receive takes messages, and converts each with convert into what the caller gets. It
 // skips those that go to the dead letters instead, and those that could not be
 // acknowledged, which are redelivered. If none is left, it takes others.
-func receive[T, Out any](c *Channel[T], buf []Out, take func([]*message) (int, error), convert func(*message, T, error) (Out, error)) (int, error) {
+func receive[T, Out any](c *Channel[T], buf []Out, take takeFunc, convert func(*core, *message, T, error) (Out, error)) (int, error) {
 	if len(buf) == 0 {
 		return 0, nil
 	}
@@ -183,33 +197,33 @@ func receive[T, Out any](c *Channel[T], buf []Out, take func([]*message) (int, e
 		messages = make([]*message, min(len(buf), c.core.config.prefetch))
 	}
 	for {
-		taken, err := take(messages)
+		from, taken, err := take(messages)
 		if err != nil {
 			return 0, err
 		}
 		n := 0
 		var unreadable error
 		for _, m := range messages[:taken] {
-			if c.core.overdue(m) { // the process was paused: the servers redeliver it
+			if from.overdue(m) { // the process was paused: the servers redeliver it
 				continue
 			}
 			value, err := c.codec.Decode(m.data)
-			if err != nil && !c.core.config.dead {
-				c.core.dead.move(m, "codec "+c.codec.Name()+" cannot decode it: "+err.Error())
+			if err != nil && !from.config.dead {
+				from.dead.move(m, "codec "+c.codec.Name()+" cannot decode it: "+err.Error())
 				continue
 			}
-			if c.core.dead.exhausted(m) {
+			if from.dead.exhausted(m) {
 				continue
 			}
-			if buf[n], err = convert(m, value, err); err == nil {
+			if buf[n], err = convert(from, m, value, err); err == nil {
 				n++
-			} else if c.core.config.dead {
+			} else if from.config.dead {
 				unreadable = err
 			}
 		}
 		clear(buf[n:taken])
 		if n > 0 {
-			c.core.counters.received.Add(uint64(n))
+			from.counters.received.Add(uint64(n))
 			return n, nil
 		}
 		if unreadable != nil {
@@ -238,7 +252,7 @@ func (c *Channel[T]) Values(ctx context.Context) *sluice.Values[T] {
 // It becomes readable when TryRecv may return a value, and is closed after Close, when ok
 // is false; to receive what is left then, use Recv or Values. From the first call on, one
 // value is fetched in advance. Every call returns the same channel.
-func (c *Channel[T]) Ready() <-chan struct{} { return c.core.inbox.readyChan() }
+func (c *Channel[T]) Ready() <-chan struct{} { return c.lanes.readyChan() }
 
 // Drain returns an iterator over the values that are stored when the loop begins and that
 // no other receiver takes first. It waits for the servers' answers, as TryRecv does.
@@ -266,14 +280,14 @@ func (c *Channel[T]) Shared() bool { return true }
 // background until Shutdown, and Stats has a warning. CloseContext returns an error instead.
 func (c *Channel[T]) Close() {
 	defer runtime.KeepAlive(c)
-	c.core.stream.close()
+	_ = c.lanes.each(func(i int) error { c.lanes.all[i].stream.close(); return nil })
 }
 
 // CloseContext closes the channel as Close does. It returns nil once the servers have
 // confirmed it, and otherwise an error when ctx is done.
 func (c *Channel[T]) CloseContext(ctx context.Context) error {
 	defer runtime.KeepAlive(c)
-	return c.core.stream.seal(ctx)
+	return c.lanes.each(func(i int) error { return c.lanes.all[i].stream.seal(ctx) })
 }
 
 // Shutdown ends the use of the channel by this process. The channel itself stays open, and
@@ -283,21 +297,27 @@ func (c *Channel[T]) CloseContext(ctx context.Context) error {
 //
 // Settle all deliveries before: those in flight are redelivered after AckWait. So are, at
 // the next Open, values that were fetched while an embedded server stopped.
-func (c *Channel[T]) Shutdown(ctx context.Context) error { return c.core.shutdown(ctx) }
+func (c *Channel[T]) Shutdown(ctx context.Context) error {
+	return c.lanes.each(func(i int) error { return c.lanes.all[i].shutdown(ctx) })
+}
 
 // Len returns how many values are stored, including those in flight. It asks the servers;
 // if they do not answer within 250ms, it returns the last known number.
-func (c *Channel[T]) Len() int { return c.core.stream.length() }
+func (c *Channel[T]) Len() int { return c.lanes.total().Len }
 
-// Cap returns [Options].Limit.
-func (c *Channel[T]) Cap() int { return c.core.config.limit }
+// Cap returns [Options].Capacity.
+func (c *Channel[T]) Cap() int { return c.lanes.capacity() }
 
-// Stats returns the counters of the channel. Len, HighWater, OldestValue, BytesOnDisk and
+// Stats returns the counters of the channel. Len, HighWater, OldestValue, Disk.Bytes and
 // Closed are about all processes; the servers are asked as in Len. OldestValue includes
 // values in flight. All others count this process only.
-// Dropped counts dead letters. Warning is not empty if a guarantee of this package is at
+// Dropped counts dead letters. Disk.Warning is not empty if a guarantee of this package is at
 // risk.
-func (c *Channel[T]) Stats() sluice.Stats { return c.core.stream.stats() }
+func (c *Channel[T]) Stats() sluice.Stats { return c.lanes.total() }
+
+// StreamStats returns the counters of each stream of a channel by key: one of any other. The
+// Name is the name of the stream.
+func (c *Channel[T]) StreamStats() []sluice.Stats { return c.lanes.stats() }
 
 // DeadLetters opens the channel of the values that had MaxDeliver attempts without an
 // acknowledgment, or that the codec could not decode. It has the name of this channel with

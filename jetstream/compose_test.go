@@ -63,7 +63,7 @@ func TestSelectRecv(t *testing.T) {
 // A Select sends to a channel once there is room.
 func TestSelectSend(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{Limit: 1})
+	c := open(t, Options[int]{Capacity: 1})
 	local := sluice.NewBounded[int](1, nil)
 	mustSend(t, c, 1)
 	send, recv := sluice.OnSend(c, 2), sluice.OnRecv(local)

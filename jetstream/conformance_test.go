@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/jetstream"
 	"github.com/sluice-go/sluice/sluicetest"
@@ -84,60 +85,51 @@ func resolve(err error) (stored int, _ error) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, capacity := range []int{2, 16} {
-		t.Run(fmt.Sprint("limit ", capacity), func(t *testing.T) {
+		t.Run(fmt.Sprint("capacity ", capacity), func(t *testing.T) {
 			t.Parallel()
 			dir := ramdir.New(t)
 			sluicetest.Run(t, sluicetest.Kind{
 				Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
 				Allocates: true, Remote: true, Timeout: suiteTimeout,
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
-					return opener(t, dir, jetstream.Options[uint64]{Limit: capacity})()
+					return opener(t, dir, jetstream.Options[uint64]{Capacity: capacity})()
 				},
 				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
-					return opener(t, dir, jetstream.Options[*sluicetest.Parcel]{Limit: capacity})()
+					return opener(t, dir, jetstream.Options[*sluicetest.Parcel]{Capacity: capacity})()
 				},
 				Strings: func() sluicetest.Channel[string] {
-					return opener(t, dir, jetstream.Options[string]{Limit: capacity})()
+					return opener(t, dir, jetstream.Options[string]{Capacity: capacity})()
 				},
 				Empties: func() sluicetest.Channel[struct{}] {
-					return opener(t, dir, jetstream.Options[struct{}]{Limit: capacity})()
+					return opener(t, dir, jetstream.Options[struct{}]{Capacity: capacity})()
 				},
 				Giants: func() sluicetest.Channel[sluicetest.Giant] {
-					return opener(t, dir, jetstream.Options[sluicetest.Giant]{Limit: capacity})()
+					return opener(t, dir, jetstream.Options[sluicetest.Giant]{Capacity: capacity})()
 				},
 			})
 		})
 	}
 }
 
-// oneKey has the methods of a channel by key whose values all have one key.
-type oneKey[T any] struct{ *jetstream.Keyed[T] }
+// A oneKey is a channel by key whose values all have one key, so that one of its streams has
+// all of them.
+type oneKey[T any] struct{ certain[T] }
 
-func (c oneKey[T]) Send(ctx context.Context, v T) error {
-	_, err := resolve(c.Keyed.Send(ctx, v))
-	return err
-}
+const oneKeyStreams = 3
 
-func (c oneKey[T]) TrySend(v T) error {
-	_, err := resolve(c.Keyed.TrySend(v))
-	return err
-}
+func (c oneKey[T]) Cap() int { return c.certain.Cap() / oneKeyStreams }
 
-func (c oneKey[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
-	for {
-		sent, failure := c.Keyed.SendBatch(ctx, vs[n:])
-		more, err := resolve(failure)
-		if n += sent + more; err != nil || more == 0 {
-			return n, err
-		}
-	}
+func (c oneKey[T]) Stats() sluice.Stats {
+	s := c.certain.Stats()
+	s.Cap /= oneKeyStreams
+	return s
 }
 
 func keyedOpener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() oneKey[T] {
 	return func() oneKey[T] {
 		o := o
 		o.Dir, o.Name, o.DedupeWindow = dir, fmt.Sprint("keyed-", made.Add(1)), retryWindow
-		c, err := jetstream.OpenKeyed(context.Background(), 1, func(T) string { return "" }, &o)
+		c, err := jetstream.OpenKeyed(context.Background(), oneKeyStreams, func(T) string { return "" }, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +138,7 @@ func keyedOpener[T any](t *testing.T, dir string, o jetstream.Options[T]) func()
 				t.Error(err)
 			}
 		})
-		return oneKey[T]{c}
+		return oneKey[T]{certain[T]{c}}
 	}
 }
 
@@ -159,19 +151,19 @@ func TestKeyedConformance(t *testing.T) {
 		Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
 		Allocates: true, Remote: true, Variant: true, Timeout: suiteTimeout,
 		Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
-			return keyedOpener(t, dir, jetstream.Options[uint64]{Limit: capacity})()
+			return keyedOpener(t, dir, jetstream.Options[uint64]{Capacity: capacity})()
 		},
 		Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
-			return keyedOpener(t, dir, jetstream.Options[*sluicetest.Parcel]{Limit: capacity})()
+			return keyedOpener(t, dir, jetstream.Options[*sluicetest.Parcel]{Capacity: capacity})()
 		},
 		Strings: func() sluicetest.Channel[string] {
-			return keyedOpener(t, dir, jetstream.Options[string]{Limit: capacity})()
+			return keyedOpener(t, dir, jetstream.Options[string]{Capacity: capacity})()
 		},
 		Empties: func() sluicetest.Channel[struct{}] {
-			return keyedOpener(t, dir, jetstream.Options[struct{}]{Limit: capacity})()
+			return keyedOpener(t, dir, jetstream.Options[struct{}]{Capacity: capacity})()
 		},
 		Giants: func() sluicetest.Channel[sluicetest.Giant] {
-			return keyedOpener(t, dir, jetstream.Options[sluicetest.Giant]{Limit: capacity})()
+			return keyedOpener(t, dir, jetstream.Options[sluicetest.Giant]{Capacity: capacity})()
 		},
 	})
 }

@@ -89,9 +89,6 @@ func consume(b *testing.B, servers []*server.Server, streams, consumers int, wor
 	for i := range receivers {
 		receivers[i] = at(i)
 	}
-	if k, ok := senders[0].(*Keyed[string]); ok {
-		k.core.spread(patient(b), k.core.layout.Load().lanes)
-	}
 	before, begin := loadOf(b, servers), time.Now()
 	var sending, receiving sync.WaitGroup
 	for _, c := range senders {

@@ -64,8 +64,8 @@ func openCore(ctx context.Context, config config, conn *connection) (c *core, er
 	if err := c.fetcher.subscribe(); err != nil {
 		return c, fmt.Errorf("jetstream: Open: %w", err)
 	}
-	if !config.laned {
-		c.stream.checkSync(ctx)
+	if config.streams == 0 { // else openLanes asks once
+		c.checkSync(ctx, c.stream.replicas())
 	}
 	if err := c.stream.subscribe(); err != nil {
 		return c, fmt.Errorf("jetstream: Open: %w", err)

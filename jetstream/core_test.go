@@ -84,7 +84,7 @@ func TestPause(t *testing.T) {
 // An existing stream must have the settings of the wanted one.
 func TestCompareSettings(t *testing.T) {
 	t.Parallel()
-	c := alone(config{name: "jobs", codec: "raw", limit: 5, limitBytes: 7, replicas: 3, dedupeWindow: time.Minute})
+	c := alone(config{name: "jobs", codec: "raw", capacity: 5, maxBytes: 7, replicas: 3, dedupeWindow: time.Minute})
 	want := c.config.stream()
 	if err := c.config.compare(want, want); err != nil {
 		t.Errorf("with itself: %v", err)
@@ -94,7 +94,7 @@ func TestCompareSettings(t *testing.T) {
 			s.Metadata = map[string]string{metaCodec: "json", metaVersion: version}
 		},
 		"is not a channel of this version":     func(s *natsjs.StreamConfig) { s.Metadata = map[string]string{metaCodec: "raw", metaVersion: "0"} },
-		"another Limit: 6 (want 5)":            func(s *natsjs.StreamConfig) { s.MaxMsgs = 6 },
+		"another Capacity: 6 (want 5)":         func(s *natsjs.StreamConfig) { s.MaxMsgs = 6 },
 		"another MaxBytes: -1 (want 7)":        func(s *natsjs.StreamConfig) { s.MaxBytes = -1 },
 		"another Replicas: 1 (want 3)":         func(s *natsjs.StreamConfig) { s.Replicas = 1 },
 		"another DedupeWindow: 1s (want 1m0s)": func(s *natsjs.StreamConfig) { s.Duplicates = time.Second },
@@ -110,14 +110,14 @@ func TestCompareSettings(t *testing.T) {
 // The promises depend on these settings of the stream.
 func TestStreamConfig(t *testing.T) {
 	t.Parallel()
-	s := alone(config{name: "jobs", limit: sluice.Unlimited, replicas: 3, dedupeWindow: time.Minute}).config.stream()
+	s := alone(config{name: "jobs", capacity: sluice.Unlimited, replicas: 3, dedupeWindow: time.Minute}).config.stream()
 	if s.MaxMsgs != -1 || s.MaxBytes != -1 || s.Replicas != 3 || s.Duplicates != time.Minute {
 		t.Errorf("without limits: %+v", s)
 	}
 	if s.Discard != natsjs.DiscardNew || s.Retention != natsjs.WorkQueuePolicy || s.Storage != natsjs.FileStorage || !s.AllowAtomicPublish {
 		t.Errorf("discard, retention, storage or batches: %+v", s)
 	}
-	s = alone(config{limit: 5, limitBytes: 7}).config.stream()
+	s = alone(config{capacity: 5, maxBytes: 7}).config.stream()
 	if s.MaxMsgs != 5 || s.MaxBytes != 7 {
 		t.Errorf("with limits: %+v", s)
 	}
@@ -187,7 +187,7 @@ func TestCloseLater(t *testing.T) {
 	p.cut(true)
 	c.core.stream.closeLater(errors.New("no connection"))
 	if w := c.Stats().Disk.Warning; !strings.Contains(w, "Close is not confirmed") {
-		t.Errorf("Stats.Warning: %q", w)
+		t.Errorf("Stats.Disk.Warning: %q", w)
 	}
 	p.cut(false)
 	until(t, "the warning is withdrawn", func() bool { return !strings.Contains(c.Stats().Disk.Warning, "Close") })

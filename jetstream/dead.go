@@ -30,8 +30,8 @@ type deadLetters struct {
 // no dead letters of its own.
 func (c config) deadLetters() config {
 	c.name = or(c.deadName, c.name+deadSuffix)
-	c.laned = false
-	c.limit, c.limitBytes = sluice.Unlimited, 0
+	c.streams = 0
+	c.capacity, c.maxBytes = sluice.Unlimited, 0
 	c.maxDeliver, c.ordered, c.dead = 0, false, true
 	return c
 }

@@ -30,6 +30,7 @@ type Delivery[T any] struct {
 	Raw []byte
 
 	channel *Channel[T] // not garbage while a delivery is in flight
+	core    *core       // of its stream
 	message *message
 	settled atomic.Bool
 }
@@ -38,7 +39,7 @@ type Delivery[T any] struct {
 // first, the value may be redelivered. It fails with ErrExpired, ErrSettled, or if there is
 // no connection; then the servers have not been told.
 func (d *Delivery[T]) Ack() error {
-	return d.settle(func() error { return d.channel.core.deliveries.ack(d.message) })
+	return d.settle(func() error { return d.core.deliveries.ack(d.message) })
 }
 
 // AckSync acknowledges the value, and waits until the servers have confirmed it: then it
@@ -49,7 +50,7 @@ func (d *Delivery[T]) AckSync(ctx context.Context) error {
 	if ctx == nil {
 		panic("jetstream: AckSync: nil context")
 	}
-	return d.settle(func() error { return d.channel.core.deliveries.ackSync(ctx, d.message) })
+	return d.settle(func() error { return d.core.deliveries.ackSync(ctx, d.message) })
 }
 
 // Nack has the value redelivered after Options.NackDelay, to any receiver. If it had
@@ -58,7 +59,7 @@ func (d *Delivery[T]) AckSync(ctx context.Context) error {
 // seconds.
 func (d *Delivery[T]) Nack() error {
 	return d.settle(func() error {
-		d.channel.core.dead.retry(d.message)
+		d.core.dead.retry(d.message)
 		return nil
 	})
 }
@@ -69,7 +70,7 @@ func (d *Delivery[T]) InProgress() error {
 	if d.settled.Load() {
 		return ErrSettled
 	}
-	err := d.channel.core.deliveries.inProgress(d.message)
+	err := d.core.deliveries.inProgress(d.message)
 	if err == ErrExpired && d.settled.Load() { // settled meanwhile
 		return ErrSettled
 	}
@@ -81,7 +82,7 @@ func (d *Delivery[T]) settle(acknowledge func() error) error {
 	if d.settled.Swap(true) {
 		return ErrSettled
 	}
-	core := d.channel.core
+	core := d.core
 	err := core.deliveries.untrack(d.message)
 	if err == nil {
 		err = acknowledge()
@@ -140,13 +141,13 @@ func (r Deliveries[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (int, 
 	if ctx == nil {
 		panic("jetstream: RecvBatch: nil context")
 	}
-	return r.receive(buf, func(ms []*message) (int, error) { return r.c.core.inbox.take(ctx, ms, asDeliveries) })
+	return r.receive(buf, func(ms []*message) (*core, int, error) { return r.c.lanes.take(ctx, ms, asDeliveries) })
 }
 
 // TryRecvBatch receives up to len(buf) values if there are any, as [Channel.TryRecvBatch]
 // and RecvBatch do.
 func (r Deliveries[T]) TryRecvBatch(buf []*Delivery[T]) (int, error) {
-	return r.receive(buf, func(ms []*message) (int, error) { return r.c.core.inbox.tryTake(ms, asDeliveries) })
+	return r.receive(buf, func(ms []*message) (*core, int, error) { return r.c.lanes.tryTake(ms, asDeliveries) })
 }
 
 // Ready returns the channel of [Channel.Ready].
@@ -155,19 +156,19 @@ func (r Deliveries[T]) Ready() <-chan struct{} { return r.c.Ready() }
 // Shared reports true: see [Channel.Shared].
 func (r Deliveries[T]) Shared() bool { return true }
 
-func (r Deliveries[T]) receive(buf []*Delivery[T], take func([]*message) (int, error)) (int, error) {
-	counted := func(ms []*message) (int, error) {
-		n, err := take(ms)
+func (r Deliveries[T]) receive(buf []*Delivery[T], take takeFunc) (int, error) {
+	counted := func(ms []*message) (*core, int, error) {
+		from, n, err := take(ms)
 		for _, m := range ms[:n] {
-			r.c.core.attempts.begin(m)
+			from.attempts.begin(m)
 		}
-		return n, err
+		return from, n, err
 	}
-	return receive(r.c, buf, counted, func(m *message, v T, decodeErr error) (*Delivery[T], error) {
-		r.c.core.deliveries.track(m)
+	return receive(r.c, buf, counted, func(from *core, m *message, v T, decodeErr error) (*Delivery[T], error) {
+		from.deliveries.track(m)
 		return &Delivery[T]{
 			Value: v, Attempt: m.delivered, Reason: m.reason, Err: decodeErr, Raw: m.data,
-			channel: r.c, message: m,
+			channel: r.c, core: from, message: m,
 		}, nil
 	})
 }

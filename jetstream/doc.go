@@ -31,8 +31,8 @@
 //     return it with Nack. It is redelivered after NackDelay; after AckWait if the process
 //     died; and moved to the dead letters after MaxDeliver attempts.
 //
-// [OpenKeyed] is a channel over several streams, chosen by a key of each value, for more
-// values than one stream can take. It keeps the order of each key.
+// [OpenKeyed] opens a channel over several streams, chosen by a key of each value: for more
+// values than one stream can take, and for several processes that keep the order of each key.
 //
 // A rendezvous, an exact Len, and a Select that is atomic across machines are impossible,
 // so they are not offered. TrySend and TryRecv report what the servers have seen: a value
@@ -44,8 +44,8 @@
 // (connection.go, embedded.go, files.go), publisher (publish.go, publish_batch.go), inbox and fetcher
 // (inbox.go, ready.go, fetch.go), deliveries and their attempts (message.go, inflight.go,
 // attempts.go, dead.go), and the state of the stream (stream.go, seal.go, drained.go,
-// repair.go, sync_interval.go). ADR 14 explains the decisions. A Keyed (keyed*.go) has a core
-// for each stream; ADR 32 explains it.
+// repair.go, sync_interval.go). ADR 14 explains the decisions. A channel has
+// a core for each of its streams (lanes.go, keyed.go); ADR 32 explains channels by key.
 //
 // Only this engine belongs here. Package codec encodes values; package sluice defines what
 // a channel is.

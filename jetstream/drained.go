@@ -27,9 +27,8 @@ import (
 // A sealedBy is the leader that reports that the stream is sealed, and since when.
 // It is guarded by stream.mu.
 type sealedBy struct {
-	leader  string
-	elected time.Time // zero if the servers do not report it
-	since   time.Time
+	candidate
+	since time.Time
 }
 
 // recentContact is less than the four seconds after which replicas elect another leader,
@@ -40,26 +39,14 @@ const recentContact = 3 * time.Second
 // the servers answered; asked and answered are the times of the request and the answer.
 // The caller holds mu.
 func (s *stream) isDrained(info *natsjs.StreamInfo, asked, answered time.Time) bool {
-	return s.isSettled(info, asked, answered) && info.State.Msgs == 0
-}
-
-// isSettled reports whether the stream, which is sealed, stays so: no Send of a value that
-// it has not stored yet returns nil. The parameters are as for isDrained.
-func (s *stream) isSettled(info *natsjs.StreamInfo, asked, answered time.Time) bool {
 	if info.Config.Replicas == 1 { // now: unlike Options, the stream's value can be changed
-		return true
+		return info.State.Msgs == 0
 	}
-	now, before := sealedBy{}, &s.sealedBy
-	if cluster := info.Cluster; cluster != nil {
-		now.leader, now.since = cluster.Leader, answered
-		if cluster.LeaderSince != nil {
-			now.elected = *cluster.LeaderSince
-		}
+	before := &s.sealedBy
+	if now := candidateOf(info.Cluster); !now.same(before.candidate) {
+		*before = sealedBy{now, answered}
 	}
-	if now.leader != before.leader || !now.elected.Equal(before.elected) {
-		*before = now
-	}
-	return before.leader != "" && asked.Sub(before.since) >= attemptTimeout && hasQuorum(info)
+	return info.State.Msgs == 0 && before.name != "" && asked.Sub(before.since) >= attemptTimeout && hasQuorum(info)
 }
 
 // hasQuorum reports whether the leader has heard from a majority recently. While the

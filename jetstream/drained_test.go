@@ -86,9 +86,9 @@ func TestSealedByReset(t *testing.T) {
 	ctx, cancel := withCancel(t)
 	cancel()
 	for name, ctx := range map[string]context.Context{"no answer": ctx, "not sealed": patient(t)} {
-		c.core.stream.sealedBy = sealedBy{leader: "a"}
-		if err := c.core.stream.check(ctx); (err != nil) != (ctx.Err() != nil) || c.core.stream.sealedBy.leader != "" {
-			t.Errorf("%s: check: %v, and sealedBy is %q", name, err, c.core.stream.sealedBy.leader)
+		c.core.stream.sealedBy = sealedBy{candidate: candidate{name: "a"}}
+		if err := c.core.stream.check(ctx); (err != nil) != (ctx.Err() != nil) || c.core.stream.sealedBy.name != "" {
+			t.Errorf("%s: check: %v, and sealedBy is %q", name, err, c.core.stream.sealedBy.name)
 		}
 	}
 }

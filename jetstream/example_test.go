@@ -110,19 +110,17 @@ func ExampleAckEach() {
 	// 0 delivered 2 times: Nack in the last attempt
 }
 
-// The values of each key arrive in order, whatever the number of streams.
+// Four streams share the values. Those of each account arrive in order, at any number of
+// receivers, in any number of processes.
 func ExampleOpenKeyed() {
 	ctx := context.Background()
 	account := func(v string) string { key, _, _ := strings.Cut(v, ":"); return key }
-	c, err := jetstream.OpenKeyed(ctx, 4, account, &jetstream.Options[string]{Name: "payments"})
+	c, err := jetstream.OpenKeyed(ctx, 4, account, &jetstream.Options[string]{Name: "payments", Ordered: true})
 	if err != nil {
 		panic(err)
 	}
 	defer c.Shutdown(ctx)
 	if _, err := c.SendBatch(ctx, []string{"anna:open", "anna:pay"}); err != nil {
-		panic(err)
-	}
-	if err := c.Resize(ctx, 8); err != nil { // for every process; the order of a key stays
 		panic(err)
 	}
 	if err := c.Send(ctx, "anna:close"); err != nil {

@@ -52,7 +52,7 @@ func TestNextRequest(t *testing.T) {
 		in := inbox{waiters: make([]*waiter, test.waiters), ready: make([]*message, test.ready)}
 		f := fetcher{inbox: &in, depth: test.depth, quiet: test.quiet}
 		if test.readable {
-			in.readable = make(chan struct{})
+			in.readable = new(readiness)
 		}
 		if got := f.next(test.soon, test.left); got != test.want {
 			t.Errorf("%s: the next request is %+v, want %+v", test.name, got, test.want)

@@ -56,7 +56,7 @@ func TestFetch(t *testing.T) {
 		in.mu.Lock()
 		in.waiters, in.ready = make([]*waiter, test.waiters), make([]*message, test.ready)
 		if in.readable = nil; test.readable {
-			in.readable = make(chan struct{}, 1)
+			in.readable = &readiness{c: make(chan struct{}, 1)}
 		}
 		in.fetcher.depth, in.fetcher.retrying = test.depth, test.retrying
 		for i, left := range test.left {
@@ -275,18 +275,19 @@ func TestTryAgain(t *testing.T) {
 		in.fetcher.try.subject = sub.Subject[:len(sub.Subject)-1]
 		in.mu.Unlock()
 		go func() {
-			_, err := c.core.inbox.tryUntil(nil, make([]*message, 1), asValues) // no timeout
+			buf := make([]*message, 1)
+			_, err := in.askUntil(nil, 1, func() (int, error) { return in.takeReady(buf, asValues) }) // no timeout
 			result <- err
 		}()
 		asks := func() {
 			select {
 			case <-silent:
 			case err := <-result:
-				t.Fatalf("%s: tryUntil returned %v without a request", what, err)
+				t.Fatalf("%s: askUntil returned %v without a request", what, err)
 			}
 		}
 		asks()
-		in.mu.Lock() // before tryUntil sees the answer
+		in.mu.Lock() // before askUntil sees the answer
 		c.core.fetcher.handleStatus(&in.fetcher.try, "404", nil)
 		if meanwhile != nil {
 			meanwhile()
@@ -301,7 +302,7 @@ func TestTryAgain(t *testing.T) {
 			in.mu.Unlock()
 		}
 		if err := <-result; err != sluice.ErrEmpty {
-			t.Errorf("%s: tryUntil: %v", what, err)
+			t.Errorf("%s: askUntil: %v", what, err)
 		}
 		in.fetcher.trying.Unlock()
 		in.mu.Lock()

@@ -42,7 +42,7 @@ func TestFilesRemoved(t *testing.T) {
 			c := open(t, Options[string]{Name: "jobs", Dir: dir, Log: j.log()})
 			mustSend(t, c, "a", "b")
 			if w := c.Stats().Disk.Warning; w != "" {
-				t.Errorf("Stats.Warning before: %q", w)
+				t.Errorf("Stats.Disk.Warning before: %q", w)
 			}
 			if err := remove(dir, messagesOf(c)); err != nil {
 				t.Fatal(err)
@@ -134,7 +134,7 @@ func TestBlocksMove(t *testing.T) {
 		mustRecv(t, c, value)
 	}
 	if w := c.Stats().Disk.Warning; w != "" {
-		t.Errorf("Stats.Warning: %q", w)
+		t.Errorf("Stats.Disk.Warning: %q", w)
 	}
 	if n := c.core.stream.files.newest.Load(); n < 2 || c.core.stream.files.hasBlock(1) {
 		t.Errorf("the newest block is %d, and the first one is still there", n)

@@ -43,7 +43,7 @@ import (
 //   - Len is at most the limit, and at most the number of values stored so far. It may be the
 //     last known number, so nothing else is known of it.
 //
-// The calls on a Keyed are split by key: all this holds for each key, and nothing across.
+// The calls on a channel by key are split by key: all this holds for each key, and nothing across.
 
 // A histOp is an operation of a history.
 type histOp uint8
@@ -121,8 +121,7 @@ type histModel struct {
 	ordered     bool
 	maxDeliver  int  // 0: no dead letters
 	redelivered bool // without a Nack: the order of each sender is not checked
-	moves       bool // Resize moves keys: TrySend may return ErrFull meanwhile
-	keys        int  // of a Keyed: see histKey; 0 for another channel
+	keys        int  // of a channel by key: see histKey; 0 for another channel
 }
 
 func (m histModel) porcupine() porcupine.Model {
@@ -202,7 +201,7 @@ func (m histModel) send(s histState, c histCall, r histResult) (bool, histState)
 		return s.sealed || s.closing&(1<<c.handle) != 0, s
 	case errors.Is(r.err, sluice.ErrFull):
 		most := s.ever - s.confirmed + bits.OnesCount64(s.maybe)
-		return c.op == histTrySend && !s.sealed && (m.moves || most >= m.limit), s
+		return c.op == histTrySend && !s.sealed && most >= m.limit, s
 	case errors.Is(r.err, context.Canceled):
 		return c.op == histSend && c.canceled, s
 	}

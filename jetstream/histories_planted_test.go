@@ -238,10 +238,6 @@ func TestHistoriesPlanted(t *testing.T) {
 			name: "one key is drained, another is not", model: histModel{limit: 8, keys: 2},
 			right: end(histSends(a+b, nil), histGets(1, a, nil), histGets(1, b, nil)),
 			wrong: end(histSends(a+b, nil), histGets(1, a, nil)),
-		}, {
-			name: "full without a Resize", model: histModel{limit: 8, keys: 2, moves: true},
-			right: end(histTries(a, full)),
-			wrong: end(histTries(a, full), histGets(1, a, nil)),
 		},
 	} {
 		if test.model == (histModel{}) {

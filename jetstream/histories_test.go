@@ -1,12 +1,10 @@
 package jetstream
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -21,8 +19,7 @@ type histSubject struct {
 	handles int
 	jobs    bool // Deliveries
 	options Options[byte]
-	keys    int // of a Keyed, with two streams
-	resize  bool
+	keys    int // of a channel by key, with two streams
 }
 
 func histSubjects() (all []histSubject) {
@@ -33,7 +30,7 @@ func histSubjects() (all []histSubject) {
 					s := histSubject{
 						name:    fmt.Sprintf("%d handles, limit %d, Ordered %v", handles+1, limit, ordered),
 						handles: handles + 1, jobs: maxDeliver != 0,
-						options: Options[byte]{Limit: limit, Ordered: ordered, MaxDeliver: maxDeliver},
+						options: Options[byte]{Capacity: limit, Ordered: ordered, MaxDeliver: maxDeliver},
 					}
 					if limit == sluice.Unlimited {
 						s.name = fmt.Sprintf("%d handles, Ordered %v", handles+1, ordered)
@@ -52,10 +49,7 @@ func histSubjects() (all []histSubject) {
 			})
 		}
 	}
-	return append(all, histSubject{
-		name: "2 handles by key, Ordered true, with Resize", handles: 2, keys: 3, resize: true,
-		options: Options[byte]{Ordered: true},
-	})
+	return all
 }
 
 // TestHistories: an order of the calls explains each history of a channel of the embedded
@@ -92,12 +86,12 @@ func TestHistories(t *testing.T) {
 func (s histSubject) check(t *testing.T, base Options[byte], seed uint64) (histModel, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	plan := histPlan{
-		clients: 2 + rng.IntN(3), calls: 2 + rng.IntN(5), noLen: s.keys > 0, // a Keyed has a Len of all keys only
-		whole: s.keys == 0 && s.options.Limit == sluice.Unlimited,
+		clients: 2 + rng.IntN(3), calls: 2 + rng.IntN(5), noLen: s.keys > 0, // a channel by key has a Len of all keys only
+		whole: s.keys == 0 && s.options.Capacity == sluice.Unlimited,
 	}
 	o := s.options
 	o.Dir, o.Log, o.NackDelay, o.Name = base.Dir, base.Log, -1, fmt.Sprint("history-", opened.Add(1))
-	model := histModel{limit: o.Limit, ordered: o.Ordered, maxDeliver: max(0, o.MaxDeliver), moves: s.resize, keys: s.keys}
+	model := histModel{limit: o.Capacity, ordered: o.Ordered, maxDeliver: max(0, o.MaxDeliver), keys: s.keys}
 	if s.keys > 0 {
 		model.limit = sluice.Unlimited
 		return s.checkKeyed(t, o, plan, model, seed)
@@ -138,33 +132,17 @@ func closedDead(t *testing.T, c *Channel[byte]) histJobs {
 func (s histSubject) checkKeyed(t *testing.T, o Options[byte], plan histPlan, model histModel, seed uint64) (histModel, error) {
 	key := func(v byte) string { return fmt.Sprint(model.histKey(v)) }
 	var handles []histHandle
-	var keyed []*Keyed[byte]
+	var cores []*core
 	for range s.handles {
 		c, err := OpenKeyed(t.Context(), 2, key, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() {
-			if err := c.Shutdown(context.Background()); err != nil {
-				t.Error(err)
-			}
-		}()
-		handles, keyed = append(handles, histHandle{c: c}), append(keyed, c)
-	}
-	var cores []*core
-	for _, l := range keyed[0].core.layout.Load().all() {
-		cores = append(cores, l.core)
-	}
-	var resized sync.WaitGroup
-	if s.resize {
-		resized.Go(func() {
-			// A Close during it makes it fail.
-			_ = keyed[1].Resize(t.Context(), 1+rand.New(rand.NewPCG(seed, 1)).IntN(3))
-		})
+		defer leave(t, c)
+		handles, cores = append(handles, histHandle{c: c}), c.lanes.all
 	}
 	history := recordHistory(t, plan, seed, handles...)
-	resized.Wait()
-	model.redelivered = s.resize || redelivered(t, cores)
+	model.redelivered = redelivered(t, cores)
 	return model, model.explain(history)
 }
 

@@ -35,10 +35,8 @@ type inbox struct {
 
 	// readable is the channel of Ready; nil before its first call, after which one
 	// message is kept here for TryRecv.
-	readable chan struct{}
-	signaled bool // readable is closed
-
-	changed func() // for a Keyed: called with mu, after a message arrived or the state changed
+	readable *readiness
+	onClosed func() // called with mu, after the stream was closed; nil for a single stream
 }
 
 // A recvMode is how messages are handed out.
@@ -50,7 +48,7 @@ const (
 )
 
 // A waiter is a receiver in the wait queue. The goroutine that removes it from the queue
-// puts a token into wake. A receiver of a Keyed has a waiter in several inboxes, with one
+// puts a token into wake. A receiver of several streams has a waiter in each inbox, with one
 // wake, which has room for one token.
 type waiter struct{ wake chan struct{} }
 
@@ -66,79 +64,60 @@ const (
 	tryTimeout = time.Second
 )
 
-// take waits for a message, then takes up to len(buf) that are ready. Messages whose
-// attempts are recorded are taken one at a time. The caller owns the messages, and must
-// acknowledge or return each.
-//
-// A caller that wants several while no request is under way first requests what the
-// servers have: it comes in one answer. A request for one message would bring one, and a
-// request for several is answered by the first, so the rest would wait for the next call.
-func (in *inbox) take(ctx context.Context, buf []*message, mode recvMode) (int, error) {
-	end := func() {}
-	defer func() { end() }()
-	several, waited := len(buf) > 1, false
-	for {
-		in.mu.Lock()
-		n, err := in.takeReady(buf, mode)
-		if n > 0 || err != nil {
-			in.mu.Unlock()
-			return n, err
-		}
-		if ctx.Err() != nil {
-			in.mu.Unlock()
-			if waited { // a request was under way, so it would have come
-				return 0, contextError(ctx)
-			}
-			if n, err = in.tryTake(buf, mode); err == sluice.ErrEmpty {
-				err = contextError(ctx)
-			}
-			return n, err
-		}
-		if several && !in.fetcher.waiting() && in.fetcher.trying.TryLock() {
-			several = false
-			in.mu.Unlock()
-			timeout, cancel := context.WithTimeout(ctx, tryTimeout)
-			n, err = in.tryUntil(timeout.Done(), buf, mode)
-			cancel()
-			if in.fetcher.trying.Unlock(); n > 0 || err != sluice.ErrEmpty {
-				return n, err
-			}
-			continue // a message may have arrived since
-		}
-		w := newWaiter()
+// join adds a waiter, and reports false if there is no need to wait.
+func (in *inbox) join(w *waiter) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.ready) > 0 || in.life.recvErr() != nil {
+		return false
+	}
+	in.waiters = append(in.waiters, w)
+	in.fetcher.fetch(false)
+	in.watchDrain()
+	return true
+}
+
+// listen adds a waiter if a request is under way that may bring a message.
+func (in *inbox) listen(w *waiter) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.fetcher.waiting() {
 		in.waiters = append(in.waiters, w)
-		in.fetcher.fetch(false)
-		in.watchDrain()
-		in.mu.Unlock()
-		if !waited {
-			waited, end = true, in.counters.recvWait()
-		}
-		select {
-		case <-w.wake:
-		case <-ctx.Done():
-			in.cancelWait(w)
-		}
 	}
 }
 
-// tryTake is take without waiting for a message, only for the servers' answer. It returns
-// ErrEmpty only if there was a moment at which neither the servers nor the inbox had a
-// message: if another receiver took one meanwhile, or one is on its way, it asks again.
-func (in *inbox) tryTake(buf []*message, mode recvMode) (int, error) {
-	timeout, cancel := context.WithTimeout(context.Background(), tryTimeout) // includes the wait for the lock
+// askAtOnce takes up to len(buf) messages that the servers have, if no request is under way,
+// and reports whether it asked. They come in one answer: a request for one message would
+// bring one, and a request for several is answered by the first, so the rest would wait for
+// the next call.
+func (in *inbox) askAtOnce(ctx context.Context, buf []*message, mode recvMode) (asked bool, n int, err error) {
+	in.mu.Lock()
+	asked = !in.fetcher.waiting() && in.fetcher.trying.TryLock()
+	in.mu.Unlock()
+	if !asked {
+		return false, 0, nil
+	}
+	defer in.fetcher.trying.Unlock()
+	timeout, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
+	n, err = in.askUntil(timeout.Done(), len(buf), func() (int, error) { return in.takeReady(buf, mode) })
+	return true, n, err
+}
+
+// ask asks the servers for up to most messages until take, which is called with mu, returns
+// other than 0 and nil, or until timeout. The rest is as for lanes.tryTake.
+func (in *inbox) ask(timeout <-chan struct{}, most int, take func() (int, error)) (int, error) {
 	in.fetcher.trying.Lock()
 	defer in.fetcher.trying.Unlock()
-	return in.tryUntil(timeout.Done(), buf, mode)
+	select {
+	case <-timeout:
+		return 0, sluice.ErrEmpty
+	default:
+		return in.askUntil(timeout, most, take)
+	}
 }
 
-// tryUntil is tryTake until timeout. The caller holds fetcher.trying.
-func (in *inbox) tryUntil(timeout <-chan struct{}, buf []*message, mode recvMode) (int, error) {
-	return in.askUntil(timeout, len(buf), func() (int, error) { return in.takeReady(buf, mode) })
-}
-
-// askUntil asks the servers for up to most messages until take, which is called with mu,
-// returns other than 0 and nil. The rest is as for tryUntil.
+// askUntil is ask for a caller that holds fetcher.trying.
 func (in *inbox) askUntil(timeout <-chan struct{}, most int, take func() (int, error)) (int, error) {
 	f := in.fetcher
 	for {
@@ -233,9 +212,6 @@ func (in *inbox) add(m *nats.Msg) {
 	in.startIdle()
 	in.signal()
 	in.wakeOne()
-	if in.changed != nil {
-		in.changed()
-	}
 }
 
 // redelivered handles a redelivery of a message that is in ready, in flight, or was
@@ -282,8 +258,8 @@ func (in *inbox) stateChanged() {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.signal()
-	if in.changed != nil {
-		defer in.changed()
+	if in.onClosed != nil && in.life.closed.Load() {
+		in.onClosed()
 	}
 	in.watchDrain()
 	if in.life.recvErr() == nil {

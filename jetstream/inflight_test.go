@@ -199,7 +199,7 @@ func TestReturnIdle(t *testing.T) {
 	} {
 		in.mu.Lock()
 		if in.readable = nil; test.readable {
-			in.readable = make(chan struct{}, 1)
+			in.readable = &readiness{c: make(chan struct{}, 1)}
 		}
 		now := time.Now()
 		for i, age := range test.ages {

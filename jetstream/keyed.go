@@ -4,330 +4,163 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
+	"hash/fnv"
+	"math/bits"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
 
-	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/codec"
 	"github.com/sluice-go/sluice/inspect"
 )
 
-// A Keyed is a channel over several streams, chosen by a key of each value: for more values
-// than one stream can take, as the servers share the streams among them. Its methods are
-// safe for concurrent use. It implements [sluice.Channel].
+// OpenKeyed opens a channel over a number of streams, 1 to 1024, chosen by a key of each
+// value: for more values than one stream can take, or for several receivers that keep the
+// order of each key. key returns the key of a value; it must be the same function in all
+// processes, safe for concurrent use, and depend on the value only. The rest is as for Open.
 //
-// Order: the values of one key that a sender sends one at a time, or with one SendBatch,
-// keep their order, and so do values of several senders that wait for each other. There is
-// no order across keys. Several receivers and redeliveries reorder values, as in a
-// [Channel]; with [Options].Ordered, a value is received only after the one before it in
-// its stream was acknowledged, by any process, so the values of a key arrive in order. All
-// that holds while processes come and go, and while [Keyed.Resize] changes the number of
-// streams: the values of a key that are not acknowledged are always in one stream.
+// Order: the values of one key are in one stream, so they have the order of a Channel of one
+// stream; there is no order across keys. With [Options].Ordered, each stream has one value in
+// flight, over all processes: the values of a key are processed in order while processes come
+// and go, and as many values are in flight as there are streams.
 //
-// The guarantees of a Channel hold for each stream. [Options].Limit, MaxBytes, Prefetch
-// and Ordered are per stream. A stream that has no leader delays the values of its keys,
-// and no others.
-type Keyed[T any] struct {
-	core  *keyedCore
-	codec codec.Codec[T]
-	key   func(T) string
-}
-
-var _ sluice.Channel[int] = (*Keyed[int])(nil)
-
-// OpenKeyed opens the channel that o names, and creates it with a number of streams, 1 to
-// 1024, if it does not exist; an existing one keeps its number, which only Resize changes.
-// key returns the key of a value; it must be the same function in all processes, safe for
-// concurrent use, and depend on the value only. ctx limits the opening only. Call
-// [Keyed.Shutdown] at the end.
+// The number of streams is fixed: opening a channel with another number fails. To change it,
+// open a channel of another name, send to that, and close the old one; receivers of a key
+// that drain the old channel first keep its order.
 //
-// The channel uses streams whose names begin with the Name of o, which has at most 160
-// bytes. A [Channel] of the same name is another channel.
-func OpenKeyed[T any](ctx context.Context, streams int, key func(T) string, o *Options[T]) (*Keyed[T], error) {
+// The guarantees of a Channel hold for each stream. Capacity, MaxBytes, Prefetch and Ordered
+// are per stream; Cap, Len and Stats have the sums, and StreamStats each stream. A stream
+// without a leader delays the values of its keys only. Streams take turns at receivers.
+// Close is not atomic: once it has closed one stream, each process that learns of it
+// closes the others, even if the process that called Close has died. All streams share the
+// dead letters.
+//
+// The names of the streams are the Name of o, which has at most 195 bytes, with a suffix: no
+// other channel should have a name that begins with it and '-'.
+func OpenKeyed[T any](ctx context.Context, streams int, key func(T) string, o *Options[T]) (*Channel[T], error) {
 	if key == nil {
 		panic("jetstream: OpenKeyed: nil key")
 	}
-	if err := checkStreams("OpenKeyed", streams); err != nil {
-		return nil, err
-	}
 	config, values, err := o.resolve()
-	if err == nil && len(config.name) > maxKeyedName {
-		err = fmt.Errorf("jetstream: OpenKeyed: Name has %d bytes (want at most %d)", len(config.name), maxKeyedName)
+	switch {
+	case err != nil:
+		return nil, err
+	case streams < 1 || streams > maxStreams:
+		return nil, fmt.Errorf("jetstream: OpenKeyed: %d streams (want 1 to %d)", streams, maxStreams)
+	case len(config.name) > maxKeyedName:
+		return nil, fmt.Errorf("jetstream: OpenKeyed: Name has %d bytes (want at most %d)", len(config.name), maxKeyedName)
 	}
+	opened, err := openLanes(ctx, config, streams)
 	if err != nil {
 		return nil, err
 	}
-	core, err := openKeyed(ctx, config, streams, func(c *core) any { return &Channel[T]{core: c, codec: values} })
-	if err != nil {
-		return nil, err
+	c := &Channel[T]{core: opened.all[0], lanes: opened, codec: values, key: key}
+	for _, lane := range opened.all {
+		runtime.AddCleanup(c, abandon, lane)
 	}
-	c := &Keyed[T]{core: core, codec: values, key: key}
 	inspect.Register(config.name, "JetStream by key", c)
 	return c, nil
 }
 
-// Send stores v in the stream of its key, as [Channel.Send] does, with its errors. While
-// Resize moves the key to another stream, it waits until no value of the key can be stored
-// in the old one anymore: with several replicas, for two seconds.
-//
-// If the answer to an attempt is lost just before the key moves, the outcome stays unknown:
-// the error is an [UnknownError], whose Retry fails, as only the old stream could recognize
-// the retry.
-func (c *Keyed[T]) Send(ctx context.Context, v T) error {
-	if ctx == nil {
-		panic("jetstream: Send: nil context")
-	}
-	return c.send(ctx, v, waitRoom)
+const (
+	maxStreams = 1024
+	// maxKeyedName leaves room for the number of a stream, up to "-1023".
+	maxKeyedName = maxName - 5
+)
+
+// laneOf returns the index of the stream of a key, of n. It must stay as it is for ever:
+// processes of different versions use one channel. Stream i has the hashes from i/n to
+// (i+1)/n of all. FNV-1a leaves its high bits, which choose the stream, too similar for
+// similar keys, so the finalizer of MurmurHash3 mixes them.
+func laneOf(key string, n int) int {
+	f := fnv.New64a()
+	_, _ = f.Write([]byte(key)) // it never fails
+	h := f.Sum64()
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	i, _ := bits.Mul64(h^h>>33, uint64(n))
+	return int(i)
 }
 
-// TrySend makes one attempt to store v, and waits only for the servers' answers. It fails
-// with [sluice.ErrFull] if there is no room in the stream of its key, or while Resize moves
-// the key, and otherwise as Send does.
-func (c *Keyed[T]) TrySend(v T) error { return c.send(context.Background(), v, waitNever) }
-
-func (c *Keyed[T]) send(ctx context.Context, v T, policy waitPolicy) error {
-	if err := c.core.sendErr(c.core.layout.Load()); err != nil {
-		return err
+// lane returns the index of the stream of v.
+func (c *Channel[T]) lane(v T) int {
+	if c.key == nil {
+		return 0
 	}
-	payload, err := c.codec.Append(nil, v)
-	if err != nil {
-		return fmt.Errorf("jetstream: encoding a value: %w", err)
-	}
-	return c.core.send(ctx, hashKey(c.key(v)), payload, policy)
+	return laneOf(c.key(v), len(c.lanes.all))
 }
 
-// SendBatch stores vs: the values of each stream in order and in atomic batches, as
-// [Channel.SendBatch] does, and different streams in parallel. It returns how many
-// values are known to be stored before the first one that is not. If values after that one
-// are stored, too, because their keys have other streams, the error is a [BatchError], which
-// has the values that are left: sending them again, in order, keeps the order of each key.
-// Otherwise the errors are as for Channel.SendBatch.
-//
-// A batch costs each stream the same as one value does, so it should have many values for
-// each stream.
-func (c *Keyed[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
-	if ctx == nil {
-		panic("jetstream: SendBatch: nil context")
+// streamConfigs returns the config of each stream of a channel by key.
+func (c config) streamConfigs(n int) []config {
+	all := make([]config, n)
+	for i := range all {
+		all[i] = c
+		all[i].name = c.name + "-" + strconv.Itoa(i)
+		all[i].streams, all[i].deadName = n, c.name+deadSuffix
 	}
-	for n < len(vs) {
-		if err := c.core.sendErr(c.core.layout.Load()); err != nil {
-			return n, err
+	return all
+}
+
+// A BatchError is returned by [Channel.SendBatch] of a channel by key if values after the
+// first one that is not known to be stored are stored, as they have other keys, or if there
+// are several causes. [errors.Is] and [errors.As] find the causes.
+type BatchError struct {
+	// Left are the indices, in ascending order, of the values that are not known to be
+	// stored. Those of one key are the last ones of that key: sending them again, in order,
+	// keeps the order of each key.
+	Left   []int
+	causes []error
+}
+
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("jetstream: %d values are not known to be stored: %v", len(e.Left), errors.Join(e.causes...))
+}
+
+// Unwrap returns the causes, one for each stream that failed.
+func (e *BatchError) Unwrap() []error { return e.causes }
+
+// A share is the part of a batch that goes to one stream.
+type share[T any] struct {
+	values  []T
+	indices []int
+	sent    int
+	err     error
+}
+
+// sendShares sends a batch: the values of each stream in order, the streams in parallel.
+func (c *Channel[T]) sendShares(ctx context.Context, vs []T) (int, error) {
+	shares := map[int]*share[T]{}
+	for i, v := range vs {
+		lane := c.lane(v)
+		if shares[lane] == nil {
+			shares[lane] = new(share[T])
 		}
-		most := maxBatch * len(c.core.layout.Load().lanes)
-		part := vs[n:min(len(vs), n+most)]
-		payloads, hashes, codecErr := c.encode(part)
-		sent, err := c.core.sendBatch(ctx, hashes, payloads)
-		if batch := (*BatchError)(nil); errors.As(err, &batch) {
-			batch.shift(n, n+len(payloads), len(vs))
-		}
-		if n += sent; err != nil {
-			return n, err
-		}
-		if codecErr != nil { // the values before it are sent, as they would be one by one
-			return n, fmt.Errorf("jetstream: encoding a value: %w", codecErr)
-		}
+		shares[lane].values, shares[lane].indices = append(shares[lane].values, v), append(shares[lane].indices, i)
 	}
-	return n, nil
-}
-
-// encode returns the payloads and the hashes of vs, up to the first that fails.
-func (c *Keyed[T]) encode(vs []T) (payloads [][]byte, hashes []uint64, err error) {
-	payloads, hashes = make([][]byte, 0, len(vs)), make([]uint64, 0, len(vs))
-	for _, v := range vs {
-		payload, err := c.codec.Append(nil, v)
-		if err != nil {
-			return payloads, hashes, err
-		}
-		payloads, hashes = append(payloads, payload), append(hashes, hashKey(c.key(v)))
+	var group sync.WaitGroup
+	for lane, s := range shares {
+		group.Go(func() { s.sent, s.err = c.sendTo(ctx, c.lanes.all[lane], s.values) })
 	}
-	return payloads, hashes, nil
-}
-
-// Recv receives the next value of any stream, and waits if necessary. The rest is as for
-// [Channel.Recv]: the value is acknowledged as Recv returns it.
-func (c *Keyed[T]) Recv(ctx context.Context) (T, error) {
-	var buf [1]T
-	_, err := c.RecvBatch(ctx, buf[:])
-	return buf[0], err
-}
-
-// TryRecv receives the next value if there is one. It waits only for the servers' answers,
-// for at most one second.
-func (c *Keyed[T]) TryRecv() (T, error) {
-	var buf [1]T
-	_, err := c.TryRecvBatch(buf[:])
-	return buf[0], err
-}
-
-// RecvBatch waits for a value, then takes up to len(buf) of its stream that have been
-// fetched, in order. Streams take turns.
-func (c *Keyed[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
-	if ctx == nil {
-		panic("jetstream: RecvBatch: nil context")
-	}
-	if len(buf) == 0 {
-		return 0, nil
-	}
-	return c.core.next(ctx, takeValues(buf))
-}
-
-// TryRecvBatch receives up to len(buf) values of one stream if there are any. It waits as
-// TryRecv does.
-func (c *Keyed[T]) TryRecvBatch(buf []T) (n int, err error) {
-	if len(buf) == 0 {
-		return 0, nil
-	}
-	return c.core.tryNext(takeValues(buf))
-}
-
-// takeValues returns a function that receives values from a lane.
-func takeValues[T any](buf []T) takeFunc {
-	return func(l *lane) (int, error) {
-		return l.channel.(*Channel[T]).receive(buf, func(ms []*message) (int, error) { return l.core.inbox.takeNow(ms, asValues) })
-	}
-}
-
-// Values returns a loop over the values of the channel, as [Channel.Values] does.
-func (c *Keyed[T]) Values(ctx context.Context) *sluice.Values[T] {
-	if ctx == nil {
-		panic("jetstream: Values: nil context")
-	}
-	return sluice.NewValues[T](ctx, c)
-}
-
-// Ready returns a channel for a select statement, as [Channel.Ready] does. From the first
-// call on, one value of each stream is fetched in advance.
-func (c *Keyed[T]) Ready() <-chan struct{} { return c.core.readyChan() }
-
-// Drain returns an iterator over the values that are stored when the loop begins and that
-// no other receiver takes first. It waits for the servers' answers, as TryRecv does.
-func (c *Keyed[T]) Drain() iter.Seq[T] {
-	return func(yield func(T) bool) {
-		for left := max(1, c.Len()); left > 0; left-- {
-			v, err := c.TryRecv()
-			if err != nil || !yield(v) {
-				return
-			}
+	group.Wait()
+	e := &BatchError{}
+	for _, s := range shares {
+		if s.err != nil {
+			e.Left = append(e.Left, s.indices[s.sent:]...)
+			e.causes = append(e.causes, s.err)
 		}
 	}
+	return e.result(len(vs))
 }
 
-// Deliveries returns a receiver for jobs: its values are acknowledged by their receiver.
-func (c *Keyed[T]) Deliveries() KeyedDeliveries[T] { return KeyedDeliveries[T]{c} }
-
-// Shared reports true: see [Channel.Shared].
-func (c *Keyed[T]) Shared() bool { return true }
-
-// Resize changes the number of streams to n, 1 to 1024, for all processes. It returns nil
-// once the servers have n streams and accept no more values in those before, whose values
-// are received first: a value of the new streams is received once all values of its range
-// of keys in the old ones are acknowledged. So a delivery that is not settled delays those
-// keys. The old streams are deleted by a receiver.
-//
-// With several replicas, sends wait for two seconds, and the values after them at least as
-// long. If the process dies meanwhile, the channel has either number of streams, and other
-// processes complete the rest; calling Resize again is safe. It fails with
-// [sluice.ErrClosed], [ErrShutdown], [ErrNoSpace], the error of ctx, if another process
-// resizes the channel at the same time, or if the old streams of the last four changes are
-// not drained.
-func (c *Keyed[T]) Resize(ctx context.Context, n int) error {
-	if err := checkStreams("Resize", n); err != nil {
-		return err
+// result returns how many values of a batch are known to be stored before the first that is
+// not, and an error: the only cause if none after that is stored.
+func (e *BatchError) result(all int) (n int, err error) {
+	if e.causes == nil {
+		return all, nil
 	}
-	return c.core.resize(ctx, n)
-}
-
-// Close closes the channel for all processes, for good, as [Channel.Close] does.
-func (c *Keyed[T]) Close() { c.core.closeLater() }
-
-// CloseContext closes the channel as Close does. It returns nil once the servers have
-// confirmed it for all streams, and otherwise an error when ctx is done.
-func (c *Keyed[T]) CloseContext(ctx context.Context) error { return c.core.close(ctx) }
-
-// Shutdown ends the use of the channel by this process, as [Channel.Shutdown] does.
-func (c *Keyed[T]) Shutdown(ctx context.Context) error { return c.core.shutdown(ctx) }
-
-// Len returns how many values are stored in all streams, including those in flight. It asks
-// the servers, for each stream.
-func (c *Keyed[T]) Len() int { return c.core.length() }
-
-// Cap returns the sum of [Options].Limit over the streams.
-func (c *Keyed[T]) Cap() int { return c.core.capacity() }
-
-// Stats returns the sums of the counters of all streams, as [Channel.Stats] does. HighWater
-// and OldestValue are the maximum over the streams; Lanes is the number of streams, without
-// those that Resize replaced.
-func (c *Keyed[T]) Stats() sluice.Stats { return c.core.total(c.core.stats()) }
-
-// StreamStats returns the counters of each stream, including those that Resize replaced and
-// that are not drained. The Name is the name of the stream.
-func (c *Keyed[T]) StreamStats() []sluice.Stats { return c.core.stats() }
-
-// DeadLetters opens the channel of dead letters, as [Channel.DeadLetters] does: one channel
-// for all streams.
-func (c *Keyed[T]) DeadLetters(ctx context.Context) (*Channel[T], error) {
-	config := c.core.config
-	config.deadName = config.name + deadSuffix
-	if c.core.life.shutdown.Load() || !c.core.conn.share() {
-		return nil, ErrShutdown
+	slices.Sort(e.Left)
+	if n = e.Left[0]; len(e.causes) == 1 && len(e.Left) == all-n {
+		return n, e.causes[0]
 	}
-	opened, err := openCore(ctx, config.deadLetters(), c.core.conn)
-	if err != nil {
-		return nil, err
-	}
-	return newChannel(opened, c.codec), nil
+	return n, e
 }
-
-// KeyedDeliveries is the receiving side of a [Keyed] whose values are acknowledged by their
-// receiver, as [Deliveries] is for a [Channel].
-type KeyedDeliveries[T any] struct{ c *Keyed[T] }
-
-var _ sluice.BatchReceiver[*Delivery[int]] = KeyedDeliveries[int]{}
-
-// Recv receives the next value of any stream, and waits if necessary. It fails with
-// ErrClosed once the channel is closed and every value is acknowledged.
-func (r KeyedDeliveries[T]) Recv(ctx context.Context) (*Delivery[T], error) {
-	var buf [1]*Delivery[T]
-	_, err := r.RecvBatch(ctx, buf[:])
-	return buf[0], err
-}
-
-// TryRecv receives the next value if there is one. It waits only for the servers' answers.
-func (r KeyedDeliveries[T]) TryRecv() (*Delivery[T], error) {
-	var buf [1]*Delivery[T]
-	_, err := r.TryRecvBatch(buf[:])
-	return buf[0], err
-}
-
-// RecvBatch waits for a value, then takes up to len(buf) of its stream, as
-// [Deliveries.RecvBatch] does. Streams take turns.
-func (r KeyedDeliveries[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (int, error) {
-	if ctx == nil {
-		panic("jetstream: RecvBatch: nil context")
-	}
-	if len(buf) == 0 {
-		return 0, nil
-	}
-	return r.c.core.next(ctx, takeDeliveries(buf))
-}
-
-// TryRecvBatch receives up to len(buf) values of one stream if there are any.
-func (r KeyedDeliveries[T]) TryRecvBatch(buf []*Delivery[T]) (int, error) {
-	if len(buf) == 0 {
-		return 0, nil
-	}
-	return r.c.core.tryNext(takeDeliveries(buf))
-}
-
-// takeDeliveries returns a function that receives deliveries from a lane.
-func takeDeliveries[T any](buf []*Delivery[T]) takeFunc {
-	return func(l *lane) (int, error) {
-		from := Deliveries[T]{l.channel.(*Channel[T])}
-		return from.receive(buf, func(ms []*message) (int, error) { return l.core.inbox.takeNow(ms, asDeliveries) })
-	}
-}
-
-// Ready returns the channel of [Keyed.Ready].
-func (r KeyedDeliveries[T]) Ready() <-chan struct{} { return r.c.Ready() }
-
-// Shared reports true: see [Channel.Shared].
-func (r KeyedDeliveries[T]) Shared() bool { return true }

@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+
+	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice"
 )
@@ -15,7 +19,7 @@ import (
 func beforeColon(v string) string { key, _, _ := strings.Cut(v, ":"); return key }
 
 // openByKey opens a channel by key, as open does.
-func openByKey(t testing.TB, streams int, o Options[string]) *Keyed[string] {
+func openByKey(t testing.TB, streams int, o Options[string]) *Channel[string] {
 	t.Helper()
 	if o.Name == "" {
 		o.Name = fmt.Sprint("keyed-", opened.Add(1))
@@ -66,7 +70,7 @@ func inOrder(t testing.TB, got, want []string) {
 }
 
 // drainAll receives until the channel is closed and drained.
-func drainAll(t testing.TB, c *Keyed[string]) (vs []string) {
+func drainAll(t testing.TB, c *Channel[string]) (vs []string) {
 	t.Helper()
 	values := c.Values(patient(t))
 	for v := range values.All() {
@@ -99,7 +103,7 @@ func TestKeyed(t *testing.T) {
 			used++
 		}
 	}
-	if s := c.Stats(); used != 3 || s.Lanes.Count != 3 || s.Len != len(want) || s.Sent != uint64(len(want)) || s.Cap != 3*defaultLimit {
+	if s := c.Stats(); used != 3 || s.Lanes.Count != 3 || s.Len != len(want) || s.Sent != uint64(len(want)) || s.Cap != 3*defaultCapacity {
 		t.Errorf("%d streams are used; Stats: %+v", used, s)
 	}
 	c.Close()
@@ -118,74 +122,12 @@ func TestKeyed(t *testing.T) {
 	}
 }
 
-// Resize moves keys to other streams. The values that are stored before it arrive first,
-// in this process and in another one that learns of it later, and the old streams go.
-func TestResize(t *testing.T) {
+// Capacities are per stream: a full one rejects the values of its keys only.
+func TestKeyedCapacity(t *testing.T) {
 	t.Parallel()
-	s := listening(t, nil)
-	o := Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()}
-	c, other := openByKey(t, 2, o), openByKey(t, 7, o)
-	var want []string
-	send := func(c *Keyed[string], from, to int) {
-		t.Helper()
-		part := numbered(10, to)[10*from:]
-		want = append(want, part...)
-		if n, err := c.SendBatch(patient(t), part); n != len(part) || err != nil {
-			t.Fatalf("SendBatch: %d, %v", n, err)
-		}
-	}
-	send(c, 0, 2)
-	send(other, 2, 4)
-	for i, n := range []int{5, 3, 4} {
-		if err := c.Resize(patient(t), n); err != nil {
-			t.Fatal(err)
-		}
-		send(other, 4+4*i, 6+4*i)
-		send(c, 6+4*i, 8+4*i)
-	}
-	if s := other.Stats(); s.Lanes.Count != 4 || s.Len != len(want) {
-		t.Errorf("%d lanes, %d values, want 4 and %d", s.Lanes.Count, s.Len, len(want))
-	}
-	if rows := other.StreamStats(); len(rows) != 2+5+3+4 {
-		t.Errorf("%d streams", len(rows))
-	}
-	var got []string
-	for range want {
-		v, err := other.Recv(patient(t))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, v)
-	}
-	inOrder(t, got, want)
-	gone := make(chan error, 1)
-	ctx, cancel := withCancel(t)
-	go func() { _, err := c.Recv(ctx); gone <- err }()
-	until(t, "the old streams are deleted", func() bool { return len(c.StreamStats()) == 4 })
-	cancel()
-	if err := <-gone; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	c.Close()
-	if _, err := other.Recv(patient(t)); err != sluice.ErrClosed {
-		t.Errorf("Recv after Close: %v", err)
-	}
-	names := 0
-	for range c.core.conn.js.StreamNames(t.Context()).Name() {
-		names++
-	}
-	if names != 5 {
-		t.Errorf("%d streams are left, want 4 and the record", names)
-	}
-}
-
-// Limits are per stream: a full one rejects the values of its keys only, and a sender that
-// waits for room gets it in the stream that Resize moves its key to.
-func TestKeyedLimit(t *testing.T) {
-	t.Parallel()
-	c := openByKey(t, 2, Options[string]{Limit: 2, Log: mute()})
+	c := openByKey(t, 2, Options[string]{Capacity: 2, Log: mute()})
 	low, high := keyIn(0, 2), keyIn(1, 2)
-	mustSendKeyed(t, c, low+":0", low+":1")
+	mustSend(t, c, low+":0", low+":1")
 	if err := c.TrySend(low + ":2"); err != sluice.ErrFull {
 		t.Errorf("TrySend: %v", err)
 	}
@@ -203,32 +145,28 @@ func TestKeyedLimit(t *testing.T) {
 	}
 	go func() { sent <- c.Send(patient(t), low+":2") }()
 	until(t, "a sender waits", func() bool { return c.Stats().SendersWaiting == 1 })
-	if err := c.Resize(patient(t), 4); err != nil {
-		t.Fatal(err)
-	}
+	inOrder(t, recvKeyed(t, c, 5), []string{low + ":0", low + ":1", low + ":2", high + ":0", high + ":1"})
 	if err := <-sent; err != nil {
 		t.Errorf("Send: %v", err)
 	}
-	inOrder(t, recvKeyed(t, c, 5), []string{low + ":0", low + ":1", low + ":2", high + ":0", high + ":1"})
 }
 
 // An error of a batch names the values that are left, if later ones are stored.
 func TestBatchResult(t *testing.T) {
 	t.Parallel()
 	full := errors.New("full")
-	if n, err := batchResult(5, []share{{indices: []int{3, 4}, err: full}}); n != 3 || err != full {
+	if n, err := (&BatchError{Left: []int{3, 4}, causes: []error{full}}).result(5); n != 3 || err != full {
 		t.Errorf("a prefix is stored: %d, %v", n, err)
 	}
-	n, err := batchResult(5, []share{{indices: []int{1, 4}, err: full}, {indices: []int{2}, err: ErrUnknown}})
+	n, err := (&BatchError{Left: []int{1, 4, 2}, causes: []error{full, ErrUnknown}}).result(5)
 	batch := (*BatchError)(nil)
 	if n != 1 || !errors.As(err, &batch) || !errors.Is(err, full) || !errors.Is(err, ErrUnknown) {
 		t.Fatalf("others are stored: %d, %v", n, err)
 	}
-	batch.shift(10, 15, 17)
-	if !slices.Equal(batch.Left, []int{11, 12, 14, 15, 16}) {
+	if !slices.Equal(batch.Left, []int{1, 2, 4}) {
 		t.Errorf("left are %v", batch.Left)
 	}
-	if n, err := batchResult(5, nil); n != 5 || err != nil {
+	if n, err := new(BatchError).result(5); n != 5 || err != nil {
 		t.Errorf("all are stored: %d, %v", n, err)
 	}
 }
@@ -238,7 +176,7 @@ func TestKeyedDeadLetters(t *testing.T) {
 	t.Parallel()
 	c := openByKey(t, 2, Options[string]{MaxDeliver: 1, NackDelay: -1, Log: mute()})
 	want := []string{keyIn(0, 2) + ":0", keyIn(1, 2) + ":0"}
-	mustSendKeyed(t, c, want...)
+	mustSend(t, c, want...)
 	for range want {
 		d, err := c.Deliveries().Recv(patient(t))
 		if err != nil {
@@ -260,18 +198,14 @@ func TestKeyedDeadLetters(t *testing.T) {
 	}
 }
 
-// Ready announces the values of each stream, while Resize moves keys, and is closed
-// by Close.
+// Ready announces the values of each stream, and is closed by Close.
 func TestKeyedReady(t *testing.T) {
 	t.Parallel()
 	c := openByKey(t, 2, Options[string]{Log: mute()})
 	ready := c.Ready()
 	want := numbered(6, 3)
-	mustSendKeyed(t, c, want[:6]...)
-	if err := c.Resize(patient(t), 3); err != nil {
-		t.Fatal(err)
-	}
-	mustSendKeyed(t, c, want[6:12]...)
+	mustSend(t, c, want[:6]...)
+	mustSend(t, c, want[6:12]...)
 	var got []string
 	await := func(n int) {
 		t.Helper()
@@ -287,7 +221,7 @@ func TestKeyedReady(t *testing.T) {
 		}
 	}
 	await(12)
-	mustSendKeyed(t, c, want[12:]...)
+	mustSend(t, c, want[12:]...)
 	await(18)
 	inOrder(t, got, want)
 	c.Close()
@@ -295,36 +229,171 @@ func TestKeyedReady(t *testing.T) {
 	}
 }
 
-// Lanes divide the hashes in equal ranges, similar keys have different lanes, and the hash
-// is the same for ever.
-func TestLanes(t *testing.T) {
+// A stream that does not answer, as with Ordered while its value is in flight, does not keep
+// a receiver from the values of the others.
+func TestKeyedUnanswered(t *testing.T) {
 	t.Parallel()
-	if h := hashKey("account 1"); h != 0xb672b15c4eb40889 {
-		t.Errorf("the hash is %#x", h)
+	c := openByKey(t, 2, Options[string]{Ordered: true, Log: mute()})
+	silent := &c.lanes.all[0].fetcher.trying // its holder waits for an answer
+	silent.Lock()
+	defer silent.Unlock()
+	want := keyIn(1, 2) + ":0"
+	mustSend(t, c, want)
+	got := make(chan string)
+	go func() {
+		v, err := c.TryRecv()
+		for ; err == sluice.ErrEmpty; v, err = c.TryRecv() { // on a busy machine
+		}
+		got <- v
+	}()
+	select {
+	case v := <-got:
+		inOrder(t, []string{v}, []string{want})
+	case <-patient(t).Done():
+		t.Error("TryRecv waits for a stream that does not answer")
+	}
+}
+
+// The streams divide the hashes equally, similar keys have different streams, and a key has
+// the same one for ever.
+func TestLaneOf(t *testing.T) {
+	t.Parallel()
+	if got := []int{laneOf("account 1", 1024), laneOf("account 2", 1024), laneOf("", 1024)}; !slices.Equal(got, []int{729, 966, 959}) {
+		t.Errorf("the streams are %v", got)
 	}
 	const n, keys = 16, 16000
 	counts := [n]int{}
 	for i := range keys {
-		counts[laneOf(hashKey(fmt.Sprint("account ", i)), n)]++
+		counts[laneOf(fmt.Sprint("account ", i), n)]++
 	}
 	for i, count := range counts {
 		if count < keys/n*8/10 || count > keys/n*12/10 {
-			t.Errorf("lane %d of %d has %d of %d keys", i, n, count, keys)
+			t.Errorf("stream %d of %d has %d of %d keys", i, n, count, keys)
 		}
 	}
-	for _, of := range [][2]int{{2, 4}, {3, 5}, {5, 3}, {1, 7}, {6, 6}} {
-		pairs := map[[2]int]bool{}
-		for i := range keys {
-			h := hashKey(fmt.Sprint(i))
-			pairs[[2]int{laneOf(h, of[0]), laneOf(h, of[1])}] = true
+}
+
+// keyIn returns a key of a stream, of n.
+func keyIn(lane, n int) string {
+	for i := 0; ; i++ {
+		if key := fmt.Sprint("key", i); laneOf(key, n) == lane {
+			return key
 		}
-		for i := range of[0] {
-			for j := range of[1] {
-				a, b := &lane{index: i, of: of[0]}, &lane{index: j, of: of[1]}
-				if a.overlaps(b) != pairs[[2]int{i, j}] || b.overlaps(a) != a.overlaps(b) {
-					t.Errorf("lane %d of %d and %d of %d: overlap is %v", i, of[0], j, of[1], a.overlaps(b))
-				}
+	}
+}
+
+// recvKeyed receives n values.
+func recvKeyed(t testing.TB, c *Channel[string], n int) (vs []string) {
+	t.Helper()
+	for range n {
+		v, err := c.Recv(patient(t))
+		if err != nil {
+			t.Fatalf("Recv: %v, after %v", err, vs)
+		}
+		vs = append(vs, v)
+	}
+	return vs
+}
+
+// A channel has the number of streams that it was created with, and no other channel has its
+// streams. Of processes that create it at the same time with different numbers, one fails
+// at the first stream, so that it creates no other.
+func TestKeyedNumber(t *testing.T) {
+	t.Parallel()
+	s := listening(t, nil)
+	o := Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()}
+	for name, err := range map[string]error{
+		"exists with another number of streams: 3 (want 2)": second(OpenKeyed(patient(t), 2, beforeColon, openedAs(t, 3, o))),
+		"exists with another number of streams: 3 (want 1)": second(Open(patient(t), &Options[string]{Name: "jobs-2", URL: o.URL, Replicas: 1})),
+		"0 streams (want 1 to 1024)":                        second(OpenKeyed(patient(t), 0, beforeColon, &o)),
+		"1025 streams (want 1 to 1024)":                     second(OpenKeyed(patient(t), 1025, beforeColon, &o)),
+		"Name has 196 bytes (want at most 195)":             second(OpenKeyed(patient(t), 2, beforeColon, &Options[string]{Name: strings.Repeat("a", 196)})),
+	} {
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+	o.Name = "racing"
+	var group sync.WaitGroup
+	var winners atomic.Int64
+	for n := range 4 {
+		group.Go(func() {
+			c, err := OpenKeyed(patient(t), n+2, beforeColon, &o)
+			if err != nil {
+				return
 			}
+			winners.Add(int64(n + 2))
+			_ = c.Shutdown(patient(t))
+		})
+	}
+	group.Wait()
+	created := int64(0)
+	js, err := natsjs.New(client(t, o.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range js.StreamNames(patient(t)).Name() {
+		if strings.HasPrefix(name, "racing-") {
+			created++
 		}
+	}
+	if created != winners.Load() || created == 0 {
+		t.Errorf("%d streams, want %d", created, winners.Load())
+	}
+}
+
+// second returns the error.
+func second(_ *Channel[string], err error) error { return err }
+
+// openedAs creates a channel, and returns its options.
+func openedAs(t testing.TB, streams int, o Options[string]) *Options[string] {
+	openByKey(t, streams, o)
+	return &o
+}
+
+// A process that dies in Close, after it has sealed one stream, has closed the channel: the
+// processes that learn of that seal the others. One that opens it later does, too.
+func TestKeyedCloseDies(t *testing.T) {
+	t.Parallel()
+	s := listening(t, nil)
+	o := Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()}
+	c, other := openByKey(t, 3, o), openByKey(t, 3, o)
+	want := numbered(6, 2)
+	mustSend(t, c, want...)
+	if err := c.lanes.all[1].stream.sealOnce(patient(t)); err != nil {
+		t.Fatal(err)
+	}
+	for lane := range 3 {
+		until(t, "sends fail", func() bool { return other.Send(patient(t), keyIn(lane, 3)+":late") == sluice.ErrClosed })
+	}
+	later := openByKey(t, 3, o)
+	if _, err := later.SendBatch(patient(t), []string{"k0:late", "k1:late"}); err != sluice.ErrClosed {
+		t.Errorf("SendBatch: %v", err)
+	}
+	got := drainAll(t, later)
+	inOrder(t, slices.DeleteFunc(got, func(v string) bool { return strings.HasSuffix(v, ":late") }), want)
+	if _, err := c.Recv(patient(t)); err != sluice.ErrClosed {
+		t.Errorf("Recv: %v", err)
+	}
+
+	o.Name = "unheard" // no process has it open while its stream is sealed
+	if err := openByKey(t, 2, o).Shutdown(patient(t)); err != nil {
+		t.Fatal(err)
+	}
+	js, err := natsjs.New(client(t, o.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(patient(t), "unheard-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := stream.CachedInfo().Config
+	config.Sealed = true
+	if _, err := js.UpdateStream(patient(t), config); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openByKey(t, 2, o).Recv(patient(t)); err != sluice.ErrClosed {
+		t.Errorf("Recv: %v", err)
 	}
 }

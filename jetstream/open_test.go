@@ -28,7 +28,7 @@ func TestInvalidOptions(t *testing.T) {
 		"Name has 201 bytes":                     {Name: strings.Repeat("a", 201)},
 		"Conn excludes URL":                      {Name: "a", Conn: &nats.Conn{}, URL: "nats://127.0.0.1"},
 		"URL excludes Dir":                       {Name: "a", Dir: "/", URL: "nats://127.0.0.1"},
-		"Limit is -1":                            {Name: "a", Limit: -1},
+		"Capacity is -1":                         {Name: "a", Capacity: -1},
 		"MaxBytes is -1":                         {Name: "a", MaxBytes: -1},
 		"Replicas is 2":                          {Name: "a", Replicas: 2, URL: "nats://127.0.0.1"},
 		"Replicas is 3 with the embedded server": {Name: "a", Replicas: 3},
@@ -66,7 +66,7 @@ func TestOpenAgain(t *testing.T) {
 	mustSend(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
 	mustRecv(t, open(t, Options[string]{Name: "jobs", Dir: dir}), "a")
 	for want, o := range map[string]Options[string]{
-		"another Limit: 1048576 (want 7)":       {Limit: 7},
+		"another Capacity: 1048576 (want 7)":    {Capacity: 7},
 		"another MaxBytes: -1 (want 7)":         {MaxBytes: 7},
 		"another DedupeWindow: 30s (want 1m0s)": {DedupeWindow: time.Minute},
 		"another AckWait: 30s (want 1m0s)":      {AckWait: time.Minute},
@@ -258,7 +258,7 @@ func TestSyncWarning(t *testing.T) {
 			}
 			got := open(t, o).Stats().Disk.Warning
 			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
-				t.Errorf("Stats.Warning is %q, want %q", got, test.want)
+				t.Errorf("Stats.Disk.Warning is %q, want %q", got, test.want)
 			}
 			if test.want != "" && !strings.Contains(j.String(), "power failure") {
 				t.Errorf("the log has no warning: %s", j.String())
@@ -274,7 +274,7 @@ func with(s *server.Server, user string) string {
 
 // The channel is registered, for the live page.
 func TestRegistered(t *testing.T) {
-	c := open(t, Options[int]{Name: "registered", Limit: 5})
+	c := open(t, Options[int]{Name: "registered", Capacity: 5})
 	mustSend(t, c, 1, 2)
 	for _, n := range inspect.Channels() {
 		if n.Name != "registered" {

@@ -14,7 +14,7 @@ import (
 )
 
 // Options configure [Open]. Only Name is required; the zero value of every other field
-// selects its default. All processes that open a channel must agree on Limit, MaxBytes,
+// selects its default. All processes that open a channel must agree on Capacity, MaxBytes,
 // Replicas, DedupeWindow, AckWait, Ordered and Codec: they are stored with the channel,
 // and Open fails if they differ.
 type Options[T any] struct {
@@ -39,8 +39,8 @@ type Options[T any] struct {
 	// temporary files must leave it alone: see ErrRemoved.
 	Dir string
 
-	// Limit is the most values stored: 1<<20 by default; sluice.Unlimited for no limit.
-	Limit int
+	// Capacity is the most values stored: 1<<20 by default; sluice.Unlimited for no limit.
+	Capacity int
 	// MaxBytes is the most bytes stored, including what the server adds to each value.
 	// The default is no limit.
 	MaxBytes int64
@@ -97,8 +97,8 @@ type config struct {
 	nats               []nats.Option
 	conn               *nats.Conn
 	dir                string
-	limit              int // sluice.Unlimited for none
-	limitBytes         int64
+	capacity           int // sluice.Unlimited for none
+	maxBytes           int64
 	replicas           int
 	codec              string
 	dedupeWindow       time.Duration
@@ -111,12 +111,12 @@ type config struct {
 	systemNATS         []nats.Option
 	log                *slog.Logger
 	dead               bool   // it is a channel of dead letters
-	laned              bool   // it is a stream of a Keyed: it must exist
+	streams            int    // of the channel by key that it is a stream of, or 0
 	deadName           string // of the dead letters, if they are not named after the stream
 }
 
 const (
-	defaultLimit         = 1 << 20
+	defaultCapacity      = 1 << 20
 	defaultDedupeWindow  = 30 * time.Second
 	defaultPrefetch      = 256
 	defaultAckWait       = 30 * time.Second
@@ -147,7 +147,7 @@ func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 	}
 	c := config{
 		name: o.Name, url: o.URL, nats: o.NATS, conn: o.Conn, dir: o.Dir,
-		limit: or(o.Limit, defaultLimit), limitBytes: o.MaxBytes,
+		capacity: or(o.Capacity, defaultCapacity), maxBytes: o.MaxBytes,
 		replicas: o.Replicas, codec: values.Name(), dedupeWindow: or(o.DedupeWindow, defaultDedupeWindow),
 		ordered: o.Ordered, prefetch: or(o.Prefetch, defaultPrefetch),
 		ackWait: or(o.AckWait, defaultAckWait), nackDelay: or(o.NackDelay, defaultNackDelay),
@@ -186,10 +186,10 @@ func (c *config) check() error {
 		return invalid("Conn excludes URL and Dir")
 	case c.url != "" && c.dir != "":
 		return invalid("URL excludes Dir, which is for the embedded server")
-	case c.limit < 1:
-		return invalid("Limit is %d (want at least 1)", c.limit)
-	case c.limitBytes < 0:
-		return invalid("MaxBytes is %d (want at least 0)", c.limitBytes)
+	case c.capacity < 1:
+		return invalid("Capacity is %d (want at least 1)", c.capacity)
+	case c.maxBytes < 0:
+		return invalid("MaxBytes is %d (want at least 0)", c.maxBytes)
 	case c.replicas < 1 || c.replicas > 5 || c.replicas%2 == 0:
 		return invalid("Replicas is %d (want 1, 3 or 5)", c.replicas)
 	case c.embedded() && c.replicas != 1:
@@ -218,10 +218,10 @@ func or[V comparable](v, byDefault V) V {
 	return v
 }
 
-// serverLimit returns the limit as servers represent it: -1 for none.
-func (c *config) serverLimit() int64 {
-	if c.limit == sluice.Unlimited {
+// serverCapacity returns the capacity as servers represent it: -1 for none.
+func (c *config) serverCapacity() int64 {
+	if c.capacity == sluice.Unlimited {
 		return -1
 	}
-	return int64(c.limit)
+	return int64(c.capacity)
 }

@@ -19,7 +19,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil || form.Name() != "json" || c.codec != "json" {
 		t.Fatal(err, form, c.codec)
 	}
-	if c.limit != 1<<20 || c.serverLimit() != 1<<20 || c.limitBytes != 0 || c.replicas != 1 || c.dedupeWindow != 30*time.Second || c.prefetch != 256 {
+	if c.capacity != 1<<20 || c.serverCapacity() != 1<<20 || c.maxBytes != 0 || c.replicas != 1 || c.dedupeWindow != 30*time.Second || c.prefetch != 256 {
 		t.Errorf("defaults of the stream: %+v", c)
 	}
 	if c.ackWait != 30*time.Second || c.nackDelay != time.Second || c.maxInProgress != time.Hour || c.maxDeliver != 10 || c.ordered || c.log == nil {
@@ -30,12 +30,12 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("with %s: %d replicas, %v", what, c.replicas, err)
 		}
 	}
-	c, _, err = (&Options[int]{Name: "a", NackDelay: -1, MaxDeliver: -1, Ordered: true, Prefetch: 7, Limit: sluice.Unlimited}).resolve()
-	if err != nil || c.nackDelay != 0 || c.maxDeliver != 0 || c.prefetch != 1 || c.serverLimit() != -1 {
+	c, _, err = (&Options[int]{Name: "a", NackDelay: -1, MaxDeliver: -1, Ordered: true, Prefetch: 7, Capacity: sluice.Unlimited}).resolve()
+	if err != nil || c.nackDelay != 0 || c.maxDeliver != 0 || c.prefetch != 1 || c.serverCapacity() != -1 {
 		t.Errorf("negative values, Ordered, Unlimited: %+v, %v", c, err)
 	}
 	d := c.deadLetters()
-	if d.name != "a-dead" || d.limit != sluice.Unlimited || d.limitBytes != 0 || d.maxDeliver != 0 || d.ordered || !d.dead {
+	if d.name != "a-dead" || d.capacity != sluice.Unlimited || d.maxBytes != 0 || d.maxDeliver != 0 || d.ordered || !d.dead {
 		t.Errorf("config of dead letters: %+v", d)
 	}
 }
@@ -48,7 +48,7 @@ func TestValidOptions(t *testing.T) {
 		{Name: "azAZ09-_"},
 		{Name: "a", URL: "nats://a", Replicas: 5},
 		{Name: "a", URL: "nats://a", Replicas: 1},
-		{Name: "a", Limit: 1, MaxBytes: 1, DedupeWindow: time.Second, Prefetch: 1, AckWait: time.Second, MaxInProgress: 1, MaxDeliver: 1, NackDelay: 1},
+		{Name: "a", Capacity: 1, MaxBytes: 1, DedupeWindow: time.Second, Prefetch: 1, AckWait: time.Second, MaxInProgress: 1, MaxDeliver: 1, NackDelay: 1},
 	} {
 		if _, _, err := o.resolve(); err != nil {
 			t.Errorf("%+v: %v", o, err)

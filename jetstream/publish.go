@@ -224,8 +224,8 @@ func (p *publisher) checkSize(payload []byte) error {
 		return fmt.Errorf("jetstream: %w: the value has %d bytes, max_payload of the servers is %d, of which %d are reserved for headers",
 			sluice.ErrTooLarge, len(payload), most, maxHeaders)
 	}
-	if size := int64(len(payload) + len(p.subject) + minOverhead); p.config.limitBytes > 0 && size > p.config.limitBytes {
-		return fmt.Errorf("jetstream: %w: the value takes %d bytes, MaxBytes is %d", sluice.ErrTooLarge, size, p.config.limitBytes)
+	if size := int64(len(payload) + len(p.subject) + minOverhead); p.config.maxBytes > 0 && size > p.config.maxBytes {
+		return fmt.Errorf("jetstream: %w: the value takes %d bytes, MaxBytes is %d", sluice.ErrTooLarge, size, p.config.maxBytes)
 	}
 	return nil
 }

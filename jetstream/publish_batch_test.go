@@ -62,7 +62,7 @@ func TestSendBatchOldServers(t *testing.T) {
 	}
 	mustRecv(t, c, 1, 2, 3)
 	if w := c.Stats().Disk.Warning; !strings.Contains(w, "SendBatch sends the values one by one") {
-		t.Errorf("Stats.Warning: %q", w)
+		t.Errorf("Stats.Disk.Warning: %q", w)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestSlots(t *testing.T) {
 // A SendBatch that is canceled reports how many values are stored.
 func TestSendBatchCanceled(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{Limit: 2})
+	c := open(t, Options[int]{Capacity: 2})
 	ctx, cancel := withCancel(t)
 	sent := make(chan int)
 	go func() {
@@ -170,7 +170,7 @@ func TestSendBatchLengths(t *testing.T) {
 // and counts the values once. (The embedded server is an exception: TestUnknownFull.)
 func TestUnknownStays(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{Limit: 1, URL: listening(t, nil).ClientURL(), Replicas: 1, Log: mute()})
+	c := open(t, Options[int]{Capacity: 1, URL: listening(t, nil).ClientURL(), Replicas: 1, Log: mute()})
 	for what, second := range map[string]error{
 		"the context is done": context.Canceled,
 		"closed":              answer(codeSealed, ""),

@@ -170,7 +170,7 @@ func TestSendBatchUnknown(t *testing.T) {
 // a reconnect, "full" proves nothing.
 func TestUnknownFull(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[string]{Limit: 1})
+	c := open(t, Options[string]{Capacity: 1})
 	p := &c.core.publisher
 	unanswered := func() *UnknownError {
 		t.Helper()
@@ -224,7 +224,7 @@ func TestUnknownTooLate(t *testing.T) {
 // is not stored.
 func TestSendFails(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[string]{Limit: 1})
+	c := open(t, Options[string]{Capacity: 1})
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Send(done, "a"); err != context.Canceled {
@@ -275,7 +275,7 @@ func TestSendFails(t *testing.T) {
 // A batch larger than the channel is sent in parts, as room becomes available.
 func TestSendBatchRoom(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{Limit: 10})
+	c := open(t, Options[int]{Capacity: 10})
 	want := make([]int, 100)
 	for i := range want {
 		want[i] = i

@@ -1,32 +1,69 @@
 package jetstream
 
-import "time"
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
 
-// readyChan returns the channel of Ready, and fetches a message for TryRecv.
-func (in *inbox) readyChan() <-chan struct{} {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.readable == nil {
-		in.readable = make(chan struct{}, 1)
-		in.signal()
-		in.fetcher.fetch(false)
-	}
-	return in.readable
+// A readiness is the channel of Ready, which has room for one token. Several inboxes share
+// one, so its lock is taken after theirs.
+type readiness struct {
+	used   atomic.Bool // Ready was called
+	mu     sync.Mutex
+	c      chan struct{}
+	closed bool
 }
 
-// signal puts a token into the channel of Ready if a message is ready, and closes it once
-// the channel is closed. The caller holds mu.
-func (in *inbox) signal() {
+// put puts the token into the channel, or closes it.
+func (r *readiness) put(last bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	switch {
-	case in.readable == nil || in.signaled:
-	case in.life.closed.Load() || in.life.recvErr() != nil:
-		in.signaled = true
-		close(in.readable)
-	case len(in.ready) > 0:
+	case r.closed:
+	case last:
+		r.closed = true
+		close(r.c)
+	default:
 		select {
-		case in.readable <- struct{}{}:
+		case r.c <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// readyChan returns the channel of Ready, and has each inbox fetch a message for TryRecv.
+func (l *lanes) readyChan() <-chan struct{} {
+	for _, c := range l.all {
+		c.inbox.mu.Lock()
+		if in := &c.inbox; in.readable == nil {
+			in.readable = &l.ready
+			in.signal()
+			in.fetcher.fetch(false)
+		}
+		c.inbox.mu.Unlock()
+	}
+	l.ready.used.Store(true)
+	return l.ready.c
+}
+
+// announce puts the token back after a receiver took a message, if other messages are ready.
+func (l *lanes) announce() {
+	if !l.ready.used.Load() {
+		return
+	}
+	for _, c := range l.all {
+		c.inbox.mu.Lock()
+		c.inbox.signal()
+		c.inbox.mu.Unlock()
+	}
+}
+
+// signal puts the token into the channel of Ready if a message is ready, and closes it once
+// the channel is closed. The caller holds mu.
+func (in *inbox) signal() {
+	if last := in.life.closed.Load() || in.life.recvErr() != nil; in.readable != nil && (last || len(in.ready) > 0) {
+		in.readable.put(last)
 	}
 }
 

@@ -341,7 +341,7 @@ func TestReconnects(t *testing.T) {
 // Shutdown ends pending operations.
 func TestShutdownReleases(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{Limit: 1})
+	c := open(t, Options[int]{Capacity: 1})
 	results := make(chan error)
 	go func() {
 		_, err := c.Recv(patient(t))

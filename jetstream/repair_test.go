@@ -49,7 +49,7 @@ func TestLossAtOpen(t *testing.T) {
 	mustSend(t, c, 20, 21)
 	mustRecv(t, c, 20, 21)
 	if w := c.Stats().Disk.Warning; !strings.Contains(w, "the servers lost confirmed values") {
-		t.Errorf("Stats.Warning: %q", w)
+		t.Errorf("Stats.Disk.Warning: %q", w)
 	}
 }
 

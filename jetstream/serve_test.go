@@ -69,7 +69,7 @@ const clusterAckWait = 5 * time.Second
 // clusterChannel returns the options that all roles use.
 func clusterChannel(urls string) Options[string] {
 	return Options[string]{
-		Name: "jobs", URL: urls, AckWait: clusterAckWait, NackDelay: -1, Limit: sluice.Unlimited, Log: mute(),
+		Name: "jobs", URL: urls, AckWait: clusterAckWait, NackDelay: -1, Capacity: sluice.Unlimited, Log: mute(),
 	}
 }
 

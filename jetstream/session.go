@@ -38,15 +38,14 @@ func newSession(config config, conn *connection) *session {
 // contexts that its background work ends with. The servers have the truth: a flag may
 // be set late, but never wrongly. Each flag changes once, from false to true:
 //
-//	open -> closed -> settled -> drained
+//	open -> closed -> drained
 //	existing -> deleted
 //	in use -> shut down
 //
-// Invariants: drained implies settled, which implies closed; ctx is done only after shutdown; recvCtx is done
-// only if recvErr() != nil.
+// Invariants: drained implies closed; ctx is done only after shutdown; recvCtx is done only
+// if recvErr() != nil.
 type lifecycle struct {
 	closed   atomic.Bool // no value can be sent: learned from the servers, or Close was called here
-	settled  atomic.Bool // and every value whose Send returned nil is stored
 	drained  atomic.Bool // and no value is left, for good
 	deleted  atomic.Bool // the stream no longer exists
 	shutdown atomic.Bool // Shutdown was called here

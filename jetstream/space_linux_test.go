@@ -59,7 +59,7 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	if w := c.Stats().Disk.Warning; !strings.Contains(w, "no space left") {
-		t.Errorf("Stats.Warning: %q", w)
+		t.Errorf("Stats.Disk.Warning: %q", w)
 	}
 	mustRecv(t, c, "first")
 	other := o
@@ -73,7 +73,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	c = open(t, o)
 	if w := c.Stats().Disk.Warning; w != "" {
-		t.Errorf("Stats.Warning with space again: %q", w)
+		t.Errorf("Stats.Disk.Warning with space again: %q", w)
 	}
 	for {
 		if v, err := c.Recv(patient(t)); err != nil {

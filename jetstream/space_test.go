@@ -36,7 +36,7 @@ func TestServerLimit(t *testing.T) {
 	mustRecv(t, c, large, large)
 	until(t, "there is space", func() bool { return c.TrySend("a") == nil })
 	if w := c.Stats().Disk.Warning; strings.Contains(w, "no space left") {
-		t.Errorf("Stats.Warning with space again: %q", w)
+		t.Errorf("Stats.Disk.Warning with space again: %q", w)
 	}
 }
 

@@ -133,13 +133,6 @@ func (s *stream) observe() {
 	}
 }
 
-func (s *stream) length() int {
-	s.observe()
-	s.counters.mu.Lock()
-	defer s.counters.mu.Unlock()
-	return int(min(s.counters.stored, uint64(sluice.Unlimited)))
-}
-
 func (s *stream) stats() sluice.Stats {
 	s.observe()
 	_ = s.checkFiles() // it warns
@@ -147,7 +140,7 @@ func (s *stream) stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stats := sluice.Stats{
-		Name: s.config.name, Cap: s.config.limit,
+		Name: s.config.name, Cap: s.config.capacity,
 		Len:  int(min(c.stored, uint64(sluice.Unlimited))),
 		Sent: c.sent.Load(), Received: c.received.Load(), Dropped: c.dead.Load(),
 		SendWaits: c.sendWaits.n, RecvWaits: c.recvWaits.n,

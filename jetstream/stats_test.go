@@ -109,7 +109,7 @@ func TestWarnings(t *testing.T) {
 // Stats reports what happened, and after Shutdown the last known state.
 func TestStats(t *testing.T) {
 	t.Parallel()
-	c := open(t, Options[int]{Limit: 3})
+	c := open(t, Options[int]{Capacity: 3})
 	mustSend(t, c, 1)
 	if n, err := c.SendBatch(patient(t), []int{2, 3}); n != 2 || err != nil {
 		t.Fatal(n, err)

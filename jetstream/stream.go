@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,6 +38,7 @@ type stream struct {
 const (
 	metaCodec   = "sluice.codec"
 	metaVersion = "sluice.version"
+	metaStreams = "sluice.streams" // of a channel by key
 	version     = "1"
 
 	consumerName = "sluice"
@@ -56,7 +58,7 @@ const (
 func (s *stream) find(ctx context.Context) error {
 	want := s.config.stream()
 	handle, err := s.conn.js.Stream(ctx, want.Name)
-	if errors.Is(err, natsjs.ErrStreamNotFound) && !s.config.laned {
+	if errors.Is(err, natsjs.ErrStreamNotFound) {
 		// If another process creates it at the same time, this succeeds if its
 		// settings are the same, and fails otherwise.
 		handle, err = s.conn.js.CreateStream(ctx, want)
@@ -78,18 +80,22 @@ func (s *stream) find(ctx context.Context) error {
 
 // stream returns the settings of the stream of a channel.
 func (c *config) stream() natsjs.StreamConfig {
-	limitBytes := int64(-1)
-	if c.limitBytes > 0 {
-		limitBytes = c.limitBytes
+	maxBytes := int64(-1)
+	if c.maxBytes > 0 {
+		maxBytes = c.maxBytes
 	}
-	return natsjs.StreamConfig{
+	config := natsjs.StreamConfig{
 		Name: c.name, Subjects: []string{"sluice." + c.name},
 		Description: "a sluice channel",
 		Retention:   natsjs.WorkQueuePolicy, Storage: natsjs.FileStorage, Replicas: c.replicas,
-		Discard: natsjs.DiscardNew, MaxMsgs: c.serverLimit(), MaxBytes: limitBytes,
+		Discard: natsjs.DiscardNew, MaxMsgs: c.serverCapacity(), MaxBytes: maxBytes,
 		Duplicates: c.dedupeWindow, AllowAtomicPublish: true,
 		Metadata: map[string]string{metaCodec: c.codec, metaVersion: version},
 	}
+	if c.streams > 0 {
+		config.Metadata[metaStreams] = strconv.Itoa(c.streams)
+	}
+	return config
 }
 
 // compare returns an error if an existing stream differs from the wanted one.
@@ -102,8 +108,9 @@ func (c *config) compare(got, want natsjs.StreamConfig) error {
 		name      string
 		got, want any
 	}{
+		{"number of streams", or(got.Metadata[metaStreams], "1"), or(want.Metadata[metaStreams], "1")},
 		{"Codec", got.Metadata[metaCodec], want.Metadata[metaCodec]},
-		{"Limit", got.MaxMsgs, want.MaxMsgs},
+		{"Capacity", got.MaxMsgs, want.MaxMsgs},
 		{"MaxBytes", got.MaxBytes, want.MaxBytes},
 		{"Replicas", got.Replicas, want.Replicas},
 		{"DedupeWindow", got.Duplicates, want.Duplicates},
@@ -183,11 +190,7 @@ func (s *stream) check(ctx context.Context) error {
 	s.counters.observe(info)
 	if info.Config.Sealed {
 		s.life.closed.Store(true)
-		answered := time.Now()
-		if s.isSettled(info, asked, answered) {
-			s.life.settled.Store(true)
-		}
-		if s.isDrained(info, asked, answered) {
+		if s.isDrained(info, asked, time.Now()) {
 			s.life.drained.Store(true)
 		}
 		s.onChange()

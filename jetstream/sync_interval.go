@@ -39,13 +39,8 @@ const (
 	varzTimeout = 2 * time.Second
 )
 
-// checkSync warns unless every server that stores the channel syncs every write.
-func (s *stream) checkSync(ctx context.Context) {
-	s.checkSyncOf(ctx, s.replicas())
-}
-
-// checkSyncOf warns unless each of the servers syncs every write.
-func (s *session) checkSyncOf(ctx context.Context, replicas []string) {
+// checkSync warns unless each of the servers, which store the channel, syncs every write.
+func (s *session) checkSync(ctx context.Context, replicas []string) {
 	if s.conn.server != nil { // startServer sets SyncAlways
 		return
 	}
@@ -123,6 +118,7 @@ func laxServers(replicas []string, found map[string]varz) string {
 		}
 	}
 	slices.Sort(replicas)
+	replicas = slices.Compact(replicas) // several streams may share them
 	var lax []string
 	for _, name := range replicas {
 		v, answered := found[name]

@@ -14,7 +14,7 @@
 // has the line on disk. A receiver acknowledges a line after it has printed it: if it dies
 // before, another one gets the line.
 //
-// Overload: the channel stores up to Limit lines. A Send to a full channel waits, and
+// Overload: the channel stores up to Capacity lines. A Send to a full channel waits, and
 // tries again.
 //
 // Shutdown: after an interrupt (Ctrl-C) a receiver gives the lines back that it has fetched
@@ -71,7 +71,7 @@ func main() {
 
 // use opens the channel for f.
 func use(ctx context.Context, name, url string, f func(*jetstream.Channel[string]) error) error {
-	lines, err := jetstream.Open(ctx, &jetstream.Options[string]{Name: name, URL: url, Replicas: 1, Limit: 100_000})
+	lines, err := jetstream.Open(ctx, &jetstream.Options[string]{Name: name, URL: url, Replicas: 1, Capacity: 100_000})
 	if err != nil {
 		return err
 	}
