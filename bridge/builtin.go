@@ -13,7 +13,7 @@ import (
 //
 //	lines := bridge.NewReceiver(ch)
 //	values := lines.Values(ctx)                          // range that ends with ctx
-//	batches := batch.Receive(ctx, lines, 100, time.Second)
+//	batches := batch.Receive(ctx, lines, 100, &batch.Options[string]{Linger: time.Second})
 //	err := workers.Run(ctx, lines, 8, work, nil)
 //
 // It has no state and no goroutine. Any number of goroutines may use it, and receive

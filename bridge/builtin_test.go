@@ -148,7 +148,7 @@ func TestReceiverInStages(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(out)
-	batches := batch.Receive(t.Context(), bridge.NewReceiver(out), 4, time.Minute)
+	batches := batch.Receive(t.Context(), bridge.NewReceiver(out), 4, &batch.Options[int]{Linger: time.Minute})
 	var got [][]int
 	for b := range batches.All() {
 		got = append(got, slices.Clone(b))
@@ -214,7 +214,7 @@ func TestSenderWaits(t *testing.T) {
 
 func TestSenderBatches(t *testing.T) {
 	c := make(chan int, 8)
-	b := batch.NewSender(bridge.NewSender(c), 4, 0)
+	b := batch.NewSender(bridge.NewSender(c), 4, nil)
 	for v := range 6 {
 		if err := b.Send(t.Context(), v); err != nil {
 			t.Fatal(err)

@@ -36,7 +36,7 @@ func TestStages(t *testing.T) {
 		}
 	})
 	all.Go(func() {
-		batches := batch.Receive(ctx, batched, 7, time.Millisecond)
+		batches := batch.Receive(ctx, batched, 7, &batch.Options[int]{Linger: time.Millisecond})
 		for vs := range batches.All() {
 			for _, v := range vs {
 				add("batch", v)

@@ -14,8 +14,6 @@ import (
 var (
 	_ sluice.TryReceiver[int]                       = (*Channel[int])(nil)
 	_ sluice.TryReceiver[*Delivery[int]]            = Deliveries[int]{}
-	_ interface{ Shared() bool }                    = (*Channel[int])(nil)
-	_ interface{ Shared() bool }                    = Deliveries[int]{}
 	_ sluice.BatchSender[int]                       = (*Channel[int])(nil)
 	_ interface{ TryRecvBatch([]int) (int, error) } = (*Channel[int])(nil)
 )

@@ -27,6 +27,7 @@ import (
 // and Ordered are per stream. A stream that has no leader delays the values of its keys,
 // and no others.
 type Keyed[T any] struct {
+	shared
 	core  *keyedCore
 	codec codec.Codec[T]
 	key   func(T) string
@@ -212,10 +213,7 @@ func (c *Keyed[T]) Drain() iter.Seq[T] {
 }
 
 // Deliveries returns a receiver for jobs: its values are acknowledged by their receiver.
-func (c *Keyed[T]) Deliveries() KeyedDeliveries[T] { return KeyedDeliveries[T]{c} }
-
-// Shared reports true: see [Channel.Shared].
-func (c *Keyed[T]) Shared() bool { return true }
+func (c *Keyed[T]) Deliveries() KeyedDeliveries[T] { return KeyedDeliveries[T]{c: c} }
 
 // Resize changes the number of streams to n, 1 to 1024, for all processes. It returns nil
 // once the servers have n streams and accept no more values in those before, whose values
@@ -279,7 +277,10 @@ func (c *Keyed[T]) DeadLetters(ctx context.Context) (*Channel[T], error) {
 
 // KeyedDeliveries is the receiving side of a [Keyed] whose values are acknowledged by their
 // receiver, as [Deliveries] is for a [Channel].
-type KeyedDeliveries[T any] struct{ c *Keyed[T] }
+type KeyedDeliveries[T any] struct {
+	shared
+	c *Keyed[T]
+}
 
 var _ sluice.BatchReceiver[*Delivery[int]] = KeyedDeliveries[int]{}
 
@@ -321,13 +322,10 @@ func (r KeyedDeliveries[T]) TryRecvBatch(buf []*Delivery[T]) (int, error) {
 // takeDeliveries returns a function that receives deliveries from a lane.
 func takeDeliveries[T any](buf []*Delivery[T]) takeFunc {
 	return func(l *lane) (int, error) {
-		from := Deliveries[T]{l.channel.(*Channel[T])}
+		from := Deliveries[T]{c: l.channel.(*Channel[T])}
 		return from.receive(buf, func(ms []*message) (int, error) { return l.core.inbox.takeNow(ms, asDeliveries) })
 	}
 }
 
 // Ready returns the channel of [Keyed.Ready].
 func (r KeyedDeliveries[T]) Ready() <-chan struct{} { return r.c.Ready() }
-
-// Shared reports true: see [Channel.Shared].
-func (r KeyedDeliveries[T]) Shared() bool { return true }

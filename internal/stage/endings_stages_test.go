@@ -29,8 +29,10 @@ var stages = []stage{
 	{"workers.RunKeyed", []string{closed, canceled, failed, panicked}, runsKeyed, nil},
 	{"workers.Map", endings, func(tr *trial) { maps(tr, false) }, nil},
 	{"workers.Map` `Ordered", endings, func(tr *trial) { maps(tr, true) }, nil},
-	{"batch.Receive", endings, func(tr *trial) { receivesBatches(tr, batch.Receive(tr.ctx, tr.input(), 4, time.Minute)) }, nil},
-	{"batch.ReceiveSized", endings, receivesSized, nil},
+	{"batch.Receive", endings, func(tr *trial) {
+		receivesBatches(tr, batch.Receive(tr.ctx, tr.input(), 4, &batch.Options[int]{Linger: time.Minute}))
+	}, nil},
+	{"batch.Receive`, `MaxBytes", endings, receivesSized, nil},
 	{"batch.Sender", []string{closed, canceled, left}, nil, sendsBatches},
 	{"fan.In", endings, fansIn, nil},
 	{"fan.Out", endings, fansOut, nil},
@@ -117,7 +119,7 @@ func (tr *trial) arrive(vs []int) {
 
 // receivesSized: a batch has up to 4 values of a byte, and the loop receives more than those.
 func receivesSized(tr *trial) {
-	batches := batch.ReceiveSized(tr.ctx, tr.input(), 100, 4, time.Minute, &batch.SizedOptions[int]{Size: func(int) int { return 1 }})
+	batches := batch.Receive(tr.ctx, tr.input(), 100, &batch.Options[int]{MaxBytes: 4, Linger: time.Minute, Size: func(int) int { return 1 }})
 	receivesBatches(tr, batches)
 	tr.handBack("`TakeRest`", batches.TakeRest()...)
 }
@@ -268,7 +270,7 @@ func sendsBatches(tr *trial) string {
 	tr.ctx, tr.cancel = context.WithCancel(context.Background())
 	defer tr.cancel()
 	out := sluice.NewBounded[int](turning, nil)
-	b := batch.NewSender(out, 3, 0)
+	b := batch.NewSender(out, 3, nil)
 	sent, senders := 0, "end"
 	for sent < 20 {
 		if sent == turning && tr.ending == canceled {
