@@ -227,7 +227,7 @@ type DelayOptions[T any] struct {
 }
 
 // Overflow is what a send does when there is no room for its value: [Block], [Reject],
-// [DropNewest], [DropOldest] or [DropLeastUrgent].
+// [DropNewest], [DropOldest], [DropLeastUrgent] or [Evict].
 type Overflow uint8
 
 const (
@@ -244,9 +244,12 @@ const (
 	// least urgent level, which may be the one being sent. The send succeeds. Only a
 	// [Priority] has it.
 	DropLeastUrgent
+	// Evict ends the subscription that has no room. The send succeeds. Only a subscription of
+	// package hub has it.
+	Evict
 )
 
-var overflowNames = [...]string{"Block", "Reject", "DropNewest", "DropOldest", "DropLeastUrgent"}
+var overflowNames = [...]string{"Block", "Reject", "DropNewest", "DropOldest", "DropLeastUrgent", "Evict"}
 
 // String returns the name of the policy.
 func (o Overflow) String() string {
@@ -356,6 +359,8 @@ func requireOverflow(function string, o Overflow, buffer bool) {
 		refuse(function, "unknown policy %v (want Block, Reject, DropNewest or DropOldest)", o)
 	case o == DropLeastUrgent:
 		refuse(function, "DropLeastUrgent requires levels: only a Priority has it")
+	case o == Evict:
+		refuse(function, "Evict requires a subscription: only package hub has it")
 	case o == DropOldest && !buffer:
 		refuse(function, "DropOldest requires a buffer to drop from")
 	}

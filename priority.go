@@ -156,7 +156,7 @@ func (o *PriorityOptions[T]) config(limit int) engine.Config[T] {
 	const function = "NewPriority"
 	drops := o.Overflow == DropNewest || o.Overflow == DropLeastUrgent
 	switch {
-	case int(o.Overflow) >= len(overflowNames):
+	case o.Overflow > DropLeastUrgent:
 		refuse(function, "unknown policy %v (want Block, Reject, DropNewest or DropLeastUrgent)", o.Overflow)
 	case o.Overflow == DropOldest:
 		refuse(function, "DropOldest would discard the most urgent value; use DropLeastUrgent")

@@ -362,7 +362,7 @@ func TestFanRecipes(t *testing.T) {
 			}()
 			go func() {
 				defer copied.Close()
-				_, _, _ = fan.Out(ctx, log, copied)
+				_ = fan.Out(ctx, log, copied)
 			}()
 			lines := copied.Values(ctx)
 			n := 0

@@ -12,7 +12,7 @@ type hook[T any] func(v T, discarded bool)
 //
 // The values that a cursor passes may be gone from the log by then. So a subscription with policy
 // DropOldest and a hook has a queue of its own, like each one with policy DropNewest. The
-// queue under the other policies is in the log, as tail <= next+limit+1, even at an eviction.
+// queue under the other policies is in the log, as tail <= next+capacity+1, even at an eviction.
 
 // A loss is a value for a hook.
 type loss[T any] struct {
@@ -55,19 +55,33 @@ func (h *Hub[T]) takeLost() []loss[T] {
 	return lost
 }
 
-// report calls the hooks. If one of them panics or ends the goroutine, it calls the others
-// first.
+// report calls each hook once. If one of them panics or ends the goroutine, it calls the others
+// first, and then the first panic goes on.
 func report[T any](lost []loss[T]) {
+	next := 0
+	defer func() { reportRest(lost[next:]) }()
+	call(lost, &next)
+}
+
+// reportRest is report after a hook has panicked or ended the goroutine: another panic is
+// dropped.
+func reportRest[T any](lost []loss[T]) {
 	if len(lost) == 0 {
 		return
 	}
 	next := 0
 	defer func() {
-		report(lost[next:])
+		_ = recover()
+		reportRest(lost[next:])
 	}()
-	for next < len(lost) {
-		l := &lost[next]
-		next++
+	call(lost, &next)
+}
+
+// call calls the hooks from next on, and moves next past each before its call.
+func call[T any](lost []loss[T], next *int) {
+	for *next < len(lost) {
+		l := &lost[*next]
+		*next++
 		l.hook(l.value, l.discarded)
 	}
 }

@@ -74,6 +74,7 @@ const (
 	DropNewest
 	DropOldest
 	DropLeastUrgent
+	Evict
 )
 
 // Shrink is the policy for freeing memory. Its values equal the public ones.

@@ -2,6 +2,7 @@ package stage_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -220,11 +221,15 @@ func fansOut(tr *trial) {
 		last = wide
 	}
 	tr.call(func() error {
-		v, missed, err := fan.Out(tr.ctx, sluice.Receiver[int](tr.input()), out, wide)
-		if slices.Contains(missed, last) {
-			tr.handBack("`missed`", v)
+		err := fan.Out(tr.ctx, sluice.Receiver[int](tr.input()), out, wide)
+		var undelivered *fan.UndeliveredError[int]
+		if !errors.As(err, &undelivered) {
+			return err
 		}
-		return err
+		if slices.Contains(undelivered.Missed, last) {
+			tr.handBack("`UndeliveredError`", undelivered.Value)
+		}
+		return undelivered.Err
 	})
 	out.Close()
 	reader.Wait()
