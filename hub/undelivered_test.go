@@ -204,27 +204,35 @@ func TestUndeliveredPanics(t *testing.T) {
 
 // Each value is given to the hook once, whatever its other calls do, and the first panic goes on.
 func TestUndeliveredPanicsAgain(t *testing.T) {
-	h := hub.New[int](8, nil)
-	var l losses
-	s := subscribeFunc(t, h, dropOldest(), func(v int, why sluice.Reason) {
-		l.hook(v, why)
-		switch v {
-		case 2, 4:
-			panic(v)
-		case 3:
-			runtime.Goexit()
-		}
-	})
-	send(t, h, 1, 2, 3, 4, 5)
-	func() {
-		defer func() {
-			if r := recover(); r != 2 {
-				t.Errorf("recovered %v, want the first panic", r)
+	for _, exits := range []int{0, 1, 3} { // no value, the first one, one after a panic
+		h := hub.New[int](8, nil)
+		var l losses
+		s := subscribeFunc(t, h, dropOldest(), func(v int, why sluice.Reason) {
+			l.hook(v, why)
+			if v == exits {
+				runtime.Goexit()
 			}
+			if v == 2 || v == 4 {
+				panic(v)
+			}
+		})
+		send(t, h, 1, 2, 3, 4, 5)
+		ended := make(chan any)
+		go func() {
+			defer close(ended)
+			defer func() {
+				if r := recover(); r != nil {
+					ended <- r
+				}
+			}()
+			s.Close()
+			t.Error("Close has returned")
 		}()
-		s.Close()
-	}()
-	l.want(t, "after Close", "1 Discarded, 2 Discarded, 3 Discarded, 4 Discarded, 5 Discarded")
+		if r := <-ended; (r != nil) != (exits == 0) || r != nil && r != 2 {
+			t.Errorf("exit at %d: recovered %v, want the first panic, or that the goroutine ends", exits, r)
+		}
+		l.want(t, "after Close", "1 Discarded, 2 Discarded, 3 Discarded, 4 Discarded, 5 Discarded")
+	}
 }
 
 // With several senders and receivers, and an end at any moment, each value is received or

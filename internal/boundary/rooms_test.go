@@ -30,6 +30,7 @@ var rooms = map[string]room{
 			"./internal/handoff":   "the engine of kinds with few or none",
 			"./internal/shard":     "the engine of kinds for many CPUs",
 			"./internal/priority":  "the engine of kinds with levels, and with times",
+			"./internal/stage":     "LeaveOpen tells stages what they leave open",
 			"./internal/park":      "how a Select parks",
 			"./internal/selection": "the state of a Select",
 			"./internal/waitq":     "the compiler inlines Queue.Waiting in the package that makes a channel: see inlined.go",
@@ -131,6 +132,7 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./":                "how a receiver reports that no values are left",
 			"./internal/engine": theContract,
+			"./internal/stage":  "a receiver tells stages that it runs an iterator",
 			"sync":              "Close closes a channel once",
 		},
 		tests: permissions{
@@ -141,10 +143,11 @@ var rooms = map[string]room{
 	},
 	"semaphore": {
 		imports: permissions{
-			"./internal/park": "goroutines park until they have their permits",
-			"./internal/spin": "the lock of those that wait",
+			"./internal/park":   "goroutines park until they have their permits",
+			"./internal/spin":   "the lock of those that wait",
+			"./internal/engine": theContract,
 		},
-		tests: permissions{"./": "a queue whose values count until their work is done"},
+		tests: permissions{"./": "the errors, and a queue whose values count until their work is done"},
 	},
 	"workers": {
 		imports: permissions{
@@ -469,6 +472,7 @@ var rooms = map[string]room{
 	},
 	"examples/prices": {
 		imports: permissions{
+			"./":        "the policy of a subscription",
 			"./hub":     "the broadcast",
 			"flag":      "the address",
 			"io":        "the body of a request",
@@ -662,6 +666,7 @@ var rooms = map[string]room{
 			"./inspect":              "named channels",
 			"./":                     "the channel interfaces and errors",
 			"./codec":                "encodes values",
+			"./internal/stage":       "a channel tells stages that other processes use it",
 			"github.com/gofrs/flock": "one process per directory of the embedded server, on every system",
 			"github.com/nats-io/nats-server/v2/server": "the embedded server",
 			"github.com/nats-io/nats.go":               "the NATS client",

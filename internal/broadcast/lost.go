@@ -56,7 +56,7 @@ func (h *Hub[T]) takeLost() []loss[T] {
 }
 
 // report calls each hook once. If one of them panics or ends the goroutine, it calls the others
-// first, and then the first panic goes on.
+// first, and then the first panic goes on, unless one of them ends the goroutine.
 func report[T any](lost []loss[T]) {
 	next := 0
 	defer func() { reportRest(lost[next:]) }()
