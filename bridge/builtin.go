@@ -137,7 +137,7 @@ func (r Receiver[T]) Drain() iter.Seq[T] {
 
 func (r Receiver[T]) made() <-chan T {
 	if r.c == nil {
-		panic("bridge: a Receiver that NewReceiver did not make")
+		panic("bridge: Receiver: a zero value: make a Receiver with NewReceiver")
 	}
 	return r.c
 }
@@ -229,7 +229,7 @@ func (s Sender[T]) Close() {
 
 func (s Sender[T]) made() chan<- T {
 	if s.c == nil {
-		panic("bridge: a Sender that NewSender did not make")
+		panic("bridge: Sender: a zero value: make a Sender with NewSender")
 	}
 	return s.c
 }

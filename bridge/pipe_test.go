@@ -128,7 +128,7 @@ func TestPipePassesTooLarge(t *testing.T) {
 		var dropped []int
 		pipe := bridge.NewPipe[int](sluice.NewElastic(10, &sluice.ElasticOptions[int]{
 			LimitBytes: 100, Size: perHundred, Overflow: sluice.DropOldest,
-			OnDrop: func(v int) { dropped = append(dropped, v) },
+			OnUndelivered: func(v int, _ sluice.Reason) { dropped = append(dropped, v) },
 		}))
 		const n = 3000
 		go func() {

@@ -49,7 +49,6 @@ var rooms = map[string]room{
 		imports: permissions{
 			"./":                  "Stats",
 			"./internal/engine":   "snapshots, in the form that engines return",
-			"./internal/flow":     "the functions that use a channel",
 			"./internal/registry": "the named channels",
 			"time":                "the ages of waits; no clock is read",
 		},
