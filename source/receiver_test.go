@@ -429,10 +429,10 @@ func TestBadInput(t *testing.T) {
 	var none context.Context
 	r := source.Slice(sequence(1))
 	for want, call := range map[string]func(){
-		"source: Seq: nil iterator":                   func() { source.Seq[int](nil) },
-		"source: Seq2: nil iterator":                  func() { source.Seq2[int](nil) },
-		"source: Recv: nil context":                   func() { _, _ = r.Recv(none) },
-		"source: RecvBatch: nil context":              func() { _, _ = r.RecvBatch(none, make([]int, 1)) },
+		"source: Seq: nil iterator":      func() { source.Seq[int](nil) },
+		"source: Seq2: nil iterator":     func() { source.Seq2[int](nil) },
+		"source: Recv: nil context":      func() { _, _ = r.Recv(none) },
+		"source: RecvBatch: nil context": func() { _, _ = r.RecvBatch(none, make([]int, 1)) },
 		"source: Receiver: a zero value: make a Receiver with Slice, Seq or Seq2": func() { new(source.Receiver[int]).Close() },
 	} {
 		func() {
