@@ -21,7 +21,7 @@ func Example_databaseBatches() {
 	rows.Close()
 
 	write := func() error {
-		batches := batch.Receive(ctx, rows, 3, 50*time.Millisecond)
+		batches := batch.Receive(ctx, rows, 3, &batch.Options[string]{Linger: 50 * time.Millisecond})
 		for rows := range batches.All() { // the slice is reused: copy values that you keep
 			if err := insert(ctx, rows); err != nil {
 				return err // leaving the loop closes the channel: senders get ErrClosed

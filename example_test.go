@@ -210,7 +210,7 @@ func ExampleNewElastic_limitBytes() {
 	// <nil>
 	// sluice: channel full
 	// <nil>
-	// sluice: value larger than the byte limit
+	// sluice: larger than the limit
 }
 
 // Send stops waiting when its context is done. The value was not sent and will never be

@@ -69,7 +69,9 @@ func TestBadOptions(t *testing.T) {
 		options any
 		words   []string
 	}{
-		{rendezvous{Overflow: 5}, []string{"Overflow(5)"}},
+		{rendezvous{Overflow: 6}, []string{"Overflow(6)"}},
+		{bounded{Overflow: sluice.Evict}, []string{"Evict", "DropOldest"}},
+		{ranked{Overflow: sluice.Evict}, []string{"Evict", "DropLeastUrgent"}},
 		{bounded{Overflow: sluice.DropLeastUrgent}, []string{"DropLeastUrgent", "DropOldest"}},
 		{ranked{Overflow: sluice.DropOldest}, []string{"DropOldest", "DropLeastUrgent"}},
 		{ranked{Overflow: 9}, []string{"Overflow(9)", "DropLeastUrgent"}},

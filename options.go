@@ -7,7 +7,7 @@ import (
 )
 
 // Overflow is what a send does when there is no room for its value: [Block], [Reject],
-// [DropNewest], [DropOldest] or [DropLeastUrgent].
+// [DropNewest], [DropOldest], [DropLeastUrgent] or [Evict].
 type Overflow uint8
 
 const (
@@ -24,9 +24,12 @@ const (
 	// least urgent level, which may be the one being sent. The send succeeds. Only a
 	// [Priority] has it.
 	DropLeastUrgent
+	// Evict ends the subscription that has no room. The send succeeds. Only a subscription of
+	// package hub has it.
+	Evict
 )
 
-var overflowNames = [...]string{"Block", "Reject", "DropNewest", "DropOldest", "DropLeastUrgent"}
+var overflowNames = [...]string{"Block", "Reject", "DropNewest", "DropOldest", "DropLeastUrgent", "Evict"}
 
 // String returns the name of the policy.
 func (o Overflow) String() string {

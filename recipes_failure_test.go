@@ -57,7 +57,7 @@ var recipes = map[string]func(ctx context.Context, job func() error) error{
 	"batches": func(ctx context.Context, job func() error) error {
 		rows := sluice.NewElastic[int](8, nil)
 		go sendBursts(rows)
-		batches := batch.Receive(ctx, rows, 3, 50*time.Millisecond)
+		batches := batch.Receive(ctx, rows, 3, &batch.Options[int]{Linger: 50 * time.Millisecond})
 		for range batches.All() {
 			if err := job(); err != nil {
 				return err

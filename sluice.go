@@ -18,7 +18,8 @@ var (
 	// ErrEmpty: there is no value, and the call does not wait. TryRecv and TryRecvBatch
 	// return it.
 	ErrEmpty = engine.ErrEmpty
-	// ErrTooLarge: the value exceeds [ElasticOptions.MaxBytes], even in an empty channel.
+	// ErrTooLarge: there is never room: a value exceeds the MaxBytes of a channel or of a
+	// batch, or a call of Acquire wants more permits than its semaphore has.
 	ErrTooLarge = engine.ErrTooLarge
 )
 

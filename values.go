@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // Values is a loop over the values of a channel that reports why it ended, as
@@ -79,11 +81,14 @@ func LeaveOpen[T any](r BatchReceiver[T]) BatchReceiver[T] {
 	if r == nil {
 		panic("sluice: LeaveOpen: nil receiver")
 	}
-	return leftOpen[T]{r}
+	return leftOpen[T]{r, left{Receiver: r}}
 }
 
 // leftOpen has only the methods of a BatchReceiver. Package
-// internal/stage knows it by its method.
-type leftOpen[T any] struct{ BatchReceiver[T] }
+// internal/stage knows it by what it embeds.
+type leftOpen[T any] struct {
+	BatchReceiver[T]
+	left
+}
 
-func (l leftOpen[T]) LeftOpen() any { return l.BatchReceiver }
+type left = stage.LeftOpen

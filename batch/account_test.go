@@ -95,15 +95,15 @@ func TestBatchingAccount(t *testing.T) {
 func account(t *testing.T, s shape, closing, sized bool) {
 	const senders, each = 5, 400
 	l := newLedger(senders, each)
-	var onDrop func(int)
+	var dropped func(int, sluice.Reason)
 	if s.overflow == sluice.DropNewest || s.overflow == sluice.DropOldest {
-		onDrop = func(v int) { l.note("dropped", v) }
+		dropped = func(v int, _ sluice.Reason) { l.note("dropped", v) }
 	}
-	c := open(s, onDrop)
-	tooLarge := func(policy batch.TooLarge) *batch.SizedOptions[int] {
-		o := &batch.SizedOptions[int]{TooLarge: policy, Size: func(v int) int { return v % 17 }}
+	c := open(s, dropped)
+	tooLarge := func(policy batch.TooLarge) *batch.Options[int] {
+		o := &batch.Options[int]{TooLarge: policy, Size: func(v int) int { return v % 17 }}
 		if policy == batch.Drop {
-			o.OnDrop = func(v int) { l.note("dropped", v) }
+			o.OnUndelivered = func(v int, _ sluice.Reason) { l.note("dropped", v) }
 		}
 		return o
 	}
@@ -111,9 +111,9 @@ func account(t *testing.T, s shape, closing, sized bool) {
 	for i := range 2 {
 		receiving.Go(func() {
 			lingers := []time.Duration{0, 20 * time.Microsecond}
-			batches := batch.Receive(t.Context(), c, 1+7*i, lingers[i])
+			batches := batch.Receive(t.Context(), c, 1+7*i, withLinger(lingers[i]))
 			if sized {
-				batches = batch.ReceiveSized(t.Context(), c, 1+20*i, 15, lingers[i], tooLarge(batch.Alone+2*batch.TooLarge(i)))
+				batches = batch.Receive(t.Context(), c, 1+20*i, withBytes(15, lingers[i], tooLarge(batch.Alone+2*batch.TooLarge(i))))
 			}
 			for batch := range batches.All() {
 				l.received(batch)
@@ -124,9 +124,9 @@ func account(t *testing.T, s shape, closing, sized bool) {
 		sending.Go(func() {
 			random := rand.New(rand.NewPCG(uint64(sender), 4))
 			linger := []time.Duration{0, time.Microsecond, 10 * time.Microsecond, 100 * time.Microsecond, time.Hour}[sender]
-			b := batch.NewSender(c, 1+random.IntN(20), linger)
+			b := batch.NewSender(c, 1+random.IntN(20), withLinger(linger))
 			if sized {
-				b = batch.NewSizedSender(c, 1+random.IntN(20), int64(10+random.IntN(10)), linger, tooLarge(policies[random.IntN(3)]))
+				b = batch.NewSender(c, 1+random.IntN(20), withBytes(int64(10+random.IntN(10)), linger, tooLarge(policies[random.IntN(3)])))
 			}
 			for i := range each {
 				if closing && sender == 0 && i == each/2 {
@@ -190,7 +190,7 @@ func TestSenderTimerComes(t *testing.T) {
 	for round := range rounds {
 		c := sluice.NewBounded(64, &sluice.BoundedOptions[int]{SingleSender: true, SingleReceiver: true})
 		size := 2 + random.IntN(30)
-		b := batch.NewSender(c, size, time.Duration(1+random.IntN(3000)))
+		b := batch.NewSender(c, size, withLinger(time.Duration(1+random.IntN(3000))))
 		n := random.IntN(40)
 		pause := random.IntN(400)
 		sent := make(chan struct{})
@@ -228,7 +228,7 @@ func TestSenderTimerMeetsSend(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a watchdog
 	defer cancel()
 	c := sluice.NewElastic[int](sluice.Unlimited, nil)
-	b := batch.NewSender(c, 1<<16, time.Microsecond)
+	b := batch.NewSender(c, 1<<16, withLinger(time.Microsecond))
 	random := rand.New(rand.NewPCG(6, 6))
 	buf := make([]int, 1024)
 	for round := range rounds {
@@ -276,7 +276,7 @@ func TestReceiveCancelStorm(t *testing.T) {
 					_ = spin.Delay(round * 37 % 3000)
 					cancel()
 				}()
-				for batch := range batch.Receive(ctx, sluice.LeaveOpen[int](c), 1+round%9, time.Duration(round%4)*5*time.Microsecond).All() {
+				for batch := range batch.Receive(ctx, sluice.LeaveOpen[int](c), 1+round%9, withLinger(time.Duration(round%4)*5*time.Microsecond)).All() {
 					for _, v := range batch {
 						if v != next {
 							t.Fatalf("received %d, want %d", v, next)

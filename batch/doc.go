@@ -3,13 +3,13 @@
 //
 // A [Sender] collects the values of one goroutine and sends them with SendBatch:
 //
-//	b := batch.NewSender(jobs, 64, time.Millisecond)
+//	b := batch.NewSender(jobs, 64, &batch.Options[Job]{Linger: time.Millisecond})
 //	err := b.Send(ctx, job)
 //
 // [Receive] collects the values that a channel delivers, for work such as a write, a
 // request or a transaction:
 //
-//	batches := batch.Receive(ctx, lines, 100, 50*time.Millisecond)
+//	batches := batch.Receive(ctx, lines, 100, &batch.Options[string]{Linger: 50 * time.Millisecond})
 //	for lines := range batches.All() {
 //		…
 //	}
@@ -17,13 +17,13 @@
 //		…
 //	}
 //
-// Both take a size and a linger, which is the longest time that the first value of a batch
-// waits for others: a batch is complete when it has that many values, or when linger has
-// passed. A batch never reorders values, and an early end loses none: see the types for what
-// happens to values that were not sent or received.
+// Both take the largest number of values of a batch, and a linger in their [Options], which is the
+// longest time that the first value of a batch waits for others. A batch never reorders values,
+// and an early end loses none: see the types for what happens to values that were not sent or
+// received.
 //
-// [ReceiveSized] and [NewSizedSender] limit batches in bytes as well, for requests and
-// messages whose length is limited. A value that is above the limit alone has a policy.
+// With MaxBytes in the options, batches are limited in bytes as well, for requests and messages
+// whose length is limited. A value that is above the limit alone has a policy.
 //
 // With any kind of package sluice, batches cost no allocation. [Sender.SendSlice] passes a
 // whole slice, without a copy where the channel can.

@@ -20,7 +20,7 @@ func ExampleReceive() {
 	}
 	lines.Close()
 
-	batches := batch.Receive(ctx, lines, 3, 50*time.Millisecond)
+	batches := batch.Receive(ctx, lines, 3, &batch.Options[string]{Linger: 50 * time.Millisecond})
 	for lines := range batches.All() {
 		fmt.Println("insert", lines) // the slice is used again: copy what should stay
 	}
@@ -34,7 +34,7 @@ func ExampleReceive() {
 
 // Requests have at most 16 bytes, and each line adds a newline. A line that no request has room
 // for is dropped, and the lines around it are sent.
-func ExampleReceiveSized() {
+func ExampleReceive_maxBytes() {
 	ctx := context.Background()
 	lines := sluice.NewBounded[string](1000, nil)
 	for _, line := range []string{"GET /", "PUT /a", "a line that is far too long", "GET /b", "GET /"} {
@@ -42,10 +42,12 @@ func ExampleReceiveSized() {
 	}
 	lines.Close()
 
-	requests := batch.ReceiveSized(ctx, lines, 1000, 16, 50*time.Millisecond, &batch.SizedOptions[string]{
-		Size:     func(line string) int { return len(line) + 1 },
-		TooLarge: batch.Drop,
-		OnDrop:   func(line string) { fmt.Println("too long:", line) },
+	requests := batch.Receive(ctx, lines, 1000, &batch.Options[string]{
+		Linger:        50 * time.Millisecond,
+		MaxBytes:      16,
+		Size:          func(line string) int { return len(line) + 1 },
+		TooLarge:      batch.Drop,
+		OnUndelivered: func(line string, _ sluice.Reason) { fmt.Println("too long:", line) },
 	})
 	for lines := range requests.All() {
 		fmt.Printf("send %q\n", lines)
@@ -68,7 +70,7 @@ func ExampleBatches_TakeRest() {
 	files := sluice.NewBounded[string](100, nil)
 	_, _ = files.SendBatch(ctx, []string{"one", "two", "thousand", "four"})
 
-	batches := batch.ReceiveSized(ctx, files, 10, 6, 0, &batch.SizedOptions[string]{TooLarge: batch.Fail})
+	batches := batch.Receive(ctx, files, 10, &batch.Options[string]{MaxBytes: 6, TooLarge: batch.Fail})
 	for files := range batches.All() {
 		fmt.Println(files)
 	}
@@ -81,11 +83,11 @@ func ExampleBatches_TakeRest() {
 }
 
 // A Sender flushes before a value would exceed the limit. A value that is too large is refused.
-func ExampleNewSizedSender() {
+func ExampleNewSender_maxBytes() {
 	ctx := context.Background()
 	messages := sluice.NewBounded[string](100, nil)
 
-	b := batch.NewSizedSender(messages, 1000, 10, 0, &batch.SizedOptions[string]{TooLarge: batch.Fail})
+	b := batch.NewSender(messages, 1000, &batch.Options[string]{MaxBytes: 10, TooLarge: batch.Fail})
 	for _, message := range []string{"first", "second", "a third that is too long", "4th"} {
 		var tooLarge *batch.TooLargeError
 		if err := b.Send(ctx, message); errors.As(err, &tooLarge) {
@@ -101,14 +103,14 @@ func ExampleNewSizedSender() {
 	// 1 sent, 2 held
 }
 
-// With a linger of 0, a batch is the values that are queued at that moment.
+// Without a linger, a batch is the values that are queued at that moment.
 func ExampleReceive_withoutLinger() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	jobs := sluice.NewBounded[int](100, nil)
 	_, _ = jobs.SendBatch(ctx, []int{1, 2, 3, 4, 5})
 
-	batches := batch.Receive(ctx, jobs, 64, 0)
+	batches := batch.Receive(ctx, jobs, 64, nil)
 	for jobs := range batches.All() {
 		fmt.Println(jobs)
 		cancel() // queued values would still be yielded; but now the loop has to wait
@@ -125,7 +127,7 @@ func ExampleSender() {
 	ctx := context.Background()
 	readings := sluice.NewBounded[int](1024, nil)
 
-	b := batch.NewSender(readings, 4, 0)
+	b := batch.NewSender(readings, 4, nil)
 	for i := range 10 {
 		if err := b.Send(ctx, i); err != nil {
 			fmt.Println(i, "was not accepted:", err)
@@ -146,7 +148,7 @@ func ExampleNewSender_linger() {
 	ctx := context.Background()
 	events := sluice.NewRendezvous[string](nil)
 
-	b := batch.NewSender(events, 1000, time.Millisecond)
+	b := batch.NewSender(events, 1000, &batch.Options[string]{Linger: time.Millisecond})
 	_ = b.Send(ctx, "started")
 	_ = b.Send(ctx, "ready")
 
@@ -165,7 +167,7 @@ func ExampleSender_TakeUnsent() {
 	ctx := context.Background()
 	jobs := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 
-	b := batch.NewSender(jobs, 4, 0)
+	b := batch.NewSender(jobs, 4, nil)
 	for i := 1; i <= 4; i++ {
 		if err := b.Send(ctx, i); errors.Is(err, sluice.ErrFull) {
 			fmt.Println(i, "is refused")
@@ -182,7 +184,7 @@ func ExampleSender_Flush() {
 	ctx, cancel := context.WithCancel(context.Background())
 	lines := sluice.NewBounded[string](1, nil)
 
-	b := batch.NewSender(lines, 100, 0)
+	b := batch.NewSender(lines, 100, nil)
 	_ = b.Send(ctx, "first")
 	fmt.Println(b.Flush(ctx), lines.Len())
 
@@ -197,7 +199,7 @@ func ExampleSender_Flush() {
 // TrySend sends what the channel has room for, without waiting.
 func ExampleSender_TrySend() {
 	lines := sluice.NewBounded[int](3, nil)
-	b := batch.NewSender(lines, 2, 0)
+	b := batch.NewSender(lines, 2, nil)
 	for i := range 10 {
 		if err := b.TrySend(i); err != nil {
 			fmt.Println(i, err)
@@ -216,7 +218,7 @@ func ExampleSender_SendSlice() {
 
 	go func() {
 		defer readings.Close()
-		b := batch.NewSender(readings, 64, 0)
+		b := batch.NewSender(readings, 64, nil)
 		var vs []int
 		var err error
 		for i := range 150 {
@@ -231,7 +233,7 @@ func ExampleSender_SendSlice() {
 	}()
 
 	sum := 0
-	for vs := range batch.Receive(ctx, readings, 64, 0).All() {
+	for vs := range batch.Receive(ctx, readings, 64, nil).All() {
 		for _, v := range vs {
 			sum += v
 		}

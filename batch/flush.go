@@ -23,7 +23,7 @@ import (
 //
 //   - flushing == byOwner implies stop == 0, and tail does not move. So another call takes
 //     the slow path, finds the flush, and panics.
-//   - flushing == byTimer: the owner may accept up to size values while the flush runs.
+//   - flushing == byTimer: the owner may accept up to max values while the flush runs.
 //   - With a limit in bytes, sizes[i] is the size of the value in slot i, each Send takes the
 //     lock if there is a linger, and the owner may accept up to limit bytes beside those in
 //     flight. A value above the limit is not held when no flush by the owner is under way.
@@ -145,7 +145,7 @@ func (b *Sender[T]) setStop() {
 	if b.flushing == byTimer {
 		first = b.claimedTo()
 	}
-	more := min(first+b.size-1, b.head+int64(len(b.buf))) - b.tail()
+	more := min(first+b.max-1, b.head+int64(len(b.buf))) - b.tail()
 	b.stop = b.at + int(min(more, int64(len(b.buf)-b.at)))
 	b.enterOpen()
 }
@@ -222,7 +222,7 @@ func (b *Sender[T]) sendSlow(ctx context.Context, v T, size uint64) error {
 		case b.closed:
 			b.lock.Unlock()
 			return sluice.ErrClosed
-		case b.flushing == byTimer && b.fits(size) && b.tail() < b.claimedTo()+b.size && b.held() < b.most:
+		case b.flushing == byTimer && b.fits(size) && b.tail() < b.claimedTo()+b.max && b.held() < b.most:
 			b.admit(v, size)
 			return nil
 		case b.flushing == byTimer:
@@ -233,12 +233,12 @@ func (b *Sender[T]) sendSlow(ctx context.Context, v T, size uint64) error {
 			if err := b.await(ctx, &wait); err != nil {
 				return err
 			}
-		case b.claimed.Load()&failed != 0 || b.held() >= b.size || b.held() > 0 && !b.fits(size):
+		case b.claimed.Load()&failed != 0 || b.held() >= b.max || b.held() > 0 && !b.fits(size):
 			// The values held go first: v belongs to another batch, or would be stuck behind
 			// a failure.
 			err := b.flush(ctx, false)
 			b.lock.Lock()
-			if err != nil && (mayWait || b.held() >= b.size || !b.fits(size) || !errors.Is(err, sluice.ErrFull)) {
+			if err != nil && (mayWait || b.held() >= b.max || !b.fits(size) || !errors.Is(err, sluice.ErrFull)) {
 				b.lock.Unlock()
 				return err
 			}
@@ -246,7 +246,7 @@ func (b *Sender[T]) sendSlow(ctx context.Context, v T, size uint64) error {
 				b.admit(v, size)
 				return nil
 			}
-		case b.held() < b.size-1 && size < b.limit-b.bytes:
+		case b.held() < b.max-1 && size < b.limit-b.bytes:
 			b.admit(v, size)
 			return nil
 		default:

@@ -26,7 +26,7 @@ func expectEmptySlots(t *testing.T, b *Sender[*int], when string) {
 func TestSenderRetention(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Hour} {
 		c := sluice.NewBounded[*int](5, &sluice.BoundedOptions[*int]{Overflow: sluice.Reject})
-		b := NewSender(c, 3, linger)
+		b := NewSender(c, 3, &Options[*int]{Linger: linger})
 		for i := range 10 {
 			_ = b.Send(t.Context(), new(int))
 			expectEmptySlots(t, b, "after Send")

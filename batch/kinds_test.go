@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
 
 // A shape describes a channel to test with.
@@ -39,13 +41,13 @@ func (s shape) String() string {
 }
 
 // open makes a channel of the shape.
-func open(s shape, onDrop func(int)) sluice.Channel[int] {
+func open(s shape, undelivered func(int, sluice.Reason)) sluice.Channel[int] {
 	if !s.elastic {
 		return sluice.NewBounded(s.capacity, &sluice.BoundedOptions[int]{
-			Overflow: s.overflow, OnUndelivered: dropped(onDrop), SingleReceiver: s.oneReceiver,
+			Overflow: s.overflow, OnUndelivered: undelivered, SingleReceiver: s.oneReceiver,
 		})
 	}
-	o := &sluice.ElasticOptions[int]{Overflow: s.overflow, OnUndelivered: dropped(onDrop), SingleReceiver: s.oneReceiver}
+	o := &sluice.ElasticOptions[int]{Overflow: s.overflow, OnUndelivered: undelivered, SingleReceiver: s.oneReceiver}
 	if s.bytes {
 		o.MaxBytes, o.Size = int64(s.capacity), func(int) int { return 1 }
 	}
@@ -97,4 +99,14 @@ func mustPanic(t *testing.T, function string, words []string, f func()) {
 		}
 	}()
 	f()
+}
+
+// withLinger returns options with a linger.
+func withLinger(d time.Duration) *batch.Options[int] { return &batch.Options[int]{Linger: d} }
+
+// withBytes returns o with a limit in bytes and a linger.
+func withBytes(maxBytes int64, linger time.Duration, o *batch.Options[int]) *batch.Options[int] {
+	with := *o
+	with.MaxBytes, with.Linger = maxBytes, linger
+	return &with
 }

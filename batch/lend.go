@@ -27,7 +27,7 @@ func lenderOf[T any](channel any) engine.Lender[T] {
 }
 
 // SendSlice sends the values that are held, and then those of vs, as one batch of any length.
-// It returns what is to be sent next: after success an empty slice to fill, with room for size
+// It returns what is to be sent next: after success an empty slice to fill, with room for max
 // values, or for 1 MiB of them; after a failure the values of vs that were not sent, in order,
 // and the error. The Sender holds none of them.
 //
@@ -45,7 +45,7 @@ func lenderOf[T any](channel any) engine.Lender[T] {
 // copied, and stays the caller's.
 //
 // Slices are passed without a copy by a [sluice.Bounded] of up to 1 MiB, with the policy
-// Block or Reject, if its senders use the same size and a slice is large enough to be worth
+// Block or Reject, if its senders use the same max and a slice is large enough to be worth
 // it. Such a slice is sent as a whole: SendSlice may wait for room for all of vs, while
 // SendBatch would send a part. Any other channel copies, with the same results.
 //
@@ -114,7 +114,7 @@ func (b *Sender[T]) exchanged(spare []T) []T {
 
 // lendFirst makes the first slice, when it is known that SendSlice is used.
 func (b *Sender[T]) lendFirst() {
-	slots := firstSlots[T](int(b.size))
+	slots := firstSlots[T](int(b.max))
 	size := max(1, engine.SizeOf[T]())
 	b.lendFrom = (lendBytes + size - 1) / size
 	if l := lenderOf[T](b.s); l != nil && b.sizing == nil && slots >= b.lendFrom && l.Lends(slots) {

@@ -27,7 +27,7 @@ func fill(vs []int, n int, next *int) []int {
 // The slice that the body gets is the one that was sent, and comes back later.
 func TestSendSliceByReference(t *testing.T) {
 	c := sluice.NewBounded[int](4*lendSize, nil)
-	b := batch.NewSender(c, lendSize, 0)
+	b := batch.NewSender(c, lendSize, nil)
 	vs, err := b.SendSlice(t.Context(), nil)
 	if err != nil || len(vs) != 0 || cap(vs) != lendSize {
 		t.Fatalf("a slice for %d values: %v", cap(vs), err)
@@ -41,7 +41,7 @@ func TestSendSliceByReference(t *testing.T) {
 		}
 	}
 	send()
-	for got := range batch.Receive(t.Context(), c, lendSize, 0).All() {
+	for got := range batch.Receive(t.Context(), c, lendSize, nil).All() {
 		if sent[&got[0]] == 0 || cap(got) != lendSize || len(got) != lendSize || got[0] != received {
 			t.Fatalf("batch %d is a copy, or not the next one: %v", received/lendSize, got)
 		}
@@ -66,7 +66,7 @@ func TestSendSliceAnywhere(t *testing.T) {
 		"large slots": sluice.NewBounded[int](1<<20, nil),
 	} {
 		for _, linger := range lingers {
-			b, next, first := batch.NewSender(c, lendSize, linger), 0, 0
+			b, next, first := batch.NewSender(c, lendSize, withLinger(linger)), 0, 0
 			var vs []int
 			var err error
 			for i := range 40 {
@@ -105,7 +105,7 @@ func TestSendSliceAnywhere(t *testing.T) {
 // After a failure SendSlice returns the rest, and the next call goes on.
 func TestSendSliceFails(t *testing.T) {
 	c := sluice.NewBounded[int](2*lendSize-10, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
-	b, next := batch.NewSender(c, lendSize, 0), 0
+	b, next := batch.NewSender(c, lendSize, nil), 0
 	var vs []int
 	var err error
 	for range 2 {
@@ -147,7 +147,7 @@ func TestSendSliceFails(t *testing.T) {
 // A context that panics while SendSlice waits loses nothing, and the Sender can be used.
 func TestSendSliceContextPanics(t *testing.T) {
 	c := sluice.NewBounded[int](2*lendSize, nil)
-	b, next := batch.NewSender(c, lendSize, 0), 0
+	b, next := batch.NewSender(c, lendSize, nil), 0
 	var vs []int
 	for range 2 {
 		vs, _ = b.SendSlice(t.Context(), vs)
@@ -180,7 +180,7 @@ func (badContext) Err() error { panic("a bad context") }
 // A body that leaves the loop keeps its slice; nothing else gets it.
 func TestLentSliceKept(t *testing.T) {
 	c := sluice.NewBounded[int](8*lendSize, nil)
-	b, next := batch.NewSender(c, lendSize, 0), 0
+	b, next := batch.NewSender(c, lendSize, nil), 0
 	vs, _ := b.SendSlice(t.Context(), nil)
 	var kept [][]int
 	for round := range 10 {
@@ -191,7 +191,7 @@ func TestLentSliceKept(t *testing.T) {
 			}
 		}
 		i := 0
-		for got := range batch.Receive(t.Context(), sluice.LeaveOpen(c), lendSize, 0).All() {
+		for got := range batch.Receive(t.Context(), sluice.LeaveOpen(c), lendSize, nil).All() {
 			if i++; i == 3 {
 				kept = append(kept, got)
 				break
@@ -223,7 +223,7 @@ func TestLentSlicesOfOtherSizes(t *testing.T) {
 			{1000, 0, []int{190}},
 		} {
 			c := sluice.NewBounded[int](8*lendSize, nil)
-			b, next, first := batch.NewSender(c, lendSize, 0), 0, 0
+			b, next, first := batch.NewSender(c, lendSize, nil), 0, 0
 			vs, _ := b.SendSlice(t.Context(), nil)
 			for _, n := range []int{64, 62, 64} {
 				vs, _ = b.SendSlice(t.Context(), fill(vs, n, &next))
@@ -233,7 +233,7 @@ func TestLentSlicesOfOtherSizes(t *testing.T) {
 				time.Sleep(2 * time.Second)
 				c.Close()
 			}()
-			for vs := range batch.Receive(t.Context(), c, test.max, test.linger).All() {
+			for vs := range batch.Receive(t.Context(), c, test.max, withLinger(test.linger)).All() {
 				if !slices.Equal(vs, fill(nil, len(vs), &first)) {
 					t.Fatalf("batches of %d: %v up to %d", test.max, vs, first)
 				}
@@ -249,7 +249,7 @@ func TestLentSlicesOfOtherSizes(t *testing.T) {
 // Slices go round: nothing is allocated.
 func TestSendSliceAllocs(t *testing.T) {
 	c := sluice.NewBounded[string](16*lendSize, nil)
-	b := batch.NewSender(c, lendSize, 0)
+	b := batch.NewSender(c, lendSize, nil)
 	vs, _ := b.SendSlice(t.Context(), nil)
 	send := func() {
 		for range 8 {
@@ -266,7 +266,7 @@ func TestSendSliceAllocs(t *testing.T) {
 	go func() {
 		defer close(done)
 		n := 0
-		for range batch.Receive(ctx, c, lendSize, 0).All() {
+		for range batch.Receive(ctx, c, lendSize, nil).All() {
 			if n++; n%8 == 0 {
 				next <- struct{}{}
 			}
@@ -288,7 +288,7 @@ func TestSendSliceAllocs(t *testing.T) {
 func TestSendSliceOfEmptyValues(t *testing.T) {
 	const size = 256
 	c := sluice.NewBounded[struct{}](4*size, nil)
-	b := batch.NewSender(c, size, 0)
+	b := batch.NewSender(c, size, nil)
 	vs, err := b.SendSlice(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package batch
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -166,18 +165,4 @@ func (l *tokenLinger) Err() error {
 		return engine.ContextError(l.Context)
 	}
 	return l.Context.Err()
-}
-
-// requireLinger panics, in the name of function, if d is negative.
-func requireLinger(function string, d time.Duration) {
-	if d < 0 {
-		panic(fmt.Sprintf("batch: %s: linger is %v (want 0 or more)", function, d))
-	}
-}
-
-// requirePositive panics, in the name of function, if value is below 1.
-func requirePositive(function, what string, value int) {
-	if value < 1 {
-		panic(fmt.Sprintf("batch: %s: %s is %d (want 1 or more)", function, what, value))
-	}
 }

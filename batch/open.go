@@ -13,7 +13,7 @@ import (
 // anything else must be done only if open is full then.
 //
 //   - In the regular case open is buf[:n:size] where n values are held: the Sender has no
-//     timer, is not closed, no flush is under way, and no flush that failed has left values
+//     timer and no limit in bytes, is not closed, no flush is under way, and no flush that failed has left values
 //     in other slots. The value that fills open completes the batch, in its slot. at is not
 //     up to date, and stop is not used: leaveOpen makes them so.
 //   - Otherwise open is one, and is full with each value: sendOpen takes it out again and
@@ -69,10 +69,47 @@ func (b *Sender[T]) sendOpen(ctx context.Context) error {
 	v := b.one[0]
 	b.open = b.one[:0]
 	clear(b.one[:])
-	if b.linger > 0 {
+	switch {
+	case b.sizing != nil:
+		return b.sendSized(ctx, v)
+	case b.linger > 0:
 		return b.sendTimed(ctx, v)
 	}
 	return b.sendSlow(ctx, v, 0)
+}
+
+// sendSized is sendOpen with a limit in bytes.
+func (b *Sender[T]) sendSized(ctx context.Context, v T) error {
+	size := b.sizing.of(v) // without the lock: it is user code
+	if b.at < b.stop && b.linger == 0 && size < b.limit-b.bytes {
+		// Without a timer only the owner uses b, and without it no flush leaves more than
+		// the limit. The value completes no batch.
+		b.put(v, size)
+		return nil
+	}
+	if size > b.limit && b.sizing.policy != Alone {
+		return b.sendTooLarge(ctx, v, size)
+	}
+	return b.sendSlow(ctx, v, size)
+}
+
+// sendTooLarge applies Fail or Drop to v, which is above the limit.
+func (b *Sender[T]) sendTooLarge(ctx context.Context, v T, size uint64) error {
+	if engine.MayWait(ctx) {
+		b.enter("Send")
+	} else {
+		b.enter("TrySend")
+	}
+	closed := b.closed
+	b.lock.Unlock()
+	switch {
+	case closed:
+		return sluice.ErrClosed
+	case b.sizing.policy == Drop:
+		b.sizing.drop(v)
+		return nil
+	}
+	return b.sizing.failure(size)
 }
 
 // sendFull flushes buf, which the last value has filled, in the regular case. Without a

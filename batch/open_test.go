@@ -14,7 +14,7 @@ import (
 func TestSenderOpen(t *testing.T) {
 	t.Parallel()
 	c := sluice.NewBounded[int](32, nil)
-	b := batch.NewSender(c, 4, 0)
+	b := batch.NewSender(c, 4, nil)
 	var none context.Context
 	mustPanic(t, "Sender.Send", []string{"nil context"}, func() {
 		for i := range 4 { // at the latest when the batch is complete
@@ -54,7 +54,7 @@ func TestSenderOpen(t *testing.T) {
 func TestSenderOpenFull(t *testing.T) {
 	t.Parallel()
 	c := sluice.NewBounded[int](6, nil)
-	b := batch.NewSender(c, 4, 0)
+	b := batch.NewSender(c, 4, nil)
 	accepted := 0
 	for b.TrySend(accepted) == nil {
 		accepted++
@@ -85,6 +85,8 @@ func TestSenderZeroValue(t *testing.T) {
 		"Flush":      func(b *batch.Sender[int]) { _ = b.Flush(t.Context()) },
 		"Close":      func(b *batch.Sender[int]) { _ = b.Close(t.Context()) },
 		"TakeUnsent": func(b *batch.Sender[int]) { b.TakeUnsent() },
+		"SendSlice":  func(b *batch.Sender[int]) { _, _ = b.SendSlice(t.Context(), nil) },
+		"Dropped":    func(b *batch.Sender[int]) { b.Dropped() },
 		"Len":        func(b *batch.Sender[int]) { b.Len() },
 	} {
 		mustPanic(t, "Sender", []string{"zero value", "NewSender"}, func() { call(new(batch.Sender[int])) })

@@ -2,21 +2,17 @@ package batch
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"time"
-	"unsafe"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/made"
-	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // Batches is a loop over batches of the values of a channel. Like a bufio.Scanner, it
 // reports after the loop why the loop ended:
 //
-//	batches := batch.Receive(ctx, lines, 100, 50*time.Millisecond)
+//	batches := batch.Receive(ctx, lines, 100, &batch.Options[string]{Linger: 50 * time.Millisecond})
 //	for lines := range batches.All() {
 //		…
 //	}
@@ -25,44 +21,67 @@ import (
 //	}
 //
 // A Batches belongs to one goroutine. Goroutines that receive from the same channel
-// each call [Receive]. [ReceiveSized] returns a Batches with a limit in bytes.
+// each call [Receive].
 type Batches[T any] struct {
 	ctx    context.Context
 	r      sluice.BatchReceiver[T]
 	max    int
 	linger time.Duration
-	err    error // of the last loop
+	sizing *sizing[T] // nil without a limit in bytes
 
-	sizing *sizing[T]   // nil without a limit in bytes
-	rest   remainder[T] // of loops with such a limit
+	err  error        // of the last loop
+	rest remainder[T] // of the loops so far
 }
 
 // Receive returns a loop over batches of 1 to max values of r, in the order in which
 // they were received. Use it for work that costs as much for many values as for one: a
 // write, a request, a transaction.
 //
-// A batch is complete when it has max values, when linger has passed since its first
+// A batch is complete when it has max values, when the linger has passed since its first
 // value was received, when r is closed and drained, or when ctx is done and the loop
-// would have to wait. So no value waits longer than linger for others, and no value
-// that was received is lost, unless r calls [runtime.Goexit]. With a linger of 0, a
-// batch is what one RecvBatch returns. No timer runs while a batch is empty, or if the
-// first RecvBatch fills it.
+// would have to wait. So no value waits longer than the linger for others, and no value
+// that was received is lost. Without a linger, a batch is what one RecvBatch returns. No timer
+// runs while a batch is empty, or if the first RecvBatch fills it.
 //
 // Receive panics if ctx or r is nil, if r was not made by its constructor, if max is
-// below 1, or if linger is negative. Nothing is received before the loop begins.
-func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, linger time.Duration) *Batches[T] {
-	return newBatches("Receive", ctx, r, max, linger)
-}
-
-// newBatches checks the arguments of function.
-func newBatches[T any](function string, ctx context.Context, r sluice.BatchReceiver[T], max int, linger time.Duration) *Batches[T] {
+// below 1, or if an option makes no sense. Nothing is received before the loop begins.
+//
+// # A limit in bytes
+//
+// With MaxBytes, the sizes of the values of a batch add up to that at most, for a request, a
+// message or a file whose length is limited:
+//
+//	batches := batch.Receive(ctx, lines, sluice.Unlimited, &batch.Options[string]{MaxBytes: 4 << 20, Linger: time.Second})
+//
+// A batch is then also complete when the next value would exceed MaxBytes, or when the sum is
+// MaxBytes. A value whose size alone is above MaxBytes never stops the loop in silence: TooLarge
+// makes it a batch of its own, ends the loop with an error, or drops the value and counts it. The
+// values before it and behind it are yielded as usual.
+//
+// The loop receives several values at once, and so may have values that did not fit. It yields
+// them with the next batch, whose linger counts from the moment at which the first of them was
+// received. It asks for about as many values as the batch before had, and so keeps few of them
+// from other receivers. Without a linger, the values of one RecvBatch make one batch or more.
+//
+// If the loop ends early, by the body or by an error for a value that is too large, the values
+// that were received and not yielded stay in the Batches. They are the first that a second loop
+// over All yields, or TakeRest returns them: they are older than those in the channel.
+func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, o *Options[T]) *Batches[T] {
+	const function = "Receive"
 	if ctx == nil {
 		panic("batch: " + function + ": nil context")
 	}
 	made.Require("batch: "+function, "receiver", r)
-	requirePositive(function, "max", max)
-	requireLinger(function, linger)
-	return &Batches[T]{ctx: ctx, r: r, max: max, linger: linger}
+	b := &Batches[T]{ctx: ctx, r: r, max: max}
+	b.linger, b.sizing = o.check(function, max)
+	return b
+}
+
+// requireMade panics if b is a zero value.
+func (b *Batches[T]) requireMade() {
+	if b.r == nil {
+		panic("batch: Batches: a zero value: make a Batches with Receive")
+	}
 }
 
 // All returns an iterator that receives batches until the channel is closed and
@@ -70,7 +89,7 @@ func newBatches[T any](function string, ctx context.Context, r sluice.BatchRecei
 // otherwise. Values received before that are yielded first. If the channel panics, as
 // the results of package workers do after a panic of f, the body gets the values
 // received before, and then the loop statement panics. If the channel calls
-// [runtime.Goexit], the values of the batch that lingers are lost.
+// [runtime.Goexit], TakeRest returns the values of the batch that lingers.
 //
 // A loop that ends early closes the channel, so that senders get [sluice.ErrClosed]
 // instead of waiting forever. That is a loop ended by ctx, by an error of the channel, or
@@ -87,51 +106,10 @@ func newBatches[T any](function string, ctx context.Context, r sluice.BatchRecei
 // Batches cost no allocation if the channel is a kind of package sluice. For any other
 // type, each batch that lingers costs a context.
 func (b *Batches[T]) All() iter.Seq[[]T] {
+	b.requireMade()
 	return func(yield func([]T) bool) {
 		b.err = nil
-		if b.sizing != nil {
-			b.allSized(yield)
-			return
-		}
-		l := loop[T]{ctx: b.ctx, r: b.r, max: b.max, wait: b.linger, buf: make([]T, firstSlots[T](b.max))}
-		if len(l.buf) == b.max {
-			l.lender = lenderOf[T](b.r)
-			l.loan = engine.Loan[T]{Full: b.linger > 0, Clear: engine.HasPointers[T]()}
-		}
-		drained := false
-		defer func() {
-			if l.release != nil {
-				l.release()
-			}
-			if !drained {
-				stage.End(b.r)
-			}
-		}()
-		for {
-			n, err := l.next()
-			vs := l.buf
-			if l.loan.Values != nil {
-				vs = l.loan.Values
-			}
-			left := n > 0 && !yield(vs[:n:n])
-			if l.panicked != nil { // also if the body left the loop: nothing else reports it
-				panic(l.panicked)
-			}
-			if left {
-				return
-			}
-			if l.loan.Values != nil {
-				l.loan.Return()
-			} else {
-				clear(l.buf[:n])
-			}
-			if err != nil {
-				if drained = errors.Is(err, sluice.ErrClosed); !drained {
-					b.err = err
-				}
-				return
-			}
-		}
+		newLoop(b).run(yield)
 	}
 }
 
@@ -140,91 +118,24 @@ func (b *Batches[T]) All() iter.Seq[[]T] {
 // loop; a [*TooLargeError] if [Fail] did; otherwise the error of the channel. A context that is
 // done only after the last value was received does not count: then Err is nil, as nothing is
 // missing.
-func (b *Batches[T]) Err() error { return b.err }
-
-// A loop is one loop over the batches of r.
-//
-// buf belongs to the loop from the start of next to its end, and to the body in between.
-// The linger starts when the first values of a batch have come and the batch is not full;
-// before that the loop waits under ctx itself. A RecvBatch that finds values does not
-// check its context. Therefore the loop checks the linger after each call: a sender that
-// is always one value ahead must not stretch a batch.
-type loop[T any] struct {
-	ctx  context.Context
-	r    sluice.BatchReceiver[T]
-	max  int
-	wait time.Duration
-	buf  []T
-
-	linger   linger // nil until a batch is not full at once
-	release  func()
-	panicked any // the value of a panic of r that came after the first values of a batch
-
-	// With a lender a batch may be in loan instead of buf. If the body leaves the loop, the
-	// loan is not returned: the body may have kept its slice.
-	lender engine.Lender[T]
-	loan   engine.Loan[T]
+func (b *Batches[T]) Err() error {
+	b.requireMade()
+	return b.err
 }
 
-// next collects a batch in buf[:n], or in loan. If err or panicked is not nil, the batch is the last
-// one; it may be empty.
-func (l *loop[T]) next() (n int, err error) {
-	if l.lender != nil {
-		n, err = l.lender.RecvLent(l.ctx, l.buf, &l.loan)
-	} else {
-		n, err = l.r.RecvBatch(l.ctx, l.buf)
-	}
-	if err != nil {
-		return n, err
-	}
-	if n == len(l.buf) {
-		l.buf = grown(l.buf, l.max)
-	}
-	if l.wait == 0 || n == l.max {
-		return n, nil
-	}
-	if l.linger == nil {
-		l.linger, l.release = newLinger(l.ctx, l.r)
-	}
-	under := l.linger.start(l.wait)
-	defer l.linger.end()
-	defer func() { l.panicked = recover() }() // buf[:n] was received, and must not be lost
-	for n < l.max {
-		received, err := l.r.RecvBatch(under, l.buf[n:])
-		n += received
-		switch {
-		case err == nil && !l.linger.over():
-			if n == len(l.buf) {
-				l.buf = grown(l.buf, l.max)
-			}
-		case err == nil || errors.Is(err, under.Err()):
-			// The batch is over. If ctx is done and the loop has to wait, the
-			// next call fails under ctx itself.
-			return n, nil
-		default:
-			return n, err
-		}
-	}
-	return n, nil
+// TakeRest removes the values that loops over All received and did not yield, and returns them,
+// in order; nil if none. Only a loop with a limit in bytes that ended early leaves such values,
+// and a loop whose channel called [runtime.Goexit]: call TakeRest after it, and before the channel
+// is drained by other means. The slice belongs to the caller.
+func (b *Batches[T]) TakeRest() []T {
+	b.requireMade()
+	rest := b.rest.values
+	b.rest = remainder[T]{}
+	return rest
 }
 
-// allocatedAtOnce is the size in bytes up to which memory for values is allocated before
-// it is needed.
-const allocatedAtOnce = 1 << 20
-
-// firstSlots returns for how many values to allocate memory at once, of at most limit.
-func firstSlots[T any](limit int) int {
-	var zero T
-	return min(limit, max(1, allocatedAtOnce/max(1, int(unsafe.Sizeof(zero)))))
-}
-
-// grown returns buf, which is full, with room for more values, but for no more than
-// limit.
-func grown[T any](buf []T, limit int) []T {
-	if len(buf) == limit {
-		return buf
-	}
-	larger := make([]T, len(buf)+min(len(buf), limit-len(buf)))
-	copy(larger, buf)
-	return larger
+// Dropped returns how many values the policy [Drop] has discarded. Any goroutine may call it.
+func (b *Batches[T]) Dropped() uint64 {
+	b.requireMade()
+	return b.sizing.total()
 }

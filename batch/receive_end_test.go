@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 var errBroken = errors.New("broken")
@@ -109,7 +110,7 @@ func TestReceiveEndsEarly(t *testing.T) {
 					synctest.Wait()
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
-					batches := batch.Receive(ctx, end.wrap(c), 4, linger)
+					batches := batch.Receive(ctx, end.wrap(c), 4, withLinger(linger))
 					got := loopOnce(batches, func() bool { return end.body(cancel) })
 					if err := batches.Err(); err != end.err {
 						t.Errorf("Err: %v, want %v", err, end.err)
@@ -142,7 +143,7 @@ func TestReceiveEndsByContext(t *testing.T) {
 				mustSend(t, c, sequence(queued)...)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				batches := batch.Receive(ctx, c, 5, linger)
+				batches := batch.Receive(ctx, c, 5, withLinger(linger))
 				got := loopOnce(batches, func() bool { return false })
 				if err := batches.Err(); err != context.DeadlineExceeded || len(got) != queued {
 					t.Errorf("linger %v: yielded %v, Err: %v", linger, got, err)
@@ -163,7 +164,7 @@ func TestReceiveEndsClean(t *testing.T) {
 			mustSend(t, s, sequence(10)...)
 			s.Close()
 			ctx, cancel := context.WithCancel(t.Context())
-			batches := batch.Receive(ctx, r, 4, linger)
+			batches := batch.Receive(ctx, r, 4, withLinger(linger))
 			got := loopOnce(batches, func() bool { cancel(); return false })
 			if err := batches.Err(); err != nil || !slices.Equal(got, sequence(10)) {
 				t.Errorf("linger %v: yielded %v, Err: %v", linger, got, err)
@@ -179,7 +180,7 @@ func TestReceiveClosedDuringBody(t *testing.T) {
 		mustSend(t, s, 0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		batches := batch.Receive(ctx, r, 4, time.Hour)
+		batches := batch.Receive(ctx, r, 4, withLinger(time.Hour))
 		got := loopOnce(batches, func() bool {
 			if ctx.Err() != nil {
 				_ = s.TrySend(1)
@@ -205,7 +206,7 @@ func TestReceiveContinues(t *testing.T) {
 				r = sluice.LeaveOpen[int](c)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			batches := batch.Receive(ctx, r, 2, time.Second)
+			batches := batch.Receive(ctx, r, 2, withLinger(time.Second))
 			got := loopOnce(batches, func() bool { return true })
 			if batches.Err() != nil || !slices.Equal(got, sequence(2)) {
 				t.Fatalf("the first loop: %v, %v", got, batches.Err())
@@ -237,7 +238,7 @@ func TestReceivePanicOfTheChannel(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := sluice.NewBounded[int](8, nil)
 				mustSend(t, c, sequence(values)...)
-				batches := batch.Receive(t.Context(), &panicking{breaking{c, values}}, 8, time.Second)
+				batches := batch.Receive(t.Context(), &panicking{breaking{c, values}}, 8, withLinger(time.Second))
 				var got []int
 				func() {
 					defer func() {
@@ -264,10 +265,56 @@ func TestReceivePanicOfTheChannel(t *testing.T) {
 	}
 }
 
-// sharing is a channel that also belongs to other processes.
-type sharing struct{ *sluice.Bounded[int] }
+// exiting calls runtime.Goexit once it has delivered its values.
+type exiting struct{ *sluice.Bounded[int] }
 
-func (sharing) Shared() bool { return true }
+func (e exiting) RecvBatch(ctx context.Context, buf []int) (int, error) {
+	n, err := e.TryRecvBatch(buf)
+	if err == sluice.ErrEmpty {
+		runtime.Goexit()
+	}
+	return n, err
+}
+
+// TestReceiveGoexitOfTheChannel: a channel calls Goexit while a batch lingers. TakeRest has the
+// values of that batch.
+func TestReceiveGoexitOfTheChannel(t *testing.T) {
+	c := sluice.NewBounded[int](8, nil)
+	mustSend(t, c, sequence(3)...)
+	batches := batch.Receive(t.Context(), exiting{c}, 8, withLinger(time.Hour))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for vs := range batches.All() {
+			t.Errorf("yielded %v", vs)
+		}
+		t.Error("the loop has ended without Goexit")
+	}()
+	<-ended
+	if rest := batches.TakeRest(); !slices.Equal(rest, sequence(3)) || c.TrySend(3) != sluice.ErrClosed {
+		t.Errorf("TakeRest is %v", rest)
+	}
+}
+
+// Each method of a zero value says how to make one.
+func TestBatchesZeroValue(t *testing.T) {
+	for _, call := range []func(*batch.Batches[int]){
+		func(b *batch.Batches[int]) { b.All() },
+		func(b *batch.Batches[int]) { _ = b.Err() },
+		func(b *batch.Batches[int]) { b.TakeRest() },
+		func(b *batch.Batches[int]) { b.Dropped() },
+	} {
+		mustPanic(t, "Batches", []string{"zero value", "Receive"}, func() { call(new(batch.Batches[int])) })
+	}
+}
+
+// sharing is a channel that also belongs to other processes.
+type sharing struct {
+	shared
+	*sluice.Bounded[int]
+}
+
+type shared = stage.Shared
 
 // TestReceiveLeavesOpen: neither a channel that LeaveOpen wraps nor one that other
 // processes share is closed, whichever way the loop ends.
@@ -275,14 +322,14 @@ func TestReceiveLeavesOpen(t *testing.T) {
 	for name, end := range endings {
 		for _, wrap := range []func(*sluice.Bounded[int]) receiver{
 			func(c *sluice.Bounded[int]) receiver { return sluice.LeaveOpen(end.wrap(c)) },
-			func(c *sluice.Bounded[int]) receiver { return sharing{c} },
+			func(c *sluice.Bounded[int]) receiver { return sharing{Bounded: c} },
 		} {
 			synctest.Test(t, func(t *testing.T) {
 				c := sluice.NewBounded[int](8, nil)
 				mustSend(t, c, sequence(4)...)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				loopOnce(batch.Receive(ctx, wrap(c), 4, 0), func() bool { return end.body(cancel) })
+				loopOnce(batch.Receive(ctx, wrap(c), 4, nil), func() bool { return end.body(cancel) })
 				if err := c.TrySend(4); err != nil {
 					t.Errorf("%s: TrySend after the end: %v", name, err)
 				}

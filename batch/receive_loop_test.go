@@ -32,7 +32,7 @@ func TestReceiveLeave(t *testing.T) {
 					defer close(left)
 					defer func() { _ = recover() }()
 					n := 0
-					for batch := range batch.Receive(t.Context(), sluice.LeaveOpen(r), 3, time.Second).All() {
+					for batch := range batch.Receive(t.Context(), sluice.LeaveOpen(r), 3, withLinger(time.Second)).All() {
 						got = append(got, batch...)
 						if n++; n > position {
 							if leave == nil {
@@ -63,7 +63,7 @@ func TestReceiveSlice(t *testing.T) {
 	}
 	c.Close()
 	var before []*int
-	for batch := range batch.Receive(t.Context(), c, 4, 0).All() {
+	for batch := range batch.Receive(t.Context(), c, 4, nil).All() {
 		if cap(batch) != len(batch) {
 			t.Errorf("cap %d, len %d: an append would write into the next batch", cap(batch), len(batch))
 		}
@@ -86,7 +86,7 @@ func TestReceiveBodyReceives(t *testing.T) {
 		mustSend(t, s, sequence(10)...)
 		s.Close()
 		var got []int
-		for batch := range batch.Receive(t.Context(), r, 3, time.Second).All() {
+		for batch := range batch.Receive(t.Context(), r, 3, withLinger(time.Second)).All() {
 			got = append(got, batch...)
 			if v, err := r.Recv(t.Context()); err == nil {
 				got = append(got, v)
@@ -127,7 +127,7 @@ func TestReceiveForeignError(t *testing.T) {
 		{[]func(context.Context, []int) (int, error){one, failWithOne}, "[[1 2]]"},
 	} {
 		var got [][]int
-		batches := batch.Receive(t.Context(), &script{steps: test.steps}, 3, time.Hour)
+		batches := batch.Receive(t.Context(), &script{steps: test.steps}, 3, withLinger(time.Hour))
 		for batch := range batches.All() {
 			got = append(got, slices.Clone(batch))
 		}
@@ -150,7 +150,7 @@ func TestReceiveNotStretched(t *testing.T) {
 		for range 30 {
 			r.steps = append(r.steps, trickle)
 		}
-		for batch := range batch.Receive(t.Context(), r, 100, 5500*time.Microsecond).All() {
+		for batch := range batch.Receive(t.Context(), r, 100, withLinger(5500*time.Microsecond)).All() {
 			if len(batch) != 7 { // the first value, and 6 that were begun in time
 				t.Errorf("a batch of %d", len(batch))
 			}

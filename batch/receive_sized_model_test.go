@@ -35,13 +35,18 @@ func newLoad(random *rand.Rand, n int, policy batch.TooLarge) *load {
 	return l
 }
 
-func (l *load) options() *batch.SizedOptions[int] {
-	o := &batch.SizedOptions[int]{TooLarge: l.policy, Size: func(v int) int {
+func (l *load) options() *batch.Options[int] {
+	o := &batch.Options[int]{TooLarge: l.policy, Size: func(v int) int {
 		l.asked[v]++
 		return l.sizes[v]
 	}}
 	if l.policy == batch.Drop {
-		o.OnDrop = func(v int) { l.dropped = append(l.dropped, v) }
+		o.OnUndelivered = func(v int, why sluice.Reason) {
+			if why != sluice.Overflowed {
+				panic(fmt.Sprint("dropped for ", why))
+			}
+			l.dropped = append(l.dropped, v)
+		}
 	}
 	return o
 }
@@ -127,9 +132,9 @@ func inLoads(t *testing.T, f func(t *testing.T, random *rand.Rand, l *load, r re
 	}
 }
 
-func TestReceiveSizedModel(t *testing.T) {
+func TestReceiveMaxBytesModel(t *testing.T) {
 	inLoads(t, func(t *testing.T, random *rand.Rand, l *load, r receiver) {
-		batches := batch.ReceiveSized(t.Context(), sluice.LeaveOpen(r), l.max, int64(l.maxBytes), time.Hour, l.options())
+		batches := batch.Receive(t.Context(), sluice.LeaveOpen(r), l.max, withBytes(int64(l.maxBytes), time.Hour, l.options()))
 		for first := 0; ; {
 			var got [][]int
 			for left := true; left; {
@@ -169,7 +174,7 @@ func (l *load) takeFailed(t *testing.T, batches *batch.Batches[int], v int) int 
 	t.Helper()
 	for range 2 { // the second loop fails as the first one did
 		var e *batch.TooLargeError
-		if err := batches.Err(); !errors.As(err, &e) || !errors.Is(err, sluice.ErrTooLarge) || e.Size != int64(l.sizes[v]) || e.Limit != int64(l.maxBytes) {
+		if err := batches.Err(); !errors.As(err, &e) || !errors.Is(err, sluice.ErrTooLarge) || e.Size != int64(l.sizes[v]) || e.MaxBytes != int64(l.maxBytes) {
 			t.Errorf("Err: %v for a value of %d bytes, limit %d", err, l.sizes[v], l.maxBytes)
 			return 0
 		}

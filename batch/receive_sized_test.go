@@ -28,9 +28,9 @@ import (
 // takeFailed takes the values that a loop has left in front of value v, which is above the
 // limit, and returns the number of the value after them.
 // With a linger of 0, the values of one RecvBatch are cut where the limits are.
-func TestReceiveSizedWithoutLinger(t *testing.T) {
+func TestReceiveMaxBytesWithoutLinger(t *testing.T) {
 	inLoads(t, func(t *testing.T, random *rand.Rand, l *load, r receiver) {
-		batches := batch.ReceiveSized(t.Context(), sluice.LeaveOpen(r), l.max, int64(l.maxBytes), 0, l.options())
+		batches := batch.Receive(t.Context(), sluice.LeaveOpen(r), l.max, withBytes(int64(l.maxBytes), 0, l.options()))
 		var got [][]int
 		failing := 0 // values that TakeRest has returned
 		for again := true; again; {
@@ -63,7 +63,7 @@ func TestReceiveSizedWithoutLinger(t *testing.T) {
 
 // However a loop ends early, values that it has received and not yielded stay, in front of
 // those in the channel.
-func TestReceiveSizedEndsEarly(t *testing.T) {
+func TestReceiveMaxBytesEndsEarly(t *testing.T) {
 	for name, end := range endings {
 		for _, linger := range []time.Duration{0, time.Second} {
 			for maxBytes := int64(1); maxBytes < 6; maxBytes++ {
@@ -71,8 +71,7 @@ func TestReceiveSizedEndsEarly(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						c := sluice.NewBounded[int](20, nil)
 						mustSend(t, c, sequence(10)...)
-						batches := batch.ReceiveSized(t.Context(), end.wrap(c), 4, maxBytes, linger,
-							&batch.SizedOptions[int]{Size: func(int) int { return 1 }})
+						batches := batch.Receive(t.Context(), end.wrap(c), 4, &batch.Options[int]{MaxBytes: maxBytes, Linger: linger, Size: func(int) int { return 1 }})
 						got := loopOnce(batches, func() bool { return end.body(func() {}) })
 						if err := batches.Err(); err != end.err {
 							t.Errorf("Err: %v, want %v", err, end.err)
@@ -95,12 +94,12 @@ func TestReceiveSizedEndsEarly(t *testing.T) {
 }
 
 // The context ends a loop only after all values that it has received.
-func TestReceiveSizedContext(t *testing.T) {
+func TestReceiveMaxBytesContext(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			c := sluice.NewBounded[int](20, nil)
 			mustSend(t, c, sequence(10)...)
-			batches := batch.ReceiveSized(closedContext(), c, 100, 4, linger, &batch.SizedOptions[int]{Size: func(int) int { return 1 }})
+			batches := batch.Receive(closedContext(), c, 100, &batch.Options[int]{MaxBytes: 4, Linger: linger, Size: func(int) int { return 1 }})
 			var got [][]int
 			for b := range batches.All() {
 				got = append(got, slices.Clone(b))
@@ -115,7 +114,7 @@ func TestReceiveSizedContext(t *testing.T) {
 // The linger of a value that did not fit counts from the moment at which it was received, also
 // if the body or the time between two loops takes a part of it. What has come meanwhile is in
 // the batch.
-func TestReceiveSizedLinger(t *testing.T) {
+func TestReceiveMaxBytesLinger(t *testing.T) {
 	for _, test := range []struct{ body, pause, want time.Duration }{
 		{0, 0, 10 * time.Second},
 		{4 * time.Second, 0, 10 * time.Second},
@@ -130,8 +129,7 @@ func TestReceiveSizedLinger(t *testing.T) {
 				time.Sleep(3 * time.Second)
 				mustSend(t, s, 2)
 			}()
-			batches := batch.ReceiveSized(t.Context(), sluice.LeaveOpen(r), 100, 10, 10*time.Second,
-				&batch.SizedOptions[int]{Size: func(v int) int { return []int{6, 6, 3}[v] }})
+			batches := batch.Receive(t.Context(), sluice.LeaveOpen(r), 100, &batch.Options[int]{MaxBytes: 10, Linger: 10 * time.Second, Size: func(v int) int { return []int{6, 6, 3}[v] }})
 			var got []string
 			for range 2 {
 				for b := range batches.All() {
@@ -154,14 +152,14 @@ func TestReceiveSizedLinger(t *testing.T) {
 }
 
 // A loop receives about as many values ahead as its batches have.
-func TestReceiveSizedReadsLittleAhead(t *testing.T) {
+func TestReceiveMaxBytesReadsLittleAhead(t *testing.T) {
 	const n, each = 100_000, 10
 	c := sluice.NewElastic[int](n, nil)
 	for range n {
 		_ = c.TrySend(1)
 	}
 	yielded := 0
-	for b := range batch.ReceiveSized(t.Context(), c, sluice.Unlimited, each, time.Hour, &batch.SizedOptions[int]{Size: func(v int) int { return v }}).All() {
+	for b := range batch.Receive(t.Context(), c, sluice.Unlimited, &batch.Options[int]{MaxBytes: each, Linger: time.Hour, Size: func(v int) int { return v }}).All() {
 		yielded += len(b)
 		if ahead := n - c.Len() - yielded; ahead > 256 || yielded > 1000 && ahead > each+1 {
 			t.Fatalf("after %d values, %d more were received", yielded, ahead)
@@ -173,9 +171,9 @@ func TestReceiveSizedReadsLittleAhead(t *testing.T) {
 }
 
 // A batch of a lent slice is a part of that slice, and the slice comes back.
-func TestReceiveSizedByReference(t *testing.T) {
+func TestReceiveMaxBytesByReference(t *testing.T) {
 	c := sluice.NewBounded[int](4*lendSize, nil)
-	b := batch.NewSender(c, lendSize, 0)
+	b := batch.NewSender(c, lendSize, nil)
 	vs, err := b.SendSlice(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -192,7 +190,7 @@ func TestReceiveSizedByReference(t *testing.T) {
 		}
 	}
 	send()
-	for got := range batch.ReceiveSized(t.Context(), c, lendSize, 40, 0, &batch.SizedOptions[int]{Size: func(int) int { return 1 }}).All() {
+	for got := range batch.Receive(t.Context(), c, lendSize, &batch.Options[int]{MaxBytes: 40, Size: func(int) int { return 1 }}).All() {
 		want := 40
 		if received%lendSize != 0 {
 			want = lendSize - 40
@@ -212,12 +210,12 @@ func TestReceiveSizedByReference(t *testing.T) {
 	}
 }
 
-// TestReceiveSizedAllocatesNothing: neither batches cut by bytes nor batches that linger
+// TestReceiveMaxBytesAllocatesNothing: neither batches cut by bytes nor batches that linger
 // allocate.
-func TestReceiveSizedAllocatesNothing(t *testing.T) {
+func TestReceiveMaxBytesAllocatesNothing(t *testing.T) {
 	for _, size := range []int{1, 2, 6, 11} {
 		c := sluice.NewBounded[int](64, nil)
-		batches := batch.ReceiveSized(t.Context(), c, 8, 10, time.Microsecond, &batch.SizedOptions[int]{Size: func(int) int { return size }})
+		batches := batch.Receive(t.Context(), c, 8, &batch.Options[int]{MaxBytes: 10, Linger: time.Microsecond, Size: func(int) int { return size }})
 		next, stop := iter.Pull(batches.All())
 		allocated := testing.AllocsPerRun(200, func() {
 			for range 5 {
@@ -235,39 +233,38 @@ func TestReceiveSizedAllocatesNothing(t *testing.T) {
 }
 
 // Code of the user that panics ends the loop. The values stay, except the one that was dropped.
-func TestReceiveSizedUserPanics(t *testing.T) {
-	run := func(o *batch.SizedOptions[int]) (batches *batch.Batches[int], c *sluice.Bounded[int]) {
+func TestReceiveMaxBytesUserPanics(t *testing.T) {
+	run := func(o *batch.Options[int]) (batches *batch.Batches[int], c *sluice.Bounded[int]) {
 		c = sluice.NewBounded[int](20, nil)
 		mustSend(t, c, sequence(5)...)
-		return batch.ReceiveSized(t.Context(), c, 10, 10, time.Hour, o), c
+		return batch.Receive(t.Context(), c, 10, withBytes(10, time.Hour, o)), c
 	}
 	loop := func(batches *batch.Batches[int]) {
 		for b := range batches.All() {
 			t.Errorf("yielded %v", b)
 		}
 	}
-	batches, c := run(&batch.SizedOptions[int]{Size: func(v int) int { return 2 - v }})
-	mustPanic(t, "ReceiveSized", []string{"Size returned -1 (want 0 or more)"}, func() { loop(batches) })
+	batches, c := run(&batch.Options[int]{Size: func(v int) int { return 2 - v }})
+	mustPanic(t, "Receive", []string{"Size returned -1 (want 0 or more)"}, func() { loop(batches) })
 	if rest := batches.TakeRest(); !slices.Equal(rest, sequence(5)) || c.TrySend(1) != sluice.ErrClosed {
 		t.Errorf("after a negative size TakeRest is %v", rest)
 	}
-	batches, c = run(&batch.SizedOptions[int]{
-		Size: func(v int) int { return []int{1, 1, 1, 11, 1}[v] }, TooLarge: batch.Drop, OnDrop: func(int) { panic("batch: OnDrop: planted") },
+	batches, c = run(&batch.Options[int]{
+		Size: func(v int) int { return []int{1, 1, 1, 11, 1}[v] }, TooLarge: batch.Drop, OnUndelivered: func(int, sluice.Reason) { panic("batch: OnUndelivered: planted") },
 	})
-	mustPanic(t, "OnDrop", []string{"planted"}, func() { loop(batches) })
+	mustPanic(t, "OnUndelivered", []string{"planted"}, func() { loop(batches) })
 	if rest := batches.TakeRest(); !slices.Equal(rest, []int{0, 1, 2, 4}) || batches.Dropped() != 1 || c.TrySend(1) != sluice.ErrClosed {
-		t.Errorf("after a panic of OnDrop TakeRest is %v, %d dropped", rest, batches.Dropped())
+		t.Errorf("after a panic of OnUndelivered TakeRest is %v, %d dropped", rest, batches.Dropped())
 	}
 }
 
 // Sizes whose sum exceeds an int64 do not wrap.
-func TestReceiveSizedHugeSizes(t *testing.T) {
+func TestReceiveMaxBytesHugeSizes(t *testing.T) {
 	c := sluice.NewBounded[int](20, nil)
 	mustSend(t, c, sequence(6)...)
 	c.Close()
 	var got [][]int
-	for b := range batch.ReceiveSized(t.Context(), c, 10, math.MaxInt64, 0,
-		&batch.SizedOptions[int]{Size: func(int) int { return math.MaxInt/2 + 1 }}).All() {
+	for b := range batch.Receive(t.Context(), c, 10, &batch.Options[int]{MaxBytes: math.MaxInt64, Size: func(int) int { return math.MaxInt/2 + 1 }}).All() {
 		got = append(got, slices.Clone(b))
 	}
 	want := "[[0] [1] [2] [3] [4] [5]]"
@@ -280,7 +277,7 @@ func TestReceiveSizedHugeSizes(t *testing.T) {
 }
 
 // The length of a []byte or a string is known without Size.
-func TestReceiveSizedKnown(t *testing.T) {
+func TestReceiveMaxBytesKnown(t *testing.T) {
 	texts, slabs := sluice.NewBounded[string](20, nil), sluice.NewBounded[[]byte](20, nil)
 	for _, text := range []string{"aaa", "bbb", "cccc", "ddddd", "", "e"} {
 		_ = texts.TrySend(text)
@@ -289,10 +286,10 @@ func TestReceiveSizedKnown(t *testing.T) {
 	texts.Close()
 	slabs.Close()
 	var got, bytes []string
-	for b := range batch.ReceiveSized(t.Context(), texts, 10, 7, time.Hour, nil).All() {
+	for b := range batch.Receive(t.Context(), texts, 10, &batch.Options[string]{MaxBytes: 7, Linger: time.Hour}).All() {
 		got = append(got, strings.Join(b, " "))
 	}
-	for b := range batch.ReceiveSized(t.Context(), slabs, 10, 7, time.Hour, nil).All() {
+	for b := range batch.Receive(t.Context(), slabs, 10, &batch.Options[[]byte]{MaxBytes: 7, Linger: time.Hour}).All() {
 		text := fmt.Sprintf("%s", b)
 		bytes = append(bytes, strings.Trim(text, "[]"))
 	}
@@ -301,33 +298,30 @@ func TestReceiveSizedKnown(t *testing.T) {
 	}
 }
 
-func TestSizedRefuses(t *testing.T) {
+func TestOptionsRefused(t *testing.T) {
 	c := sluice.NewBounded[int](20, nil)
-	one := func(int) int { return 1 }
+	one, hook := func(int) int { return 1 }, func(int, sluice.Reason) {}
 	for _, test := range []struct {
 		maxBytes int64
-		o        *batch.SizedOptions[int]
+		o        *batch.Options[int]
 		words    string
 	}{
-		{0, &batch.SizedOptions[int]{Size: one}, "maxBytes is 0 (want 1 or more)"},
-		{-1, &batch.SizedOptions[int]{Size: one}, "maxBytes is -1 (want 1 or more)"},
-		{1, nil, "Size is required for values of type int"},
-		{1, &batch.SizedOptions[int]{TooLarge: batch.Drop}, "Size is required for values of type int"},
-		{1, &batch.SizedOptions[int]{Size: one, TooLarge: 3}, "unknown policy TooLarge(3) (want Alone, Fail or Drop)"},
-		{1, &batch.SizedOptions[int]{Size: one, TooLarge: batch.Fail, OnDrop: func(int) {}}, "OnDrop requires Drop (got Fail, which drops nothing)"},
+		{0, &batch.Options[int]{Size: one}, "Size and TooLarge require MaxBytes"},
+		{0, &batch.Options[int]{TooLarge: batch.Drop}, "Size and TooLarge require MaxBytes"},
+		{0, &batch.Options[int]{OnUndelivered: hook}, "OnUndelivered requires Drop (got Alone, which drops nothing)"},
+		{-1, &batch.Options[int]{Size: one}, "MaxBytes is -1 (want 0 or more)"},
+		{1, &batch.Options[int]{}, "MaxBytes requires Size for values of type int"},
+		{1, &batch.Options[int]{TooLarge: batch.Drop}, "MaxBytes requires Size for values of type int"},
+		{1, &batch.Options[int]{Size: one, TooLarge: 3}, "unknown policy TooLarge(3) (want Alone, Fail or Drop)"},
+		{1, &batch.Options[int]{Size: one, TooLarge: batch.Fail, OnUndelivered: hook}, "OnUndelivered requires Drop (got Fail, which drops nothing)"},
 	} {
-		mustPanic(t, "ReceiveSized", []string{test.words}, func() {
-			batch.ReceiveSized(t.Context(), c, 1, test.maxBytes, 0, test.o)
+		mustPanic(t, "Receive", []string{test.words}, func() {
+			batch.Receive(t.Context(), c, 1, withBytes(test.maxBytes, 0, test.o))
 		})
-		mustPanic(t, "NewSizedSender", []string{test.words}, func() {
-			batch.NewSizedSender(c, 1, test.maxBytes, 0, test.o)
+		mustPanic(t, "NewSender", []string{test.words}, func() {
+			batch.NewSender(c, 1, withBytes(test.maxBytes, 0, test.o))
 		})
 	}
-	valid := &batch.SizedOptions[int]{Size: one}
-	mustPanic(t, "ReceiveSized", []string{"max is 0"}, func() { batch.ReceiveSized(t.Context(), c, 0, 1, 0, valid) })
-	mustPanic(t, "NewSizedSender", []string{"size is 0"}, func() { batch.NewSizedSender(c, 0, 1, 0, valid) })
-	mustPanic(t, "ReceiveSized", []string{"linger is -1ns"}, func() { batch.ReceiveSized(t.Context(), c, 1, 1, -1, valid) })
-	mustPanic(t, "NewSizedSender", []string{"linger is -1ns"}, func() { batch.NewSizedSender(c, 1, 1, -1, valid) })
 	for policy, name := range map[batch.TooLarge]string{batch.Alone: "Alone", batch.Drop: "Drop", 7: "TooLarge(7)"} {
 		if policy.String() != name {
 			t.Errorf("policy %d is %q", policy, policy.String())

@@ -96,7 +96,7 @@ func TestReceiveOfMax(t *testing.T) {
 			s.Close()
 			start := time.Now()
 			var got [][]int
-			batches := batch.Receive(t.Context(), r, 4, linger)
+			batches := batch.Receive(t.Context(), r, 4, withLinger(linger))
 			for batch := range batches.All() {
 				got = append(got, slices.Clone(batch))
 			}
@@ -124,7 +124,7 @@ func TestReceiveOfRendezvous(t *testing.T) {
 					c.Close()
 				}()
 				var got []int
-				for batch := range batch.Receive(t.Context(), c, 7, linger).All() {
+				for batch := range batch.Receive(t.Context(), c, 7, withLinger(linger)).All() {
 					if linger > 0 && len(batch) != 7 && len(got)+len(batch) != 100 {
 						t.Errorf("capacity %d: a batch of %d while the sender continues", capacity, len(batch))
 					}
@@ -172,7 +172,7 @@ func TestReceiveTiming(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			next := 0
 			ready := time.Duration(0) // when the loop began to wait
-			for batch := range batch.Receive(ctx, sluice.LeaveOpen(r), most, linger).All() {
+			for batch := range batch.Receive(ctx, sluice.LeaveOpen(r), most, withLinger(linger)).All() {
 				first := max(ready, times[next])
 				want, end := 1, first+linger
 				for want < most && next+want < len(times) && times[next+want] < end {
@@ -229,7 +229,7 @@ func endBatches(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int],
 		}
 	}()
 	var got []int
-	batches := batch.Receive(ctx, sluice.LeaveOpen(r), 10, time.Hour)
+	batches := batch.Receive(ctx, sluice.LeaveOpen(r), 10, withLinger(time.Hour))
 	for batch := range batches.All() {
 		got = append(got, batch...)
 	}
@@ -246,7 +246,7 @@ func TestReceiveUnderDoneContext(t *testing.T) {
 	inBubbles(t, func(t *testing.T, s sluice.Sender[int], r sluice.BatchReceiver[int]) {
 		mustSend(t, s, sequence(5)...)
 		var got [][]int
-		for batch := range batch.Receive(closedContext(), r, 3, time.Hour).All() {
+		for batch := range batch.Receive(closedContext(), r, 3, withLinger(time.Hour)).All() {
 			got = append(got, slices.Clone(batch))
 		}
 		if want := "[[0 1 2] [3 4]]"; fmt.Sprint(got) != want {
@@ -258,13 +258,13 @@ func TestReceiveUnderDoneContext(t *testing.T) {
 func TestReceiveBadInput(t *testing.T) {
 	c := sluice.NewBounded[int](1, nil)
 	var none context.Context
-	mustPanic(t, "Receive", []string{"nil context"}, func() { batch.Receive(none, c, 1, 0) })
-	mustPanic(t, "Receive", []string{"nil receiver"}, func() { batch.Receive[int](t.Context(), nil, 1, 0) })
-	mustPanic(t, "Receive", []string{"*sluice.Bounded[int]"}, func() { batch.Receive(t.Context(), new(sluice.Bounded[int]), 1, 0) })
+	mustPanic(t, "Receive", []string{"nil context"}, func() { batch.Receive(none, c, 1, nil) })
+	mustPanic(t, "Receive", []string{"nil receiver"}, func() { batch.Receive[int](t.Context(), nil, 1, nil) })
+	mustPanic(t, "Receive", []string{"*sluice.Bounded[int]"}, func() { batch.Receive(t.Context(), new(sluice.Bounded[int]), 1, nil) })
 	for _, n := range []int{0, -1, math.MinInt} {
-		mustPanic(t, "Receive", []string{"max", fmt.Sprint(n)}, func() { batch.Receive[int](t.Context(), c, n, 0) })
+		mustPanic(t, "Receive", []string{"max", fmt.Sprint(n)}, func() { batch.Receive[int](t.Context(), c, n, nil) })
 	}
-	mustPanic(t, "Receive", []string{"linger", "-1ns"}, func() { batch.Receive[int](t.Context(), c, 1, -1) })
+	mustPanic(t, "Receive", []string{"Linger", "-1ns"}, func() { batch.Receive[int](t.Context(), c, 1, withLinger(-1)) })
 }
 
 // A max beyond all memory allocates no memory in advance, and a large max is reached
@@ -279,7 +279,7 @@ func TestReceiveHuge(t *testing.T) {
 		_, _ = c.SendBatch(t.Context(), sequence(n))
 		c.Close()
 		next := 0
-		for batch := range batch.Receive(t.Context(), c, max, time.Hour).All() {
+		for batch := range batch.Receive(t.Context(), c, max, withLinger(time.Hour)).All() {
 			if len(batch) != min(max, n-next) || batch[0] != next || batch[len(batch)-1] != next+len(batch)-1 {
 				t.Errorf("max %d: a batch of %d from %d, at value %d", max, len(batch), batch[0], next)
 			}
@@ -295,7 +295,7 @@ func TestReceiveHuge(t *testing.T) {
 func TestReceiveAllocatesNothing(t *testing.T) {
 	for _, max := range []int{1, 4} {
 		c := sluice.NewBounded[int](8, nil)
-		next, stop := iter.Pull(batch.Receive(t.Context(), c, max, time.Microsecond).All())
+		next, stop := iter.Pull(batch.Receive(t.Context(), c, max, withLinger(time.Microsecond)).All())
 		allocated := testing.AllocsPerRun(200, func() {
 			_ = c.TrySend(1)
 			if batch, ok := next(); !ok || len(batch) != 1 {

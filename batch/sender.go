@@ -19,7 +19,7 @@ import (
 // A Sender belongs to one goroutine: at no time may two goroutines call its methods. Each
 // goroutine that sends to a channel makes its own Sender. The race detector finds a
 // second goroutine. A call during a flush by another call panics; that includes a call
-// from a function that the flush calls, such as OnDrop.
+// from a function that the flush calls, such as OnUndelivered of the channel.
 //
 // # Errors
 //
@@ -38,13 +38,13 @@ import (
 //
 // # Linger
 //
-// With a linger of 0, only calls of the owner send. Values are lost if the owner drops a
+// Without a linger, only calls of the owner send. Values are lost if the owner drops a
 // Sender without Flush or Close.
 //
-// With a linger above 0, a timer flushes the values, at the latest linger after the first
+// With a linger, a timer flushes the values, at the latest that long after the first
 // one of a batch was accepted, even if the owner never calls again. If the channel is
 // full, that flush waits until there is room or the channel is closed. Meanwhile the
-// owner can send up to size more values before it has to wait too. If the flush fails, the
+// owner can send up to max more values before it has to wait too. If the flush fails, the
 // values stay, and the next Send, TrySend, Flush or Close of the owner repeats it first,
 // and returns its error. If a flush by the owner fails, the timer tries again after
 // another linger. A panic of the channel in a flush by the timer ends the program.
@@ -52,8 +52,8 @@ type Sender[T any] struct {
 	// Fixed.
 	s        sluice.BatchSender[T]
 	own      bool // s is a kind of package sluice
-	size     int64
-	most     int64 // limit of the values held: size, doubled with a linger
+	max      int64
+	most     int64 // limit of the values held: max, doubled with a linger
 	linger   time.Duration
 	clears   bool             // T has pointers: a slot is cleared after its value was sent
 	slow     slowPath         // see open.go
@@ -96,47 +96,61 @@ type Sender[T any] struct {
 	inFlight uint64     // guarded by lock: of these, what the last flush by the timer took
 }
 
-// NewSender returns a Sender that sends to s in batches of size values, or fewer when
-// linger has passed since the first value of a batch was accepted. A linger of 0 disables
-// the timer: then only a full batch, Flush and Close send.
+// NewSender returns a Sender that sends to s in batches of max values, or fewer when the linger
+// of the options has passed since the first value of a batch was accepted. Without a linger
+// only a full batch, Flush and Close send. A nil o selects the defaults.
 //
-// It allocates room for size values, or twice that with a linger; above 1 MiB the room
-// grows as needed. Later operations do not allocate, except TakeUnsent.
+// It allocates room for max values, or twice that with a linger; above 1 MiB the room
+// grows as needed. Later operations do not allocate, except TakeUnsent and a [TooLargeError].
 //
-// NewSender panics if s is nil or was not made by its constructor, if size is below 1, or
-// if linger is negative.
-func NewSender[T any](s sluice.BatchSender[T], size int, linger time.Duration) *Sender[T] {
-	b := newSender("NewSender", s, size, linger)
-	b.quick = b.own && linger == 0 && int64(len(b.buf)) == b.size
-	b.slow.full = b.sendOpen
-	b.setStop()
-	return b
-}
-
-// newSender checks the arguments of function.
-func newSender[T any](function string, s sluice.BatchSender[T], size int, linger time.Duration) *Sender[T] {
+// NewSender panics if s is nil or was not made by its constructor, if max is below 1, or
+// if an option makes no sense.
+//
+// # A limit in bytes
+//
+// With MaxBytes, the sizes of the values that one SendBatch of s gets add up to that at most. Use
+// it if s sends each batch as one message, or to bound the memory of the values that are held.
+//
+// A value that would exceed MaxBytes, together with the values that are held, flushes those
+// first; it is refused if that fails. A value that makes the sum MaxBytes completes the batch.
+// A value whose size alone is above MaxBytes does what TooLarge says. Under [Alone], the
+// default, it is sent by a SendBatch of its own, within the call that accepts it: it is never
+// held. Under [Fail] it is refused with a [*TooLargeError], which leaves everything else as it
+// is. Under [Drop] the call returns nil.
+//
+// With a linger, the owner can send up to MaxBytes more, of up to max values, while a flush by
+// the timer waits. Send is then not inlined, and takes a lock if there is a linger. A slot for
+// a value takes 8 bytes more.
+func NewSender[T any](s sluice.BatchSender[T], max int, o *Options[T]) *Sender[T] {
+	const function = "NewSender"
 	made.Require("batch: "+function, "sender", s)
-	requirePositive(function, "size", size)
-	requireLinger(function, linger)
-	b := &Sender[T]{s: s, own: ours(s), linger: linger, limit: math.MaxUint64}
-	// Indices are added to the size, and doubled.
-	b.size = min(int64(size), 1<<61)
-	b.most = b.size
+	linger, sizing := o.check(function, max)
+	b := &Sender[T]{s: s, own: ours(s), linger: linger, sizing: sizing, limit: math.MaxUint64}
+	// Indices are added to max, and doubled.
+	b.max = min(int64(max), 1<<61)
+	b.most = b.max
 	if linger > 0 {
-		b.most += min(b.size, math.MaxInt-b.size)
+		b.most += min(b.max, math.MaxInt-b.max)
 		b.parker = park.NewParker()
 		b.ctx, b.cancel = context.WithCancel(context.Background())
 		b.timer = time.AfterFunc(math.MaxInt64, b.fire)
 		b.timer.Stop()
 	}
 	b.buf = make([]T, firstSlots[T](int(b.most)))
+	if sizing != nil {
+		b.limit = sizing.limit
+		b.sizes = make([]uint64, len(b.buf))
+	}
 	b.clears = engine.HasPointers[T]()
+	b.quick = b.own && linger == 0 && sizing == nil && int64(len(b.buf)) == b.max
+	b.slow.full = b.sendOpen
+	b.setStop()
 	return b
 }
 
 // Send accepts v. If v completes a batch, Send flushes it, and waits as SendBatch does
 // under ctx; if the flush fails, v is refused and Send returns the error of the flush.
-// While a flush by the timer is under way, Send accepts up to size more values without
+// While a flush by the timer is under way, Send accepts up to max more values without
 // waiting, and then waits for that flush.
 //
 // It returns nil if v was accepted; [sluice.ErrClosed] after Close, or if the channel is
@@ -211,4 +225,10 @@ func (b *Sender[T]) Len() int {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	return int(b.held())
+}
+
+// Dropped returns how many values the policy [Drop] has discarded. Any goroutine may call it.
+func (b *Sender[T]) Dropped() uint64 {
+	b.requireMade()
+	return b.sizing.total()
 }

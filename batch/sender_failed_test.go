@@ -149,7 +149,7 @@ func TestSenderRejected(t *testing.T) {
 				c := open(shape{capacity: capacity, overflow: sluice.Reject}, nil)
 				for c.TrySend(-1) == nil {
 				}
-				b := batch.NewSender(c, 4, time.Second)
+				b := batch.NewSender(c, 4, withLinger(time.Second))
 				mustAccept(t, b, 0, 1)
 				time.Sleep(time.Hour)
 				if roomAgain {
@@ -187,7 +187,7 @@ func TestSenderAbandoned(t *testing.T) {
 	for _, capacity := range slotted {
 		synctest.Test(t, func(t *testing.T) {
 			c := kindOf(capacity)
-			func() { mustAccept(t, batch.NewSender(c, 10, time.Second), sequence(5)...) }()
+			func() { mustAccept(t, batch.NewSender(c, 10, withLinger(time.Second)), sequence(5)...) }()
 			start := time.Now()
 			if got := receive(t, c, 5); !slices.Equal(got, sequence(5)) || time.Since(start) != time.Second {
 				t.Errorf("received %v after %v", got, time.Since(start))
@@ -200,7 +200,7 @@ func TestSenderAbandoned(t *testing.T) {
 func TestSenderGoexitBelow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecorder()
-		b := batch.NewSender(r, 3, time.Second)
+		b := batch.NewSender(r, 3, withLinger(time.Second))
 		r.act = runtime.Goexit
 		mustAccept(t, b, 0, 1)
 		time.Sleep(time.Second)

@@ -16,7 +16,7 @@ import (
 
 func TestSenderFullFails(t *testing.T) {
 	c := sluice.NewBounded[int](5, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
-	b := batch.NewSender(c, 4, 0)
+	b := batch.NewSender(c, 4, nil)
 	mustAccept(t, b, 0, 1, 2, 3, 4, 5, 6)
 	if err := b.Send(t.Context(), 7); !errors.Is(err, sluice.ErrFull) || b.Len() != 2 || c.Len() != 5 {
 		t.Fatalf("%v, %d held, %d queued", err, b.Len(), c.Len())
@@ -35,7 +35,7 @@ func TestSenderFullFails(t *testing.T) {
 }
 
 func TestSenderFullPanics(t *testing.T) {
-	for name, act := range map[string]func(){"panic": func() { panic("OnDrop") }, "Goexit": runtime.Goexit} {
+	for name, act := range map[string]func(){"panic": func() { panic("OnUndelivered") }, "Goexit": runtime.Goexit} {
 		var b *batch.Sender[int]
 		dropped := 0
 		c := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Overflow: sluice.DropNewest, OnUndelivered: func(int, sluice.Reason) {
@@ -43,7 +43,7 @@ func TestSenderFullPanics(t *testing.T) {
 			mustPanic(t, "Sender.Send", []string{"one goroutine"}, func() { _ = b.Send(context.Background(), -1) })
 			act()
 		}})
-		b = batch.NewSender(c, 3, 0)
+		b = batch.NewSender(c, 3, nil)
 		mustAccept(t, b, 0, 1)
 		ended := make(chan struct{})
 		go func() {
@@ -62,7 +62,7 @@ func TestSenderFullPanics(t *testing.T) {
 // A buffer that was sent keeps nothing alive.
 func TestSenderFullForgets(t *testing.T) {
 	c := sluice.NewBounded[*[1 << 10]byte](100, nil)
-	b := batch.NewSender(c, 2, 0)
+	b := batch.NewSender(c, 2, nil)
 	collected := make(chan bool, 2)
 	for range 2 {
 		v := new([1 << 10]byte)

@@ -18,7 +18,7 @@ func TestSenderPanicBelow(t *testing.T) {
 	for _, linger := range lingers {
 		for name, act := range map[string]func(){"panic": func() { panic("below") }, "Goexit": runtime.Goexit} {
 			r := newRecorder()
-			b := batch.NewSender(r, 3, linger)
+			b := batch.NewSender(r, 3, withLinger(linger))
 			refused := 0
 			for i, call := range []func() error{
 				func() error { return b.Send(t.Context(), -1) },
@@ -60,7 +60,7 @@ func TestSenderPanicBelow(t *testing.T) {
 func TestSenderCalledInFlush(t *testing.T) {
 	for _, linger := range lingers {
 		r := newRecorder()
-		b := batch.NewSender(r, 3, linger)
+		b := batch.NewSender(r, 3, withLinger(linger))
 		r.act = func() {
 			for method, call := range map[string]func(){
 				"Sender.Send":       func() { _ = b.Send(t.Context(), -1) },
@@ -83,7 +83,7 @@ func TestSenderCalledInFlush(t *testing.T) {
 // A channel that breaks the contract of SendBatch is found.
 func TestSenderBrokenContract(t *testing.T) {
 	for _, wrong := range []int{-1, 1, 4} {
-		b := batch.NewSender[int](liar{newRecorder(), wrong}, 3, 0)
+		b := batch.NewSender[int](liar{newRecorder(), wrong}, 3, nil)
 		mustAccept(t, b, 0, 1)
 		mustPanic(t, "Sender", []string{"SendBatch of 3", fmt.Sprint(wrong)}, func() { _ = b.Send(t.Context(), 2) })
 		if rest := b.TakeUnsent(); !slices.Equal(rest, sequence(2)) {
@@ -102,13 +102,13 @@ func (l liar) SendBatch(context.Context, []int) (int, error) { return l.n, nil }
 
 func TestSenderBadInput(t *testing.T) {
 	c := sluice.NewBounded[int](2, nil)
-	mustPanic(t, "NewSender", []string{"nil sender"}, func() { batch.NewSender[int](nil, 1, 0) })
-	mustPanic(t, "NewSender", []string{"*sluice.Sharded[int]"}, func() { batch.NewSender(new(sluice.Sharded[int]), 1, 0) })
+	mustPanic(t, "NewSender", []string{"nil sender"}, func() { batch.NewSender[int](nil, 1, nil) })
+	mustPanic(t, "NewSender", []string{"*sluice.Sharded[int]"}, func() { batch.NewSender(new(sluice.Sharded[int]), 1, nil) })
 	for _, n := range []int{0, -1, math.MinInt} {
-		mustPanic(t, "NewSender", []string{"size", fmt.Sprint(n)}, func() { batch.NewSender(c, n, 0) })
+		mustPanic(t, "NewSender", []string{"max", fmt.Sprint(n)}, func() { batch.NewSender(c, n, nil) })
 	}
-	mustPanic(t, "NewSender", []string{"linger", "-1s"}, func() { batch.NewSender(c, 1, -time.Second) })
-	b := batch.NewSender(c, 2, 0)
+	mustPanic(t, "NewSender", []string{"Linger", "-1s"}, func() { batch.NewSender(c, 1, withLinger(-time.Second)) })
+	b := batch.NewSender(c, 2, nil)
 	mustAccept(t, b, 0)
 	var none context.Context
 	mustPanic(t, "Sender.Send", []string{"nil context"}, func() { _ = b.Send(none, 1) })
@@ -126,7 +126,7 @@ func TestSenderHuge(t *testing.T) {
 	for _, linger := range lingers {
 		for _, size := range []int{math.MaxInt, n, 140_000} {
 			r := newRecorder()
-			b := batch.NewSender(r, size, linger)
+			b := batch.NewSender(r, size, withLinger(linger))
 			mustAccept(t, b, sequence(n)...)
 			if len(r.all()) != n/size*size {
 				t.Errorf("size %d: %d values were sent before Close", size, len(r.all()))
@@ -144,7 +144,7 @@ func TestSenderAllocatesNothing(t *testing.T) {
 	for _, linger := range lingers {
 		for _, capacity := range []int{1, 64} {
 			c := sluice.NewBounded[int](capacity, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
-			b := batch.NewSender(c, 4, linger)
+			b := batch.NewSender(c, 4, withLinger(linger))
 			allocated := testing.AllocsPerRun(200, func() {
 				mustAccept(t, b, 1, 2, 3, 4, 5)
 				_ = b.TrySend(6)
@@ -161,7 +161,7 @@ func TestSenderAllocatesNothing(t *testing.T) {
 func TestSenderSizeWithoutEnd(t *testing.T) {
 	for _, linger := range []time.Duration{0, time.Hour} {
 		r := newRecorder()
-		b := batch.NewSender[int](r, math.MaxInt, linger)
+		b := batch.NewSender[int](r, math.MaxInt, withLinger(linger))
 		for i := range 8 {
 			if err := b.Send(t.Context(), i); err != nil {
 				t.Fatal(err)

@@ -25,7 +25,7 @@ func TestSenderTiming(t *testing.T) {
 			var times []time.Duration // of batches
 			r := newRecorder()
 			r.act = func() { times = append(times, time.Since(start)) }
-			b := batch.NewSender(r, size, linger)
+			b := batch.NewSender(r, size, withLinger(linger))
 			var wantTimes []time.Duration
 			var wantRuns [][]int
 			var run []int
@@ -67,7 +67,7 @@ func stuckSender(t *testing.T, capacity int) (c sluice.Channel[int], b *batch.Se
 	c = kindOf(capacity)
 	for c.TrySend(-1) == nil {
 	}
-	b = batch.NewSender(c, 3, time.Second)
+	b = batch.NewSender(c, 3, withLinger(time.Second))
 	mustAccept(t, b, 0, 1)
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -204,7 +204,7 @@ func TestSenderCancelMeetsLanding(t *testing.T) {
 			r := newRecorder()
 			gate := make(chan struct{})
 			r.act = func() { <-gate }
-			b := batch.NewSender(r, 2, time.Second)
+			b := batch.NewSender(r, 2, withLinger(time.Second))
 			mustAccept(t, b, 0)
 			time.Sleep(time.Second)
 			synctest.Wait()
@@ -261,7 +261,7 @@ func TestSenderGrowsDuringFlush(t *testing.T) {
 	const n, inFlight = 399_999, 100_000
 	grown := func(t *testing.T) (*sluice.Bounded[int], *batch.Sender[int]) {
 		c := sluice.NewBounded[int](16, nil)
-		b := batch.NewSender(c, 300_000, time.Second)
+		b := batch.NewSender(c, 300_000, withLinger(time.Second))
 		mustAccept(t, b, sequence(n)[:inFlight]...)
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -279,7 +279,7 @@ func TestSenderGrowsDuringFlush(t *testing.T) {
 				c.Close()
 			}()
 			var got []int
-			for batch := range batch.Receive(t.Context(), c, 1000, 0).All() {
+			for batch := range batch.Receive(t.Context(), c, 1000, nil).All() {
 				got = append(got, batch...)
 			}
 			if !slices.Equal(got, sequence(n+1)) {
@@ -291,7 +291,7 @@ func TestSenderGrowsDuringFlush(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := sluice.NewElastic[int](sluice.Unlimited, nil)
 			gate := make(chan struct{})
-			b := batch.NewSender[int](gated{c, gate}, 300_000, time.Second)
+			b := batch.NewSender[int](gated{c, gate}, 300_000, withLinger(time.Second))
 			mustAccept(t, b, sequence(n)[:inFlight]...)
 			time.Sleep(time.Second)
 			synctest.Wait()

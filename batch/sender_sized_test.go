@@ -27,13 +27,13 @@ func (r sizedRecorder) SendBatch(ctx context.Context, vs []int) (int, error) {
 	return r.recorder.SendBatch(ctx, vs)
 }
 
-// TestSizedSenderBatches: batches are as full as the limits permit.
-func TestSizedSenderBatches(t *testing.T) {
+// TestSenderMaxBytesBatches: batches are as full as the limits permit.
+func TestSenderMaxBytesBatches(t *testing.T) {
 	for seed := range uint64(300) {
 		random := rand.New(rand.NewPCG(seed, 13))
 		l := newLoad(random, random.IntN(300), policies[seed%3])
 		r := newRecorder()
-		b := batch.NewSizedSender[int](sizedRecorder{r, t, l}, l.max, int64(l.maxBytes), lingers[random.IntN(2)], l.options())
+		b := batch.NewSender[int](sizedRecorder{r, t, l}, l.max, withBytes(int64(l.maxBytes), lingers[random.IntN(2)], l.options()))
 		var want [][]int
 		for first := 0; ; {
 			all, _, failed := l.batches(first)
@@ -41,7 +41,7 @@ func TestSizedSenderBatches(t *testing.T) {
 				err := b.Send(t.Context(), v)
 				if failed && l.sizes[v] > l.maxBytes {
 					var e *batch.TooLargeError
-					if !errors.As(err, &e) || e.Size != int64(l.sizes[v]) || e.Limit != int64(l.maxBytes) {
+					if !errors.As(err, &e) || e.Size != int64(l.sizes[v]) || e.MaxBytes != int64(l.maxBytes) {
 						t.Fatalf("seed %d: Send of %d bytes, limit %d: %v", seed, l.sizes[v], l.maxBytes, err)
 					}
 					first = v + 1
@@ -99,7 +99,7 @@ func (m *sizedModel) send(v int, mayWait bool) error {
 	case m.closed:
 		return sluice.ErrClosed
 	case m.sizes[v] > m.maxBytes && m.policy == batch.Fail:
-		return &batch.TooLargeError{Size: int64(m.sizes[v]), Limit: int64(m.maxBytes)}
+		return &batch.TooLargeError{Size: int64(m.sizes[v]), MaxBytes: int64(m.maxBytes)}
 	case m.sizes[v] > m.maxBytes && m.policy == batch.Drop:
 		return nil
 	}
@@ -128,15 +128,15 @@ func (m *sizedModel) send(v int, mayWait bool) error {
 	return err
 }
 
-// TestSizedSenderModel compares random operations, of which many fail, with the model.
-func TestSizedSenderModel(t *testing.T) {
+// TestSenderMaxBytesModel compares random operations, of which many fail, with the model.
+func TestSenderMaxBytesModel(t *testing.T) {
 	errs := []error{sluice.ErrFull, sluice.ErrClosed, sluice.ErrTooLarge, context.Canceled}
 	const steps = 200
 	for seed := range uint64(600) {
 		random := rand.New(rand.NewPCG(seed, 14))
 		l := newLoad(random, steps, policies[seed%3])
 		r, m := newRecorder(), &sizedModel{load: l}
-		b := batch.NewSizedSender[int](sizedRecorder{r, t, l}, l.max, int64(l.maxBytes), lingers[random.IntN(2)], l.options())
+		b := batch.NewSender[int](sizedRecorder{r, t, l}, l.max, withBytes(int64(l.maxBytes), lingers[random.IntN(2)], l.options()))
 		for v := range steps {
 			r.room, r.err = math.MaxInt, errs[random.IntN(len(errs))]
 			if random.IntN(3) > 0 {
@@ -174,14 +174,14 @@ func TestSizedSenderModel(t *testing.T) {
 }
 
 // byValue is a limit in bytes where a value is its own size.
-var byValue = &batch.SizedOptions[int]{Size: func(v int) int { return v }}
+var byValue = &batch.Options[int]{Size: func(v int) int { return v }}
 
 // stuckSized returns a Sender with a limit of 10 bytes and a linger of 1s. A flush by its
 // timer waits with 3 and 4 for room in c.
 func stuckSized(t *testing.T) (c sluice.Channel[int], b *batch.Sender[int]) {
 	c = kindOf(1)
 	_ = c.TrySend(-1)
-	b = batch.NewSizedSender(c, 100, 10, time.Second, byValue)
+	b = batch.NewSender(c, 100, withBytes(10, time.Second, byValue))
 	mustAccept(t, b, 3, 4)
 	time.Sleep(time.Second)
 	synctest.Wait()
@@ -190,7 +190,7 @@ func stuckSized(t *testing.T) (c sluice.Channel[int], b *batch.Sender[int]) {
 
 // While a flush by the timer waits, the owner can send another batch of bytes. The next Send
 // waits until that flush ends.
-func TestSizedSenderBesideFlush(t *testing.T) {
+func TestSenderMaxBytesBesideFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, b := stuckSized(t)
 		mustAccept(t, b, 5, 2)
@@ -220,7 +220,7 @@ func TestSizedSenderBesideFlush(t *testing.T) {
 
 // A batch that bytes complete during a flush by the timer is sent when that flush ends, before
 // its time.
-func TestSizedSenderCompleteBesideFlush(t *testing.T) {
+func TestSenderMaxBytesCompleteBesideFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, b := stuckSized(t)
 		mustAccept(t, b, 8, 2)
@@ -232,13 +232,13 @@ func TestSizedSenderCompleteBesideFlush(t *testing.T) {
 }
 
 // Two batches that a flush by the timer has left, because it failed, are not sent as one.
-func TestSizedSenderAfterFailedFlush(t *testing.T) {
+func TestSenderMaxBytesAfterFailedFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &load{sizes: sequence(20), asked: make([]int, 20), max: 100, maxBytes: 10}
 		r := newRecorder()
 		gate := make(chan struct{})
 		r.act = func() { <-gate }
-		b := batch.NewSizedSender[int](sizedRecorder{r, t, l}, l.max, 10, time.Second, byValue)
+		b := batch.NewSender[int](sizedRecorder{r, t, l}, l.max, withBytes(10, time.Second, byValue))
 		mustAccept(t, b, 3, 4)
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -260,10 +260,10 @@ func TestSizedSenderAfterFailedFlush(t *testing.T) {
 }
 
 // No value is held for longer than the linger.
-func TestSizedSenderLinger(t *testing.T) {
+func TestSenderMaxBytesLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewRendezvous[int](nil)
-		b := batch.NewSizedSender(c, 100, 10, time.Second, byValue)
+		b := batch.NewSender(c, 100, withBytes(10, time.Second, byValue))
 		start := time.Now()
 		go func() {
 			mustAccept(t, b, 3, 4, 5) // 5 begins a batch
@@ -282,7 +282,7 @@ func TestSizedSenderLinger(t *testing.T) {
 }
 
 // SendSlice cuts slices where the limits are, and applies the policy.
-func TestSizedSenderSlice(t *testing.T) {
+func TestSenderMaxBytesSlice(t *testing.T) {
 	for policy, want := range map[batch.TooLarge]string{
 		batch.Alone: "[[4] [1 2 3 4] [5 5] [11] [6 1 0] [10]] rest []",
 		batch.Fail:  "[[4] [1 2 3 4] [5 5]] rest [11 6 1 0 10]",
@@ -291,7 +291,7 @@ func TestSizedSenderSlice(t *testing.T) {
 		for _, own := range []bool{false, true} {
 			r := newRecorder()
 			asked := 0
-			b := batch.NewSizedSender[int](r, 20, 10, 0, &batch.SizedOptions[int]{TooLarge: policy, Size: func(v int) int { asked++; return v }})
+			b := batch.NewSender[int](r, 20, &batch.Options[int]{MaxBytes: 10, TooLarge: policy, Size: func(v int) int { asked++; return v }})
 			var vs []int
 			if own {
 				vs, _ = b.SendSlice(t.Context(), nil)
@@ -308,7 +308,7 @@ func TestSizedSenderSlice(t *testing.T) {
 		}
 	}
 	c := sluice.NewBounded[int](20*lendSize, nil)
-	b, next := batch.NewSizedSender(c, lendSize, 1<<40, 0, byValue), 0
+	b, next := batch.NewSender(c, lendSize, withBytes(1<<40, 0, byValue)), 0
 	var vs []int
 	for range 10 {
 		vs = fill(vs, lendSize, &next)
@@ -325,14 +325,15 @@ func TestSizedSenderSlice(t *testing.T) {
 }
 
 // Code of the user that panics refuses its value, and leaves the Sender as it is.
-func TestSizedSenderUserPanics(t *testing.T) {
+func TestSenderMaxBytesUserPanics(t *testing.T) {
 	r := newRecorder()
-	b := batch.NewSizedSender[int](r, 10, 10, 0, &batch.SizedOptions[int]{
-		TooLarge: batch.Drop, Size: func(v int) int { return v }, OnDrop: func(int) { panic("batch: OnDrop: planted") },
+	b := batch.NewSender[int](r, 10, &batch.Options[int]{
+		MaxBytes: 10,
+		TooLarge: batch.Drop, Size: func(v int) int { return v }, OnUndelivered: func(int, sluice.Reason) { panic("batch: OnUndelivered: planted") },
 	})
 	mustAccept(t, b, 1, 2)
-	mustPanic(t, "NewSizedSender", []string{"Size returned -1 (want 0 or more)"}, func() { _ = b.Send(t.Context(), -1) })
-	mustPanic(t, "OnDrop", []string{"planted"}, func() { _ = b.TrySend(11) })
+	mustPanic(t, "NewSender", []string{"Size returned -1 (want 0 or more)"}, func() { _ = b.Send(t.Context(), -1) })
+	mustPanic(t, "OnUndelivered", []string{"planted"}, func() { _ = b.TrySend(11) })
 	var none context.Context
 	mustPanic(t, "Sender.Send", []string{"nil context"}, func() { _ = b.Send(none, 1) })
 	r.act = func() { panic("batch: channel: planted") }
@@ -347,11 +348,11 @@ func TestSizedSenderUserPanics(t *testing.T) {
 	}
 }
 
-// TestSizedSenderAllocatesNothing: neither a Send nor a flush allocates.
-func TestSizedSenderAllocatesNothing(t *testing.T) {
+// TestSenderMaxBytesAllocatesNothing: neither a Send nor a flush allocates.
+func TestSenderMaxBytesAllocatesNothing(t *testing.T) {
 	for _, linger := range lingers {
 		c := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Overflow: sluice.DropOldest})
-		b := batch.NewSizedSender(c, 8, 10, linger, byValue)
+		b := batch.NewSender(c, 8, withBytes(10, linger, byValue))
 		allocated := testing.AllocsPerRun(200, func() {
 			mustAccept(t, b, 1, 2, 3, 4, 5, 10, 11, 0, 0, 0)
 			_ = b.TrySend(6)
@@ -364,7 +365,7 @@ func TestSizedSenderAllocatesNothing(t *testing.T) {
 }
 
 // buf and the sizes grow, also while a flush by the timer has values in the old ones.
-func TestSizedSenderGrows(t *testing.T) {
+func TestSenderMaxBytesGrows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n, inFlight = 399_999, 100_000 // more than the slots allocated at first
 		l := &load{sizes: make([]int, n+1), asked: make([]int, n+1), max: n, maxBytes: 1_000_000}
@@ -374,7 +375,7 @@ func TestSizedSenderGrows(t *testing.T) {
 		r := newRecorder()
 		gate := make(chan struct{})
 		r.act = func() { <-gate }
-		b := batch.NewSizedSender[int](sizedRecorder{r, t, l}, n, 1_000_000, time.Second, l.options())
+		b := batch.NewSender[int](sizedRecorder{r, t, l}, n, withBytes(1_000_000, time.Second, l.options()))
 		mustAccept(t, b, sequence(n)[:inFlight]...)
 		time.Sleep(time.Second)
 		synctest.Wait()

@@ -61,7 +61,7 @@ func TestSenderSendsFullBatches(t *testing.T) {
 	for _, linger := range lingers {
 		for size := 1; size < 6; size++ {
 			r := newRecorder()
-			b := batch.NewSender(r, size, linger)
+			b := batch.NewSender(r, size, withLinger(linger))
 			for i := range 50 {
 				if err := b.Send(t.Context(), i); err != nil {
 					t.Fatal(err)
@@ -105,7 +105,7 @@ func TestSenderFailedSend(t *testing.T) {
 		for sent := range 4 {
 			for _, takeOut := range []bool{false, true} {
 				r := &recorder{room: sent, err: broken}
-				b := batch.NewSender(r, 4, linger)
+				b := batch.NewSender(r, 4, withLinger(linger))
 				mustAccept(t, b, 0, 1, 2)
 				if err := b.Send(t.Context(), 3); err != broken {
 					t.Fatalf("Send with room for %d of 4: %v", sent, err)
@@ -148,7 +148,7 @@ func TestSenderModel(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		size := 1 + random.IntN(6)
 		r := newRecorder()
-		b := batch.NewSender(r, size, lingers[random.IntN(2)])
+		b := batch.NewSender(r, size, withLinger(lingers[random.IntN(2)]))
 		var sent, held []int // the model
 		next, closed := 0, false
 		for step := range 200 {
@@ -235,7 +235,7 @@ func TestSenderTrySend(t *testing.T) {
 		for _, capacity := range []int{3, 16} {
 			for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject} {
 				c := open(shape{capacity: capacity, overflow: overflow}, nil)
-				b := batch.NewSender(c, 5, linger)
+				b := batch.NewSender(c, 5, withLinger(linger))
 				accepted := 0
 				for b.TrySend(accepted) == nil {
 					accepted++
@@ -273,7 +273,7 @@ func TestSenderTrySend(t *testing.T) {
 func TestSenderTrySendSharded(t *testing.T) {
 	c := sluice.NewSharded(4, &sluice.ShardedOptions[int]{Lanes: 2})
 	for name, s := range map[string]sluice.BatchSender[int]{"Sharded": c, "Lane": c.Lane()} {
-		b := batch.NewSender(s, 3, 0)
+		b := batch.NewSender(s, 3, nil)
 		var err error
 		for i := 0; err == nil && i < 100; i++ {
 			err = b.TrySend(i)
@@ -287,7 +287,7 @@ func TestSenderTrySendSharded(t *testing.T) {
 // A value that is too large blocks the values behind it until it is taken out.
 func TestSenderTooLarge(t *testing.T) {
 	c := sluice.NewElastic(100, &sluice.ElasticOptions[int]{MaxBytes: 10, Size: func(v int) int { return v }})
-	b := batch.NewSender(c, 4, 0)
+	b := batch.NewSender(c, 4, nil)
 	mustAccept(t, b, 1, 11, 2)
 	for range 2 {
 		if err := b.Send(t.Context(), 3); err != nil && err != sluice.ErrTooLarge {

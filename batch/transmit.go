@@ -128,7 +128,7 @@ func (b *Sender[T]) flushClaimed(ctx context.Context, taken values[T]) (again bo
 		b.drop(sent)
 		all := b.head == taken.to
 		more := b.accepted.Load() - taken.to
-		again = all && !b.closed && more > 0 && (b.overdue || more >= b.size || b.bytes >= b.limit)
+		again = all && !b.closed && more > 0 && (b.overdue || more >= b.max || b.bytes >= b.limit)
 		switch {
 		case again:
 			b.claim()
@@ -204,4 +204,32 @@ func prefix(sizes []uint64, limit uint64) int64 {
 		n++
 	}
 	return int64(n)
+}
+
+// transmitSized sends copies of vs, in batches within the limit, and returns how many were sent
+// or dropped.
+func (b *Sender[T]) transmitSized(ctx context.Context, vs []T) (n int, err error) {
+	var c cut
+	for n < len(vs) {
+		if b.sizing.extend(&c, vs[n:], len(vs)) == tooLarge && c.n == 0 {
+			switch b.sizing.policy {
+			case Fail:
+				return n, b.sizing.failure(c.next)
+			case Drop:
+				c.skip()
+				n++
+				b.sizing.drop(vs[n-1])
+				continue
+			}
+			c.alone()
+		}
+		var sent int64
+		err := b.transmit(ctx, values[T]{buf: vs, from: int64(n), to: int64(n + c.n)}, &sent)
+		n += int(sent)
+		if err != nil {
+			return n, err
+		}
+		c.shift()
+	}
+	return n, nil
 }

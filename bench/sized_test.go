@@ -34,16 +34,16 @@ func BenchmarkSizedReceive(b *testing.B) {
 	const limit = sizedBatch * sizedLine
 	loops := map[string]func(context.Context, sluice.BatchReceiver[string]) *batch.Batches[string]{
 		"count": func(ctx context.Context, r sluice.BatchReceiver[string]) *batch.Batches[string] {
-			return batch.Receive(ctx, r, sizedBatch, 0)
+			return batch.Receive(ctx, r, sizedBatch, nil)
 		},
 		"hand": func(ctx context.Context, r sluice.BatchReceiver[string]) *batch.Batches[string] {
-			return batch.Receive(ctx, r, sizedBatch, 0)
+			return batch.Receive(ctx, r, sizedBatch, nil)
 		},
 		"loose": func(ctx context.Context, r sluice.BatchReceiver[string]) *batch.Batches[string] {
-			return batch.ReceiveSized(ctx, r, sizedBatch, 1<<40, 0, nil)
+			return batch.Receive(ctx, r, sizedBatch, &batch.Options[string]{MaxBytes: 1 << 40})
 		},
 		"cut": func(ctx context.Context, r sluice.BatchReceiver[string]) *batch.Batches[string] {
-			return batch.ReceiveSized(ctx, r, 10*sizedBatch, limit, 0, nil)
+			return batch.Receive(ctx, r, 10*sizedBatch, &batch.Options[string]{MaxBytes: limit})
 		},
 	}
 	for _, name := range []string{"count", "hand", "loose", "cut"} {
@@ -88,13 +88,13 @@ func cutByHand(vs []string, limit int) {
 func BenchmarkSizedSend(b *testing.B) {
 	senders := map[string]func(sluice.BatchSender[string]) *batch.Sender[string]{
 		"count": func(s sluice.BatchSender[string]) *batch.Sender[string] {
-			return batch.NewSender(s, sizedBatch, 0)
+			return batch.NewSender(s, sizedBatch, nil)
 		},
 		"loose": func(s sluice.BatchSender[string]) *batch.Sender[string] {
-			return batch.NewSizedSender(s, sizedBatch, 1<<40, 0, nil)
+			return batch.NewSender(s, sizedBatch, &batch.Options[string]{MaxBytes: 1 << 40})
 		},
 		"cut": func(s sluice.BatchSender[string]) *batch.Sender[string] {
-			return batch.NewSizedSender(s, 10*sizedBatch, sizedBatch*sizedLine, 0, nil)
+			return batch.NewSender(s, 10*sizedBatch, &batch.Options[string]{MaxBytes: sizedBatch * sizedLine})
 		},
 	}
 	for _, name := range []string{"count", "loose", "cut"} {

@@ -13,7 +13,7 @@ import (
 //
 //	lines := bridge.NewReceiver(ch)
 //	values := lines.Values(ctx)                          // range that ends with ctx
-//	batches := batch.Receive(ctx, lines, 100, time.Second)
+//	batches := batch.Receive(ctx, lines, 100, &batch.Options[string]{Linger: time.Second})
 //	err := workers.Run(ctx, lines, 8, work, nil)
 //
 // It has no state and no goroutine. Any number of goroutines may use it, and receive
@@ -137,7 +137,7 @@ func (r Receiver[T]) Drain() iter.Seq[T] {
 
 func (r Receiver[T]) made() <-chan T {
 	if r.c == nil {
-		panic("bridge: a Receiver that NewReceiver did not make")
+		panic("bridge: Receiver: a zero value: make a Receiver with NewReceiver")
 	}
 	return r.c
 }
@@ -229,7 +229,7 @@ func (s Sender[T]) Close() {
 
 func (s Sender[T]) made() chan<- T {
 	if s.c == nil {
-		panic("bridge: a Sender that NewSender did not make")
+		panic("bridge: Sender: a zero value: make a Sender with NewSender")
 	}
 	return s.c
 }

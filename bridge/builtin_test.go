@@ -148,7 +148,7 @@ func TestReceiverInStages(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(out)
-	batches := batch.Receive(t.Context(), bridge.NewReceiver(out), 4, time.Minute)
+	batches := batch.Receive(t.Context(), bridge.NewReceiver(out), 4, &batch.Options[int]{Linger: time.Minute})
 	var got [][]int
 	for b := range batches.All() {
 		got = append(got, slices.Clone(b))
@@ -214,7 +214,7 @@ func TestSenderWaits(t *testing.T) {
 
 func TestSenderBatches(t *testing.T) {
 	c := make(chan int, 8)
-	b := batch.NewSender(bridge.NewSender(c), 4, 0)
+	b := batch.NewSender(bridge.NewSender(c), 4, nil)
 	for v := range 6 {
 		if err := b.Send(t.Context(), v); err != nil {
 			t.Fatal(err)
@@ -235,15 +235,15 @@ func TestInvalidBuiltin(t *testing.T) {
 	var none context.Context
 	r, s := bridge.NewReceiver(make(chan int)), bridge.NewSender(make(chan int))
 	for want, f := range map[string]func(){
-		"bridge: NewReceiver: nil channel":                 func() { bridge.NewReceiver[int](nil) },
-		"bridge: NewSender: nil channel":                   func() { bridge.NewSender[int](nil) },
-		"bridge: a Receiver that NewReceiver did not make": func() { _, _ = bridge.Receiver[int]{}.TryRecv() },
-		"bridge: a Sender that NewSender did not make":     func() { _ = bridge.Sender[int]{}.TrySend(1) },
-		"bridge: Recv: nil context":                        func() { _, _ = r.Recv(none) },
-		"bridge: RecvBatch: nil context":                   func() { _, _ = r.RecvBatch(none, make([]int, 1)) },
-		"bridge: Values: nil context":                      func() { r.Values(none) },
-		"bridge: Send: nil context":                        func() { _ = s.Send(none, 1) },
-		"bridge: SendBatch: nil context":                   func() { _, _ = s.SendBatch(none, nil) },
+		"bridge: NewReceiver: nil channel":                                 func() { bridge.NewReceiver[int](nil) },
+		"bridge: NewSender: nil channel":                                   func() { bridge.NewSender[int](nil) },
+		"bridge: Receiver: a zero value: make a Receiver with NewReceiver": func() { _, _ = bridge.Receiver[int]{}.TryRecv() },
+		"bridge: Sender: a zero value: make a Sender with NewSender":       func() { _ = bridge.Sender[int]{}.TrySend(1) },
+		"bridge: Recv: nil context":                                        func() { _, _ = r.Recv(none) },
+		"bridge: RecvBatch: nil context":                                   func() { _, _ = r.RecvBatch(none, make([]int, 1)) },
+		"bridge: Values: nil context":                                      func() { r.Values(none) },
+		"bridge: Send: nil context":                                        func() { _ = s.Send(none, 1) },
+		"bridge: SendBatch: nil context":                                   func() { _, _ = s.SendBatch(none, nil) },
 	} {
 		func() {
 			defer func() {

@@ -76,7 +76,7 @@ func ExampleNewReceiver() {
 		}
 	}()
 
-	batches := batch.Receive(ctx, bridge.NewReceiver(ch), 2, time.Hour)
+	batches := batch.Receive(ctx, bridge.NewReceiver(ch), 2, &batch.Options[string]{Linger: time.Hour})
 	for lines := range batches.All() {
 		fmt.Println(lines)
 	}

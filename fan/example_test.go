@@ -47,8 +47,8 @@ func ExampleOut() {
 		_ = prices.TrySend(price)
 	}
 	prices.Close()
-	if v, missed, err := fan.Out(ctx, prices, history, latest); err != nil {
-		fmt.Println(v, "did not reach", len(missed), "outputs:", err)
+	if err := fan.Out(ctx, prices, history, latest); err != nil {
+		fmt.Println(err)
 	}
 
 	now, _ := latest.TryRecv()

@@ -3,6 +3,7 @@ package fan
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/sluice-go/sluice"
@@ -11,8 +12,8 @@ import (
 )
 
 // Out receives values from in and sends each of them to every channel of out, in the
-// order in which it received them, until in is closed and drained. Then it returns a
-// nil error and leaves out open.
+// order in which it received them, until in is closed and drained. Then it returns nil
+// and leaves out open.
 //
 // The overflow policy of a slow output decides what happens. Under [sluice.Block] Out
 // waits for that output; the other outputs already have the value, and get the next one
@@ -23,10 +24,9 @@ import (
 //
 // Out ends early if ctx is done, if in fails with an error other than
 // [sluice.ErrClosed], if an output fails with any other error than those above, and with
-// ErrClosed when all outputs are closed. Then it closes in, and returns v, the value
-// received last, and missed, the outputs that v did not reach because of the early end.
-// The other outputs have v, or are closed, or their policy refused it. If missed is
-// empty, v means nothing.
+// ErrClosed when all outputs are closed. Then it closes in, and returns the error: in an
+// [*UndeliveredError] with the value, if the value that it received last did not reach each
+// output because of the early end.
 //
 // Out waits for channels of package sluice by [sluice.Select]. For each sender of
 // another type, [sluice.Lane] included, it starts a goroutine the first time that
@@ -35,7 +35,7 @@ import (
 //
 // Out panics if ctx, in or one of out is nil, or is a channel that no constructor has
 // made, before it receives anything.
-func Out[T any](ctx context.Context, in sluice.Receiver[T], out ...sluice.Sender[T]) (v T, missed []sluice.Sender[T], err error) {
+func Out[T any](ctx context.Context, in sluice.Receiver[T], out ...sluice.Sender[T]) error {
 	if ctx == nil {
 		panic("fan: Out: nil context")
 	}
@@ -63,24 +63,47 @@ func Out[T any](ctx context.Context, in sluice.Receiver[T], out ...sluice.Sender
 			stage.End(in)
 		}
 	}()
-	var zero T
+	var v, zero T
+	var missed []sluice.Sender[T]
 	for len(d.outputs) > 0 {
 		v = zero // not kept alive while Out waits for the next value
-		v, err = in.Recv(ctx)
-		if err != nil {
-			drained = errors.Is(err, sluice.ErrClosed)
-			if drained {
-				err = nil
+		var err error
+		if v, err = in.Recv(ctx); err != nil {
+			if drained = errors.Is(err, sluice.ErrClosed); drained {
+				return nil
 			}
-			return zero, nil, err
+			return err
 		}
-		missed, err = d.send(ctx, v)
-		if err != nil {
+		if missed, err = d.send(ctx, v); err != nil {
 			cancel()
-			return v, d.missing(missed), err
+			return undelivered(v, d.missing(missed), err)
 		}
 	}
-	return v, missed, sluice.ErrClosed
+	return undelivered(v, missed, sluice.ErrClosed)
+}
+
+// An UndeliveredError is the error of an [Out] that has ended with a value that it received and
+// could not send to each output. errors.Is and errors.As find why Out has ended.
+type UndeliveredError[T any] struct {
+	Value  T                  // the value received last
+	Missed []sluice.Sender[T] // outputs that did not get it; the others have it, or are closed, or refused it by their policy
+	Err    error              // why Out has ended
+}
+
+// Error returns a message with the number of outputs and the message of Err.
+func (e *UndeliveredError[T]) Error() string {
+	return fmt.Sprintf("fan: Out: the last value did not reach %d outputs: %v", len(e.Missed), e.Err)
+}
+
+// Unwrap returns Err.
+func (e *UndeliveredError[T]) Unwrap() error { return e.Err }
+
+// undelivered returns err, with v if an output missed it.
+func undelivered[T any](v T, missed []sluice.Sender[T], err error) error {
+	if len(missed) == 0 {
+		return err
+	}
+	return &UndeliveredError[T]{Value: v, Missed: missed, Err: err}
 }
 
 // selectable reports whether a Select waits for s without a timer.

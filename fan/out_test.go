@@ -38,8 +38,8 @@ func TestOut(t *testing.T) {
 			}
 		})
 	}
-	if v, missed, err := fan.Out(ctx, source, subscribers...); v != 0 || missed != nil || err != nil {
-		t.Errorf("%v, %v, %v", v, missed, err)
+	if err := fan.Out(ctx, source, subscribers...); err != nil {
+		t.Error(err)
 	}
 	all.Wait()
 }
@@ -55,7 +55,7 @@ func TestOutPolicies(t *testing.T) {
 		small := sluice.NewElastic(9, &sluice.ElasticOptions[int]{MaxBytes: 2, Size: func(v int) int { return v * v }})
 		leaving := sluice.NewBounded[int](1, nil)
 		var failed error = errors.New("Out is running")
-		go func() { _, _, failed = fan.Out(ctx, source, slow, freshest, first, leaving, small) }()
+		go func() { failed = fan.Out(ctx, source, slow, freshest, first, leaving, small) }()
 		for i := 1; i <= 3; i++ {
 			_ = source.TrySend(i)
 		}
@@ -98,7 +98,7 @@ func TestOutEndsEarly(t *testing.T) {
 		var v int
 		var missed []sluice.Sender[int]
 		var err error
-		run := func() { v, missed, err = fan.Out(ctx, sluice.LeaveOpen(source), a, b, c) }
+		run := func() { v, missed, err = ended(fan.Out(ctx, sluice.LeaveOpen(source), a, b, c)) }
 		go run()
 		_ = source.TrySend(5)
 		synctest.Wait()
@@ -107,8 +107,8 @@ func TestOutEndsEarly(t *testing.T) {
 		if v != 5 || err != context.Canceled || !slices.Equal(missed, []sluice.Sender[int]{c}) || a.Len() != 1 || b.Len() != 1 {
 			t.Errorf("canceled: %d, %v, %v", v, missed, err)
 		}
-		if v, missed, err = fan.Out(ctx, sluice.LeaveOpen(source), a, b, c); v != 0 || err != context.Canceled || missed != nil {
-			t.Errorf("without a value: %d, %v, %v", v, missed, err)
+		if err := fan.Out(ctx, sluice.LeaveOpen(source), a, b, c); err != context.Canceled {
+			t.Errorf("without a value: %v", err)
 		}
 		ctx = context.Background()
 		go run()
@@ -123,4 +123,26 @@ func TestOutEndsEarly(t *testing.T) {
 			t.Errorf("all are closed: %d, %v, %v", v, missed, err)
 		}
 	})
+}
+
+// ended returns what an error of Out says about the last value, and why Out has ended.
+func ended(err error) (v int, missed []sluice.Sender[int], why error) {
+	var undelivered *fan.UndeliveredError[int]
+	if !errors.As(err, &undelivered) {
+		return 0, nil, err
+	}
+	return undelivered.Value, undelivered.Missed, undelivered.Err
+}
+
+// The message of an UndeliveredError, and what errors.Is finds.
+func TestUndeliveredError(t *testing.T) {
+	source, a, b := sluice.NewBounded[int](1, nil), sluice.NewBounded[int](1, nil), sluice.NewBounded[int](1, nil)
+	_ = source.TrySend(7)
+	a.Close()
+	b.Close()
+	err := fan.Out(t.Context(), source, a, b)
+	const want = "fan: Out: the last value did not reach 2 outputs: sluice: channel closed"
+	if !errors.Is(err, sluice.ErrClosed) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
 }

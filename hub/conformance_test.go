@@ -18,7 +18,7 @@ type channel[T any] struct {
 
 func newChannel[T any](size, limit int) sluicetest.Channel[T] {
 	h := hub.New[T](size, nil)
-	s, err := h.Subscribe(&hub.SubscriptionOptions{Limit: limit, Policy: hub.Block})
+	s, err := h.Subscribe(&hub.SubscriptionOptions[T]{Capacity: limit, Overflow: sluice.Block})
 	if err != nil {
 		panic(err)
 	}

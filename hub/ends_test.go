@@ -21,14 +21,14 @@ func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		h := hub.New[int](4, &hub.Options{Replay: 4})
-		full := subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.Block, Limit: 2})
+		full := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.Block, Capacity: 2})
 		send(t, h, 1, 2)
-		late := subscribe(t, h, &hub.SubscriptionOptions{Replay: 2})
+		late := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest, Replay: 2})
 		failed := make(chan error, 3)
 		go func() { failed <- h.Send(ctx, 3) }()
 		go func() { _, err := h.SendBatch(ctx, []int{3, 4}); failed <- err }()
 		go func() { _, err := sluice.Select(ctx, sluice.OnSend(h, 3)); failed <- err }()
-		empty := subscribe(t, h, nil)
+		empty := subscribe(t, h, dropOldest())
 		received := make(chan error, 2)
 		go func() { _, err := empty.Recv(ctx); received <- err }()
 		go func() { _, err := sluice.Select(ctx, sluice.OnRecv(empty)); received <- err }()
@@ -66,8 +66,8 @@ func TestClose(t *testing.T) {
 // TestInspect: a subscription with a name is listed until it is garbage, others are not.
 func TestInspect(t *testing.T) {
 	h := hub.New[int](4, nil)
-	s := subscribe(t, h, &hub.SubscriptionOptions{Name: t.Name(), Limit: 2})
-	unnamed := subscribe(t, h, &hub.SubscriptionOptions{Limit: 2})
+	s := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest, Name: t.Name(), Capacity: 2})
+	unnamed := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest, Capacity: 2})
 	send(t, h, 1, 2, 3)
 	var found []inspect.Channel
 	for _, c := range inspect.Channels() {
@@ -91,8 +91,8 @@ func TestAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hub.New[int](8, nil)
 		var subs []*hub.Subscription[int]
-		for policy := range hub.Evict {
-			subs = append(subs, subscribe(t, h, &hub.SubscriptionOptions{Policy: policy, Limit: 4}))
+		for _, policy := range policies[:3] {
+			subs = append(subs, subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: policy, Capacity: 4}))
 		}
 		for i := range 4 {
 			send(t, h, i)
@@ -101,11 +101,11 @@ func TestAge(t *testing.T) {
 		}
 		for i, s := range subs {
 			if age := s.Stats().OldestValue; age != 4*time.Second {
-				t.Errorf("%v: the age is %v, want 4s", hub.Policy(i), age)
+				t.Errorf("%v: the age is %v, want 4s", policies[i], age)
 			}
 			_, _ = s.TryRecv()
 			if age := s.Stats().OldestValue; age != 3*time.Second {
-				t.Errorf("%v: the age is %v after a receive, want 3s", hub.Policy(i), age)
+				t.Errorf("%v: the age is %v after a receive, want 3s", policies[i], age)
 			}
 		}
 	})
@@ -115,10 +115,10 @@ func TestAge(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	var noContext context.Context
 	h := hub.New[int](4, &hub.Options{Replay: 3})
-	s := subscribe(t, h, nil)
-	options := func(o hub.SubscriptionOptions) func() { return func() { _, _ = h.Subscribe(&o) } }
+	s := subscribe(t, h, dropOldest())
+	options := func(o hub.SubscriptionOptions[int]) func() { return func() { _, _ = h.Subscribe(&o) } }
 	for want, f := range map[string]func(){
-		"hub: New: size must be at least 1 (got 0)":               func() { hub.New[int](0, nil) },
+		"hub: New: capacity must be at least 1 (got 0)":           func() { hub.New[int](0, nil) },
 		"hub: New: Replay must not be negative (got -1)":          func() { hub.New[int](1, &hub.Options{Replay: -1}) },
 		"hub: the Hub is a zero value":                            func() { _ = new(hub.Hub[int]).TrySend(1) },
 		"hub: the Subscription is a zero value":                   func() { _, _ = new(hub.Subscription[int]).TryRecv() },
@@ -129,12 +129,14 @@ func TestRefuses(t *testing.T) {
 		"hub: Values: nil context":                                func() { s.Values(noContext) },
 		"sluice: OnSend: *hub.Hub[int] is nil":                    func() { sluice.OnSend((*hub.Hub[int])(nil), 1) },
 		"sluice: OnRecv: *hub.Subscription[int] is nil":           func() { sluice.OnRecv((*hub.Subscription[int])(nil)) },
-		"unknown policy Policy(4) (want DropOldest, DropNewest, ": options(hub.SubscriptionOptions{Policy: hub.Evict + 1}),
-		"Limit must be from 1 to 4, the size of the Hub (got 5)":  options(hub.SubscriptionOptions{Limit: 5}),
-		"EvictAfter must not be negative (got -1ns)":              options(hub.SubscriptionOptions{Policy: hub.Block, EvictAfter: -1}),
-		"EvictAfter requires the policy Block (got Evict, for wh": options(hub.SubscriptionOptions{Policy: hub.Evict, EvictAfter: 1}),
-		"Replay must be from 0 to 3, the Replay of the Hub (got ": options(hub.SubscriptionOptions{Replay: 4}),
-		"Replay must not exceed the Limit of 2 (got 3)":           options(hub.SubscriptionOptions{Replay: 3, Limit: 2}),
+		"hub: Subscribe: Overflow is Overflow(6) (want Block, Dr": options(hub.SubscriptionOptions[int]{Overflow: sluice.Evict + 1}),
+		"Overflow is Reject (want Block, DropOldest, DropNewest ": options(hub.SubscriptionOptions[int]{Overflow: sluice.Reject}),
+		"Overflow is DropLeastUrgent (want Block, DropOldest, Dr": options(hub.SubscriptionOptions[int]{Overflow: sluice.DropLeastUrgent}),
+		"Capacity must be from 1 to 4, the capacity of the Hub (": options(hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest, Capacity: 5}),
+		"EvictAfter must not be negative (got -1ns)":              options(hub.SubscriptionOptions[int]{Overflow: sluice.Block, EvictAfter: -1}),
+		"EvictAfter requires Block (got Evict, for which no send": options(hub.SubscriptionOptions[int]{Overflow: sluice.Evict, EvictAfter: 1}),
+		"Replay must be from 0 to 3, the Replay of the Hub (got ": options(hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest, Replay: 4}),
+		"Replay must not exceed the Capacity of 2 (got 3)":        options(hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest, Replay: 3, Capacity: 2}),
 	} {
 		func() {
 			defer func() {

@@ -12,8 +12,16 @@ import (
 	"github.com/sluice-go/sluice/hub"
 )
 
+// policies are the policies that a subscription can have.
+var policies = [...]sluice.Overflow{sluice.DropOldest, sluice.DropNewest, sluice.Block, sluice.Evict}
+
+// dropOldest are the options of a subscription that never makes senders wait.
+func dropOldest() *hub.SubscriptionOptions[int] {
+	return &hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest}
+}
+
 // subscribe adds a subscription that is closed at the end of t.
-func subscribe[T any](t *testing.T, h *hub.Hub[T], o *hub.SubscriptionOptions) *hub.Subscription[T] {
+func subscribe[T any](t *testing.T, h *hub.Hub[T], o *hub.SubscriptionOptions[T]) *hub.Subscription[T] {
 	t.Helper()
 	s, err := h.Subscribe(o)
 	if err != nil {
@@ -43,8 +51,8 @@ func newStuckWorld(t *testing.T) *stuckWorld {
 	h := hub.New[int](8, nil)
 	w := &stuckWorld{
 		h,
-		subscribe(t, h, &hub.SubscriptionOptions{Limit: 2, Policy: hub.Block, EvictAfter: time.Minute}),
-		subscribe(t, h, nil),
+		subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 2, Overflow: sluice.Block, EvictAfter: time.Minute}),
+		subscribe(t, h, dropOldest()),
 	}
 	send(t, h, 1, 2)
 	return w
@@ -145,17 +153,17 @@ func TestEvictAfter(t *testing.T) {
 // before.
 func TestEvict(t *testing.T) {
 	h := hub.New[int](8, nil)
-	strict := subscribe(t, h, &hub.SubscriptionOptions{Limit: 2, Policy: hub.Evict})
-	blocks := subscribe(t, h, &hub.SubscriptionOptions{Limit: 3, Policy: hub.Block})
+	strict := subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 2, Overflow: sluice.Evict})
+	blocks := subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 3, Overflow: sluice.Block})
 	send(t, h, 1, 2)
 	send := sluice.OnSend(h, 3)
-	if chosen, err := sluice.Select(t.Context(), send, sluice.OnRecv(subscribe(t, h, nil)), sluice.Default); chosen != send || err != nil {
+	if chosen, err := sluice.Select(t.Context(), send, sluice.OnRecv(subscribe(t, h, dropOldest())), sluice.Default); chosen != send || err != nil {
 		t.Errorf("Select chose %v, %v", chosen, err)
 	}
 	if _, err := strict.TryRecv(); !errors.Is(err, hub.ErrEvicted) {
 		t.Errorf("after a value too many: %v", err)
 	}
-	late := subscribe(t, h, &hub.SubscriptionOptions{Limit: 1, Policy: hub.Evict})
+	late := subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 1, Overflow: sluice.Evict})
 	if err := h.TrySend(4); err != sluice.ErrFull {
 		t.Fatalf("TrySend without room: %v", err)
 	}
@@ -211,8 +219,8 @@ func TestEvictAfterSparesOthers(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		h := hub.New[int](8, nil)
-		slow := subscribe(t, h, &hub.SubscriptionOptions{Limit: 2, Policy: hub.Block, EvictAfter: time.Minute})
-		full := subscribe(t, h, &hub.SubscriptionOptions{Limit: 3, Policy: hub.Block})
+		slow := subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 2, Overflow: sluice.Block, EvictAfter: time.Minute})
+		full := subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 3, Overflow: sluice.Block})
 		send(t, h, 1, 2)
 		go func() { _, _ = h.SendBatch(ctx, []int{3, 4}) }()
 		time.Sleep(40 * time.Second)
@@ -239,7 +247,7 @@ func TestEvictTogether(t *testing.T) {
 		ctx := t.Context()
 		h := hub.New[int](4, nil)
 		patience := func(limit int, d time.Duration) *hub.Subscription[int] {
-			return subscribe(t, h, &hub.SubscriptionOptions{Limit: limit, Policy: hub.Block, EvictAfter: d})
+			return subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: limit, Overflow: sluice.Block, EvictAfter: d})
 		}
 		short, long, alive := patience(2, time.Minute), patience(2, time.Minute+time.Second), patience(3, time.Minute)
 		for range 5 {
@@ -280,12 +288,12 @@ func TestEvictAfterRunsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hub.New[int](4, &hub.Options{Replay: 1})
 		for _, d := range []time.Duration{60 * time.Second, 100 * time.Second} {
-			subscribe(t, h, &hub.SubscriptionOptions{Limit: 1, Policy: hub.Block, EvictAfter: d})
+			subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 1, Overflow: sluice.Block, EvictAfter: d})
 		}
 		send(t, h, 1)
 		go func() {
 			time.Sleep(30 * time.Second)
-			subscribe(t, h, &hub.SubscriptionOptions{Limit: 1, Policy: hub.Block, EvictAfter: time.Minute, Replay: 1})
+			subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 1, Overflow: sluice.Block, EvictAfter: time.Minute, Replay: 1})
 		}()
 		began := time.Now()
 		if err := h.Send(t.Context(), 2); err != nil {
@@ -302,7 +310,7 @@ func TestEvictAfterRunsOn(t *testing.T) {
 func TestEvictWakesReceiver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hub.New[int](4, nil)
-		s := subscribe(t, h, &hub.SubscriptionOptions{Limit: 1, Policy: hub.Evict})
+		s := subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 1, Overflow: sluice.Evict})
 		result := make(chan error)
 		go func() { _, err := s.Recv(t.Context()); result <- err }()
 		synctest.Wait()

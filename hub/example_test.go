@@ -14,12 +14,13 @@ func Example() {
 	ctx := context.Background()
 	prices := hub.New[int](64, &hub.Options{Replay: 1})
 
-	history, _ := prices.Subscribe(nil)                               // up to 64 prices
-	latest, _ := prices.Subscribe(&hub.SubscriptionOptions{Limit: 1}) // only the last one
+	type options = hub.SubscriptionOptions[int]
+	history, _ := prices.Subscribe(&options{Overflow: sluice.DropOldest})             // up to 64 prices
+	latest, _ := prices.Subscribe(&options{Overflow: sluice.DropOldest, Capacity: 1}) // only the last one
 	for _, price := range []int{101, 99, 100} {
 		_ = prices.Send(ctx, price) // fails only after Close
 	}
-	late, _ := prices.Subscribe(&hub.SubscriptionOptions{Replay: 1}) // from the last one on
+	late, _ := prices.Subscribe(&options{Overflow: sluice.DropOldest, Replay: 1}) // from the last one on
 	_ = prices.Send(ctx, 98)
 	prices.Close()
 
@@ -34,12 +35,12 @@ func Example() {
 	// late: 98
 }
 
-// The size bounds the queue of each subscription. With the default policy, a slow one misses
-// the oldest values; senders never wait.
+// The capacity bounds the queue of each subscription. With DropOldest, a slow one misses the
+// oldest values; senders never wait.
 func ExampleNew() {
 	ctx := context.Background()
 	prices := hub.New[int](2, nil)
-	slow, err := prices.Subscribe(nil)
+	slow, err := prices.Subscribe(&hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest})
 	if err != nil { // the hub is closed
 		fmt.Println(err)
 		return
@@ -64,7 +65,7 @@ func ExampleNew() {
 func ExampleSubscription_evicted() {
 	ctx := context.Background()
 	orders := hub.New[int](2, nil)
-	slow, _ := orders.Subscribe(&hub.SubscriptionOptions{Policy: hub.Evict})
+	slow, _ := orders.Subscribe(&hub.SubscriptionOptions[int]{Overflow: sluice.Evict})
 	defer slow.Close()
 
 	for order := range 3 {
@@ -85,7 +86,7 @@ func ExampleSubscription_evicted() {
 // The account of a subscription.
 func ExampleSubscription_Stats() {
 	events := hub.New[string](2, nil)
-	behind, _ := events.Subscribe(nil)
+	behind, _ := events.Subscribe(&hub.SubscriptionOptions[string]{Overflow: sluice.DropOldest})
 	defer behind.Close()
 	for _, e := range []string{"a", "b", "c"} {
 		_ = events.TrySend(e)
@@ -96,10 +97,11 @@ func ExampleSubscription_Stats() {
 }
 
 // A publisher that counts who has each message also has to know who will not get it.
-func ExampleHub_SubscribeFunc() {
+func ExampleSubscriptionOptions() {
 	messages := hub.New[string](2, nil)
-	slow, _ := messages.SubscribeFunc(nil, func(m string, why sluice.Reason) {
-		fmt.Println("not delivered:", m, why)
+	slow, _ := messages.Subscribe(&hub.SubscriptionOptions[string]{
+		Overflow:      sluice.DropOldest,
+		OnUndelivered: func(m string, why sluice.Reason) { fmt.Println("not delivered:", m, why) },
 	})
 	for _, m := range []string{"a", "b", "c"} {
 		_ = messages.TrySend(m)

@@ -3,7 +3,7 @@
 // policy of its own.
 //
 //	prices := hub.New[int](1024, nil)
-//	mine, err := prices.Subscribe(nil)
+//	mine, err := prices.Subscribe(&hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest})
 //	…
 //	defer mine.Close()
 //	for price := range mine.Values(ctx).All() {
@@ -16,13 +16,21 @@
 //
 // # Slow subscriptions
 //
-// A subscription queues up to [SubscriptionOptions.Limit] values. When a value is sent for
-// which it has no room, its [Policy] decides: it drops its oldest value, which is the
-// default, or the new one; it is evicted, so that its receives fail with [ErrEvicted]; or
-// the Send waits for it, up to [SubscriptionOptions.EvictAfter]. Only the last policy slows
-// the sender, and so the other subscriptions. [Hub.SubscribeFunc] reports each value that its
-// subscription does not deliver. [Subscription.Stats] has the account: sent,
-// received, dropped, queued, and the age of the oldest queued value.
+// A subscription queues up to Capacity values. When a value is sent for which it has no room,
+// its Overflow decides:
+//
+//	sluice.Block       the Send waits for it, up to EvictAfter if that is set: the default
+//	sluice.DropOldest  the subscription misses its oldest value
+//	sluice.DropNewest  the subscription misses the new value
+//	sluice.Evict       the subscription ends: its receives fail with ErrEvicted
+//
+// Under Block nothing is lost, and one slow subscription slows the senders and all other
+// subscriptions; one that is not received from at all stops them. So choose in writing: Block
+// where no subscription may miss a value, with EvictAfter for code that may get stuck, and
+// another policy where the publisher must not wait.
+//
+// OnUndelivered gets each value that its subscription does not deliver. [Subscription.Stats] has
+// the account: sent, received, dropped, queued, and the age of the oldest queued value.
 //
 // # Order
 //
@@ -44,12 +52,13 @@
 //	Subscription.Close its queued values are discarded; its receives fail with ErrClosed
 //	eviction           its queued values are discarded; its receives fail with ErrEvicted
 //
-// The hook of [Hub.SubscribeFunc] gets values that are discarded.
+// OnUndelivered gets values that are discarded.
 //
 // A Send synchronizes before each Recv that receives its value.
 package hub
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -60,38 +69,10 @@ import (
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
-// ErrEvicted is the error of a receive from a subscription that was too slow: see [Evict] and
-// [SubscriptionOptions.EvictAfter]. The error that a receive returns wraps it, so compare
+// ErrEvicted is the error of a receive from a subscription that was too slow: see Overflow and
+// EvictAfter of [SubscriptionOptions]. The error that a receive returns wraps it, so compare
 // with [errors.Is]. A receiver that wants to continue subscribes again.
 var ErrEvicted = broadcast.ErrEvicted
-
-// A Policy is what happens when a value is sent for which a subscription has no room.
-type Policy uint8
-
-const (
-	// DropOldest discards the oldest value of the queue. A subscription with a Limit of 1
-	// has the latest value.
-	DropOldest Policy = iota
-	// DropNewest discards the value being sent. Each Send takes a little longer for each
-	// subscription with this policy, because it has a queue of its own.
-	DropNewest
-	// Block makes senders wait until there is room, and with them all other subscriptions. A
-	// goroutine that receives from such a subscription must not send to its Hub: it would wait
-	// for itself.
-	Block
-	// Evict ends the subscription: what it received has no gap.
-	Evict
-)
-
-var policyNames = [...]string{"DropOldest", "DropNewest", "Block", "Evict"}
-
-// String returns the name of the policy.
-func (p Policy) String() string {
-	if int(p) < len(policyNames) {
-		return policyNames[p]
-	}
-	return fmt.Sprintf("Policy(%d)", uint8(p))
-}
 
 // Options are the optional settings of a [Hub]. Nil selects the defaults.
 type Options struct {
@@ -102,53 +83,84 @@ type Options struct {
 
 // SubscriptionOptions are the optional settings of a [Subscription]. Nil selects the
 // defaults.
-type SubscriptionOptions struct {
+type SubscriptionOptions[T any] struct {
 	// Name is reported by Stats, and registers the subscription with package inspect. It
 	// need not be unique. A subscription without a name is not registered.
 	Name string
 
-	// Limit is the number of values that the subscription queues, at most the size of the
-	// Hub, which is the default.
-	Limit int
+	// Capacity is the number of values that the subscription queues, at most the capacity of
+	// the Hub, which is the default.
+	Capacity int
 
-	// Policy is what happens to a value for which there is no room. The default is
-	// DropOldest.
-	Policy Policy
+	// Overflow is what happens when a value is sent for which there is no room:
+	//
+	//   - [sluice.Block], the default: senders wait until there is room, and with them all
+	//     other subscriptions. A subscription that is not received from stops the Hub, unless
+	//     EvictAfter is set. A goroutine that receives from such a subscription must not send
+	//     to its Hub: it would wait for itself.
+	//   - [sluice.DropOldest] discards the oldest value of the queue. With a Capacity of 1 the
+	//     subscription has the latest value.
+	//   - [sluice.DropNewest] discards the value being sent. Each Send takes a little longer
+	//     for each such subscription, because it has a queue of its own.
+	//   - [sluice.Evict] ends the subscription: what it received has no gap.
+	//
+	// Other policies panic.
+	Overflow sluice.Overflow
 
-	// EvictAfter evicts a subscription with policy Block once senders have waited for it
+	// EvictAfter evicts a subscription with [sluice.Block] once senders have waited for it
 	// that long without a receive. Senders wait for several of them at the same time. 0
 	// means never.
 	EvictAfter time.Duration
 
 	// Replay is the number of values that the subscription begins with, or fewer if fewer
-	// were sent: the last ones before it subscribed. It must not exceed the Limit, nor the
+	// were sent: the last ones before it subscribed. It must not exceed the Capacity, nor the
 	// Replay of the Hub.
 	Replay int
+
+	// OnUndelivered is called exactly once with each value that the subscription would have
+	// received and will not, and the reason:
+	//
+	//   - [sluice.Overflowed]: DropOldest or DropNewest chose the value; or the value was
+	//     queued when the subscription was evicted, or is the one for which it was evicted;
+	//   - [sluice.Discarded]: the value was queued when [Subscription.Close] was called.
+	//
+	// A value goes either to a receive or to OnUndelivered. It runs in the goroutine whose call
+	// dropped the value, before that call returns, without a lock: it may use the Hub. That is
+	// Send, Close, or, after EvictAfter, the goroutine of a timer. A SendBatch that waits calls
+	// it after the wait at the latest. The values of one call come in the order in which they
+	// were sent; OnUndelivered may run in several goroutines at once. If it panics, so does
+	// the call, after the calls for the other values.
+	//
+	// With it, a subscription with DropOldest has a queue of its own, as one with DropNewest,
+	// and each Send takes a little longer for it. Close and an eviction take time for each
+	// queued value. Other subscriptions do not pay for it.
+	OnUndelivered func(v T, why sluice.Reason)
 }
 
 // A Hub is the sending end of a broadcast. It is a [sluice.BatchSender], and a case for
 // [sluice.OnSend].
 type Hub[T any] struct {
-	engine *broadcast.Hub[T]
-	replay int
-	size   int
+	engine   *broadcast.Hub[T]
+	replay   int
+	capacity int
 	owner
 }
 
 // owner is how a Select finds the engine of a Hub or a Subscription.
 type owner = engine.Owner
 
-// New returns a Hub whose subscriptions queue at most size values each; write [sluice.Unlimited]
-// if only the Limit of each subscription counts. A size below 1 and a negative replay panic.
+// New returns a Hub whose subscriptions queue at most capacity values each; write
+// [sluice.Unlimited] if only the Capacity of each subscription counts. A capacity below 1 and a
+// negative replay panic.
 //
-// The Hub stores each value once, in blocks of up to 64 and of no more than size. It keeps a
+// The Hub stores each value once, in blocks of up to 64 and of no more than capacity. It keeps a
 // block while a subscription may receive one of its values, or replay needs it: so at most the
-// larger of size and replay, and three blocks. A subscription that never receives keeps one
+// larger of capacity and replay, and three blocks. A subscription that never receives keeps one
 // block more. A Hub has no goroutine, and can be garbage-collected once nothing refers to it or
 // its subscriptions.
-func New[T any](size int, o *Options) *Hub[T] {
-	if size < 1 {
-		refuse("New", "size must be at least 1 (got %d)", size)
+func New[T any](capacity int, o *Options) *Hub[T] {
+	if capacity < 1 {
+		refuse("New", "capacity must be at least 1 (got %d)", capacity)
 	}
 	replay := 0
 	if o != nil {
@@ -157,7 +169,7 @@ func New[T any](size int, o *Options) *Hub[T] {
 	if replay < 0 {
 		refuse("New", "Replay must not be negative (got %d)", replay)
 	}
-	h := &Hub[T]{engine: broadcast.New[T](size, replay), replay: replay, size: size}
+	h := &Hub[T]{engine: broadcast.New[T](capacity, replay), replay: replay, capacity: capacity}
 	engine.Own(&h.owner, h, h.engine)
 	return h
 }
@@ -175,7 +187,7 @@ func (h *Hub[T]) made() *broadcast.Hub[T] {
 	return h.engine
 }
 
-// Send sends v to all subscriptions, and waits while one with policy [Block] has no room.
+// Send sends v to all subscriptions, and waits while one with [sluice.Block] has no room.
 //
 // It returns [sluice.ErrClosed] if the Hub is closed, or is closed during the wait, and the
 // context's error if Send would have to wait and ctx is done. After an error no subscription
@@ -212,84 +224,63 @@ func (h *Hub[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 func (h *Hub[T]) Close() { h.made().Close() }
 
 // Subscribe adds a subscription, which receives the values that are sent from now on, after
-// those of [SubscriptionOptions.Replay]. It fails with [sluice.ErrClosed] after Close.
+// those of Replay. It fails with [sluice.ErrClosed] after Close.
 // Options that make no sense panic.
 //
 // The Hub refers to the subscription until it is closed: close it when you no longer receive.
-func (h *Hub[T]) Subscribe(o *SubscriptionOptions) (*Subscription[T], error) {
-	return h.subscribe("Subscribe", o, nil)
-}
-
-// SubscribeFunc is Subscribe with a hook: undelivered gets each value that the subscription
-// would have received and will not, once, and the reason:
-//
-//   - [sluice.Overflowed]: its policy DropOldest or DropNewest chose the value; or the value was
-//     queued when the subscription was evicted, or is the one for which it was evicted;
-//   - [sluice.Discarded]: the value was queued when [Subscription.Close] was called.
-//
-// A value goes either to a receive or to the hook. It runs in the goroutine whose call dropped the
-// value, before that call returns, without a lock: it may use the Hub. That is Send, Close, or,
-// after EvictAfter, the goroutine of a timer. A SendBatch that waits calls it after the wait at
-// the latest. The values of one call come in the order in which they were sent; the hook may
-// run in several goroutines at once. If it panics, so does the call, after the hooks of the other
-// values.
-//
-// With a hook, a subscription with policy DropOldest has a queue of its own, as one with DropNewest,
-// and each Send takes a little longer for it. Close and an eviction take time for each queued value.
-// Subscriptions without a hook do not pay for it. SubscribeFunc panics if undelivered is nil.
-func (h *Hub[T]) SubscribeFunc(o *SubscriptionOptions, undelivered func(v T, why sluice.Reason)) (*Subscription[T], error) {
-	const function = "SubscribeFunc"
-	if undelivered == nil {
-		refuse(function, "nil function; call Subscribe")
-	}
-	return h.subscribe(function, o, func(v T, discarded bool) {
-		if discarded {
-			undelivered(v, sluice.Discarded)
-		} else {
-			undelivered(v, sluice.Overflowed)
-		}
-	})
-}
-
-func (h *Hub[T]) subscribe(function string, o *SubscriptionOptions, undelivered func(v T, discarded bool)) (*Subscription[T], error) {
+func (h *Hub[T]) Subscribe(o *SubscriptionOptions[T]) (*Subscription[T], error) {
 	e := h.made()
-	s, err := e.SubscribeFunc(h.config(function, o), undelivered)
+	if o == nil {
+		o = &SubscriptionOptions[T]{}
+	}
+	s, err := e.Subscribe(h.config(o), o.hook())
 	if err != nil {
 		return nil, err
 	}
-	if o != nil {
-		registry.Foreign(o.Name, "Subscription", s, (*broadcast.Subscription[T]).Stats)
-	}
+	registry.Foreign(o.Name, "Subscription", s, (*broadcast.Subscription[T]).Stats)
 	sub := &Subscription[T]{engine: s}
 	engine.Own(&sub.owner, sub, s)
 	return sub, nil
 }
 
-// config checks the options.
-func (h *Hub[T]) config(function string, o *SubscriptionOptions) broadcast.Config {
-	if o == nil {
-		return broadcast.Config{Limit: h.size}
+// hook returns OnUndelivered in the words of the engine.
+func (o *SubscriptionOptions[T]) hook() func(v T, discarded bool) {
+	undelivered := o.OnUndelivered
+	if undelivered == nil {
+		return nil
 	}
-	limit := o.Limit
-	if limit == 0 {
-		limit = h.size
+	return func(v T, discarded bool) {
+		if discarded {
+			undelivered(v, sluice.Discarded)
+		} else {
+			undelivered(v, sluice.Overflowed)
+		}
+	}
+}
+
+// config checks the options.
+func (h *Hub[T]) config(o *SubscriptionOptions[T]) broadcast.Config {
+	const function = "Subscribe"
+	capacity := cmp.Or(o.Capacity, h.capacity)
+	switch o.Overflow {
+	case sluice.Block, sluice.DropOldest, sluice.DropNewest, sluice.Evict:
+	default:
+		refuse(function, "Overflow is %v (want Block, DropOldest, DropNewest or Evict)", o.Overflow)
 	}
 	switch {
-	case int(o.Policy) >= len(policyNames):
-		refuse(function, "unknown policy %v (want DropOldest, DropNewest, Block or Evict)", o.Policy)
-	case o.Limit < 0 || o.Limit > h.size:
-		refuse(function, "Limit must be from 1 to %d, the size of the Hub (got %d)", h.size, o.Limit)
+	case o.Capacity < 0 || o.Capacity > h.capacity:
+		refuse(function, "Capacity must be from 1 to %d, the capacity of the Hub (got %d)", h.capacity, o.Capacity)
 	case o.EvictAfter < 0:
 		refuse(function, "EvictAfter must not be negative (got %v)", o.EvictAfter)
-	case o.EvictAfter > 0 && o.Policy != Block:
-		refuse(function, "EvictAfter requires the policy Block (got %v, for which no sender waits)", o.Policy)
+	case o.EvictAfter > 0 && o.Overflow != sluice.Block:
+		refuse(function, "EvictAfter requires Block (got %v, for which no sender waits)", o.Overflow)
 	case o.Replay < 0 || o.Replay > h.replay:
 		refuse(function, "Replay must be from 0 to %d, the Replay of the Hub (got %d)", h.replay, o.Replay)
-	case o.Replay > limit:
-		refuse(function, "Replay must not exceed the Limit of %d (got %d)", limit, o.Replay)
+	case o.Replay > capacity:
+		refuse(function, "Replay must not exceed the Capacity of %d (got %d)", capacity, o.Replay)
 	}
 	return broadcast.Config{
-		Name: o.Name, Limit: limit, Policy: broadcast.Policy(o.Policy), EvictAfter: o.EvictAfter, Replay: o.Replay,
+		Name: o.Name, Capacity: capacity, Overflow: engine.Overflow(o.Overflow), EvictAfter: o.EvictAfter, Replay: o.Replay,
 	}
 }
 

@@ -52,7 +52,7 @@ func TestReplayLive(t *testing.T) {
 			for range rounds(2000) {
 				n := int64(i + 1)
 				least := max(0, sent.Load()-n)
-				s, err := h.Subscribe(&hub.SubscriptionOptions{Policy: hub.Block, Replay: int(n)})
+				s, err := h.Subscribe(&hub.SubscriptionOptions[int]{Overflow: sluice.Block, Replay: int(n)})
 				if err != nil {
 					t.Error(err)
 					return
@@ -85,7 +85,7 @@ type stamped struct{ sender, number int }
 func TestStorm(t *testing.T) {
 	ctx := t.Context()
 	h := hub.New[stamped](32, &hub.Options{Replay: 8})
-	reference := subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.Block})
+	reference := subscribe(t, h, &hub.SubscriptionOptions[stamped]{Overflow: sluice.Block})
 	var everything []stamped
 	var recorder sync.WaitGroup
 	recorder.Go(func() {
@@ -125,8 +125,8 @@ func TestStorm(t *testing.T) {
 		guests.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(i), 2))
 			for {
-				o := &hub.SubscriptionOptions{Limit: 1 + rng.IntN(32), Policy: hub.Policy(i % 4)}
-				o.Replay = rng.IntN(min(8, o.Limit) + 1)
+				o := &hub.SubscriptionOptions[stamped]{Capacity: 1 + rng.IntN(32), Overflow: policies[i%4]}
+				o.Replay = rng.IntN(min(8, o.Capacity) + 1)
 				s, err := h.Subscribe(o)
 				if err == sluice.ErrClosed {
 					return
@@ -137,7 +137,7 @@ func TestStorm(t *testing.T) {
 				}
 				got := guest(t, s, rng)
 				mu.Lock()
-				parts, whole = append(parts, got), append(whole, o.Policy == hub.Block || o.Policy == hub.Evict)
+				parts, whole = append(parts, got), append(whole, o.Overflow == sluice.Block || o.Overflow == sluice.Evict)
 				mu.Unlock()
 			}
 		})
@@ -218,9 +218,9 @@ func wakesAll(t *testing.T, n int) {
 	rng := rand.New(rand.NewPCG(uint64(n), 3))
 	subs := make([]*hub.Subscription[int], n)
 	for i := range subs {
-		subs[i] = subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.Policy(i % 3)})
+		subs[i] = subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: policies[i%3]})
 	}
-	other := subscribe(t, quiet, nil)
+	other := subscribe(t, quiet, dropOldest())
 	for step := range rounds(100) {
 		var waiting atomic.Int64 // goroutines that do not give up
 		var all sync.WaitGroup
@@ -276,7 +276,7 @@ func TestStolen(t *testing.T) {
 		var subs []*hub.Subscription[int]
 		received := make([]int, n)
 		for i := range n {
-			s := subscribe(t, h, nil)
+			s := subscribe(t, h, dropOldest())
 			subs = append(subs, s)
 			go func() {
 				for range s.Values(context.Background()).All() {
@@ -314,7 +314,7 @@ func TestAllAreWoken(t *testing.T) {
 		var got atomic.Int64
 		var all sync.WaitGroup
 		for i := range n {
-			s := subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.Policy(i % 4)})
+			s := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: policies[i%4]})
 			if i%2 == 0 {
 				all.Go(func() {
 					for range s.Values(ctx).All() {
@@ -353,7 +353,7 @@ func TestSelectsWakeOthers(t *testing.T) {
 		h := hub.New[int](4, nil)
 		var got atomic.Int64
 		for range n {
-			c := sluice.OnRecv(subscribe(t, h, nil))
+			c := sluice.OnRecv(subscribe(t, h, dropOldest()))
 			go func() {
 				if _, err := sluice.Select(t.Context(), c); err == nil {
 					got.Add(1)

@@ -14,9 +14,9 @@ import (
 // TestOneSubscriptionManyReceivers: the goroutines that receive from one subscription share its
 // values.
 func TestOneSubscriptionManyReceivers(t *testing.T) {
-	for _, policy := range []hub.Policy{hub.Block, hub.DropNewest} {
+	for _, policy := range []sluice.Overflow{sluice.Block, sluice.DropNewest} {
 		h := hub.New[int](3, nil)
-		s := subscribe(t, h, &hub.SubscriptionOptions{Policy: policy})
+		s := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: policy})
 		var mu sync.Mutex
 		var got []int
 		var all sync.WaitGroup
@@ -34,7 +34,7 @@ func TestOneSubscriptionManyReceivers(t *testing.T) {
 			if err := h.Send(t.Context(), i); err != nil {
 				t.Fatal(err)
 			}
-			for policy == hub.DropNewest && s.Len() == s.Cap() {
+			for policy == sluice.DropNewest && s.Len() == s.Cap() {
 				runtime.Gosched()
 			}
 		}
@@ -60,7 +60,7 @@ func TestManySenders(t *testing.T) {
 	n := rounds(20_000)
 	var receivers, all sync.WaitGroup
 	for limit := 1; limit <= 3; limit++ {
-		s := subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.Block, Limit: limit})
+		s := subscribe(t, h, &hub.SubscriptionOptions[stamped]{Overflow: sluice.Block, Capacity: limit})
 		receivers.Go(func() {
 			var next [senders]int
 			for v := range s.Values(context.Background()).All() {
@@ -102,7 +102,7 @@ func TestManySenders(t *testing.T) {
 func TestLongBatch(t *testing.T) {
 	const n = 5000
 	h := hub.New[int](n, nil)
-	s := subscribe(t, h, nil)
+	s := subscribe(t, h, dropOldest())
 	vs := make([]int, n)
 	for i := range vs {
 		vs[i] = i

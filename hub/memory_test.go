@@ -17,7 +17,8 @@ import (
 func TestOneCopy(t *testing.T) {
 	type page [1 << 10]byte
 	h := hub.New[*page](4, nil)
-	a, b := subscribe(t, h, nil), subscribe(t, h, nil)
+	o := &hub.SubscriptionOptions[*page]{Overflow: sluice.DropOldest}
+	a, b := subscribe(t, h, o), subscribe(t, h, o)
 	first := func() weak.Pointer[page] {
 		p := new(page)
 		send(t, h, p)
@@ -42,39 +43,39 @@ func TestOneCopy(t *testing.T) {
 	runtime.KeepAlive(h)
 }
 
-// TestUnlimited: a Hub whose size is Unlimited takes memory only for what is queued, and the
-// Limit of each subscription counts, under each policy.
+// TestUnlimited: a Hub whose capacity is Unlimited takes memory only for what is queued, and the
+// Capacity of each subscription counts, under each policy.
 func TestUnlimited(t *testing.T) {
 	h := hub.New[int](sluice.Unlimited, nil)
 	if bytes := h.Stats().Bytes; bytes > 4096 {
 		t.Errorf("an empty Hub has %d bytes for values", bytes)
 	}
 	const sent, limit = 1000, 3
-	limited, unlimited := map[hub.Policy]*hub.Subscription[int]{}, map[hub.Policy]*hub.Subscription[int]{}
-	queued := map[hub.Policy]int{hub.DropOldest: limit, hub.DropNewest: limit, hub.Evict: 0}
+	limited, unlimited := map[sluice.Overflow]*hub.Subscription[int]{}, map[sluice.Overflow]*hub.Subscription[int]{}
+	queued := map[sluice.Overflow]int{sluice.DropOldest: limit, sluice.DropNewest: limit, sluice.Evict: 0}
 	for policy := range queued {
-		limited[policy] = subscribe(t, h, &hub.SubscriptionOptions{Policy: policy, Limit: limit})
+		limited[policy] = subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: policy, Capacity: limit})
 	}
-	for policy := hub.DropOldest; policy <= hub.Evict; policy++ {
-		unlimited[policy] = subscribe(t, h, &hub.SubscriptionOptions{Policy: policy})
+	for _, policy := range policies {
+		unlimited[policy] = subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: policy})
 	}
 	for i := range sent {
 		send(t, h, i)
 	}
 	for policy, s := range limited {
 		if n := s.Len(); n != queued[policy] {
-			t.Errorf("%v with a Limit of %d: %d values", policy, limit, n)
+			t.Errorf("%v with a Capacity of %d: %d values", policy, limit, n)
 		}
 	}
-	if v, err := limited[hub.DropOldest].TryRecv(); v != sent-limit || err != nil {
+	if v, err := limited[sluice.DropOldest].TryRecv(); v != sent-limit || err != nil {
 		t.Errorf("DropOldest: received %d, %v", v, err)
 	}
-	if v, err := limited[hub.DropNewest].TryRecv(); v != 0 || err != nil {
+	if v, err := limited[sluice.DropNewest].TryRecv(); v != 0 || err != nil {
 		t.Errorf("DropNewest: received %d, %v", v, err)
 	}
 	for policy, s := range unlimited {
 		if n := s.Len(); n != sent || s.Cap() != sluice.Unlimited {
-			t.Errorf("%v without a Limit: %d of %d values, capacity %d", policy, n, sent, s.Cap())
+			t.Errorf("%v without a Capacity: %d of %d values, capacity %d", policy, n, sent, s.Cap())
 		}
 	}
 }
@@ -92,7 +93,7 @@ func TestLeavesNothing(t *testing.T) {
 	}
 	churn := func() {
 		for i := range 10_000 {
-			s, err := h.Subscribe(&hub.SubscriptionOptions{Policy: hub.Policy(i % 4)})
+			s, err := h.Subscribe(&hub.SubscriptionOptions[int]{Overflow: policies[i%4]})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +117,7 @@ func TestLeavesNothing(t *testing.T) {
 	abandoned := func() weak.Pointer[hub.Hub[int]] {
 		h := hub.New[int](16, nil)
 		for range 10 {
-			if _, err := h.Subscribe(&hub.SubscriptionOptions{Policy: hub.Block, EvictAfter: time.Hour}); err != nil {
+			if _, err := h.Subscribe(&hub.SubscriptionOptions[int]{Overflow: sluice.Block, EvictAfter: time.Hour}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -138,7 +139,10 @@ func TestAllocations(t *testing.T) {
 	}
 	ctx := t.Context()
 	h := hub.New[*int](100, nil)
-	subs := []*hub.Subscription[*int]{subscribe(t, h, nil), subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.DropNewest}), subscribe(t, h, nil)}
+	var subs []*hub.Subscription[*int]
+	for _, policy := range []sluice.Overflow{sluice.DropOldest, sluice.DropNewest, sluice.DropOldest} {
+		subs = append(subs, subscribe(t, h, &hub.SubscriptionOptions[*int]{Overflow: policy}))
+	}
 	v := new(int)
 	step := func() {
 		for range 64 {

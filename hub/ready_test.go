@@ -13,9 +13,9 @@ import (
 
 // TestReady: a native select loop receives every value, of a subscription with each policy.
 func TestReady(t *testing.T) {
-	for policy := range hub.Evict {
+	for _, policy := range policies[:3] {
 		h := hub.New[int](1<<16, nil)
-		s := subscribe(t, h, &hub.SubscriptionOptions{Policy: policy})
+		s := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: policy})
 		n := rounds(50_000)
 		go func() {
 			for i := range n {
@@ -65,9 +65,9 @@ func TestReadyAnnounces(t *testing.T) {
 		}
 	}
 	h := hub.New[int](2, nil)
-	s := subscribe(t, h, nil)
-	strict := subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.Evict})
-	left := subscribe(t, h, nil)
+	s := subscribe(t, h, dropOldest())
+	strict := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.Evict})
+	left := subscribe(t, h, dropOldest())
 	for _, s := range []*hub.Subscription[int]{s, strict, left} {
 		if ready, _ := readable(s); ready {
 			t.Error("an empty subscription is ready")
@@ -89,7 +89,7 @@ func TestReadyAnnounces(t *testing.T) {
 	if ready, _ := readable(s); !ready {
 		t.Error("a receive that left a value does not announce it")
 	}
-	if again := subscribe(t, h, nil); func() bool { ready, _ := readable(again); return ready }() {
+	if again := subscribe(t, h, dropOldest()); func() bool { ready, _ := readable(again); return ready }() {
 		t.Error("a subscription is ready for what was sent before")
 	}
 	send(t, h, 1)
@@ -122,8 +122,8 @@ func (l *loud) TryRecv() (int, error) { l.calls++; return l.Subscription.TryRecv
 func TestSelect(t *testing.T) {
 	ctx := t.Context()
 	a, b := hub.New[int](4, nil), hub.New[string](4, nil)
-	as := subscribe(t, a, &hub.SubscriptionOptions{Policy: hub.Block, Limit: 1})
-	bs := subscribe(t, b, &hub.SubscriptionOptions{Policy: hub.DropNewest})
+	as := subscribe(t, a, &hub.SubscriptionOptions[int]{Overflow: sluice.Block, Capacity: 1})
+	bs := subscribe(t, b, &hub.SubscriptionOptions[string]{Overflow: sluice.DropNewest})
 	jobs := sluice.NewBounded[int](1, nil)
 	onA, onB, toA, onJob := sluice.OnRecv(as), sluice.OnRecv(bs), sluice.OnSend(a, 7), sluice.OnRecv(jobs)
 	if chosen, _ := sluice.Select(ctx, onA, onB, onJob, sluice.Default); chosen != sluice.Default {
@@ -168,7 +168,7 @@ func bubbled() int {
 func TestSelectWaitsWithoutGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hub.New[int](4, nil)
-		c := sluice.OnRecv(subscribe(t, h, nil))
+		c := sluice.OnRecv(subscribe(t, h, dropOldest()))
 		before := bubbled()
 		done := make(chan int)
 		go func() { _, _ = sluice.Select(context.Background(), c); done <- c.Value }()

@@ -19,7 +19,7 @@ import (
 func TestStages(t *testing.T) {
 	ctx := t.Context()
 	h := hub.New[int](100, nil)
-	o := &hub.SubscriptionOptions{Policy: hub.Block}
+	o := &hub.SubscriptionOptions[int]{Overflow: sluice.Block}
 	worked, batched, joined, bridged := subscribe(t, h, o), subscribe(t, h, o), subscribe(t, h, o), subscribe(t, h, o)
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -36,7 +36,7 @@ func TestStages(t *testing.T) {
 		}
 	})
 	all.Go(func() {
-		batches := batch.Receive(ctx, batched, 7, time.Millisecond)
+		batches := batch.Receive(ctx, batched, 7, &batch.Options[int]{Linger: time.Millisecond})
 		for vs := range batches.All() {
 			for _, v := range vs {
 				add("batch", v)
@@ -69,8 +69,8 @@ func TestStages(t *testing.T) {
 		_ = source.TrySend(i)
 	}
 	source.Close()
-	if _, missed, err := fan.Out(ctx, source, h); missed != nil || err != nil {
-		t.Errorf("fan.Out: %v, %v", missed, err)
+	if err := fan.Out(ctx, source, h); err != nil {
+		t.Errorf("Out: %v", err)
 	}
 	h.Close()
 	all.Wait()
@@ -84,7 +84,7 @@ func TestStages(t *testing.T) {
 // TestStageEndsEarly: a stage that fails closes its subscription, and the others continue.
 func TestStageEndsEarly(t *testing.T) {
 	h := hub.New[int](2, nil)
-	failing := subscribe(t, h, &hub.SubscriptionOptions{Policy: hub.Block})
+	failing := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.Block})
 	broken := errors.New("broken")
 	result := make(chan error)
 	go func() {

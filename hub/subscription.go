@@ -91,15 +91,15 @@ func (s *Subscription[T]) Drain() iter.Seq[T] {
 	}
 }
 
-// Close ends the subscription, and discards what is queued, which the hook of
-// [Hub.SubscribeFunc] gets. Receives fail with [sluice.ErrClosed] from now on, waiting ones included. Close never waits, is idempotent,
-// and may be called from any goroutine.
+// Close ends the subscription, and discards what is queued, which OnUndelivered gets. Receives
+// fail with [sluice.ErrClosed] from now on, waiting ones included. Close never waits, is
+// idempotent, and may be called from any goroutine.
 func (s *Subscription[T]) Close() { s.made().Close() }
 
 // Len returns the number of queued values, exact at one moment during the call.
 func (s *Subscription[T]) Len() int { return s.made().Len() }
 
-// Cap returns the limit of the queue.
+// Cap returns the capacity of the queue.
 func (s *Subscription[T]) Cap() int { return s.made().Cap() }
 
 // Stats returns the account of the subscription, consistent at one moment: Sent is the

@@ -44,8 +44,9 @@ func TestUndeliveredFails(t *testing.T) {
 			var seen []map[int]int
 			for i := range 1 + random.IntN(4) {
 				seen = append(seen, map[int]int{})
-				o := &hub.SubscriptionOptions{Limit: 1 + random.IntN(8), Policy: hub.Policy(random.IntN(4))}
-				s := subscribeFunc(t, h, o, func(v int, _ sluice.Reason) {
+				policies := []sluice.Overflow{sluice.DropOldest, sluice.DropNewest, sluice.Block, sluice.Evict}
+				o := &hub.SubscriptionOptions[int]{Capacity: 1 + random.IntN(8), Overflow: policies[random.IntN(4)]}
+				o.OnUndelivered = func(v int, _ sluice.Reason) {
 					seen[i][v]++
 					switch p := v*10 + i; random.IntN(3) {
 					case 0:
@@ -59,7 +60,11 @@ func TestUndeliveredFails(t *testing.T) {
 						}
 						runtime.Goexit()
 					}
-				})
+				}
+				s, err := h.Subscribe(o)
+				if err != nil {
+					t.Fatal(err)
+				}
 				subscriptions = append(subscriptions, s)
 			}
 			next := 0

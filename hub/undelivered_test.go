@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -36,31 +37,27 @@ func (l *losses) want(t *testing.T, when, want string) {
 	}
 }
 
-func subscribeFunc(t *testing.T, h *hub.Hub[int], o *hub.SubscriptionOptions, hook func(int, sluice.Reason)) *hub.Subscription[int] {
+func subscribeFunc(t *testing.T, h *hub.Hub[int], o *hub.SubscriptionOptions[int], hook func(int, sluice.Reason)) *hub.Subscription[int] {
 	t.Helper()
-	s, err := h.SubscribeFunc(o, hook)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	return s
+	o.OnUndelivered = hook
+	return subscribe(t, h, o)
 }
 
 // The hook gets each value that is dropped or discarded, in order, with the reason, and no
 // value that is received. The account agrees.
 func TestUndelivered(t *testing.T) {
 	for _, test := range []struct {
-		policy              hub.Policy
+		policy              sluice.Overflow
 		sent, closed, taken string
 	}{
-		{hub.DropOldest, "1 Overflowed, 2 Overflowed", "4 Discarded", "3"},
-		{hub.DropNewest, "3 Overflowed, 4 Overflowed", "2 Discarded", "1"},
-		{hub.Evict, "1 Overflowed, 2 Overflowed, 3 Overflowed", "", ""},
+		{sluice.DropOldest, "1 Overflowed, 2 Overflowed", "4 Discarded", "3"},
+		{sluice.DropNewest, "3 Overflowed, 4 Overflowed", "2 Discarded", "1"},
+		{sluice.Evict, "1 Overflowed, 2 Overflowed, 3 Overflowed", "", ""},
 	} {
 		h := hub.New[int](8, &hub.Options{Replay: 1})
 		send(t, h, 1)
 		var l losses
-		s := subscribeFunc(t, h, &hub.SubscriptionOptions{Limit: 2, Policy: test.policy, Replay: 1}, l.hook)
+		s := subscribeFunc(t, h, &hub.SubscriptionOptions[int]{Capacity: 2, Overflow: test.policy, Replay: 1}, l.hook)
 		send(t, h, 2)
 		l.want(t, fmt.Sprint(test.policy, ": before it is full,"), "")
 		send(t, h, 3, 4)
@@ -84,15 +81,15 @@ func TestUndelivered(t *testing.T) {
 
 // The values of a queue that spans blocks are all reported, whatever its size.
 func TestUndeliveredQueues(t *testing.T) {
-	for _, policy := range []hub.Policy{hub.DropOldest, hub.DropNewest, hub.Block, hub.Evict} {
+	for _, policy := range []sluice.Overflow{sluice.DropOldest, sluice.DropNewest, sluice.Block, sluice.Evict} {
 		for _, limit := range []int{1, 2, 3, 63, 64, 65, 128, 200, 1000} {
 			for _, before := range []int{0, 1, 63, 100} {
 				h := hub.New[int](limit, nil)
 				send(t, h, slices.Repeat([]int{-1}, before)...)
 				var got []int
-				s := subscribeFunc(t, h, &hub.SubscriptionOptions{Policy: policy}, func(v int, _ sluice.Reason) { got = append(got, v) })
+				s := subscribeFunc(t, h, &hub.SubscriptionOptions[int]{Overflow: policy}, func(v int, _ sluice.Reason) { got = append(got, v) })
 				want := limit
-				if policy == hub.Evict {
+				if policy == sluice.Evict {
 					want++
 				}
 				for i := range want {
@@ -114,9 +111,9 @@ func TestUndeliveredAtEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := hub.New[int](8, nil)
 		var slow, left, last losses
-		subscribeFunc(t, h, &hub.SubscriptionOptions{Limit: 2, Policy: hub.Block, EvictAfter: time.Minute}, slow.hook)
-		leaves := subscribeFunc(t, h, &hub.SubscriptionOptions{Limit: 2, Policy: hub.Block}, left.hook)
-		stays := subscribeFunc(t, h, nil, last.hook)
+		subscribeFunc(t, h, &hub.SubscriptionOptions[int]{Capacity: 2, Overflow: sluice.Block, EvictAfter: time.Minute}, slow.hook)
+		leaves := subscribeFunc(t, h, &hub.SubscriptionOptions[int]{Capacity: 2, Overflow: sluice.Block}, left.hook)
+		stays := subscribeFunc(t, h, dropOldest(), last.hook)
 		send(t, h, 1, 2)
 		go func() { _ = h.Send(context.Background(), 3) }()
 		time.Sleep(time.Minute)
@@ -142,13 +139,13 @@ func TestUndeliveredUsesHub(t *testing.T) {
 		h := hub.New[int](4, nil)
 		var l losses
 		var s *hub.Subscription[int]
-		s = subscribeFunc(t, h, &hub.SubscriptionOptions{Limit: 1}, func(v int, why sluice.Reason) {
+		s = subscribeFunc(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest, Capacity: 1}, func(v int, why sluice.Reason) {
 			l.hook(v, why)
 			if _ = h.Stats(); s.Len() == 1 && v < 100 {
 				_ = h.TrySend(100 + v) // drops one more
 			}
 		})
-		blocks := subscribe(t, h, &hub.SubscriptionOptions{Limit: 2, Policy: hub.Block})
+		blocks := subscribe(t, h, &hub.SubscriptionOptions[int]{Capacity: 2, Overflow: sluice.Block})
 		sent := make(chan error)
 		go func() {
 			_, err := h.SendBatch(context.Background(), []int{1, 2, 3, 4, 5})
@@ -183,13 +180,13 @@ func TestUndeliveredUsesHub(t *testing.T) {
 func TestUndeliveredPanics(t *testing.T) {
 	h := hub.New[int](4, nil)
 	var l losses
-	subscribeFunc(t, h, &hub.SubscriptionOptions{Limit: 1}, func(v int, _ sluice.Reason) {
+	subscribeFunc(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest, Capacity: 1}, func(v int, _ sluice.Reason) {
 		if v == 1 {
 			panic(fmt.Sprint("hook of ", v))
 		}
 	})
-	subscribeFunc(t, h, &hub.SubscriptionOptions{Limit: 1}, l.hook)
-	plain := subscribe(t, h, nil)
+	subscribeFunc(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest, Capacity: 1}, l.hook)
+	plain := subscribe(t, h, dropOldest())
 	send(t, h, 1)
 	func() {
 		defer func() {
@@ -205,13 +202,37 @@ func TestUndeliveredPanics(t *testing.T) {
 	}
 }
 
-func TestUndeliveredNil(t *testing.T) {
-	defer func() {
-		if r := fmt.Sprint(recover()); r != "hub: SubscribeFunc: nil function; call Subscribe" {
-			t.Errorf("recovered %v", r)
+// Each value is given to the hook once, whatever its other calls do, and the first panic goes on.
+func TestUndeliveredPanicsAgain(t *testing.T) {
+	for _, exits := range []int{0, 1, 3} { // no value, the first one, one after a panic
+		h := hub.New[int](8, nil)
+		var l losses
+		s := subscribeFunc(t, h, dropOldest(), func(v int, why sluice.Reason) {
+			l.hook(v, why)
+			if v == exits {
+				runtime.Goexit()
+			}
+			if v == 2 || v == 4 {
+				panic(v)
+			}
+		})
+		send(t, h, 1, 2, 3, 4, 5)
+		ended := make(chan any)
+		go func() {
+			defer close(ended)
+			defer func() {
+				if r := recover(); r != nil {
+					ended <- r
+				}
+			}()
+			s.Close()
+			t.Error("Close has returned")
+		}()
+		if r := <-ended; (r != nil) != (exits == 0) || r != nil && r != 2 {
+			t.Errorf("exit at %d: recovered %v, want the first panic, or that the goroutine ends", exits, r)
 		}
-	}()
-	_, _ = hub.New[int](1, nil).SubscribeFunc(nil, nil)
+		l.want(t, "after Close", "1 Discarded, 2 Discarded, 3 Discarded, 4 Discarded, 5 Discarded")
+	}
 }
 
 // With several senders and receivers, and an end at any moment, each value is received or
@@ -220,7 +241,7 @@ func TestUndeliveredOnce(t *testing.T) {
 	const senders, each = 4, 500
 	for i := range 40 {
 		h := hub.New[int](64, nil)
-		policy := hub.Policy(i % 4)
+		policy := policies[i%4]
 		var mu sync.Mutex
 		seen := map[int]int{}
 		note := func(v int) {
@@ -228,7 +249,7 @@ func TestUndeliveredOnce(t *testing.T) {
 			defer mu.Unlock()
 			seen[v]++
 		}
-		s := subscribeFunc(t, h, &hub.SubscriptionOptions{Limit: 1 + i, Policy: policy}, func(v int, _ sluice.Reason) { note(v) })
+		s := subscribeFunc(t, h, &hub.SubscriptionOptions[int]{Capacity: 1 + i, Overflow: policy}, func(v int, _ sluice.Reason) { note(v) })
 		var sending, receiving sync.WaitGroup
 		for n := range senders {
 			sending.Go(func() {

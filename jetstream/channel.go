@@ -9,16 +9,23 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
 	"github.com/sluice-go/sluice/inspect"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // A Channel is a channel whose values are stored by NATS servers. Its methods are safe for
 // concurrent use. It implements [sluice.Channel].
+//
+// Other processes use the channel too, so a stage that ends early, such as workers.Run, does
+// not close it.
 type Channel[T any] struct {
+	shared
 	core  *core  // the first of lanes
 	lanes *lanes // one, or several by key
 	codec codec.Codec[T]
 	key   func(T) string // nil if there is one
 }
+
+type shared = stage.Shared
 
 var _ sluice.Channel[int] = (*Channel[int])(nil)
 
@@ -268,11 +275,7 @@ func (c *Channel[T]) Drain() iter.Seq[T] {
 }
 
 // Deliveries returns a receiver for jobs: its values are acknowledged by their receiver.
-func (c *Channel[T]) Deliveries() Deliveries[T] { return Deliveries[T]{c} }
-
-// Shared reports true: other processes use the channel too, so a stage that ends early,
-// such as workers.Run, does not close it.
-func (c *Channel[T]) Shared() bool { return true }
+func (c *Channel[T]) Deliveries() Deliveries[T] { return Deliveries[T]{c: c} }
 
 // Close closes the channel for all processes, for good: the servers accept no more values,
 // and receivers get [sluice.ErrClosed] once all that are stored are acknowledged. Close

@@ -115,7 +115,10 @@ func AckEach[T any](f func(ctx context.Context, v T) error) func(ctx context.Con
 // receiver. It is a [sluice.BatchReceiver], for workers.Run:
 //
 //	err := workers.Run(ctx, c.Deliveries(), 8, jetstream.AckEach(work), nil)
-type Deliveries[T any] struct{ c *Channel[T] }
+type Deliveries[T any] struct {
+	shared
+	c *Channel[T]
+}
 
 var _ sluice.BatchReceiver[*Delivery[int]] = Deliveries[int]{}
 
@@ -152,9 +155,6 @@ func (r Deliveries[T]) TryRecvBatch(buf []*Delivery[T]) (int, error) {
 
 // Ready returns the channel of [Channel.Ready].
 func (r Deliveries[T]) Ready() <-chan struct{} { return r.c.Ready() }
-
-// Shared reports true: see [Channel.Shared].
-func (r Deliveries[T]) Shared() bool { return true }
 
 func (r Deliveries[T]) receive(buf []*Delivery[T], take takeFunc) (int, error) {
 	counted := func(ms []*message) (*core, int, error) {

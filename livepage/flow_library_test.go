@@ -56,7 +56,7 @@ func TestFlowThroughLibrary(t *testing.T) {
 			_ = workers.Run(ctx, workers.Map(ctx, in, 2, double, nil), 2, send, nil)
 		},
 		"Sender with linger": func(ctx context.Context, in, out *sluice.Bounded[int]) {
-			s := batch.NewSender(out, 1000, time.Millisecond)
+			s := batch.NewSender(out, 1000, &batch.Options[int]{Linger: time.Millisecond})
 			lingerer(ctx, in, s)
 			_ = s.TakeUnsent()
 		},

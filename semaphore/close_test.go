@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
 )
 
 // Close wakes all that wait, and no Acquire succeeds after it; permits that are taken stay
@@ -25,7 +27,7 @@ func TestClose(t *testing.T) {
 		s.Close()
 		s.Close()
 		for range cap(errs) {
-			if err := <-errs; err != ErrClosed {
+			if err := <-errs; err != sluice.ErrClosed {
 				t.Errorf("Acquire that waited: %v", err)
 			}
 		}
@@ -35,7 +37,7 @@ func TestClose(t *testing.T) {
 		refused := func(when string) {
 			t.Helper()
 			for _, n := range []int64{0, 1, 100} {
-				if a, b := s.Acquire(t.Context(), n), s.Acquire(done, n); a != ErrClosed || b != ErrClosed || s.TryAcquire(n) {
+				if a, b := s.Acquire(t.Context(), n), s.Acquire(done, n); a != sluice.ErrClosed || b != sluice.ErrClosed || s.TryAcquire(n) {
 					t.Errorf("%s: Acquire of %d: %v, with a canceled context %v", when, n, a, b)
 				}
 			}
@@ -46,8 +48,8 @@ func TestClose(t *testing.T) {
 		s.Release(2)
 		refused("with all permits free")
 		expect(t, s, 0, 0)
-		if n := s.Size(); n != 5 {
-			t.Errorf("Size is %d", n)
+		if n := s.Cap(); n != 5 {
+			t.Errorf("Cap is %d", n)
 		}
 	})
 }
@@ -76,7 +78,7 @@ func TestCloseAfterRelease(t *testing.T) {
 				closing.wake()
 				want, taken := error(nil), int64(1)
 				if o != nil {
-					want, taken = ErrClosed, 0
+					want, taken = sluice.ErrClosed, 0
 				}
 				if got := <-err; got != want {
 					t.Errorf("Acquire: %v, want %v", got, want)
@@ -105,7 +107,7 @@ func TestCloseStorm(t *testing.T) {
 							case nil:
 								acquired.Add(1)
 								s.Release(int64(1 + g%2))
-							case ErrClosed:
+							case sluice.ErrClosed:
 								return
 							default:
 								t.Error(err)

@@ -29,7 +29,7 @@ func Example() {
 	// Output:
 	// second request at once: false
 	// after the first: true
-	// semaphore: more permits than the semaphore has
+	// sluice: larger than the limit
 }
 
 // At most two of the goroutines are between Acquire and Release at any time.
@@ -82,7 +82,7 @@ func Example_untilDone() {
 	queue.Close()
 	fmt.Println(offer(1))
 	// Output:
-	// <nil> semaphore: more permits than the semaphore has
+	// <nil> sluice: larger than the limit
 	// room for 4 during the work: false
 	// room for 4 after it: true
 	// sluice: channel closed

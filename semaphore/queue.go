@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/spin"
 )
@@ -42,9 +43,9 @@ const (
 func (s waiterState) result() error {
 	switch s {
 	case refused:
-		return ErrTooLarge
+		return engine.ErrTooLarge
 	case ended:
-		return ErrClosed
+		return engine.ErrClosed
 	}
 	return nil
 }
@@ -70,6 +71,7 @@ const maxSpare = 64
 //     released meanwhile need no second wake-up.
 type queue struct {
 	lock        spin.Lock
+	made        bool // fixed; false in a zero value
 	barging     bool
 	closed      bool
 	n           int
@@ -86,11 +88,11 @@ func (s *Semaphore) wait(ctx context.Context, n int64) error {
 	q.lock.Lock()
 	if q.closed {
 		q.lock.Unlock()
-		return ErrClosed
+		return engine.ErrClosed
 	}
-	if n > s.size.Load() {
+	if n > s.capacity.Load() {
 		q.lock.Unlock()
-		return ErrTooLarge
+		return engine.ErrTooLarge
 	}
 	if err != nil {
 		q.lock.Unlock()
@@ -113,7 +115,7 @@ func (s *Semaphore) wait(ctx context.Context, n int64) error {
 		}
 		w.state = queued
 		closed := q.closed
-		took, tooLarge := !closed && s.take(n, 0), n > s.size.Load()
+		took, tooLarge := !closed && s.take(n, 0), n > s.capacity.Load()
 		if took || tooLarge || closed {
 			q.remove(w)
 			q.putBack(w)
@@ -127,9 +129,9 @@ func (s *Semaphore) wait(ctx context.Context, n int64) error {
 		case took:
 			return nil
 		case closed:
-			return ErrClosed
+			return engine.ErrClosed
 		case tooLarge:
-			return ErrTooLarge
+			return engine.ErrTooLarge
 		}
 	}
 }
@@ -254,11 +256,11 @@ func (q *queue) remove(w *waiter) {
 	q.n--
 }
 
-// removeAbove removes the waiters for more than size permits, which are refused.
-func (q *queue) removeAbove(size int64) (due wakeList) {
+// removeAbove removes the waiters for more than capacity permits, which are refused.
+func (q *queue) removeAbove(capacity int64) (due wakeList) {
 	for w := q.first; w != nil; {
 		next := w.next
-		if w.n > size && w.state == queued {
+		if w.n > capacity && w.state == queued {
 			q.remove(w)
 			w.state = refused
 			due.add(w)
@@ -268,7 +270,7 @@ func (q *queue) removeAbove(size int64) (due wakeList) {
 	return due
 }
 
-// end removes the waiters that are queued, which get ErrClosed.
+// end removes the waiters that are queued, which get engine.ErrClosed.
 func (q *queue) end() (due wakeList) {
 	for w := q.first; w != nil; {
 		next := w.next

@@ -15,16 +15,9 @@ package semaphore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 )
-
-// ErrTooLarge: more permits were asked for than the semaphore has.
-var ErrTooLarge = errors.New("semaphore: more permits than the semaphore has")
-
-// ErrClosed: Close was called before the permits were taken.
-var ErrClosed = errors.New("semaphore: closed")
 
 // Options are the optional settings of a [Semaphore].
 type Options struct {
@@ -47,9 +40,9 @@ type Options struct {
 type Semaphore struct {
 	// state is the number of free permits, shifted by freeShift, and the bits waiting and
 	// strict. It is negative if a Resize took permits that are in use.
-	state atomic.Int64
-	size  atomic.Int64
-	queue queue
+	state    atomic.Int64
+	capacity atomic.Int64
+	queue    queue
 }
 
 // The bits of Semaphore.state are changed under the lock of the queue only.
@@ -60,37 +53,48 @@ const (
 	freeShift = 2
 	permit    = 1 << freeShift
 
-	// MaxSize is the largest number of permits.
-	MaxSize = 1<<60 - 1
+	// maxCapacity is the largest number of permits.
+	maxCapacity = 1<<60 - 1
 )
 
-// New returns a semaphore with size permits, all free. It panics if size is negative or
-// above [MaxSize]. A nil o means FIFO order.
-func New(size int64, o *Options) *Semaphore {
+// New returns a semaphore with capacity permits, all free. It panics if capacity is negative, or
+// 1<<60 or more. A nil o means FIFO order.
+func New(capacity int64, o *Options) *Semaphore {
 	s := &Semaphore{}
-	checkSize("New", size)
-	s.size.Store(size)
-	s.state.Store(size * permit)
+	requireCapacity("New", capacity)
+	s.capacity.Store(capacity)
+	s.state.Store(capacity * permit)
+	s.queue.made = true
 	s.queue.barging = o != nil && o.Barging
 	return s
 }
 
-func checkSize(method string, size int64) {
-	if size < 0 || size > MaxSize {
-		panic(fmt.Sprintf("semaphore: %s: size %d is not in 0..%d", method, size, int64(MaxSize)))
+func requireCapacity(function string, capacity int64) {
+	if capacity < 0 || capacity > maxCapacity {
+		panic(fmt.Sprintf("semaphore: %s: capacity is %d (want 0 to %d)", function, capacity, int64(maxCapacity)))
 	}
 }
 
-func checkCount(method string, n int64) {
+// requireMade panics if s is a zero value.
+func (s *Semaphore) requireMade() {
+	if !s.queue.made {
+		panic("semaphore: Semaphore: a zero value: make a Semaphore with New")
+	}
+}
+
+// requireCount panics if n, which is not positive, is negative, or if s is a zero value. A zero
+// value has no permits, so a call with a positive n finds that later.
+func (s *Semaphore) requireCount(method string, n int64) {
+	s.requireMade()
 	if n < 0 {
 		panic(fmt.Sprintf("semaphore: %s: negative number of permits %d", method, n))
 	}
 }
 
 // Acquire takes n permits, all at once, and waits until that many are free. It fails with
-// [ErrClosed] after Close, also if it waits at that moment; with [ErrTooLarge] if the semaphore has fewer than n, or is resized to fewer while Acquire waits,
-// and with the context's error if ctx is done and it would have to wait. After an error, no
-// permit was taken. An n of 0 waits like any other. It panics if ctx is nil or n is negative.
+// [github.com/sluice-go/sluice.ErrClosed] after Close, also if it waits at that moment; with [github.com/sluice-go/sluice.ErrTooLarge] if
+// the semaphore has fewer than n, or is resized to fewer while Acquire waits; and with the
+// context's error if ctx is done and it would have to wait. After an error, no permit was taken. An n of 0 waits like any other. It panics if ctx is nil or n is negative.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 	if ctx == nil {
 		panic("semaphore: Acquire: nil context")
@@ -104,8 +108,14 @@ func (s *Semaphore) Acquire(ctx context.Context, n int64) error {
 // TryAcquire takes n permits if that is possible without waiting, and reports whether it
 // did. Without Barging it fails while others wait, and after Close always. It panics if n is negative.
 func (s *Semaphore) TryAcquire(n int64) bool {
-	checkCount("TryAcquire", n)
-	return s.take(n, strict)
+	if n <= 0 {
+		s.requireCount("TryAcquire", n)
+	}
+	if s.take(n, strict) {
+		return true
+	}
+	s.requireMade()
+	return false
 }
 
 // take takes n permits if they are free, and none of the bits is set.
@@ -124,10 +134,12 @@ func (s *Semaphore) take(n, bits int64) bool {
 // Release frees n permits. It never waits. It panics if n is negative, or if fewer than n
 // permits are taken; during a Resize it may miss that.
 func (s *Semaphore) Release(n int64) {
-	checkCount("Release", n)
+	if n <= 0 {
+		s.requireCount("Release", n)
+	}
 	for {
 		state := s.state.Load()
-		if n > s.size.Load()-state>>freeShift {
+		if n > s.capacity.Load()-state>>freeShift {
 			s.checkTaken(n)
 			continue // a Resize was in between
 		}
@@ -143,6 +155,7 @@ func (s *Semaphore) Release(n int64) {
 
 // checkTaken panics if fewer than n permits are taken.
 func (s *Semaphore) checkTaken(n int64) {
+	s.requireMade()
 	s.queue.lock.Lock()
 	taken := s.taken()
 	s.queue.lock.Unlock()
@@ -152,31 +165,32 @@ func (s *Semaphore) checkTaken(n int64) {
 }
 
 // Resize changes the number of permits. It never waits: if more permits than that are
-// taken now, Acquire waits until enough were released. It panics if size is negative or above
-// [MaxSize].
-func (s *Semaphore) Resize(size int64) {
-	checkSize("Resize", size)
+// taken now, Acquire waits until enough were released. It panics as [New] does.
+func (s *Semaphore) Resize(capacity int64) {
+	s.requireMade()
+	requireCapacity("Resize", capacity)
 	q := &s.queue
 	q.lock.Lock()
 	// In between, too many permits seem to be taken, never too few.
-	if more := size - s.size.Load(); more >= 0 {
-		s.size.Store(size)
+	if more := capacity - s.capacity.Load(); more >= 0 {
+		s.capacity.Store(capacity)
 		s.state.Add(more * permit)
 	} else {
 		s.state.Add(more * permit)
-		s.size.Store(size)
+		s.capacity.Store(capacity)
 	}
-	due := s.serve(q.removeAbove(size))
+	due := s.serve(q.removeAbove(capacity))
 	q.lock.Unlock()
 	due.wake()
 }
 
-// Close makes each Acquire fail with [ErrClosed] from now on, those that wait included, and each
+// Close makes each Acquire fail with [github.com/sluice-go/sluice.ErrClosed] from now on, those that wait included, and each
 // TryAcquire. One that has been granted its permits before still returns nil. Permits that are
-// taken stay so, until their holders call Release, which works as before, as do Resize, Size
+// taken stay so, until their holders call Release, which works as before, as do Resize, Cap
 // and Taken: so Taken is 0 once all work has ended. Close never waits, is idempotent, and may be
 // called from any goroutine.
 func (s *Semaphore) Close() {
+	s.requireMade()
 	q := &s.queue
 	q.lock.Lock()
 	q.closed = true
@@ -185,20 +199,25 @@ func (s *Semaphore) Close() {
 	due.wake()
 }
 
-// Size returns the number of permits, free or taken.
-func (s *Semaphore) Size() int64 { return s.size.Load() }
+// Cap returns the number of permits, free or taken.
+func (s *Semaphore) Cap() int64 {
+	s.requireMade()
+	return s.capacity.Load()
+}
 
-// Taken returns the number of permits that are taken. After a Resize it may exceed Size.
+// Taken returns the number of permits that are taken. After a Resize it may exceed Cap.
 func (s *Semaphore) Taken() int64 {
+	s.requireMade()
 	s.queue.lock.Lock() // no Resize meanwhile
 	defer s.queue.lock.Unlock()
 	return s.taken()
 }
 
-func (s *Semaphore) taken() int64 { return s.size.Load() - s.state.Load()>>freeShift }
+func (s *Semaphore) taken() int64 { return s.capacity.Load() - s.state.Load()>>freeShift }
 
 // Waiting returns the number of goroutines that wait.
 func (s *Semaphore) Waiting() int {
+	s.requireMade()
 	s.queue.lock.Lock()
 	defer s.queue.lock.Unlock()
 	return s.queue.n

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/sluice-go/sluice"
 )
 
 var orders = map[string]*Options{"FIFO": nil, "barging": {Barging: true}}
@@ -209,7 +211,7 @@ func TestResize(t *testing.T) {
 		b, c := acquire(t.Context(), s, 3), acquire(t.Context(), s, 2)
 		s.Resize(2)
 		expect(t, s, 6, 1)
-		if err := <-b; err != ErrTooLarge {
+		if err := <-b; err != sluice.ErrTooLarge {
 			t.Errorf("3 of 2 permits: %v", err)
 		}
 		s.Release(4)
@@ -222,10 +224,36 @@ func TestResize(t *testing.T) {
 		s.Resize(0)
 		s.Release(2)
 		expect(t, s, 0, 0)
-		if s.Size() != 0 || s.TryAcquire(1) || s.Acquire(t.Context(), 1) != ErrTooLarge {
+		if s.Cap() != 0 || s.TryAcquire(1) || s.Acquire(t.Context(), 1) != sluice.ErrTooLarge {
 			t.Error("a semaphore without permits has one")
 		}
 	})
+}
+
+// Each method of a zero value says how to make one.
+func TestZeroValue(t *testing.T) {
+	for name, call := range map[string]func(s *Semaphore){
+		"Acquire":         func(s *Semaphore) { _ = s.Acquire(t.Context(), 1) },
+		"Acquire of 0":    func(s *Semaphore) { _ = s.Acquire(t.Context(), 0) },
+		"TryAcquire":      func(s *Semaphore) { s.TryAcquire(1) },
+		"TryAcquire of 0": func(s *Semaphore) { s.TryAcquire(0) },
+		"Release":         func(s *Semaphore) { s.Release(1) },
+		"Release of 0":    func(s *Semaphore) { s.Release(0) },
+		"Resize":          func(s *Semaphore) { s.Resize(1) },
+		"Close":           func(s *Semaphore) { s.Close() },
+		"Cap":             func(s *Semaphore) { s.Cap() },
+		"Taken":           func(s *Semaphore) { s.Taken() },
+		"Waiting":         func(s *Semaphore) { s.Waiting() },
+	} {
+		func() {
+			defer func() {
+				if p := recover(); p != "semaphore: Semaphore: a zero value: make a Semaphore with New" {
+					t.Errorf("%s: panic %v", name, p)
+				}
+			}()
+			call(new(Semaphore))
+		}()
+	}
 }
 
 func TestInvalid(t *testing.T) {
@@ -233,14 +261,14 @@ func TestInvalid(t *testing.T) {
 	s := New(2, nil)
 	_ = s.TryAcquire(1)
 	for want, f := range map[string]func(){
-		"semaphore: New: size -1 is not in":                      func() { New(-1, nil) },
-		"semaphore: Resize: size -1 is not in":                   func() { s.Resize(-1) },
-		fmt.Sprint("semaphore: New: size ", uint64(MaxSize+1)):   func() { New(MaxSize+1, nil) },
-		"semaphore: Acquire: nil context":                        func() { _ = s.Acquire(none, 1) },
-		"semaphore: TryAcquire: negative number of permits -1":   func() { s.TryAcquire(-1) },
-		"semaphore: Release: negative number of permits -1":      func() { s.Release(-1) },
-		"semaphore: Release of 2 permits, but only 1 are taken":  func() { s.Release(2) },
-		"semaphore: Release of 9223372036854775807 permits, but": func() { s.Release(1<<63 - 1) },
+		"semaphore: New: capacity is -1 (want 0 to ":                      func() { New(-1, nil) },
+		"semaphore: Resize: capacity is -1 (want 0 to ":                   func() { s.Resize(-1) },
+		fmt.Sprint("semaphore: New: capacity is ", uint64(maxCapacity+1)): func() { New(maxCapacity+1, nil) },
+		"semaphore: Acquire: nil context":                                 func() { _ = s.Acquire(none, 1) },
+		"semaphore: TryAcquire: negative number of permits -1":            func() { s.TryAcquire(-1) },
+		"semaphore: Release: negative number of permits -1":               func() { s.Release(-1) },
+		"semaphore: Release of 2 permits, but only 1 are taken":           func() { s.Release(2) },
+		"semaphore: Release of 9223372036854775807 permits, but":          func() { s.Release(1<<63 - 1) },
 	} {
 		func() {
 			defer func() {
@@ -251,14 +279,14 @@ func TestInvalid(t *testing.T) {
 			f()
 		}()
 	}
-	if s.Taken() != 1 || s.TryAcquire(1<<62) || s.Acquire(t.Context(), 1<<62) != ErrTooLarge {
+	if s.Taken() != 1 || s.TryAcquire(1<<62) || s.Acquire(t.Context(), 1<<62) != sluice.ErrTooLarge {
 		t.Error("an invalid call changed the semaphore")
 	}
-	large := New(MaxSize, nil)
-	if !large.TryAcquire(MaxSize) || large.TryAcquire(1) {
-		t.Error("MaxSize permits are not MaxSize permits")
+	large := New(maxCapacity, nil)
+	if !large.TryAcquire(maxCapacity) || large.TryAcquire(1) {
+		t.Error("maxCapacity permits are not maxCapacity permits")
 	}
-	large.Release(MaxSize)
+	large.Release(maxCapacity)
 }
 
 func TestAllocatesNothing(t *testing.T) {

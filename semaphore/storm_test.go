@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/spin"
+
+	"github.com/sluice-go/sluice"
 )
 
 // Goroutines acquire, release, cancel and resize at random. There are never more permits
@@ -56,7 +58,7 @@ func storm(t *testing.T, s *Semaphore, size int64) {
 					}
 					held.Add(-n)
 					s.Release(n)
-				} else if err == ErrTooLarge && size == 1 {
+				} else if err == sluice.ErrTooLarge && size == 1 {
 					t.Error(err)
 				}
 				cancel()

@@ -17,7 +17,7 @@ func ExampleSlice() {
 	ctx := context.Background()
 	files := source.Slice([]string{"a.log", "b.log", "c.log"})
 
-	batches := batch.Receive(ctx, files, 2, 0)
+	batches := batch.Receive(ctx, files, 2, nil)
 	for files := range batches.All() {
 		fmt.Println("upload", files)
 	}
@@ -51,7 +51,7 @@ func ExampleSeq() {
 // An error of the iterator comes after the values before it.
 func ExampleSeq2() {
 	lines := source.Seq2(scan("first\nsecond\n\nthird\n"))
-	batches := batch.Receive(context.Background(), lines, 10, 0)
+	batches := batch.Receive(context.Background(), lines, 10, nil)
 	for lines := range batches.All() {
 		fmt.Println(lines)
 	}

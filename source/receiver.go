@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // A Receiver delivers the values of a slice or an iterator. It is a
@@ -15,6 +16,7 @@ import (
 // and values are taken in order. While one goroutine runs the iterator, the others wait
 // for their turn.
 type Receiver[T any] struct {
+	iterator
 	values values[T]
 	ready  chan struct{} // closed
 }
@@ -22,10 +24,14 @@ type Receiver[T any] struct {
 // newReceiver returns a receiver with a Ready channel of its own: the Selects that wait for
 // one Ready channel have state in common, and those of different sources must not.
 func newReceiver[T any](v values[T]) *Receiver[T] {
-	r := &Receiver[T]{values: v, ready: make(chan struct{})}
+	_, iterates := v.(*sequence[T])
+	r := &Receiver[T]{iterator: iterator{Runs: iterates}, values: v, ready: make(chan struct{})}
 	close(r.ready)
 	return r
 }
+
+// Package workers refuses an iterator if its workers are locked to threads.
+type iterator = stage.Iterator
 
 var _ sluice.BatchReceiver[int] = (*Receiver[int])(nil)
 
@@ -63,10 +69,11 @@ func (r *Receiver[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error)
 	if ctx == nil {
 		panic("source: RecvBatch: nil context")
 	}
+	values := r.made()
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	return r.made().some(ctx, buf)
+	return values.some(ctx, buf)
 }
 
 // TryRecv is Recv without a context. It takes as long as the iterator does, and never
@@ -77,15 +84,17 @@ func (r *Receiver[T]) TryRecv() (T, error) {
 
 // TryRecvBatch is RecvBatch without a context. It takes as long as the iterator does.
 func (r *Receiver[T]) TryRecvBatch(buf []T) (n int, err error) {
+	values := r.made()
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	return r.made().some(context.Background(), buf)
+	return values.some(context.Background(), buf)
 }
 
 // Drain returns an iterator over the values that are left. An error of a [Seq2] ends it;
 // Recv then returns that error.
 func (r *Receiver[T]) Drain() iter.Seq[T] {
+	r.made()
 	return func(yield func(T) bool) {
 		for {
 			v, err := r.TryRecv()
@@ -113,16 +122,9 @@ func (r *Receiver[T]) Ready() <-chan struct{} {
 // Stages such as workers.Run call it if they end early.
 func (r *Receiver[T]) Close() { r.made().end() }
 
-// NeedsUnlockedThread reports whether the values come from an iterator. Package workers
-// refuses those if its workers are locked to threads.
-func (r *Receiver[T]) NeedsUnlockedThread() bool {
-	_, iterates := r.made().(*sequence[T])
-	return iterates
-}
-
 func (r *Receiver[T]) made() values[T] {
 	if r.values == nil {
-		panic("source: a Receiver that no constructor made")
+		panic("source: Receiver: a zero value: make a Receiver with Slice, Seq or Seq2")
 	}
 	return r.values
 }

@@ -185,7 +185,7 @@ func TestSeq2Error(t *testing.T) {
 	if _, err := r.TryRecv(); err != broken {
 		t.Errorf("TryRecv after Close: %v", err)
 	}
-	batches := batch.Receive(t.Context(), source.Seq2(failing(3, broken)), 10, 0)
+	batches := batch.Receive(t.Context(), source.Seq2(failing(3, broken)), 10, nil)
 	n := 0
 	for vs := range batches.All() {
 		n += len(vs)
@@ -429,11 +429,11 @@ func TestBadInput(t *testing.T) {
 	var none context.Context
 	r := source.Slice(sequence(1))
 	for want, call := range map[string]func(){
-		"source: Seq: nil iterator":                   func() { source.Seq[int](nil) },
-		"source: Seq2: nil iterator":                  func() { source.Seq2[int](nil) },
-		"source: Recv: nil context":                   func() { _, _ = r.Recv(none) },
-		"source: RecvBatch: nil context":              func() { _, _ = r.RecvBatch(none, make([]int, 1)) },
-		"source: a Receiver that no constructor made": func() { new(source.Receiver[int]).Close() },
+		"source: Seq: nil iterator":      func() { source.Seq[int](nil) },
+		"source: Seq2: nil iterator":     func() { source.Seq2[int](nil) },
+		"source: Recv: nil context":      func() { _, _ = r.Recv(none) },
+		"source: RecvBatch: nil context": func() { _, _ = r.RecvBatch(none, make([]int, 1)) },
+		"source: Receiver: a zero value: make a Receiver with Slice, Seq or Seq2": func() { new(source.Receiver[int]).Close() },
 	} {
 		func() {
 			defer func() {

@@ -20,7 +20,7 @@ import (
 var stages = map[string]func(t *testing.T, r sluice.BatchReceiver[int]){
 	"batch.Receive": func(t *testing.T, r sluice.BatchReceiver[int]) {
 		n := 0
-		for vs := range batch.Receive(t.Context(), r, 3, 0).All() {
+		for vs := range batch.Receive(t.Context(), r, 3, nil).All() {
 			if n += len(vs); n > 10 {
 				break
 			}

@@ -38,11 +38,11 @@ type hubResult struct {
 }
 
 // The subscriptions of each Hub: one with each policy, which begins with the last value.
-var hubSubs = [...]hub.SubscriptionOptions{
-	{Policy: hub.Block, Limit: 2, Replay: 1},
-	{Policy: hub.DropOldest, Limit: 1, Replay: 1},
-	{Policy: hub.DropNewest, Limit: 2, Replay: 1},
-	{Policy: hub.Evict, Limit: 2, Replay: 1},
+var hubSubs = [...]hub.SubscriptionOptions[byte]{
+	{Overflow: sluice.Block, Capacity: 2, Replay: 1},
+	{Overflow: sluice.DropOldest, Capacity: 1, Replay: 1},
+	{Overflow: sluice.DropNewest, Capacity: 2, Replay: 1},
+	{Overflow: sluice.Evict, Capacity: 2, Replay: 1},
 }
 
 // A hubState is the state of the model. It is comparable.
@@ -107,7 +107,7 @@ func (h *hubState) send(v byte) error {
 	}
 	live := func(i int) bool { return h.subs[i].joined && h.subs[i].err == nil }
 	for i, o := range hubSubs {
-		if live(i) && o.Policy == hub.Block && len(h.subs[i].queue) == o.Limit {
+		if live(i) && o.Overflow == sluice.Block && len(h.subs[i].queue) == o.Capacity {
 			return sluice.ErrFull
 		}
 	}
@@ -116,11 +116,11 @@ func (h *hubState) send(v byte) error {
 		sub := &h.subs[i]
 		switch {
 		case !live(i):
-		case len(sub.queue) < o.Limit:
+		case len(sub.queue) < o.Capacity:
 			sub.queue += string(v)
-		case o.Policy == hub.DropOldest:
+		case o.Overflow == sluice.DropOldest:
 			sub.queue = sub.queue[1:] + string(v)
-		case o.Policy == hub.Evict:
+		case o.Overflow == sluice.Evict:
 			sub.queue, sub.err = "", hub.ErrEvicted
 		}
 	}
@@ -266,7 +266,7 @@ func TestHubLeavesNoGoroutine(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for i := range 8 {
-		s, err := h.Subscribe(&hub.SubscriptionOptions{Policy: hub.Policy(i % 4)})
+		s, err := h.Subscribe(&hub.SubscriptionOptions[int]{Overflow: hubSubs[i%len(hubSubs)].Overflow})
 		if err != nil {
 			t.Fatal(err)
 		}

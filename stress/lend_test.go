@@ -21,7 +21,7 @@ func (l lending) Send(ctx context.Context, v byte) error {
 	if rand.IntN(3) == 0 {
 		return l.c.Send(ctx, [1024]byte{v})
 	}
-	b := batch.NewSender(l.c, 1, 0)
+	b := batch.NewSender(l.c, 1, nil)
 	vs, _ := b.SendSlice(ctx, nil)
 	_, err := b.SendSlice(ctx, append(vs, [1024]byte{v}))
 	return err
@@ -32,7 +32,7 @@ func (l lending) Recv(ctx context.Context) (byte, error) {
 		v, err := l.c.Recv(ctx)
 		return v[0], err
 	}
-	batches := batch.Receive(ctx, sluice.LeaveOpen(l.c), 1, 0)
+	batches := batch.Receive(ctx, sluice.LeaveOpen(l.c), 1, nil)
 	for vs := range batches.All() {
 		return vs[0][0], nil
 	}

@@ -68,7 +68,7 @@ func (r *mixReceiver) loop(ctx context.Context) error {
 	if r.rng.IntN(4) == 0 {
 		most = 1 + r.rng.IntN(3*r.size)
 	}
-	b, left := batch.Receive(ctx, sluice.LeaveOpen(r.c), most, linger), 1+r.rng.IntN(200)
+	b, left := batch.Receive(ctx, sluice.LeaveOpen(r.c), most, &batch.Options[cell]{Linger: linger}), 1+r.rng.IntN(200)
 	defer func() {
 		if p := recover(); p != nil && p != "a body" {
 			panic(p)

@@ -145,7 +145,7 @@ func (s *mixSender) run() {
 	if s.lingers && s.rng.IntN(4) == 0 {
 		linger = time.Duration(1 + s.rng.IntN(200_000))
 	}
-	s.b = batch.NewSender(s.c, s.size, linger)
+	s.b = batch.NewSender(s.c, s.size, &batch.Options[cell]{Linger: linger})
 	for s.next < mixEach && !s.ended {
 		switch s.rng.IntN(8) {
 		case 0: // held by the Sender

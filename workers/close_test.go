@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/stage"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -86,15 +87,18 @@ func TestRunClosesAtOnce(t *testing.T) {
 	}
 }
 
-// shared is a channel that belongs to other processes, too.
-type shared struct{ *sluice.Bounded[int] }
+// sharing is a channel that belongs to other processes, too.
+type sharing struct {
+	shared
+	*sluice.Bounded[int]
+}
 
-func (shared) Shared() bool { return true }
+type shared = stage.Shared
 
 // TestRunLeavesOpen: Run leaves a channel open that is wrapped by LeaveOpen, or shared.
 func TestRunLeavesOpen(t *testing.T) {
 	c := sluice.NewBounded[int](9, nil)
-	for _, r := range []sluice.BatchReceiver[int]{sluice.LeaveOpen[int](c), shared{c}} {
+	for _, r := range []sluice.BatchReceiver[int]{sluice.LeaveOpen[int](c), sharing{Bounded: c}} {
 		_ = c.TrySend(1)
 		if err := workers.Run(t.Context(), r, 2, func(context.Context, int) error { return errPlanted }, nil); err != errPlanted {
 			t.Errorf("Run: %v", err)

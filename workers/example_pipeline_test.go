@@ -24,7 +24,7 @@ func Example_pipeline() {
 
 	lines := source.Seq2(scan(strings.NewReader("12\n7\n30\nx\n8\n")))
 	numbers := workers.Map(ctx, lines, 4, parse, &workers.MapOptions[string]{Ordered: true})
-	batches := batch.Receive(ctx, numbers, 2, 50*time.Millisecond)
+	batches := batch.Receive(ctx, numbers, 2, &batch.Options[int]{Linger: 50 * time.Millisecond})
 	for numbers := range batches.All() {
 		if err := write(numbers); err != nil {
 			fmt.Println("the loop ends, and with it the stages before it:", err)

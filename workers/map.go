@@ -57,7 +57,9 @@ func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func
 		config.MaxBatch = min(config.MaxBatch, max(1, window/(2*n)))
 		launch = func() (runner, *workpool.Outlet[U]) { return ordered(newGroup(ctx, config, options), f, window) }
 	}
-	return &Results[U]{ctx: ctx, source: source, stop: func() { stage.Stop(r) }, await: func() { stage.Wait(r) }, launch: launch}
+	results := &Results[U]{ctx: ctx, source: source, stop: func() { stage.Stop(r) }, await: func() { stage.Wait(r) }, launch: launch}
+	results.early = early{Stop: results.stopEarly}
+	return results
 }
 
 // declare declares that workers call f for the values of r, and returns the channel that

@@ -164,7 +164,7 @@ func TestGracefulShutdownAborted(t *testing.T) {
 // pipeline is the pipeline of Example_pipeline.
 func pipeline(ctx context.Context, lines sluice.BatchReceiver[string], parse func(context.Context, string) (int, error), write func([]int) error) error {
 	numbers := workers.Map(ctx, lines, 4, parse, &workers.MapOptions[string]{Ordered: true})
-	batches := batch.Receive(ctx, numbers, 20, 50*time.Millisecond)
+	batches := batch.Receive(ctx, numbers, 20, &batch.Options[int]{Linger: 50 * time.Millisecond})
 	for numbers := range batches.All() {
 		if err := write(numbers); err != nil {
 			return err
@@ -362,7 +362,7 @@ func TestFanRecipes(t *testing.T) {
 			}()
 			go func() {
 				defer copied.Close()
-				_, _, _ = fan.Out(ctx, log, copied)
+				_ = fan.Out(ctx, log, copied)
 			}()
 			lines := copied.Values(ctx)
 			n := 0

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/stage"
 	"github.com/sluice-go/sluice/internal/workpool"
 )
 
@@ -22,6 +23,7 @@ import (
 // If f panicked, each receive after the last result panics with a [*PanicError], and if
 // f called [runtime.Goexit], each such receive ends the goroutine that called it.
 type Results[U any] struct {
+	early
 	ctx    context.Context
 	source any    // the channel that jobs come from: see declare
 	stop   func() // closes the channel that jobs come from
@@ -53,8 +55,16 @@ type runner interface {
 	outcome() workpool.Outcome
 }
 
+// requireMade panics if r is a zero value.
+func (r *Results[U]) requireMade() {
+	if r.launch == nil {
+		panic("workers: Results: a zero value: make Results with Map")
+	}
+}
+
 // start starts the workers, once.
 func (r *Results[U]) start() {
+	r.requireMade()
 	r.started.Do(func() {
 		engine.SitesOf(r.source).Continues(nil)
 		if r.runner, r.outlet = r.launch(); r.runner == nil { // ctx is done
@@ -94,6 +104,7 @@ func (r *Results[U]) RecvBatch(ctx context.Context, buf []U) (n int, err error) 
 	if ctx == nil {
 		panic("workers: Results.RecvBatch: nil context")
 	}
+	r.requireMade()
 	if len(buf) == 0 {
 		return 0, nil
 	}
@@ -148,6 +159,7 @@ func (r *Results[U]) Ready() <-chan struct{} {
 // worker is running. If f panicked, the loop statement panics with a [*PanicError], and
 // if f called [runtime.Goexit], the loop ends the goroutine that runs it.
 func (r *Results[U]) All() iter.Seq[U] {
+	r.requireMade()
 	return func(yield func(U) bool) {
 		r.start()
 		var run []U
@@ -177,6 +189,7 @@ func (r *Results[U]) All() iter.Seq[U] {
 // all jobs were done, if Close ended the results before an error did, if the body left a
 // loop, and as long as the end was not reached by a loop, a receive or Close.
 func (r *Results[U]) Err() error {
+	r.requireMade()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.final == nil {
@@ -203,12 +216,13 @@ func (r *Results[U]) Close() { r.leave(false, false) }
 // leave is Close. On behalf of a loop it also forgets the error of Map, and if exit is set
 // it exits if f did.
 func (r *Results[U]) leave(loop, exit bool) {
+	r.requireMade()
 	r.mu.Lock()
 	first := r.final == nil && !r.closed
 	r.closed = true
 	r.left = r.left || loop
 	r.mu.Unlock()
-	r.StopEarly()
+	r.stopEarly()
 	r.conclude()
 	if first && r.runner != nil {
 		o := r.runner.outcome()
@@ -217,11 +231,13 @@ func (r *Results[U]) leave(loop, exit bool) {
 	}
 }
 
-// StopEarly is Close without the wait: senders fail with [sluice.ErrClosed], the
+type early = stage.Early
+
+// stopEarly is Close without the wait: senders fail with [sluice.ErrClosed], the
 // context of f ends, and no job is started. It does not report a panic of f; a receive
 // or Close does. Stages that end several channels early call it before they wait for
 // one of them.
-func (r *Results[U]) StopEarly() {
+func (r *Results[U]) stopEarly() {
 	r.started.Do(func() { r.startNothing(workpool.Outcome{}) })
 	if r.runner != nil {
 		r.runner.stop()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/stage"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -69,5 +70,21 @@ func TestResultsOfEmptyChannel(t *testing.T) {
 		if err := results.Err(); !errors.Is(err, sluice.ErrEmpty) {
 			t.Errorf("Err: %v, want the error of f", err)
 		}
+	}
+}
+
+// Each method of a zero value says how to make one.
+func TestResultsZeroValue(t *testing.T) {
+	for _, call := range []func(*workers.Results[int]){
+		func(r *workers.Results[int]) { _, _ = r.Recv(t.Context()) },
+		func(r *workers.Results[int]) { _, _ = r.RecvBatch(t.Context(), nil) },
+		func(r *workers.Results[int]) { _, _ = r.TryRecv() },
+		func(r *workers.Results[int]) { r.Ready() },
+		func(r *workers.Results[int]) { r.All() },
+		func(r *workers.Results[int]) { _ = r.Err() },
+		func(r *workers.Results[int]) { r.Close() },
+		func(r *workers.Results[int]) { stage.End(r) },
+	} {
+		mustPanic(t, "Results", []string{"zero value", "Map"}, func() { call(new(workers.Results[int])) })
 	}
 }

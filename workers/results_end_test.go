@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/stage"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -333,7 +334,7 @@ func TestResultsEndAfterUnprocessed(t *testing.T) {
 	}
 }
 
-// TestResultsStopEarly: StopEarly of the last stage frees the senders of the first one
+// TestResultsStopEarly: a stop of the last stage frees the senders of the first one
 // and does not wait for a running f. Close then waits, and reports a panic of either
 // stage.
 func TestResultsStopEarly(t *testing.T) {
@@ -353,7 +354,7 @@ func TestResultsStopEarly(t *testing.T) {
 			second := workers.Map(t.Context(), workers.Map(t.Context(), c, 1, f("first"), nil), 1, f("second"), nil)
 			_ = second.Ready()
 			synctest.Wait()
-			second.StopEarly()
+			stage.Stop(second)
 			if err := c.TrySend(1); err != sluice.ErrClosed {
 				t.Errorf("%s: TrySend: %v", bad, err)
 			}
@@ -385,7 +386,7 @@ func TestResultsUnusedStopEarly(t *testing.T) {
 		_ = first.Ready()
 		synctest.Wait()
 		second := workers.Map(t.Context(), first, 1, square, nil)
-		second.StopEarly()
+		stage.Stop(second)
 		close(gate)
 		defer func() {
 			if p, _ := recover().(*workers.PanicError); !errors.Is(p, errPlanted) {

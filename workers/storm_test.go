@@ -96,7 +96,7 @@ func (s *storm) loop(_ context.Context, results *workers.Results[int]) (got int,
 }
 
 func (s *storm) inBatches(ctx context.Context, results *workers.Results[int]) (got int, err error) {
-	batches := batch.Receive(ctx, results, 1+s.IntN(20), time.Duration(s.IntN(3))*time.Millisecond)
+	batches := batch.Receive(ctx, results, 1+s.IntN(20), &batch.Options[int]{Linger: time.Duration(s.IntN(3)) * time.Millisecond})
 	for b := range batches.All() {
 		if got += len(b); s.leaves(got) {
 			break

@@ -18,7 +18,7 @@ type batching struct {
 }
 
 func (k batching) SendRange(lo, hi uint64) {
-	b := batch.NewSender(k.c, k.size, k.linger)
+	b := batch.NewSender(k.c, k.size, &batch.Options[uint64]{Linger: k.linger})
 	for v := lo; v < hi; v++ {
 		if b.Send(k.ctx, v) != nil {
 			return
@@ -32,7 +32,7 @@ func (k batching) Drain() Tally {
 		return k.DrainBatch(k.size)
 	}
 	var t Tally
-	for vs := range batch.Receive(k.ctx, k.c, k.size, k.linger).All() {
+	for vs := range batch.Receive(k.ctx, k.c, k.size, &batch.Options[uint64]{Linger: k.linger}).All() {
 		t.AddAll(vs)
 	}
 	return t

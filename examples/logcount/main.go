@@ -60,7 +60,7 @@ func run(ctx context.Context, files []string, stdin io.Reader, out io.Writer) er
 	}()
 
 	parsed := workers.Map(ctx, lines, runtime.GOMAXPROCS(0), parse, nil)
-	batches := batch.Receive(ctx, parsed, 256, 50*time.Millisecond)
+	batches := batch.Receive(ctx, parsed, 256, &batch.Options[record]{Linger: 50 * time.Millisecond})
 	table := newTable()
 	for records := range batches.All() {
 		table.add(records)

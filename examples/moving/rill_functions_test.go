@@ -62,7 +62,7 @@ func Example_rillBatch() {
 		}
 	})
 
-	show(batch.Receive(ctx, numbers, 5, time.Minute))
+	show(batch.Receive(ctx, numbers, 5, &batch.Options[int]{Linger: time.Minute}))
 	// Output:
 	// [0 1 2 3 4]
 	// [5 6 7 8 9]

@@ -107,7 +107,7 @@ func Example_rillTee() {
 	wg.Go(func() {
 		defer numbers1.Close()
 		defer numbers2.Close()
-		if _, _, err := fan.Out(ctx, numbers, numbers1, numbers2); err != nil {
+		if err := fan.Out(ctx, numbers, numbers1, numbers2); err != nil {
 			fmt.Println("error:", err)
 		}
 	})

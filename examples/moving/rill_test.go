@@ -105,7 +105,7 @@ func Example_rillBatchingRealTime() {
 	update := func(id int) error { return updates.Send(ctx, id) }
 	written, ended := make(chan int, 100), make(chan error)
 	worker := func() error {
-		batches := batch.Receive(ctx, updates, 5, 100*time.Millisecond)
+		batches := batch.Receive(ctx, updates, 5, &batch.Options[int]{Linger: 100 * time.Millisecond})
 		for ids := range batches.All() {
 			fmt.Println("UPDATE users SET seen = now() WHERE id IN", ids)
 			written <- len(ids)

@@ -34,6 +34,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/hub"
 )
 
@@ -91,7 +92,7 @@ func publish(w http.ResponseWriter, r *http.Request, prices *hub.Hub[float64]) {
 
 // subscribe writes prices, one per line, until the hub closes or the client is gone.
 func subscribe(w http.ResponseWriter, r *http.Request, prices *hub.Hub[float64]) {
-	mine, err := prices.Subscribe(&hub.SubscriptionOptions{Limit: 1, Replay: 1})
+	mine, err := prices.Subscribe(&hub.SubscriptionOptions[float64]{Overflow: sluice.DropOldest, Capacity: 1, Replay: 1})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
 		return

@@ -15,7 +15,7 @@ import (
 // evict removes s, which had no room for after, unless it has received since it was at next. It
 // reports whether it did. The lock is held.
 func (h *Hub[T]) evict(s *Subscription[T], next uint64, after time.Duration) bool {
-	err := fmt.Errorf("%w: its queue of %d values was full", ErrEvicted, s.limit)
+	err := fmt.Errorf("%w: its queue of %d values was full", ErrEvicted, s.capacity)
 	if after > 0 {
 		err = fmt.Errorf("%w, and it received nothing for %v", err, after)
 	}

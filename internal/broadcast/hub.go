@@ -8,13 +8,13 @@
 // next of the value that it receives next, so its queue holds the values from next to
 // tail-1. To publish a value is to append it once, whatever the number of subscriptions;
 // a subscription that drops its oldest values is one whose next is taken to be at least
-// tail-limit. Only a subscription that drops its newest values has a queue of its own,
+// tail-capacity. Only a subscription that drops its newest values has a queue of its own,
 // since what it keeps may be older than the log, and one that reports its oldest ones.
 //
 // Invariants, whenever Hub.lock is free:
 //
-//   - tail <= next+limit for each subscription in the role gated, which are those with
-//     policy Block or Evict. gate <= next+limit for each of them, so a publisher below gate
+//   - tail <= next+capacity for each subscription in the role gated, which are those with
+//     policy Block or Evict. gate <= next+capacity for each of them, so a publisher below gate
 //     need not look at any subscription.
 //   - Block number n has the values with indices n*size to n*size+size-1. The log has the
 //     blocks from first to tail/size, without gaps: the block of the next value exists.
@@ -121,15 +121,15 @@ type Hub[T any] struct {
 	yields  spin.Yields
 	spins   spin.Budget
 
-	size   int
-	replay uint64
+	capacity int
+	replay   uint64
 }
 
-// New returns a Hub whose subscriptions queue at most size values, and which keeps the
+// New returns a Hub whose subscriptions queue at most capacity values, and which keeps the
 // last replay values for new ones.
-func New[T any](size, replay int) *Hub[T] {
-	h := &Hub[T]{gate: noGate, size: size, replay: uint64(replay)}
-	h.log.init(max(size, replay))
+func New[T any](capacity, replay int) *Hub[T] {
+	h := &Hub[T]{gate: noGate, capacity: capacity, replay: uint64(replay)}
+	h.log.init(max(capacity, replay))
 	h.idle.init()
 	h.waking.init()
 	return h
@@ -155,11 +155,8 @@ func (h *Hub[T]) Close() {
 }
 
 // Subscribe adds a subscription, which begins with the last replay values, or as many as
-// there are. It fails with ErrClosed after Close.
-func (h *Hub[T]) Subscribe(c Config) (*Subscription[T], error) { return h.SubscribeFunc(c, nil) }
-
-// SubscribeFunc is Subscribe with a hook, which may be nil.
-func (h *Hub[T]) SubscribeFunc(c Config, undelivered func(v T, discarded bool)) (*Subscription[T], error) {
+// there are. It fails with ErrClosed after Close. The hook may be nil.
+func (h *Hub[T]) Subscribe(c Config, undelivered func(v T, discarded bool)) (*Subscription[T], error) {
 	s := newSubscription(h, c, undelivered)
 	h.acquire()
 	defer h.lock.Unlock()
@@ -171,9 +168,9 @@ func (h *Hub[T]) SubscribeFunc(c Config, undelivered func(v T, discarded bool)) 
 	s.start = next
 	h.joins++
 	h.add(s, member)
-	switch c.Policy {
-	case Block, Evict:
-		h.gate = min(h.gate, next+s.limit)
+	switch c.Overflow {
+	case engine.Block, engine.Evict:
+		h.gate = min(h.gate, next+s.capacity)
 		h.add(s, gated)
 	}
 	if s.owns {

@@ -20,6 +20,9 @@ type model struct {
 	gone   uint64 // evicted
 }
 
+// policies are the policies that a subscription can have.
+var policies = [...]engine.Overflow{engine.DropOldest, engine.DropNewest, engine.Block, engine.Evict}
+
 type modelSub struct {
 	Config
 	queue                   []*int
@@ -41,7 +44,7 @@ func (m *model) send(v *int) error {
 		return engine.ErrClosed
 	}
 	for _, s := range m.subs {
-		if s.err == nil && s.Policy == Block && len(s.queue) == s.Limit {
+		if s.err == nil && s.Overflow == engine.Block && len(s.queue) == s.Capacity {
 			return engine.ErrFull
 		}
 	}
@@ -50,8 +53,8 @@ func (m *model) send(v *int) error {
 		if s.err != nil {
 			continue
 		}
-		full := len(s.queue) == s.Limit
-		if full && s.Policy == Evict {
+		full := len(s.queue) == s.Capacity
+		if full && s.Overflow == engine.Evict {
 			s.sent++
 			s.dropped++
 			s.end(ErrEvicted)
@@ -62,7 +65,7 @@ func (m *model) send(v *int) error {
 		switch {
 		case !full:
 			s.queue = append(s.queue, v)
-		case s.Policy == DropOldest:
+		case s.Overflow == engine.DropOldest:
 			s.dropped++
 			s.queue = append(s.queue[1:], v)
 		default:
@@ -128,8 +131,8 @@ func play(t *testing.T, data []byte) {
 		switch {
 		case op == 0:
 			limit := 1 + in.below(size)
-			c := Config{Limit: limit, Policy: Policy(in.below(4)), Replay: in.below(min(limit, replay) + 1)}
-			s, err := h.Subscribe(c)
+			c := Config{Capacity: limit, Overflow: policies[in.below(4)], Replay: in.below(min(limit, replay) + 1)}
+			s, err := h.Subscribe(c, nil)
 			if m.closed {
 				same("Subscribe", err, engine.ErrClosed)
 				break
@@ -226,15 +229,15 @@ func requireInvariants[T comparable](t *testing.T, h *Hub[T]) {
 		pins[s.block]++
 		if s.block.gone {
 			stray++
-			if tail-next <= s.limit || s.policy != DropOldest {
-				t.Fatalf("the block of a subscription is gone: next %d, tail %d, limit %d", next, tail, s.limit)
+			if tail-next <= s.capacity || s.overflow != engine.DropOldest {
+				t.Fatalf("the block of a subscription is gone: next %d, tail %d, limit %d", next, tail, s.capacity)
 			}
 		}
 		if s.block.base > next {
 			t.Fatalf("a subscription at %d pins the block from %d", next, s.block.base)
 		}
-		if s.at[gated] >= 0 && (tail > next+s.limit || h.gate > next+s.limit) {
-			t.Fatalf("a gated subscription at %d with limit %d: tail %d, gate %d", next, s.limit, tail, h.gate)
+		if s.at[gated] >= 0 && (tail > next+s.capacity || h.gate > next+s.capacity) {
+			t.Fatalf("a gated subscription at %d with limit %d: tail %d, gate %d", next, s.capacity, tail, h.gate)
 		}
 	}
 	if stray != log.stray {
@@ -290,7 +293,7 @@ func FuzzModel(f *testing.F) {
 // log has its limit.
 func TestMemory(t *testing.T) {
 	h := New[int](1000, 0)
-	stuck, err := h.Subscribe(Config{Limit: 1000})
+	stuck, err := h.Subscribe(Config{Capacity: 1000, Overflow: engine.DropOldest}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -200,7 +200,7 @@ func (h *Hub[T]) append(tail uint64, v T, keep uint64) {
 func (h *Hub[T]) evictFull(tail uint64) {
 	for i := 0; i < len(h.roles[gated]); {
 		s := h.roles[gated][i]
-		if next := s.word.Load() >> 1; next+s.limit >= tail || !h.evict(s, next, 0) {
+		if next := s.word.Load() >> 1; next+s.capacity >= tail || !h.evict(s, next, 0) {
 			i++
 		} // or another one is at i now
 	}
@@ -217,7 +217,7 @@ func (h *Hub[T]) blocked(tail uint64) bool {
 	gate := noGate
 	for _, s := range h.roles[gated] {
 		bound := s.bound()
-		if bound <= tail && s.policy == Block {
+		if bound <= tail && s.overflow == engine.Block {
 			if bound = h.suspect(s, tail); bound <= tail {
 				h.arm(s, tail)
 				return true

@@ -13,7 +13,7 @@ import (
 
 func subscribe(t *testing.T, h *Hub[int], c Config) *Subscription[int] {
 	t.Helper()
-	s, err := h.Subscribe(c)
+	s, err := h.Subscribe(c, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func trySend(t *testing.T, h *Hub[int], vs ...int) {
 func TestSuspectHasRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New[int](4, 0)
-		a, b := subscribe(t, h, Config{Limit: 1, Policy: Block}), subscribe(t, h, Config{Limit: 1, Policy: Block})
+		a, b := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block}), subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block})
 		trySend(t, h, 1)
 		sent := false
 		go func() {
@@ -74,10 +74,10 @@ func TestEvictSparesReceiver(t *testing.T) {
 		c     Config
 		evict func(h *Hub[int], s *Subscription[int], next uint64)
 	}{
-		"value": {Config{Limit: 2, Policy: Evict}, func(h *Hub[int], s *Subscription[int], _ uint64) {
+		"value": {Config{Capacity: 2, Overflow: engine.Evict}, func(h *Hub[int], s *Subscription[int], _ uint64) {
 			_ = h.TrySend(3)
 		}},
-		"decided": {Config{Limit: 2, Policy: Evict}, func(h *Hub[int], s *Subscription[int], next uint64) {
+		"decided": {Config{Capacity: 2, Overflow: engine.Evict}, func(h *Hub[int], s *Subscription[int], next uint64) {
 			h.acquire()
 			h.evict(s, next, 0)
 			h.lock.Unlock()
@@ -114,7 +114,7 @@ func TestEvictSparesReceiver(t *testing.T) {
 func TestTimerAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New[int](4, 0)
-		s := subscribe(t, h, Config{Limit: 1, Policy: Block, EvictAfter: time.Minute})
+		s := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, EvictAfter: time.Minute})
 		trySend(t, h, 1)
 		done := make(chan error)
 		go func() { done <- h.Send(t.Context(), 2) }()
@@ -142,9 +142,9 @@ func TestAccountGrows(t *testing.T) {
 	if testing.Short() {
 		n /= 10
 	}
-	for policy := range Evict + 1 {
+	for _, policy := range policies {
 		h := New[int](3, 0)
-		s := subscribe(t, h, Config{Limit: 2, Policy: policy})
+		s := subscribe(t, h, Config{Capacity: 2, Overflow: policy})
 		var all sync.WaitGroup
 		all.Go(func() {
 			for i := range n {
@@ -181,7 +181,7 @@ func TestAccountGrows(t *testing.T) {
 func TestTimerOfEarlierEpisode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New[int](4, 0)
-		s := subscribe(t, h, Config{Limit: 1, Policy: Block, EvictAfter: time.Minute})
+		s := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, EvictAfter: time.Minute})
 		trySend(t, h, 1)
 		began := time.Now()
 		go func() {
@@ -201,9 +201,9 @@ func TestTimerOfEarlierEpisode(t *testing.T) {
 // received.
 func TestOwnQueueIsPublished(t *testing.T) {
 	h := New[int](4, 0)
-	s := subscribe(t, h, Config{Limit: 4, Policy: DropNewest})
+	s := subscribe(t, h, Config{Capacity: 4, Overflow: engine.DropNewest})
 	for range 100 {
-		subscribe(t, h, Config{Limit: 4, Policy: DropNewest})
+		subscribe(t, h, Config{Capacity: 4, Overflow: engine.DropNewest})
 	}
 	n := 20_000
 	if testing.Short() {

@@ -18,7 +18,7 @@ func (s *Subscription[T]) Recv(ctx context.Context) (v T, err error) {
 	if next != s.hub.tail.Load() && w&locked == 0 && !s.owns && s.word.CompareAndSwap(w, w|locked) {
 		// The tail of this moment: the account may have the next value as dropped by now.
 		tail := s.hub.tail.Load()
-		if b := s.block; b != nil && tail-next <= s.limit && next-b.base < uint64(len(b.values)) {
+		if b := s.block; b != nil && tail-next <= s.capacity && next-b.base < uint64(len(b.values)) {
 			v = b.values[next-b.base]
 			notices := s.notices
 			s.observe(tail - next)
@@ -43,7 +43,7 @@ func (s *Subscription[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 
 // received is called after values were received. left is whether there are more.
 func (s *Subscription[T]) received(left, notices bool) {
-	if s.policy == Block && s.hub.senders.Waiting() {
+	if s.overflow == engine.Block && s.hub.senders.Waiting() {
 		s.hub.roomMade(s)
 	}
 	if left && notices {
@@ -183,7 +183,7 @@ func (s *Subscription[T]) takeOwn(buf []T) (n int, left bool) {
 // to drop some of them. The lock is held.
 func (s *Subscription[T]) copyRun(buf []T, next, tail uint64) int {
 	b := s.block
-	if b == nil || tail-next > s.limit || next-b.base >= uint64(len(b.values)) {
+	if b == nil || tail-next > s.capacity || next-b.base >= uint64(len(b.values)) {
 		return 0
 	}
 	s.observe(tail - next)
@@ -210,9 +210,9 @@ func (s *Subscription[T]) takeMoved(buf []T) (n int, err error) {
 	} else {
 		tail := h.tail.Load()
 		s.observe(tail - next)
-		if tail-next > s.limit {
-			s.dropped += tail - s.limit - next
-			next = tail - s.limit
+		if tail-next > s.capacity {
+			s.dropped += tail - s.capacity - next
+			next = tail - s.capacity
 		}
 		s.repin(next)
 		n = s.copyRun(buf, next, tail)

@@ -18,7 +18,7 @@ func (s *Subscription[T]) Stats() engine.Stats {
 	defer s.release()
 	tail := h.tail.Load()
 	out := engine.Stats{
-		Name: s.name, Cap: int(s.limit), Closed: s.err != nil || h.closed.Load(),
+		Name: s.name, Cap: int(s.capacity), Closed: s.err != nil || h.closed.Load(),
 		SendWaits: s.waits.Load(),
 		RecvWaits: receivers.Waits, RecvWaitTime: receivers.Spent,
 		ReceiversWaiting: receivers.Waiting, OldestReceiver: receivers.Oldest,
@@ -38,7 +38,7 @@ func (s *Subscription[T]) Stats() engine.Stats {
 	} else {
 		lag := end - next
 		s.observe(lag)
-		lost := lag - min(lag, s.limit)
+		lost := lag - min(lag, s.capacity)
 		out.Len = int(lag - lost)
 		out.Dropped = s.dropped + lost
 		out.Received = next - s.start - s.dropped
@@ -60,7 +60,7 @@ func (h *Hub[T]) oldest(at time.Duration, index, end uint64) time.Duration {
 
 // observe records that all values so far have been published by now. The lock is held.
 func (h *Hub[T]) observe(tail uint64) {
-	h.ages.Record(park.Now(), tail-min(tail, uint64(h.size)), tail)
+	h.ages.Record(park.Now(), tail-min(tail, uint64(h.capacity)), tail)
 }
 
 // Stats are the counters of a Hub.
@@ -97,7 +97,7 @@ func (h *Hub[T]) Stats() Stats {
 			s.release()
 			continue
 		}
-		out.Behind = max(out.Behind, int(min(tail-s.word.Load()>>1, s.limit)))
+		out.Behind = max(out.Behind, int(min(tail-s.word.Load()>>1, s.capacity)))
 	}
 	return out
 }

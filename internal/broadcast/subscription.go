@@ -10,23 +10,12 @@ import (
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// A Policy is what happens to a value for which a subscription has no room. Its values
-// equal the public ones.
-type Policy uint8
-
-const (
-	DropOldest Policy = iota
-	DropNewest
-	Block
-	Evict
-)
-
 // A Config configures a subscription.
 type Config struct {
 	Name       string
-	Limit      int
-	Policy     Policy
-	EvictAfter time.Duration // 0: never
+	Capacity   int
+	Overflow   engine.Overflow // Block, DropNewest, DropOldest or Evict
+	EvictAfter time.Duration   // 0: never
 	Replay     int
 }
 
@@ -42,15 +31,15 @@ type Config struct {
 //
 // If owns is set, the word is only the lock: its values are in own.
 type Subscription[T any] struct {
-	word  atomic.Uint64
-	block *block[T] // of next, or an older one; nil when the subscription has ended
-	limit uint64
-	hub   *Hub[T]
+	word     atomic.Uint64
+	block    *block[T] // of next, or an older one; nil when the subscription has ended
+	capacity uint64
+	hub      *Hub[T]
 
-	policy  Policy
-	owns    bool          // its values are in own
-	notices bool          // Ready was called: there is a channel to post to
-	ready   chan struct{} // nil until Ready is called
+	overflow engine.Overflow
+	owns     bool          // its values are in own
+	notices  bool          // Ready was called: there is a channel to post to
+	ready    chan struct{} // nil until Ready is called
 
 	// Guarded by the lock.
 	err     error // why the subscription has ended
@@ -87,8 +76,8 @@ type numbered[T any] struct {
 }
 
 func newSubscription[T any](h *Hub[T], c Config, undelivered hook[T]) *Subscription[T] {
-	s := &Subscription[T]{hub: h, limit: uint64(c.Limit), policy: c.Policy, evictAfter: c.EvictAfter, name: c.Name, undelivered: undelivered}
-	s.owns = c.Policy == DropNewest || c.Policy == DropOldest && undelivered != nil
+	s := &Subscription[T]{hub: h, capacity: uint64(c.Capacity), overflow: c.Overflow, evictAfter: c.EvictAfter, name: c.Name, undelivered: undelivered}
+	s.owns = c.Overflow == engine.DropNewest || c.Overflow == engine.DropOldest && undelivered != nil
 	for r := range s.at {
 		s.at[r] = -1
 	}
@@ -114,7 +103,7 @@ func (s *Subscription[T]) release() { s.word.Store(s.word.Load() &^ locked) }
 func (s *Subscription[T]) releaseAt(next uint64) { s.word.Store(next << 1) }
 
 // bound returns the index of the first value for which there is no room.
-func (s *Subscription[T]) bound() uint64 { return s.word.Load()>>1 + s.limit }
+func (s *Subscription[T]) bound() uint64 { return s.word.Load()>>1 + s.capacity }
 
 // Close ends the subscription and discards its queued values.
 func (s *Subscription[T]) Close() {
@@ -154,7 +143,7 @@ func (s *Subscription[T]) end(tail uint64, err error) {
 // observe records the length of the queue.
 func (s *Subscription[T]) observe(lag uint64) {
 	if lag > s.high {
-		s.high = min(lag, s.limit)
+		s.high = min(lag, s.capacity)
 	}
 }
 
@@ -162,12 +151,12 @@ func (s *Subscription[T]) observe(lag uint64) {
 // a queue of its own.
 func (s *Subscription[T]) offer(v T, index uint64) {
 	s.acquire()
-	if n := uint64(s.own.Len()); n < s.limit {
+	if n := uint64(s.own.Len()); n < s.capacity {
 		s.own.Push(numbered[T]{v, index})
 		s.observe(n + 1)
 	} else {
 		s.dropped++
-		if s.policy == DropOldest {
+		if s.overflow == engine.DropOldest {
 			oldest := s.own.Pop().value
 			s.own.Push(numbered[T]{v, index})
 			v = oldest
@@ -191,11 +180,11 @@ func (s *Subscription[T]) Len() int {
 	case s.owns:
 		return s.own.Len()
 	}
-	return int(min(s.hub.tail.Load()-next, s.limit))
+	return int(min(s.hub.tail.Load()-next, s.capacity))
 }
 
-// Cap returns the limit.
-func (s *Subscription[T]) Cap() int { return int(s.limit) }
+// Cap returns the capacity.
+func (s *Subscription[T]) Cap() int { return int(s.capacity) }
 
 // Ready returns the channel that gets a token for each value.
 func (s *Subscription[T]) Ready() <-chan struct{} {

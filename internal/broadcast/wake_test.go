@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // TestRoomIsAnnounced: a receiver that has made room, and has yet to look whether a publisher
@@ -13,7 +15,7 @@ import (
 func TestRoomIsAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New[int](4, 0)
-		s, err := h.Subscribe(Config{Limit: 1, Policy: Block})
+		s, err := h.Subscribe(Config{Capacity: 1, Overflow: engine.Block}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +55,7 @@ func TestLists(t *testing.T) {
 	b.init()
 	var subs [5]*Subscription[int]
 	for i := range subs {
-		subs[i] = newSubscription(New[int](1, 0), Config{Limit: i}, nil)
+		subs[i] = newSubscription(New[int](1, 0), Config{Capacity: i, Overflow: engine.DropOldest}, nil)
 		b.push(&subs[i].listed)
 		if i == 2 {
 			a.take(&b)
@@ -69,7 +71,7 @@ func TestLists(t *testing.T) {
 		if n.next.prev != n {
 			t.Error("a link back is wrong")
 		}
-		got = append(got, n.of.limit)
+		got = append(got, n.of.capacity)
 	}
 	if !b.empty() || len(got) != 2 || got[0] != 2 || got[1] != 3 {
 		t.Errorf("the list has %v, want 2 and 3", got)
@@ -83,14 +85,14 @@ func TestPassesThoseThatLeft(t *testing.T) {
 		h := New[int](4, 0)
 		canceled, cancel := context.WithCancel(t.Context())
 		for range 3 * fanout {
-			s := subscribe(t, h, Config{Limit: 1})
+			s := subscribe(t, h, Config{Capacity: 1, Overflow: engine.DropOldest})
 			go func() { _, _ = s.Recv(canceled) }()
 		}
 		synctest.Wait()
 		const waiting = 3 * fanout
 		var received atomic.Int32
 		for range waiting {
-			last := subscribe(t, h, Config{Limit: 1})
+			last := subscribe(t, h, Config{Capacity: 1, Overflow: engine.DropOldest})
 			defer last.Close()
 			go func() {
 				if _, err := last.Recv(t.Context()); err == nil {
@@ -114,9 +116,9 @@ func TestPassesThoseThatLeft(t *testing.T) {
 
 // TestEnlist: a goroutine does not park if it need not, whatever has happened since it polled.
 func TestEnlist(t *testing.T) {
-	for _, policy := range []Policy{DropOldest, DropNewest} {
+	for _, policy := range []engine.Overflow{engine.DropOldest, engine.DropNewest} {
 		h := New[int](4, 0)
-		c := Config{Limit: 1, Policy: policy}
+		c := Config{Capacity: 1, Overflow: policy}
 		quiet, left := subscribe(t, h, c), subscribe(t, h, c)
 		if !quiet.enlist() {
 			t.Error("a goroutine without a value, or an end, does not park")
@@ -142,13 +144,13 @@ func TestEnlist(t *testing.T) {
 func TestCloseLeavesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New[int](4, 0)
-		quiet := subscribe(t, h, Config{Limit: 1})
+		quiet := subscribe(t, h, Config{Capacity: 1, Overflow: engine.DropOldest})
 		go func() { _, _ = quiet.Recv(t.Context()) }()
 		synctest.Wait()
 		if quiet.Close(); !h.idle.empty() {
 			t.Error("the next value would wake a closed subscription")
 		}
-		full := subscribe(t, h, Config{Limit: 1, Policy: Block, EvictAfter: time.Hour})
+		full := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, EvictAfter: time.Hour})
 		trySend(t, h, 1)
 		go func() { _ = h.Send(t.Context(), 2) }()
 		synctest.Wait()

@@ -18,7 +18,7 @@ var (
 	ErrClosed   = errors.New("sluice: channel closed")
 	ErrFull     = errors.New("sluice: channel full")
 	ErrEmpty    = errors.New("sluice: channel empty")
-	ErrTooLarge = errors.New("sluice: value larger than the byte limit")
+	ErrTooLarge = errors.New("sluice: larger than the limit")
 )
 
 // ContextError returns the error of a context whose Done channel is closed. It is
@@ -74,6 +74,7 @@ const (
 	DropNewest
 	DropOldest
 	DropLeastUrgent
+	Evict
 )
 
 // Shrink is the policy for freeing memory. Its values equal the public ones.

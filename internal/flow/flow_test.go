@@ -272,3 +272,54 @@ func canceled(ctx context.Context) context.Context {
 	cancel()
 	return ctx
 }
+
+// TestKinds: the goroutines that send and receive are stages, for each kind.
+func TestKinds(t *testing.T) {
+	for kind, make := range map[string]func(name string) sluice.Channel[int]{
+		"Rendezvous": func(name string) sluice.Channel[int] {
+			return sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name})
+		},
+		"Bounded of few": func(name string) sluice.Channel[int] {
+			return sluice.NewBounded(3, &sluice.BoundedOptions[int]{Name: name})
+		},
+		"Bounded": func(name string) sluice.Channel[int] {
+			return sluice.NewBounded(20, &sluice.BoundedOptions[int]{Name: name})
+		},
+		"Elastic": func(name string) sluice.Channel[int] {
+			return sluice.NewElastic(2000, &sluice.ElasticOptions[int]{Name: name})
+		},
+		"Sharded": func(name string) sluice.Channel[int] {
+			return sluice.NewSharded(5, &sluice.ShardedOptions[int]{Name: name, Lanes: 2})
+		},
+	} {
+		c := make("kind " + kind)
+		drained := chanClosed(func() { drain(t.Context(), c) })
+		fill(t.Context(), c)
+		c.Close()
+		<-drained
+		expectEdges(t, edges("kind "+kind), "TestKinds -> kind "+kind, "kind "+kind+" -> drain")
+	}
+}
+
+// chanClosed runs f in a goroutine, and closes the channel after it.
+func chanClosed(f func()) <-chan struct{} {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		f()
+	}()
+	return ended
+}
+
+//go:noinline
+func fill(ctx context.Context, c sluice.Sender[int]) {
+	for i := range 10 {
+		_ = c.Send(ctx, i)
+	}
+}
+
+//go:noinline
+func drain(ctx context.Context, c sluice.Channel[int]) {
+	for range c.Values(ctx).All() {
+	}
+}

@@ -19,14 +19,14 @@ import (
 // two values queued and room for no more, ends while a sender has a third one.
 var hubEndings = []struct {
 	name    string
-	options hub.SubscriptionOptions
+	options hub.SubscriptionOptions[int]
 	end     func(*hub.Hub[int], *hub.Subscription[int], context.CancelFunc)
 }{
-	{"`Hub.Close`", hub.SubscriptionOptions{Policy: hub.Block}, func(h *hub.Hub[int], _ *hub.Subscription[int], _ context.CancelFunc) { h.Close() }},
-	{"`Subscription.Close`", hub.SubscriptionOptions{Policy: hub.Block}, func(_ *hub.Hub[int], s *hub.Subscription[int], _ context.CancelFunc) { s.Close() }},
-	{"`Evict`", hub.SubscriptionOptions{Policy: hub.Evict}, nil},
-	{"`EvictAfter`", hub.SubscriptionOptions{Policy: hub.Block, EvictAfter: time.Minute}, nil},
-	{"`Send` is canceled", hub.SubscriptionOptions{Policy: hub.Block}, func(_ *hub.Hub[int], _ *hub.Subscription[int], cancel context.CancelFunc) { cancel() }},
+	{"`Hub.Close`", hub.SubscriptionOptions[int]{Overflow: sluice.Block}, func(h *hub.Hub[int], _ *hub.Subscription[int], _ context.CancelFunc) { h.Close() }},
+	{"`Subscription.Close`", hub.SubscriptionOptions[int]{Overflow: sluice.Block}, func(_ *hub.Hub[int], s *hub.Subscription[int], _ context.CancelFunc) { s.Close() }},
+	{"`Evict`", hub.SubscriptionOptions[int]{Overflow: sluice.Evict}, nil},
+	{"`EvictAfter`", hub.SubscriptionOptions[int]{Overflow: sluice.Block, EvictAfter: time.Minute}, nil},
+	{"`Send` is canceled", hub.SubscriptionOptions[int]{Overflow: sluice.Block}, func(_ *hub.Hub[int], _ *hub.Subscription[int], cancel context.CancelFunc) { cancel() }},
 }
 
 // TestHubEndings compares what happens at each end of a subscription with the table of the
@@ -42,9 +42,9 @@ func TestHubEndings(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			h := hub.New[int](4, nil)
-			e.options.Limit = 2
+			e.options.Capacity = 2
 			s, _ := h.Subscribe(&e.options)
-			other, _ := h.Subscribe(nil)
+			other, _ := h.Subscribe(&hub.SubscriptionOptions[int]{Overflow: sluice.DropOldest})
 			for _, v := range []int{1, 2} {
 				if err := h.TrySend(v); err != nil {
 					t.Fatal(err)

@@ -2,6 +2,7 @@ package stage_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -29,8 +30,10 @@ var stages = []stage{
 	{"workers.RunKeyed", []string{closed, canceled, failed, panicked}, runsKeyed, nil},
 	{"workers.Map", endings, func(tr *trial) { maps(tr, false) }, nil},
 	{"workers.Map` `Ordered", endings, func(tr *trial) { maps(tr, true) }, nil},
-	{"batch.Receive", endings, func(tr *trial) { receivesBatches(tr, batch.Receive(tr.ctx, tr.input(), 4, time.Minute)) }, nil},
-	{"batch.ReceiveSized", endings, receivesSized, nil},
+	{"batch.Receive", endings, func(tr *trial) {
+		receivesBatches(tr, batch.Receive(tr.ctx, tr.input(), 4, &batch.Options[int]{Linger: time.Minute}))
+	}, nil},
+	{"batch.Receive`, `MaxBytes", endings, receivesSized, nil},
 	{"batch.Sender", []string{closed, canceled, left}, nil, sendsBatches},
 	{"fan.In", endings, fansIn, nil},
 	{"fan.Out", endings, fansOut, nil},
@@ -117,7 +120,7 @@ func (tr *trial) arrive(vs []int) {
 
 // receivesSized: a batch has up to 4 values of a byte, and the loop receives more than those.
 func receivesSized(tr *trial) {
-	batches := batch.ReceiveSized(tr.ctx, tr.input(), 100, 4, time.Minute, &batch.SizedOptions[int]{Size: func(int) int { return 1 }})
+	batches := batch.Receive(tr.ctx, tr.input(), 100, &batch.Options[int]{MaxBytes: 4, Linger: time.Minute, Size: func(int) int { return 1 }})
 	receivesBatches(tr, batches)
 	tr.handBack("`TakeRest`", batches.TakeRest()...)
 }
@@ -218,11 +221,15 @@ func fansOut(tr *trial) {
 		last = wide
 	}
 	tr.call(func() error {
-		v, missed, err := fan.Out(tr.ctx, sluice.Receiver[int](tr.input()), out, wide)
-		if slices.Contains(missed, last) {
-			tr.handBack("`missed`", v)
+		err := fan.Out(tr.ctx, sluice.Receiver[int](tr.input()), out, wide)
+		var undelivered *fan.UndeliveredError[int]
+		if !errors.As(err, &undelivered) {
+			return err
 		}
-		return err
+		if slices.Contains(undelivered.Missed, last) {
+			tr.handBack("`UndeliveredError`", undelivered.Value)
+		}
+		return undelivered.Err
 	})
 	out.Close()
 	reader.Wait()
@@ -268,7 +275,7 @@ func sendsBatches(tr *trial) string {
 	tr.ctx, tr.cancel = context.WithCancel(context.Background())
 	defer tr.cancel()
 	out := sluice.NewBounded[int](turning, nil)
-	b := batch.NewSender(out, 3, 0)
+	b := batch.NewSender(out, 3, nil)
 	sent, senders := 0, "end"
 	for sent < 20 {
 		if sent == turning && tr.ending == canceled {

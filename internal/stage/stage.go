@@ -3,16 +3,58 @@
 // whose goroutines are locked to threads does not receive from an iterator.
 package stage
 
-// An opener is a receiver that the user asked stages to leave open.
-type opener interface{ LeftOpen() any }
+// What a receiver tells stages about itself is a type of this package that it embeds, through an
+// alias: then the users of the receiver see neither a field nor a method.
+//
+//	type shared = stage.Shared
+//
+//	type Channel struct {
+//		shared
+//		…
+//	}
+
+// LeftOpen is embedded by a wrapper around a receiver that the user asked stages to leave
+// open.
+type LeftOpen struct{ Receiver any }
+
+func (l LeftOpen) leftOpen() any { return l.Receiver }
+
+type opener interface{ leftOpen() any }
+
+// Shared is embedded by a receiver that also belongs to other processes: stages do not close
+// it.
+type Shared struct{}
+
+func (Shared) shared() {}
+
+// Iterator is embedded by a receiver that may run an iterator, which goroutines that are locked
+// to threads cannot share: the runtime ends the program.
+type Iterator struct{ Runs bool }
+
+func (i Iterator) runsIterator() bool { return i.Runs }
+
+// Early is embedded by a receiver that runs goroutines of its own, such as the results of
+// workers. Stop frees senders and does not wait; the receiver's Close does the same, waits for
+// the goroutines, and panics if one of them has panicked.
+type Early struct{ Stop func() }
+
+func (e Early) stopEarly() {
+	if e.Stop != nil { // else the receiver is a zero value, and Close says so
+		e.Stop()
+	}
+}
+
+type stopper interface {
+	stopEarly()
+	Close()
+}
 
 // End closes r on behalf of a stage that ends early, and waits for the goroutines of r,
 // if r is a stage itself. Senders to r then fail with
 // ErrClosed; the values still queued in r can still be received.
 //
 // End does nothing if r has no Close method, if r was wrapped by sluice.LeaveOpen, or if
-// r has a method Shared that returns true: such a channel also belongs to other
-// processes.
+// r is Shared.
 func End(r any) {
 	defer Wait(r)
 	Stop(r)
@@ -33,14 +75,6 @@ func each(rs []any, f func(any)) {
 	}
 }
 
-// A stopper is a receiver that runs goroutines of its own, such as the results of
-// workers. StopEarly frees senders and does not wait; Close does the same, waits for the
-// goroutines, and panics if one of them has panicked.
-type stopper interface {
-	StopEarly()
-	Close()
-}
-
 // Stop is the first half of End, which frees the senders. It waits for no goroutine of r.
 func Stop(r any) {
 	if !ends(r) {
@@ -48,7 +82,7 @@ func Stop(r any) {
 	}
 	switch c := r.(type) {
 	case stopper:
-		c.StopEarly()
+		c.stopEarly()
 	case interface{ Close() }:
 		c.Close()
 	}
@@ -64,11 +98,9 @@ func Wait(r any) {
 
 // ends reports whether a stage may end r.
 func ends(r any) bool {
-	if _, open := r.(opener); open {
-		return false
-	}
-	s, ok := r.(interface{ Shared() bool })
-	return !ok || !s.Shared()
+	_, open := r.(opener)
+	_, shared := r.(interface{ shared() })
+	return !open && !shared
 }
 
 // Unwrap returns the receiver that sluice.LeaveOpen was given, or r itself if r was not
@@ -79,13 +111,12 @@ func Unwrap(r any) any {
 		if !ok {
 			return r
 		}
-		r = o.LeftOpen()
+		r = o.leftOpen()
 	}
 }
 
-// NeedsUnlockedThread reports whether r runs an iterator, which goroutines that are locked
-// to threads cannot share: the runtime ends the program.
+// NeedsUnlockedThread reports whether r runs an iterator: see [Iterator].
 func NeedsUnlockedThread(r any) bool {
-	i, ok := Unwrap(r).(interface{ NeedsUnlockedThread() bool })
-	return ok && i.NeedsUnlockedThread()
+	i, ok := Unwrap(r).(interface{ runsIterator() bool })
+	return ok && i.runsIterator()
 }

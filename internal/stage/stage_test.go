@@ -5,20 +5,25 @@ import (
 	"testing"
 )
 
-type channel struct{ closed, shared bool }
+type channel struct{ closed bool }
 
-func (c *channel) Close()       { c.closed = true }
-func (c *channel) Shared() bool { return c.shared }
+func (c *channel) Close() { c.closed = true }
 
-type wrapper struct{ r any }
+// A sharing channel also belongs to other processes.
+type sharing struct {
+	Shared
+	*channel
+}
 
-func (w wrapper) LeftOpen() any { return w.r }
+type wrapper struct{ LeftOpen }
+
+func wrap(r any) wrapper { return wrapper{LeftOpen{r}} }
 
 func TestEnd(t *testing.T) {
-	own, shared, left := new(channel), &channel{shared: true}, new(channel)
+	own, shared, left := new(channel), new(channel), new(channel)
 	End(own)
-	End(shared)
-	End(wrapper{left})
+	End(sharing{channel: shared})
+	End(wrap(left))
 	End(struct{}{}) // no Close
 	End(nil)
 	if !own.closed || shared.closed || left.closed {
@@ -28,11 +33,14 @@ func TestEnd(t *testing.T) {
 
 // A running channel records what is called.
 type running struct {
+	Early
 	name  string
 	calls *[]string
 }
 
-func (r running) StopEarly() { *r.calls = append(*r.calls, "stop "+r.name) }
+func newRunning(name string, calls *[]string) running {
+	return running{Early{func() { *calls = append(*calls, "stop "+name) }}, name, calls}
+}
 
 func (r running) Close() {
 	*r.calls = append(*r.calls, "close "+r.name)
@@ -55,7 +63,7 @@ func TestEndAll(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		EndAll([]any{running{"a", &calls}, broken{}, running{"b", &calls}, wrapper{running{"c", &calls}}, last})
+		EndAll([]any{newRunning("a", &calls), broken{}, newRunning("b", &calls), wrap(newRunning("c", &calls)), last})
 	}()
 	if got := strings.Join(calls, ", "); got != "stop a, stop b, close a, close b" || !last.closed {
 		t.Errorf("%s; the last one closed: %v", got, last.closed)
@@ -64,22 +72,18 @@ func TestEndAll(t *testing.T) {
 
 func TestUnwrap(t *testing.T) {
 	c := new(channel)
-	for _, r := range []any{c, wrapper{c}, wrapper{wrapper{c}}} {
+	for _, r := range []any{c, wrap(c), wrap(wrap(c))} {
 		if Unwrap(r) != c {
 			t.Errorf("Unwrap(%T) is not the channel", r)
 		}
 	}
 }
 
-type iterator struct{ locked bool }
-
-func (i iterator) NeedsUnlockedThread() bool { return i.locked }
-
 func TestNeedsUnlockedThread(t *testing.T) {
 	for _, test := range []struct {
 		r    any
 		want bool
-	}{{iterator{true}, true}, {wrapper{iterator{true}}, true}, {iterator{false}, false}, {new(channel), false}, {nil, false}} {
+	}{{Iterator{true}, true}, {wrap(Iterator{true}), true}, {Iterator{false}, false}, {new(channel), false}, {nil, false}} {
 		if got := NeedsUnlockedThread(test.r); got != test.want {
 			t.Errorf("NeedsUnlockedThread(%#v) is %v", test.r, got)
 		}

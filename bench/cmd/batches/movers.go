@@ -178,9 +178,9 @@ func (k *kind[T, E]) batches(l load, send func(k *kind[T, E], b *batch.Sender[T]
 	ctx := context.Background()
 	c := sluice.NewBounded[T](slots, nil)
 	return l.run(func(values int) {
-		send(k, batch.NewSender(c, l.batch, 0), l.batch, values)
+		send(k, batch.NewSender(c, l.batch, nil), l.batch, values)
 	}, c.Close, func() (sum uint64) {
-		for vs := range batch.Receive(ctx, c, l.batch, 0).All() {
+		for vs := range batch.Receive(ctx, c, l.batch, nil).All() {
 			sum += k.count(vs)
 		}
 		return sum

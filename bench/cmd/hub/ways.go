@@ -136,9 +136,9 @@ func (i hubInbox) recv() (value, bool) {
 }
 
 func (h *hubs) join() inbox {
-	o := &hub.SubscriptionOptions{}
+	o := &hub.SubscriptionOptions[value]{Overflow: sluice.DropOldest}
 	if h.wait {
-		o.Policy = hub.Block
+		o.Overflow = sluice.Block
 	}
 	s, err := h.h.Subscribe(o)
 	if err != nil {

@@ -34,7 +34,7 @@ func (x *index) count(ctx context.Context, documents sluice.BatchReceiver[string
 
 // addAll adds counts to the index, in batches that take its lock once.
 func (x *index) addAll(ctx context.Context, counts sluice.BatchReceiver[map[string]int]) error {
-	batches := batch.Receive(ctx, counts, 32, 10*time.Millisecond)
+	batches := batch.Receive(ctx, counts, 32, &batch.Options[map[string]int]{Linger: 10 * time.Millisecond})
 	for some := range batches.All() {
 		x.mu.Lock()
 		for _, document := range some {

@@ -227,7 +227,7 @@ func liveValues(ctx context.Context, c *sluice.Sharded[int]) {
 
 //go:noinline
 func liveBatches(ctx context.Context, c *sluice.Elastic[int]) {
-	for range batch.Receive(ctx, c, 8, time.Hour).All() {
+	for range batch.Receive(ctx, c, 8, &batch.Options[int]{Linger: time.Hour}).All() {
 	}
 }
 

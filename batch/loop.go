@@ -5,58 +5,12 @@ import (
 	"errors"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/stage"
 )
-
-// ReceiveSized is [Receive] with a limit in bytes: the sizes of the values of a batch add up to
-// maxBytes at most. Use it for a request, a message or a file whose length is limited.
-//
-//	batches := batch.ReceiveSized(ctx, lines, 10_000, 4<<20, time.Second, nil)
-//
-// A batch is complete when the next value would exceed maxBytes, or when the sum is maxBytes,
-// and in each case in which a batch of Receive is complete. A value whose size alone is above
-// maxBytes never stops the loop in silence: o.TooLarge makes it a batch of its own, ends the loop
-// with an error, or drops the value and counts it. The values before it and behind it are
-// yielded as usual.
-//
-// The loop receives several values at once, and so may have values that did not fit. It yields
-// them with the next batch, whose linger counts from the moment at which the first of them was
-// received. It asks for about as many values as the batch before had, and so keeps few of them
-// from other receivers. With a linger of 0, the values of one RecvBatch make one batch or more.
-//
-// If the loop ends early, by the body or by an error for a value that is too large, the values
-// that were received and not yielded stay in the Batches. They are the first that a second loop
-// over All yields, or TakeRest returns them: they are older than those in the channel.
-//
-// ReceiveSized panics as Receive does, and if maxBytes is below 1, or if an option makes no
-// sense. A nil o selects the defaults, which need a T of []byte or string.
-func ReceiveSized[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, maxBytes int64, linger time.Duration, o *SizedOptions[T]) *Batches[T] {
-	const function = "ReceiveSized"
-	b := newBatches(function, ctx, r, max, linger)
-	b.sizing = newSizing(function, maxBytes, o)
-	return b
-}
-
-// TakeRest removes the values that loops over All received and did not yield, and returns them,
-// in order; nil if none. Only a loop of [ReceiveSized] that ended early leaves such values: call
-// TakeRest after it, and before the channel is drained by other means. The slice belongs to the
-// caller.
-func (b *Batches[T]) TakeRest() []T {
-	rest := b.rest.values
-	b.rest = remainder[T]{}
-	return rest
-}
-
-// Dropped returns how many values the policy [Drop] has discarded. Any goroutine may call it.
-func (b *Batches[T]) Dropped() uint64 {
-	if b.sizing == nil {
-		return 0
-	}
-	return b.sizing.dropped.Load()
-}
 
 // A remainder is what a loop that ended early has received and not yielded.
 type remainder[T any] struct {
@@ -68,23 +22,29 @@ type remainder[T any] struct {
 // askedFirst is the number of values that a loop with a limit in bytes asks for at first.
 const askedFirst = 256
 
-// A sizedLoop is one loop over batches with a limit in bytes.
+// A loop is one loop over batches.
 //
-//   - run[lo:hi] are the values that were received and not yielded, in order. run is buf, or
+//   - had[lo:hi] are the values that were received and not yielded, in order. had is buf, or
 //     the values of loan. cut is the batch at their front.
-//   - Slots of buf that are not in run[lo:hi] belong to the body, or are zero.
+//   - Slots of buf that are not in had[lo:hi] belong to the body, or are zero.
 //   - The loop receives only while each value that it has is in the batch at hand, and that
 //     is not complete. So the values that a batch leaves over all came with the last receive,
-//     and since is the time of that.
-//   - A receive asks for ask-(hi-lo) values. ask doubles when those do not fill a batch, and
-//     falls when a batch is complete by bytes: to what that batch had and one more, but at most
-//     by half, so that one large value does not make the batches after it small. It stays at
-//     the length of the slices that are lent, because a part of one would be copied.
-type sizedLoop[T any] struct {
+//     and since is the time of that. Without a limit in bytes a batch leaves none.
+//   - A receive asks for ask-(hi-lo) values. Without a limit in bytes ask is max. With one, ask
+//     doubles when those do not fill a batch, and falls when a batch is complete by bytes: to
+//     what that batch had and one more, but at most by half, so that one large value does not
+//     make the batches after it small. It stays at the length of the slices that are lent,
+//     because a part of one would be copied.
+//   - The linger starts when the first values of a batch have come and the batch is not
+//     complete; before that the loop waits under ctx itself. A RecvBatch that finds values does
+//     not check its context. Therefore the loop checks the linger after each call: a sender
+//     that is always one value ahead must not stretch a batch.
+//   - If the body leaves the loop, the loan is not returned: the body may have kept its slice.
+type loop[T any] struct {
 	b    *Batches[T]
-	s    *sizing[T]
+	s    *sizing[T] // nil without a limit in bytes
 	buf  []T
-	run  []T
+	had  []T
 	lo   int
 	hi   int
 	cut  cut
@@ -93,7 +53,7 @@ type sizedLoop[T any] struct {
 
 	linger   linger // nil until a batch is not complete at once
 	release  func()
-	carried  bool // since is set: run[lo:hi] was there before this batch
+	carried  bool // since is set: had[lo:hi] was there before this batch
 	since    time.Time
 	panicked any // the value of a panic of r that came after the first values of a batch
 
@@ -102,12 +62,15 @@ type sizedLoop[T any] struct {
 	lent   int // values of the last loan
 }
 
-// newSizedLoop returns a loop that begins with the values that an earlier one left.
-func newSizedLoop[T any](b *Batches[T]) *sizedLoop[T] {
-	l := &sizedLoop[T]{b: b, s: b.sizing, ask: min(b.max, askedFirst)}
+// newLoop returns a loop that begins with the values that an earlier one left.
+func newLoop[T any](b *Batches[T]) *loop[T] {
+	l := &loop[T]{b: b, s: b.sizing, ask: b.max}
+	if l.s != nil {
+		l.ask = min(b.max, askedFirst)
+	}
 	l.hi = len(b.rest.values)
 	l.buf = make([]T, max(firstSlots[T](b.max), l.hi))
-	l.run = l.buf
+	l.had = l.buf
 	copy(l.buf, b.rest.values)
 	l.cut, l.since, l.carried = b.rest.cut, b.rest.since, l.hi > 0
 	b.rest = remainder[T]{}
@@ -118,9 +81,8 @@ func newSizedLoop[T any](b *Batches[T]) *sizedLoop[T] {
 	return l
 }
 
-// allSized runs a loop over All with a limit in bytes.
-func (b *Batches[T]) allSized(yield func([]T) bool) {
-	l := newSizedLoop(b)
+// run yields the batches.
+func (l *loop[T]) run(yield func([]T) bool) {
 	drained := false
 	defer func() {
 		l.keepRest()
@@ -128,7 +90,7 @@ func (b *Batches[T]) allSized(yield func([]T) bool) {
 			l.release()
 		}
 		if !drained {
-			stage.End(b.r)
+			stage.End(l.b.r)
 		}
 	}()
 	for {
@@ -146,7 +108,7 @@ func (b *Batches[T]) allSized(yield func([]T) bool) {
 		}
 		if err != nil {
 			if drained = errors.Is(err, sluice.ErrClosed); !drained {
-				b.err = err
+				l.b.err = err
 			}
 			return
 		}
@@ -155,17 +117,17 @@ func (b *Batches[T]) allSized(yield func([]T) bool) {
 
 // keepRest leaves the values that were not yielded to the Batches. They are older than those
 // of a loop over the same Batches that the body has made.
-func (l *sizedLoop[T]) keepRest() {
+func (l *loop[T]) keepRest() {
 	if l.lo < l.hi {
 		l.stamp()
-		values := append(slices.Clone(l.run[l.lo:l.hi]), l.b.rest.values...)
+		values := append(slices.Clone(l.had[l.lo:l.hi]), l.b.rest.values...)
 		l.b.rest = remainder[T]{values: values, cut: l.cut, since: l.since}
 	}
 }
 
 // next makes a batch of the first n values. If err or panicked is not nil, it is the last one,
 // and may be empty.
-func (l *sizedLoop[T]) next() (n int, err error) {
+func (l *loop[T]) next() (n int, err error) {
 	for {
 		whole, err := l.extend()
 		switch {
@@ -184,8 +146,8 @@ func (l *sizedLoop[T]) next() (n int, err error) {
 }
 
 // take removes the batch of n values.
-func (l *sizedLoop[T]) take(n int) []T {
-	vs := l.run[l.lo : l.lo+n : l.lo+n]
+func (l *loop[T]) take(n int) []T {
+	vs := l.had[l.lo : l.lo+n : l.lo+n]
 	l.lo += n
 	l.cut.shift()
 	if l.lo < l.hi {
@@ -195,7 +157,7 @@ func (l *sizedLoop[T]) take(n int) []T {
 }
 
 // stamp records when the values that are left over were received, unless that is known.
-func (l *sizedLoop[T]) stamp() {
+func (l *loop[T]) stamp() {
 	if !l.carried && l.b.linger > 0 {
 		l.since, l.carried = time.Now(), true
 	}
@@ -203,9 +165,13 @@ func (l *sizedLoop[T]) stamp() {
 
 // extend asks values for their sizes until the batch at the front is complete, or all values
 // are in it. It applies the policy for values above the limit.
-func (l *sizedLoop[T]) extend() (whole bool, err error) {
+func (l *loop[T]) extend() (whole bool, err error) {
+	if l.s == nil {
+		l.cut.n = min(l.hi-l.lo, l.b.max)
+		return l.cut.n == l.b.max, nil
+	}
 	for {
-		found := l.s.extend(&l.cut, l.run[l.lo:l.hi], l.b.max)
+		found := l.s.extend(&l.cut, l.had[l.lo:l.hi], l.b.max)
 		switch {
 		case found == partial:
 			if n := l.hi - l.lo; n >= l.ask {
@@ -228,22 +194,22 @@ func (l *sizedLoop[T]) extend() (whole bool, err error) {
 }
 
 // drop removes the value behind the batch at the front, and moves the batch up to the next one.
-func (l *sizedLoop[T]) drop() {
+func (l *loop[T]) drop() {
 	at := l.lo + l.cut.n
-	v := l.run[at]
-	copy(l.run[l.lo+1:at+1], l.run[l.lo:at])
-	clear(l.run[l.lo : l.lo+1])
+	v := l.had[at]
+	copy(l.had[l.lo+1:at+1], l.had[l.lo:at])
+	clear(l.had[l.lo : l.lo+1])
 	l.lo++
 	l.cut.skip()
 	l.s.drop(v)
 }
 
 // receiveFirst waits for the first values of a batch. The loop has none.
-func (l *sizedLoop[T]) receiveFirst() {
+func (l *loop[T]) receiveFirst() {
 	if l.loan.Values != nil {
 		l.loan.Return()
 	}
-	l.run, l.lo, l.hi = l.buf, 0, 0
+	l.had, l.lo, l.hi = l.buf, 0, 0
 	buf := l.buf[:min(len(l.buf), l.ask)]
 	if l.lender != nil {
 		l.hi, l.over = l.lender.RecvLent(l.b.ctx, buf, &l.loan)
@@ -251,13 +217,15 @@ func (l *sizedLoop[T]) receiveFirst() {
 		l.hi, l.over = l.b.r.RecvBatch(l.b.ctx, buf)
 	}
 	if l.loan.Values != nil {
-		l.run, l.lent = l.loan.Values, l.hi
+		l.had, l.lent = l.loan.Values, l.hi
+	} else if l.hi == len(l.buf) {
+		l.grow()
 	}
 	l.carried = false
 }
 
 // fill receives until the batch is complete, or its linger is over. It has at least one value.
-func (l *sizedLoop[T]) fill() (int, error) {
+func (l *loop[T]) fill() (int, error) {
 	if l.linger == nil {
 		l.linger, l.release = newLinger(l.b.ctx, l.b.r)
 	}
@@ -284,9 +252,9 @@ func (l *sizedLoop[T]) fill() (int, error) {
 }
 
 // receiveMore appends values to those of the batch.
-func (l *sizedLoop[T]) receiveMore(under context.Context) (err error) {
+func (l *loop[T]) receiveMore(under context.Context) (err error) {
 	l.makeRoom()
-	defer func() { l.panicked = recover() }() // run[lo:hi] was received, and must not be lost
+	defer func() { l.panicked = recover() }() // had[lo:hi] was received, and must not be lost
 	n, err := l.b.r.RecvBatch(under, l.buf[l.hi:min(len(l.buf), l.ask)])
 	l.hi += n
 	l.carried = false
@@ -295,9 +263,9 @@ func (l *sizedLoop[T]) receiveMore(under context.Context) (err error) {
 
 // makeRoom moves the values to the front of buf, and grows it if it is full. There are fewer
 // than max values.
-func (l *sizedLoop[T]) makeRoom() {
+func (l *loop[T]) makeRoom() {
 	if lent := l.loan.Values != nil; lent || l.lo > 0 {
-		n := copy(l.buf, l.run[l.lo:l.hi])
+		n := copy(l.buf, l.had[l.lo:l.hi])
 		if lent {
 			l.loan.Return()
 		} else {
@@ -305,8 +273,27 @@ func (l *sizedLoop[T]) makeRoom() {
 		}
 		l.lo, l.hi = 0, n
 	}
+	l.had = l.buf
 	if l.hi == len(l.buf) {
-		l.buf = grown(l.buf, l.b.max)
+		l.grow()
 	}
-	l.run = l.buf
+}
+
+// grow makes room for more values in buf, which is full, but for no more than max.
+func (l *loop[T]) grow() {
+	if more := min(len(l.buf), l.b.max-len(l.buf)); more > 0 {
+		larger := make([]T, len(l.buf)+more)
+		copy(larger, l.buf)
+		l.buf, l.had = larger, larger
+	}
+}
+
+// allocatedAtOnce is the size in bytes up to which memory for values is allocated before
+// it is needed.
+const allocatedAtOnce = 1 << 20
+
+// firstSlots returns for how many values, of at most most, to allocate memory at once.
+func firstSlots[T any](most int) int {
+	var zero T
+	return min(most, max(1, allocatedAtOnce/max(1, int(unsafe.Sizeof(zero)))))
 }

@@ -3,29 +3,39 @@ package batch
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
 
-// Limits in bytes: what a loop over batches and a Sender share.
+// Options are the optional settings of [Receive] and [NewSender]. Nil selects the defaults. The
+// functions copy them.
+type Options[T any] struct {
+	// Linger is the longest time that the first value of a batch waits for others. The default
+	// of 0 disables the timer: a loop yields what one RecvBatch returns, and a Sender sends
+	// when a batch is complete, and in Flush and Close.
+	Linger time.Duration
 
-// SizedOptions are the optional settings of [ReceiveSized] and [NewSizedSender]. Nil selects
-// the defaults. The functions copy them.
-type SizedOptions[T any] struct {
+	// MaxBytes limits the sum of the sizes of the values of a batch. The default of 0 means no
+	// limit in bytes.
+	MaxBytes int64
+
 	// Size returns the size of a value in bytes, with all that the value adds to a batch: a
-	// separator, a frame, its share of an encoding. It is required, unless T is []byte or
+	// separator, a frame, its share of an encoding. MaxBytes requires it, unless T is []byte or
 	// string: then the default is the length. It is called once per value, by the goroutine of
 	// the loop or by the owner of the Sender. It must not return a negative number, and must
 	// not use the channel or the Sender.
 	Size func(v T) int
 
-	// TooLarge is what becomes of a value whose size is above the limit. The default is Alone.
+	// TooLarge is what becomes of a value whose size alone is above MaxBytes. The default is
+	// Alone.
 	TooLarge TooLarge
 
-	// OnDrop is called exactly once with each value that Drop discards: by the loop before the
-	// next batch, by a Sender before the call returns. It may use the channel. If it panics, so
-	// does the loop, or the call.
-	OnDrop func(v T)
+	// OnUndelivered is called exactly once with each value that Drop discards: by the loop
+	// before the next batch, by a Sender before the call returns. The reason is
+	// [sluice.Overflowed]: no batch has room for the value. It may use the channel. If it
+	// panics, so does the loop, or the call.
+	OnUndelivered func(v T, why sluice.Reason)
 }
 
 // TooLarge is a policy for a value whose size alone is above a limit in bytes.
@@ -56,52 +66,64 @@ func (p TooLarge) String() string {
 // A TooLargeError reports a value above the limit of a batch, under the policy [Fail].
 // errors.Is reports that it is a [sluice.ErrTooLarge].
 type TooLargeError struct {
-	Size  int64 // of the value, in bytes
-	Limit int64 // of a batch, in bytes
+	Size     int64 // of the value, in bytes
+	MaxBytes int64 // of a batch
 }
 
 // Error returns a message with both sizes.
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("batch: a value of %d bytes is above the limit of %d bytes per batch", e.Size, e.Limit)
+	return fmt.Sprintf("batch: a value of %d bytes is above the limit of %d bytes per batch", e.Size, e.MaxBytes)
 }
 
 // Unwrap returns sluice.ErrTooLarge.
 func (e *TooLargeError) Unwrap() error { return sluice.ErrTooLarge }
 
-// A sizing is a limit in bytes with its options. Sizes and sums of them are unsigned: a sum is
-// at most the limit, or two of them, and the limit is at most MaxInt64.
+// A sizing is a limit in bytes with its options, which a loop over batches and a Sender share.
+// Sizes and sums of them are unsigned: a sum is at most the limit, or two of them, and the limit
+// is at most MaxInt64.
 type sizing[T any] struct {
-	function string // that was called
-	limit    uint64
-	size     func(T) int
-	policy   TooLarge
-	onDrop   func(T)
-	dropped  atomic.Uint64
+	function    string // that was called
+	limit       uint64
+	size        func(T) int
+	policy      TooLarge
+	undelivered func(T, sluice.Reason)
+	dropped     atomic.Uint64
 }
 
-// newSizing checks the arguments of function.
-func newSizing[T any](function string, maxBytes int64, o *SizedOptions[T]) *sizing[T] {
+// check panics, in the name of function, if max or an option makes no sense. It returns the
+// linger, and the limit in bytes, which is nil if there is none.
+func (o *Options[T]) check(function string, max int) (linger time.Duration, s *sizing[T]) {
 	refuse := func(format string, args ...any) {
 		panic("batch: " + function + ": " + fmt.Sprintf(format, args...))
 	}
-	if o == nil {
-		o = &SizedOptions[T]{}
+	if max < 1 {
+		refuse("max is %d (want 1 or more)", max)
 	}
-	s := &sizing[T]{function: function, limit: uint64(maxBytes), size: o.Size, policy: o.TooLarge, onDrop: o.OnDrop}
+	if o == nil {
+		return 0, nil
+	}
+	switch {
+	case o.Linger < 0:
+		refuse("Linger is %v (want 0 or more)", o.Linger)
+	case o.MaxBytes < 0:
+		refuse("MaxBytes is %d (want 0 or more)", o.MaxBytes)
+	case int(o.TooLarge) >= len(tooLargeNames):
+		refuse("unknown policy %v (want Alone, Fail or Drop)", o.TooLarge)
+	case o.OnUndelivered != nil && o.TooLarge != Drop:
+		refuse("OnUndelivered requires Drop (got %v, which drops nothing)", o.TooLarge)
+	case o.MaxBytes == 0 && (o.Size != nil || o.TooLarge != Alone):
+		refuse("Size and TooLarge require MaxBytes")
+	case o.MaxBytes == 0:
+		return o.Linger, nil
+	}
+	s = &sizing[T]{function: function, limit: uint64(o.MaxBytes), size: o.Size, policy: o.TooLarge, undelivered: o.OnUndelivered}
 	if s.size == nil {
 		s.size = lengthOf[T]()
 	}
-	switch {
-	case maxBytes < 1:
-		refuse("maxBytes is %d (want 1 or more)", maxBytes)
-	case s.size == nil:
-		refuse("Size is required for values of type %s", fmt.Sprintf("%T", new(T))[1:])
-	case int(o.TooLarge) >= len(tooLargeNames):
-		refuse("unknown policy %v (want Alone, Fail or Drop)", o.TooLarge)
-	case o.OnDrop != nil && o.TooLarge != Drop:
-		refuse("OnDrop requires Drop (got %v, which drops nothing)", o.TooLarge)
+	if s.size == nil {
+		refuse("MaxBytes requires Size for values of type %s", fmt.Sprintf("%T", new(T))[1:])
 	}
-	return s
+	return o.Linger, s
 }
 
 // lengthOf returns the function that computes the length of a value if T is []byte or string,
@@ -126,13 +148,21 @@ func (s *sizing[T]) of(v T) uint64 {
 // drop discards v.
 func (s *sizing[T]) drop(v T) {
 	s.dropped.Add(1)
-	if s.onDrop != nil {
-		s.onDrop(v)
+	if s.undelivered != nil {
+		s.undelivered(v, sluice.Overflowed)
 	}
 }
 
+// total returns how many values were dropped. s is nil without a limit.
+func (s *sizing[T]) total() uint64 {
+	if s == nil {
+		return 0
+	}
+	return s.dropped.Load()
+}
+
 func (s *sizing[T]) failure(size uint64) error {
-	return &TooLargeError{Size: int64(size), Limit: int64(s.limit)}
+	return &TooLargeError{Size: int64(size), MaxBytes: int64(s.limit)}
 }
 
 // A cut is the batch at the front of a run of values, as far as their sizes are known. The

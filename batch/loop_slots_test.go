@@ -9,7 +9,7 @@ import (
 )
 
 // A loop with a limit in bytes keeps no value alive that it has yielded or dropped.
-func TestReceiveSizedRetention(t *testing.T) {
+func TestReceiveMaxBytesRetention(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 15))
 		c := sluice.NewBounded[*int](300, nil)
@@ -19,8 +19,7 @@ func TestReceiveSizedRetention(t *testing.T) {
 			_ = c.TrySend(&v)
 		}
 		c.Close()
-		l := newSizedLoop(ReceiveSized(t.Context(), c, 1+random.IntN(30), 9, []time.Duration{0, time.Hour}[seed%2],
-			&SizedOptions[*int]{TooLarge: TooLarge(seed % 3 &^ 1), Size: func(v *int) int { return *v }}))
+		l := newLoop(Receive(t.Context(), c, 1+random.IntN(30), &Options[*int]{MaxBytes: 9, Linger: []time.Duration{0, time.Hour}[seed%2], TooLarge: TooLarge(seed % 3 &^ 1), Size: func(v *int) int { return *v }}))
 		for over := false; !over; {
 			batch, err := l.next()
 			over = err != nil
