@@ -3,7 +3,6 @@ package spill
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"sync"
 	"testing"
 	"time"
@@ -244,7 +243,7 @@ func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Code
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newDurable(p, &logStore{log, io.NopCloser(nil)}, contents{held.First, held.Next, held.Records, held.Bytes})
+	c := newDurable(p, log, held)
 	kept := s.kept
 	if *kept = append(*kept, c); len(*kept) > 1000 { // the suite is done with the first ones
 		err = (*kept)[0].Shutdown()

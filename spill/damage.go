@@ -146,9 +146,9 @@ func (c *Durable[T]) skip(t taken) error {
 		_ = d.Nack()
 		return err
 	}
-	c.config.log.Warn("spill: a damaged record was deleted", "channel", c.config.name, "record", t.record.seq, "error", t.record.damaged)
+	c.config.log.Warn("spill: a damaged record was deleted", "channel", c.config.name, "record", t.record.Seq, "error", t.record.Damaged)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.repair.add(t.record.damaged, 1, t.record.seq, t.record.seq)
+	c.repair.add(t.record.Damaged, 1, t.record.Seq, t.record.Seq)
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // How a Durable works. docs/design/spill.md has the arguments.
@@ -70,7 +71,7 @@ type Durable[T any] struct {
 	adding  int // records in commits, pending or being written
 
 	requeued seqHeap
-	window   fifo[storedRecord]
+	window   fifo[logstore.Record]
 	inWindow int64 // bytes
 	upto     uint64
 	tail     uint64
@@ -94,9 +95,9 @@ type Durable[T any] struct {
 	stopped   bool
 	shut      chan struct{} // closed when the file is closed
 	failure   error
-	sendErr   error                                   // of the last write of values; nil if it succeeded
-	reopen    func() (store, contents, Repair, error) // nil: a store that fails ends the channel
-	reopening chan struct{}                           // not nil while the store is opened again
+	sendErr   error                                            // of the last write of values; nil if it succeeded
+	reopen    func() (store, logstore.Contents, Repair, error) // nil: a store that fails ends the channel
+	reopening chan struct{}                                    // not nil while the store is opened again
 	epoch     uint64
 	repair    Repair
 	ready     chan struct{} // nil until Ready is called
@@ -125,15 +126,13 @@ const (
 //
 // Only one Durable at a time can use a directory: OpenDurable returns an error if
 // another one has it open, in this process or another. It also returns an error, which
-// names the file, if a file is not of a queue, is truncated, damaged or missing, has another
-// format version, or was written with another codec; the files are left as they are.
+// names the file, if a file is not of a queue, is truncated, damaged or missing, or was written
+// with another codec; the files are left as they are.
 // [DurableOptions].OnDamage can make it repair a damaged queue instead. A full disk is not an
 // error, unless the queue is new: sends fail then, and the Warning of Stats reports it.
 //
-// OpenDurable reads a checkpoint and the last part of the records, whatever their number.
-// It converts a queue of an earlier version: that reads the whole file, and needs disk space
-// for a second copy of the records. If it fails, or the process dies, the queue is as it was.
-// Earlier versions cannot open the queue afterwards. Call [Durable.Shutdown] when done.
+// OpenDurable reads a checkpoint and the last part of the records, whatever their number. Call
+// [Durable.Shutdown] when done.
 func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 	p, err := o.config()
 	if err != nil {
@@ -143,7 +142,7 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
 	p.limit = share(p.memory)
-	c, err := openQueue(dir, p, opener{policy: p.onDamage})
+	c, err := openQueue(dir, p, logstore.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
@@ -154,8 +153,9 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 }
 
 // openQueue opens the queue in dir.
-func openQueue[T any](dir string, p config[T], o opener) (*Durable[T], error) {
-	s, found, repair, err := o.open(dir, p.codec.Name())
+func openQueue[T any](dir string, p config[T], o logstore.Options) (*Durable[T], error) {
+	o.Codec = p.codec.Name()
+	s, found, repair, err := openStore(dir, p.onDamage, o)
 	if err != nil {
 		return nil, err
 	}
@@ -163,27 +163,27 @@ func openQueue[T any](dir string, p config[T], o opener) (*Durable[T], error) {
 	c.mu.Lock() // package inspect knows c already
 	defer c.mu.Unlock()
 	c.repair = repair
-	if o.policy == SetDamageAside {
-		c.reopen = func() (s store, found contents, repair Repair, err error) {
+	if p.onDamage == SetDamageAside {
+		c.reopen = func() (s store, found logstore.Contents, repair Repair, err error) {
 			if err := makeDir(dir); err != nil { // the folder may be gone
 				return nil, found, repair, err
 			}
-			return o.open(dir, p.codec.Name())
+			return openStore(dir, p.onDamage, o)
 		}
 	}
 	return c, nil
 }
 
-func newDurable[T any](p config[T], s store, found contents) *Durable[T] {
+func newDurable[T any](p config[T], s store, found logstore.Contents) *Durable[T] {
 	c := &Durable[T]{
 		config: p, store: s,
-		upto: found.first, tail: found.next, queued: found.records, high: found.records, sent: uint64(found.records),
-		records: found.records, stored: found.bytes + int64(found.records)*recordCost,
-		clock: newClock(found.next),
+		upto: found.First, tail: found.Next, queued: found.Records, high: found.Records, sent: uint64(found.Records),
+		records: found.Records, stored: found.Bytes + int64(found.Records)*recordCost,
+		clock: newClock(found.Next),
 	}
 	c.bytes = c.stored
 	c.batches.New = func() any { return new(recordBatch[T]) }
-	c.ages.Record(park.Now(), found.first, found.next)
+	c.ages.Record(park.Now(), found.First, found.Next)
 	inspect.Register(p.name, "spill.Durable", c)
 	return c
 }
@@ -234,7 +234,7 @@ func (c *Durable[T]) Shutdown() error {
 		c.mu.Lock()
 	}
 	c.mu.Unlock()
-	if err := c.store.close(); err != nil {
+	if err := c.store.Close(); err != nil {
 		return fmt.Errorf("spill: Shutdown: %w", err)
 	}
 	return nil
@@ -277,7 +277,7 @@ func (c *Durable[T]) serveWaiters() {
 			c.receivers.pop().finish(err)
 			continue
 		}
-		if record.seq == 0 {
+		if record.Seq == 0 {
 			break
 		}
 		w := c.receivers.pop()
@@ -313,7 +313,7 @@ func (c *Durable[T]) oldest() uint64 {
 	case len(c.requeued) > 0:
 		return c.requeued[0]
 	case c.window.len() > 0:
-		return c.window.first().seq
+		return c.window.first().Seq
 	default:
 		return c.upto
 	}
@@ -419,7 +419,7 @@ func (c *Durable[T]) Stats() sluice.Stats {
 		Sent: c.sent, Received: c.received, Dropped: c.dropped, TooOld: c.tooOld, HighWater: c.high,
 		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
 		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,
-		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, BytesOnDisk: c.store.size(), Closed: c.closed,
+		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, BytesOnDisk: c.store.Size(), Closed: c.closed,
 	}
 	if c.queued > 0 {
 		s.OldestValue = c.oldestAge()
@@ -432,7 +432,7 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	case c.unreadErr != nil:
 		s.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
 	default:
-		if s.Warning = c.store.warning(); s.Warning == "" && c.sendErr != nil {
+		if s.Warning = c.store.Warning(); s.Warning == "" && c.sendErr != nil {
 			s.Warning = "the last send failed: " + c.sendErr.Error()
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // aging returns a Durable for n values, of which each is too old after a minute.
@@ -22,12 +23,12 @@ func aging(n int, overflow sluice.Overflow) (*Durable[uint64], *memoryStore, *dr
 
 // reopened returns a Durable on what s holds.
 func reopened(c *Durable[uint64], s *memoryStore) *Durable[uint64] {
-	found := contents{first: c.tail, next: c.tail}
+	found := logstore.Contents{First: c.tail, Next: c.tail}
 	for seq, payload := range s.records {
-		found.first = min(found.first, seq)
-		found.records++
-		if found.bytes += int64(len(payload)); s.times[seq] != 0 {
-			found.bytes += timeCost
+		found.First = min(found.First, seq)
+		found.Records++
+		if found.Bytes += int64(len(payload)); s.times[seq] != 0 {
+			found.Bytes += timeCost
 		}
 	}
 	return newDurable(c.config, s, found)

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // How a commit makes room. docs/design/spill.md has the arguments.
@@ -42,7 +43,7 @@ type run struct{ from, to int }
 
 // A drop is a record that a commit drops.
 type drop struct {
-	record storedRecord // without payload if there is no hook; without number if it was not stored
+	record logstore.Record // without payload if there is no hook; without number if it was not stored
 	cost   int64
 	by     int // the index of the payload whose sender calls the hook
 	why    sluice.Reason
@@ -180,14 +181,14 @@ func (m *makingRoom[T]) evict(i int, old bool) bool {
 		m.b.readErr = err
 		return false
 	}
-	d := drop{record: record, cost: record.cost(), by: i, why: sluice.Overflowed}
+	d := drop{record: record, cost: diskCost(record), by: i, why: sluice.Overflowed}
 	if old {
 		d.why = sluice.TooOld
 	} else {
 		c.evicting++
 	}
 	if c.config.onDrop == nil {
-		d.record.payload = nil
+		d.record.Payload = nil
 	}
 	c.dropping++
 	m.records--
@@ -230,8 +231,8 @@ func (b *commit) allDeletes() []uint64 {
 	}
 	all := append(make([]uint64, 0, len(b.deletes)+len(b.drops)), b.deletes...)
 	for _, d := range b.drops {
-		if d.record.seq != 0 {
-			all = append(all, d.record.seq)
+		if d.record.Seq != 0 {
+			all = append(all, d.record.Seq)
 		}
 	}
 	return all
@@ -241,7 +242,7 @@ func (b *commit) allDeletes() []uint64 {
 // holds mu.
 func (c *Durable[T]) publishDrops(b *commit) {
 	for _, d := range b.drops {
-		stored, old := d.record.seq != 0, d.why == sluice.TooOld
+		stored, old := d.record.Seq != 0, d.why == sluice.TooOld
 		if stored {
 			c.dropping--
 		}
@@ -250,12 +251,12 @@ func (c *Durable[T]) publishDrops(b *commit) {
 		}
 		switch {
 		case b.err != nil && stored:
-			heap.Push(&c.requeued, d.record.seq)
+			heap.Push(&c.requeued, d.record.Seq)
 			c.queued++
 		case b.err == nil && stored:
 			c.discount(d.cost)
 			c.stored -= d.cost
-			c.forget([]uint64{d.record.seq})
+			c.forget([]uint64{d.record.Seq})
 			c.dropped++
 			if old {
 				c.tooOld++
@@ -301,7 +302,7 @@ func (c *Durable[T]) settleDrops(b *commit, at int, g grant, vs []T) (n int) {
 		}
 	}
 	inTurn(len(mine), func(i int) {
-		if d := mine[i]; d.record.seq == 0 {
+		if d := mine[i]; d.record.Seq == 0 {
 			c.passOn(vs[d.by-at], d.why)
 		} else {
 			c.passRecord(d.record, d.why)
@@ -326,14 +327,14 @@ func (c *Durable[T]) reportsDamage() bool { return c.config.onDamage == SetDamag
 
 // passRecord decodes a record that was deleted and calls the hook. If that is impossible, Stats
 // reports it, and Repaired if the record is damaged.
-func (c *Durable[T]) passRecord(record storedRecord, why sluice.Reason) {
-	err := record.damaged
+func (c *Durable[T]) passRecord(record logstore.Record, why sluice.Reason) {
+	err := record.Damaged
 	if err == nil && c.config.onDrop == nil {
 		return
 	}
 	var v T
 	if err == nil {
-		v, err = decode(c.config.codec, record.payload)
+		v, err = decode(c.config.codec, record.Payload)
 	}
 	if err == nil {
 		c.config.onDrop(v, why)
@@ -341,8 +342,8 @@ func (c *Durable[T]) passRecord(record storedRecord, why sluice.Reason) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if record.damaged != nil && c.reportsDamage() {
-		c.repair.add(record.damaged, 1, record.seq, record.seq)
+	if record.Damaged != nil && c.reportsDamage() {
+		c.repair.add(record.Damaged, 1, record.Seq, record.Seq)
 	}
 	if c.config.onDrop == nil {
 		return

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // A dropLog is what the hook of a channel was called with.
@@ -402,7 +403,7 @@ func TestOpenedBeyondLimit(t *testing.T) {
 	}
 	p := c.config
 	p.records = 10
-	c = newDurable(p, s, contents{first: 1, next: 2501, records: 2500, bytes: 2500 * 8})
+	c = newDurable(p, s, logstore.Contents{First: 1, Next: 2501, Records: 2500, Bytes: 2500 * 8})
 	for i, want := range []int{2500 + 1 - evictStep, 2500 + 2 - 2*evictStep, 10, 10} {
 		if err := c.TrySend(1); err != nil || c.Len() != want {
 			t.Errorf("send %d: %v, %d queued, want %d", i, err, c.Len(), want)
@@ -461,7 +462,7 @@ func TestDropUnreadable(t *testing.T) {
 	if _, err := c.SendBatch(t.Context(), []uint64{1, 2}); err != nil {
 		t.Fatal(err)
 	}
-	c = newDurable(c.config, s, contents{first: 1, next: 3, records: 2, bytes: 16})
+	c = newDurable(c.config, s, logstore.Contents{First: 1, Next: 3, Records: 2, Bytes: 16})
 	broken := errors.New("input/output error")
 	s.onRead = func() error { return broken }
 	for range 2 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // TestRandomWalk: random calls at random moments on a queue with MaxAge and small limits; slow
@@ -94,13 +95,13 @@ func (w *walk) onRead() error {
 	return errors.New("input/output error")
 }
 
-func (w *walk) reopen() (store, contents, Repair, error) {
+func (w *walk) reopen() (store, logstore.Contents, Repair, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	again, found := w.last.again()
 	for seq := range again.records {
 		if again.times[seq] != 0 {
-			found.bytes += timeCost
+			found.Bytes += timeCost
 		}
 	}
 	again.onWrite, again.onRead = w.onWrite, w.onRead

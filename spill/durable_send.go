@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // A commit is a change that is written at once: see the comment in durable.go.
@@ -403,7 +404,7 @@ func (c *Durable[T]) extendWindow(payloads [][]byte, at int64) {
 	}
 	total, n := 0, 0
 	for _, payload := range payloads {
-		size := storedRecord{payload: payload}.size()
+		size := logstore.Record{Payload: payload}.Memory()
 		if c.inWindow+size > c.config.limit {
 			break
 		}
@@ -415,7 +416,7 @@ func (c *Durable[T]) extendWindow(payloads [][]byte, at int64) {
 	for i, payload := range payloads[:n] {
 		start := len(block)
 		block = append(block, payload...)
-		c.window.push(storedRecord{seq: first + uint64(i), at: at, payload: block[start:len(block):len(block)]})
+		c.window.push(logstore.Record{Seq: first + uint64(i), Time: at, Payload: block[start:len(block):len(block)]})
 	}
 	c.upto += uint64(n)
 }

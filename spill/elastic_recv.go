@@ -219,9 +219,9 @@ func (c *Elastic[T]) refillEmpty() {
 func (c *Elastic[T]) advance() (moved bool) {
 	for {
 		progress := c.refill()
-		for w := c.senders.first; w != nil && c.room() > 0 && c.fits(w.record.payload); w = c.senders.first {
+		for w := c.senders.first; w != nil && c.room() > 0 && c.fits(w.record.Payload); w = c.senders.first {
 			c.senders.pop()
-			w.finish(c.append(w.record.payload))
+			w.finish(c.append(w.record.Payload))
 			progress = true
 		}
 		moved = moved || progress

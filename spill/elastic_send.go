@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // Send sends v. Below the memory limit v stays in memory; beyond it v is written to
@@ -276,7 +277,7 @@ func (c *Elastic[T]) append(record []byte) error {
 // waitForRoom waits until another goroutine has appended record. The caller holds mu,
 // which is released during the wait.
 func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, record []byte) error {
-	w := &waiter{record: storedRecord{payload: record}, served: make(chan struct{})}
+	w := &waiter{record: logstore.Record{Payload: record}, served: make(chan struct{})}
 	c.senders.push(w)
 	c.set(spilling|blocked, 0)
 	c.advance() // try again, now that blocked is set

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // A waitQueue holds waiting goroutines in FIFO order: senders that wait for room on
@@ -24,12 +26,12 @@ type waitQueue struct {
 
 type waiter struct {
 	next, prev *waiter
-	need       int64         // bytes on disk that a sender waits for
-	record     storedRecord  // what a sender to an Elastic sends, or what a receiver gets
-	epoch      uint64        // in which a receiver of a Durable got it
-	err        error         // the result; read after served is closed
-	brief      bool          // it waits only for the write in progress
-	served     chan struct{} // made by the waiting goroutine, as testing/synctest requires
+	need       int64           // bytes on disk that a sender waits for
+	record     logstore.Record // what a sender to an Elastic sends, or what a receiver gets
+	epoch      uint64          // in which a receiver of a Durable got it
+	err        error           // the result; read after served is closed
+	brief      bool            // it waits only for the write in progress
+	served     chan struct{}   // made by the waiting goroutine, as testing/synctest requires
 }
 
 // finish ends the wait of w, which is no longer queued.

@@ -21,7 +21,7 @@ func BenchmarkWrite(b *testing.B) {
 			var deletes []uint64
 			b.SetBytes(int64(n) * 1024)
 			for b.Loop() {
-				if err := s.Write(c.Next, payloads, deletes); err != nil {
+				if err := s.Write(c.Next, payloads, deletes, 0); err != nil {
 					b.Fatal(err)
 				}
 				deletes = deletes[:0]

@@ -105,7 +105,7 @@ func TestCrashInRecovery(t *testing.T) {
 			d := first.After(how, rand.New(rand.NewPCG(seed, 3)))
 			d.StopAt(n)
 			if s, _, err := open(d, tiny); err == nil {
-				_ = s.Write(s.state.next, nil, nil)
+				_ = s.Write(s.state.next, nil, nil, 0)
 			}
 			if err := survives(d.After(simdisk.Crash(random.IntN(3)), random), done, tried); err != nil {
 				t.Fatalf("seed %d, crash %d, operation %d: %v", seed, how, n, err)

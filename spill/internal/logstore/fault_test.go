@@ -201,8 +201,8 @@ func TestMisuse(t *testing.T) {
 	}
 	m = m.after(w)
 	for _, err := range []error{
-		s.Write(2, [][]byte{{3}}, nil), s.Write(4, [][]byte{{3}}, nil),
-		s.Write(3, nil, []uint64{3}), s.Write(3, nil, []uint64{1, 1}), s.Write(3, [][]byte{{3}}, []uint64{0}),
+		s.Write(2, [][]byte{{3}}, nil, 0), s.Write(4, [][]byte{{3}}, nil, 0),
+		s.Write(3, nil, []uint64{3}, 0), s.Write(3, nil, []uint64{1, 1}, 0), s.Write(3, [][]byte{{3}}, []uint64{0}, 0),
 	} {
 		if err == nil || errors.Is(err, ErrUnknown) {
 			t.Error(err)
@@ -211,10 +211,10 @@ func TestMisuse(t *testing.T) {
 	if _, _, err := open(d, tiny); !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if err := errors.Join(s.Write(3, nil, nil), m.compareRecords(s), s.Close()); err != nil {
+	if err := errors.Join(s.Write(3, nil, nil, 0), m.compareRecords(s), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Read(0, 9, 9); err != errClosed || s.Write(3, nil, []uint64{1}) != errClosed || s.Close() != errClosed {
+	if _, err := s.Read(0, 9, 9); err != errClosed || s.Write(3, nil, []uint64{1}, 0) != errClosed || s.Close() != nil {
 		t.Error("a closed store works")
 	}
 	if _, _, err := open(d, Options{Codec: "other"}); err == nil {

@@ -47,7 +47,7 @@ func (l *load) write(next uint64) {
 				acked++
 			}
 		}
-		if err := l.store.Write(next, payloads, deletes); err != nil {
+		if err := l.store.Write(next, payloads, deletes, 0); err != nil {
 			l.failed.Store(true)
 			return
 		}
@@ -168,7 +168,7 @@ func TestDamageWhileOpen(t *testing.T) {
 			if l.check(records); err != nil || len(records) != c.Records || l.wrong.Load() != nil {
 				t.Errorf("%d of %d records, %v", len(records), c.Records, err)
 			}
-			if err := errors.Join(s.Write(c.Next, [][]byte{{1}}, nil), s.Close()); err != nil {
+			if err := errors.Join(s.Write(c.Next, [][]byte{{1}}, nil, 0), s.Close()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -188,10 +188,10 @@ func TestFiles(t *testing.T) {
 	if _, err := Repair(dir, nil); !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("repaired while open: %v", err)
 	}
-	if err := s.Write(1, [][]byte{payloadOf(1), payloadOf(2)}, nil); err != nil {
+	if err := s.Write(1, [][]byte{payloadOf(1), payloadOf(2)}, nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Write(3, nil, []uint64{1}), s.Close()); err != nil {
+	if err := errors.Join(s.Write(3, nil, []uint64{1}, 0), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if s, c, err = Open(dir, nil); err != nil || c.Records != 1 || c.First != 2 || c.Next != 3 {
@@ -211,7 +211,7 @@ func TestFiles(t *testing.T) {
 	if s, _, err = Open(dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Write(3, nil, []uint64{2}), s.Close()); err != nil {
+	if err := errors.Join(s.Write(3, nil, []uint64{2}, 0), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	entries, _ = os.ReadDir(dir)
@@ -239,10 +239,10 @@ func TestReplacedFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := stores[2].Write(1, [][]byte{payloadOf(1)}, nil); err != nil {
+	if err := stores[2].Write(1, [][]byte{payloadOf(1)}, nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := stores[0].Write(1, [][]byte{payloadOf(1)}, nil); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "removed or replaced") {
+	if err := stores[0].Write(1, [][]byte{payloadOf(1)}, nil, 0); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "removed or replaced") {
 		t.Errorf("the old store: %v", err)
 	}
 	before, _ := os.ReadDir(dir)
@@ -252,7 +252,7 @@ func TestReplacedFolder(t *testing.T) {
 	if after, _ := os.ReadDir(dir); len(after) != len(before) {
 		t.Errorf("%v became %v", before, after)
 	}
-	if err := errors.Join(stores[2].Write(2, [][]byte{payloadOf(2)}, []uint64{1}), stores[2].Close()); err != nil {
+	if err := errors.Join(stores[2].Write(2, [][]byte{payloadOf(2)}, []uint64{1}, 0), stores[2].Close()); err != nil {
 		t.Error(err)
 	}
 	if s, c, err := Open(dir, &small); err != nil || c.Records != 1 || c.First != 2 || s.Close() != nil {

@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"slices"
@@ -129,5 +130,31 @@ func TestFileTooLarge(t *testing.T) {
 	}
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTimedFrame: a frame with a time has it in front of the payload, under the checksum; what
+// is too short for a time, or a list of ranges with one, is not a frame.
+func TestTimedFrame(t *testing.T) {
+	place := salt{store: 5, segment: 2}
+	b := appendFrame(nil, frame{kind: kindRecord, flags: timed(-9), seq: 7}, -9, []byte("payload"), place, 100)
+	h, err := parseFrame(b, place, 100)
+	if err != nil || h.length != 15 || h.body != checksum(0, b[frameHeaderSize:]) {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	if at, payload := h.untime(b[frameHeaderSize:]); at != -9 || string(payload) != "payload" {
+		t.Errorf("%d, %q", at, payload)
+	}
+	if at, payload := (frame{}).untime([]byte("payload")); at != 0 || string(payload) != "payload" || timed(0) != 0 {
+		t.Errorf("without a time: %d, %q", at, payload)
+	}
+	acks := appendFrame(nil, frame{kind: kindAcks, flags: flagTimed}, 1, nil, place, 0)
+	short := appendFrame(nil, frame{kind: kindRecord}, 0, []byte("short"), place, 0)
+	short[13] |= flagTimed
+	binary.LittleEndian.PutUint32(short, checksum(place.at(0), short[4:frameHeaderSize]))
+	for _, b := range [][]byte{acks, short} {
+		if h, err := parseFrame(b, place, 0); err != errHeader {
+			t.Errorf("%+v, %v", h, err)
+		}
 	}
 }

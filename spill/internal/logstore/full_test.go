@@ -111,8 +111,7 @@ func reopened(t *testing.T, d *simdisk.Disk, s *Store, m *model, random *rand.Ra
 	return d, s
 }
 
-// TestWithoutSpares: a folder of an earlier version, or one whose spare files were removed,
-// opens on a full disk. A small acknowledgment area suffices; without room even for that,
+// TestWithoutSpares: a folder whose spare files were removed opens on a full disk. A small acknowledgment area suffices; without room even for that,
 // Warning says so, and acknowledgments succeed as soon as there is room.
 func TestWithoutSpares(t *testing.T) {
 	o := Options{Codec: "test"}

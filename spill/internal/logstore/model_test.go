@@ -117,7 +117,7 @@ var tiny = Options{Codec: "test", SegmentSize: 1000, Reserve: 2000, Acks: 3000}
 
 // write writes a step.
 func (w step) write(s *Store, m *model) error {
-	return s.WriteTimed(m.next, w.payloads, w.deletes, w.at)
+	return s.Write(m.next, w.payloads, w.deletes, w.at)
 }
 
 // TestModel runs random programs, with crashes of the process and reopening, against the
