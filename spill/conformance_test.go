@@ -221,14 +221,14 @@ func (s durableShape) shutdown(t *testing.T) {
 
 // openDurable returns a Durable of the shape, whose values are payload bytes long.
 func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Codec[T], onDrop func(T)) sluicetest.Channel[T] {
-	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload), Overflow: s.overflow, OnDrop: onDrop}
+	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload), Overflow: s.overflow, OnUndelivered: undelivered(onDrop)}
 	if s.age {
 		o.MaxAge = 10_000 * time.Hour // the suite waits for hours, in bubbles
 	}
 	switch {
 	case s.capacity == sluice.Unlimited:
 	case s.overflow != sluice.Block || s.age: // a policy looks at both limits
-		o.Limit = s.capacity
+		o.Capacity = s.capacity
 	default:
 		o.DiskLimit = int64(s.capacity * (payload + recordCost))
 	}
@@ -299,4 +299,12 @@ func TestDurableConformance(t *testing.T) {
 			})
 		})
 	}
+}
+
+// undelivered returns the hook of a channel of the suite.
+func undelivered[T any](onDrop func(T)) func(T, sluice.Reason) {
+	if onDrop == nil {
+		return nil
+	}
+	return func(v T, _ sluice.Reason) { onDrop(v) }
 }

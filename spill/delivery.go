@@ -204,7 +204,7 @@ func (c *Durable[T]) drop(d Delivery[T]) error {
 // An AutoAck is a Durable as a channel of plain values: it acknowledges each value as it
 // is received. No value is delivered twice, and the values that a process was working on
 // when it died are lost: delivery is at most once. Until its acknowledgement is written, a
-// value counts against Limit and cannot be dropped: under DropOldest, TrySend returns
+// value counts toward Capacity and cannot be dropped: under DropOldest, TrySend returns
 // [sluice.ErrFull] if such values hold all of the room. AutoAck implements [sluice.Channel].
 type AutoAck[T any] struct{ *Durable[T] }
 

@@ -77,7 +77,7 @@ type Durable[T any] struct {
 	tail     uint64
 	attempts map[uint64]int // of records that were given back: how often they were delivered
 	queued   int            // requeued, in the window, and in the file beyond it
-	records  int            // what Limit counts: queued, in flight, dropping, or with reserved room
+	records  int            // what Capacity counts: queued, in flight, dropping, or with reserved room
 	bytes    int64          // of DiskLimit, of the same records
 	stored   int64          // the part of bytes that is in the store; the rest is reserved
 	ages     age.Log        // indices are sequence numbers
@@ -329,7 +329,7 @@ func (c *Durable[T]) observe() {
 
 // fits reports whether the limits leave room for a record. The caller holds mu.
 func (c *Durable[T]) fits(need int64) bool {
-	return c.records < c.config.records && need <= c.config.diskLimit-c.bytes
+	return c.records < c.config.capacity && need <= c.config.diskLimit-c.bytes
 }
 
 // postReady posts a token to Ready if TryRecv would succeed. It is called after each
@@ -387,9 +387,9 @@ func (c *Durable[T]) Len() int {
 	return c.queued + c.dropping
 }
 
-// Cap returns the Limit of the options, or [sluice.Unlimited]. DiskLimit may leave less
+// Cap returns the Capacity of the options, or [sluice.Unlimited]. DiskLimit may leave less
 // room, and deliveries in flight take some of it.
-func (c *Durable[T]) Cap() int { return c.config.records }
+func (c *Durable[T]) Cap() int { return c.config.capacity }
 
 // InFlight returns the number of deliveries that were neither acknowledged nor given
 // back.
@@ -415,7 +415,7 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := sluice.Stats{
-		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.records, Lanes: 1,
+		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.capacity, Lanes: 1,
 		Sent: c.sent, Received: c.received, Dropped: c.dropped, TooOld: c.tooOld, HighWater: c.high,
 		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
 		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,

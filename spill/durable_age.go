@@ -138,7 +138,7 @@ func (c *Durable[T]) expire() error {
 	for i, record := range old {
 		b.deletes, b.old = append(b.deletes, record.Seq), append(b.old, record.Seq)
 		b.freed += diskCost(record)
-		if c.config.onDrop == nil && record.Damaged == nil {
+		if c.config.undelivered == nil && record.Damaged == nil {
 			old[i].Payload = nil
 		}
 	}

@@ -174,7 +174,7 @@ func TestExpiryInBatch(t *testing.T) {
 		s.times[1] = 0 // as if it was stored without MaxAge: its age begins when the queue is opened
 		time.Sleep(50 * time.Second)
 		c = reopened(c, s)
-		c.config.onDrop = func(uint64, sluice.Reason) { panic("the hook") }
+		c.config.undelivered = func(uint64, sluice.Reason) { panic("the hook") }
 		time.Sleep(20 * time.Second)
 		buf := make([]uint64, 2)
 		if n, err := c.AutoAck().RecvBatch(t.Context(), buf); n != 1 || buf[0] != 1 || err != nil {

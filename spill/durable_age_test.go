@@ -17,7 +17,7 @@ import (
 // aging returns a Durable for n values, of which each is too old after a minute.
 func aging(n int, overflow sluice.Overflow) (*Durable[uint64], *memoryStore, *dropLog) {
 	s, l := newMemoryStore(), new(dropLog)
-	o := &DurableOptions[uint64]{Limit: n, Overflow: overflow, MaxAge: time.Minute, Codec: fixed{}, OnUndelivered: l.hook}
+	o := &DurableOptions[uint64]{Capacity: n, Overflow: overflow, MaxAge: time.Minute, Codec: fixed{}, OnUndelivered: l.hook}
 	return durableOn(s, o), s, l
 }
 
@@ -243,7 +243,7 @@ func TestExpiryIsNotEnough(t *testing.T) {
 			}
 			time.Sleep(20 * time.Second)
 		}
-		c.config.records = 2 // it is opened with a limit
+		c.config.capacity = 2 // it is opened with a limit
 		c = reopened(c, s)
 		if err := c.TrySend(9); err != sluice.ErrFull || len(s.records) != 3 || !slices.Equal(l.values, []uint64{0, 1}) {
 			t.Errorf("%v: %d records, dropped %v", err, len(s.records), l.values)
@@ -281,7 +281,7 @@ func TestTooOldOrOverflowed(t *testing.T) {
 func TestExpiryHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, l := aging(3, sluice.Block)
-		c.config.onDrop = func(v uint64, why sluice.Reason) {
+		c.config.undelivered = func(v uint64, why sluice.Reason) {
 			l.hook(v, why)
 			if v == 0 {
 				if err := c.TrySend(7); err != nil {

@@ -58,7 +58,7 @@ var errRetry = errors.New("spill: look again")
 
 // free reports whether deliveries in flight leave room for a record. The caller holds mu.
 func (c *Durable[T]) free(need int64) bool {
-	return c.inFlight-c.acking < c.config.records && need <= c.config.diskLimit-c.flightBytes+c.ackingBytes
+	return c.inFlight-c.acking < c.config.capacity && need <= c.config.diskLimit-c.flightBytes+c.ackingBytes
 }
 
 // spare returns how many loose records may join the pending commit, of up to n, the first
@@ -128,18 +128,18 @@ type makingRoom[T any] struct {
 
 // over reports whether a record of the given cost is too much.
 func (m *makingRoom[T]) over(cost int64) bool {
-	return m.records >= m.c.config.records || cost > m.c.config.diskLimit-m.bytes
+	return m.records >= m.c.config.capacity || cost > m.c.config.diskLimit-m.bytes
 }
 
 // room makes room for payload i, and reports whether there is any.
 func (m *makingRoom[T]) room(i int) bool {
 	c, cost := m.c, m.c.costOf(m.b.payloads[i])
 	oldest := c.config.overflow == sluice.DropOldest
-	if oldest && (c.inFlight-m.b.acks >= c.config.records || cost > c.config.diskLimit-c.flightBytes+m.b.ackBytes) {
+	if oldest && (c.inFlight-m.b.acks >= c.config.capacity || cost > c.config.diskLimit-c.flightBytes+m.b.ackBytes) {
 		return false
 	}
 	most := math.MaxInt
-	if oldest && (m.records > c.config.records || m.bytes > c.config.diskLimit) {
+	if oldest && (m.records > c.config.capacity || m.bytes > c.config.diskLimit) {
 		most = evictStep
 	}
 	for n := 0; m.over(cost) && n < most; n++ {
@@ -187,7 +187,7 @@ func (m *makingRoom[T]) evict(i int, old bool) bool {
 	} else {
 		c.evicting++
 	}
-	if c.config.onDrop == nil {
+	if c.config.undelivered == nil {
 		d.record.Payload = nil
 	}
 	c.dropping++
@@ -292,7 +292,7 @@ func (c *Durable[T]) settleDrops(b *commit, at int, g grant, vs []T) (n int) {
 	if g.loose && b.refused > 0 {
 		n = max(0, min(n, b.refused-1-at))
 	}
-	if len(b.drops) == 0 || c.config.onDrop == nil && !c.reportsDamage() {
+	if len(b.drops) == 0 || c.config.undelivered == nil && !c.reportsDamage() {
 		return n
 	}
 	var mine []drop
@@ -303,24 +303,12 @@ func (c *Durable[T]) settleDrops(b *commit, at int, g grant, vs []T) (n int) {
 	}
 	inTurn(len(mine), func(i int) {
 		if d := mine[i]; d.record.Seq == 0 {
-			c.passOn(vs[d.by-at], d.why)
+			c.config.giveAll(d.why, vs[d.by-at])
 		} else {
 			c.passRecord(d.record, d.why)
 		}
 	})
 	return n
-}
-
-// dropNewest calls the hook for values that were not stored, and returns nil.
-func (c *Durable[T]) dropNewest(vs []T) error {
-	inTurn(len(vs), func(i int) { c.passOn(vs[i], sluice.Overflowed) })
-	return nil
-}
-
-func (c *Durable[T]) passOn(v T, why sluice.Reason) {
-	if c.config.onDrop != nil {
-		c.config.onDrop(v, why)
-	}
 }
 
 func (c *Durable[T]) reportsDamage() bool { return c.config.onDamage == SetDamageAside }
@@ -329,7 +317,7 @@ func (c *Durable[T]) reportsDamage() bool { return c.config.onDamage == SetDamag
 // reports it, and Repaired if the record is damaged.
 func (c *Durable[T]) passRecord(record logstore.Record, why sluice.Reason) {
 	err := record.Damaged
-	if err == nil && c.config.onDrop == nil {
+	if err == nil && c.config.undelivered == nil {
 		return
 	}
 	var v T
@@ -337,7 +325,7 @@ func (c *Durable[T]) passRecord(record logstore.Record, why sluice.Reason) {
 		v, err = decode(c.config.codec, record.Payload)
 	}
 	if err == nil {
-		c.config.onDrop(v, why)
+		c.config.undelivered(v, why)
 		return
 	}
 	c.mu.Lock()
@@ -345,7 +333,7 @@ func (c *Durable[T]) passRecord(record logstore.Record, why sluice.Reason) {
 	if record.Damaged != nil && c.reportsDamage() {
 		c.repair.add(record.Damaged, 1, record.Seq, record.Seq)
 	}
-	if c.config.onDrop == nil {
+	if c.config.undelivered == nil {
 		return
 	}
 	if c.unreadable++; c.unreadErr == nil {

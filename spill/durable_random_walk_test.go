@@ -59,14 +59,14 @@ type walk struct {
 func newWalk(seed uint64, overflow sluice.Overflow, faults walkFaults) *walk {
 	w := &walk{random: rand.New(rand.NewPCG(seed, 1)), faults: faults, held: make(chan *Delivery[[]byte], 1000), last: newMemoryStore()}
 	o := &DurableOptions[[]byte]{
-		Limit: 1 + w.random.IntN(5), Overflow: overflow, MaxAge: time.Minute, MemoryLimit: 200,
-		Log: slog.New(slog.DiscardHandler), OnDrop: func([]byte) {},
+		Capacity: 1 + w.random.IntN(5), Overflow: overflow, MaxAge: time.Minute, MemoryLimit: 200,
+		Log: slog.New(slog.DiscardHandler), OnUndelivered: func([]byte, sluice.Reason) {},
 	}
 	if w.random.IntN(2) == 0 {
-		o.DiskLimit = int64(o.Limit) * 40
+		o.DiskLimit = int64(o.Capacity) * 40
 	}
 	if w.random.IntN(3) == 0 {
-		o.OnDrop = func(v []byte) { time.Sleep(time.Duration(len(v)) * time.Second) }
+		o.OnUndelivered = func(v []byte, _ sluice.Reason) { time.Sleep(time.Duration(len(v)) * time.Second) }
 	}
 	w.last.onWrite, w.last.onRead = w.onWrite, w.onRead
 	w.c = durableOn(w.last, o)
@@ -240,8 +240,8 @@ func (w *walk) look() error {
 		return fmt.Errorf("retrying %d, promised %d, dropping %d, adding %d, evicting %d, acking %d, brief %d", c.retrying, c.promised, c.dropping, c.adding, c.evicting, c.acking, c.receivers.brief)
 	case c.records != c.queued+c.inFlight || c.records != len(w.last.records):
 		return fmt.Errorf("%d records count: %d queued, %d in flight, %d stored", c.records, c.queued, c.inFlight, len(w.last.records))
-	case c.records > c.config.records && !w.faults.reopens: // then a write is repeated without its drops
-		return fmt.Errorf("%d records, limit %d", c.records, c.config.records)
+	case c.records > c.config.capacity && !w.faults.reopens: // then a write is repeated without its drops
+		return fmt.Errorf("%d records, limit %d", c.records, c.config.capacity)
 	case c.receivers.n > 0 && c.queued > 0 && err == nil && (!old || c.queued > 1):
 		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.n, c.queued)
 	case sender != "":

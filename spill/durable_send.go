@@ -35,7 +35,7 @@ func (b *commit) result(sends bool) error {
 	return b.deleteErr
 }
 
-// Send stores v on disk, with an fsync, and returns nil once v is stored. If Limit or
+// Send stores v on disk, with an fsync, and returns nil once v is stored. If Capacity or
 // DiskLimit leaves no room, it follows [DurableOptions].Overflow: by default it waits.
 // Concurrent senders share writes, so a Send is cheap when
 // there are many, and costs an fsync when it is alone.
@@ -114,7 +114,8 @@ func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T)
 		if g.drops {
 			c.dropped += uint64(g.n)
 			c.mu.Unlock()
-			return g.n, c.dropNewest(p.values[:g.n])
+			c.config.giveAll(sluice.Overflowed, p.values[:g.n]...)
+			return g.n, nil
 		}
 		b, leads := c.join()
 		at := len(b.payloads)

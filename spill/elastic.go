@@ -31,7 +31,7 @@ import (
 // records. It is held while a block is written or read. Invariants:
 //
 //	at each unlock: spilling == (backlog.records > 0 || senders.n > 0)
-//	a sender waits only if Limit is reached, or its record exceeds DiskLimit and head has
+//	a sender waits only if Capacity is reached, or its record exceeds DiskLimit and head has
 //	no room for a record
 //	a receiver waits only in head, and only if it saw the state direct
 //	an empty head accepts any record, whatever its size
@@ -172,7 +172,7 @@ func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 	}
 	c.head = sluice.NewElastic(slots, o)
 	c.evictor = engine.Of(c.head).(evictor[T])
-	if p.records != sluice.Unlimited || p.overflow == sluice.DropOldest {
+	if p.capacity != sluice.Unlimited || p.overflow == sluice.DropOldest {
 		c.state.Store(locked)
 	}
 	inspect.Register(p.name, "spill.Elastic", c)
@@ -241,9 +241,9 @@ func (c *Elastic[T]) Len() int {
 	return c.head.Len() + c.backlog.records
 }
 
-// Cap returns [ElasticOptions].Limit, or [sluice.Unlimited] if there is none: the other
+// Cap returns [ElasticOptions].Capacity, or [sluice.Unlimited] if there is none: the other
 // limits of an Elastic are in bytes.
-func (c *Elastic[T]) Cap() int { return c.config.records }
+func (c *Elastic[T]) Cap() int { return c.config.capacity }
 
 // Ready returns a channel for a select statement beside built-in channels; see the
 // method of the same name of [sluice.Bounded]. It becomes readable when a value can be
@@ -291,7 +291,7 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 		s.Bytes -= int64(s.Len) * int64(engine.SizeOf[T]())
 	}
 	s.Bytes += int64(cap(c.backlog.tail) + cap(c.backlog.aheadBuf))
-	s.Name, s.Cap = c.config.name, c.config.records
+	s.Name, s.Cap = c.config.name, c.config.capacity
 	s.Len += c.backlog.records
 	s.Sent += uint64(c.backlog.records + c.lost)
 	s.Received -= uint64(c.evicted)

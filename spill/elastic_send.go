@@ -11,7 +11,7 @@ import (
 )
 
 // Send sends v. Below the memory limit v stays in memory; beyond it v is written to
-// disk. If Limit or DiskLimit leave no room, Send waits, or does what Overflow of the options
+// disk. If Capacity or DiskLimit leave no room, Send waits, or does what Overflow of the options
 // says; under a policy other than Block it never waits.
 //
 // Send returns nil once v is accepted, or dropped by DropNewest. It returns [sluice.ErrClosed] if the channel is
@@ -199,7 +199,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 	if err := p.fill(&c.config, c.size, vs, method); err != nil {
 		return 0, err
 	}
-	defer func() { c.overflowed(p.dropped...) }()
+	defer func() { c.config.giveAll(sluice.Overflowed, p.dropped...) }()
 	var lazy lazyContext
 	c.mu.Lock()
 	for n < len(p.ends) && err == nil {

@@ -335,9 +335,9 @@ func TestReopenPolicies(t *testing.T) {
 	for _, failure := range []error{errUnknown, errNotStored} {
 		var dropped []string
 		o := &DurableOptions[[]byte]{
-			Limit: 3, Overflow: sluice.DropOldest, OnDamage: SetDamageAside, MemoryLimit: 1000,
-			Log:    slog.New(slog.DiscardHandler),
-			OnDrop: func(v []byte) { dropped = append(dropped, string(v[:1])) },
+			Capacity: 3, Overflow: sluice.DropOldest, OnDamage: SetDamageAside, MemoryLimit: 1000,
+			Log:           slog.New(slog.DiscardHandler),
+			OnUndelivered: func(v []byte, _ sluice.Reason) { dropped = append(dropped, string(v[:1])) },
 		}
 		s := newMemoryStore()
 		c := durableOn(s, o)
