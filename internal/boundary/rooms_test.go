@@ -562,10 +562,7 @@ var rooms = map[string]room{
 			"./internal/park":           "the clock of the ages",
 			"./spill/internal/disk":     "the folder of the records, which tests replace",
 			"./spill/internal/logstore": "the records of a Durable",
-			"go.etcd.io/bbolt":          "the file that says what a queue is, and had the records",
-			"go.etcd.io/bbolt/errors":   "a file that another process has locked",
 			"golang.org/x/sys/unix":     "files without a name",
-			"unsafe":                    "Sizeof, and nothing else of it",
 		},
 		tests: permissions{
 			"./sluicetest":             "both kinds must pass the suite",
