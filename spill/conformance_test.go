@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/codec"
 	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/sluicetest"
+	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -239,7 +240,7 @@ func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Code
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, held, err := logstore.Open(ramdir.New(t), &logstore.Options{Codec: p.codec.Name(), NoSync: true, Reserve: 1})
+	log, held, err := logstore.Open(disk.Folder{Dir: ramdir.New(t), NoSync: true}, logstore.Options{Codec: p.codec.Name(), Reserve: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

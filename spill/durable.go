@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -142,7 +143,7 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
 	p.limit = share(p.memory)
-	c, err := openQueue(dir, p, logstore.Options{})
+	c, err := openQueue(disk.Folder{Dir: dir}, dir, p, logstore.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
@@ -152,10 +153,10 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 	return c, nil
 }
 
-// openQueue opens the queue in dir.
-func openQueue[T any](dir string, p config[T], o logstore.Options) (*Durable[T], error) {
+// openQueue opens the queue on d, the disk of the folder dir.
+func openQueue[T any](d disk.Disk, dir string, p config[T], o logstore.Options) (*Durable[T], error) {
 	o.Codec = p.codec.Name()
-	s, found, repair, err := openStore(dir, p.onDamage, o)
+	s, found, repair, err := openStore(d, p.onDamage, o)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +169,7 @@ func openQueue[T any](dir string, p config[T], o logstore.Options) (*Durable[T],
 			if err := makeDir(dir); err != nil { // the folder may be gone
 				return nil, found, repair, err
 			}
-			return openStore(dir, p.onDamage, o)
+			return openStore(d, p.onDamage, o)
 		}
 	}
 	return c, nil

@@ -55,11 +55,10 @@ func (q TestQueue) Open(d disk.Disk) (*Durable[[]byte], error) {
 	if err != nil {
 		return nil, err
 	}
-	o := logstore.Options{NoSync: true, SegmentSize: q.Segment, Reserve: 4 * q.Segment, Acks: 16 * q.Segment}
-	if d != nil {
-		o.Disk = func(string) disk.Disk { return d }
+	if d == nil {
+		d = disk.Folder{Dir: q.Dir, NoSync: true}
 	}
-	c, err := openQueue(q.Dir, p, o)
+	c, err := openQueue(d, q.Dir, p, logstore.Options{SegmentSize: q.Segment, Reserve: 4 * q.Segment, Acks: 16 * q.Segment})
 	if err != nil {
 		return nil, err
 	}

@@ -3,8 +3,8 @@ package spill
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 
+	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -47,9 +47,9 @@ var errUnknown = logstore.ErrUnknown
 // again, and succeeds when there is room.
 func IsDiskFull(err error) bool { return logstore.Full(err) }
 
-// openStore opens the log in dir, or creates one, and repairs it if the policy is to.
-func openStore(dir string, policy DamagePolicy, o logstore.Options) (store, logstore.Contents, Repair, error) {
-	log, found, err := logstore.Open(dir, &o)
+// openStore opens the log on d, or creates one, and repairs it if the policy is to.
+func openStore(d disk.Disk, policy DamagePolicy, o logstore.Options) (store, logstore.Contents, Repair, error) {
+	log, found, err := logstore.Open(d, o)
 	var damage *logstore.DamagedError
 	switch {
 	case err == nil:
@@ -59,7 +59,7 @@ func openStore(dir string, policy DamagePolicy, o logstore.Options) (store, logs
 	case policy != SetDamageAside:
 		return nil, found, Repair{}, fmt.Errorf("%w; to open the queue with all records that can be read, set DurableOptions.OnDamage to SetDamageAside", err)
 	}
-	report, failed := logstore.Repair(dir, &o)
+	report, failed := logstore.Repair(d, o)
 	if failed != nil {
 		return nil, found, Repair{}, errors.Join(err, failed)
 	}
@@ -67,9 +67,9 @@ func openStore(dir string, policy DamagePolicy, o logstore.Options) (store, logs
 	repair.add(err, report.Lost, report.First, report.Last)
 	repair.atMost = report.Returned && !report.NoCheckpoint // records of missing files are not counted then
 	for _, name := range report.SetAside {
-		repair.Files = append(repair.Files, filepath.Join(dir, name))
+		repair.Files = append(repair.Files, d.Path(name))
 	}
-	if log, found, err = logstore.Open(dir, &o); err != nil {
+	if log, found, err = logstore.Open(d, o); err != nil {
 		return nil, found, repair, err
 	}
 	return log, found, repair, nil

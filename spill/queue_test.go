@@ -31,8 +31,7 @@ func reopenWith(policy DamagePolicy, dir string, o logstore.Options) (*Durable[[
 	if err != nil {
 		return nil, err
 	}
-	o.NoSync = true
-	return openQueue(dir, p, o)
+	return openQueue(disk.Folder{Dir: dir, NoSync: true}, dir, p, o)
 }
 
 // queueOf creates a queue with the records 0 to n-1 and returns its directory.

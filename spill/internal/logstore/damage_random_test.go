@@ -44,18 +44,18 @@ func TestRuined(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(round), 6))
 		i := all[round%len(all)]
 		d := i.ruin(random)
-		if s, _, err := open(d, tiny); err == nil {
+		if s, _, err := Open(d, tiny); err == nil {
 			_ = i.model.compareRecords(s)
 			d = d.After(simdisk.Killed, nil)
 		}
-		report, err := repair(d, tiny)
+		report, err := Repair(d, tiny)
 		if err != nil {
 			t.Fatal(round, err)
 		}
 		if report.Records == 0 && report.NoCheckpoint {
 			empty++
 		}
-		s, c, err := open(d, tiny)
+		s, c, err := Open(d, tiny)
 		if err != nil || c.Records != report.Records {
 			t.Fatal(round, c, report, err)
 		}

@@ -55,7 +55,7 @@ func TestTornTail(t *testing.T) {
 		},
 	} {
 		d, m := simdisk.New(), newModel()
-		s, _, err := open(d, tiny)
+		s, _, err := Open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestTornTail(t *testing.T) {
 		}
 		d = d.After(simdisk.Killed, nil)
 		for range 2 {
-			s, c, err := open(d, tiny)
+			s, c, err := Open(d, tiny)
 			if err == nil {
 				err = m.compare(s, c)
 			}
@@ -92,7 +92,7 @@ func TestTornTail(t *testing.T) {
 // an error of writes, and acknowledging succeeds all the same.
 func TestFileTooLarge(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, Options{Codec: "test", Reserve: 100, Acks: 400})
+	s, _, err := Open(d, Options{Codec: "test", Reserve: 100, Acks: 400})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestFileTooLarge(t *testing.T) {
 		m = m.after(w)
 	}
 	d.Fail = nil
-	s, c, err := open(d.After(simdisk.Lost, nil), tiny)
+	s, c, err := Open(d.After(simdisk.Lost, nil), tiny)
 	if err == nil {
 		err = m.compare(s, c)
 	}

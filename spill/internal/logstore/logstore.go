@@ -75,21 +75,8 @@ type Options struct {
 	// SegmentSize is the size in bytes from which on a new segment is begun. 0 selects
 	// 8 MiB.
 	SegmentSize int64
-	// NoSync leaves out all syncs, for tests.
-	NoSync bool
-	// Disk, if not nil, returns the disk to use in the place of a folder, for tests.
-	Disk func(dir string) disk.Disk
-
-	Reserve int64 // size of the reserve in bytes; 0 selects 1 MiB
-	Acks    int64 // size of the acknowledgment area in bytes; 0 selects 128 KiB
-}
-
-// disk returns the disk of a folder.
-func (o *Options) disk(dir string) disk.Disk {
-	if o.Disk != nil {
-		return o.Disk(dir)
-	}
-	return disk.Folder{Dir: dir, NoSync: o.NoSync}
+	Reserve     int64 // size of the reserve in bytes; 0 selects 1 MiB
+	Acks        int64 // size of the acknowledgment area in bytes; 0 selects 128 KiB
 }
 
 const (

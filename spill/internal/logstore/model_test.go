@@ -126,7 +126,7 @@ func TestModel(t *testing.T) {
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		d, m := simdisk.New(), newModel()
-		s, c, err := open(d, tiny)
+		s, c, err := Open(d, tiny)
 		for i := range 60 {
 			if err != nil {
 				t.Fatal(seed, i, err)
@@ -149,7 +149,7 @@ func TestModel(t *testing.T) {
 			} else if err := s.Close(); err != nil {
 				t.Fatal(seed, i, err)
 			}
-			s, c, err = open(d, tiny)
+			s, c, err = Open(d, tiny)
 		}
 		if err != nil || s.Close() != nil {
 			t.Fatal(err)

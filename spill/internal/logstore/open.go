@@ -9,21 +9,13 @@ import (
 	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
-// Open opens the store in the folder dir, which must exist, or creates one there. It
+// Open opens the store in a folder, which must exist, or creates one there. It
 // reads the checkpoint and the last segment. It returns a *DamagedError, and changes
 // nothing, if what it reads is damaged or segments are missing or shorter than they were;
 // other damage is found by Read.
 //
 // Only one store at a time can use a folder.
-func Open(dir string, o *Options) (*Store, Contents, error) {
-	if o == nil {
-		o = new(Options)
-	}
-	return open(o.disk(dir), *o)
-}
-
-// open opens the store on d.
-func open(d disk.Disk, o Options) (*Store, Contents, error) {
+func Open(d disk.Disk, o Options) (*Store, Contents, error) {
 	s, err := lock(d, o)
 	if err != nil {
 		return nil, Contents{}, err

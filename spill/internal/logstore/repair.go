@@ -31,31 +31,24 @@ const (
 	damagedSuffix = ".damaged"
 )
 
-// Repair makes a damaged store in the folder dir usable. It copies all intact records from
+// Repair makes a damaged store in a folder usable. It copies all intact records from
 // damaged segments to a new one, and renames damaged files, with the suffix ".damaged". If
 // it fails, the store is as it was. If nothing can be read, it renames all files, so that the next
 // Open creates an empty store. o.Codec is the codec if the checkpoint is damaged. The store must
 // not be open.
 //
 // Repair reads the whole store. Opening does not, so Repair is also a check.
-func Repair(dir string, o *Options) (Report, error) {
-	if o == nil {
-		o = new(Options)
-	}
-	report, err := repair(o.disk(dir), *o)
-	if err != nil {
-		err = fmt.Errorf("repair: %w", err)
-	}
-	return report, err
-}
-
-func repair(d disk.Disk, o Options) (report Report, err error) {
+func Repair(d disk.Disk, o Options) (report Report, err error) {
 	s, err := lock(d, o)
 	if err != nil {
-		return report, err
+		return report, fmt.Errorf("repair: %w", err)
 	}
 	r := repairer{store: s, tails: map[*segment]bool{}}
-	defer func() { err = errors.Join(err, s.release()) }()
+	defer func() {
+		if err = errors.Join(err, s.release()); err != nil {
+			err = fmt.Errorf("repair: %w", err)
+		}
+	}()
 	if r.files, err = d.List(); err != nil {
 		return report, err
 	}
