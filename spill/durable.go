@@ -16,8 +16,7 @@ import (
 
 // How a Durable works. docs/design/spill.md has the arguments.
 //
-// Every record has a sequence number; numbers ascend in the order of the sends. The
-// states of a record:
+// Every record has a sequence number, in the order of the sends. Its states:
 //
 //	reserved    the limits count it; the sender owns it
 //	joined      in the pending commit; the sender may still withdraw it
@@ -29,27 +28,19 @@ import (
 //	deleted
 //
 // mu guards everything except the files. A record is stored before it can be received
-// and until it is acknowledged, so the queue in memory is only a window on the file:
+// and until it is acknowledged. A receive takes the first record in this order:
 //
 //	requeued    given back by receivers, lowest number first; read again from the file
 //	window      records below upto, read from the file or kept after a commit
 //	file        the rest: upto <= number < tail
 //
-// A receive takes the first record in this order. The window is read from the file when
-// it is empty and upto < tail. A commit appends to the window if upto == tail and the
-// memory limit has room; so below that limit no record is read from disk.
-//
-// Group commit: a commit is a list of records to add and to delete. At most one commit
-// is being written, by its leader, a member of it, without the lock; the next one
-// gathers members meanwhile. The leader publishes the result, and passes leadership to
-// a member of the next commit. There is no background goroutine.
+// Group commit: at most one commit is being written, without the lock, by its leader, a
+// member of it; the next one gathers members meanwhile. The leader publishes the result,
+// and passes leadership to a member of the next commit.
 //
 //	leading == a goroutine leads, or the token to lead is on its way
 //	pending != nil: its members wait for done and for the token
-//
-// A member whose context ends withdraws its records under the lock. The last member to
-// leave removes the commit, and ends leadership if the token is already there. Once a
-// commit was taken, its members wait for the result of the write.
+//	the last member to leave a commit removes it, and ends leadership if the token is there
 //
 // No wake-up is lost: a receiver queues itself while it holds the lock under which it
 // found no record, a sender while it holds the lock under which it found no room; and
@@ -268,7 +259,7 @@ func (c *Durable[T]) serveWaiters() {
 	if c.reopening != nil { // publish calls it when the store is there again
 		return
 	}
-	for c.receivers.n > 0 {
+	for c.receivers.len() > 0 {
 		record, err := c.next()
 		if err == errTooOld { // its goroutine deletes what is too old, and comes back
 			c.receivers.pop().finish(err)
@@ -288,7 +279,7 @@ func (c *Durable[T]) serveWaiters() {
 	if c.config.overflow == sluice.DropOldest {
 		c.retry(func(w *waiter) bool { return c.free(w.need) })
 	} else {
-		for w := c.senders.first; w != nil && c.fits(w.need); w = c.senders.first {
+		for w := c.senders.first(); w != nil && c.fits(w.need); w = c.senders.first() {
 			c.count(w.need)
 			c.senders.pop()
 			w.finish(nil)
@@ -418,8 +409,8 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	s := sluice.Stats{
 		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.capacity, Lanes: 1,
 		Sent: c.sent, Received: c.received, Dropped: c.dropped, TooOld: c.tooOld, HighWater: c.high,
-		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
-		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,
+		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.len(),
+		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.len(),
 		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, BytesOnDisk: c.store.Size(), Closed: c.closed,
 	}
 	if c.queued > 0 {

@@ -82,7 +82,7 @@ func (c *Durable[T]) spare(n int, need int64) (k int) {
 // retry wakes the first senders for which may returns true: they look for room again. The
 // caller holds mu.
 func (c *Durable[T]) retry(may func(w *waiter) bool) {
-	for w := c.senders.first; w != nil && may(w); w = c.senders.first {
+	for w := c.senders.first(); w != nil && may(w); w = c.senders.first() {
 		c.senders.pop()
 		c.retrying++
 		w.finish(errRetry)

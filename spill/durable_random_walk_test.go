@@ -216,13 +216,13 @@ func (w *walk) look() error {
 		return nil // a write is slow
 	}
 	if c.failure != nil {
-		if c.senders.n+c.receivers.n > 0 {
-			return fmt.Errorf("%d senders and %d receivers wait after a failure", c.senders.n, c.receivers.n)
+		if c.senders.len()+c.receivers.len() > 0 {
+			return fmt.Errorf("%d senders and %d receivers wait after a failure", c.senders.len(), c.receivers.len())
 		}
 		return nil
 	}
 	old, err := c.isOld(0)
-	first, sender := c.senders.first, ""
+	first, sender := c.senders.first(), ""
 	switch {
 	case first == nil:
 	case c.closed:
@@ -242,8 +242,8 @@ func (w *walk) look() error {
 		return fmt.Errorf("%d records count: %d queued, %d in flight, %d stored", c.records, c.queued, c.inFlight, len(w.last.records))
 	case c.records > c.config.capacity && !w.faults.reopens: // then a write is repeated without its drops
 		return fmt.Errorf("%d records, limit %d", c.records, c.config.capacity)
-	case c.receivers.n > 0 && c.queued > 0 && err == nil && (!old || c.queued > 1):
-		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.n, c.queued)
+	case c.receivers.len() > 0 && c.queued > 0 && err == nil && (!old || c.queued > 1):
+		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.len(), c.queued)
 	case sender != "":
 		return fmt.Errorf("a sender waits %s", sender)
 	}

@@ -157,7 +157,7 @@ func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyC
 	if err := c.sendError(); err != nil {
 		return g, err
 	}
-	if c.senders.n == 0 || again {
+	if c.senders.len() == 0 || again {
 		if c.config.overflow != sluice.DropOldest {
 			for g.n < len(p.ends) && c.fits(c.cost(p, g.n)) {
 				c.count(c.cost(p, g.n))

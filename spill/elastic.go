@@ -23,42 +23,31 @@ import (
 //	direct -> spilling   a value found no room in head; it goes to the backlog
 //	spilling -> direct   the backlog is empty, and no sender waits to add to it
 //
-// Direct, Send and Recv call head, and load the state once or twice. Spilling,
-// senders append to the backlog. Receivers always receive from head, and move records
-// from the backlog to head before it is empty. There is no background goroutine.
-//
 // mu guards the backlog, the wait queue of senders, changes of the state, and moving
-// records. It is held while a block is written or read. Invariants:
+// records to head, which receivers do before head is empty. It is held while a block is
+// written or read. Invariants:
 //
-//	at each unlock: spilling == (backlog.records > 0 || senders.n > 0)
+//	at each unlock: spilling == (backlog.records > 0 || senders.len() > 0)
 //	a sender waits only if Capacity is reached, or its record exceeds DiskLimit and head has
 //	no room for a record
 //	a receiver waits only in head, and only if it saw the state direct
 //	an empty head accepts any record, whatever its size
 //
-// No wake-up is lost between receivers and spilling senders:
+// No wake-up is lost between receivers and spilling senders: one of the two sees the
+// other, and moves records to head, which wakes its waiters. A sender without room on disk
+// sets blocked under mu, and tries again before it waits; then each receiver takes mu.
 //
 //	receiver   take a value from head (read-modify-write), then load the state
 //	sender     set spilling (read-modify-write), then look at the length of head
 //
-// One of the two sees the other, and moves records to head, which wakes its waiters. A
-// sender without room on disk sets blocked under mu, and tries again before it waits;
-// while blocked is set, each receiver takes mu.
+// A channel closes at one moment, so head is empty and open, and the state direct, only
+// before Close takes effect:
 //
-// A channel closes at one moment:
-//
-//	direct     head.Close, then closed. Close takes effect when head closes: until
-//	           then each send may succeed, and none fails with ErrClosed.
-//	spilling   closed, and once the backlog is empty head.Close, then direct. Close
-//	           takes effect at closed: no receive finds the channel empty before head
-//	           is closed.
-//
-// So head is empty and open, and the state direct, only before Close takes effect.
+//	direct     head.Close, which is the moment, then closed
+//	spilling   closed, which is the moment; once the backlog is empty head.Close, then direct
 //
 // User code (codecs, Size, contexts) runs without the lock where possible; where it
-// cannot, panics become errors. A failed write is the error of the Send that needed it,
-// and the accepted records stay in memory. A record that cannot be read back or decoded
-// is final: receivers get everything before it, then the error; senders get it at once.
+// cannot, panics become errors.
 
 // The state word: flags, and above them a count of changes. An unchanged word means
 // that nothing changed in between.
@@ -297,7 +286,7 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 	s.Received -= uint64(c.evicted)
 	s.Dropped = uint64(c.lost + c.evicted + c.refused)
 	s.HighWater = max(s.HighWater, c.high)
-	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.n, c.senders.waits, c.senders.spent
+	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.len(), c.senders.waits, c.senders.spent
 	s.BytesOnDisk = c.backlog.disk
 	// The values in head are at least as old as the first record of the backlog.
 	s.OldestValue = max(s.OldestValue, c.ages.Oldest(park.Now(), c.moved, c.moved+uint64(c.backlog.records)))

@@ -233,7 +233,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			}
 		}
 	}
-	if c.isLow() || c.senders.n > 0 {
+	if c.isLow() || c.senders.len() > 0 {
 		c.advance()
 	}
 	c.mu.Unlock()
@@ -246,7 +246,7 @@ func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (full bool, err error) {
 		if err := c.refusal(); err != nil { // advance may have found a block that cannot be read
 			return false, err
 		}
-		if c.senders.n > 0 {
+		if c.senders.len() > 0 {
 			continue
 		}
 		if placed, err := c.place(p.values[n], p.record(n)); placed {
