@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
-// With the policy SetDamageAside a Durable goes on after its store has failed: the leader closes
+// With the policy SetDamageAside a Durable continues after its store has failed: the leader closes
 // the store, opens the folder again, which repairs it, and continues with what is there.
 //
 //	reopening != nil: only the leader uses the store; receives wait

@@ -214,7 +214,7 @@ func (c *Elastic[T]) drop(p *recordBatch[T], v T) {
 //
 // Discard receives the values: they count as received in Stats, and are read from disk. If a block
 // cannot be read back, Discard ends there, and Recv returns the failure. If OnUndelivered panics, it
-// gets the other values all the same, and then the first panic goes on. Discard is idempotent.
+// gets the other values all the same, and then the first panic continues. Discard is idempotent.
 func (c *Elastic[T]) Discard() (n int) {
 	c.Close()
 	untilDone(func() (more bool) {

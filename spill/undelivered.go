@@ -22,7 +22,7 @@ func inTurn(n int, f func(i int)) {
 }
 
 // untilDone calls step, which calls the hook, until it returns false. A call that panics or ends
-// the goroutine does not end that. Afterwards the first panic goes on, or the goroutine ends.
+// the goroutine does not end that. Afterwards the first panic continues, or the goroutine ends.
 func untilDone(step func() (more bool)) {
 	var first any // panic
 	again := func() {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestInTurn: each call is made once, whichever of them panic or end the goroutine, and then the
-// first panic goes on, or the goroutine ends.
+// first panic continues, or the goroutine ends.
 func TestInTurn(t *testing.T) {
 	for _, test := range []struct {
 		fail map[int]any // the panics by call; nil is Goexit
@@ -60,7 +60,7 @@ func TestInTurn(t *testing.T) {
 }
 
 // TestUndeliveredOnce: each value that a call drops reaches the hook once, if all calls of the hook
-// panic, or end the goroutine. Then the first panic goes on.
+// panic, or end the goroutine. Then the first panic continues.
 func TestUndeliveredOnce(t *testing.T) {
 	elastic := func(memory int64, overflow sluice.Overflow) func(hook func(uint64, sluice.Reason)) hooked {
 		return func(hook func(uint64, sluice.Reason)) hooked {
