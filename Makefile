@@ -140,7 +140,7 @@ checked: ## the library's tests in a build that checks promises (-tags sluiceche
 REPEATED := $(addprefix ./internal/,park spin selection waitq registry ring segqueue shard handoff workpool age broadcast priority)
 
 # The packages that race-around runs with 1, 2 and 8 Ps.
-RACED := $(ONTOP) ./internal/foreign ./internal/made ./internal/stage ./sluicetest/... ./stress/...
+RACED := $(ONTOP) ./internal/foreign ./internal/stage ./sluicetest/... ./stress/...
 
 # The first line compiles everything with all CPUs. Then one package at a time (-p=1): two
 # suites that share the machine would report a slow channel as hung.

@@ -81,7 +81,7 @@ func LeaveOpen[T any](r BatchReceiver[T]) BatchReceiver[T] {
 	if r == nil {
 		panic("sluice: LeaveOpen: nil receiver")
 	}
-	return leftOpen[T]{r, left{Receiver: r}}
+	return leftOpen[T]{r, stage.LeaveOpen(r)}
 }
 
 // leftOpen has only the methods of a BatchReceiver. Package

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/made"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/stage"
 )
@@ -51,7 +50,7 @@ func newLinger(parent context.Context, r any) (l linger, release func()) {
 
 // ours reports whether channel is a kind of package sluice, or a kind that
 // sluice.LeaveOpen wraps, but not a type that embeds one.
-func ours(channel any) bool { return made.Own(stage.Unwrap(channel)) }
+func ours(channel any) bool { return engine.IsKind(stage.Unwrap(channel)) }
 
 // A plainLinger makes a context for each batch.
 type plainLinger struct {

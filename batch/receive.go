@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/made"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // Batches is a loop over batches of the values of a channel. Like a bufio.Scanner, it
@@ -71,7 +71,7 @@ func Receive[T any](ctx context.Context, r sluice.BatchReceiver[T], max int, o *
 	if ctx == nil {
 		panic("batch: " + function + ": nil context")
 	}
-	made.Require("batch: "+function, "receiver", r)
+	stage.Require("batch: "+function, "receiver", r)
 	b := &Batches[T]{ctx: ctx, r: r, max: max}
 	b.linger, b.sizing = o.check(function, max)
 	return b

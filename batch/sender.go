@@ -8,9 +8,9 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/made"
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // A Sender collects values and sends them in batches. A value then costs little more
@@ -123,7 +123,7 @@ type Sender[T any] struct {
 // a value takes 8 bytes more.
 func NewSender[T any](s sluice.BatchSender[T], max int, o *Options[T]) *Sender[T] {
 	const function = "NewSender"
-	made.Require("batch: "+function, "sender", s)
+	stage.Require("batch: "+function, "sender", s)
 	linger, sizing := o.check(function, max)
 	b := &Sender[T]{s: s, own: ours(s), linger: linger, sizing: sizing, limit: math.MaxUint64}
 	// Indices are added to max, and doubled.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/made"
 	"github.com/sluice-go/sluice/internal/stage"
 )
 
@@ -33,7 +32,7 @@ import (
 // panics if ctx or r is nil, or if r was not made by its constructor.
 func ToChan[T any](ctx context.Context, r sluice.Receiver[T]) (values <-chan T, rest func() ([]T, error)) {
 	require(ctx, "ToChan")
-	made.Require("bridge: ToChan", "receiver", r)
+	stage.Require("bridge: ToChan", "receiver", r)
 	s := &stream[T]{out: make(chan T), ended: make(chan struct{}), failure: errExited}
 	engine.SitesOf(stage.Unwrap(r)).Starts(false)
 	go s.run(ctx, r)
@@ -109,7 +108,7 @@ func (s *stream[T]) rest() ([]T, error) {
 // by its constructor.
 func FromChan[T any](ctx context.Context, s sluice.Sender[T], in <-chan T) (unsent []T, err error) {
 	require(ctx, "FromChan")
-	made.Require("bridge: FromChan", "sender", s)
+	stage.Require("bridge: FromChan", "sender", s)
 	for {
 		select {
 		case v, ok := <-in:

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/made"
+	"github.com/sluice-go/sluice/internal/stage"
 )
 
 // endBuffer is the size of the built-in channels at both ends, and of the batches that a
@@ -78,13 +78,13 @@ type refused[T any] struct {
 //
 // NewPipe panics if c is nil or was not made by its constructor.
 func NewPipe[T any](c sluice.Channel[T]) *Pipe[T] {
-	made.Require("bridge: NewPipe", "channel", c)
+	stage.Require("bridge: NewPipe", "channel", c)
 	ctx, cancel := context.WithCancel(context.Background())
 	receiving, interrupt := context.WithCancel(ctx)
 	p := &Pipe[T]{
 		in: make(chan T, endBuffer), out: make(chan T, endBuffer), c: c,
 		past: make(chan refused[T]), interrupt: interrupt, cancel: cancel,
-		direct: made.Own(c),
+		direct: engine.IsKind(c),
 	}
 	p.In, p.Out = p.in, p.out
 	engine.SitesOf(c).Starts(true)

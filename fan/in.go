@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/made"
 	"github.com/sluice-go/sluice/internal/stage"
 )
 
@@ -50,9 +49,9 @@ func In[T any](ctx context.Context, out sluice.Sender[T], in ...sluice.Receiver[
 	if ctx == nil {
 		panic("fan: In: nil context")
 	}
-	made.Require("fan: In", "sender", out)
+	stage.Require("fan: In", "sender", out)
 	for _, r := range in {
-		made.Require("fan: In", "receiver", r)
+		stage.Require("fan: In", "receiver", r)
 	}
 	m := merger[T]{out: out, run: make([]T, 0, maxRun)}
 	m.batches, _ = out.(sluice.BatchSender[T])

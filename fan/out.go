@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/made"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/stage"
 )
 
@@ -39,9 +39,9 @@ func Out[T any](ctx context.Context, in sluice.Receiver[T], out ...sluice.Sender
 	if ctx == nil {
 		panic("fan: Out: nil context")
 	}
-	made.Require("fan: Out", "receiver", in)
+	stage.Require("fan: Out", "receiver", in)
 	for _, s := range out {
-		made.Require("fan: Out", "sender", s)
+		stage.Require("fan: Out", "sender", s)
 	}
 	d := distributor[T]{slow: make([]sluice.Case, 0, len(out))}
 	work, cancel := ctx, func() {}
@@ -109,7 +109,7 @@ func undelivered[T any](v T, missed []sluice.Sender[T], err error) error {
 // selectable reports whether a Select waits for s without a timer.
 func selectable[T any](s sluice.Sender[T]) bool {
 	_, receives := s.(sluice.TryReceiver[T]) // a Lane does not
-	return receives && made.Own(s)
+	return receives && engine.IsKind(s)
 }
 
 // A distributor is a call of Out.

@@ -170,7 +170,7 @@ func New[T any](capacity int, o *Options) *Hub[T] {
 		refuse("New", "Replay must not be negative (got %d)", replay)
 	}
 	h := &Hub[T]{engine: broadcast.New[T](capacity, replay), replay: replay, capacity: capacity}
-	engine.Own(&h.owner, h, h.engine)
+	engine.OwnEnd(&h.owner, h, h.engine)
 	return h
 }
 
@@ -239,7 +239,7 @@ func (h *Hub[T]) Subscribe(o *SubscriptionOptions[T]) (*Subscription[T], error) 
 	}
 	registry.Foreign(o.Name, "Subscription", s, (*broadcast.Subscription[T]).Stats)
 	sub := &Subscription[T]{engine: s}
-	engine.Own(&sub.owner, sub, s)
+	engine.OwnEnd(&sub.owner, sub, s)
 	return sub, nil
 }
 

@@ -25,7 +25,7 @@ type Receiver[T any] struct {
 // one Ready channel have state in common, and those of different sources must not.
 func newReceiver[T any](v values[T]) *Receiver[T] {
 	_, iterates := v.(*sequence[T])
-	r := &Receiver[T]{iterator: iterator{Runs: iterates}, values: v, ready: make(chan struct{})}
+	r := &Receiver[T]{iterator: stage.Iterates(iterates), values: v, ready: make(chan struct{})}
 	close(r.ready)
 	return r
 }

@@ -3,7 +3,6 @@ package spill
 import (
 	"encoding/binary"
 	"fmt"
-	"io"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/codec"
 	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/sluicetest"
+	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -222,14 +222,14 @@ func (s durableShape) shutdown(t *testing.T) {
 
 // openDurable returns a Durable of the shape, whose values are payload bytes long.
 func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Codec[T], onDrop func(T)) sluicetest.Channel[T] {
-	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload), Overflow: s.overflow, OnDrop: onDrop}
+	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload), Overflow: s.overflow, OnUndelivered: undelivered(onDrop)}
 	if s.age {
 		o.MaxAge = 10_000 * time.Hour // the suite waits for hours, in bubbles
 	}
 	switch {
 	case s.capacity == sluice.Unlimited:
 	case s.overflow != sluice.Block || s.age: // a policy looks at both limits
-		o.Limit = s.capacity
+		o.Capacity = s.capacity
 	default:
 		o.DiskLimit = int64(s.capacity * (payload + recordCost))
 	}
@@ -240,11 +240,11 @@ func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Code
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, held, err := logstore.Open(ramdir.New(t), &logstore.Options{Codec: p.codec.Name(), NoSync: true, Reserve: 1})
+	log, held, err := logstore.Open(disk.Folder{Dir: ramdir.New(t), NoSync: true}, logstore.Options{Codec: p.codec.Name(), Reserve: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newDurable(p, &logStore{log, io.NopCloser(nil)}, contents{held.First, held.Next, held.Records, held.Bytes})
+	c := newDurable(p, log, held)
 	kept := s.kept
 	if *kept = append(*kept, c); len(*kept) > 1000 { // the suite is done with the first ones
 		err = (*kept)[0].Shutdown()
@@ -300,4 +300,12 @@ func TestDurableConformance(t *testing.T) {
 			})
 		})
 	}
+}
+
+// undelivered returns the hook of a channel of the suite.
+func undelivered[T any](onDrop func(T)) func(T, sluice.Reason) {
+	if onDrop == nil {
+		return nil
+	}
+	return func(v T, _ sluice.Reason) { onDrop(v) }
 }

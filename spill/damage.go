@@ -22,7 +22,7 @@ const (
 	// returns them, as the Raw of a RecordError.
 	//
 	// If a file cannot be written, synced or read while the queue is open, or was changed or
-	// removed, the queue is closed and opened again in the same way, and goes on with what is
+	// removed, the queue is closed and opened again in the same way, and continues with what is
 	// there. Calls wait meanwhile. A Send whose record is not there is written once more. Deliveries
 	// in flight are delivered again, and settling them returns [ErrReopened]. If the queue cannot
 	// be opened, the channel has failed. A full disk is not such a failure: see [Durable.Send].
@@ -146,9 +146,9 @@ func (c *Durable[T]) skip(t taken) error {
 		_ = d.Nack()
 		return err
 	}
-	c.config.log.Warn("spill: a damaged record was deleted", "channel", c.config.name, "record", t.record.seq, "error", t.record.damaged)
+	c.config.log.Warn("spill: a damaged record was deleted", "channel", c.config.name, "record", t.record.Seq, "error", t.record.Damaged)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.repair.add(t.record.damaged, 1, t.record.seq, t.record.seq)
+	c.repair.add(t.record.Damaged, 1, t.record.Seq, t.record.Seq)
 	return nil
 }

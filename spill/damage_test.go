@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 var mishaps = flag.Int("spill.mishaps", 12, "how often TestMishapsWhileOpen does each thing to an open queue")
@@ -46,7 +47,7 @@ type found struct {
 // look opens a queue, receives everything, and shuts it down.
 func look(dir string, policy DamagePolicy) (f found) {
 	f.values = map[string]bool{}
-	c, err := reopenWith(opener{noSync: true, policy: policy}, dir)
+	c, err := reopenWith(policy, dir, logstore.Options{})
 	if err != nil {
 		return found{values: f.values, err: err}
 	}
@@ -97,10 +98,8 @@ func account(t *testing.T, dir string, must, may map[string]bool) (noticed bool,
 	mended := look(again, SetDamageAside)
 	n, err = missing(mended)
 	switch {
-	case mended.err != nil && !strings.Contains(mended.err.Error(), "records in this file"):
-		return noticed, fmt.Errorf("set aside: %w", mended.err)
 	case mended.err != nil:
-		return noticed, nil
+		return noticed, fmt.Errorf("set aside: %w", mended.err)
 	case err != nil && !mended.repair.Returned:
 		return noticed, fmt.Errorf("set aside: %w", err)
 	case n > 0 && mended.repair.Err == nil:
@@ -194,35 +193,62 @@ func TestFlippedBits(t *testing.T) {
 	t.Logf("%d of %d changes were noticed", noticed, all)
 }
 
-// TestLogIsMissing: a queue without its log, or without all files of it, is an error, or a new
-// queue with a report.
-func TestLogIsMissing(t *testing.T) {
-	for what, left := range map[string]string{
-		"folder": "queue.db queue.log ",
-		"files":  "queue.db queue.log queue.log.damaged ",
-	} {
-		dir := queueOf(t, 5)
-		log := filepath.Join(dir, logFolder)
-		err := os.RemoveAll(log)
-		if what == "files" {
-			err = errors.Join(err, os.Mkdir(log, 0o700))
+// TestNothingLeft: a queue of which nothing can be read is an error, or a new queue with a report,
+// as often as that happens. The files are kept.
+func TestNothingLeft(t *testing.T) {
+	dir := queueOf(t, 5)
+	kept := map[string]string{}
+	for round := range 3 {
+		for _, path := range []string{filepath.Join(dir, "checkpoint"), lastSegment(dir)} {
+			damage(t, path, func(b []byte) []byte { return append([]byte{byte(round)}, make([]byte, len(b))...) })
+			name := filepath.Base(path) + ".damaged"
+			if round > 0 {
+				name += fmt.Sprint("-", round+1)
+			}
+			kept[name] = filesIn(t, dir)[filepath.Base(path)]
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := OpenDurable[[]byte](dir, nil); err == nil || !strings.Contains(err.Error(), log) || !strings.Contains(err.Error(), "missing") ||
+		if _, err := OpenDurable[[]byte](dir, nil); err == nil || !strings.Contains(err.Error(), dir) ||
 			strings.Count(err.Error(), "DurableOptions.OnDamage to SetDamageAside") != 1 {
-			t.Errorf("%s: %v", what, err)
+			t.Error(err)
 		}
 		c, err := OpenDurable(dir, &DurableOptions[[]byte]{OnDamage: SetDamageAside})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if r := c.Repaired(); r.Err == nil || c.Len() != 0 || c.Stats().Disk.Warning != r.String() || !strings.HasPrefix(r.String(), "no record is known to be lost") {
-			t.Errorf("%s: %v", what, r)
+			t.Errorf("%v", r)
 		}
-		if err := c.Shutdown(); err != nil || names(t, dir) != left {
-			t.Errorf("%s: %v; the folder has %s", what, err, names(t, dir))
+		if err := errors.Join(c.Send(context.Background(), nil), c.Shutdown()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := filesIn(t, dir)
+	for name, content := range kept {
+		if files[name] != content {
+			t.Errorf("%s is not there; the folder has %s", name, names(t, dir))
+		}
+	}
+}
+
+// TestRecordsMissing: a queue of which only the spare files are there is damaged, and not new.
+func TestRecordsMissing(t *testing.T) {
+	for _, left := range []string{"synced", "acks", "reserve"} {
+		dir := queueOf(t, 5)
+		for name := range filesIn(t, dir) {
+			if name != left {
+				if err := os.Remove(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if f := look(dir, RefuseDamage); f.err == nil || !strings.Contains(f.err.Error(), "checkpoint") {
+			t.Errorf("with %s: %v", left, f.err)
+		}
+		if f := look(dir, SetDamageAside); f.err != nil || f.repair.Err == nil {
+			t.Errorf("with %s: %v, %v", left, f.repair, f.err)
+		}
+		if f := look(dir, RefuseDamage); f.err != nil || len(f.values) > 0 {
+			t.Errorf("with %s, opened again: %v", left, f.err)
 		}
 	}
 }
@@ -231,7 +257,7 @@ func TestLogIsMissing(t *testing.T) {
 // a limit, and the report says so.
 func TestLostSegment(t *testing.T) {
 	dir := queueOf(t, 20)
-	c, err := reopenWith(opener{noSync: true}, dir)
+	c, err := reopen(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +286,7 @@ func TestLostSegment(t *testing.T) {
 // was opened, and report it.
 func TestSkipDamaged(t *testing.T) {
 	dir := queueOf(t, 60)
-	c, err := reopenWith(opener{noSync: true, policy: SetDamageAside}, dir)
+	c, err := reopenWith(SetDamageAside, dir, logstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,8 +361,7 @@ func TestMishapsWhileOpen(t *testing.T) {
 // mishap does something to one file of an open queue under load.
 func mishap(t *testing.T, random *rand.Rand, n int, policy DamagePolicy, spoil func(path string, size int64) error) (failed bool, err error) {
 	dir := t.TempDir()
-	o := opener{noSync: true, segment: 8 << 10, policy: policy}
-	c, err := reopenWith(o, dir)
+	c, err := reopenWith(policy, dir, logstore.Options{SegmentSize: 8 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

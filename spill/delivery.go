@@ -155,9 +155,9 @@ func (e *RecordError) Drop() error { return e.drop() }
 func (c *Durable[T]) deliver(t taken) (*Delivery[T], error) {
 	d := c.delivery(t)
 	var v T
-	err := t.record.damaged
+	err := t.record.Damaged
 	if err == nil {
-		v, err = decode(c.config.codec, t.record.payload)
+		v, err = decode(c.config.codec, t.record.Payload)
 	}
 	if err == nil {
 		d.Value, d.Attempt = v, t.attempts
@@ -169,12 +169,12 @@ func (c *Durable[T]) deliver(t taken) (*Delivery[T], error) {
 		c.requeue(d.seq, d.cost, t.attempts)
 	}
 	c.mu.Unlock()
-	return nil, &RecordError{Raw: t.record.payload, Err: err, drop: func() error { return c.drop(again) }}
+	return nil, &RecordError{Raw: t.record.Payload, Err: err, drop: func() error { return c.drop(again) }}
 }
 
 // delivery returns a delivery without a value.
 func (c *Durable[T]) delivery(t taken) *Delivery[T] {
-	return &Delivery[T]{from: c, seq: t.record.seq, cost: t.record.cost(), epoch: t.epoch}
+	return &Delivery[T]{from: c, seq: t.record.Seq, cost: diskCost(t.record), epoch: t.epoch}
 }
 
 // drop deletes the record of d, which was given back.
@@ -204,7 +204,7 @@ func (c *Durable[T]) drop(d Delivery[T]) error {
 // An AutoAck is a Durable as a channel of plain values: it acknowledges each value as it
 // is received. No value is delivered twice, and the values that a process was working on
 // when it died are lost: delivery is at most once. Until its acknowledgement is written, a
-// value counts against Limit and cannot be dropped: under DropOldest, TrySend returns
+// value counts toward Capacity and cannot be dropped: under DropOldest, TrySend returns
 // [sluice.ErrFull] if such values hold all of the room. AutoAck implements [sluice.Channel].
 type AutoAck[T any] struct{ *Durable[T] }
 

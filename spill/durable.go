@@ -10,12 +10,13 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/spill/internal/disk"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // How a Durable works. docs/design/spill.md has the arguments.
 //
-// Every record has a sequence number; numbers ascend in the order of the sends. The
-// states of a record:
+// Every record has a sequence number, in the order of the sends. Its states:
 //
 //	reserved    the limits count it; the sender owns it
 //	joined      in the pending commit; the sender may still withdraw it
@@ -27,27 +28,19 @@ import (
 //	deleted
 //
 // mu guards everything except the files. A record is stored before it can be received
-// and until it is acknowledged, so the queue in memory is only a window on the file:
+// and until it is acknowledged. A receive takes the first record in this order:
 //
 //	requeued    given back by receivers, lowest number first; read again from the file
 //	window      records below upto, read from the file or kept after a commit
 //	file        the rest: upto <= number < tail
 //
-// A receive takes the first record in this order. The window is read from the file when
-// it is empty and upto < tail. A commit appends to the window if upto == tail and the
-// memory limit has room; so below that limit no record is read from disk.
-//
-// Group commit: a commit is a list of records to add and to delete. At most one commit
-// is being written, by its leader, a member of it, without the lock; the next one
-// gathers members meanwhile. The leader publishes the result, and passes leadership to
-// a member of the next commit. There is no background goroutine.
+// Group commit: at most one commit is being written, without the lock, by its leader, a
+// member of it; the next one gathers members meanwhile. The leader publishes the result,
+// and passes leadership to a member of the next commit.
 //
 //	leading == a goroutine leads, or the token to lead is on its way
 //	pending != nil: its members wait for done and for the token
-//
-// A member whose context ends withdraws its records under the lock. The last member to
-// leave removes the commit, and ends leadership if the token is already there. Once a
-// commit was taken, its members wait for the result of the write.
+//	the last member to leave a commit removes it, and ends leadership if the token is there
 //
 // No wake-up is lost: a receiver queues itself while it holds the lock under which it
 // found no record, a sender while it holds the lock under which it found no room; and
@@ -70,13 +63,13 @@ type Durable[T any] struct {
 	adding  int // records in commits, pending or being written
 
 	requeued seqHeap
-	window   fifo[storedRecord]
+	window   fifo[logstore.Record]
 	inWindow int64 // bytes
 	upto     uint64
 	tail     uint64
 	attempts map[uint64]int // of records that were given back: how often they were delivered
 	queued   int            // requeued, in the window, and in the file beyond it
-	records  int            // what Limit counts: queued, in flight, dropping, or with reserved room
+	records  int            // what Capacity counts: queued, in flight, dropping, or with reserved room
 	bytes    int64          // of DiskLimit, of the same records
 	stored   int64          // the part of bytes that is in the store; the rest is reserved
 	ages     age.Log        // indices are sequence numbers
@@ -94,9 +87,9 @@ type Durable[T any] struct {
 	stopped   bool
 	shut      chan struct{} // closed when the file is closed
 	failure   error
-	sendErr   error                                   // of the last write of values; nil if it succeeded
-	reopen    func() (store, contents, Repair, error) // nil: a store that fails ends the channel
-	reopening chan struct{}                           // not nil while the store is opened again
+	sendErr   error                                            // of the last write of values; nil if it succeeded
+	reopen    func() (store, logstore.Contents, Repair, error) // nil: a store that fails ends the channel
+	reopening chan struct{}                                    // not nil while the store is opened again
 	epoch     uint64
 	repair    Repair
 	ready     chan struct{} // nil until Ready is called
@@ -125,15 +118,13 @@ const (
 //
 // Only one Durable at a time can use a directory: OpenDurable returns an error if
 // another one has it open, in this process or another. It also returns an error, which
-// names the file, if a file is not of a queue, is truncated, damaged or missing, has another
-// format version, or was written with another codec; the files are left as they are.
+// names the file, if a file is not of a queue, is truncated, damaged or missing, or was written
+// with another codec; the files are left as they are.
 // [DurableOptions].OnDamage can make it repair a damaged queue instead. A full disk is not an
 // error, unless the queue is new: sends fail then, and the Warning of Stats reports it.
 //
-// OpenDurable reads a checkpoint and the last part of the records, whatever their number.
-// It converts a queue of an earlier version: that reads the whole file, and needs disk space
-// for a second copy of the records. If it fails, or the process dies, the queue is as it was.
-// Earlier versions cannot open the queue afterwards. Call [Durable.Shutdown] when done.
+// OpenDurable reads a checkpoint and the last part of the records, whatever their number. Call
+// [Durable.Shutdown] when done.
 func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 	p, err := o.config()
 	if err != nil {
@@ -143,7 +134,7 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
 	p.limit = share(p.memory)
-	c, err := openQueue(dir, p, opener{policy: p.onDamage})
+	c, err := openQueue(disk.Folder{Dir: dir}, dir, p, logstore.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
@@ -153,9 +144,10 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 	return c, nil
 }
 
-// openQueue opens the queue in dir.
-func openQueue[T any](dir string, p config[T], o opener) (*Durable[T], error) {
-	s, found, repair, err := o.open(dir, p.codec.Name())
+// openQueue opens the queue on d, the disk of the folder dir.
+func openQueue[T any](d disk.Disk, dir string, p config[T], o logstore.Options) (*Durable[T], error) {
+	o.Codec = p.codec.Name()
+	s, found, repair, err := openStore(d, p.onDamage, o)
 	if err != nil {
 		return nil, err
 	}
@@ -163,27 +155,27 @@ func openQueue[T any](dir string, p config[T], o opener) (*Durable[T], error) {
 	c.mu.Lock() // package inspect knows c already
 	defer c.mu.Unlock()
 	c.repair = repair
-	if o.policy == SetDamageAside {
-		c.reopen = func() (s store, found contents, repair Repair, err error) {
+	if p.onDamage == SetDamageAside {
+		c.reopen = func() (s store, found logstore.Contents, repair Repair, err error) {
 			if err := makeDir(dir); err != nil { // the folder may be gone
 				return nil, found, repair, err
 			}
-			return o.open(dir, p.codec.Name())
+			return openStore(d, p.onDamage, o)
 		}
 	}
 	return c, nil
 }
 
-func newDurable[T any](p config[T], s store, found contents) *Durable[T] {
+func newDurable[T any](p config[T], s store, found logstore.Contents) *Durable[T] {
 	c := &Durable[T]{
 		config: p, store: s,
-		upto: found.first, tail: found.next, queued: found.records, high: found.records, sent: uint64(found.records),
-		records: found.records, stored: found.bytes + int64(found.records)*recordCost,
-		clock: newClock(found.next),
+		upto: found.First, tail: found.Next, queued: found.Records, high: found.Records, sent: uint64(found.Records),
+		records: found.Records, stored: found.Bytes + int64(found.Records)*recordCost,
+		clock: newClock(found.Next),
 	}
 	c.bytes = c.stored
 	c.batches.New = func() any { return new(recordBatch[T]) }
-	c.ages.Record(park.Now(), found.first, found.next)
+	c.ages.Record(park.Now(), found.First, found.Next)
 	inspect.Register(p.name, "spill.Durable", c)
 	return c
 }
@@ -234,7 +226,7 @@ func (c *Durable[T]) Shutdown() error {
 		c.mu.Lock()
 	}
 	c.mu.Unlock()
-	if err := c.store.close(); err != nil {
+	if err := c.store.Close(); err != nil {
 		return fmt.Errorf("spill: Shutdown: %w", err)
 	}
 	return nil
@@ -267,7 +259,7 @@ func (c *Durable[T]) serveWaiters() {
 	if c.reopening != nil { // publish calls it when the store is there again
 		return
 	}
-	for c.receivers.n > 0 {
+	for c.receivers.len() > 0 {
 		record, err := c.next()
 		if err == errTooOld { // its goroutine deletes what is too old, and comes back
 			c.receivers.pop().finish(err)
@@ -277,7 +269,7 @@ func (c *Durable[T]) serveWaiters() {
 			c.receivers.pop().finish(err)
 			continue
 		}
-		if record.seq == 0 {
+		if record.Seq == 0 {
 			break
 		}
 		w := c.receivers.pop()
@@ -287,7 +279,7 @@ func (c *Durable[T]) serveWaiters() {
 	if c.config.overflow == sluice.DropOldest {
 		c.retry(func(w *waiter) bool { return c.free(w.need) })
 	} else {
-		for w := c.senders.first; w != nil && c.fits(w.need); w = c.senders.first {
+		for w := c.senders.first(); w != nil && c.fits(w.need); w = c.senders.first() {
 			c.count(w.need)
 			c.senders.pop()
 			w.finish(nil)
@@ -313,7 +305,7 @@ func (c *Durable[T]) oldest() uint64 {
 	case len(c.requeued) > 0:
 		return c.requeued[0]
 	case c.window.len() > 0:
-		return c.window.first().seq
+		return c.window.first().Seq
 	default:
 		return c.upto
 	}
@@ -329,7 +321,7 @@ func (c *Durable[T]) observe() {
 
 // fits reports whether the limits leave room for a record. The caller holds mu.
 func (c *Durable[T]) fits(need int64) bool {
-	return c.records < c.config.records && need <= c.config.diskLimit-c.bytes
+	return c.records < c.config.capacity && need <= c.config.diskLimit-c.bytes
 }
 
 // postReady posts a token to Ready if TryRecv would succeed. It is called after each
@@ -387,9 +379,9 @@ func (c *Durable[T]) Len() int {
 	return c.queued + c.dropping
 }
 
-// Cap returns the Limit of the options, or [sluice.Unlimited]. DiskLimit may leave less
+// Cap returns the Capacity of the options, or [sluice.Unlimited]. DiskLimit may leave less
 // room, and deliveries in flight take some of it.
-func (c *Durable[T]) Cap() int { return c.config.records }
+func (c *Durable[T]) Cap() int { return c.config.capacity }
 
 // InFlight returns the number of deliveries that were neither acknowledged nor given
 // back.
@@ -415,13 +407,13 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := sluice.Stats{
-		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.records,
+		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.capacity,
 		Sent: c.sent, Received: c.received, Dropped: c.dropped, TooOld: c.tooOld, HighWater: c.high,
-		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.n,
-		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.n,
+		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.len(),
+		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.len(),
 		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, Closed: c.closed,
 	}
-	s.Disk.Bytes = c.store.size()
+	s.Disk.Bytes = c.store.Size()
 	if c.queued > 0 {
 		s.OldestValue = c.oldestAge()
 	}
@@ -433,7 +425,7 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	case c.unreadErr != nil:
 		s.Disk.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
 	default:
-		if s.Disk.Warning = c.store.warning(); s.Disk.Warning == "" && c.sendErr != nil {
+		if s.Disk.Warning = c.store.Warning(); s.Disk.Warning == "" && c.sendErr != nil {
 			s.Disk.Warning = "the last send failed: " + c.sendErr.Error()
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // How a Durable drops values that are too old.
@@ -52,11 +53,11 @@ func newClock(known uint64) clock {
 func (c *Durable[T]) now() int64 { return c.clock.opened + int64(time.Since(c.clock.start)) }
 
 // storedAt returns when a record was stored, as far as its age is concerned.
-func (k *clock) storedAt(r storedRecord) int64 {
-	if r.at == 0 || r.seq < k.known && r.at > k.opened {
+func (k *clock) storedAt(r logstore.Record) int64 {
+	if r.Time == 0 || r.Seq < k.known && r.Time > k.opened {
 		return k.opened
 	}
-	return r.at
+	return r.Time
 }
 
 // An expiry is the timer for senders that wait, and the time of the first requeued record.
@@ -84,7 +85,7 @@ func (c *Durable[T]) storedAt(i int) (at int64, ok bool, err error) {
 			if err != nil {
 				return 0, false, err
 			}
-			e.seq, e.at = record.seq, c.clock.storedAt(record)
+			e.seq, e.at = record.Seq, c.clock.storedAt(record)
 		}
 		return e.at, true, nil
 	}
@@ -116,7 +117,7 @@ func (c *Durable[T]) expire() error {
 		c.mu.Unlock() // the caller looks again
 		return nil
 	}
-	var old []storedRecord
+	var old []logstore.Record
 	for bytes := int64(0); len(old) < expireStep && bytes < expireBytes; {
 		if tooOld, err := c.isOld(0); err != nil || !tooOld {
 			break
@@ -125,7 +126,7 @@ func (c *Durable[T]) expire() error {
 		if err != nil {
 			break
 		}
-		bytes += record.size()
+		bytes += record.Memory()
 		old = append(old, record)
 	}
 	if len(old) == 0 {
@@ -135,10 +136,10 @@ func (c *Durable[T]) expire() error {
 	b, leads := c.join()
 	epoch := c.epoch
 	for i, record := range old {
-		b.deletes, b.old = append(b.deletes, record.seq), append(b.old, record.seq)
-		b.freed += record.cost()
-		if c.config.onDrop == nil && record.damaged == nil {
-			old[i].payload = nil
+		b.deletes, b.old = append(b.deletes, record.Seq), append(b.old, record.Seq)
+		b.freed += diskCost(record)
+		if c.config.undelivered == nil && record.Damaged == nil {
+			old[i].Payload = nil
 		}
 	}
 	c.dropping += len(old)
@@ -162,7 +163,7 @@ func (c *Durable[T]) watchAge() {
 		return
 	}
 	e := &c.expiry
-	if c.senders.n == 0 {
+	if c.senders.len() == 0 {
 		if e.armed {
 			e.armed = false
 			e.timer.Stop()
@@ -174,7 +175,7 @@ func (c *Durable[T]) watchAge() {
 	}
 	c.retry(func(*waiter) bool { return c.spare(1, 0) > 0 })
 	at, ok, err := c.storedAt(0)
-	if c.senders.n == 0 || err == nil && !ok {
+	if c.senders.len() == 0 || err == nil && !ok {
 		return
 	}
 	if err != nil { // try again soon

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // What happens to values that are too old when a read or a commit fails, the queue is opened again
@@ -23,17 +24,17 @@ type slowStore struct {
 	late    atomic.Int32 // writes since then
 }
 
-func (s *slowStore) close() error {
+func (s *slowStore) Close() error {
 	s.closing.Store(true)
 	time.Sleep(time.Second)
-	return s.memoryStore.close()
+	return s.memoryStore.Close()
 }
 
-func (s *slowStore) write(first uint64, payloads [][]byte, deletes []uint64, at int64) error {
+func (s *slowStore) Write(first uint64, payloads [][]byte, deletes []uint64, at int64) error {
 	if s.closing.Load() {
 		s.late.Add(1)
 	}
-	return s.memoryStore.write(first, payloads, deletes, at)
+	return s.memoryStore.Write(first, payloads, deletes, at)
 }
 
 // TestExpiryAfterShutdown: a receiver was woken for a value that is too old, and Shutdown closes the
@@ -71,9 +72,9 @@ func TestExpiryFailsLate(t *testing.T) {
 		first, _ := c.TryRecv()
 		second, _ := c.TryRecv()
 		last := s
-		c.reopen = func() (store, contents, Repair, error) {
+		c.reopen = func() (store, logstore.Contents, Repair, error) {
 			again, found := last.again()
-			found.bytes += int64(len(again.records)) * timeCost
+			found.Bytes += int64(len(again.records)) * timeCost
 			last = again
 			return again, found, Repair{}, nil
 		}
@@ -173,7 +174,7 @@ func TestExpiryInBatch(t *testing.T) {
 		s.times[1] = 0 // as if it was stored without MaxAge: its age begins when the queue is opened
 		time.Sleep(50 * time.Second)
 		c = reopened(c, s)
-		c.config.onDrop = func(uint64, sluice.Reason) { panic("the hook") }
+		c.config.undelivered = func(uint64, sluice.Reason) { panic("the hook") }
 		time.Sleep(20 * time.Second)
 		buf := make([]uint64, 2)
 		if n, err := c.AutoAck().RecvBatch(t.Context(), buf); n != 1 || buf[0] != 1 || err != nil {

@@ -11,23 +11,24 @@ import (
 	"weak"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // aging returns a Durable for n values, of which each is too old after a minute.
 func aging(n int, overflow sluice.Overflow) (*Durable[uint64], *memoryStore, *dropLog) {
 	s, l := newMemoryStore(), new(dropLog)
-	o := &DurableOptions[uint64]{Limit: n, Overflow: overflow, MaxAge: time.Minute, Codec: fixed{}, OnUndelivered: l.hook}
+	o := &DurableOptions[uint64]{Capacity: n, Overflow: overflow, MaxAge: time.Minute, Codec: fixed{}, OnUndelivered: l.hook}
 	return durableOn(s, o), s, l
 }
 
 // reopened returns a Durable on what s holds.
 func reopened(c *Durable[uint64], s *memoryStore) *Durable[uint64] {
-	found := contents{first: c.tail, next: c.tail}
+	found := logstore.Contents{First: c.tail, Next: c.tail}
 	for seq, payload := range s.records {
-		found.first = min(found.first, seq)
-		found.records++
-		if found.bytes += int64(len(payload)); s.times[seq] != 0 {
-			found.bytes += timeCost
+		found.First = min(found.First, seq)
+		found.Records++
+		if found.Bytes += int64(len(payload)); s.times[seq] != 0 {
+			found.Bytes += timeCost
 		}
 	}
 	return newDurable(c.config, s, found)
@@ -242,7 +243,7 @@ func TestExpiryIsNotEnough(t *testing.T) {
 			}
 			time.Sleep(20 * time.Second)
 		}
-		c.config.records = 2 // it is opened with a limit
+		c.config.capacity = 2 // it is opened with a limit
 		c = reopened(c, s)
 		if err := c.TrySend(9); err != sluice.ErrFull || len(s.records) != 3 || !slices.Equal(l.values, []uint64{0, 1}) {
 			t.Errorf("%v: %d records, dropped %v", err, len(s.records), l.values)
@@ -280,7 +281,7 @@ func TestTooOldOrOverflowed(t *testing.T) {
 func TestExpiryHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, l := aging(3, sluice.Block)
-		c.config.onDrop = func(v uint64, why sluice.Reason) {
+		c.config.undelivered = func(v uint64, why sluice.Reason) {
 			l.hook(v, why)
 			if v == 0 {
 				if err := c.TrySend(7); err != nil {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // How a commit makes room. docs/design/spill.md has the arguments.
@@ -42,7 +43,7 @@ type run struct{ from, to int }
 
 // A drop is a record that a commit drops.
 type drop struct {
-	record storedRecord // without payload if there is no hook; without number if it was not stored
+	record logstore.Record // without payload if there is no hook; without number if it was not stored
 	cost   int64
 	by     int // the index of the payload whose sender calls the hook
 	why    sluice.Reason
@@ -57,7 +58,7 @@ var errRetry = errors.New("spill: look again")
 
 // free reports whether deliveries in flight leave room for a record. The caller holds mu.
 func (c *Durable[T]) free(need int64) bool {
-	return c.inFlight-c.acking < c.config.records && need <= c.config.diskLimit-c.flightBytes+c.ackingBytes
+	return c.inFlight-c.acking < c.config.capacity && need <= c.config.diskLimit-c.flightBytes+c.ackingBytes
 }
 
 // spare returns how many loose records may join the pending commit, of up to n, the first
@@ -81,7 +82,7 @@ func (c *Durable[T]) spare(n int, need int64) (k int) {
 // retry wakes the first senders for which may returns true: they look for room again. The
 // caller holds mu.
 func (c *Durable[T]) retry(may func(w *waiter) bool) {
-	for w := c.senders.first; w != nil && may(w); w = c.senders.first {
+	for w := c.senders.first(); w != nil && may(w); w = c.senders.first() {
 		c.senders.pop()
 		c.retrying++
 		w.finish(errRetry)
@@ -127,18 +128,18 @@ type makingRoom[T any] struct {
 
 // over reports whether a record of the given cost is too much.
 func (m *makingRoom[T]) over(cost int64) bool {
-	return m.records >= m.c.config.records || cost > m.c.config.diskLimit-m.bytes
+	return m.records >= m.c.config.capacity || cost > m.c.config.diskLimit-m.bytes
 }
 
 // room makes room for payload i, and reports whether there is any.
 func (m *makingRoom[T]) room(i int) bool {
 	c, cost := m.c, m.c.costOf(m.b.payloads[i])
 	oldest := c.config.overflow == sluice.DropOldest
-	if oldest && (c.inFlight-m.b.acks >= c.config.records || cost > c.config.diskLimit-c.flightBytes+m.b.ackBytes) {
+	if oldest && (c.inFlight-m.b.acks >= c.config.capacity || cost > c.config.diskLimit-c.flightBytes+m.b.ackBytes) {
 		return false
 	}
 	most := math.MaxInt
-	if oldest && (m.records > c.config.records || m.bytes > c.config.diskLimit) {
+	if oldest && (m.records > c.config.capacity || m.bytes > c.config.diskLimit) {
 		most = evictStep
 	}
 	for n := 0; m.over(cost) && n < most; n++ {
@@ -180,14 +181,14 @@ func (m *makingRoom[T]) evict(i int, old bool) bool {
 		m.b.readErr = err
 		return false
 	}
-	d := drop{record: record, cost: record.cost(), by: i, why: sluice.Overflowed}
+	d := drop{record: record, cost: diskCost(record), by: i, why: sluice.Overflowed}
 	if old {
 		d.why = sluice.TooOld
 	} else {
 		c.evicting++
 	}
-	if c.config.onDrop == nil {
-		d.record.payload = nil
+	if c.config.undelivered == nil {
+		d.record.Payload = nil
 	}
 	c.dropping++
 	m.records--
@@ -230,8 +231,8 @@ func (b *commit) allDeletes() []uint64 {
 	}
 	all := append(make([]uint64, 0, len(b.deletes)+len(b.drops)), b.deletes...)
 	for _, d := range b.drops {
-		if d.record.seq != 0 {
-			all = append(all, d.record.seq)
+		if d.record.Seq != 0 {
+			all = append(all, d.record.Seq)
 		}
 	}
 	return all
@@ -241,7 +242,7 @@ func (b *commit) allDeletes() []uint64 {
 // holds mu.
 func (c *Durable[T]) publishDrops(b *commit) {
 	for _, d := range b.drops {
-		stored, old := d.record.seq != 0, d.why == sluice.TooOld
+		stored, old := d.record.Seq != 0, d.why == sluice.TooOld
 		if stored {
 			c.dropping--
 		}
@@ -250,12 +251,12 @@ func (c *Durable[T]) publishDrops(b *commit) {
 		}
 		switch {
 		case b.err != nil && stored:
-			heap.Push(&c.requeued, d.record.seq)
+			heap.Push(&c.requeued, d.record.Seq)
 			c.queued++
 		case b.err == nil && stored:
 			c.discount(d.cost)
 			c.stored -= d.cost
-			c.forget([]uint64{d.record.seq})
+			c.forget([]uint64{d.record.Seq})
 			c.dropped++
 			if old {
 				c.tooOld++
@@ -291,7 +292,7 @@ func (c *Durable[T]) settleDrops(b *commit, at int, g grant, vs []T) (n int) {
 	if g.loose && b.refused > 0 {
 		n = max(0, min(n, b.refused-1-at))
 	}
-	if len(b.drops) == 0 || c.config.onDrop == nil && !c.reportsDamage() {
+	if len(b.drops) == 0 || c.config.undelivered == nil && !c.reportsDamage() {
 		return n
 	}
 	var mine []drop
@@ -301,8 +302,8 @@ func (c *Durable[T]) settleDrops(b *commit, at int, g grant, vs []T) (n int) {
 		}
 	}
 	inTurn(len(mine), func(i int) {
-		if d := mine[i]; d.record.seq == 0 {
-			c.passOn(vs[d.by-at], d.why)
+		if d := mine[i]; d.record.Seq == 0 {
+			c.config.giveAll(d.why, vs[d.by-at])
 		} else {
 			c.passRecord(d.record, d.why)
 		}
@@ -310,41 +311,29 @@ func (c *Durable[T]) settleDrops(b *commit, at int, g grant, vs []T) (n int) {
 	return n
 }
 
-// dropNewest calls the hook for values that were not stored, and returns nil.
-func (c *Durable[T]) dropNewest(vs []T) error {
-	inTurn(len(vs), func(i int) { c.passOn(vs[i], sluice.Overflowed) })
-	return nil
-}
-
-func (c *Durable[T]) passOn(v T, why sluice.Reason) {
-	if c.config.onDrop != nil {
-		c.config.onDrop(v, why)
-	}
-}
-
 func (c *Durable[T]) reportsDamage() bool { return c.config.onDamage == SetDamageAside }
 
 // passRecord decodes a record that was deleted and calls the hook. If that is impossible, Stats
 // reports it, and Repaired if the record is damaged.
-func (c *Durable[T]) passRecord(record storedRecord, why sluice.Reason) {
-	err := record.damaged
-	if err == nil && c.config.onDrop == nil {
+func (c *Durable[T]) passRecord(record logstore.Record, why sluice.Reason) {
+	err := record.Damaged
+	if err == nil && c.config.undelivered == nil {
 		return
 	}
 	var v T
 	if err == nil {
-		v, err = decode(c.config.codec, record.payload)
+		v, err = decode(c.config.codec, record.Payload)
 	}
 	if err == nil {
-		c.config.onDrop(v, why)
+		c.config.undelivered(v, why)
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if record.damaged != nil && c.reportsDamage() {
-		c.repair.add(record.damaged, 1, record.seq, record.seq)
+	if record.Damaged != nil && c.reportsDamage() {
+		c.repair.add(record.Damaged, 1, record.Seq, record.Seq)
 	}
-	if c.config.onDrop == nil {
+	if c.config.undelivered == nil {
 		return
 	}
 	if c.unreadable++; c.unreadErr == nil {

@@ -172,7 +172,7 @@ func durableProgram(seed uint64, overflow sluice.Overflow, maxAge time.Duration)
 	s := newMemoryStore()
 	var got []string
 	c := durableOn(s, &DurableOptions[uint64]{
-		Limit: m.limit, Overflow: overflow, MaxAge: maxAge, Codec: fixed{}, MemoryLimit: 120,
+		Capacity: m.limit, Overflow: overflow, MaxAge: maxAge, Codec: fixed{}, MemoryLimit: 120,
 		OnUndelivered: func(v uint64, why sluice.Reason) { got = append(got, fmt.Sprint(v, why)) },
 	})
 	broken := errors.New("no space")

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // A dropLog is what the hook of a channel was called with.
@@ -30,7 +31,7 @@ func (l *dropLog) hook(v uint64, why sluice.Reason) {
 // dropping returns a Durable for n values that drops the oldest ones.
 func dropping(n int) (*Durable[uint64], *memoryStore, *dropLog) {
 	s, l := newMemoryStore(), new(dropLog)
-	o := &DurableOptions[uint64]{Limit: n, Overflow: sluice.DropOldest, Codec: fixed{}, OnUndelivered: l.hook}
+	o := &DurableOptions[uint64]{Capacity: n, Overflow: sluice.DropOldest, Codec: fixed{}, OnUndelivered: l.hook}
 	return durableOn(s, o), s, l
 }
 
@@ -368,7 +369,7 @@ func TestBytesOfOverflow(t *testing.T) {
 	s := newMemoryStore()
 	var dropped []int
 	c := durableOn(s, &DurableOptions[[]byte]{
-		DiskLimit: 5 * (10 + recordCost), Overflow: sluice.DropOldest, OnDrop: func(v []byte) { dropped = append(dropped, len(v)) },
+		DiskLimit: 5 * (10 + recordCost), Overflow: sluice.DropOldest, OnUndelivered: func(v []byte, _ sluice.Reason) { dropped = append(dropped, len(v)) },
 	})
 	for range 5 {
 		if err := c.TrySend(make([]byte, 10)); err != nil {
@@ -401,8 +402,8 @@ func TestOpenedBeyondLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := c.config
-	p.records = 10
-	c = newDurable(p, s, contents{first: 1, next: 2501, records: 2500, bytes: 2500 * 8})
+	p.capacity = 10
+	c = newDurable(p, s, logstore.Contents{First: 1, Next: 2501, Records: 2500, Bytes: 2500 * 8})
 	for i, want := range []int{2500 + 1 - evictStep, 2500 + 2 - 2*evictStep, 10, 10} {
 		if err := c.TrySend(1); err != nil || c.Len() != want {
 			t.Errorf("send %d: %v, %d queued, want %d", i, err, c.Len(), want)
@@ -435,7 +436,7 @@ func TestDroppedUndecoded(t *testing.T) {
 	for _, hook := range []bool{false, true} {
 		var decoded int
 		l := new(dropLog)
-		o := &DurableOptions[uint64]{Limit: 1, Overflow: sluice.DropOldest, Codec: fussy{decoded: &decoded}}
+		o := &DurableOptions[uint64]{Capacity: 1, Overflow: sluice.DropOldest, Codec: fussy{decoded: &decoded}}
 		if hook {
 			o.OnUndelivered = l.hook
 		}
@@ -461,7 +462,7 @@ func TestDropUnreadable(t *testing.T) {
 	if _, err := c.SendBatch(t.Context(), []uint64{1, 2}); err != nil {
 		t.Fatal(err)
 	}
-	c = newDurable(c.config, s, contents{first: 1, next: 3, records: 2, bytes: 16})
+	c = newDurable(c.config, s, logstore.Contents{First: 1, Next: 3, Records: 2, Bytes: 16})
 	broken := errors.New("input/output error")
 	s.onRead = func() error { return broken }
 	for range 2 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // TestRandomWalk: random calls at random moments on a queue with MaxAge and small limits; slow
@@ -58,14 +59,14 @@ type walk struct {
 func newWalk(seed uint64, overflow sluice.Overflow, faults walkFaults) *walk {
 	w := &walk{random: rand.New(rand.NewPCG(seed, 1)), faults: faults, held: make(chan *Delivery[[]byte], 1000), last: newMemoryStore()}
 	o := &DurableOptions[[]byte]{
-		Limit: 1 + w.random.IntN(5), Overflow: overflow, MaxAge: time.Minute, MemoryLimit: 200,
-		Log: slog.New(slog.DiscardHandler), OnDrop: func([]byte) {},
+		Capacity: 1 + w.random.IntN(5), Overflow: overflow, MaxAge: time.Minute, MemoryLimit: 200,
+		Log: slog.New(slog.DiscardHandler), OnUndelivered: func([]byte, sluice.Reason) {},
 	}
 	if w.random.IntN(2) == 0 {
-		o.DiskLimit = int64(o.Limit) * 40
+		o.DiskLimit = int64(o.Capacity) * 40
 	}
 	if w.random.IntN(3) == 0 {
-		o.OnDrop = func(v []byte) { time.Sleep(time.Duration(len(v)) * time.Second) }
+		o.OnUndelivered = func(v []byte, _ sluice.Reason) { time.Sleep(time.Duration(len(v)) * time.Second) }
 	}
 	w.last.onWrite, w.last.onRead = w.onWrite, w.onRead
 	w.c = durableOn(w.last, o)
@@ -94,13 +95,13 @@ func (w *walk) onRead() error {
 	return errors.New("input/output error")
 }
 
-func (w *walk) reopen() (store, contents, Repair, error) {
+func (w *walk) reopen() (store, logstore.Contents, Repair, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	again, found := w.last.again()
 	for seq := range again.records {
 		if again.times[seq] != 0 {
-			found.bytes += timeCost
+			found.Bytes += timeCost
 		}
 	}
 	again.onWrite, again.onRead = w.onWrite, w.onRead
@@ -215,13 +216,13 @@ func (w *walk) look() error {
 		return nil // a write is slow
 	}
 	if c.failure != nil {
-		if c.senders.n+c.receivers.n > 0 {
-			return fmt.Errorf("%d senders and %d receivers wait after a failure", c.senders.n, c.receivers.n)
+		if c.senders.len()+c.receivers.len() > 0 {
+			return fmt.Errorf("%d senders and %d receivers wait after a failure", c.senders.len(), c.receivers.len())
 		}
 		return nil
 	}
 	old, err := c.isOld(0)
-	first, sender := c.senders.first, ""
+	first, sender := c.senders.first(), ""
 	switch {
 	case first == nil:
 	case c.closed:
@@ -239,10 +240,10 @@ func (w *walk) look() error {
 		return fmt.Errorf("retrying %d, promised %d, dropping %d, adding %d, evicting %d, acking %d, brief %d", c.retrying, c.promised, c.dropping, c.adding, c.evicting, c.acking, c.receivers.brief)
 	case c.records != c.queued+c.inFlight || c.records != len(w.last.records):
 		return fmt.Errorf("%d records count: %d queued, %d in flight, %d stored", c.records, c.queued, c.inFlight, len(w.last.records))
-	case c.records > c.config.records && !w.faults.reopens: // then a write is repeated without its drops
-		return fmt.Errorf("%d records, limit %d", c.records, c.config.records)
-	case c.receivers.n > 0 && c.queued > 0 && err == nil && (!old || c.queued > 1):
-		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.n, c.queued)
+	case c.records > c.config.capacity && !w.faults.reopens: // then a write is repeated without its drops
+		return fmt.Errorf("%d records, limit %d", c.records, c.config.capacity)
+	case c.receivers.len() > 0 && c.queued > 0 && err == nil && (!old || c.queued > 1):
+		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.len(), c.queued)
 	case sender != "":
 		return fmt.Errorf("a sender waits %s", sender)
 	}

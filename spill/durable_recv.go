@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // Recv receives the next value, and waits if the channel is empty. Values that were given back
@@ -74,7 +75,7 @@ func (c *Durable[T]) recvBatch(ctx context.Context, buf []*Delivery[T]) (n int, 
 
 // A taken is a record that a receiver has taken from the queue.
 type taken struct {
-	record   storedRecord
+	record   logstore.Record
 	attempts int
 	epoch    uint64
 }
@@ -109,12 +110,12 @@ func (c *Durable[T]) recv(ctx context.Context, expires bool) (*Delivery[T], erro
 			return nil, unmarked(err)
 		}
 		switch {
-		case t.record.damaged != nil && c.config.onDamage == SetDamageAside:
+		case t.record.Damaged != nil && c.config.onDamage == SetDamageAside:
 			if err := c.skip(t); err != nil && !errors.Is(err, ErrReopened) {
 				return nil, err
 			}
 			continue
-		case t.record.seq != 0:
+		case t.record.Seq != 0:
 			return c.deliver(t)
 		}
 		if !lazy.loaded { // user code runs without the lock; then try again
@@ -150,7 +151,7 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (t taken, e
 	}
 	epoch := c.epoch
 	switch {
-	case record.seq != 0:
+	case record.Seq != 0:
 	case c.drained():
 		return t, sluice.ErrClosed
 	case c.evicting > 0 && (lazy.err != nil || !engine.MayWait(ctx)):
@@ -184,7 +185,7 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (t taken, e
 		}
 		record, epoch = w.record, w.epoch
 	}
-	return taken{record, c.attempts[record.seq] + 1, epoch}, nil
+	return taken{record, c.attempts[record.Seq] + 1, epoch}, nil
 }
 
 // awaitReopening waits until the store has been opened again, or could not be. It returns false
@@ -204,32 +205,32 @@ func (c *Durable[T]) awaitReopening(lazy *lazyContext) bool {
 // next removes the next record from the queue, for a receiver. Its number is 0 if the
 // queue is empty, and the error is errTooOld if the caller must first delete records that
 // are too old. The caller holds mu.
-func (c *Durable[T]) next() (record storedRecord, err error) {
+func (c *Durable[T]) next() (record logstore.Record, err error) {
 	if c.config.maxAge > 0 {
 		if old, err := c.isOld(0); old || err != nil {
 			return record, cmp.Or(err, errTooOld)
 		}
 	}
 	record, err = c.pull()
-	if err != nil || record.seq == 0 {
+	if err != nil || record.Seq == 0 {
 		return record, err
 	}
 	c.received++
 	c.inFlight++
-	c.flightBytes += record.cost()
+	c.flightBytes += diskCost(record)
 	return record, nil
 }
 
 // pull removes the next record from the queue. Its number is 0 if the queue is empty. The
 // caller holds mu.
-func (c *Durable[T]) pull() (record storedRecord, err error) {
+func (c *Durable[T]) pull() (record logstore.Record, err error) {
 	switch {
 	case c.queued == 0:
 		c.upto = c.tail // the last records may have been acknowledged before the queue was opened
 		return record, nil
 	case len(c.requeued) > 0:
 		if record, err = c.reread(c.requeued[0]); err != nil {
-			return storedRecord{}, err
+			return logstore.Record{}, err
 		}
 		heap.Pop(&c.requeued)
 	default:
@@ -239,7 +240,7 @@ func (c *Durable[T]) pull() (record storedRecord, err error) {
 			}
 		}
 		record = c.window.pop()
-		c.inWindow -= record.size()
+		c.inWindow -= record.Memory()
 	}
 	c.queued--
 	return record, nil
@@ -250,7 +251,7 @@ const windowRead = 1 << 20
 
 // readWindow reads the window from the file.
 func (c *Durable[T]) readWindow() error {
-	records, err := c.store.read(c.upto, c.tail, min(c.config.limit, windowRead))
+	records, err := c.store.Read(c.upto, c.tail, min(c.config.limit, windowRead))
 	if err == nil && len(records) == 0 {
 		err = errMissing
 	}
@@ -259,16 +260,16 @@ func (c *Durable[T]) readWindow() error {
 	}
 	for _, r := range records {
 		c.window.push(r)
-		c.inWindow += r.size()
+		c.inWindow += r.Memory()
 	}
-	c.upto = records[len(records)-1].seq + 1
+	c.upto = records[len(records)-1].Seq + 1
 	return nil
 }
 
 // reread reads a record that was given back. Such records are not kept in memory:
 // receivers may give back more than the memory limit.
-func (c *Durable[T]) reread(seq uint64) (record storedRecord, err error) {
-	records, err := c.store.read(seq, seq+1, 1)
+func (c *Durable[T]) reread(seq uint64) (record logstore.Record, err error) {
+	records, err := c.store.Read(seq, seq+1, 1)
 	if err == nil && len(records) == 0 {
 		err = errMissing
 	}

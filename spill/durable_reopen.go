@@ -10,9 +10,10 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
-// With the policy SetDamageAside a Durable goes on after its store has failed: the leader closes
+// With the policy SetDamageAside a Durable continues after its store has failed: the leader closes
 // the store, opens the folder again, which repairs it, and continues with what is there.
 //
 //	reopening != nil: only the leader uses the store; receives wait
@@ -90,11 +91,11 @@ func (c *Durable[T]) writeCommit(b *commit, payloads [][]byte) (counted bool, er
 		return false, nil
 	}
 	rejected := false // the records are not stored, for certain
-	err = c.store.write(c.tail, payloads, b.allDeletes(), b.at)
+	err = c.store.Write(c.tail, payloads, b.allDeletes(), b.at)
 	b.setResults(err, err)
 	if err != nil && len(payloads) > 0 && len(b.deletes) > 0 && !errors.Is(err, errUnknown) {
 		rejected = true
-		err = c.store.write(c.tail, nil, b.deletes, 0) // a full disk may have room for deletes
+		err = c.store.Write(c.tail, nil, b.deletes, 0) // a full disk may have room for deletes
 		b.setResults(b.err, err)
 	}
 	if !errors.Is(err, errUnknown) {
@@ -122,7 +123,7 @@ func (c *Durable[T]) writeCommit(b *commit, payloads [][]byte) (counted bool, er
 	case stored == len(uncertain):
 		b.err = nil
 	case stored == 0:
-		b.err = c.store.write(c.tail, uncertain, nil, b.at)
+		b.err = c.store.Write(c.tail, uncertain, nil, b.at)
 		if errors.Is(b.err, errUnknown) {
 			b.err = failure{b.err}
 			return false, b.err
@@ -142,7 +143,7 @@ func (b *commit) setResults(err, deleteErr error) {
 // A newStore is a store that was opened again, and what it says of the commit that failed.
 type newStore struct {
 	store  store
-	found  contents
+	found  logstore.Contents
 	repair Repair
 	stored int  // how many of the records that may have been written are there
 	acked  bool // its acknowledgements are stored
@@ -157,12 +158,12 @@ func (c *Durable[T]) openAgain(b *commit, cause error, uncertain [][]byte) (stor
 	c.reopening = done
 	c.mu.Unlock()
 
-	_ = c.store.close() // it has failed
+	_ = c.store.Close() // it has failed
 	var r newStore
 	r.store, r.found, r.repair, err = c.reopen()
 	if err == nil {
 		if err = r.look(c.tail, uncertain, b.deletes); err != nil {
-			err = errors.Join(err, r.store.close())
+			err = errors.Join(err, r.store.Close())
 		}
 	}
 
@@ -171,7 +172,6 @@ func (c *Durable[T]) openAgain(b *commit, cause error, uncertain [][]byte) (stor
 	c.reopening = nil
 	close(done)
 	if err != nil {
-		c.store = lostStore{}
 		c.failure = failure{fmt.Errorf("%w; the queue could not be opened again: %w", cause, err)}
 		return 0, c.failure
 	}
@@ -183,17 +183,17 @@ func (c *Durable[T]) openAgain(b *commit, cause error, uncertain [][]byte) (stor
 // commit is stored as a whole, but damage may have removed parts of it.
 func (r *newStore) look(first uint64, records [][]byte, deletes []uint64) error {
 	for n, payload := range records {
-		found, err := r.store.read(first+uint64(n), first+uint64(n)+1, 1)
+		found, err := r.store.Read(first+uint64(n), first+uint64(n)+1, 1)
 		if err != nil {
 			return err
 		}
-		if len(found) > 0 && found[0].damaged == nil && bytes.Equal(found[0].payload, payload) {
+		if len(found) > 0 && found[0].Damaged == nil && bytes.Equal(found[0].Payload, payload) {
 			r.stored++
 		}
 	}
 	r.acked = len(deletes) > 0
 	for _, seq := range deletes {
-		found, err := r.store.read(seq, seq+1, 1)
+		found, err := r.store.Read(seq, seq+1, 1)
 		if err != nil {
 			return err
 		}
@@ -213,20 +213,20 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 		c.records -= len(uncertain)
 		c.bytes -= c.costOfAll(uncertain)
 	}
-	c.stored = r.found.bytes + int64(r.found.records)*recordCost
-	c.records += r.found.records
+	c.stored = r.found.Bytes + int64(r.found.Records)*recordCost
+	c.records += r.found.Records
 	c.bytes += c.stored
 
-	c.requeued, c.window, c.inWindow = nil, fifo[storedRecord]{}, 0
-	c.upto, c.tail = r.found.first, r.found.next
+	c.requeued, c.window, c.inWindow = nil, fifo[logstore.Record]{}, 0
+	c.upto, c.tail = r.found.First, r.found.Next
 	c.clock.known = min(c.clock.known, c.tail)
 	c.expiry.seq = 0
 	c.attempts = nil
-	c.queued, c.inFlight, c.flightBytes = r.found.records, 0, 0
+	c.queued, c.inFlight, c.flightBytes = r.found.Records, 0, 0
 	c.acking, c.ackingBytes, c.dropping, c.evicting = 0, 0, 0, 0
 	c.high = max(c.high, c.queued)
 	c.ages = age.Log{}
-	c.ages.Record(park.Now(), r.found.first, r.found.next)
+	c.ages.Record(park.Now(), r.found.First, r.found.Next)
 
 	held -= c.settleReopened(b, r)
 	if p := c.pending; p != nil { // its members see that the epoch has changed
@@ -252,13 +252,13 @@ func (c *Durable[T]) settleReopened(b *commit, r newStore) (deleted int) {
 	}
 	b.deletes, b.old, b.freed, b.acks, b.ackBytes = nil, nil, 0, 0, 0
 	if r.stored == 0 {
-		b.drops = slices.DeleteFunc(b.drops, func(d drop) bool { return d.record.seq != 0 })
+		b.drops = slices.DeleteFunc(b.drops, func(d drop) bool { return d.record.Seq != 0 })
 		return deleted
 	}
 	for _, d := range b.drops {
 		c.dropped++
 		switch {
-		case d.record.seq == 0:
+		case d.record.Seq == 0:
 			c.sent++
 		case d.why == sluice.TooOld:
 			c.tooOld++
@@ -277,14 +277,3 @@ func (c *Durable[T]) costOfAll(payloads [][]byte) (bytes int64) {
 	}
 	return bytes
 }
-
-// A lostStore takes the place of a store that could not be opened again.
-type lostStore struct{}
-
-var errLost = errors.New("spill: the queue could not be opened again")
-
-func (lostStore) write(uint64, [][]byte, []uint64, int64) error      { return errLost }
-func (lostStore) read(uint64, uint64, int64) ([]storedRecord, error) { return nil, errLost }
-func (lostStore) size() int64                                        { return 0 }
-func (lostStore) warning() string                                    { return "" }
-func (lostStore) close() error                                       { return nil }

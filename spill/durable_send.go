@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // A commit is a change that is written at once: see the comment in durable.go.
@@ -34,7 +35,7 @@ func (b *commit) result(sends bool) error {
 	return b.deleteErr
 }
 
-// Send stores v on disk, with an fsync, and returns nil once v is stored. If Limit or
+// Send stores v on disk, with an fsync, and returns nil once v is stored. If Capacity or
 // DiskLimit leaves no room, it follows [DurableOptions].Overflow: by default it waits.
 // Concurrent senders share writes, so a Send is cheap when
 // there are many, and costs an fsync when it is alone.
@@ -113,7 +114,8 @@ func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T)
 		if g.drops {
 			c.dropped += uint64(g.n)
 			c.mu.Unlock()
-			return g.n, c.dropNewest(p.values[:g.n])
+			c.config.giveAll(sluice.Overflowed, p.values[:g.n]...)
+			return g.n, nil
 		}
 		b, leads := c.join()
 		at := len(b.payloads)
@@ -155,7 +157,7 @@ func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyC
 	if err := c.sendError(); err != nil {
 		return g, err
 	}
-	if c.senders.n == 0 || again {
+	if c.senders.len() == 0 || again {
 		if c.config.overflow != sluice.DropOldest {
 			for g.n < len(p.ends) && c.fits(c.cost(p, g.n)) {
 				c.count(c.cost(p, g.n))
@@ -403,7 +405,7 @@ func (c *Durable[T]) extendWindow(payloads [][]byte, at int64) {
 	}
 	total, n := 0, 0
 	for _, payload := range payloads {
-		size := storedRecord{payload: payload}.size()
+		size := logstore.Record{Payload: payload}.Memory()
 		if c.inWindow+size > c.config.limit {
 			break
 		}
@@ -415,7 +417,7 @@ func (c *Durable[T]) extendWindow(payloads [][]byte, at int64) {
 	for i, payload := range payloads[:n] {
 		start := len(block)
 		block = append(block, payload...)
-		c.window.push(storedRecord{seq: first + uint64(i), at: at, payload: block[start:len(block):len(block)]})
+		c.window.push(logstore.Record{Seq: first + uint64(i), Time: at, Payload: block[start:len(block):len(block)]})
 	}
 	c.upto += uint64(n)
 }

@@ -196,7 +196,7 @@ func TestCommitFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := mustRecv(t, c, 0)
-	full := errors.New("write queue.db: no space left on device")
+	full := errors.New("write 0000000000000001.log: no space left on device")
 	s.onWrite = func(uint64, [][]byte, []uint64) error { return full }
 	if n, err := c.SendBatch(context.Background(), [][]byte{numbered(1), numbered(2)}); n != 0 || err != full {
 		t.Errorf("SendBatch: %d, %v", n, err)
@@ -303,7 +303,7 @@ func TestReadError(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	broken := errors.New("read queue.db: input/output error")
+	broken := errors.New("read 0000000000000001.log: input/output error")
 	s.onRead = func() error { return broken }
 	received := 0
 	var err error

@@ -23,42 +23,31 @@ import (
 //	direct -> spilling   a value found no room in head; it goes to the backlog
 //	spilling -> direct   the backlog is empty, and no sender waits to add to it
 //
-// Direct, Send and Recv call head, and load the state once or twice. Spilling,
-// senders append to the backlog. Receivers always receive from head, and move records
-// from the backlog to head before it is empty. There is no background goroutine.
-//
 // mu guards the backlog, the wait queue of senders, changes of the state, and moving
-// records. It is held while a block is written or read. Invariants:
+// records to head, which receivers do before head is empty. It is held while a block is
+// written or read. Invariants:
 //
-//	at each unlock: spilling == (backlog.records > 0 || senders.n > 0)
-//	a sender waits only if Limit is reached, or its record exceeds DiskLimit and head has
+//	at each unlock: spilling == (backlog.records > 0 || senders.len() > 0)
+//	a sender waits only if Capacity is reached, or its record exceeds DiskLimit and head has
 //	no room for a record
 //	a receiver waits only in head, and only if it saw the state direct
 //	an empty head accepts any record, whatever its size
 //
-// No wake-up is lost between receivers and spilling senders:
+// No wake-up is lost between receivers and spilling senders: one of the two sees the
+// other, and moves records to head, which wakes its waiters. A sender without room on disk
+// sets blocked under mu, and tries again before it waits; then each receiver takes mu.
 //
 //	receiver   take a value from head (read-modify-write), then load the state
 //	sender     set spilling (read-modify-write), then look at the length of head
 //
-// One of the two sees the other, and moves records to head, which wakes its waiters. A
-// sender without room on disk sets blocked under mu, and tries again before it waits;
-// while blocked is set, each receiver takes mu.
+// A channel closes at one moment, so head is empty and open, and the state direct, only
+// before Close takes effect:
 //
-// A channel closes at one moment:
-//
-//	direct     head.Close, then closed. Close takes effect when head closes: until
-//	           then each send may succeed, and none fails with ErrClosed.
-//	spilling   closed, and once the backlog is empty head.Close, then direct. Close
-//	           takes effect at closed: no receive finds the channel empty before head
-//	           is closed.
-//
-// So head is empty and open, and the state direct, only before Close takes effect.
+//	direct     head.Close, which is the moment, then closed
+//	spilling   closed, which is the moment; once the backlog is empty head.Close, then direct
 //
 // User code (codecs, Size, contexts) runs without the lock where possible; where it
-// cannot, panics become errors. A failed write is the error of the Send that needed it,
-// and the accepted records stay in memory. A record that cannot be read back or decoded
-// is final: receivers get everything before it, then the error; senders get it at once.
+// cannot, panics become errors.
 
 // The state word: flags, and above them a count of changes. An unchanged word means
 // that nothing changed in between.
@@ -173,7 +162,7 @@ func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 	c.head = sluice.NewElastic(slots, o)
 	head, _ := engine.Of(c.head)
 	c.evictor = head.(evictor[T])
-	if p.records != sluice.Unlimited || p.overflow == sluice.DropOldest {
+	if p.capacity != sluice.Unlimited || p.overflow == sluice.DropOldest {
 		c.state.Store(locked)
 	}
 	inspect.Register(p.name, "spill.Elastic", c)
@@ -242,9 +231,9 @@ func (c *Elastic[T]) Len() int {
 	return c.head.Len() + c.backlog.records
 }
 
-// Cap returns [ElasticOptions].Limit, or [sluice.Unlimited] if there is none: the other
+// Cap returns [ElasticOptions].Capacity, or [sluice.Unlimited] if there is none: the other
 // limits of an Elastic are in bytes.
-func (c *Elastic[T]) Cap() int { return c.config.records }
+func (c *Elastic[T]) Cap() int { return c.config.capacity }
 
 // Ready returns a channel for a select statement beside built-in channels; see the
 // method of the same name of [sluice.Bounded]. It becomes readable when a value can be
@@ -292,13 +281,13 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 		s.Bytes -= int64(s.Len) * int64(engine.SizeOf[T]())
 	}
 	s.Bytes += int64(cap(c.backlog.tail) + cap(c.backlog.aheadBuf))
-	s.Name, s.Cap = c.config.name, c.config.records
+	s.Name, s.Cap = c.config.name, c.config.capacity
 	s.Len += c.backlog.records
 	s.Sent += uint64(c.backlog.records + c.lost)
 	s.Received -= uint64(c.evicted)
 	s.Dropped = uint64(c.lost + c.evicted + c.refused)
 	s.HighWater = max(s.HighWater, c.high)
-	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.n, c.senders.waits, c.senders.spent
+	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.len(), c.senders.waits, c.senders.spent
 	s.Disk.Bytes = c.backlog.disk
 	// The values in head are at least as old as the first record of the backlog.
 	s.OldestValue = max(s.OldestValue, c.ages.Oldest(park.Now(), c.moved, c.moved+uint64(c.backlog.records)))

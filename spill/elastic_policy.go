@@ -11,11 +11,11 @@ import (
 
 // Limits and policies of an Elastic.
 //
-// With a Limit, or with DropOldest, the flag locked is set for good: each sender takes mu,
+// With a Capacity, or with DropOldest, the flag locked is set for good: each sender takes mu,
 // so that the queue only shrinks while a sender has mu. Receivers take values from head
 // without it, as always. So under mu,
 //
-//	head.Len() + backlog.records <= Limit
+//	head.Len() + backlog.records <= Capacity
 //	ErrFull, or a value dropped: at one moment under mu there was no room
 //
 // DropOldest drops the first value of head, because head is the oldest part of the queue. The
@@ -41,10 +41,10 @@ func (c *Elastic[T]) isLocked() bool { return c.state.Load()&locked != 0 }
 
 // room returns how many values the limit leaves room for. The caller holds mu.
 func (c *Elastic[T]) room() int {
-	if c.config.records == sluice.Unlimited {
-		return c.config.records
+	if c.config.capacity == sluice.Unlimited {
+		return c.config.capacity
 	}
-	return c.config.records - c.head.Len() - c.backlog.records
+	return c.config.capacity - c.head.Len() - c.backlog.records
 }
 
 // refusal returns the error of a channel that accepts no values. The caller holds mu.
@@ -96,7 +96,7 @@ func (c *Elastic[T]) sendLocked(ctx context.Context, vs []T, method string) (n i
 	}
 	c.mu.Unlock()
 	if dropped {
-		c.overflowed(old)
+		c.config.giveAll(sluice.Overflowed, old)
 	}
 	return n, err
 }
@@ -148,7 +148,7 @@ func (c *Elastic[T]) replaceInHead(v T) (old T, dropped bool) {
 	defer c.set(0, spilling)
 	for {
 		n := c.head.Len()
-		if n < c.config.records && c.head.TrySend(v) == nil {
+		if n < c.config.capacity && c.head.TrySend(v) == nil {
 			return old, dropped
 		}
 		if first, ok := c.evictor.Evict(n); ok {
@@ -202,15 +202,8 @@ func (c *Elastic[T]) place(v T, record []byte) (placed bool, err error) {
 
 // drop keeps v for the hook, which runs when the lock is released.
 func (c *Elastic[T]) drop(p *recordBatch[T], v T) {
-	if c.config.onDrop != nil {
+	if c.config.undelivered != nil {
 		p.dropped = append(p.dropped, v)
-	}
-}
-
-// overflowed gives values that were dropped to the hook. The caller does not hold mu.
-func (c *Elastic[T]) overflowed(vs ...T) {
-	if c.config.onDrop != nil {
-		inTurn(len(vs), func(i int) { c.config.onDrop(vs[i], sluice.Overflowed) })
 	}
 }
 
@@ -220,18 +213,18 @@ func (c *Elastic[T]) overflowed(vs ...T) {
 // same time may get some of them.
 //
 // Discard receives the values: they count as received in Stats, and are read from disk. If a block
-// cannot be read back, Discard ends there, and Recv returns the failure. If OnUndelivered panics, the
-// values that are left stay queued, for another Discard. Discard is idempotent.
+// cannot be read back, Discard ends there, and Recv returns the failure. If OnUndelivered panics, it
+// gets the other values all the same, and then the first panic continues. Discard is idempotent.
 func (c *Elastic[T]) Discard() (n int) {
 	c.Close()
-	for {
+	untilDone(func() (more bool) {
 		v, err := c.TryRecv()
 		if err != nil {
-			return n
+			return false
 		}
 		n++
-		if c.config.undelivered != nil {
-			c.config.undelivered(v, sluice.Discarded)
-		}
-	}
+		c.config.giveAll(sluice.Discarded, v)
+		return true
+	})
+	return n
 }

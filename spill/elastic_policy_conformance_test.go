@@ -38,7 +38,7 @@ func openPolicy[T any](t *testing.T, disk files, s policyShape, size, payload in
 	t.Helper()
 	o := &ElasticOptions[T]{
 		MemoryLimit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + payload)), Codec: as,
-		Limit: s.limit, Overflow: s.overflow, OnDrop: onDrop,
+		Capacity: s.limit, Overflow: s.overflow, OnUndelivered: undelivered(onDrop),
 	}
 	if s.sized {
 		o.Size = func(T) int { return size }

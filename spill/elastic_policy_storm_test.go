@@ -47,9 +47,9 @@ func TestPolicyStorm(t *testing.T) {
 			},
 		}
 		if rng.IntN(3) > 0 {
-			o.Limit = 1 + rng.IntN(12)
+			o.Capacity = 1 + rng.IntN(12)
 		}
-		if o.Limit == 0 || rng.IntN(3) == 0 {
+		if o.Capacity == 0 || rng.IntN(3) == 0 {
 			o.DiskLimit = int64(12 * (1 + rng.IntN(10)))
 		}
 		if rng.IntN(2) == 0 {
@@ -62,7 +62,7 @@ func TestPolicyStorm(t *testing.T) {
 		checkIdle(t, c, disk)
 		if t.Failed() {
 			t.Fatalf("seed %d: %v, limit %d, %d bytes in memory, %d on disk, sized: %v",
-				seed, o.Overflow, o.Limit, o.MemoryLimit, o.DiskLimit, o.Size != nil)
+				seed, o.Overflow, o.Capacity, o.MemoryLimit, o.DiskLimit, o.Size != nil)
 		}
 	}
 }

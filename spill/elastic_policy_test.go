@@ -19,27 +19,23 @@ import (
 
 // TestElasticPolicyOptions: invalid limits and policies are an error that names the option.
 func TestElasticPolicyOptions(t *testing.T) {
-	hook := func(int) {}
-	reasons := func(int, sluice.Reason) {}
+	hook := func(int, sluice.Reason) {}
 	for says, o := range map[string]*ElasticOptions[int]{
-		"Limit is -1":                    {Limit: -1},
+		"Capacity is -1":                 {Capacity: -1},
 		"Overflow is DropLeastUrgent":    {Overflow: sluice.DropLeastUrgent},
 		"Overflow is Overflow(77)":       {Overflow: 77},
-		"set OnDrop or OnUndelivered":    {Overflow: sluice.DropOldest, OnDrop: hook, OnUndelivered: reasons},
-		"OnDrop requires DropNewest":     {OnDrop: hook},
-		"(with Reject nothing is dropp":  {OnDrop: hook, Overflow: sluice.Reject},
-		"MemoryLimit is -1, want at lea": {MemoryLimit: -1, Limit: 1},
+		"MemoryLimit is -1, want at lea": {MemoryLimit: -1, Capacity: 1},
 	} {
 		if _, err := OpenElastic(t.TempDir(), o); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("got %v, want %q", err, says)
 		}
 	}
 	for _, o := range []*ElasticOptions[int]{
-		{OnUndelivered: reasons}, {Overflow: sluice.DropOldest}, {Overflow: sluice.DropNewest, OnDrop: hook, Limit: 1},
+		{OnUndelivered: hook}, {Overflow: sluice.DropOldest}, {Capacity: sluice.Unlimited}, {Overflow: sluice.DropNewest, OnUndelivered: hook, Capacity: 1},
 	} {
 		c := opened(t, o)
-		if want := o.Limit; want > 0 && c.Cap() != want || want == 0 && c.Cap() != sluice.Unlimited {
-			t.Errorf("Cap of a channel with Limit %d: %d", want, c.Cap())
+		if want := o.Capacity; want > 0 && c.Cap() != want || want == 0 && c.Cap() != sluice.Unlimited {
+			t.Errorf("Cap of a channel with Capacity %d: %d", want, c.Cap())
 		}
 	}
 }
@@ -216,7 +212,7 @@ func (useless) Decode([]byte) (v uint64, err error)   { return v, errors.New("no
 // the policy, and full channels encode nothing to reject or drop.
 func TestLimitInMemory(t *testing.T) {
 	for _, overflow := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
-		c := on(t, new(faulty), &ElasticOptions[uint64]{Limit: 3, Overflow: overflow, Codec: useless{}})
+		c := on(t, new(faulty), &ElasticOptions[uint64]{Capacity: 3, Overflow: overflow, Codec: useless{}})
 		for v := range uint64(10) {
 			if err := c.TrySend(v); err != nil && (overflow != sluice.Reject || err != sluice.ErrFull) {
 				t.Errorf("%v: %v", overflow, err)
@@ -233,7 +229,7 @@ func TestLimitInMemory(t *testing.T) {
 func TestLimitWaits(t *testing.T) {
 	for _, memory := range []int64{8, 16, 1000} {
 		synctest.Test(t, func(t *testing.T) {
-			c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: memory, Limit: 3, Codec: fixed{}})
+			c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: memory, Capacity: 3, Codec: fixed{}})
 			ctx, cancel := context.WithCancel(t.Context())
 			results := make([]error, 9)
 			for v := range results {
@@ -276,7 +272,7 @@ func TestLimitWaits(t *testing.T) {
 // TestLimitClosed: Close ends the senders that wait at a Limit, and leaves what is queued.
 func TestLimitClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 8, Limit: 2, Codec: fixed{}})
+		c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 8, Capacity: 2, Codec: fixed{}})
 		results := make(chan error, 5)
 		for v := range uint64(5) {
 			go func() { results <- c.Send(t.Context(), v) }()
@@ -307,7 +303,7 @@ func TestDropOldestFails(t *testing.T) {
 			}
 			return len(b), nil
 		}}
-		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, Limit: 10, Overflow: sluice.DropOldest, OnDrop: func([]byte) { dropped++ }})
+		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, Capacity: 10, Overflow: sluice.DropOldest, OnUndelivered: func([]byte, sluice.Reason) { dropped++ }})
 		sent, err := 0, error(nil)
 		for ; err == nil && sent < 100; sent++ {
 			err = c.TrySend(numbered(sent))
@@ -328,7 +324,7 @@ func TestDropOldestFails(t *testing.T) {
 	t.Run("write", func(t *testing.T) {
 		dropped := 0
 		disk := &faulty{onWrite: full}
-		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, Limit: 10, Overflow: sluice.DropOldest, OnDrop: func([]byte) { dropped++ }})
+		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 500, Capacity: 10, Overflow: sluice.DropOldest, OnUndelivered: func([]byte, sluice.Reason) { dropped++ }})
 		failures := 0
 		for i := range 30 {
 			if err := c.TrySend(numbered(i)); err != nil {
@@ -350,38 +346,25 @@ func TestDropOldestFails(t *testing.T) {
 }
 
 // TestDiscardElastic: Discard closes the channel, and gives what is queued, in memory and on disk, to
-// OnUndelivered. OnDrop gets nothing. If the hook panics, the rest stays for another Discard.
+// OnUndelivered.
 func TestDiscardElastic(t *testing.T) {
 	var got []uint64
 	disk := new(faulty)
 	c := on(t, disk, &ElasticOptions[uint64]{MemoryLimit: 16, Codec: fixed{}, OnUndelivered: func(v uint64, why sluice.Reason) {
-		if got = append(got, v); why != sluice.Discarded || v == 5 {
-			panic(why)
+		if got = append(got, v); why != sluice.Discarded {
+			t.Error(why)
 		}
 	}})
 	for v := range uint64(9) {
 		_ = c.TrySend(v)
 	}
-	func() {
-		defer func() {
-			if p := recover(); p != sluice.Discarded {
-				t.Errorf("Discard panicked with %v", p)
-			}
-		}()
-		c.Discard()
-	}()
-	if n := c.Discard(); n != 3 || !slices.Equal(got, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8}) {
-		t.Errorf("the second Discard returned %d, the hook got %v", n, got)
+	if n, again := c.Discard(), c.Discard(); n != 9 || again != 0 || !slices.Equal(got, []uint64{0, 1, 2, 3, 4, 5, 6, 7, 8}) {
+		t.Errorf("Discard returned %d, then %d, the hook got %v", n, again, got)
 	}
 	if err := c.TrySend(9); err != sluice.ErrClosed || c.Stats().Received != 9 {
 		t.Error(err, c.Stats())
 	}
 	checkIdle(t, c, disk)
-
-	c = on(t, disk, &ElasticOptions[uint64]{Limit: 1, Overflow: sluice.DropOldest, OnDrop: func(uint64) { t.Error("OnDrop was called") }})
-	if _ = c.TrySend(1); c.Discard() != 1 {
-		t.Error("Discard did not remove the value")
-	}
 }
 
 // TestStaysFull: no goroutine sees a full channel that drops its oldest value with a value too few,
@@ -397,7 +380,7 @@ func TestStaysFull(t *testing.T) {
 		}
 		return 1
 	}
-	c = on(t, new(faulty), &ElasticOptions[uint64]{Limit: 1, Overflow: sluice.DropOldest, Codec: fixed{}, Size: size})
+	c = on(t, new(faulty), &ElasticOptions[uint64]{Capacity: 1, Overflow: sluice.DropOldest, Codec: fixed{}, Size: size})
 	for v := range uint64(100) {
 		_ = c.TrySend(v)
 	}
@@ -405,7 +388,7 @@ func TestStaysFull(t *testing.T) {
 		t.Errorf("%d drops seen, %d queued", between, c.Len())
 	}
 
-	c = on(t, new(faulty), &ElasticOptions[uint64]{Limit: 1, Overflow: sluice.DropOldest, Codec: fixed{}})
+	c = on(t, new(faulty), &ElasticOptions[uint64]{Capacity: 1, Overflow: sluice.DropOldest, Codec: fixed{}})
 	_ = c.TrySend(0)
 	var done atomic.Bool
 	var sender sync.WaitGroup
@@ -444,8 +427,8 @@ func TestDropOvertaken(t *testing.T) {
 		{MemoryLimit: 16},
 		{MemoryLimit: 16, Size: func(uint64) int { return 8 }},
 	} {
-		o.Limit, o.Overflow, o.Codec = 4, sluice.DropOldest, fixed{}
-		o.OnDrop = func(v uint64) { t.Errorf("%d was dropped, and there was room", v) }
+		o.Capacity, o.Overflow, o.Codec = 4, sluice.DropOldest, fixed{}
+		o.OnUndelivered = func(v uint64, _ sluice.Reason) { t.Errorf("%d was dropped, and there was room", v) }
 		c := on(t, new(faulty), o)
 		var received []uint64
 		c.evictor = outrun{c.evictor, func() {

@@ -219,13 +219,13 @@ func (c *Elastic[T]) refillEmpty() {
 func (c *Elastic[T]) advance() (moved bool) {
 	for {
 		progress := c.refill()
-		for w := c.senders.first; w != nil && c.room() > 0 && c.fits(w.record.payload); w = c.senders.first {
+		for w := c.senders.first(); w != nil && c.room() > 0 && c.fits(w.record.Payload); w = c.senders.first() {
 			c.senders.pop()
-			w.finish(c.append(w.record.payload))
+			w.finish(c.append(w.record.Payload))
 			progress = true
 		}
 		moved = moved || progress
-		if c.senders.n == 0 || !progress {
+		if c.senders.len() == 0 || !progress {
 			break
 		}
 	}
@@ -235,7 +235,7 @@ func (c *Elastic[T]) advance() (moved bool) {
 
 // settle makes the channel direct if nothing is left that is not in head. The caller holds mu.
 func (c *Elastic[T]) settle() {
-	if c.senders.n > 0 {
+	if c.senders.len() > 0 {
 		return
 	}
 	c.set(0, blocked)

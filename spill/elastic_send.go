@@ -7,10 +7,11 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // Send sends v. Below the memory limit v stays in memory; beyond it v is written to
-// disk. If Limit or DiskLimit leave no room, Send waits, or does what Overflow of the options
+// disk. If Capacity or DiskLimit leave no room, Send waits, or does what Overflow of the options
 // says; under a policy other than Block it never waits.
 //
 // Send returns nil once v is accepted, or dropped by DropNewest. It returns [sluice.ErrClosed] if the channel is
@@ -198,7 +199,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 	if err := p.fill(&c.config, c.size, vs, method); err != nil {
 		return 0, err
 	}
-	defer func() { c.overflowed(p.dropped...) }()
+	defer func() { c.config.giveAll(sluice.Overflowed, p.dropped...) }()
 	var lazy lazyContext
 	c.mu.Lock()
 	for n < len(p.ends) && err == nil {
@@ -232,7 +233,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			}
 		}
 	}
-	if c.isLow() || c.senders.n > 0 {
+	if c.isLow() || c.senders.len() > 0 {
 		c.advance()
 	}
 	c.mu.Unlock()
@@ -245,7 +246,7 @@ func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (full bool, err error) {
 		if err := c.refusal(); err != nil { // advance may have found a block that cannot be read
 			return false, err
 		}
-		if c.senders.n > 0 {
+		if c.senders.len() > 0 {
 			continue
 		}
 		if placed, err := c.place(p.values[n], p.record(n)); placed {
@@ -276,7 +277,7 @@ func (c *Elastic[T]) append(record []byte) error {
 // waitForRoom waits until another goroutine has appended record. The caller holds mu,
 // which is released during the wait.
 func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, record []byte) error {
-	w := &waiter{record: storedRecord{payload: record}, served: make(chan struct{})}
+	w := &waiter{record: logstore.Record{Payload: record}, served: make(chan struct{})}
 	c.senders.push(w)
 	c.set(spilling|blocked, 0)
 	c.advance() // try again, now that blocked is set

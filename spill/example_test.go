@@ -48,7 +48,7 @@ func ExampleOpenElastic() {
 func ExampleElasticOptions() {
 	lines, err := spill.OpenElastic(os.TempDir(), &spill.ElasticOptions[string]{
 		MemoryLimit: 1 << 10, // a few lines; the others are on disk
-		Limit:       1000,
+		Capacity:    1000,
 		Overflow:    sluice.DropOldest,
 		OnUndelivered: func(line string, why sluice.Reason) {
 			if line == "line 0" {
@@ -123,7 +123,7 @@ func ExampleOpenDurable_overflow() {
 	defer os.RemoveAll(dir)
 
 	readings, err := spill.OpenDurable(dir, &spill.DurableOptions[string]{
-		Limit:    3,
+		Capacity: 3,
 		Overflow: sluice.DropOldest,
 		MaxAge:   24 * time.Hour, // older ones are of no use to the server
 		OnUndelivered: func(v string, why sluice.Reason) {

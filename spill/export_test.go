@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
@@ -21,8 +22,7 @@ type TestQueue struct {
 	Memory  int64
 }
 
-// Format creates a queue, and returns a disk with its log. queue.db, which does not change, is
-// a real file.
+// Format creates a queue, and returns a disk with its files.
 func (q TestQueue) Format() (*simdisk.Disk, error) {
 	c, err := q.Open(nil)
 	if err != nil {
@@ -32,8 +32,7 @@ func (q TestQueue) Format() (*simdisk.Disk, error) {
 		return nil, err
 	}
 	d := simdisk.New()
-	log := filepath.Join(q.Dir, logFolder)
-	entries, err := os.ReadDir(log)
+	entries, err := os.ReadDir(q.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +40,7 @@ func (q TestQueue) Format() (*simdisk.Disk, error) {
 		if e.Name() == disk.LockFile {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(log, e.Name()))
+		b, err := os.ReadFile(filepath.Join(q.Dir, e.Name()))
 		if err != nil {
 			return nil, err
 		}
@@ -56,16 +55,14 @@ func (q TestQueue) Open(d disk.Disk) (*Durable[[]byte], error) {
 	if err != nil {
 		return nil, err
 	}
-	o := opener{noSync: true, policy: q.Policy, segment: q.Segment, reserve: 4 * q.Segment, acks: 16 * q.Segment}
-	if d != nil {
-		o.disk = func(string) disk.Disk { return d }
+	if d == nil {
+		d = disk.Folder{Dir: q.Dir, NoSync: true}
 	}
-	log, found, repair, err := o.open(q.Dir, p.codec.Name())
+	c, err := openQueue(d, q.Dir, p, logstore.Options{SegmentSize: q.Segment, Reserve: 4 * q.Segment, Acks: 16 * q.Segment})
 	if err != nil {
 		return nil, err
 	}
-	c := newDurable(p, log, found)
-	c.repair = repair
+	c.reopen = nil // a store that fails ends the channel
 	return c, nil
 }
 
@@ -83,13 +80,13 @@ func (c *Durable[T]) Stored(from uint64) (all []StoredRecord, err error) {
 	tail := c.tail
 	c.mu.Unlock()
 	for {
-		records, err := c.store.read(from, tail, 1<<20)
+		records, err := c.store.Read(from, tail, 1<<20)
 		if err != nil || len(records) == 0 {
 			return all, err
 		}
 		for _, r := range records {
-			all = append(all, StoredRecord{r.seq, r.payload, r.damaged})
-			from = r.seq + 1
+			all = append(all, StoredRecord{r.Seq, r.Payload, r.Damaged})
+			from = r.Seq + 1
 		}
 	}
 }

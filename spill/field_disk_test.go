@@ -32,7 +32,7 @@ func afterCrash(t *testing.T, q spill.TestQueue, d *simdisk.Disk, c *spill.Durab
 	t.Helper()
 	after := d.After(how, nil)
 	d.StopAt(d.Usage().Ops)
-	_ = c.Shutdown() // only to unlock queue.db
+	_ = c.Shutdown() // only to unlock the queue
 	again, err := q.Open(after)
 	if err != nil {
 		t.Fatal(err)

@@ -19,9 +19,9 @@ import (
 // TestFieldForeignPages: pages of another file appear in the middle of the store, as after a
 // SAN that was cut off. The process does not end, and what is not affected is delivered.
 func TestFieldForeignPages(t *testing.T) {
-	for _, target := range []string{"queue.db", "segment"} {
+	for _, target := range []string{"checkpoint", "segment"} {
 		q := usedFieldQueue(t)
-		path := filepath.Join(q.Dir, "queue.db")
+		path := filepath.Join(q.Dir, "checkpoint")
 		if target == "segment" {
 			path = segments(q.Dir)[len(segments(q.Dir))-1]
 		}
@@ -31,7 +31,7 @@ func TestFieldForeignPages(t *testing.T) {
 			return b
 		})
 		found, report := damaged(t, q, path)
-		if report.Err == nil || len(found)+report.Lost != 170 || target == "queue.db" && report.Lost > 0 {
+		if report.Err == nil || len(found)+report.Lost != 170 && !report.Returned || target == "checkpoint" && report.Lost > 0 {
 			t.Errorf("%s: %d values, and %v", target, len(found), report)
 		}
 	}
@@ -45,7 +45,7 @@ func TestFieldTornTail(t *testing.T) {
 	for _, tail := range [][]byte{{7}, bytes.Repeat([]byte{0xff}, 50), valueOf(77), make([]byte, 4096), make([]byte, 1<<20)} {
 		again := q
 		again.Dir = killedAt(t, q.Dir)
-		change(t, filepath.Join(again.Dir, "queue.log", filepath.Base(last)), func(b []byte) []byte { return append(b, tail...) })
+		change(t, filepath.Join(again.Dir, filepath.Base(last)), func(b []byte) []byte { return append(b, tail...) })
 		found, report := damaged(t, again, "")
 		if expect(t, found, ids(30, 200)); report.Err != nil {
 			t.Errorf("%d bytes behind the end: %v", len(tail), report)
@@ -70,18 +70,13 @@ func TestFieldZeros(t *testing.T) {
 			t.Errorf("segment %d: %d values, and %v", i, len(found), report)
 		}
 	}
-	for _, name := range []string{"checkpoint", "queue.db"} {
-		q := whole
-		q.Dir = killedAt(t, whole.Dir)
-		path := filepath.Join(q.Dir, "queue.log", name)
-		if name == "queue.db" {
-			path = filepath.Join(q.Dir, name)
-		}
-		change(t, path, func(b []byte) []byte { return make([]byte, len(b)) })
-		found, report := damaged(t, q, path)
-		if expect(t, found[len(found)-170:], ids(30, 200)); report.Err == nil || len(found) > 170 && !report.Returned {
-			t.Errorf("%s: %v, %d values", name, report, len(found))
-		}
+	q := whole
+	q.Dir = killedAt(t, whole.Dir)
+	path := filepath.Join(q.Dir, "checkpoint")
+	change(t, path, func(b []byte) []byte { return make([]byte, len(b)) })
+	found, report := damaged(t, q, path)
+	if expect(t, found[len(found)-170:], ids(30, 200)); report.Err == nil || len(found) > 170 && !report.Returned {
+		t.Errorf("checkpoint: %v, %d values", report, len(found))
 	}
 }
 
@@ -90,7 +85,7 @@ func TestFieldZeros(t *testing.T) {
 func TestFieldEmptySegment(t *testing.T) {
 	for n := range 30 {
 		q := usedFieldQueue(t)
-		next := filepath.Join(q.Dir, "queue.log", fmt.Sprintf("%016x.log", len(segments(q.Dir))+100))
+		next := filepath.Join(q.Dir, fmt.Sprintf("%016x.log", len(segments(q.Dir))+100))
 		if err := os.WriteFile(next, make([]byte, n), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -108,10 +103,7 @@ func TestFieldEmptySegment(t *testing.T) {
 // removes them.
 func TestFieldLeftFiles(t *testing.T) {
 	q := usedFieldQueue(t)
-	left := []string{"queue.db.new-17", "queue.db.new-18", "queue.log/checkpoint.new", "queue.log/repair.new", "queue.log.new/0000000000000001.log"}
-	if err := os.Mkdir(filepath.Join(q.Dir, "queue.log.new"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	left := []string{"checkpoint.new", "repair.new", "acks.new"}
 	for _, name := range left {
 		if err := os.WriteFile(filepath.Join(q.Dir, name), make([]byte, 1<<20), 0o600); err != nil {
 			t.Fatal(err)
@@ -134,7 +126,7 @@ func TestFieldStateMissing(t *testing.T) {
 	for _, names := range [][]string{{"checkpoint"}, {"checkpoint", "synced"}} {
 		q := usedFieldQueue(t)
 		for _, name := range names {
-			if err := os.Remove(filepath.Join(q.Dir, "queue.log", name)); err != nil {
+			if err := os.Remove(filepath.Join(q.Dir, name)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -222,16 +214,11 @@ func TestFieldOldFiles(t *testing.T) {
 		{early, late, "synced", false, 200},
 		{early, late, "checkpoint", true, 200},
 		{early, close, "0000000000000001.log", true, 3},
-		{early, late, "queue.db", false, 200},
 	} {
 		q.Dir = killedAt(t, old.to)
-		name := filepath.Join("queue.log", old.name)
-		if old.name == "queue.db" {
-			name = old.name
-		}
-		b, err := os.ReadFile(filepath.Join(old.from, name))
+		b, err := os.ReadFile(filepath.Join(old.from, old.name))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(q.Dir, name), b, 0o600)
+			err = os.WriteFile(filepath.Join(q.Dir, old.name), b, 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)

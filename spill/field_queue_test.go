@@ -112,7 +112,7 @@ func usedFieldQueue(t *testing.T) spill.TestQueue {
 
 // segments returns the paths of the segments of a queue.
 func segments(dir string) []string {
-	paths, _ := filepath.Glob(filepath.Join(dir, "queue.log", "0*.log"))
+	paths, _ := filepath.Glob(filepath.Join(dir, "0*.log"))
 	return paths
 }
 

@@ -54,11 +54,11 @@ func openToAll(dir, except string) error {
 func TestForbidden(t *testing.T) {
 	for what, forbid := range map[string]func(dir string) (path string, err error){
 		"unreadable file": func(dir string) (string, error) {
-			path := filepath.Join(dir, queueFile)
+			path := filepath.Join(dir, "checkpoint")
 			return path, os.Chmod(path, 0)
 		},
 		"read-only file": func(dir string) (string, error) {
-			path := filepath.Join(dir, queueFile)
+			path := filepath.Join(dir, "checkpoint")
 			return path, os.Chmod(path, 0o444)
 		},
 		"unreadable segment": func(dir string) (string, error) {
@@ -66,8 +66,7 @@ func TestForbidden(t *testing.T) {
 			return path, os.Chmod(path, 0)
 		},
 		"read-only folder": func(dir string) (string, error) {
-			path := filepath.Join(dir, logFolder)
-			return filepath.Join(path, "acks.new"), os.Chmod(path, 0o555)
+			return filepath.Join(dir, "acks.new"), os.Chmod(dir, 0o555)
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -85,7 +84,7 @@ func TestForbidden(t *testing.T) {
 			if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "damaged") {
 				t.Errorf("OpenDurable: %v, want a refused permission of %s", err, path)
 			}
-			if err := os.Chmod(filepath.Join(dir, logFolder), 0o700); err != nil {
+			if err := os.Chmod(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
 		})

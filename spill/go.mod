@@ -4,7 +4,6 @@ go 1.25.0
 
 require (
 	github.com/sluice-go/sluice v0.0.0
-	go.etcd.io/bbolt v1.5.0
 	golang.org/x/sys v0.45.0
 )
 

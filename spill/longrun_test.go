@@ -200,7 +200,7 @@ func (r *longRun) crash() error {
 	how := simdisk.Crash(r.random.IntN(3))
 	after := r.disk.After(how, r.random)
 	r.disk.StopAt(r.disk.Usage().Ops)
-	_ = r.open.Shutdown() // only to unlock queue.db
+	_ = r.open.Shutdown() // only to unlock the queue
 	if u := r.disk.Usage(); u.Handles > 0 {
 		return fmt.Errorf("%d files are open after Shutdown", u.Handles)
 	}

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // memoryStore is a store in memory that can be made to fail, and that checks how it
@@ -25,13 +27,13 @@ type memoryStore struct {
 }
 
 // errNotStored is the error of a write with an unknown outcome that was not stored.
-var errNotStored = fmt.Errorf("sync queue.log: input/output error: %w", errUnknown)
+var errNotStored = fmt.Errorf("sync 0000000000000001.log: input/output error: %w", errUnknown)
 
 func newMemoryStore() *memoryStore {
 	return &memoryStore{records: map[uint64][]byte{}, times: map[uint64]int64{}}
 }
 
-func (s *memoryStore) write(first uint64, payloads [][]byte, deletes []uint64, at int64) error {
+func (s *memoryStore) Write(first uint64, payloads [][]byte, deletes []uint64, at int64) error {
 	s.mu.Lock()
 	if s.busy || s.closed {
 		panic("two writes at once, or one to a closed store")
@@ -65,7 +67,7 @@ func (s *memoryStore) write(first uint64, payloads [][]byte, deletes []uint64, a
 	return err
 }
 
-func (s *memoryStore) read(from, to uint64, most int64) (records []storedRecord, err error) {
+func (s *memoryStore) Read(from, to uint64, most int64) (records []logstore.Record, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.onRead != nil {
@@ -75,7 +77,7 @@ func (s *memoryStore) read(from, to uint64, most int64) (records []storedRecord,
 	}
 	for n := from; n < to && most > 0; n++ {
 		if payload, ok := s.records[n]; ok {
-			records = append(records, storedRecord{seq: n, at: s.times[n], payload: append([]byte{}, payload...)})
+			records = append(records, logstore.Record{Seq: n, Time: s.times[n], Payload: append([]byte{}, payload...)})
 			most -= int64(len(payload)) + 1
 		}
 	}
@@ -90,28 +92,28 @@ func (s *memoryStore) written() int {
 }
 
 // again returns the contents of s as a store that was opened again.
-func (s *memoryStore) again() (*memoryStore, contents) {
+func (s *memoryStore) again() (*memoryStore, logstore.Contents) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
 		panic("opened twice")
 	}
 	again := &memoryStore{records: maps.Clone(s.records), times: maps.Clone(s.times), next: max(s.next, 1)}
-	found := contents{first: again.next, next: again.next, records: len(s.records)}
+	found := logstore.Contents{First: again.next, Next: again.next, Records: len(s.records)}
 	if len(s.records) > 0 {
-		found.first = slices.Min(slices.Collect(maps.Keys(s.records)))
+		found.First = slices.Min(slices.Collect(maps.Keys(s.records)))
 	}
 	for _, payload := range s.records {
-		found.bytes += int64(len(payload))
+		found.Bytes += int64(len(payload))
 	}
 	return again, found
 }
 
-func (s *memoryStore) size() int64 { return 0 }
+func (s *memoryStore) Size() int64 { return 0 }
 
-func (s *memoryStore) warning() string { return "" }
+func (s *memoryStore) Warning() string { return "" }
 
-func (s *memoryStore) close() error {
+func (s *memoryStore) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
@@ -125,5 +127,5 @@ func durableOn[T any](s store, o *DurableOptions[T]) *Durable[T] {
 	if err != nil {
 		panic(err)
 	}
-	return newDurable(p, s, contents{first: 1, next: 1})
+	return newDurable(p, s, logstore.Contents{First: 1, Next: 1})
 }

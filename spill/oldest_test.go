@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // TestOldestValue: Stats reports the age of the oldest value, in memory or on disk. It is
@@ -25,7 +26,7 @@ func TestOldestValue(t *testing.T) {
 		if err := c.TrySend(1); err != nil {
 			t.Fatal(err)
 		}
-		c = newDurable(c.config, s, contents{first: 1, next: 2, records: 1})
+		c = newDurable(c.config, s, logstore.Contents{First: 1, Next: 2, Records: 1})
 		time.Sleep(time.Minute)
 		if age := c.Stats().OldestValue; age != time.Minute {
 			t.Errorf("a value found a minute ago: %v", age)

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -45,11 +46,12 @@ type ElasticOptions[T any] struct {
 	// slightly larger: see BytesOnDisk in [sluice.Stats].
 	DiskLimit int64
 
-	// Limit bounds the number of queued values, in memory and on disk. 0 means no limit. With
-	// a Limit, senders share one lock, also below MemoryLimit.
-	Limit int
+	// Capacity bounds the number of queued values, in memory and on disk. 0, like
+	// [sluice.Unlimited], means no limit. With a Capacity, senders share one lock, also below
+	// MemoryLimit.
+	Capacity int
 
-	// Overflow is what a send does while Limit or DiskLimit leave no room: Block (the
+	// Overflow is what a send does while Capacity or DiskLimit leave no room: Block (the
 	// default), Reject, DropNewest or DropOldest. A channel without these limits is never full.
 	//
 	// DropOldest drops the value that would have been received next, or several until there is
@@ -58,16 +60,12 @@ type ElasticOptions[T any] struct {
 	// DropOldest, senders share one lock.
 	Overflow sluice.Overflow
 
-	// OnDrop is called exactly once with each value that DropNewest or DropOldest
-	// discards, by the goroutine whose send discarded it, before that send returns,
-	// without a lock. It may use the channel. If it panics, so does the send. A value that
-	// was on disk is a copy, made by the codec. OnDrop does not get the values that a channel
-	// loses when it fails.
-	OnDrop func(v T)
-
 	// OnUndelivered is called exactly once with each value that no receiver will get, and the
-	// reason: Overflowed, or Discarded by [Elastic.Discard]. It takes the place of OnDrop:
-	// setting both is an error.
+	// reason: Overflowed, or Discarded by [Elastic.Discard]. The goroutine whose send dropped
+	// the value, or which called Discard, calls it before that call returns, without a lock.
+	// It may use the channel. If it panics, so does the call, after the hook got the other
+	// values. A value that was on disk is a copy, made by the codec. The hook does not get the
+	// values that a channel loses when it fails.
 	OnUndelivered func(v T, why sluice.Reason)
 
 	// Size returns the memory that a value holds, in bytes. It is required if values
@@ -100,20 +98,20 @@ type DurableOptions[T any] struct {
 	// DefaultMemoryLimit.
 	MemoryLimit int64
 
-	// Limit bounds the number of values: those that are queued, in flight, or being
-	// stored. A value that was received counts until it is acknowledged. 0 means no limit.
-	// Cap reports Limit. A queue with more values can be opened: it gets no more until
-	// it is below the limit, or with DropOldest, each send drops up to 1024 values.
-	Limit int
+	// Capacity bounds the number of values: those that are queued, in flight, or being
+	// stored. A value that was received counts until it is acknowledged. 0, like
+	// [sluice.Unlimited], means no limit. A queue with more values can be opened: it gets no
+	// more until it is below Capacity, or with DropOldest, each send drops up to 1024 values.
+	Capacity int
 
-	// DiskLimit bounds the bytes on disk, for the values that Limit counts: the encoded values,
+	// DiskLimit bounds the bytes on disk, for the values that Capacity counts: the encoded values,
 	// plus 8 bytes for each record, and 8 more with MaxAge. 0 means no limit. The files are
 	// larger, by 32 bytes for each record and each commit, and by records that were
 	// acknowledged and whose space was not given back yet: see BytesOnDisk in
 	// [sluice.Stats].
 	DiskLimit int64
 
-	// Overflow is what a send does while Limit or DiskLimit leaves no room for its value:
+	// Overflow is what a send does while Capacity or DiskLimit leaves no room for its value:
 	// Block, the default, waits; Reject fails with [sluice.ErrFull]; DropNewest drops the
 	// value, and the send succeeds.
 	//
@@ -140,20 +138,15 @@ type DurableOptions[T any] struct {
 	// come late.
 	MaxAge time.Duration
 
-	// OnDrop is called exactly once with each value that DropNewest or DropOldest discards, by the
-	// goroutine whose send discarded it, or its own send if it was never stored, before that
-	// send returns; and with each value that is older than MaxAge, by the goroutine whose call
-	// dropped it. A value that was stored is deleted by then, and the hook gets a copy, made by
-	// the codec. After a crash between the deletion and the call it is not called. It may use the
-	// channel, and may panic: so does the call, after the hook got its other values, and the
-	// channel remains usable. Without a hook, values are dropped without being decoded. A
-	// value that is damaged or that the codec cannot decode is dropped like others, without a call
-	// of the hook; the Warning of Stats reports it.
-	OnDrop func(v T)
-
 	// OnUndelivered is called exactly once with each value that no receiver will get, and the
-	// reason, [sluice.Overflowed] or [sluice.TooOld], like OnDrop. It takes the place of
-	// OnDrop: setting both is an error.
+	// reason: [sluice.Overflowed] if DropNewest or DropOldest dropped it, [sluice.TooOld] if it
+	// is older than MaxAge. The goroutine whose call dropped the value calls it, or its own send
+	// if it was never stored, before that call returns. A value that was stored is deleted by
+	// then, and the hook gets a copy, made by the codec. After a crash between the deletion and
+	// the call it is not called. It may use the channel, and may panic: so does the call, after
+	// the hook got its other values, and the channel remains usable. Without a hook, values are
+	// dropped without being decoded. A value that is damaged or that the codec cannot decode is
+	// dropped like others, without a call of the hook; the Warning of Stats reports it.
 	OnUndelivered func(v T, why sluice.Reason)
 
 	// Codec encodes and decodes values. Nil selects codec.Default[T]. It must not use
@@ -171,46 +164,48 @@ type DurableOptions[T any] struct {
 
 // A config is a set of options, checked, with the defaults filled in.
 type config[T any] struct {
-	function  string // the constructor, for errors
-	name      string
-	memory    int64 // MemoryLimit, never 0
-	limit     int64 // the share of memory for values; all of it until the constructor computes the share
-	diskLimit int64 // never 0
-	codec     codec.Codec[T]
-	records   int // Limit, never 0
-	onDamage  DamagePolicy
-	log       *slog.Logger // of a Durable
-	size      func(T) int
-	slots     int // how many values the limit holds, if each is as large as its slot
-	policy[T]
-	undelivered func(T, sluice.Reason) // OnUndelivered of an Elastic
+	function    string // the constructor, for errors
+	name        string
+	memory      int64 // MemoryLimit, never 0
+	limit       int64 // the share of memory for values
+	diskLimit   int64 // never 0
+	capacity    int   // never 0
+	codec       codec.Codec[T]
+	overflow    sluice.Overflow
+	undelivered func(v T, why sluice.Reason) // nil: values are dropped without being decoded
+
+	// Of an Elastic:
+	size  func(T) int
+	slots int // how many values the limit holds, if each is as large as its slot
+
+	// Of a Durable:
+	maxAge   time.Duration // 0: no limit
+	onDamage DamagePolicy
+	log      *slog.Logger
 }
 
 func (o *ElasticOptions[T]) config() (config[T], error) {
 	if o == nil {
 		o = new(ElasticOptions[T])
 	}
-	c := config[T]{function: "OpenElastic", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, size: o.Size}
-	c.records, c.undelivered = o.Limit, o.OnUndelivered
-	if err := c.setPolicy(o.Overflow, 0, o.OnDrop, o.OnUndelivered); err != nil {
-		return c, err
-	}
-	return c.check()
+	return config[T]{
+		function: "OpenElastic", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, capacity: o.Capacity,
+		codec: o.Codec, overflow: o.Overflow, undelivered: o.OnUndelivered, size: o.Size,
+	}.check()
 }
 
 func (o *DurableOptions[T]) config() (config[T], error) {
 	if o == nil {
 		o = new(DurableOptions[T])
 	}
-	c := config[T]{function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, codec: o.Codec, onDamage: o.OnDamage, log: o.Log}
-	c.records = o.Limit
-	if err := c.setPolicy(o.Overflow, o.MaxAge, o.OnDrop, o.OnUndelivered); err != nil {
-		return c, err
-	}
-	return c.check()
+	return config[T]{
+		function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, capacity: o.Capacity,
+		codec: o.Codec, overflow: o.Overflow, undelivered: o.OnUndelivered, maxAge: o.MaxAge, onDamage: o.OnDamage, log: o.Log,
+	}.check()
 }
 
-// check fills in the defaults, and rejects invalid options.
+// check fills in the defaults, and rejects invalid options. All of the memory is for values until
+// the constructor computes the share.
 func (c config[T]) check() (config[T], error) {
 	if c.codec == nil {
 		var err error
@@ -221,28 +216,24 @@ func (c config[T]) check() (config[T], error) {
 	switch {
 	case c.memory < 0:
 		return c, c.invalid("MemoryLimit is %d, want at least 0", c.memory)
-	case c.records < 0:
-		return c, c.invalid("Limit is %d, want at least 0", c.records)
+	case c.capacity < 0:
+		return c, c.invalid("Capacity is %d, want at least 0", c.capacity)
 	case c.diskLimit < 0:
 		return c, c.invalid("DiskLimit is %d, want at least 0", c.diskLimit)
+	case c.overflow > sluice.DropOldest:
+		return c, c.invalid("Overflow is %v, want Block, Reject, DropNewest or DropOldest", c.overflow)
+	case c.maxAge < 0:
+		return c, c.invalid("MaxAge is %v, want at least 0", c.maxAge)
 	case c.onDamage > SetDamageAside:
 		return c, c.invalid("OnDamage is %d, want RefuseDamage or SetDamageAside", c.onDamage)
 	case !printable(c.codec.Name()):
 		return c, c.invalid("invalid codec name %q (want 1 to 64 bytes of printable ASCII)", c.codec.Name())
 	}
-	if c.memory == 0 {
-		c.memory = DefaultMemoryLimit
-	}
-	if c.records == 0 {
-		c.records = sluice.Unlimited
-	}
-	if c.log == nil {
-		c.log = slog.Default()
-	}
+	c.memory = cmp.Or(c.memory, DefaultMemoryLimit)
 	c.limit = c.memory
-	if c.diskLimit == 0 {
-		c.diskLimit = math.MaxInt64
-	}
+	c.diskLimit = cmp.Or(c.diskLimit, math.MaxInt64)
+	c.capacity = cmp.Or(c.capacity, sluice.Unlimited)
+	c.log = cmp.Or(c.log, slog.Default())
 	return c, nil
 }
 
@@ -268,7 +259,7 @@ func share(memory int64) int64 {
 	return max(memory/all*100+memory%all*100/all, 1) // in two parts, to avoid overflow
 }
 
-// weigh sets size and slots, for a channel that holds the values themselves.
+// setSize sets size and slots, for a channel that holds the values themselves.
 func (c *config[T]) setSize() error {
 	if c.size != nil {
 		return nil

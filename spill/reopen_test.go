@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // reopening returns a Durable on a store in memory that is opened again when it fails, at most
@@ -18,9 +19,9 @@ func reopening(times int) (c *Durable[[]byte], stores *[]*memoryStore) {
 	s := newMemoryStore()
 	c = durableOn(s, &DurableOptions[[]byte]{MemoryLimit: 1000, OnDamage: SetDamageAside, Log: slog.New(slog.DiscardHandler)})
 	stores = &[]*memoryStore{s}
-	c.reopen = func() (store, contents, Repair, error) {
+	c.reopen = func() (store, logstore.Contents, Repair, error) {
 		if len(*stores) > times {
-			return nil, contents{}, Repair{}, errors.New("no such device")
+			return nil, logstore.Contents{}, Repair{}, errors.New("no such device")
 		}
 		again, found := (*stores)[len(*stores)-1].again()
 		*stores = append(*stores, again)
@@ -201,7 +202,7 @@ func TestReopenWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, stores := reopening(1)
 		gate, reopen := make(chan struct{}), c.reopen
-		c.reopen = func() (store, contents, Repair, error) {
+		c.reopen = func() (store, logstore.Contents, Repair, error) {
 			<-gate
 			return reopen()
 		}
@@ -260,7 +261,7 @@ func TestReopenRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	reopen := c.reopen
-	c.reopen = func() (store, contents, Repair, error) {
+	c.reopen = func() (store, logstore.Contents, Repair, error) {
 		s, found, repair, err := reopen()
 		s.(*memoryStore).onRead = func() error { return broken }
 		return s, found, repair, err
@@ -334,13 +335,13 @@ func TestReopenPolicies(t *testing.T) {
 	for _, failure := range []error{errUnknown, errNotStored} {
 		var dropped []string
 		o := &DurableOptions[[]byte]{
-			Limit: 3, Overflow: sluice.DropOldest, OnDamage: SetDamageAside, MemoryLimit: 1000,
-			Log:    slog.New(slog.DiscardHandler),
-			OnDrop: func(v []byte) { dropped = append(dropped, string(v[:1])) },
+			Capacity: 3, Overflow: sluice.DropOldest, OnDamage: SetDamageAside, MemoryLimit: 1000,
+			Log:           slog.New(slog.DiscardHandler),
+			OnUndelivered: func(v []byte, _ sluice.Reason) { dropped = append(dropped, string(v[:1])) },
 		}
 		s := newMemoryStore()
 		c := durableOn(s, o)
-		c.reopen = func() (store, contents, Repair, error) {
+		c.reopen = func() (store, logstore.Contents, Repair, error) {
 			again, found := s.again()
 			s = again
 			return again, found, Repair{}, nil

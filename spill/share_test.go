@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // shares has the part of 6000 bytes that values get, by GOGC; negative is off.
@@ -135,7 +136,7 @@ func TestShareOfDurable(t *testing.T) {
 		if n, err := c.SendBatch(t.Context(), vs); n != len(vs) || err != nil {
 			t.Fatal(n, err)
 		}
-		record := storedRecord{payload: vs[0]}.size()
+		record := logstore.Record{Payload: vs[0]}.Memory()
 		if held := c.Stats().Bytes; held > share || held <= share-record {
 			t.Errorf("%d bytes of sent records are in memory, want %d", held, share)
 		}

@@ -1,9 +1,12 @@
 package spill
 
 import (
+	"container/list"
 	"context"
 	"sync"
 	"time"
+
+	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // A waitQueue holds waiting goroutines in FIFO order: senders that wait for room on
@@ -15,21 +18,20 @@ import (
 // calls finish, once. A waiter whose context is done removes itself under the lock; if
 // it is no longer queued, it was finished before, and that result counts.
 type waitQueue struct {
-	first, last *waiter
-	n           int
-	brief       int // waiters with brief set
-	waits       uint64
-	spent       time.Duration
+	waiting list.List // of *waiter
+	brief   int       // waiters with brief set
+	waits   uint64
+	spent   time.Duration
 }
 
 type waiter struct {
-	next, prev *waiter
-	need       int64         // bytes on disk that a sender waits for
-	record     storedRecord  // what a sender to an Elastic sends, or what a receiver gets
-	epoch      uint64        // in which a receiver of a Durable got it
-	err        error         // the result; read after served is closed
-	brief      bool          // it waits only for the write in progress
-	served     chan struct{} // made by the waiting goroutine, as testing/synctest requires
+	at     *list.Element
+	need   int64           // bytes on disk that a sender waits for
+	record logstore.Record // what a sender to an Elastic sends, or what a receiver gets
+	epoch  uint64          // in which a receiver of a Durable got it
+	err    error           // the result; read after served is closed
+	brief  bool            // it waits only for the write in progress
+	served chan struct{}   // made by the waiting goroutine, as testing/synctest requires
 }
 
 // finish ends the wait of w, which is no longer queued.
@@ -38,37 +40,33 @@ func (w *waiter) finish(err error) {
 	close(w.served)
 }
 
-// pushFront queues w before all others: it was served, and has to wait again.
-func (q *waitQueue) pushFront(w *waiter) {
-	w.next = q.first
-	if q.first == nil {
-		q.last = w
-	} else {
-		q.first.prev = w
+func (q *waitQueue) len() int { return q.waiting.Len() }
+
+// first returns the first waiter, or nil.
+func (q *waitQueue) first() *waiter {
+	if q.waiting.Len() == 0 {
+		return nil
 	}
-	q.first = w
-	q.n++
-	q.waits++
+	return q.waiting.Front().Value.(*waiter)
 }
 
 func (q *waitQueue) push(w *waiter) {
-	w.prev = q.last
-	if q.last == nil {
-		q.first = w
-	} else {
-		q.last.next = w
-	}
-	q.last = w
-	q.n++
+	w.at = q.waiting.PushBack(w)
 	q.waits++
 	if w.brief {
 		q.brief++
 	}
 }
 
+// pushFront queues w before all others: it was served, and has to wait again.
+func (q *waitQueue) pushFront(w *waiter) {
+	q.push(w)
+	q.waiting.MoveToFront(w.at)
+}
+
 // pop removes and returns the first waiter, or returns nil.
 func (q *waitQueue) pop() *waiter {
-	w := q.first
+	w := q.first()
 	if w != nil {
 		q.remove(w)
 	}
@@ -76,18 +74,7 @@ func (q *waitQueue) pop() *waiter {
 }
 
 func (q *waitQueue) remove(w *waiter) {
-	if w.prev == nil {
-		q.first = w.next
-	} else {
-		w.prev.next = w.next
-	}
-	if w.next == nil {
-		q.last = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	w.next, w.prev = nil, nil
-	q.n--
+	q.waiting.Remove(w.at)
 	if w.brief {
 		q.brief--
 	}
@@ -102,13 +89,13 @@ func (q *waitQueue) finishAll(err error) {
 
 // finishBrief removes the waiters that wait only for the write in progress.
 func (q *waitQueue) finishBrief(err error) {
-	for w := q.first; w != nil && q.brief > 0; {
-		next := w.next
+	for at := q.waiting.Front(); at != nil && q.brief > 0; {
+		w := at.Value.(*waiter)
+		at = at.Next()
 		if w.brief {
 			q.remove(w)
 			w.finish(err)
 		}
-		w = next
 	}
 }
 

@@ -10,7 +10,7 @@ require (
 )
 
 require (
-	go.etcd.io/bbolt v1.5.0 // indirect
+	github.com/stretchr/testify v1.11.1 // indirect
 	golang.org/x/sys v0.45.0 // indirect
 )
 

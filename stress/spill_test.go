@@ -35,7 +35,7 @@ func TestLinearizableSpill(t *testing.T) {
 	}
 }
 
-// TestLinearizableSpillPolicies: with a Limit, a channel that overflows to disk is a queue of that
+// TestLinearizableSpillPolicies: with a Capacity, a channel that overflows to disk is a queue of that
 // capacity with that policy, also while receivers compete with a send that drops the oldest
 // value, whether values are in memory, on disk or both. Len is exact.
 func TestLinearizableSpillPolicies(t *testing.T) {
@@ -43,10 +43,10 @@ func TestLinearizableSpillPolicies(t *testing.T) {
 	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
 		t.Run(overflow.String(), func(t *testing.T) {
 			for range rounds(6000) {
-				limit, memory := 1+rand.IntN(4), int64(1)<<rand.IntN(5)
-				plan := Plan{Clients: 2 + rand.IntN(3), Calls: 2 + rand.IntN(5), Filled: rand.IntN(limit + 1)}
+				capacity, memory := 1+rand.IntN(4), int64(1)<<rand.IntN(5)
+				plan := Plan{Clients: 2 + rand.IntN(3), Calls: 2 + rand.IntN(5), Filled: rand.IntN(capacity + 1)}
 				plan.Open = func(onDrop func(byte)) sluice.Channel[byte] {
-					o := &spill.ElasticOptions[byte]{MemoryLimit: memory, Limit: limit, Overflow: overflow}
+					o := &spill.ElasticOptions[byte]{MemoryLimit: memory, Capacity: capacity, Overflow: overflow}
 					if overflow == sluice.DropNewest || overflow == sluice.DropOldest {
 						o.OnUndelivered = dropped(onDrop)
 					}
@@ -61,8 +61,8 @@ func TestLinearizableSpillPolicies(t *testing.T) {
 				}
 				seed := rand.Uint64()
 				run := Record(t, plan, seed)
-				if err := Explain(run, Model(limit, overflow)); err != nil {
-					t.Fatalf("limit %d, %d bytes in memory, seed %d: %v\n%s", limit, memory, seed, err, Render(run.History))
+				if err := Explain(run, Model(capacity, overflow)); err != nil {
+					t.Fatalf("capacity %d, %d bytes in memory, seed %d: %v\n%s", capacity, memory, seed, err, Render(run.History))
 				}
 			}
 		})

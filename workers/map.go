@@ -58,7 +58,7 @@ func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func
 		launch = func() (runner, *workpool.Outlet[U]) { return ordered(newGroup(ctx, config, options), f, window) }
 	}
 	results := &Results[U]{ctx: ctx, source: source, stop: func() { stage.Stop(r) }, await: func() { stage.Wait(r) }, launch: launch}
-	results.early = early{Stop: results.stopEarly}
+	results.early = stage.StopsEarly(results.stopEarly)
 	return results
 }
 

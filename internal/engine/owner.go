@@ -9,10 +9,16 @@ import (
 // An Owner is embedded in the public types that have an engine, so that other packages of this
 // module find it: a Select waits in it, a batch moves by reference through it. Its method is
 // not exported, so it does not show in the types that embed it.
-type Owner struct{ self, engine any }
+type Owner struct {
+	self, engine any
+	kind         bool
+}
 
-// Own records that self, of which o is a part, is a channel with that engine.
-func Own(o *Owner, self, engine any) { o.self, o.engine = self, engine }
+// Own records that self, of which o is a part, is a channel of package sluice with that engine.
+func Own(o *Owner, self, engine any) { *o = Owner{self, engine, true} }
+
+// OwnEnd is Own for an end of a broadcast, whose engine keeps fewer promises.
+func OwnEnd(o *Owner, self, engine any) { *o = Owner{self, engine, false} }
 
 func (o *Owner) owner() *Owner { return o }
 
@@ -34,6 +40,13 @@ func Of(channel any) (engine any, ok bool) {
 	default:
 		return nil, false
 	}
+}
+
+// IsKind reports whether a constructor of package sluice made channel: its engine knows NoWait, and
+// one of its waits takes at most one token from the Done channel of a context.
+func IsKind(channel any) bool {
+	e, _ := Of(channel)
+	return e != nil && channel.(interface{ owner() *Owner }).owner().kind
 }
 
 // SitesOf returns the call sites of channel, and nil for a channel without a name and for a type

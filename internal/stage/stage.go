@@ -1,7 +1,14 @@
 // Package stage contains the rules that all stages of a pipeline share. A stage that ends
 // early closes the channel it receives from, so that no sender waits forever. A stage
-// whose goroutines are locked to threads does not receive from an iterator.
+// whose goroutines are locked to threads does not receive from an iterator. A stage that would
+// lose what it received, or accepted, checks its channels before it begins.
 package stage
+
+import (
+	"fmt"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
 
 // What a receiver tells stages about itself is a type of this package that it embeds, through an
 // alias: then the users of the receiver see neither a field nor a method.
@@ -15,9 +22,12 @@ package stage
 
 // LeftOpen is embedded by a wrapper around a receiver that the user asked stages to leave
 // open.
-type LeftOpen struct{ Receiver any }
+type LeftOpen struct{ receiver any }
 
-func (l LeftOpen) leftOpen() any { return l.Receiver }
+// LeaveOpen returns the LeftOpen of a wrapper around r.
+func LeaveOpen(r any) LeftOpen { return LeftOpen{r} }
+
+func (l LeftOpen) leftOpen() any { return l.receiver }
 
 type opener interface{ leftOpen() any }
 
@@ -29,18 +39,24 @@ func (Shared) shared() {}
 
 // Iterator is embedded by a receiver that may run an iterator, which goroutines that are locked
 // to threads cannot share: the runtime ends the program.
-type Iterator struct{ Runs bool }
+type Iterator struct{ runs bool }
 
-func (i Iterator) runsIterator() bool { return i.Runs }
+// Iterates returns the Iterator of a receiver that runs one, or does not.
+func Iterates(runs bool) Iterator { return Iterator{runs} }
+
+func (i Iterator) runsIterator() bool { return i.runs }
 
 // Early is embedded by a receiver that runs goroutines of its own, such as the results of
-// workers. Stop frees senders and does not wait; the receiver's Close does the same, waits for
-// the goroutines, and panics if one of them has panicked.
-type Early struct{ Stop func() }
+// workers. Its stop frees senders and does not wait; the receiver's Close does the same, waits
+// for the goroutines, and panics if one of them has panicked.
+type Early struct{ stop func() }
+
+// StopsEarly returns the Early of a receiver with that stop.
+func StopsEarly(stop func()) Early { return Early{stop} }
 
 func (e Early) stopEarly() {
-	if e.Stop != nil { // else the receiver is a zero value, and Close says so
-		e.Stop()
+	if e.stop != nil { // else the receiver is a zero value, and Close says so
+		e.stop()
 	}
 }
 
@@ -119,4 +135,18 @@ func Unwrap(r any) any {
 func NeedsUnlockedThread(r any) bool {
 	i, ok := Unwrap(r).(interface{ runsIterator() bool })
 	return ok && i.runsIterator()
+}
+
+// Require panics in the name of function, such as "bridge: FromChan", if channel is nil,
+// or is a nil pointer or a zero value of a type that has an engine. role is the word for
+// channel in the message: "sender", "receiver". A nil pointer of another type may well be a
+// channel. If sluice.LeaveOpen wraps the channel, Require checks the wrapped channel.
+func Require(function, role string, channel any) {
+	if channel == nil {
+		panic(fmt.Sprintf("%s: nil %s", function, role))
+	}
+	channel = Unwrap(channel)
+	if e, ok := engine.Of(channel); ok && e == nil {
+		panic(fmt.Sprintf("%s: the %s is a %T that no constructor made", function, role, channel))
+	}
 }

@@ -63,8 +63,8 @@ const dropLimit = 400
 // LoadDropping is Load for a queue that drops its oldest records.
 func LoadDropping(dir string, generation uint64, alive func() error) error {
 	return load(dir, generation, alive, &spill.DurableOptions[[]byte]{
-		MemoryLimit: 64 << 10, Limit: dropLimit, Overflow: sluice.DropOldest,
-		OnDrop: func(v []byte) {
+		MemoryLimit: 64 << 10, Capacity: dropLimit, Overflow: sluice.DropOldest,
+		OnUndelivered: func(v []byte, _ sluice.Reason) {
 			id := binary.BigEndian.Uint64(v)
 			if !bytes.Equal(v, Content(id)) {
 				note("E")

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 )
 
 // A Disk is a folder. Names are relative to it.
@@ -56,12 +57,19 @@ type Folder struct {
 // LockFile is the name of the file that is locked.
 const LockFile = "log.lock"
 
+// lockTimeout is how long Lock waits for a process that is about to exit.
+const lockTimeout = 250 * time.Millisecond
+
 func (d Folder) Lock() (io.Closer, error) {
 	f, err := openRegular(d.Path(LockFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
 	}
-	if err = lockFileOf(f); err == nil {
+	err = lockFileOf(f)
+	for start := time.Now(); err == ErrLocked && time.Since(start) < lockTimeout; err = lockFileOf(f) {
+		time.Sleep(lockTimeout / 10)
+	}
+	if err == nil {
 		_, err = (&osFile{File: f}).Check()
 	}
 	if err != nil {

@@ -67,9 +67,6 @@ func (a *ackArea) latest(store uint64, codec string) (st *state, size int, err e
 			return nil, 0, err
 		}
 		id, name, found, err := decodeCheckpoint(content)
-		if errors.Is(err, errVersion) {
-			return nil, 0, err
-		}
 		if err == nil && id == store && name == codec && (st == nil || found.commit > st.commit) {
 			st, size, a.last = found, int(length), slot
 		}

@@ -11,7 +11,7 @@ import (
 // returns the model after the last successful write, and the one after the write that failed.
 func slotProgram(d *simdisk.Disk) (done, tried *model) {
 	done = newModel()
-	s, _, err := open(d, tiny)
+	s, _, err := Open(d, tiny)
 	if err != nil {
 		return done, done
 	}
@@ -45,7 +45,7 @@ func TestCrashInSlot(t *testing.T) {
 			if done.next > 1 { // or else the store may not exist yet
 				after.Limit = after.Usage().Size
 			}
-			s, c, err := open(after, tiny)
+			s, c, err := Open(after, tiny)
 			if err == nil && done.compare(s, c) != nil {
 				err = tried.compare(s, c)
 			}
@@ -59,7 +59,7 @@ func TestCrashInSlot(t *testing.T) {
 // TestForgottenSlot: as TestForgottenPages, with acknowledgments in a slot.
 func TestForgottenSlot(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, tiny)
+	s, _, err := Open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}

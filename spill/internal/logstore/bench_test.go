@@ -3,6 +3,8 @@ package logstore
 import (
 	"fmt"
 	"testing"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // BenchmarkWrite writes commits of records of 1 KiB, and acknowledges the records of the commit
@@ -10,7 +12,7 @@ import (
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int{1, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, c, err := Open(b.TempDir(), nil)
+			s, c, err := Open(disk.Folder{Dir: b.TempDir()}, Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -21,7 +23,7 @@ func BenchmarkWrite(b *testing.B) {
 			var deletes []uint64
 			b.SetBytes(int64(n) * 1024)
 			for b.Loop() {
-				if err := s.Write(c.Next, payloads, deletes); err != nil {
+				if err := s.Write(c.Next, payloads, deletes, 0); err != nil {
 					b.Fatal(err)
 				}
 				deletes = deletes[:0]

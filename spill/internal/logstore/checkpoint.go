@@ -17,12 +17,12 @@ import (
 const (
 	checkpointFile  = "checkpoint"
 	checkpointNew   = "checkpoint.new"
-	checkpointMagic = "slogcp\x00" // and the version
+	checkpointMagic = "slogchk\x00"
 )
 
 // encodeCheckpoint returns the content of a checkpoint.
 func encodeCheckpoint(store uint64, codec string, st *state) []byte {
-	b := append(make([]byte, 0, 4096), checkpointMagic+string(rune(version))+"\x00\x00\x00\x00"...)
+	b := append(make([]byte, 0, 4096), checkpointMagic+"\x00\x00\x00\x00"...)
 	b = binary.LittleEndian.AppendUint64(b, store)
 	b = binary.LittleEndian.AppendUint64(b, st.next)
 	b = binary.LittleEndian.AppendUint64(b, st.commit)
@@ -63,14 +63,11 @@ var errCheckpoint = errors.New("invalid checkpoint")
 
 // decodeCheckpoint is the inverse of encodeCheckpoint.
 func decodeCheckpoint(b []byte) (store uint64, codec string, st *state, err error) {
-	if len(b) < 36 || string(b[:6]) != checkpointMagic[:6] {
+	if len(b) < 36 || string(b[:8]) != checkpointMagic {
 		return 0, "", nil, errCheckpoint
 	}
 	if checksum(checksum(0, b[:8]), b[12:]) != binary.LittleEndian.Uint32(b[8:]) {
 		return 0, "", nil, fmt.Errorf("%w: %w", errCheckpoint, errBody)
-	}
-	if b[7] != version && b[7] != version1 {
-		return 0, "", nil, unsupported(b[7])
 	}
 	store = binary.LittleEndian.Uint64(b[12:])
 	st = &state{

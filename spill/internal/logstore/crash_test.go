@@ -14,7 +14,7 @@ import (
 func program(d *simdisk.Disk, seed uint64, steps int) (done, tried *model) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	done = newModel()
-	s, _, err := open(d, tiny)
+	s, _, err := Open(d, tiny)
 	if err != nil {
 		return done, done
 	}
@@ -27,7 +27,7 @@ func program(d *simdisk.Disk, seed uint64, steps int) (done, tried *model) {
 			if s.Close() != nil {
 				return done, done
 			}
-			if s, _, err = open(d, tiny); err != nil {
+			if s, _, err = Open(d, tiny); err != nil {
 				return done, done
 			}
 		}
@@ -38,7 +38,7 @@ func program(d *simdisk.Disk, seed uint64, steps int) (done, tried *model) {
 // survives opens a disk after a crash, and returns an error if what it holds is neither
 // one nor the other.
 func survives(d *simdisk.Disk, done, tried *model) error {
-	s, c, err := open(d, tiny)
+	s, c, err := Open(d, tiny)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func survives(d *simdisk.Disk, done, tried *model) error {
 	if err := s.Close(); err != nil {
 		return err
 	}
-	if s, c, err = open(d, tiny); err != nil {
+	if s, c, err = Open(d, tiny); err != nil {
 		return err
 	}
 	return errors.Join(m.compare(s, c), s.Close())
@@ -104,8 +104,8 @@ func TestCrashInRecovery(t *testing.T) {
 			how := simdisk.Crash(random.IntN(3))
 			d := first.After(how, rand.New(rand.NewPCG(seed, 3)))
 			d.StopAt(n)
-			if s, _, err := open(d, tiny); err == nil {
-				_ = s.Write(s.state.next, nil, nil)
+			if s, _, err := Open(d, tiny); err == nil {
+				_ = s.Write(s.state.next, nil, nil, 0)
 			}
 			if err := survives(d.After(simdisk.Crash(random.IntN(3)), random), done, tried); err != nil {
 				t.Fatalf("seed %d, crash %d, operation %d: %v", seed, how, n, err)

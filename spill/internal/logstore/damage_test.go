@@ -24,7 +24,7 @@ func images(t *testing.T, steps int) (all []image) {
 		done, _ := program(d, seed+20, steps)
 		killedDisk := d.After(simdisk.Killed, nil)
 		all = append(all, image{fmt.Sprint("killed ", seed), killedDisk.Contents(), done})
-		s, _, err := open(killedDisk, tiny)
+		s, _, err := Open(killedDisk, tiny)
 		if err != nil || s.Close() != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func (i image) names() (names []string) {
 // reports damage, Repair must leave what can be read.
 func (i image) inspect(d *simdisk.Disk) (noticed bool, err error) {
 	before := d.Contents()
-	s, c, err := open(d, tiny)
+	s, c, err := Open(d, tiny)
 	var damage *DamagedError
 	switch {
 	case err != nil && !errors.As(err, &damage):
@@ -89,14 +89,14 @@ func (i image) inspect(d *simdisk.Disk) (noticed bool, err error) {
 // repaired repairs a store, and checks that what is left is correct.
 func (i image) repaired(d *simdisk.Disk) error {
 	before := d.Usage().Handles
-	report, err := repair(d, tiny)
+	report, err := Repair(d, tiny)
 	if err != nil {
 		return err
 	}
 	if u := d.Usage(); u.Handles != before {
 		return fmt.Errorf("the repair left %d files open", u.Handles-before)
 	}
-	s, c, err := open(d, tiny)
+	s, c, err := Open(d, tiny)
 	if err != nil {
 		return fmt.Errorf("after the repair %+v: %w", report, err)
 	}
@@ -203,7 +203,7 @@ func TestOldFiles(t *testing.T) {
 // last.
 func TestDamageWithoutMark(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, Options{Reserve: 100, Acks: 100})
+	s, _, err := Open(d, Options{Reserve: 100, Acks: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestDamageWithoutMark(t *testing.T) {
 		data := bytes.Clone(whole)
 		data[bit/8] ^= 1 << (bit % 8)
 		d.Put(segmentName(1), data)
-		s, c, err := open(d, Options{Reserve: 100, Acks: 100})
+		s, c, err := Open(d, Options{Reserve: 100, Acks: 100})
 		var damage *DamagedError
 		switch last := bit/8 >= len(whole)-commit; {
 		case !last && !errors.As(err, &damage):
@@ -233,7 +233,7 @@ func TestDamageWithoutMark(t *testing.T) {
 func TestOldCheckpoint(t *testing.T) {
 	for _, marked := range []bool{true, false} {
 		d, m := simdisk.New(), newModel()
-		s, _, err := open(d, tiny)
+		s, _, err := Open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +259,7 @@ func TestOldCheckpoint(t *testing.T) {
 // the checkpoint does not list.
 func TestRepairLastSegments(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, tiny)
+	s, _, err := Open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,14 +273,14 @@ func TestRepairLastSegments(t *testing.T) {
 		}
 	}
 	var damage *DamagedError
-	if _, _, err := open(d, tiny); !errors.As(err, &damage) {
+	if _, _, err := Open(d, tiny); !errors.As(err, &damage) {
 		t.Fatal(err)
 	}
-	report, err := repair(d, tiny)
+	report, err := Repair(d, tiny)
 	if err != nil || report.Lost != 30 || report.First != 11 || report.Last != 40 || report.Records != 10 || !report.Returned {
 		t.Errorf("%+v, %v", report, err)
 	}
-	s, c, err := open(d, tiny)
+	s, c, err := Open(d, tiny)
 	if err != nil || c.Records != 10 || c.Next != 41 || s.Close() != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -291,7 +291,7 @@ func TestRepairLastSegments(t *testing.T) {
 func TestLostSlot(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		d, m := simdisk.New(), newModel()
-		s, _, err := open(d, tiny)
+		s, _, err := Open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -342,7 +342,7 @@ func TestLostAcknowledged(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		for _, active := range []bool{false, true} {
 			d, m := simdisk.New(), newModel()
-			s, _, err := open(d, tiny)
+			s, _, err := Open(d, tiny)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -361,7 +361,7 @@ func TestLostAcknowledged(t *testing.T) {
 			if err := d.Remove(segmentName(1)); err != nil {
 				t.Fatal(err)
 			}
-			report, err := repair(d, tiny)
+			report, err := Repair(d, tiny)
 			want := 17
 			if active {
 				want = 7

@@ -23,7 +23,7 @@ func TestRandomFaults(t *testing.T) {
 		d, m := simdisk.New(), newModel()
 		for round := range 4 {
 			d.Fail = nil
-			s, c, err := open(d, tiny)
+			s, c, err := Open(d, tiny)
 			if err == nil {
 				err = m.compare(s, c)
 			}
@@ -73,7 +73,7 @@ func outcome(d *simdisk.Disk, s *Store, m *model, w step, random *rand.Rand) (*m
 		return m, fmt.Errorf("a failed store was written to: %w", err)
 	}
 	after := d.After(simdisk.Crash(random.IntN(3)), random)
-	again, c, err := open(after, tiny)
+	again, c, err := Open(after, tiny)
 	if err != nil {
 		return m, err
 	}
@@ -94,7 +94,7 @@ func TestFullDisk(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		d, m := simdisk.New(), newModel()
 		d.Limit = 40_000
-		s, _, err := open(d, tiny)
+		s, _, err := Open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestFullDisk(t *testing.T) {
 		if seed%2 == 1 {
 			d = d.After(simdisk.Killed, random)
 			d.Limit = d.Usage().Size
-			if s, _, err = open(d, tiny); err != nil {
+			if s, _, err = Open(d, tiny); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -140,7 +140,7 @@ func TestFullDisk(t *testing.T) {
 			t.Fatal(seed, err)
 		}
 		m = m.after(w)
-		again, c, err := open(d.After(simdisk.Lost, random), tiny)
+		again, c, err := Open(d.After(simdisk.Lost, random), tiny)
 		if err = errors.Join(err, s.Close()); err == nil {
 			err = m.compare(again, c)
 		}
@@ -153,7 +153,7 @@ func TestFullDisk(t *testing.T) {
 // TestLeftOver: what a failed write has left, and could not be cut off, does no harm.
 func TestLeftOver(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, tiny)
+	s, _, err := Open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func TestLeftOver(t *testing.T) {
 	d.Fail = nil
 	for seq := range uint64(3) {
 		write(step{deletes: []uint64{seq + 1}}, false)
-		again, c, err := open(d.After(simdisk.Killed, nil), tiny)
+		again, c, err := Open(d.After(simdisk.Killed, nil), tiny)
 		if err == nil {
 			err = m.compare(again, c)
 		}
@@ -191,7 +191,7 @@ func TestLeftOver(t *testing.T) {
 // errors and change nothing.
 func TestMisuse(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, tiny)
+	s, _, err := Open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,23 +201,23 @@ func TestMisuse(t *testing.T) {
 	}
 	m = m.after(w)
 	for _, err := range []error{
-		s.Write(2, [][]byte{{3}}, nil), s.Write(4, [][]byte{{3}}, nil),
-		s.Write(3, nil, []uint64{3}), s.Write(3, nil, []uint64{1, 1}), s.Write(3, [][]byte{{3}}, []uint64{0}),
+		s.Write(2, [][]byte{{3}}, nil, 0), s.Write(4, [][]byte{{3}}, nil, 0),
+		s.Write(3, nil, []uint64{3}, 0), s.Write(3, nil, []uint64{1, 1}, 0), s.Write(3, [][]byte{{3}}, []uint64{0}, 0),
 	} {
 		if err == nil || errors.Is(err, ErrUnknown) {
 			t.Error(err)
 		}
 	}
-	if _, _, err := open(d, tiny); !errors.Is(err, disk.ErrLocked) {
+	if _, _, err := Open(d, tiny); !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if err := errors.Join(s.Write(3, nil, nil), m.compareRecords(s), s.Close()); err != nil {
+	if err := errors.Join(s.Write(3, nil, nil, 0), m.compareRecords(s), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Read(0, 9, 9); err != errClosed || s.Write(3, nil, []uint64{1}) != errClosed || s.Close() != errClosed {
+	if _, err := s.Read(0, 9, 9); err != errClosed || s.Write(3, nil, []uint64{1}, 0) != errClosed || s.Close() != nil {
 		t.Error("a closed store works")
 	}
-	if _, _, err := open(d, Options{Codec: "other"}); err == nil {
+	if _, _, err := Open(d, Options{Codec: "other"}); err == nil {
 		t.Error("opened with another codec")
 	}
 }
@@ -226,7 +226,7 @@ func TestMisuse(t *testing.T) {
 // disk. The contents that a store reports when it is opened then must survive a crash.
 func TestForgottenPages(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, tiny)
+	s, _, err := Open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,14 +253,14 @@ func syncFails(t *testing.T, d *simdisk.Disk, s *Store, m *model, file string, w
 	}
 	d.Fail = nil
 	_ = s.Close()
-	s, c, err := open(d, tiny)
+	s, c, err := Open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m = m.after(w); m.compare(s, c) != nil {
 		t.Fatalf("%+v: the test wants a store that sees the commit", c)
 	}
-	again, c, err := open(d.After(simdisk.Lost, nil), tiny)
+	again, c, err := Open(d.After(simdisk.Lost, nil), tiny)
 	if err == nil {
 		err = m.compare(again, c)
 	}
@@ -275,7 +275,7 @@ func syncFails(t *testing.T, d *simdisk.Disk, s *Store, m *model, file string, w
 func TestForgottenNames(t *testing.T) {
 	for _, dies := range []bool{false, true} {
 		d, m := simdisk.New(), newModel()
-		s, _, err := open(d, tiny)
+		s, _, err := Open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -295,7 +295,7 @@ func TestForgottenNames(t *testing.T) {
 		} else {
 			_ = s.Close()
 		}
-		if s, _, err = open(d, tiny); err != nil {
+		if s, _, err = Open(d, tiny); err != nil {
 			t.Fatal(err)
 		}
 		w := step{payloads: [][]byte{{2}}, deletes: []uint64{1, 2, 3}}
@@ -303,7 +303,7 @@ func TestForgottenNames(t *testing.T) {
 			t.Fatal(err)
 		}
 		m = m.after(w)
-		s, c, err := open(d.After(simdisk.Lost, nil), tiny)
+		s, c, err := Open(d.After(simdisk.Lost, nil), tiny)
 		if err == nil {
 			err = m.compare(s, c)
 		}

@@ -47,7 +47,7 @@ func (l *load) write(next uint64) {
 				acked++
 			}
 		}
-		if err := l.store.Write(next, payloads, deletes); err != nil {
+		if err := l.store.Write(next, payloads, deletes, 0); err != nil {
 			l.failed.Store(true)
 			return
 		}
@@ -123,7 +123,7 @@ func TestDamageWhileOpen(t *testing.T) {
 			if err := os.Mkdir(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			s, c, err := Open(dir, &small)
+			s, c, err := Open(disk.Folder{Dir: dir}, small)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -158,17 +158,17 @@ func TestDamageWhileOpen(t *testing.T) {
 			if name == "folder removed" {
 				return
 			}
-			if _, err := Repair(dir, &small); err != nil {
+			if _, err := Repair(disk.Folder{Dir: dir}, small); err != nil {
 				t.Fatal(err)
 			}
-			if s, c, err = Open(dir, &small); err != nil {
+			if s, c, err = Open(disk.Folder{Dir: dir}, small); err != nil {
 				t.Fatal(err)
 			}
 			records, err := s.Read(0, c.Next, 1<<30)
 			if l.check(records); err != nil || len(records) != c.Records || l.wrong.Load() != nil {
 				t.Errorf("%d of %d records, %v", len(records), c.Records, err)
 			}
-			if err := errors.Join(s.Write(c.Next, [][]byte{{1}}, nil), s.Close()); err != nil {
+			if err := errors.Join(s.Write(c.Next, [][]byte{{1}}, nil, 0), s.Close()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -178,23 +178,23 @@ func TestDamageWhileOpen(t *testing.T) {
 // TestFiles: the store on real files, its lock, and what it leaves behind.
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
-	s, c, err := Open(dir, nil)
+	s, c, err := Open(disk.Folder{Dir: dir}, Options{})
 	if err != nil || c != (Contents{First: 1, Next: 1}) {
 		t.Fatal(c, err)
 	}
-	if _, _, err := Open(dir, nil); !errors.Is(err, disk.ErrLocked) || !strings.Contains(err.Error(), dir) {
+	if _, _, err := Open(disk.Folder{Dir: dir}, Options{}); !errors.Is(err, disk.ErrLocked) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if _, err := Repair(dir, nil); !errors.Is(err, disk.ErrLocked) {
+	if _, err := Repair(disk.Folder{Dir: dir}, Options{}); !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("repaired while open: %v", err)
 	}
-	if err := s.Write(1, [][]byte{payloadOf(1), payloadOf(2)}, nil); err != nil {
+	if err := s.Write(1, [][]byte{payloadOf(1), payloadOf(2)}, nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Write(3, nil, []uint64{1}), s.Close()); err != nil {
+	if err := errors.Join(s.Write(3, nil, []uint64{1}, 0), s.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if s, c, err = Open(dir, nil); err != nil || c.Records != 1 || c.First != 2 || c.Next != 3 {
+	if s, c, err = Open(disk.Folder{Dir: dir}, Options{}); err != nil || c.Records != 1 || c.First != 2 || c.Next != 3 {
 		t.Fatal(c, err)
 	}
 	if err := s.Close(); err != nil {
@@ -204,14 +204,14 @@ func TestFiles(t *testing.T) {
 	if len(entries) != 6 { // the lock, the checkpoint, the mark, a segment, and the spares
 		t.Errorf("left: %v", entries)
 	}
-	report, err := Repair(dir, nil)
+	report, err := Repair(disk.Folder{Dir: dir}, Options{})
 	if err != nil || report.Lost > 0 || report.Records != 1 || len(report.SetAside) > 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
-	if s, _, err = Open(dir, nil); err != nil {
+	if s, _, err = Open(disk.Folder{Dir: dir}, Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.Write(3, nil, []uint64{2}), s.Close()); err != nil {
+	if err := errors.Join(s.Write(3, nil, []uint64{2}, 0), s.Close()); err != nil {
 		t.Fatal(err)
 	}
 	entries, _ = os.ReadDir(dir)
@@ -235,14 +235,14 @@ func TestReplacedFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		var err error
-		if stores[i], _, err = Open(dir, &small); err != nil {
+		if stores[i], _, err = Open(disk.Folder{Dir: dir}, small); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := stores[2].Write(1, [][]byte{payloadOf(1)}, nil); err != nil {
+	if err := stores[2].Write(1, [][]byte{payloadOf(1)}, nil, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := stores[0].Write(1, [][]byte{payloadOf(1)}, nil); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "removed or replaced") {
+	if err := stores[0].Write(1, [][]byte{payloadOf(1)}, nil, 0); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), "removed or replaced") {
 		t.Errorf("the old store: %v", err)
 	}
 	before, _ := os.ReadDir(dir)
@@ -252,10 +252,10 @@ func TestReplacedFolder(t *testing.T) {
 	if after, _ := os.ReadDir(dir); len(after) != len(before) {
 		t.Errorf("%v became %v", before, after)
 	}
-	if err := errors.Join(stores[2].Write(2, [][]byte{payloadOf(2)}, []uint64{1}), stores[2].Close()); err != nil {
+	if err := errors.Join(stores[2].Write(2, [][]byte{payloadOf(2)}, []uint64{1}, 0), stores[2].Close()); err != nil {
 		t.Error(err)
 	}
-	if s, c, err := Open(dir, &small); err != nil || c.Records != 1 || c.First != 2 || s.Close() != nil {
+	if s, c, err := Open(disk.Folder{Dir: dir}, small); err != nil || c.Records != 1 || c.First != 2 || s.Close() != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
 }
@@ -264,7 +264,7 @@ func TestReplacedFolder(t *testing.T) {
 func TestNotAFile(t *testing.T) {
 	for _, name := range []string{disk.LockFile, checkpointFile, markFile} {
 		dir := t.TempDir()
-		s, _, err := Open(dir, nil)
+		s, _, err := Open(disk.Folder{Dir: dir}, Options{})
 		if err != nil || s.Close() != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestNotAFile(t *testing.T) {
 		if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := Open(dir, nil); err == nil || !strings.Contains(err.Error(), dir) {
+		if _, _, err := Open(disk.Folder{Dir: dir}, Options{}); err == nil || !strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -3,7 +3,6 @@ package logstore
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 )
 
@@ -18,28 +17,13 @@ import (
 // Numbers are little-endian, checksums CRC-32C. The checksum of a frame header also
 // covers the store, the segment and the offset, so a frame is valid in one place only.
 const (
-	segmentMagic      = "slog\x00\x00\x00" // and the version
+	segmentMagic      = "slogseg\x00"
 	segmentHeaderSize = 36
 	frameHeaderSize   = 32
 	rangeSize         = 20
 	timeSize          = 8
 	maxPayload        = 1<<31 - 1 - timeSize
 )
-
-// The version of segments and checkpoints. In version 1 there are no frames with
-// flagTimed. A store of version 1 gets a new segment with its next commit.
-const (
-	version1 byte = 1 + iota
-	version
-)
-
-// errVersion is part of an error about a file of a later version, which is not damaged.
-var errVersion = errors.New("unsupported format version")
-
-// unsupported returns an error about a file of another version.
-func unsupported(found byte) error {
-	return fmt.Errorf("%w %d (want %d or %d)", errVersion, found, version1, version)
-}
 
 const (
 	kindRecord byte = 1 + iota // a new record
@@ -146,7 +130,6 @@ func parseFrame(b []byte, place salt, offset int64) (h frame, err error) {
 // segmentHeader returns the header of a segment whose first new record will be first.
 func segmentHeader(place salt, first uint64) []byte {
 	b := append(make([]byte, 0, segmentHeaderSize), segmentMagic...)
-	b = append(b, version)
 	b = binary.LittleEndian.AppendUint64(b, place.store)
 	b = binary.LittleEndian.AppendUint64(b, place.segment)
 	b = binary.LittleEndian.AppendUint64(b, first)
@@ -155,14 +138,11 @@ func segmentHeader(place salt, first uint64) []byte {
 
 var errSegmentHeader = errors.New("invalid segment header")
 
-// parseSegmentHeader returns the fields of a segment header, and checks the version, b[7].
+// parseSegmentHeader returns the fields of a segment header.
 func parseSegmentHeader(b []byte) (place salt, first uint64, err error) {
-	if len(b) < segmentHeaderSize || string(b[:7]) != segmentMagic ||
+	if len(b) < segmentHeaderSize || string(b[:8]) != segmentMagic ||
 		binary.LittleEndian.Uint32(b[32:]) != checksum(0, b[:32]) {
 		return place, 0, errSegmentHeader
-	}
-	if b[7] != version && b[7] != version1 {
-		return place, 0, unsupported(b[7])
 	}
 	place = salt{binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}
 	return place, binary.LittleEndian.Uint64(b[24:]), nil

@@ -2,6 +2,7 @@ package logstore
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"slices"
@@ -54,7 +55,7 @@ func TestTornTail(t *testing.T) {
 		},
 	} {
 		d, m := simdisk.New(), newModel()
-		s, _, err := open(d, tiny)
+		s, _, err := Open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestTornTail(t *testing.T) {
 		}
 		d = d.After(simdisk.Killed, nil)
 		for range 2 {
-			s, c, err := open(d, tiny)
+			s, c, err := Open(d, tiny)
 			if err == nil {
 				err = m.compare(s, c)
 			}
@@ -91,7 +92,7 @@ func TestTornTail(t *testing.T) {
 // an error of writes, and acknowledging succeeds all the same.
 func TestFileTooLarge(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, Options{Codec: "test", Reserve: 100, Acks: 400})
+	s, _, err := Open(d, Options{Codec: "test", Reserve: 100, Acks: 400})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,11 +124,37 @@ func TestFileTooLarge(t *testing.T) {
 		m = m.after(w)
 	}
 	d.Fail = nil
-	s, c, err := open(d.After(simdisk.Lost, nil), tiny)
+	s, c, err := Open(d.After(simdisk.Lost, nil), tiny)
 	if err == nil {
 		err = m.compare(s, c)
 	}
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestTimedFrame: a frame with a time has it in front of the payload, under the checksum; what
+// is too short for a time, or a list of ranges with one, is not a frame.
+func TestTimedFrame(t *testing.T) {
+	place := salt{store: 5, segment: 2}
+	b := appendFrame(nil, frame{kind: kindRecord, flags: timed(-9), seq: 7}, -9, []byte("payload"), place, 100)
+	h, err := parseFrame(b, place, 100)
+	if err != nil || h.length != 15 || h.body != checksum(0, b[frameHeaderSize:]) {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	if at, payload := h.untime(b[frameHeaderSize:]); at != -9 || string(payload) != "payload" {
+		t.Errorf("%d, %q", at, payload)
+	}
+	if at, payload := (frame{}).untime([]byte("payload")); at != 0 || string(payload) != "payload" || timed(0) != 0 {
+		t.Errorf("without a time: %d, %q", at, payload)
+	}
+	acks := appendFrame(nil, frame{kind: kindAcks, flags: flagTimed}, 1, nil, place, 0)
+	short := appendFrame(nil, frame{kind: kindRecord}, 0, []byte("short"), place, 0)
+	short[13] |= flagTimed
+	binary.LittleEndian.PutUint32(short, checksum(place.at(0), short[4:frameHeaderSize]))
+	for _, b := range [][]byte{acks, short} {
+		if h, err := parseFrame(b, place, 0); err != errHeader {
+			t.Errorf("%+v, %v", h, err)
+		}
 	}
 }

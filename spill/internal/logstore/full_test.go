@@ -61,7 +61,7 @@ func TestFullRestart(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 20))
 		d, m := simdisk.New(), newModel()
 		d.Block = scaledBlock
-		s, _, err := open(d, scaled)
+		s, _, err := Open(d, scaled)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestFullRestart(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Limit = d.Usage().Size
-		s, c, err := open(d, scaled)
+		s, c, err := Open(d, scaled)
 		if err != nil || m.compare(s, c) != nil || s.Warning() != "" {
 			t.Fatalf("%v, warning %q", errors.Join(err, m.compare(s, c)), s.Warning())
 		}
@@ -101,7 +101,7 @@ func reopened(t *testing.T, d *simdisk.Disk, s *Store, m *model, random *rand.Ra
 		d = d.After(how, random)
 		d.Limit, d.Block = limit, scaledBlock
 	}
-	s, c, err := open(d, scaled)
+	s, c, err := Open(d, scaled)
 	if err == nil {
 		err = m.compare(s, c)
 	}
@@ -111,8 +111,7 @@ func reopened(t *testing.T, d *simdisk.Disk, s *Store, m *model, random *rand.Ra
 	return d, s
 }
 
-// TestWithoutSpares: a folder of an earlier version, or one whose spare files were removed,
-// opens on a full disk. A small acknowledgment area suffices; without room even for that,
+// TestWithoutSpares: a folder whose spare files were removed opens on a full disk. A small acknowledgment area suffices; without room even for that,
 // Warning says so, and acknowledgments succeed as soon as there is room.
 func TestWithoutSpares(t *testing.T) {
 	o := Options{Codec: "test"}
@@ -120,7 +119,7 @@ func TestWithoutSpares(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(free), 21))
 		d, m := simdisk.New(), newModel()
 		d.Block = 4096
-		s, _, err := open(d, o)
+		s, _, err := Open(d, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +131,7 @@ func TestWithoutSpares(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.Limit = d.Usage().Size + free
-		if s, _, err = open(d, o); err != nil {
+		if s, _, err = Open(d, o); err != nil {
 			t.Fatal(err)
 		}
 		if free == 0 {
@@ -171,7 +170,7 @@ func TestSmallDisk(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(size), 22))
 		d, m := simdisk.New(), newModel()
 		d.Block, d.Limit = scaledBlock, size<<20/64
-		s, _, err := open(d, scaled)
+		s, _, err := Open(d, scaled)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +209,7 @@ func TestSmallArea(t *testing.T) {
 	for limit := int64(4000); limit < 5200; limit += 7 {
 		d := simdisk.New()
 		d.Limit = limit
-		s, _, err := open(d, o)
+		s, _, err := Open(d, o)
 		if err == nil {
 			_, err = fillDisk(s, newModel(), 100, rand.New(rand.NewPCG(uint64(limit), 24)))
 		}
@@ -225,7 +224,7 @@ func TestSmallArea(t *testing.T) {
 func fullProgram(d *simdisk.Disk, seed uint64) (done, tried *model) {
 	random := rand.New(rand.NewPCG(seed, 23))
 	done = newModel()
-	s, _, err := open(d, tiny)
+	s, _, err := Open(d, tiny)
 	for range 3 {
 		for filling := 0; filling < 5 && err == nil; {
 			w := step{payloads: [][]byte{bytes.Repeat([]byte{byte(random.Uint32())}, 200+random.IntN(500))}}
@@ -256,7 +255,7 @@ func fullProgram(d *simdisk.Disk, seed uint64) (done, tried *model) {
 		if s.Close() != nil {
 			return done, done
 		}
-		if s, _, err = open(d, tiny); err != nil {
+		if s, _, err = Open(d, tiny); err != nil {
 			return done, done
 		}
 	}
@@ -296,7 +295,7 @@ func TestCrashWhenFull(t *testing.T) {
 // survivesFull is survives for a full disk: all records can be acknowledged, and then sends
 // succeed.
 func survivesFull(d *simdisk.Disk, done, tried *model) error {
-	s, c, err := open(d, tiny)
+	s, c, err := Open(d, tiny)
 	if err != nil {
 		return err
 	}
@@ -318,7 +317,7 @@ func survivesFull(d *simdisk.Disk, done, tried *model) error {
 	if err := errors.Join(m.compare(s, s.state.contents()), s.Close()); err != nil {
 		return err
 	}
-	if s, c, err = open(d, tiny); err != nil {
+	if s, c, err = Open(d, tiny); err != nil {
 		return err
 	}
 	return errors.Join(m.compare(s, c), s.Close())

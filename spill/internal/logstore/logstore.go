@@ -75,24 +75,8 @@ type Options struct {
 	// SegmentSize is the size in bytes from which on a new segment is begun. 0 selects
 	// 8 MiB.
 	SegmentSize int64
-	// Existing means that a store must be there: Open then returns a *DamagedError instead
-	// of creating one.
-	Existing bool
-	// NoSync leaves out all syncs, for tests.
-	NoSync bool
-	// Disk, if not nil, returns the disk to use in the place of a folder, for tests.
-	Disk func(dir string) disk.Disk
-
-	Reserve int64 // size of the reserve in bytes; 0 selects 1 MiB
-	Acks    int64 // size of the acknowledgment area in bytes; 0 selects 128 KiB
-}
-
-// disk returns the disk of a folder.
-func (o *Options) disk(dir string) disk.Disk {
-	if o.Disk != nil {
-		return o.Disk(dir)
-	}
-	return disk.Folder{Dir: dir, NoSync: o.NoSync}
+	Reserve     int64 // size of the reserve in bytes; 0 selects 1 MiB
+	Acks        int64 // size of the acknowledgment area in bytes; 0 selects 128 KiB
 }
 
 const (
@@ -112,13 +96,13 @@ type Contents struct {
 // A Record is a stored record.
 type Record struct {
 	Seq     uint64
-	Time    int64 // the argument of WriteTimed; 0 if it was written by Write, or is damaged
+	Time    int64 // with which it was written; 0 if it has none, or is damaged
 	Payload []byte
 	Damaged error // if not nil, Payload is not what was stored
 }
 
-// recordMemory is the memory of a Record besides its payload, in bytes.
-const recordMemory = 56
+// Memory returns the memory that a record uses, in bytes: 56 besides the payload.
+func (r Record) Memory() int64 { return int64(len(r.Payload)) + 56 }
 
 // ErrUnknown is part of the error of a write that may or may not have been stored. The
 // store accepts no more writes until it is opened again.
@@ -183,10 +167,10 @@ func (s *Store) measure() {
 // Close writes a checkpoint, so that nothing has to be replayed, and releases the folder.
 // If a full disk has no room for it, the next Open replays the last segment instead. After
 // a failed write Close leaves the files as they are. A store without records gives back the
-// space of the files.
+// space of the files. Close is idempotent.
 func (s *Store) Close() error {
 	if s.closed {
-		return errClosed
+		return nil
 	}
 	var err error
 	// Another store may own the folder if this one was removed.

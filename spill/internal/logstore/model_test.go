@@ -117,7 +117,7 @@ var tiny = Options{Codec: "test", SegmentSize: 1000, Reserve: 2000, Acks: 3000}
 
 // write writes a step.
 func (w step) write(s *Store, m *model) error {
-	return s.WriteTimed(m.next, w.payloads, w.deletes, w.at)
+	return s.Write(m.next, w.payloads, w.deletes, w.at)
 }
 
 // TestModel runs random programs, with crashes of the process and reopening, against the
@@ -126,7 +126,7 @@ func TestModel(t *testing.T) {
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		d, m := simdisk.New(), newModel()
-		s, c, err := open(d, tiny)
+		s, c, err := Open(d, tiny)
 		for i := range 60 {
 			if err != nil {
 				t.Fatal(seed, i, err)
@@ -149,7 +149,7 @@ func TestModel(t *testing.T) {
 			} else if err := s.Close(); err != nil {
 				t.Fatal(seed, i, err)
 			}
-			s, c, err = open(d, tiny)
+			s, c, err = Open(d, tiny)
 		}
 		if err != nil || s.Close() != nil {
 			t.Fatal(err)

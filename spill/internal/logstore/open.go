@@ -9,21 +9,13 @@ import (
 	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
-// Open opens the store in the folder dir, which must exist, or creates one there. It
+// Open opens the store in a folder, which must exist, or creates one there. It
 // reads the checkpoint and the last segment. It returns a *DamagedError, and changes
 // nothing, if what it reads is damaged or segments are missing or shorter than they were;
 // other damage is found by Read.
 //
 // Only one store at a time can use a folder.
-func Open(dir string, o *Options) (*Store, Contents, error) {
-	if o == nil {
-		o = new(Options)
-	}
-	return open(o.disk(dir), *o)
-}
-
-// open opens the store on d.
-func open(d disk.Disk, o Options) (*Store, Contents, error) {
+func Open(d disk.Disk, o Options) (*Store, Contents, error) {
 	s, err := lock(d, o)
 	if err != nil {
 		return nil, Contents{}, err
@@ -59,9 +51,6 @@ func (s *Store) open() error {
 		return err
 	}
 	if _, ok := files[checkpointFile]; !ok {
-		if s.options.Existing {
-			return s.damage(checkpointFile, 0, errNoCheckpoint)
-		}
 		if err := s.create(files); err != nil {
 			return err
 		}
@@ -97,12 +86,12 @@ func (s *Store) end() mark {
 	return mark{active.id, active.length, s.state.commit, s.state.next}
 }
 
-// create creates an empty store. A process may have died while it did the same.
+// create creates an empty store. A process may have died while it did the same, and has left
+// the first segment, at most.
 func (s *Store) create(files map[string]int64) error {
-	_, marked := files[markFile]
 	for name, size := range files {
 		id, ok := segmentID(name)
-		if marked || ok && (id != 1 || size > segmentHeaderSize) {
+		if name == markFile || name == acksFile || name == reserveFile || ok && (id != 1 || size > segmentHeaderSize) {
 			return s.damage(checkpointFile, 0, errNoCheckpoint)
 		}
 	}
@@ -132,9 +121,6 @@ func (s *Store) readState() error {
 		return err
 	}
 	id, codec, st, err := decodeCheckpoint(b)
-	if errors.Is(err, errVersion) {
-		return fmt.Errorf("%s: %w", s.disk.Path(checkpointFile), err)
-	}
 	if err != nil {
 		return s.damage(checkpointFile, 0, err)
 	}
@@ -170,13 +156,9 @@ func (s *Store) openActive() error {
 		return err
 	}
 	place, first, err := parseSegmentHeader(b)
-	if errors.Is(err, errVersion) {
-		return fmt.Errorf("%s: %w", s.disk.Path(name), err)
-	}
 	if err != nil || place != s.salt(g) || first != g.first {
 		return s.damage(name, 0, errSegmentHeader)
 	}
-	g.old = b[7] == version1
 	if g.places, err = s.scanPlaces(g); err == nil {
 		s.cached = len(g.places)
 	}

@@ -27,7 +27,7 @@ func (s *Store) Read(from, to uint64, most int64) (records []Record, err error) 
 			return nil, err
 		}
 		records = append(records, r)
-		most -= int64(len(r.Payload)) + recordMemory
+		most -= r.Memory()
 		if r.Damaged != nil {
 			break
 		}

@@ -26,7 +26,7 @@ func (s *Store) relieve(need int64, err error) bool {
 		s.dropReserve()
 		defer s.warn()
 	}
-	if (active.old || slices.Contains(victims, active)) && s.newSegment() != nil {
+	if slices.Contains(victims, active) && s.newSegment() != nil {
 		return false
 	}
 	for _, g := range victims {

@@ -3,7 +3,7 @@ package logstore
 import (
 	"errors"
 	"fmt"
-	"io/fs"
+	"maps"
 	"slices"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
@@ -23,42 +23,38 @@ type Report struct {
 	NoCheckpoint bool
 }
 
-// ErrNothing is part of the error of Repair if there is nothing to repair.
-var ErrNothing = errors.New("neither a checkpoint nor an intact segment")
+// errNothing means that neither a checkpoint nor a segment can be read.
+var errNothing = errors.New("neither a checkpoint nor an intact segment")
 
 const (
 	repairFile    = "repair.new"
 	damagedSuffix = ".damaged"
 )
 
-// Repair makes a damaged store in the folder dir usable. It copies all intact records from
+// Repair makes a damaged store in a folder usable. It copies all intact records from
 // damaged segments to a new one, and renames damaged files, with the suffix ".damaged". If
-// it fails, the store is as it was. The error is ErrNothing if no file can be read. o.Codec is the codec if the checkpoint is damaged. The
-// store must not be open.
+// it fails, the store is as it was. If nothing can be read, it renames all files, so that the next
+// Open creates an empty store. o.Codec is the codec if the checkpoint is damaged. The store must
+// not be open.
 //
 // Repair reads the whole store. Opening does not, so Repair is also a check.
-func Repair(dir string, o *Options) (Report, error) {
-	if o == nil {
-		o = new(Options)
-	}
-	report, err := repair(o.disk(dir), *o)
-	if err != nil {
-		err = fmt.Errorf("repair: %w", err)
-	}
-	return report, err
-}
-
-func repair(d disk.Disk, o Options) (report Report, err error) {
+func Repair(d disk.Disk, o Options) (report Report, err error) {
 	s, err := lock(d, o)
 	if err != nil {
-		return report, err
+		return report, fmt.Errorf("repair: %w", err)
 	}
 	r := repairer{store: s, tails: map[*segment]bool{}}
-	defer func() { err = errors.Join(err, s.release()) }()
+	defer func() {
+		if err = errors.Join(err, s.release()); err != nil {
+			err = fmt.Errorf("repair: %w", err)
+		}
+	}()
 	if r.files, err = d.List(); err != nil {
 		return report, err
 	}
-	if err := r.salvage(); err != nil {
+	if err := r.salvage(); errors.Is(err, errNothing) {
+		return r.report, r.setAsideAll()
+	} else if err != nil {
 		return report, err
 	}
 	lost, damaged, err := r.verify()
@@ -146,15 +142,12 @@ func (r *repairer) foreign() (foreign bool) {
 func (r *repairer) identify() error {
 	for _, id := range r.ids() {
 		place, _, err := r.header(id)
-		if errors.Is(err, errVersion) {
-			return err
-		}
 		if err == nil && place.segment == id {
 			r.store.id = place.store
 			return nil
 		}
 	}
-	return ErrNothing
+	return errNothing
 }
 
 // replace moves what can be read of damaged segments to a new one, and sets them aside.
@@ -261,8 +254,7 @@ func (r *repairer) keepCheckpoint() error {
 	if err != nil {
 		return err
 	}
-	r.report.SetAside = append(r.report.SetAside, checkpointFile+damagedSuffix)
-	return writeFile(r.store.disk, checkpointFile+damagedSuffix, b)
+	return writeFile(r.store.disk, r.aside(checkpointFile), b)
 }
 
 // setAside renames the files of damaged segments.
@@ -270,12 +262,46 @@ func (r *repairer) setAside(damaged []*segment) error {
 	d := r.store.disk
 	for _, g := range damaged {
 		name := segmentName(g.id)
-		if err := d.Rename(name, name+damagedSuffix); errors.Is(err, fs.ErrNotExist) {
+		if _, ok := r.files[name]; !ok {
 			continue
-		} else if err != nil {
+		}
+		if err := d.Rename(name, r.aside(name)); err != nil {
 			return err
 		}
-		r.report.SetAside = append(r.report.SetAside, name+damagedSuffix)
 	}
 	return d.Sync()
+}
+
+// setAsideAll renames all files of a store of which nothing can be read, and removes the reserve,
+// which has no content.
+func (r *repairer) setAsideAll() error {
+	d := r.store.disk
+	for _, name := range slices.Sorted(maps.Keys(r.files)) {
+		_, ok := segmentID(name)
+		var err error
+		switch {
+		case ok || name == checkpointFile || name == markFile || name == acksFile:
+			err = d.Rename(name, r.aside(name))
+		case name == reserveFile:
+			err = d.Remove(name)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return d.Sync()
+}
+
+// aside returns a free name for a damaged file, and adds it to the report.
+func (r *repairer) aside(name string) string {
+	to := name + damagedSuffix
+	for n := 2; ; n++ {
+		if _, taken := r.files[to]; !taken {
+			break
+		}
+		to = fmt.Sprint(name, damagedSuffix, "-", n)
+	}
+	r.files[to] = 0
+	r.report.SetAside = append(r.report.SetAside, to)
+	return to
 }

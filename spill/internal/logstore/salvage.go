@@ -2,7 +2,6 @@ package logstore
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"math"
 )
@@ -16,9 +15,6 @@ func (r *repairer) replayFrom(from uint64) error {
 		}
 		g := &segment{id: id, first: s.state.next, next: s.state.next, length: segmentHeaderSize}
 		_, first, err := r.header(id)
-		if errors.Is(err, errVersion) {
-			return err
-		}
 		if err == nil && first > s.state.next {
 			g.first, g.next, s.state.next = first, first, first
 		}
@@ -31,7 +27,7 @@ func (r *repairer) replayFrom(from uint64) error {
 		}
 	}
 	if len(s.state.segments) == 0 {
-		return fmt.Errorf("%w: all segments are empty", ErrNothing)
+		return errNothing // all segments are empty
 	}
 	return nil
 }
@@ -45,9 +41,6 @@ func (r *repairer) header(id uint64) (place salt, first uint64, err error) {
 	b := make([]byte, segmentHeaderSize)
 	n, _ := f.ReadAt(b, 0)
 	place, first, err = parseSegmentHeader(b[:n])
-	if errors.Is(err, errVersion) {
-		err = fmt.Errorf("%s: %w", r.store.disk.Path(segmentName(id)), err)
-	}
 	return place, first, errors.Join(err, f.Close())
 }
 
@@ -185,9 +178,6 @@ func (r *repairer) verify() (lost []uint64, damaged []*segment, err error) {
 	for _, g := range s.state.segments {
 		size, ok := r.files[segmentName(g.id)]
 		_, _, header := r.header(g.id)
-		if errors.Is(header, errVersion) {
-			return nil, nil, header
-		}
 		if bad[g] || r.tails[g] || g.live > 0 && size < g.length || g == active && (!ok || size < g.length || header != nil) {
 			damaged = append(damaged, g)
 		}

@@ -31,7 +31,7 @@ func fill(t *testing.T, s *Store, m *model, batches, n int) {
 // and no commit copies more than its bound.
 func TestSpace(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, Options{SegmentSize: 16 << 10, Reserve: 1000, Acks: 1000})
+	s, _, err := Open(d, Options{SegmentSize: 16 << 10, Reserve: 1000, Acks: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestOpenReads(t *testing.T) {
 	for _, batches := range []int{100, 3000} {
 		for _, closed := range []bool{false, true} {
 			d, m := simdisk.New(), newModel()
-			s, _, err := open(d, o)
+			s, _, err := Open(d, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestOpenReads(t *testing.T) {
 				}
 			}
 			d = d.After(simdisk.Killed, nil)
-			s, c, err := open(d, o)
+			s, c, err := Open(d, o)
 			if err != nil || c.Records != 10*batches {
 				t.Fatal(c, err)
 			}
@@ -120,7 +120,7 @@ func TestOpenReads(t *testing.T) {
 // TestUnloaded: of a large backlog, few segments are open at a time.
 func TestUnloaded(t *testing.T) {
 	d, m := simdisk.New(), newModel()
-	s, _, err := open(d, tiny)
+	s, _, err := Open(d, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestFullSegment(t *testing.T) {
 	o := Options{Codec: "test", SegmentSize: 1 << 20, Reserve: 4000}
 	for _, slack := range []int64{0, 5, 500} {
 		d, m := simdisk.New(), newModel()
-		s, _, err := open(d, o)
+		s, _, err := Open(d, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,7 +180,7 @@ func TestFullSegment(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Errorf("Close on a full disk: %v", err)
 		}
-		s, c, err := open(d, o)
+		s, c, err := Open(d, o)
 		if err == nil {
 			err = errors.Join(m.compare(s, c), s.Close())
 		}

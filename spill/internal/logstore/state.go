@@ -35,7 +35,6 @@ type segment struct {
 
 	// What follows is a cache. It is nil for segments that are not in use.
 	file   disk.File
-	old    bool    // its version is 1; known of the active segment
 	places []place // of the new records
 	used   uint64
 }

@@ -10,18 +10,12 @@ import (
 // the records with the numbers in deletes, and returns when the change is durable. If it
 // fails, no part of the change was made or will be made, unless the error is ErrUnknown.
 // It does not keep its arguments. first is the Next of Contents, plus the number of
-// payloads written since.
+// payloads written since. If at is not 0, it is stored with the new records, as their time.
 //
 // A write without payloads succeeds on a full disk, too. One with payloads fails there, and
 // may be tried again: it succeeds when there is room, for which Write compacts segments that
 // are mostly dead.
-func (s *Store) Write(first uint64, payloads [][]byte, deletes []uint64) error {
-	return s.WriteTimed(first, payloads, deletes, 0)
-}
-
-// WriteTimed is like Write, and stores the time at with each of the new records. 0 stores
-// no time.
-func (s *Store) WriteTimed(first uint64, payloads [][]byte, deletes []uint64, at int64) error {
+func (s *Store) Write(first uint64, payloads [][]byte, deletes []uint64, at int64) error {
 	switch {
 	case s.closed:
 		return errClosed
@@ -195,10 +189,10 @@ func (s *Store) apply(frames []pendingFrame) {
 
 func (s *Store) salt(g *segment) salt { return salt{store: s.id, segment: g.id} }
 
-// rotate begins a new segment if the active one is large enough, or of an old version. If it fails
-// without failing the store, then nothing changed.
+// rotate begins a new segment if the active one is large enough. If it fails without failing the
+// store, then nothing changed.
 func (s *Store) rotate() error {
-	if active := s.state.active(); !active.old && active.length < max(s.options.SegmentSize, 4*int64(s.lastCP)) {
+	if s.state.active().length < max(s.options.SegmentSize, 4*int64(s.lastCP)) {
 		return nil
 	}
 	return s.newSegment()

@@ -31,7 +31,7 @@ func main() {
 	generation := flag.Uint64("generation", 0, "number of the process that runs the load")
 	flag.Parse()
 	if *child != "" {
-		fmt.Println("E", crash.Load(*child, *generation, func() error { return powered(filepath.Join(*child, "queue.db")) }))
+		fmt.Println("E", crash.Load(*child, *generation, func() error { return powered(filepath.Join(*child, "log.lock")) }))
 		return
 	}
 	if err := run(*n); err != nil {

@@ -27,9 +27,9 @@ var programs = map[string]bool{
 	"bench": true, "cmd": true, "examples": true, "metrics": true, "stress": true, "sluicetest": true, "tools": true,
 }
 
-// stored are modules that keep the values of package spill and package
-// jetstream: part of an operation if this module calls them.
-var stored = []string{"go.etcd.io/bbolt", "github.com/nats-io/"}
+// stored are modules that keep the values of package jetstream: part of an
+// operation if this module calls them.
+var stored = []string{"github.com/nats-io/"}
 
 // library reports whether f is a function of this module's library.
 func library(f Frame) bool {

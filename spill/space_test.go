@@ -3,13 +3,11 @@ package spill
 import (
 	"context"
 	"errors"
-	"io/fs"
-	"path/filepath"
 	"testing"
 )
 
 // TestSpaceComesBack: the files of a queue that is filled and drained shrink while it is
-// open, even if a few old records stay. Compact changes nothing then.
+// open, even if a few old records stay.
 func TestSpaceComesBack(t *testing.T) {
 	dir := t.TempDir()
 	c, err := reopen(dir)
@@ -52,11 +50,13 @@ func TestSpaceComesBack(t *testing.T) {
 	if err := errors.Join(c.Ack(old...), c.Shutdown()); err != nil {
 		t.Fatal(err)
 	}
-	before, after, err := Compact(dir)
-	if err != nil || before != after || after > 9<<20 {
-		t.Errorf("Compact: from %d to %d, %v", before, after, err)
+	if c, err = reopen(dir); err != nil {
+		t.Fatal(err)
 	}
-	if _, _, err := Compact(filepath.Join(dir, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Compact of a missing queue: %v", err)
+	if size := c.Stats().Disk.Bytes; size > 1000 {
+		t.Errorf("the empty queue has %d bytes", size)
+	}
+	if err := c.Shutdown(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package made_test
+package stage_test
 
 import (
 	"fmt"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/made"
+	rules "github.com/sluice-go/sluice/internal/stage"
 )
 
 // foreign is a type of another package, for which a nil pointer may do.
@@ -47,21 +47,6 @@ func refusal(channel any) (text string) {
 			text = fmt.Sprint(r)
 		}
 	}()
-	made.Require("f", "sender", channel)
+	rules.Require("f", "sender", channel)
 	return ""
-}
-
-func TestOwn(t *testing.T) {
-	for channel, want := range map[any]bool{
-		sluice.NewBounded[int](1, nil):        true,
-		sluice.NewSharded[int](1, nil).Lane(): true,
-		(*sluice.Elastic[int])(nil):           true,
-		new(foreign):                          false,
-		foreign{}:                             false,
-		nil:                                   false,
-	} {
-		if made.Own(channel) != want {
-			t.Errorf("Own of %T is not %v", channel, want)
-		}
-	}
 }
