@@ -82,14 +82,19 @@ alerts: ## the alert rules and their tests, and all documented queries, by promt
 workflows: ## the workflows of GitHub Actions are valid, by actionlint
 	cd tools && GOWORK=off go vet ./workflows && GOWORK=off go test -count=1 ./workflows
 
+bin/sphinx: tools/site/requirements.txt
+	rm -rf $@ && python3 -m venv $@ && $@/bin/pip install -q --disable-pip-version-check -r $<
+
 .PHONY: site
-site: ## bin/site: a web site of the documents, with every link checked
-	cd tools && GOWORK=off go vet ./site && GOWORK=off go test -count=1 ./site && GOWORK=off go run ./site -from .. -o ../bin/site
+site: bin/sphinx ## bin/site: a web site of the documents, with every link checked
+	bin/sphinx/bin/sphinx-build -q -W --keep-going -j auto -c tools/site -d bin/doctrees . bin/site
+	cp bin/site/README.html bin/site/index.html
+	cd tools && GOWORK=off go vet ./site && GOWORK=off go test -count=1 ./site -run Documents
 
 # LOOK adds flags: -shots DIR writes screenshots.
 .PHONY: site-look
-site-look: ## the web site in a headless Chromium: readable, light and dark, and its search
-	cd tools && GOWORK=off go vet ./site/look && GOWORK=off go test -count=1 -timeout=5m ./site/look $(LOOK)
+site-look: site ## the web site in a headless Chromium: readable, light and dark, and its search
+	cd tools && GOWORK=off go test -count=1 -timeout=5m ./site -run 'Site|Page' $(LOOK)
 
 # CAPTURE measures or photographs again: CAPTURE=lab, watch, map or all. Only the lab
 # needs a quiet machine. watch needs tmux, and map needs Chromium.

@@ -117,20 +117,3 @@ func inOrder(modules []module) (ordered []module, err error) {
 	}
 	return ordered, nil
 }
-
-// levels divides modules in order: a module requires only modules of earlier levels.
-func levels(modules []module) (divided [][]module) {
-	level := map[string]int{}
-	for _, m := range modules {
-		n := 0
-		for _, path := range m.needs {
-			n = max(n, level[path]+1)
-		}
-		level[m.path] = n
-		if n == len(divided) {
-			divided = append(divided, nil)
-		}
-		divided[n] = append(divided[n], m)
-	}
-	return divided
-}

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/format"
-	"go/parser"
-	"go/token"
+	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -67,11 +66,7 @@ func (w *workshop) runInstallation(ctx context.Context, text string) error {
 
 // runSnippet builds the body of an example as a program, and runs it.
 func (w *workshop) runSnippet(ctx context.Context, name, snippet string) error {
-	text, err := programOf(snippet, w.root)
-	if err != nil {
-		return fmt.Errorf("README.md, %s: %w", name, err)
-	}
-	dir, err := w.program(name, w.modules[0].goes, text)
+	dir, err := w.program(name, w.modules[0].goes, programOf(snippet, w.root, w.clone.dir))
 	if err != nil {
 		return err
 	}
@@ -109,45 +104,28 @@ func output(snippet string) string {
 // standard are the packages of the standard library that snippets use by name.
 var standard = []string{"context", "errors", "fmt", "log", "strings", "sync", "time"}
 
-// programOf returns the program whose main function is the snippet. It imports the
-// packages of the standard library that are in the list. A package that
-// is not among them belongs to the library.
-func programOf(snippet, root string) (string, error) {
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, "", "package main\n\nfunc main() {\n"+snippet+"\n}\n", parser.ParseComments)
-	if err != nil {
-		return "", err
-	}
-	var imports []string
-	for _, unresolved := range file.Unresolved {
-		name := unresolved.Name
-		if !selects(file, unresolved) || slices.Contains(imports, name) {
-			continue
-		}
-		imports = append(imports, name)
-	}
-	program := "package main\n\nimport (\n"
-	for _, name := range imports {
+// selected matches a name before an exported one.
+var selected = regexp.MustCompile(`\b([a-z]\w*)\.[A-Z]`)
+
+// programOf returns the program whose main function is the snippet. It imports packages
+// of the standard list and of the library, which is in a folder.
+func programOf(snippet, root, folder string) string {
+	imports := map[string]bool{}
+	for _, match := range selected.FindAllStringSubmatch(snippet, -1) {
+		name := match[1]
+		_, err := os.Stat(filepath.Join(folder, name))
 		switch {
 		case slices.Contains(standard, name):
-			program += fmt.Sprintf("\t%q\n", name)
+			imports[name] = true
 		case name == path.Base(root):
-			program += fmt.Sprintf("\t%q\n", root)
-		default:
-			program += fmt.Sprintf("\t%q\n", path.Join(root, name))
+			imports[root] = true
+		case err == nil:
+			imports[path.Join(root, name)] = true
 		}
 	}
-	formatted, err := format.Source([]byte(program + ")\n\nfunc main() {\n" + snippet + "\n}\n"))
-	return string(formatted), err
-}
-
-// selects reports whether an identifier is the name before a dot.
-func selects(file *ast.File, ident *ast.Ident) (found bool) {
-	ast.Inspect(file, func(node ast.Node) bool {
-		if selector, ok := node.(*ast.SelectorExpr); ok && selector.X == ident {
-			found = true
-		}
-		return !found
-	})
-	return found
+	program := "package main\n\nimport (\n"
+	for _, name := range slices.Sorted(maps.Keys(imports)) {
+		program += fmt.Sprintf("\t%q\n", name)
+	}
+	return program + ")\n\nfunc main() {\n" + snippet + "\n}\n"
 }
