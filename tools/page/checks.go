@@ -62,7 +62,7 @@ func (p *Page) Check(view View) []string {
 	if view.Media == "screen" {
 		wrong = slices.Concat(p.Ask("width"), p.Ask("whole"), p.Ask("parts"), p.Ask("unfold"), p.Ask("tables"))
 	}
-	for _, check := range []string{"labels", "axes", "series", "precision", "reach"} {
+	for _, check := range []string{"labels", "axes", "series", "reach"} {
 		wrong = append(wrong, p.Ask(check)...)
 	}
 	if view.Media == "print" {
