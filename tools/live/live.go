@@ -22,13 +22,12 @@ import (
 // first complaint, because later checks depend on earlier ones.
 type Session struct {
 	*page.Page
-	origin string // the program's; the page may request nothing else
-	wrong  []string
+	address string // the page's; all that it requests begins with it
+	wrong   []string
 }
 
-// NewSession returns a session for the page of the program at the given origin,
-// such as http://127.0.0.1:6060.
-func NewSession(p *page.Page, origin string) *Session { return &Session{Page: p, origin: origin} }
+// NewSession returns a session for a page at an address without a slash at its end.
+func NewSession(p *page.Page, address string) *Session { return &Session{Page: p, address: address} }
 
 // Wrong returns the complaints.
 func (s *Session) Wrong() []string { return s.wrong }

@@ -1,17 +1,15 @@
 package live
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sluice-go/sluice/tools/page"
@@ -36,9 +34,8 @@ func within(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	shared.program = filepath.Join(dir, "service")
-	if out, err := exec.Command("go", "build", "-o", shared.program, "./service").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "live: %v\n%s", err, out)
+	if shared.program, err = page.Build(context.Background(), ".", "./service", dir); err != nil {
+		fmt.Fprintln(os.Stderr, "live:", err)
 		return 1
 	}
 	browser, stop, err := page.Start(context.Background())
@@ -55,7 +52,7 @@ func within(m *testing.M) int {
 type program struct {
 	flags   []string
 	address string // the address of its page
-	command *exec.Cmd
+	kill    func()
 }
 
 // begin starts the program; it stops at the end of the test.
@@ -74,33 +71,16 @@ func (p *program) start() error {
 	if at, err := url.Parse(p.address); p.address != "" && err == nil {
 		flags = append(flags, "-addr", at.Host)
 	}
-	p.command = exec.Command(shared.program, flags...)
-	p.command.Stderr = os.Stderr
-	out, err := p.command.StdoutPipe()
+	address, stop, err := page.Serve(context.Background(), shared.program, flags...)
 	if err != nil {
 		return err
 	}
-	if err := p.command.Start(); err != nil {
-		return err
-	}
-	said := bufio.NewScanner(out)
-	if !said.Scan() {
-		return errors.Join(errors.New("the program printed no address"), p.stop())
-	}
-	p.address = said.Text()
+	p.address, p.kill = address, sync.OnceFunc(stop)
 	return nil
 }
 
 // stop kills the program.
-func (p *program) stop() error {
-	if p.command == nil {
-		return nil
-	}
-	err := p.command.Process.Kill()
-	_ = p.command.Wait() // the process was killed
-	p.command = nil
-	return err
-}
+func (p *program) stop() error { p.kill(); return nil }
 
 // visit opens the page of a program or of a proxy in front of it.
 func visit(t *testing.T, address string, view page.View) *Session {
@@ -110,11 +90,7 @@ func visit(t *testing.T, address string, view page.View) *Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(end)
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewSession(p, "http://"+at.Host)
+	return NewSession(p, strings.TrimSuffix(address, "/"))
 }
 
 func report(t *testing.T, wrong ...[]string) {
@@ -190,7 +166,7 @@ func TestViews(t *testing.T) {
 				if open != "" {
 					s.Open(open)
 				}
-				report(t, s.Wrong(), s.Ask("width"), s.Ask("contrast"), s.Quiet())
+				report(t, s.Wrong(), s.Sound(s.address))
 				keep(t, s, view, open)
 			})
 		}

@@ -128,7 +128,7 @@ func TestPlanted(t *testing.T) {
 	try(many, "the same page", fault{from: `r.row.remove();`, to: `continue;`}, (*Session).Turns, "appears on two pages")
 	try(few, "a word on the console", fault{from: `function disconnect() {`, to: `function disconnect() { console.log("x");`}, quiet, "console.log")
 	try(few, "a script that fails", fault{from: `function connect() {`, to: `function connect() { setTimeout(() => undefined.x);`}, quiet, "exception: ")
-	try(few, "a request to elsewhere", fault{from: `<title>`, to: `<script src="http://127.0.0.1:9/x.js"></script><title>`}, alone, "the page requested http://127.0.0.1:9/x.js")
+	try(few, "a request to elsewhere", fault{from: `<title>`, to: `<script src="http://127.0.0.1:9/x.js"></script><title>`}, alone, "the page asked for http://127.0.0.1:9/x.js")
 	try(few, "no policy", fault{header: "Content-Security-Policy"}, (*Session).Guarded, "has run")
 	try(few, "names as HTML", fault{from: `if (r.texts[k].textContent !== text) r.texts[k].textContent = text;`, to: `r.texts[k].innerHTML = text;`}, escapes, "not shown as text")
 	try(few, "names in HTML", fault{from: `link.href = "?channel=" + id;`, to: `link.href = "?channel=" + id; row.append(document.createElement("img"));`}, escapes, "became an element of the page")
@@ -154,8 +154,9 @@ func TestPlantedFlows(t *testing.T) {
 	try := func(name string, f fault, flows []*drawing, check func(*Session), says string) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			between := plant(t, serve(t, flows...), f)
-			s := visit(t, between.address, page.Desk)
+			between, view := plant(t, serve(t, flows...), f), page.Desk
+			view.Still = name == "motion"
+			s := visit(t, between.address, view)
 			check(s)
 			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
 				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
@@ -172,7 +173,7 @@ func TestPlantedFlows(t *testing.T) {
 	try("a sign over a name", fault{from: `.node .head { display: flex;`, to: `.channel .sign { position: relative; right: 130px; } .node .head { display: flex;`}, eight, mapped, " overlap")
 	try("restless boxes", fault{from: `node.inner.title = words;`, to: `node.item.style.left = Date.now() % 97 + "px";`}, changing(), (*Session).Stays, "although only figures change")
 	try("a new order", fault{from: `before.get(item.id)?.middle;`, to: `-before.get(item.id)?.middle;`}, changing(), (*Session).Stays, "changes the order of the others")
-	try("motion", fault{from: `prefers-reduced-motion: no-preference`, to: `min-width: 1px`}, two, func(s *Session) { reduce(t, s); s.Still() }, "prefers reduced motion")
+	try("motion", fault{from: `prefers-reduced-motion: no-preference`, to: `min-width: 1px`}, two, (*Session).Still, "prefers reduced motion")
 	try("a silent sentence", fault{from: ` aria-live="polite"`}, eight, (*Session).Accessible, "does not announce the sentence")
 	try("a sentence without end", fault{from: `if (at("sentence").textContent !== flow.summary)`}, eight, (*Session).Accessible, "a sentence that did not change")
 	try("no focus", fault{from: `link.href = "?channel=" + c.id;`}, eight, (*Session).Accessible, "cannot have the focus")

@@ -69,7 +69,7 @@ func program() (string, error) {
 // A View is a device or medium for a page.
 type View struct {
 	Name   string
-	Width  int64  // in device pixels
+	Width  int64 // in device pixels
 	Height int64
 	Scheme string // light or dark
 	Media  string // screen or print

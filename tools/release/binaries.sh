@@ -17,7 +17,7 @@ for n in one another; do
 		cd "$work/$n"
 		export GOCACHE=$work/cache-$n GOWORK=off GOFLAGS=-mod=readonly GORELEASER_CURRENT_TAG=$version
 		bash "$top/tools/release/licenses.sh" cmd/sluice >LICENSES.txt
-		echo LICENSES.txt >>.git/info/exclude
+		printf "%s\n" LICENSES.txt dist >>.git/info/exclude
 		goreleaser release --clean --skip=publish
 	)
 done
