@@ -82,12 +82,12 @@ alerts: ## the alert rules and their tests, and all documented queries, by promt
 workflows: ## the workflows of GitHub Actions are valid, by actionlint
 	cd tools && GOWORK=off go vet ./workflows && GOWORK=off go test -count=1 ./workflows
 
-bin/sphinx: tools/site/requirements.txt
+bin/.sphinx: tools/site/requirements.txt
 	rm -rf $@ && python3 -m venv $@ && $@/bin/pip install -q --disable-pip-version-check -r $<
 
 .PHONY: site
-site: bin/sphinx ## bin/site: a web site of the documents, with every link checked
-	bin/sphinx/bin/sphinx-build -q -W --keep-going -j auto -c tools/site -d bin/doctrees . bin/site
+site: bin/.sphinx ## bin/site: a web site of the documents, with every link checked
+	bin/.sphinx/bin/.sphinx-build -q -W --keep-going -j auto -c tools/site -d bin/doctrees . bin/site
 	cp bin/site/README.html bin/site/index.html
 	cd tools && GOWORK=off go vet ./site && GOWORK=off go test -count=1 ./site -run Documents
 
@@ -121,8 +121,8 @@ release: ## prepare and prove VERSION, then add its tags and a branch; push noth
 	cd tools && GOWORK=off go run ./release -version '$(VERSION)'
 
 .PHONY: binaries
-binaries: ## bin/VERSION: the tool for each platform, from the tag, with checksums
-	cd tools && GOWORK=off go run ./release -binaries -version '$(VERSION)'
+binaries: ## bin/VERSION: the tool for each platform by GoReleaser, from the tag, with checksums
+	bash tools/release/binaries.sh '$(VERSION)'
 
 .PHONY: 386
 386: ## vet of the modules for users for GOARCH=386, and the library's tests there

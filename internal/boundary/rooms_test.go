@@ -1050,18 +1050,12 @@ var rooms = map[string]room{
 			"github.com/chromedp/cdproto/runtime":   "what a script says and throws",
 		},
 	},
-	"tools/alerts": {},
-	"tools/dashboard": {
-		imports: permissions{
-			"github.com/santhosh-tekuri/jsonschema/v6": "validates JSON against a schema",
-		},
-	},
+	"tools/alerts":    {},
+	"tools/dashboard": {},
 	"tools/pictures": {
 		imports: permissions{
-			"./tools/page":                          "the browser",
-			"github.com/chromedp/cdproto/emulation": "reduced motion",
-			"github.com/chromedp/chromedp":          "photographs the live page",
-			"github.com/creack/pty":                 "a terminal for the tool",
+			"./tools/page":          "the browser, and programs with a page",
+			"github.com/creack/pty": "a terminal for the tool",
 		},
 	},
 	"tools/pictures/service": {
@@ -1072,43 +1066,18 @@ var rooms = map[string]room{
 	},
 	"tools/site": {
 		imports: permissions{
-			"github.com/alecthomas/chroma/v2":                 "the colors of code",
-			"github.com/alecthomas/chroma/v2/formatters/html": "the same",
-			"github.com/alecthomas/chroma/v2/lexers":          "the same",
-			"github.com/alecthomas/chroma/v2/styles":          "the same",
-			"github.com/yuin/goldmark":                        "reads Markdown",
-			"github.com/yuin/goldmark/ast":                    "links and headings of a document",
-			"github.com/yuin/goldmark/extension":              "tables",
-			"github.com/yuin/goldmark/extension/ast":          "tables",
-			"github.com/yuin/goldmark/parser":                 "anchors of headings",
-			"github.com/yuin/goldmark/renderer":               "boxes around tables",
-			"github.com/yuin/goldmark/text":                   "reads Markdown",
-			"github.com/yuin/goldmark/util":                   "boxes around tables",
-			"golang.org/x/net/html":                           "finds the links of a page",
-		},
-	},
-	"tools/workflows": {
-		imports: permissions{
-			"github.com/rhysd/actionlint": "the rules of GitHub's workflows",
-		},
-	},
-	"tools/site/look": {
-		imports: permissions{
 			"./tools/page":                 "the browser, and what holds of every page",
 			"github.com/chromedp/chromedp": "drives the browser",
 		},
 	},
+	"tools/workflows": {},
 	"tools/release": {
 		imports: permissions{
-			"github.com/CycloneDX/cyclonedx-go": "the list of modules in a binary, in a common form",
-			"golang.org/x/mod/modfile":          "reads and writes go.mod and go.work",
-			"golang.org/x/mod/module":           "which versions are made up; how a module cache spells paths",
-			"golang.org/x/mod/semver":           "compares versions",
-			"golang.org/x/exp/apidiff":          "compares the APIs of two versions",
-			"golang.org/x/tools/go/packages":    "reads an API",
-		},
-		tests: permissions{
-			"github.com/santhosh-tekuri/jsonschema/v6": "validates the list of modules against its schema",
+			"golang.org/x/mod/modfile":       "reads and writes go.mod and go.work",
+			"golang.org/x/mod/module":        "which versions are made up",
+			"golang.org/x/mod/semver":        "compares versions",
+			"golang.org/x/exp/apidiff":       "compares the APIs of two versions",
+			"golang.org/x/tools/go/packages": "reads an API",
 		},
 	},
 	"tools/live": {
@@ -1117,8 +1086,7 @@ var rooms = map[string]room{
 			"github.com/chromedp/chromedp": "drives the browser",
 		},
 		tests: permissions{
-			"./livepage":                            "maps that are made up",
-			"github.com/chromedp/cdproto/emulation": "a user who prefers reduced motion",
+			"./livepage": "maps that are made up",
 		},
 	},
 	"tools/live/service": {

@@ -17,10 +17,10 @@ import (
 
 var shots = flag.String("shots", "", "save screenshots in this directory")
 
-// shared holds the browser and the built program.
+// shared holds the browser and the built programs.
 var shared struct {
-	browser context.Context
-	program string
+	browser           context.Context
+	service, pipeline string
 }
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,11 @@ func within(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	if shared.program, err = page.Build(context.Background(), ".", "./service", dir); err != nil {
+	shared.service, err = page.Build(context.Background(), ".", "./service", dir)
+	if err == nil {
+		shared.pipeline, err = page.Build(context.Background(), "..", "./pictures/service", filepath.Join(dir, "pipeline"))
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "live:", err)
 		return 1
 	}
@@ -50,15 +54,21 @@ func within(m *testing.M) int {
 
 // A program is a running service that can be stopped and restarted on its address.
 type program struct {
+	path    string
 	flags   []string
 	address string // the address of its page
 	kill    func()
 }
 
-// begin starts the program; it stops at the end of the test.
-func begin(t *testing.T, flags ...string) *program {
+// begin starts the program with channels of each kind; it stops at the end of the test.
+func begin(t *testing.T, flags ...string) *program { return run(t, shared.service, flags...) }
+
+// pipeline starts the program with one slow stage.
+func pipeline(t *testing.T) *program { return run(t, shared.pipeline, "-paced", "-for", "5m") }
+
+func run(t *testing.T, path string, flags ...string) *program {
 	t.Helper()
-	p := &program{flags: flags}
+	p := &program{path: path, flags: flags}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +81,7 @@ func (p *program) start() error {
 	if at, err := url.Parse(p.address); p.address != "" && err == nil {
 		flags = append(flags, "-addr", at.Host)
 	}
-	address, stop, err := page.Serve(context.Background(), shared.program, flags...)
+	address, stop, err := page.Serve(context.Background(), p.path, flags...)
 	if err != nil {
 		return err
 	}
@@ -186,7 +196,7 @@ func keep(t *testing.T, s *Session, view page.View, open string) {
 	if *shots == "" {
 		return
 	}
-	_, data, err := s.Screenshot()
+	data, err := s.Screenshot()
 	if err != nil {
 		t.Fatal(err)
 	}

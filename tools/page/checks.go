@@ -1,11 +1,8 @@
 package page
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
-	"image"
-	"image/png"
 	"regexp"
 	"slices"
 	"strconv"
@@ -72,14 +69,7 @@ func (p *Page) Check(view View) []string {
 }
 
 // Screenshot takes the whole page.
-func (p *Page) Screenshot() (image.Image, []byte, error) {
-	data, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		return nil, nil, err
-	}
-	picture, err := png.Decode(bytes.NewReader(data))
-	return picture, data, err
-}
+func (p *Page) Screenshot() ([]byte, error) { return chromedp.Run(p.ctx, chromedp.FullScreenshot(100)) }
 
 // Screen takes what the screen shows.
 func (p *Page) Screen() ([]byte, error) { return chromedp.Run(p.ctx, chromedp.CaptureScreenshot()) }

@@ -122,7 +122,8 @@
     return wrong;
   },
 
-  // Text has a contrast of at least 4.5:1, marks of at least 3:1, with their background.
+  // The ground is dark if the user prefers that, except on paper. Text has a contrast of at
+  // least 4.5:1, marks of at least 3:1, with their background.
   contrast() {
     const wrong = new Set();
     const parse = c => (c.match(/[\d.]+/g) || []).map(Number);
@@ -141,6 +142,8 @@
       }
       return grounds.get(element);
     };
+    const dark = matchMedia("screen and (prefers-color-scheme: dark)").matches;
+    if (luminance(ground(document.body)) < 0.2 !== dark) wrong.add(`the ground is ${dark ? "not " : ""}dark`);
     const judge = (element, color, least, what) => {
       const behind = [ground(element)];
       const shade = element.closest("svg")?.querySelector(".shade");

@@ -57,21 +57,3 @@ func apart(a, b color.Color) bool {
 	}
 	return false
 }
-
-// Blank reports each blank part of a picture that is as high as a screen, and a
-// background with the wrong lightness.
-func Blank(picture image.Image, dark bool) (wrong []string) {
-	const screen = 900
-	b := picture.Bounds()
-	ground := picture.At(b.Min.X, b.Min.Y)
-	if r, _, _, _ := ground.RGBA(); (r < 0x8000) != dark {
-		wrong = append(wrong, fmt.Sprintf("the ground is %v, dark: %v", ground, dark))
-	}
-	for y := b.Min.Y; y < b.Max.Y; y += screen {
-		area := image.Rect(b.Min.X, y, b.Max.X, y+screen).Intersect(b)
-		if area.Dy() > screen/2 && differing(picture, image.NewUniform(ground), area) < 0.002 {
-			wrong = append(wrong, fmt.Sprintf("nothing is to be seen in %v", area))
-		}
-	}
-	return wrong
-}

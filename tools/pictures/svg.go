@@ -133,10 +133,6 @@ func (s style) paint() (text, blocks string) {
 		classes = append(classes, "dim")
 	case s.color >= 2 && s.color <= 7:
 		classes = append(classes, fmt.Sprintf("c%d", s.color))
-	case s.color >= 10 && s.color <= 15: // the bright ones look like the others
-		classes = append(classes, fmt.Sprintf("c%d", s.color-8))
-	case s.color == 9:
-		classes = append(classes, "dim")
 	case s.color > 16:
 		fill = fmt.Sprintf(` style="fill:%s"`, palette(s.color-1))
 	}
@@ -157,8 +153,6 @@ func (s style) groundColor() string {
 		return fmt.Sprintf(` style="fill:%s"`, palette(s.color-1))
 	case s.reverse:
 		return ` class="block"`
-	case s.ground > 16:
-		return fmt.Sprintf(` style="fill:%s"`, palette(s.ground-1))
 	}
 	return ""
 }
