@@ -82,12 +82,14 @@ alerts: ## the alert rules and their tests, and all documented queries, by promt
 workflows: ## the workflows of GitHub Actions are valid, by actionlint
 	cd tools && GOWORK=off go vet ./workflows && GOWORK=off go test -count=1 ./workflows
 
-bin/.sphinx: tools/site/requirements.txt
-	rm -rf $@ && python3 -m venv $@ && $@/bin/pip install -q --disable-pip-version-check -r $<
+SPHINX := bin/.sphinx/bin/sphinx-build
+
+$(SPHINX): tools/site/requirements.txt
+	rm -rf bin/.sphinx && python3 -m venv bin/.sphinx && bin/.sphinx/bin/pip install -q --disable-pip-version-check -r $<
 
 .PHONY: site
-site: bin/.sphinx ## bin/site: a web site of the documents, with every link checked
-	bin/.sphinx/bin/.sphinx-build -q -W --keep-going -j auto -c tools/site -d bin/doctrees . bin/site
+site: $(SPHINX) ## bin/site: a web site of the documents, with every link checked
+	$(SPHINX) -q -W --keep-going -j auto -c tools/site -d bin/.doctrees . bin/site
 	cp bin/site/README.html bin/site/index.html
 	cd tools && GOWORK=off go vet ./site && GOWORK=off go test -count=1 ./site -run Documents
 

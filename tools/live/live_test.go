@@ -120,7 +120,7 @@ func TestPage(t *testing.T) {
 	p := begin(t)
 	for name, check := range map[string]func(*Session){
 		"moves": (*Session).Moves, "names": (*Session).Names, "sorts": (*Session).Sorts, "filters": (*Session).Filters, "escapes": escapes,
-		"ring": (*Session).Ring, "waiters": (*Session).Waiters, "hand-off": (*Session).HandOff, "tank": (*Session).Tank, "lanes": (*Session).Lanes,
+		"ring": Inside("still"), "waiters": Inside("stuck"), "hand-off": Inside("busy/rendezvous"), "tank": Inside("busy/elastic"), "lanes": Inside("busy/sharded"),
 		"a hostile name's own page": func(s *Session) { s.Open(hostile) },
 	} {
 		t.Run(name, func(t *testing.T) {

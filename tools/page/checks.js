@@ -188,7 +188,7 @@
     for (const study of document.querySelectorAll("section.study"))
       if (getComputedStyle(study).breakBefore !== "page") wrong.push(`experiment ${study.id} does not begin a page`);
     for (const table of document.querySelectorAll("table"))
-      if (table.getBoundingClientRect().height < 10) wrong.push(`table “${table.querySelector("th")?.textContent}” is hidden`);
+      if (!table.checkVisibility()) wrong.push(`table “${table.querySelector("th")?.textContent}” is hidden`);
     for (const figure of document.querySelectorAll("figure"))
       if (getComputedStyle(figure).breakInside !== "avoid") wrong.push("a chart may be cut by the end of a page");
     if (document.querySelector("svg.chart") && getComputedStyle(document.body).printColorAdjust !== "exact") wrong.push("the shades may be left out");

@@ -55,7 +55,7 @@ func run(ctx context.Context, top, again string) error {
 		return err
 	}
 	defer w.close()
-	changed, err := w.changedInputs()
+	changed, err := changed(os.DirFS(w.top))
 	if err != nil {
 		return err
 	}

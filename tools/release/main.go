@@ -95,9 +95,11 @@ func checkRelease(ctx context.Context, top string) error {
 	if err != nil {
 		return err
 	}
-	if changed, err := source.git(ctx, "status", "--porcelain"); err != nil {
+	changed, err := source.git(ctx, "status", "--porcelain")
+	if err != nil {
 		return err
-	} else if changed != "" {
+	}
+	if changed != "" {
 		fmt.Println("note: there are uncommitted changes, and the last commit is what is checked")
 	}
 	last, err := source.lastVersion(ctx)

@@ -22,7 +22,7 @@ var shots = flag.String("shots", "", "save screenshots in this directory")
 
 // What make site makes.
 const (
-	sphinx = "../../bin/.sphinx/bin/.sphinx-build"
+	sphinx = "../../bin/.sphinx/bin/sphinx-build"
 	folder = "../../bin/site"
 )
 
