@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,16 +98,13 @@ type Page struct {
 // Open opens a file in a tab of the browser and waits until it has loaded. The
 // file may have a fragment: "report.html#reading".
 func Open(browser context.Context, file string, view View) (*Page, func(), error) {
-	file, fragment, found := strings.Cut(file, "#")
+	file, fragment, _ := strings.Cut(file, "#")
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	url := "file://" + filepath.ToSlash(path)
-	if found {
-		url += "#" + fragment
-	}
-	return Visit(browser, url, view)
+	address := url.URL{Scheme: "file", Path: filepath.ToSlash(path), Fragment: fragment}
+	return Visit(browser, address.String(), view)
 }
 
 // Visit opens the page at a URL in a tab of the browser and waits until it has

@@ -22,12 +22,6 @@ const watchColumns, watchHeight = 110, 20
 
 // capture measures or shows what the named pictures are made from.
 func (w *workshop) capture(names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	if err := os.MkdirAll(w.path(captures), 0o777); err != nil {
-		return err
-	}
 	if slices.Contains(names, "lab") {
 		if err := w.captureLab(); err != nil {
 			return err

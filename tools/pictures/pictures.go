@@ -138,13 +138,3 @@ func (w *workshop) unpack(name, to string) error {
 	}
 	return errors.Join(os.MkdirAll(filepath.Dir(to), 0o777), os.WriteFile(to, text, 0o666))
 }
-
-// store writes pictures.
-func (w *workshop) store(made map[string][]byte) error {
-	for name, picture := range made {
-		if err := os.WriteFile(w.path(folder+"/"+name), picture, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -152,7 +152,7 @@ type workshop struct {
 	base    string // the commit that is released
 	version string
 	modules []module                             // each after those that it requires
-	thirds  []string                             // proxies of modules by others
+	others  string                               // the proxy of modules by others
 	root    string                               // the path of the root module
 	cache   string                               // the build cache
 	api     map[string]map[string]*types.Package // by module and package, of this version
@@ -184,7 +184,7 @@ func newWorkshop(ctx context.Context, source repository, version string) (w *wor
 		return nil, err
 	}
 	w.root = w.modules[0].path
-	if w.thirds, w.cache, err = surroundings(ctx, w); err != nil {
+	if w.others, w.cache, err = surroundings(ctx, w); err != nil {
 		return nil, err
 	}
 	return w, nil

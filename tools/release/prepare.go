@@ -70,7 +70,10 @@ func (w *workshop) describe(needNotes bool) error {
 	if err != nil {
 		return err
 	}
-	return w.clone.write("README.md", installable(readme, w.root))
+	if readme, err = installable(readme, w.root); err != nil {
+		return err
+	}
+	return w.clone.write("README.md", readme)
 }
 
 func (w *workshop) commit(ctx context.Context, message string) error {

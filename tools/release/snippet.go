@@ -13,55 +13,28 @@ import (
 	"strings"
 )
 
-// readme runs the README of the release: each Go snippet as a
-// program, which must print its comment "Output:", and the commands that install. The
-// tests of the documents must pass, too: the release has changed two of them.
+// goBlock matches the Go code in a document.
+var goBlock = regexp.MustCompile("(?ms)^```go\n(.*?)^```$")
+
+// readme runs the README of the release: each Go snippet as a program, which must print
+// its comment "Output:". The tests of the documents must pass, too: the release has
+// changed two of them.
 func (w *workshop) readme(ctx context.Context) error {
 	text, err := w.clone.read("README.md")
 	if err != nil {
 		return err
 	}
-	snippets := blocks(string(text), "go")
+	snippets := goBlock.FindAllStringSubmatch(string(text), -1)
 	if len(snippets) == 0 {
 		return errors.New("README.md has no Go code")
 	}
 	for i, snippet := range snippets {
-		if err := w.runSnippet(ctx, fmt.Sprintf("snippet-%d", i+1), snippet); err != nil {
+		if err := w.runSnippet(ctx, fmt.Sprintf("snippet-%d", i+1), snippet[1]); err != nil {
 			return err
 		}
 	}
-	if err := w.runInstallation(ctx, string(text)); err != nil {
-		return err
-	}
 	_, err = w.goCommand(ctx, w.clone.dir, nil, "test", "./docs")
 	return err
-}
-
-// runInstallation runs the lines of the README that call go get and go install, in a new
-// module.
-func (w *workshop) runInstallation(ctx context.Context, text string) error {
-	dir, err := w.program("reader", w.modules[0].goes, "")
-	if err != nil {
-		return err
-	}
-	found := 0
-	for _, block := range blocks(text, "sh") {
-		for line := range strings.Lines(block) {
-			line, _, _ = strings.Cut(line, "#")
-			words := strings.Fields(line)
-			if len(words) < 3 || words[0] != "go" || words[1] != "get" && words[1] != "install" {
-				continue
-			}
-			found++
-			if _, err := w.goCommand(ctx, dir, w.proxies(), words[1:]...); err != nil {
-				return err
-			}
-		}
-	}
-	if found == 0 {
-		return errors.New("README.md has no command that installs")
-	}
-	return nil
 }
 
 // runSnippet builds the body of an example as a program, and runs it.
@@ -81,14 +54,6 @@ func (w *workshop) runSnippet(ctx context.Context, name, snippet string) error {
 		return fmt.Errorf("README.md, %s prints:\n%s\nwant:\n%s", name, out, want)
 	}
 	return nil
-}
-
-// blocks returns the code blocks of a document in a language.
-func blocks(document, language string) (texts []string) {
-	for _, match := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(document, -1) {
-		texts = append(texts, match[1])
-	}
-	return texts
 }
 
 // output returns what the comment "Output:" at the end of an example says.

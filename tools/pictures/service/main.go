@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"os"
 	"sync/atomic"
 	"time"
@@ -77,8 +76,6 @@ func main() {
 	mux := http.NewServeMux()
 	livepage.Register(mux)
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { p.slow.Store(r.FormValue("stage")) })
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	server := &http.Server{Handler: mux}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	_ = server.Serve(listener)
