@@ -9,6 +9,7 @@ package alerts
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,11 +21,7 @@ import (
 
 // promtool runs promtool in a folder.
 func promtool(folder string, args ...string) error {
-	name := os.Getenv("PROMTOOL")
-	if name == "" {
-		name = "promtool"
-	}
-	command := exec.Command(name, args...)
+	command := exec.Command(cmp.Or(os.Getenv("PROMTOOL"), "promtool"), args...)
 	command.Dir = folder
 	output, err := command.CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {

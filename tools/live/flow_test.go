@@ -18,7 +18,7 @@ func TestMaps(t *testing.T) {
 				flow := make()
 				s := visit(t, serve(t, flow), view)
 				s.Mapped(len(flow.Stages), len(flow.Channels))
-				report(t, s.Wrong(), s.Sound(s.address))
+				report(t, s.wrong, s.Sound(s.address))
 				keep(t, s, view, name)
 			})
 		}
@@ -59,7 +59,7 @@ func TestFlows(t *testing.T) {
 			view.Still = name == "still"
 			s := visit(t, serve(t, test.flows...), view)
 			test.check(s)
-			report(t, s.Wrong())
+			report(t, s.wrong)
 		})
 	}
 }
@@ -74,7 +74,7 @@ func TestBottleneckMoves(t *testing.T) {
 			s := visit(t, p.address, view)
 			s.Follows(p.slow)
 			s.Alone()
-			report(t, s.Wrong(), s.Quiet())
+			report(t, s.wrong, s.Quiet())
 			keep(t, s, view, "pipeline")
 		})
 	}
@@ -85,7 +85,7 @@ func TestGone(t *testing.T) {
 	s := visit(t, p.address, page.Desk)
 	s.Gone(p.drop)
 	s.Alone()
-	report(t, s.Wrong())
+	report(t, s.wrong)
 }
 
 // The page also works with a slash at the end of its address.
@@ -94,5 +94,5 @@ func TestTrailingSlash(t *testing.T) {
 	s := visit(t, p.address+"/", page.Desk)
 	s.Moves()
 	s.Alone()
-	report(t, s.Wrong(), s.Quiet())
+	report(t, s.wrong, s.Quiet())
 }

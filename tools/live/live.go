@@ -23,14 +23,8 @@ import (
 type Session struct {
 	*page.Page
 	address string // the page's; all that it requests begins with it
-	wrong   []string
+	wrong   []string // the complaints
 }
-
-// NewSession returns a session for a page at an address without a slash at its end.
-func NewSession(p *page.Page, address string) *Session { return &Session{Page: p, address: address} }
-
-// Wrong returns the complaints.
-func (s *Session) Wrong() []string { return s.wrong }
 
 func (s *Session) complain(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))

@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"net/url"
@@ -34,10 +35,8 @@ func within(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	shared.service, err = page.Build(context.Background(), ".", "./service", dir)
-	if err == nil {
-		shared.pipeline, err = page.Build(context.Background(), "..", "./pictures/service", filepath.Join(dir, "pipeline"))
-	}
+	shared.service, shared.pipeline = filepath.Join(dir, "service"), filepath.Join(dir, "pipeline")
+	err = errors.Join(page.Build(context.Background(), ".", "./service", shared.service), page.Build(context.Background(), ".", "../pictures/service", shared.pipeline))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "live:", err)
 		return 1
@@ -100,7 +99,7 @@ func visit(t *testing.T, address string, view page.View) *Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(end)
-	return NewSession(p, strings.TrimSuffix(address, "/"))
+	return &Session{Page: p, address: strings.TrimSuffix(address, "/")}
 }
 
 func report(t *testing.T, wrong ...[]string) {
@@ -127,13 +126,13 @@ func TestPage(t *testing.T) {
 			s := visit(t, p.address, page.Desk)
 			check(s)
 			s.Alone()
-			report(t, s.Wrong(), s.Quiet())
+			report(t, s.wrong, s.Quiet())
 		})
 	}
 	t.Run("guarded", func(t *testing.T) { // the policy's violations appear on the console
 		s := visit(t, p.address, page.Desk)
 		s.Guarded()
-		report(t, s.Wrong())
+		report(t, s.wrong)
 	})
 }
 
@@ -142,7 +141,7 @@ func TestManyChannels(t *testing.T) {
 	s := visit(t, p.address, page.Desk)
 	s.Turns()
 	s.Alone()
-	report(t, s.Wrong(), s.Quiet())
+	report(t, s.wrong, s.Quiet())
 }
 
 // The program is killed and restarted: once directly, which breaks the connection, and
@@ -159,7 +158,7 @@ func TestRestart(t *testing.T) {
 			s := visit(t, address, page.Desk)
 			s.Returns(p.stop, start)
 			s.Alone()
-			report(t, s.Wrong())
+			report(t, s.wrong)
 		})
 	}
 }
@@ -176,7 +175,7 @@ func TestViews(t *testing.T) {
 				if open != "" {
 					s.Open(open)
 				}
-				report(t, s.Wrong(), s.Sound(s.address))
+				report(t, s.wrong, s.Sound(s.address))
 				keep(t, s, view, open)
 			})
 		}

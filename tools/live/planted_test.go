@@ -106,7 +106,7 @@ func TestPlanted(t *testing.T) {
 			between := plant(t, p.address, f)
 			s := visit(t, between.address, page.Desk)
 			check(s)
-			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
+			if wrong := strings.Join(s.wrong, "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
 				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 			}
 		})
@@ -158,7 +158,7 @@ func TestPlantedFlows(t *testing.T) {
 			view.Still = name == "motion"
 			s := visit(t, between.address, view)
 			check(s)
-			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
+			if wrong := strings.Join(s.wrong, "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
 				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 			}
 		})
@@ -222,7 +222,7 @@ func TestPlantedPrograms(t *testing.T) {
 			between := plant(t, p.address, test.fault)
 			s := visit(t, between.address, page.Desk)
 			test.check(s, p)
-			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
+			if wrong := strings.Join(s.wrong, "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
 				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 			}
 		})
@@ -243,7 +243,7 @@ func TestPlantedRestart(t *testing.T) {
 		between := plant(t, p.address, test.fault)
 		s := visit(t, between.address, page.Desk)
 		s.Returns(p.stop, between.later(p))
-		if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
+		if wrong := strings.Join(s.wrong, "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
 			t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 		}
 	}

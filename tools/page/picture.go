@@ -50,10 +50,6 @@ func differing(a, b image.Image, area image.Rectangle) float64 {
 
 func apart(a, b color.Color) bool {
 	p, q := color.RGBAModel.Convert(a).(color.RGBA), color.RGBAModel.Convert(b).(color.RGBA)
-	for _, d := range []int{int(p.R) - int(q.R), int(p.G) - int(q.G), int(p.B) - int(q.B)} {
-		if d > pixelApart || d < -pixelApart {
-			return true
-		}
-	}
-	return false
+	far := func(a, b uint8) bool { return max(a, b)-min(a, b) > pixelApart }
+	return far(p.R, q.R) || far(p.G, q.G) || far(p.B, q.B)
 }

@@ -6,19 +6,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 )
 
-// Build builds a program of this module, such as ./live/service, in a folder.
-func Build(ctx context.Context, module, program, folder string) (path string, err error) {
-	path = filepath.Join(folder, filepath.Base(program))
-	build := exec.CommandContext(ctx, "go", "build", "-o", path, program)
+// Build builds a program, such as ./service, of the module in a folder.
+func Build(ctx context.Context, module, program, to string) error {
+	build := exec.CommandContext(ctx, "go", "build", "-o", to, program)
 	build.Dir, build.Env = module, append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("building %s: %w\n%s", program, err, out)
+		return fmt.Errorf("building %s: %w\n%s", program, err, out)
 	}
-	return path, nil
+	return nil
 }
 
 // Serve starts a program whose first line of output is the address of its page. stop

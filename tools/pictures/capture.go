@@ -30,8 +30,8 @@ func (w *workshop) capture(names []string) error {
 	if !slices.Contains(names, "watch") && !slices.Contains(names, "map") {
 		return nil
 	}
-	program, err := page.Build(w.ctx, w.path("tools"), "./pictures/service", w.dir)
-	if err != nil {
+	program := filepath.Join(w.dir, "service")
+	if err := page.Build(w.ctx, w.path("tools"), "./pictures/service", program); err != nil {
 		return err
 	}
 	url, stop, err := page.Serve(w.ctx, program, "-for", "5m")
