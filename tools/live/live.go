@@ -22,7 +22,7 @@ import (
 // first complaint, because later checks depend on earlier ones.
 type Session struct {
 	*page.Page
-	address string // the page's; all that it requests begins with it
+	address string   // the page's; all that it requests begins with it
 	wrong   []string // the complaints
 }
 
