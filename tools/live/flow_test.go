@@ -70,7 +70,7 @@ func TestBottleneckMoves(t *testing.T) {
 	for _, view := range []page.View{page.Desk, page.Phone} {
 		t.Run(view.Name, func(t *testing.T) {
 			t.Parallel()
-			p := pipeline(t)
+			p := begin(t, "-pipeline")
 			s := visit(t, p.address, view)
 			s.Follows(p.slow)
 			s.Alone()

@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/url"
@@ -20,8 +19,8 @@ var shots = flag.String("shots", "", "save screenshots in this directory")
 
 // shared holds the browser and the built programs.
 var shared struct {
-	browser           context.Context
-	service, pipeline string
+	browser context.Context
+	service string
 }
 
 func TestMain(m *testing.M) {
@@ -35,9 +34,8 @@ func within(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	shared.service, shared.pipeline = filepath.Join(dir, "service"), filepath.Join(dir, "pipeline")
-	err = errors.Join(page.Build(context.Background(), ".", "./service", shared.service), page.Build(context.Background(), ".", "../pictures/service", shared.pipeline))
-	if err != nil {
+	shared.service = filepath.Join(dir, "service")
+	if err := page.Build(context.Background(), ".", "./service", shared.service); err != nil {
 		fmt.Fprintln(os.Stderr, "live:", err)
 		return 1
 	}
@@ -53,21 +51,15 @@ func within(m *testing.M) int {
 
 // A program is a running service that can be stopped and restarted on its address.
 type program struct {
-	path    string
 	flags   []string
 	address string // the address of its page
 	kill    func()
 }
 
-// begin starts the program with channels of each kind; it stops at the end of the test.
-func begin(t *testing.T, flags ...string) *program { return run(t, shared.service, flags...) }
-
-// pipeline starts the program with one slow stage.
-func pipeline(t *testing.T) *program { return run(t, shared.pipeline, "-paced", "-for", "5m") }
-
-func run(t *testing.T, path string, flags ...string) *program {
+// begin starts the program; it stops at the end of the test.
+func begin(t *testing.T, flags ...string) *program {
 	t.Helper()
-	p := &program{path: path, flags: flags}
+	p := &program{flags: flags}
 	if err := p.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +72,7 @@ func (p *program) start() error {
 	if at, err := url.Parse(p.address); p.address != "" && err == nil {
 		flags = append(flags, "-addr", at.Host)
 	}
-	address, stop, err := page.Serve(context.Background(), p.path, flags...)
+	address, stop, err := page.Serve(context.Background(), shared.service, flags...)
 	if err != nil {
 		return err
 	}

@@ -203,22 +203,21 @@ func TestPlantedFlows(t *testing.T) {
 
 // The map does not follow the program, or the page does not say that a channel is gone.
 func TestPlantedPrograms(t *testing.T) {
-	service := func(t *testing.T) *program { return begin(t) }
 	for _, test := range []struct {
 		name  string
 		fault fault
-		start func(*testing.T) *program
+		flags []string
 		check func(*Session, *program)
 		says  string
 	}{
-		{"an old sentence", fault{from: `at("sentence").textContent = flow.summary;`, to: `at("sentence").textContent ||= flow.summary;`}, pipeline, func(s *Session, p *program) { s.Follows(p.slow) }, "the sentence does not say"},
-		{"an old highlight", fault{from: `drawn.bottleneck.stage === s.id`, to: `s.id.endsWith("parse")`}, pipeline, func(s *Session, p *program) { s.Follows(p.slow) }, "does not highlight enrich and events"},
-		{"no word", fault{from: "`this channel is gone", to: "`no channel"}, service, func(s *Session, p *program) { s.Gone(p.drop) }, "does not say that its channel is gone"},
-		{"no reason", fault{from: `text.startsWith("sluice: no such channel")`, to: `false`}, service, func(s *Session, p *program) { s.Gone(p.drop) }, "opened later does not say"},
+		{"an old sentence", fault{from: `at("sentence").textContent = flow.summary;`, to: `at("sentence").textContent ||= flow.summary;`}, []string{"-pipeline"}, func(s *Session, p *program) { s.Follows(p.slow) }, "the sentence does not say"},
+		{"an old highlight", fault{from: `drawn.bottleneck.stage === s.id`, to: `s.id.endsWith("parse")`}, []string{"-pipeline"}, func(s *Session, p *program) { s.Follows(p.slow) }, "does not highlight store and events"},
+		{"no word", fault{from: "`this channel is gone", to: "`no channel"}, nil, func(s *Session, p *program) { s.Gone(p.drop) }, "does not say that its channel is gone"},
+		{"no reason", fault{from: `text.startsWith("sluice: no such channel")`, to: `false`}, nil, func(s *Session, p *program) { s.Gone(p.drop) }, "opened later does not say"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			p := test.start(t)
+			p := begin(t, test.flags...)
 			between := plant(t, p.address, test.fault)
 			s := visit(t, between.address, page.Desk)
 			test.check(s, p)

@@ -20,6 +20,7 @@ modules=$(for system in darwin linux windows; do
 	GOOS=$system CGO_ENABLED=0 go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}} {{.Dir}}{{end}}{{end}}' .
 done | LC_ALL=C sort -u)
 while read -r path version folder; do
+	[ -n "$path" ] || continue # there are none
 	case $path in ${root%/cmd/*} | "${root%/cmd/*}"/*) continue ;; esac # the repository's own
 	licenses "$path $version" "$folder"
 done <<<"$modules"

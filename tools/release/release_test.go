@@ -263,38 +263,3 @@ func TestProgramOf(t *testing.T) {
 		t.Errorf("%s\nwant:\n%s", got, want)
 	}
 }
-
-// TestLicenses: the licenses of all modules come with a binary, and a module without one
-// is an error.
-func TestLicenses(t *testing.T) {
-	t.Parallel()
-	r := plant(t, map[string]string{
-		"go.work":            "go 1.25.0\n\nuse ./cmd/sluice\n\nuse .\n\nuse ./spill\n",
-		"other/go.mod":       "module example.com/other\n\ngo 1.25\n",
-		"other/other.go":     "package other\n",
-		"other/COPYING.txt":  "Take it.\n",
-		"cmd/sluice/go.mod":  planted["cmd/sluice/go.mod"] + "require example.com/other v0.0.0\n\nreplace example.com/other => ../../other\n",
-		"cmd/sluice/main.go": strings.Replace(planted["cmd/sluice/main.go"], "import (", "import (\n\t_ \"example.com/other\"\n", 1),
-	})
-	print := func() (string, error) {
-		script, err := filepath.Abs("licenses.sh")
-		if err != nil {
-			return "", err
-		}
-		out, err := run(context.Background(), r.dir, []string{"GOWORK=off"}, "bash", script, "cmd/sluice")
-		return string(out), err
-	}
-	text, err := print()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"sluice\n\nAnything is allowed.", "Go's standard library\n\n", "Go Authors", "example.com/other v0.0.0\n\nTake it."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	commitChanges(t, r, map[string]string{"other/COPYING.txt": ""})
-	if _, err := print(); err == nil || !strings.Contains(err.Error(), "example.com/other v0.0.0 has no license") {
-		t.Errorf("without a license: %v", err)
-	}
-}

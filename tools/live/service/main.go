@@ -31,16 +31,22 @@ const (
 func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "address to serve on")
 	many := flag.Int("many", 0, "number of additional idle channels")
+	stages := flag.Bool("pipeline", false, "run a pipeline of three stages instead of channels of each kind")
 	life := flag.Duration("for", 5*time.Minute, "exit after this time")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *life)
 	defer cancel()
 	mux := http.NewServeMux()
 	livepage.Register(mux)
-	mux.HandleFunc("/drop", drop())
-	kept, err := channels(ctx, *many)
-	if err != nil {
-		fail(err)
+	var kept []both
+	if *stages {
+		mux.Handle("/slow", newPipeline(ctx))
+	} else {
+		mux.HandleFunc("/drop", drop())
+		var err error
+		if kept, err = channels(ctx, *many); err != nil {
+			fail(err)
+		}
 	}
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {

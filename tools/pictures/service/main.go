@@ -4,9 +4,7 @@
 //	read -> lines -> parse -> events -> enrich -> orders -> store
 //	                                    enrich -> samples -> aggregate
 //
-// parse is the slowest stage. With -paced, every stage takes a millisecond for a value, and
-// one that /slow?stage=NAME names takes 20. The first line of output is the address of the
-// page.
+// parse is the slowest stage. The first line of output is the address of the page.
 package main
 
 import (
@@ -17,6 +15,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"os"
 	"sync/atomic"
 	"time"
@@ -39,15 +38,12 @@ type pipeline struct {
 	events  *sluice.Bounded[event]
 	orders  *sluice.Elastic[event]
 	samples *sluice.Bounded[float64]
-	paced   bool
-	slow    atomic.Value // a string: the stage that takes longer
 	stored  atomic.Int64
 	total   atomic.Int64 // of the samples, in microseconds
 }
 
 func main() {
 	address := flag.String("addr", "127.0.0.1:0", "address to serve on")
-	paced := flag.Bool("paced", false, "leave the machine mostly idle")
 	life := flag.Duration("for", time.Minute, "exit after this time")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *life)
@@ -63,9 +59,7 @@ func main() {
 		events:  sluice.NewBounded[event](512, &sluice.BoundedOptions[event]{Name: "events"}),
 		orders:  sluice.NewElastic[event](100_000, &sluice.ElasticOptions[event]{Name: "orders"}),
 		samples: sluice.NewBounded[float64](64, &sluice.BoundedOptions[float64]{Name: "samples", Overflow: sluice.DropOldest}),
-		paced:   *paced,
 	}
-	p.slow.Store("")
 	for range 3 {
 		go p.read(ctx)
 	}
@@ -75,21 +69,11 @@ func main() {
 	go p.aggregate(ctx)
 	mux := http.NewServeMux()
 	livepage.Register(mux)
-	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { p.slow.Store(r.FormValue("stage")) })
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	server := &http.Server{Handler: mux}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	_ = server.Serve(listener)
-}
-
-// pace takes the time of a stage for a value.
-func (p *pipeline) pace(stage string) {
-	switch {
-	case !p.paced:
-	case p.slow.Load() == stage:
-		time.Sleep(20 * time.Millisecond)
-	default:
-		time.Sleep(time.Millisecond)
-	}
 }
 
 func (p *pipeline) read(ctx context.Context) {
@@ -98,7 +82,6 @@ func (p *pipeline) read(ctx context.Context) {
 		if p.lines.Send(ctx, line) != nil {
 			return
 		}
-		p.pace("read")
 	}
 }
 
@@ -113,7 +96,6 @@ func (p *pipeline) parse(ctx context.Context) {
 		for range 160 { // a slow signature, which holds the service back
 			e.key = sha256.Sum256(e.key[:])
 		}
-		p.pace("parse")
 		if p.events.Send(ctx, e) != nil {
 			return
 		}
@@ -124,7 +106,6 @@ func (p *pipeline) enrich(ctx context.Context) {
 	events := p.events.Values(ctx)
 	for e := range events.All() {
 		e.Seconds *= 1.5
-		p.pace("enrich")
 		if p.samples.Send(ctx, e.Seconds) != nil || p.orders.Send(ctx, e) != nil {
 			return
 		}
