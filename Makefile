@@ -82,14 +82,21 @@ alerts: ## the alert rules and their tests, and all documented queries, by promt
 workflows: ## the workflows of GitHub Actions are valid, by actionlint
 	cd tools && GOWORK=off go vet ./workflows && GOWORK=off go test -count=1 ./workflows
 
+SPHINX := bin/.sphinx/bin/sphinx-build
+
+$(SPHINX): tools/site/requirements.txt
+	rm -rf bin/.sphinx && python3 -m venv bin/.sphinx && bin/.sphinx/bin/pip install -q --disable-pip-version-check -r $<
+
 .PHONY: site
-site: ## bin/site: a web site of the documents, with every link checked
-	cd tools && GOWORK=off go vet ./site && GOWORK=off go test -count=1 ./site && GOWORK=off go run ./site -from .. -o ../bin/site
+site: $(SPHINX) ## bin/site: a web site of the documents, with every link checked
+	$(SPHINX) -q -W --keep-going -j auto -c tools/site -d bin/.doctrees . bin/site
+	cp bin/site/README.html bin/site/index.html
+	cd tools && GOWORK=off go vet ./site && GOWORK=off go test -count=1 ./site -run Documents
 
 # LOOK adds flags: -shots DIR writes screenshots.
 .PHONY: site-look
-site-look: ## the web site in a headless Chromium: readable, light and dark, and its search
-	cd tools && GOWORK=off go vet ./site/look && GOWORK=off go test -count=1 -timeout=5m ./site/look $(LOOK)
+site-look: site ## the web site in a headless Chromium: readable, light and dark, and its search
+	cd tools && GOWORK=off go test -count=1 -timeout=5m ./site -run 'Site|Page' $(LOOK)
 
 # CAPTURE measures or photographs again: CAPTURE=lab, watch, map or all. Only the lab
 # needs a quiet machine. watch needs tmux, and map needs Chromium.
@@ -116,8 +123,8 @@ release: ## prepare and prove VERSION, then add its tags and a branch; push noth
 	cd tools && GOWORK=off go run ./release -version '$(VERSION)'
 
 .PHONY: binaries
-binaries: ## bin/VERSION: the tool for each platform, from the tag, with checksums
-	cd tools && GOWORK=off go run ./release -binaries -version '$(VERSION)'
+binaries: ## bin/VERSION: the tool for each platform by GoReleaser, from the tag, with checksums
+	bash tools/release/binaries.sh '$(VERSION)'
 
 .PHONY: 386
 386: ## vet of the modules for users for GOARCH=386, and the library's tests there

@@ -9,6 +9,7 @@ package alerts
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,11 +21,7 @@ import (
 
 // promtool runs promtool in a folder.
 func promtool(folder string, args ...string) error {
-	name := os.Getenv("PROMTOOL")
-	if name == "" {
-		name = "promtool"
-	}
-	command := exec.Command(name, args...)
+	command := exec.Command(cmp.Or(os.Getenv("PROMTOOL"), "promtool"), args...)
 	command.Dir = folder
 	output, err := command.CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) {
@@ -36,32 +33,17 @@ func promtool(folder string, args ...string) error {
 	return nil
 }
 
-var (
-	// name matches the line that names an alert.
-	name = regexp.MustCompile(`(?m)^ +- alert: (\w+)$`)
-
-	// expectation matches an expectation about an alert in the tests: in braces when
-	// the alert must not fire, else with the alerts that must.
-	expectation = regexp.MustCompile(`(?m)^ +- (\{)?alertname: (\w+)`)
-)
+// name matches the line that names an alert.
+var name = regexp.MustCompile(`(?m)^ +- alert: (\w+)$`)
 
 // Untested returns the alerts for which the tests lack a case that fires, or one that
-// does not.
+// does not, which they expect in braces.
 func Untested(rules, tests string) (wrong []string) {
-	fires, quiet := map[string]bool{}, map[string]bool{}
-	for _, match := range expectation.FindAllStringSubmatch(tests, -1) {
-		if match[1] == "{" {
-			quiet[match[2]] = true
-		} else {
-			fires[match[2]] = true
-		}
-	}
 	for _, match := range name.FindAllStringSubmatch(rules, -1) {
-		if !fires[match[1]] {
-			wrong = append(wrong, match[1]+" never fires in the tests")
-		}
-		if !quiet[match[1]] {
-			wrong = append(wrong, match[1]+" always fires in the tests")
+		for form, what := range map[string]string{"- ": "never", `- \{`: "always"} {
+			if !regexp.MustCompile(`(?m)^ +` + form + `alertname: ` + match[1] + `\b`).MatchString(tests) {
+				wrong = append(wrong, match[1]+" "+what+" fires in the tests")
+			}
 		}
 	}
 	return wrong

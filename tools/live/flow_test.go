@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
-
 	"github.com/sluice-go/sluice/tools/page"
 )
 
@@ -21,20 +18,10 @@ func TestMaps(t *testing.T) {
 				flow := make()
 				s := visit(t, serve(t, flow), view)
 				s.Mapped(len(flow.Stages), len(flow.Channels))
-				report(t, s.Wrong(), s.Ask("width"), s.Ask("contrast"), s.Quiet())
+				report(t, s.wrong, s.Sound(s.address))
 				keep(t, s, view, name)
 			})
 		}
-	}
-}
-
-// reduce makes the browser prefer reduced motion.
-func reduce(t *testing.T, s *Session) {
-	t.Helper()
-	if _, err := chromedp.Call(s.Context(), emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}},
-	}); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -59,7 +46,7 @@ func TestFlows(t *testing.T) {
 		check func(*Session)
 	}{
 		"stays":      {changing(), (*Session).Stays},
-		"still":      {[]*drawing{twoChannels()}, func(s *Session) { reduce(t, s); s.Still() }},
+		"still":      {[]*drawing{twoChannels()}, (*Session).Still},
 		"accessible": {[]*drawing{eightChannels()}, (*Session).Accessible},
 		"marked":     {[]*drawing{eightChannels()}, (*Session).Marked},
 		"grows":      {growing(), (*Session).Grows},
@@ -68,9 +55,11 @@ func TestFlows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := visit(t, serve(t, test.flows...), page.Desk)
+			view := page.Desk
+			view.Still = name == "still"
+			s := visit(t, serve(t, test.flows...), view)
 			test.check(s)
-			report(t, s.Wrong())
+			report(t, s.wrong)
 		})
 	}
 }
@@ -85,7 +74,7 @@ func TestBottleneckMoves(t *testing.T) {
 			s := visit(t, p.address, view)
 			s.Follows(p.slow)
 			s.Alone()
-			report(t, s.Wrong(), s.Quiet())
+			report(t, s.wrong, s.Quiet())
 			keep(t, s, view, "pipeline")
 		})
 	}
@@ -96,7 +85,7 @@ func TestGone(t *testing.T) {
 	s := visit(t, p.address, page.Desk)
 	s.Gone(p.drop)
 	s.Alone()
-	report(t, s.Wrong())
+	report(t, s.wrong)
 }
 
 // The page also works with a slash at the end of its address.
@@ -105,5 +94,5 @@ func TestTrailingSlash(t *testing.T) {
 	s := visit(t, p.address+"/", page.Desk)
 	s.Moves()
 	s.Alone()
-	report(t, s.Wrong(), s.Quiet())
+	report(t, s.wrong, s.Quiet())
 }

@@ -1,22 +1,9 @@
 package live
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
-// Alone complains about every request to a host other than the program.
-func (s *Session) Alone() {
-	asked := s.Asked()
-	for _, url := range asked {
-		if !strings.HasPrefix(url, s.origin+"/debug/sluice") {
-			s.complain("the page requested %s", url)
-		}
-	}
-	if len(asked) < 4 { // the page, its style, its script, its events
-		s.complain("only %q were recorded: other requests may have been missed", asked)
-	}
-}
+// Alone complains about every request for something else than the page.
+func (s *Session) Alone() { s.wrong = append(s.wrong, s.Page.Alone(s.address)...) }
 
 // intruders is a script that plants foreign elements in the page and returns
 // the directives of the policy that stopped them.

@@ -22,16 +22,9 @@ import (
 // first complaint, because later checks depend on earlier ones.
 type Session struct {
 	*page.Page
-	origin string // the program's; the page may request nothing else
-	wrong  []string
+	address string   // the page's; all that it requests begins with it
+	wrong   []string // the complaints
 }
-
-// NewSession returns a session for the page of the program at the given origin,
-// such as http://127.0.0.1:6060.
-func NewSession(p *page.Page, origin string) *Session { return &Session{Page: p, origin: origin} }
-
-// Wrong returns the complaints.
-func (s *Session) Wrong() []string { return s.wrong }
 
 func (s *Session) complain(format string, args ...any) {
 	s.wrong = append(s.wrong, fmt.Sprintf(format, args...))

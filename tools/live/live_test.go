@@ -1,17 +1,15 @@
 package live
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sluice-go/sluice/tools/page"
@@ -19,10 +17,10 @@ import (
 
 var shots = flag.String("shots", "", "save screenshots in this directory")
 
-// shared holds the browser and the built program.
+// shared holds the browser and the built programs.
 var shared struct {
 	browser context.Context
-	program string
+	service string
 }
 
 func TestMain(m *testing.M) {
@@ -36,9 +34,9 @@ func within(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	shared.program = filepath.Join(dir, "service")
-	if out, err := exec.Command("go", "build", "-o", shared.program, "./service").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "live: %v\n%s", err, out)
+	shared.service = filepath.Join(dir, "service")
+	if err := page.Build(context.Background(), ".", "./service", shared.service); err != nil {
+		fmt.Fprintln(os.Stderr, "live:", err)
 		return 1
 	}
 	browser, stop, err := page.Start(context.Background())
@@ -55,7 +53,7 @@ func within(m *testing.M) int {
 type program struct {
 	flags   []string
 	address string // the address of its page
-	command *exec.Cmd
+	kill    func()
 }
 
 // begin starts the program; it stops at the end of the test.
@@ -74,33 +72,16 @@ func (p *program) start() error {
 	if at, err := url.Parse(p.address); p.address != "" && err == nil {
 		flags = append(flags, "-addr", at.Host)
 	}
-	p.command = exec.Command(shared.program, flags...)
-	p.command.Stderr = os.Stderr
-	out, err := p.command.StdoutPipe()
+	address, stop, err := page.Serve(context.Background(), shared.service, flags...)
 	if err != nil {
 		return err
 	}
-	if err := p.command.Start(); err != nil {
-		return err
-	}
-	said := bufio.NewScanner(out)
-	if !said.Scan() {
-		return errors.Join(errors.New("the program printed no address"), p.stop())
-	}
-	p.address = said.Text()
+	p.address, p.kill = address, sync.OnceFunc(stop)
 	return nil
 }
 
 // stop kills the program.
-func (p *program) stop() error {
-	if p.command == nil {
-		return nil
-	}
-	err := p.command.Process.Kill()
-	_ = p.command.Wait() // the process was killed
-	p.command = nil
-	return err
-}
+func (p *program) stop() error { p.kill(); return nil }
 
 // visit opens the page of a program or of a proxy in front of it.
 func visit(t *testing.T, address string, view page.View) *Session {
@@ -110,11 +91,7 @@ func visit(t *testing.T, address string, view page.View) *Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(end)
-	at, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewSession(p, "http://"+at.Host)
+	return &Session{Page: p, address: strings.TrimSuffix(address, "/")}
 }
 
 func report(t *testing.T, wrong ...[]string) {
@@ -134,20 +111,20 @@ func TestPage(t *testing.T) {
 	p := begin(t)
 	for name, check := range map[string]func(*Session){
 		"moves": (*Session).Moves, "names": (*Session).Names, "sorts": (*Session).Sorts, "filters": (*Session).Filters, "escapes": escapes,
-		"ring": (*Session).Ring, "waiters": (*Session).Waiters, "hand-off": (*Session).HandOff, "tank": (*Session).Tank, "lanes": (*Session).Lanes,
+		"ring": Inside("still"), "waiters": Inside("stuck"), "hand-off": Inside("busy/rendezvous"), "tank": Inside("busy/elastic"), "lanes": Inside("busy/sharded"),
 		"a hostile name's own page": func(s *Session) { s.Open(hostile) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := visit(t, p.address, page.Desk)
 			check(s)
 			s.Alone()
-			report(t, s.Wrong(), s.Quiet())
+			report(t, s.wrong, s.Quiet())
 		})
 	}
 	t.Run("guarded", func(t *testing.T) { // the policy's violations appear on the console
 		s := visit(t, p.address, page.Desk)
 		s.Guarded()
-		report(t, s.Wrong())
+		report(t, s.wrong)
 	})
 }
 
@@ -156,7 +133,7 @@ func TestManyChannels(t *testing.T) {
 	s := visit(t, p.address, page.Desk)
 	s.Turns()
 	s.Alone()
-	report(t, s.Wrong(), s.Quiet())
+	report(t, s.wrong, s.Quiet())
 }
 
 // The program is killed and restarted: once directly, which breaks the connection, and
@@ -173,7 +150,7 @@ func TestRestart(t *testing.T) {
 			s := visit(t, address, page.Desk)
 			s.Returns(p.stop, start)
 			s.Alone()
-			report(t, s.Wrong())
+			report(t, s.wrong)
 		})
 	}
 }
@@ -190,7 +167,7 @@ func TestViews(t *testing.T) {
 				if open != "" {
 					s.Open(open)
 				}
-				report(t, s.Wrong(), s.Ask("width"), s.Ask("contrast"), s.Quiet())
+				report(t, s.wrong, s.Sound(s.address))
 				keep(t, s, view, open)
 			})
 		}
@@ -210,7 +187,7 @@ func keep(t *testing.T, s *Session, view page.View, open string) {
 	if *shots == "" {
 		return
 	}
-	_, data, err := s.Screenshot()
+	data, err := s.Screenshot()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func TestPlanted(t *testing.T) {
 			between := plant(t, p.address, f)
 			s := visit(t, between.address, page.Desk)
 			check(s)
-			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
+			if wrong := strings.Join(s.wrong, "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
 				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 			}
 		})
@@ -128,7 +128,7 @@ func TestPlanted(t *testing.T) {
 	try(many, "the same page", fault{from: `r.row.remove();`, to: `continue;`}, (*Session).Turns, "appears on two pages")
 	try(few, "a word on the console", fault{from: `function disconnect() {`, to: `function disconnect() { console.log("x");`}, quiet, "console.log")
 	try(few, "a script that fails", fault{from: `function connect() {`, to: `function connect() { setTimeout(() => undefined.x);`}, quiet, "exception: ")
-	try(few, "a request to elsewhere", fault{from: `<title>`, to: `<script src="http://127.0.0.1:9/x.js"></script><title>`}, alone, "the page requested http://127.0.0.1:9/x.js")
+	try(few, "a request to elsewhere", fault{from: `<title>`, to: `<script src="http://127.0.0.1:9/x.js"></script><title>`}, alone, "the page asked for http://127.0.0.1:9/x.js")
 	try(few, "no policy", fault{header: "Content-Security-Policy"}, (*Session).Guarded, "has run")
 	try(few, "names as HTML", fault{from: `if (r.texts[k].textContent !== text) r.texts[k].textContent = text;`, to: `r.texts[k].innerHTML = text;`}, escapes, "not shown as text")
 	try(few, "names in HTML", fault{from: `link.href = "?channel=" + id;`, to: `link.href = "?channel=" + id; row.append(document.createElement("img"));`}, escapes, "became an element of the page")
@@ -137,16 +137,16 @@ func TestPlanted(t *testing.T) {
 	try(few, "no units", fault{from: `<small>total</small>`}, (*Session).Names, "the columns have other names")
 	try(few, "a bare number of lanes", fault{from: "plural(c.lanes, \"lane\")", to: `c.lanes`}, (*Session).Names, "the number of lanes has no unit")
 	try(few, "no memory", fault{from: `bytes(c.bytes)]`, to: `""]`}, (*Session).Names, "the memory of a channel")
-	try(few, "no own page", fault{from: `link.href = "?channel=" + id;`, to: `link.href = "#";`}, (*Session).Ring, "has no page of its own")
-	try(few, "a slot more", fault{from: `behind < r.len`, to: `behind <= r.len`}, (*Session).Ring, "does not have 5 filled slots")
-	try(few, "no arrow", fault{from: `ring.inner - 2, "receive");`, to: `ring.inner - 2, "none");`}, (*Session).Ring, "an index has no arrow")
-	try(few, "no waiters", fault{from: `class: "waiter"`, to: `class: "none"`}, (*Session).Waiters, "waiters are not drawn")
-	try(few, "no count of waiters", fault{from: `"+ " + short`, to: `"" + short`}, (*Session).Waiters, "does not show the remaining 36")
-	try(few, "no hand-off", fault{from: `"hand-off"`, to: `""`}, (*Session).HandOff, "not drawn as one")
-	try(few, "no mark", fault{from: `class: "mark"`, to: `class: "none"`}, (*Session).Tank, "the high-water mark is missing")
-	try(few, "no lane", fault{from: `drawn.forEach(`, to: `drawn.slice(1).forEach(`}, (*Session).Lanes, "a lane is not drawn")
-	try(few, "no list of lanes", fault{from: `showLanes(c);`, to: ``}, (*Session).Lanes, "a lane is not listed")
-	try(few, "no ages", fault{from: `make("li", seconds(age))`, to: `make("li", "")`}, (*Session).Waiters, "40 durations")
+	try(few, "no own page", fault{from: `link.href = "?channel=" + id;`, to: `link.href = "#";`}, Inside("still"), "has no page of its own")
+	try(few, "a slot more", fault{from: `behind < r.len`, to: `behind <= r.len`}, Inside("still"), "does not have 5 filled slots")
+	try(few, "no arrow", fault{from: `ring.inner - 2, "receive");`, to: `ring.inner - 2, "none");`}, Inside("still"), "an index has no arrow")
+	try(few, "no waiters", fault{from: `class: "waiter"`, to: `class: "none"`}, Inside("stuck"), "waiters are not drawn")
+	try(few, "no count of waiters", fault{from: `"+ " + short`, to: `"" + short`}, Inside("stuck"), "does not show the remaining 36")
+	try(few, "no hand-off", fault{from: `"hand-off"`, to: `""`}, Inside("busy/rendezvous"), "not drawn as one")
+	try(few, "no mark", fault{from: `class: "mark"`, to: `class: "none"`}, Inside("busy/elastic"), "the high-water mark is missing")
+	try(few, "no lane", fault{from: `drawn.forEach(`, to: `drawn.slice(1).forEach(`}, Inside("busy/sharded"), "a lane is not drawn")
+	try(few, "no list of lanes", fault{from: `showLanes(c);`, to: ``}, Inside("busy/sharded"), "a lane is not listed")
+	try(few, "no ages", fault{from: `make("li", seconds(age))`, to: `make("li", "")`}, Inside("stuck"), "40 durations")
 }
 
 // Each fault trips one check of the map, or of the list, with flows that are made up.
@@ -154,10 +154,11 @@ func TestPlantedFlows(t *testing.T) {
 	try := func(name string, f fault, flows []*drawing, check func(*Session), says string) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			between := plant(t, serve(t, flows...), f)
-			s := visit(t, between.address, page.Desk)
+			between, view := plant(t, serve(t, flows...), f), page.Desk
+			view.Still = name == "motion"
+			s := visit(t, between.address, view)
 			check(s)
-			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
+			if wrong := strings.Join(s.wrong, "\n"); !between.planted.Load() || !strings.Contains(wrong, says) {
 				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 			}
 		})
@@ -172,7 +173,7 @@ func TestPlantedFlows(t *testing.T) {
 	try("a sign over a name", fault{from: `.node .head { display: flex;`, to: `.channel .sign { position: relative; right: 130px; } .node .head { display: flex;`}, eight, mapped, " overlap")
 	try("restless boxes", fault{from: `node.inner.title = words;`, to: `node.item.style.left = Date.now() % 97 + "px";`}, changing(), (*Session).Stays, "although only figures change")
 	try("a new order", fault{from: `before.get(item.id)?.middle;`, to: `-before.get(item.id)?.middle;`}, changing(), (*Session).Stays, "changes the order of the others")
-	try("motion", fault{from: `prefers-reduced-motion: no-preference`, to: `min-width: 1px`}, two, func(s *Session) { reduce(t, s); s.Still() }, "prefers reduced motion")
+	try("motion", fault{from: `prefers-reduced-motion: no-preference`, to: `min-width: 1px`}, two, (*Session).Still, "prefers reduced motion")
 	try("a silent sentence", fault{from: ` aria-live="polite"`}, eight, (*Session).Accessible, "does not announce the sentence")
 	try("a sentence without end", fault{from: `if (at("sentence").textContent !== flow.summary)`}, eight, (*Session).Accessible, "a sentence that did not change")
 	try("no focus", fault{from: `link.href = "?channel=" + c.id;`}, eight, (*Session).Accessible, "cannot have the focus")
@@ -220,7 +221,7 @@ func TestPlantedPrograms(t *testing.T) {
 			between := plant(t, p.address, test.fault)
 			s := visit(t, between.address, page.Desk)
 			test.check(s, p)
-			if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
+			if wrong := strings.Join(s.wrong, "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
 				t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 			}
 		})
@@ -241,7 +242,7 @@ func TestPlantedRestart(t *testing.T) {
 		between := plant(t, p.address, test.fault)
 		s := visit(t, between.address, page.Desk)
 		s.Returns(p.stop, between.later(p))
-		if wrong := strings.Join(s.Wrong(), "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
+		if wrong := strings.Join(s.wrong, "\n"); !between.planted.Load() || !strings.Contains(wrong, test.says) {
 			t.Errorf("planted %v; complaints: %q", between.planted.Load(), wrong)
 		}
 	}

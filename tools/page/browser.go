@@ -1,18 +1,20 @@
-// Package page checks report.html, the lab's page, in a real browser: the page
-// runs no script, fetches nothing, fits a phone, prints, and has readable
-// charts.
+// Package page opens pages in a real browser, for all checks of this module that need
+// one, and checks report.html, the lab's page: it runs no script, fetches nothing, fits a
+// phone, prints, and has readable charts.
 //
-// What may enter: control of the browser (browser.go), checks of a page
-// (checks.go, and checks.js inside the page), and comparison of its charts with
-// pictures (picture.go). The module is not part of the workspace, because the
-// tool itself needs no browser. Run it with `make page`; it needs Debian's
-// chromium, or the program in $CHROMIUM.
+// What may enter: control of the browser (browser.go), programs that serve a page
+// (serve.go), checks of a page (checks.go, and checks.js inside the page), and comparison
+// of the charts with pictures (picture.go). What a Go test of the report can see without
+// a browser is not checked here again. The module is not part of the workspace, because
+// the tool itself needs no browser. It needs Debian's chromium, or the program in
+// $CHROMIUM.
 package page
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -68,18 +70,20 @@ func program() (string, error) {
 // A View is a device or medium for a page.
 type View struct {
 	Name   string
-	Width  int64  // in device pixels
+	Width  int64 // in device pixels
+	Height int64
 	Scheme string // light or dark
 	Media  string // screen or print
+	Still  bool   // the user prefers reduced motion
 }
 
 // The views of the checks. Paper is A4 without margins, at 96 pixels per inch.
 var (
-	Phone     = View{"phone", 390, "light", "screen"}
-	PhoneDark = View{"phone-dark", 390, "dark", "screen"}
-	Desk      = View{"desk", 1280, "light", "screen"}
-	DeskDark  = View{"desk-dark", 1280, "dark", "screen"}
-	Paper     = View{"paper", 680, "dark", "print"}
+	Phone     = View{"phone", 390, 844, "light", "screen", false}
+	PhoneDark = View{"phone-dark", 390, 844, "dark", "screen", false}
+	Desk      = View{"desk", 1280, 800, "light", "screen", false}
+	DeskDark  = View{"desk-dark", 1280, 800, "dark", "screen", false}
+	Paper     = View{"paper", 680, 900, "dark", "print", false}
 )
 
 // A Page is a page in a tab.
@@ -94,16 +98,13 @@ type Page struct {
 // Open opens a file in a tab of the browser and waits until it has loaded. The
 // file may have a fragment: "report.html#reading".
 func Open(browser context.Context, file string, view View) (*Page, func(), error) {
-	file, fragment, found := strings.Cut(file, "#")
+	file, fragment, _ := strings.Cut(file, "#")
 	path, err := filepath.Abs(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	url := "file://" + filepath.ToSlash(path)
-	if found {
-		url += "#" + fragment
-	}
-	return Visit(browser, url, view)
+	address := url.URL{Scheme: "file", Path: filepath.ToSlash(path), Fragment: fragment}
+	return Visit(browser, address.String(), view)
 }
 
 // Visit opens the page at a URL in a tab of the browser and waits until it has
@@ -113,7 +114,7 @@ func Visit(browser context.Context, url string, view View) (*Page, func(), error
 	ctx, closeTab := chromedp.NewContext(limited)
 	end := func() { closeTab(); release() }
 	p := &Page{ctx: ctx, url: url}
-	err := errors.Join(chromedp.Listen(ctx, p.hear), p.enable(), p.look(view), chromedp.Do(ctx, chromedp.Navigate(p.url)))
+	err := errors.Join(chromedp.Listen(ctx, p.hear), p.look(view), chromedp.Do(ctx, chromedp.Navigate(p.url)))
 	if err != nil {
 		end()
 		return nil, nil, fmt.Errorf("opening %s: %w", p.url, err)
@@ -124,25 +125,22 @@ func Visit(browser context.Context, url string, view View) (*Page, func(), error
 // Context returns the tab's context for chromedp.
 func (p *Page) Context() context.Context { return p.ctx }
 
-// Resize changes the size of the screen, in device pixels.
-func (p *Page) Resize(width, height int64) error {
-	return chromedp.Do(p.ctx, chromedp.EmulateViewport(width, height))
-}
-
 // Press sends a key to the element with the focus.
 func (p *Page) Press(key string) error { return chromedp.Do(p.ctx, chromedp.KeyEvent(key)) }
 
-func (p *Page) enable() error {
-	_, requests := chromedp.Call(p.ctx, network.Enable, network.EnableParams{})
-	return requests
-}
-
 func (p *Page) look(view View) error {
+	_, requests := chromedp.Call(p.ctx, network.Enable, network.EnableParams{})
+	motion := "no-preference"
+	if view.Still {
+		motion = "reduce"
+	}
 	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Media:    view.Media,
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: view.Scheme}},
+		Media: view.Media,
+		Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: view.Scheme}, {Name: "prefers-reduced-motion", Value: motion},
+		},
 	})
-	return errors.Join(err, chromedp.Do(p.ctx, chromedp.EmulateViewport(view.Width, 900)))
+	return errors.Join(requests, err, chromedp.Do(p.ctx, chromedp.EmulateViewport(view.Width, view.Height)))
 }
 
 // hear collects the events of the tab in order.

@@ -1,14 +1,12 @@
 package page
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
-	"image"
-	"image/png"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/chromedp/chromedp"
 )
@@ -32,20 +30,13 @@ func (p *Page) Quiet() []string {
 	return slices.Clone(p.said)
 }
 
-// Asked returns the addresses of all requests so far.
-func (p *Page) Asked() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.asked)
-}
-
-// Alone reports each request except the one for the page itself.
-func (p *Page) Alone() []string {
+// Alone reports each request for an address that does not begin with a prefix.
+func (p *Page) Alone(prefix string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var wrong []string
 	for _, url := range p.asked {
-		if url != p.url {
+		if !strings.HasPrefix(url, prefix) && !strings.HasPrefix(url, "data:") {
 			wrong = append(wrong, "the page asked for "+url)
 		}
 	}
@@ -55,6 +46,12 @@ func (p *Page) Alone() []string {
 	return wrong
 }
 
+// Sound reports what no page may do in any view: be too wide or hard to read, report
+// errors, or request what does not begin with a prefix.
+func (p *Page) Sound(prefix string) []string {
+	return slices.Concat(p.Ask("width"), p.Ask("contrast"), p.Quiet(), p.Alone(prefix))
+}
+
 // Check reports all faults of a page in its view. On a screen it opens all folded
 // parts.
 func (p *Page) Check(view View) []string {
@@ -62,24 +59,17 @@ func (p *Page) Check(view View) []string {
 	if view.Media == "screen" {
 		wrong = slices.Concat(p.Ask("width"), p.Ask("whole"), p.Ask("parts"), p.Ask("unfold"), p.Ask("tables"))
 	}
-	for _, check := range []string{"labels", "axes", "series", "precision", "contrast", "width", "reach"} {
+	for _, check := range []string{"labels", "axes", "series", "reach"} {
 		wrong = append(wrong, p.Ask(check)...)
 	}
 	if view.Media == "print" {
 		wrong = append(wrong, p.Ask("paper")...)
 	}
-	return slices.Concat(wrong, p.Quiet(), p.Alone())
+	return slices.Concat(wrong, p.Sound(p.url))
 }
 
 // Screenshot takes the whole page.
-func (p *Page) Screenshot() (image.Image, []byte, error) {
-	data, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		return nil, nil, err
-	}
-	picture, err := png.Decode(bytes.NewReader(data))
-	return picture, data, err
-}
+func (p *Page) Screenshot() ([]byte, error) { return chromedp.Run(p.ctx, chromedp.FullScreenshot(100)) }
 
 // Screen takes what the screen shows.
 func (p *Page) Screen() ([]byte, error) { return chromedp.Run(p.ctx, chromedp.CaptureScreenshot()) }

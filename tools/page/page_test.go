@@ -146,19 +146,12 @@ func TestReports(t *testing.T) {
 		for _, view := range []View{Phone, PhoneDark, Desk, DeskDark, Paper} {
 			t.Run(report.name+"/"+view.Name, func(t *testing.T) {
 				p := open(t, filepath.Join(dir, report.file), view)
-				picture, data, err := p.Screenshot() // folded: unfolded, it would take seconds
-				if err != nil {
-					t.Fatal(err)
-				}
-				keep(t, report.name+"-"+view.Name+".png", data)
-				for _, wrong := range Blank(picture, view.Scheme == "dark" && view.Media == "screen") {
-					t.Error(wrong)
-				}
 				for _, wrong := range p.Check(view) {
 					t.Error(wrong)
 				}
 				if *shots != "" {
-					if _, data, err = p.Screenshot(); err != nil {
+					data, err := p.Screenshot()
+					if err != nil {
 						t.Fatal(err)
 					}
 					keep(t, report.name+"-"+view.Name+"-unfolded.png", data)
@@ -222,7 +215,7 @@ func charts(t *testing.T, file string, view View) []byte {
 	for _, wrong := range p.Ask("strip") {
 		t.Fatal(wrong)
 	}
-	_, data, err := p.Screenshot()
+	data, err := p.Screenshot()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"fmt"
@@ -9,11 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
 
 	"github.com/sluice-go/sluice/tools/page"
 )
@@ -22,20 +17,11 @@ import (
 // there.
 const warm = 20 * time.Second
 
-// The sizes of captures: of the live page in pixels, of sluice watch in characters.
-const (
-	pageWidth, pageHeight     = 1280, 800
-	watchColumns, watchHeight = 110, 20
-)
+// The size of sluice watch, in characters.
+const watchColumns, watchHeight = 110, 20
 
 // capture measures or shows what the named pictures are made from.
 func (w *workshop) capture(names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
-	if err := os.MkdirAll(w.path(captures), 0o777); err != nil {
-		return err
-	}
 	if slices.Contains(names, "lab") {
 		if err := w.captureLab(); err != nil {
 			return err
@@ -44,7 +30,11 @@ func (w *workshop) capture(names []string) error {
 	if !slices.Contains(names, "watch") && !slices.Contains(names, "map") {
 		return nil
 	}
-	url, stop, err := w.serve()
+	program := filepath.Join(w.dir, "service")
+	if err := page.Build(w.ctx, w.path("tools"), "./pictures/service", program); err != nil {
+		return err
+	}
+	url, stop, err := page.Serve(w.ctx, program, "-for", "5m")
 	if err != nil {
 		return err
 	}
@@ -86,31 +76,6 @@ func (w *workshop) captureLab() error {
 	return os.WriteFile(w.path(captures+"/lab.json.gz"), packed.Bytes(), 0o666)
 }
 
-// serve starts the program, and returns the address of its page.
-func (w *workshop) serve() (url string, stop func(), err error) {
-	program := filepath.Join(w.dir, "service")
-	build := exec.CommandContext(w.ctx, "go", "build", "-o", program, "./pictures/service")
-	build.Dir, build.Env = w.path("tools"), append(os.Environ(), "GOWORK=off")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", nil, fmt.Errorf("building the program: %w\n%s", err, out)
-	}
-	service := exec.CommandContext(w.ctx, program, "-for", "5m")
-	output, err := service.StdoutPipe()
-	if err != nil {
-		return "", nil, err
-	}
-	if err := service.Start(); err != nil {
-		return "", nil, err
-	}
-	stop = func() { _ = service.Process.Kill(); _ = service.Wait() }
-	line, err := bufio.NewReader(output).ReadString('\n')
-	if err != nil {
-		stop()
-		return "", nil, fmt.Errorf("the program does not start: %w", err)
-	}
-	return strings.TrimSpace(line), stop, nil
-}
-
 // captureWatch shows the program in a terminal with sluice watch.
 func (w *workshop) captureWatch(url string) error {
 	fmt.Println("watch: in", warm)
@@ -137,22 +102,15 @@ func (w *workshop) captureMap(url string) error {
 		return err
 	}
 	defer stop()
-	p, end, err := page.Visit(browser, url, page.Desk)
+	view := page.Desk
+	view.Still = true // a bar that is on its way would not show the fill beside it
+	p, end, err := page.Visit(browser, url, view)
 	if err != nil {
 		return err
 	}
 	defer end()
-	if err := chromedp.Do(p.Context(), chromedp.EmulateViewport(pageWidth, pageHeight)); err != nil {
-		return err
-	}
-	// Without motion: a bar that is on its way would not show the fill beside it.
-	if _, err := chromedp.Call(p.Context(), emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: "reduce"}},
-	}); err != nil {
-		return err
-	}
 	time.Sleep(warm)
-	picture, err := chromedp.Run(p.Context(), chromedp.CaptureScreenshot())
+	picture, err := p.Screen()
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func run(ctx context.Context, top, again string) error {
 		return err
 	}
 	defer w.close()
-	changed, err := w.changedInputs()
+	changed, err := changed(os.DirFS(w.top))
 	if err != nil {
 		return err
 	}
@@ -69,5 +69,10 @@ func run(ctx context.Context, top, again string) error {
 	if err != nil {
 		return err
 	}
-	return w.store(made)
+	for name, picture := range made {
+		if err := os.WriteFile(w.path(folder+"/"+name), picture, 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
 }

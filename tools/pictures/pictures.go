@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/creack/pty"
+
+	"github.com/sluice-go/sluice/tools/page"
 )
 
 // The folders of pictures and of what they are made from, in the repository.
@@ -52,11 +54,9 @@ func newWorkshop(ctx context.Context, top string) (*workshop, error) {
 		return nil, err
 	}
 	w := &workshop{ctx: ctx, top: top, dir: dir, sluice: filepath.Join(dir, "sluice")}
-	build := exec.CommandContext(ctx, "go", "build", "-o", w.sluice, "./cmd/sluice")
-	build.Dir, build.Env = top, append(os.Environ(), "GOWORK=")
-	if out, err := build.CombinedOutput(); err != nil {
+	if err := page.Build(ctx, w.path("cmd/sluice"), ".", w.sluice); err != nil {
 		w.close()
-		return nil, fmt.Errorf("building the tool: %w\n%s", err, out)
+		return nil, err
 	}
 	return w, nil
 }
@@ -137,14 +137,4 @@ func (w *workshop) unpack(name, to string) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return errors.Join(os.MkdirAll(filepath.Dir(to), 0o777), os.WriteFile(to, text, 0o666))
-}
-
-// store writes pictures.
-func (w *workshop) store(made map[string][]byte) error {
-	for name, picture := range made {
-		if err := os.WriteFile(w.path(folder+"/"+name), picture, 0o666); err != nil {
-			return err
-		}
-	}
-	return nil
 }

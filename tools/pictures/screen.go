@@ -9,9 +9,8 @@ import (
 // A style is how a terminal shows a character. A color is a number of the palette, plus
 // one; 0 is the terminal's own color.
 type style struct {
-	color, ground int
-	bold, dim     bool
-	reverse       bool
+	color              int
+	bold, dim, reverse bool
 }
 
 // A span is a run of characters with one style.
@@ -86,20 +85,10 @@ func (s style) apply(codes []int) style {
 			s.reverse = false
 		case c >= 30 && c <= 37:
 			s.color = c - 30 + 1
-		case c >= 90 && c <= 97:
-			s.color = c - 90 + 8 + 1
 		case c == 39:
 			s.color = 0
-		case c == 49:
-			s.ground = 0
-		case c >= 40 && c <= 47:
-			s.ground = c - 40 + 1
-		case (c == 38 || c == 48) && i+2 < len(codes) && codes[i+1] == 5:
-			if c == 38 {
-				s.color = codes[i+2] + 1
-			} else {
-				s.ground = codes[i+2] + 1
-			}
+		case c == 38 && i+2 < len(codes) && codes[i+1] == 5:
+			s.color = codes[i+2] + 1
 			i += 2
 		}
 	}

@@ -42,49 +42,55 @@ func hash(top fs.FS, patterns []string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
+// stored returns the hashes of the inputs of captures, when they were captured.
+func stored(top fs.FS) (hashes map[string]string, err error) {
+	text, err := fs.ReadFile(top, inputsFile)
+	if os.IsNotExist(err) {
+		return map[string]string{}, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &hashes)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", inputsFile, err)
+	}
+	return hashes, nil
+}
+
 // changed returns the captures whose inputs differ from the stored hashes.
 func changed(top fs.FS) (names []string, err error) {
-	stored := map[string]string{}
-	text, err := fs.ReadFile(top, inputsFile)
-	if err == nil {
-		err = json.Unmarshal(text, &stored)
-	}
-	if err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("%s: %w", inputsFile, err)
+	hashes, err := stored(top)
+	if err != nil {
+		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		now, err := hash(top, inputs[name])
 		if err != nil {
 			return nil, err
 		}
-		if stored[name] != now {
+		if hashes[name] != now {
 			names = append(names, name)
 		}
 	}
 	return names, nil
 }
 
-func (w *workshop) changedInputs() ([]string, error) { return changed(os.DirFS(w.top)) }
-
 // storeInputs stores the hashes of the named captures.
 func (w *workshop) storeInputs(names []string) error {
-	stored := map[string]string{}
-	if text, err := os.ReadFile(w.path(inputsFile)); err == nil {
-		if err := json.Unmarshal(text, &stored); err != nil {
-			return fmt.Errorf("%s: %w", inputsFile, err)
-		}
+	top := os.DirFS(w.top)
+	hashes, err := stored(top)
+	if err != nil {
+		return err
 	}
 	for _, name := range names {
 		if inputs[name] == nil {
 			continue
 		}
-		now, err := hash(os.DirFS(w.top), inputs[name])
-		if err != nil {
+		if hashes[name], err = hash(top, inputs[name]); err != nil {
 			return err
 		}
-		stored[name] = now
 	}
-	text, err := json.MarshalIndent(stored, "", "  ")
+	text, err := json.MarshalIndent(hashes, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -124,30 +124,25 @@ func block(r rune) (part, bool) {
 
 // paint returns the attributes of text and of blocks in a style.
 func (s style) paint() (text, blocks string) {
-	var classes []string
-	fill := ""
+	class, fill := "", ""
 	switch {
 	case s.reverse:
 		fill = ` style="fill:var(--paper)"`
 	case s.dim && s.color == 0:
-		classes = append(classes, "dim")
+		class = "dim"
 	case s.color >= 2 && s.color <= 7:
-		classes = append(classes, fmt.Sprintf("c%d", s.color))
-	case s.color >= 10 && s.color <= 15: // the bright ones look like the others
-		classes = append(classes, fmt.Sprintf("c%d", s.color-8))
-	case s.color == 9:
-		classes = append(classes, "dim")
+		class = fmt.Sprintf("c%d", s.color)
 	case s.color > 16:
 		fill = fmt.Sprintf(` style="fill:%s"`, palette(s.color-1))
 	}
-	blocks = attribute(append(classes, "block")) + fill
-	if len(classes) > 0 || fill != "" {
-		blocks = attribute(classes) + fill
-	}
+	text, blocks = class, class
 	if s.bold {
-		classes = append(classes, "bold")
+		text = strings.TrimSpace(text + " bold")
 	}
-	return attribute(classes) + fill, blocks
+	if class == "" && fill == "" {
+		blocks = "block"
+	}
+	return attribute(text) + fill, attribute(blocks) + fill
 }
 
 // groundColor returns the attributes of the background, or nothing.
@@ -157,17 +152,15 @@ func (s style) groundColor() string {
 		return fmt.Sprintf(` style="fill:%s"`, palette(s.color-1))
 	case s.reverse:
 		return ` class="block"`
-	case s.ground > 16:
-		return fmt.Sprintf(` style="fill:%s"`, palette(s.ground-1))
 	}
 	return ""
 }
 
-func attribute(classes []string) string {
-	if len(classes) == 0 {
+func attribute(class string) string {
+	if class == "" {
 		return ""
 	}
-	return ` class="` + strings.Join(classes, " ") + `"`
+	return ` class="` + class + `"`
 }
 
 // palette returns a color of the fixed part of the palette: a cube of 6 by 6 by 6

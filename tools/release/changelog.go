@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -40,6 +41,10 @@ const installation = "**Installation.** In a module of Go 1.25 or newer; the sec
 	"sluice doctor localhost:6060     # finds the channel that holds a service back\n```\n"
 
 // installable replaces the README's note by the commands that install.
-func installable(readme []byte, root string) []byte {
-	return unpublished.ReplaceAll(readme, fmt.Appendf(nil, installation, root))
+func installable(readme []byte, root string) ([]byte, error) {
+	text := unpublished.ReplaceAll(readme, fmt.Appendf(nil, installation, root))
+	if !bytes.Contains(text, []byte("\ngo get "+root+"@latest\n")) {
+		return nil, errors.New("README.md has no command that installs, and no note that there is no version yet")
+	}
+	return text, nil
 }

@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"go/types"
 	"maps"
-	"os"
-	"path"
 	"slices"
-	"strings"
 
 	"golang.org/x/exp/apidiff"
 	"golang.org/x/mod/semver"
-	"golang.org/x/tools/go/packages"
 )
 
 // compatible compares the API of each library with its last version, prints the changes,
@@ -34,15 +30,15 @@ func (w *workshop) compatible(ctx context.Context) error {
 		if slices.Contains(apart, m.dir) {
 			continue
 		}
-		before, err := w.api(ctx, m, last)
+		dir, err := w.user(ctx, m, last)
 		if err != nil {
 			return err
 		}
-		now, err := w.api(ctx, m, w.version)
+		before, err := w.load(ctx, dir, m)
 		if err != nil {
 			return err
 		}
-		changes := compareAPI(before, now)
+		changes := compareAPI(before, w.api[m.path])
 		for _, c := range changes {
 			fmt.Printf("since %s: %s\n", last, c)
 		}
@@ -98,34 +94,4 @@ func compareAPI(before, now map[string]*types.Package) (changes []change) {
 		}
 	}
 	return changes
-}
-
-// api returns the packages of a version of a module that others can import.
-func (w *workshop) api(ctx context.Context, m module, version string) (map[string]*types.Package, error) {
-	dir, err := w.program(strings.ReplaceAll(path.Join("api", version, m.dir), "/", "-"), m.goes, "")
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.goCommand(ctx, dir, w.proxies(), "get", m.at(version)); err != nil {
-		return nil, err
-	}
-	paths, err := w.packages(ctx, dir, m)
-	if err != nil {
-		return nil, err
-	}
-	loaded, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: dir, Env: append(os.Environ(), w.settings(w.proxies()...)...),
-		Mode: packages.LoadTypes | packages.NeedExportFile,
-	}, paths...)
-	if err != nil {
-		return nil, err
-	}
-	exported := map[string]*types.Package{}
-	for _, p := range loaded {
-		if len(p.Errors) > 0 {
-			return nil, p.Errors[0]
-		}
-		exported[p.PkgPath] = p.Types
-	}
-	return exported, nil
 }

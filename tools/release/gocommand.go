@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -50,14 +48,13 @@ func (w *workshop) origin() []string {
 // proxies are the settings with which modules come from what origin has read and, those
 // by others, from the module cache of this machine. There is no way to the network.
 func (w *workshop) proxies() []string {
-	proxies := append([]string{fileURL(w.downloads())}, w.thirds...)
-	return []string{"GOPROXY=" + strings.Join(append(proxies, "off"), ",")}
+	return []string{"GOPROXY=" + fileURL(w.downloads()) + "," + w.others + ",off"}
 }
 
 // checkedOut are the settings of a developer who has the clone as a working tree, and
 // no version of its modules.
 func (w *workshop) checkedOut() []string {
-	return []string{"GOPROXY=" + strings.Join(append(slices.Clone(w.thirds), "off"), ","), "GOWORK=", "GOFLAGS=-mod=readonly -trimpath -modcacherw"}
+	return []string{"GOPROXY=" + w.others + ",off", "GOWORK=", "GOFLAGS=-mod=readonly -trimpath -modcacherw"}
 }
 
 // downloads is the folder with the modules read from the tags.
@@ -68,21 +65,18 @@ func fileURL(path string) string { return "file://" + filepath.ToSlash(path) }
 // surroundings returns the proxy for modules by others, which is the module cache of
 // this machine, after it has everything that the clone requires, and the build cache. go mod
 // tidy reads the modules of the dependencies' tests too, which go mod download leaves out.
-func surroundings(ctx context.Context, w *workshop) (proxies []string, cache string, err error) {
-	out, err := run(ctx, w.clone.dir, nil, "go", "env", "-json", "GOMODCACHE", "GOCACHE")
+func surroundings(ctx context.Context, w *workshop) (others, cache string, err error) {
+	out, err := run(ctx, w.clone.dir, nil, "go", "env", "GOMODCACHE", "GOCACHE")
 	if err != nil {
-		return nil, "", err
+		return "", "", err
 	}
-	var env struct{ GOMODCACHE, GOCACHE string }
-	if err := json.Unmarshal(out, &env); err != nil {
-		return nil, "", err
-	}
+	modules, cache, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 	for _, m := range w.modules {
 		for _, args := range [][]string{{"mod", "download"}, {"mod", "tidy", "-diff"}} {
 			if _, err := run(ctx, w.folder(m), []string{"GOWORK=off"}, "go", args...); err != nil {
-				return nil, "", err
+				return "", "", err
 			}
 		}
 	}
-	return []string{fileURL(filepath.Join(env.GOMODCACHE, "cache", "download"))}, env.GOCACHE, nil
+	return fileURL(filepath.Join(modules, "cache", "download")), cache, nil
 }

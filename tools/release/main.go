@@ -1,9 +1,7 @@
-// Release prepares a version of all modules, proves that it can be installed, and builds
-// the binaries of the tool:
+// Release prepares a version of all modules and proves that it can be installed:
 //
-//	go run ./release -version v0.1.0            proves the version, then adds its tags and a branch
-//	go run ./release -check                     proves the next version, and adds nothing
-//	go run ./release -binaries -version v0.1.0  builds cmd/sluice for each platform, from the tag
+//	go run ./release -version v0.1.0   proves the version, then adds its tags and a branch
+//	go run ./release -check            proves the next version, and adds nothing
 //
 // All work is done in a temporary clone. Only after everything is proved are the tags,
 // and the branch release-v0.1.0 with the two commits, added to the repository, all or
@@ -17,8 +15,8 @@
 // changelog.go the changelog and the README. prepare.go makes the commits and tags.
 // gocommand.go calls the go command, with the tags in place of the real repository;
 // prove.go installs what they publish, snippet.go runs the README, compatibility.go
-// compares the API with the last version. binaries.go builds, sbom.go and notices.go
-// describe what was built.
+// compares the API with the last version. Binaries are not made here: binaries.sh calls
+// GoReleaser, and licenses.sh collects what must come with a binary.
 package main
 
 import (
@@ -26,6 +24,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/types"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -38,8 +37,6 @@ const patience = time.Hour
 func main() {
 	version := flag.String("version", "", "the version, such as v0.1.0")
 	check := flag.Bool("check", false, "prove the next version, and add nothing to the repository")
-	binaries := flag.Bool("binaries", false, "build the binaries of a version that is tagged")
-	to := flag.String("o", "", "with -binaries: the folder to write (default ../bin/VERSION)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -47,9 +44,7 @@ func main() {
 	defer cancel()
 	err := errors.New("unexpected arguments: see go doc ./release")
 	switch {
-	case flag.NArg() > 0 || *check && (*binaries || *version != "") || *to != "" && !*binaries:
-	case *binaries:
-		err = buildRelease(ctx, "..", *version, *to)
+	case flag.NArg() > 0 || *check && *version != "":
 	case *check:
 		err = checkRelease(ctx, "..")
 	default:
@@ -100,9 +95,11 @@ func checkRelease(ctx context.Context, top string) error {
 	if err != nil {
 		return err
 	}
-	if changed, err := source.git(ctx, "status", "--porcelain"); err != nil {
+	changed, err := source.git(ctx, "status", "--porcelain")
+	if err != nil {
 		return err
-	} else if changed != "" {
+	}
+	if changed != "" {
 		fmt.Println("note: there are uncommitted changes, and the last commit is what is checked")
 	}
 	last, err := source.lastVersion(ctx)
@@ -154,10 +151,11 @@ type workshop struct {
 	clone   repository
 	base    string // the commit that is released
 	version string
-	modules []module // each after those that it requires
-	thirds  []string // proxies of modules by others
-	root    string   // the path of the root module
-	cache   string   // the build cache
+	modules []module                             // each after those that it requires
+	others  string                               // the proxy of modules by others
+	root    string                               // the path of the root module
+	cache   string                               // the build cache
+	api     map[string]map[string]*types.Package // by module and package, of this version
 }
 
 func newWorkshop(ctx context.Context, source repository, version string) (w *workshop, err error) {
@@ -165,7 +163,7 @@ func newWorkshop(ctx context.Context, source repository, version string) (w *wor
 	if err != nil {
 		return nil, err
 	}
-	w = &workshop{dir: dir, source: source, version: version}
+	w = &workshop{dir: dir, source: source, version: version, api: map[string]map[string]*types.Package{}}
 	defer func() {
 		if err != nil {
 			w.close()
@@ -186,7 +184,7 @@ func newWorkshop(ctx context.Context, source repository, version string) (w *wor
 		return nil, err
 	}
 	w.root = w.modules[0].path
-	if w.thirds, w.cache, err = surroundings(ctx, w); err != nil {
+	if w.others, w.cache, err = surroundings(ctx, w); err != nil {
 		return nil, err
 	}
 	return w, nil

@@ -64,7 +64,11 @@ func readModules(top string) ([]module, error) {
 
 // readModule reads a go.mod.
 func readModule(top, dir string) (module, error) {
-	file, err := parseMod(filepath.Join(top, filepath.FromSlash(dir), "go.mod"))
+	text, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(dir), "go.mod"))
+	if err != nil {
+		return module{}, err
+	}
+	file, err := modfile.Parse(path.Join(dir, "go.mod"), text, nil)
 	if err != nil {
 		return module{}, err
 	}
@@ -76,14 +80,6 @@ func readModule(top, dir string) (module, error) {
 		m.needs = append(m.needs, required.Mod.Path)
 	}
 	return m, nil
-}
-
-func parseMod(name string) (*modfile.File, error) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	return modfile.Parse(name, text, nil)
 }
 
 // inOrder sorts modules such that each comes after those that it needs, and otherwise
@@ -116,21 +112,4 @@ func inOrder(modules []module) (ordered []module, err error) {
 		return nil, fmt.Errorf("the root module requires %s, or %s does not require it", ordered[0].path, ordered[0].path)
 	}
 	return ordered, nil
-}
-
-// levels divides modules in order: a module requires only modules of earlier levels.
-func levels(modules []module) (divided [][]module) {
-	level := map[string]int{}
-	for _, m := range modules {
-		n := 0
-		for _, path := range m.needs {
-			n = max(n, level[path]+1)
-		}
-		level[m.path] = n
-		if n == len(divided) {
-			divided = append(divided, nil)
-		}
-		divided[n] = append(divided[n], m)
-	}
-	return divided
 }

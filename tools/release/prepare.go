@@ -7,8 +7,8 @@ import (
 )
 
 // prepare commits the release in the clone, and tags it. The go.sum of a module has the
-// hashes of those that it requires, so these are downloaded first: each level of modules
-// from a commit of its own. Then one commit replaces all of them. That does not change a
+// hashes of those that it requires, so these are downloaded first: each module from a
+// commit of its own. Then one commit replaces all of them. That does not change a
 // hash: the files of a module do not include the modules below its folder.
 func (w *workshop) prepare(ctx context.Context, needNotes bool) error {
 	if err := w.describe(needNotes); err != nil {
@@ -17,8 +17,8 @@ func (w *workshop) prepare(ctx context.Context, needNotes bool) error {
 	if err := w.replaceInWork(); err != nil {
 		return err
 	}
-	for _, level := range levels(w.modules) {
-		if err := w.prepareLevel(ctx, level); err != nil {
+	for _, m := range w.modules {
+		if err := w.prepareModule(ctx, m); err != nil {
 			return err
 		}
 	}
@@ -36,26 +36,22 @@ func (w *workshop) prepare(ctx context.Context, needNotes bool) error {
 	return nil
 }
 
-// prepareLevel edits modules that require only modules of earlier levels, and downloads
-// them from tags.
-func (w *workshop) prepareLevel(ctx context.Context, level []module) error {
-	for _, m := range level {
-		if err := w.edit(m, false); err != nil {
-			return err
-		}
-		if _, err := w.goCommand(ctx, w.folder(m), w.proxies(), "mod", "tidy"); err != nil {
-			return err
-		}
-	}
-	if err := w.commit(ctx, "one level of modules"); err != nil {
+// prepareModule edits a module that requires only earlier ones, and downloads it from a
+// tag.
+func (w *workshop) prepareModule(ctx context.Context, m module) error {
+	if err := w.edit(m, false); err != nil {
 		return err
 	}
-	for _, m := range level {
-		if _, err := w.clone.git(ctx, "tag", "--force", "--no-sign", m.tag(w.version)); err != nil {
-			return err
-		}
+	if _, err := w.goCommand(ctx, w.folder(m), w.proxies(), "mod", "tidy"); err != nil {
+		return err
 	}
-	return w.downloadFromTags(ctx, level, w.version)
+	if err := w.commit(ctx, "one module"); err != nil {
+		return err
+	}
+	if _, err := w.clone.git(ctx, "tag", "--force", "--no-sign", m.tag(w.version)); err != nil {
+		return err
+	}
+	return w.downloadFromTags(ctx, []module{m}, w.version)
 }
 
 // describe dates the changelog, and puts the commands that install into the README.
@@ -74,7 +70,10 @@ func (w *workshop) describe(needNotes bool) error {
 	if err != nil {
 		return err
 	}
-	return w.clone.write("README.md", installable(readme, w.root))
+	if readme, err = installable(readme, w.root); err != nil {
+		return err
+	}
+	return w.clone.write("README.md", readme)
 }
 
 func (w *workshop) commit(ctx context.Context, message string) error {

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"go/types"
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/packages"
 )
 
 // download reads all modules from the final tags, after it has removed all that came from
@@ -37,36 +39,31 @@ func (w *workshop) downloadFromTags(ctx context.Context, modules []module, versi
 // be downloaded, but are not for programs by others, as all other modules are.
 var apart = []string{"bench", "bench/doctorlab", "bench/logagg", "cmd/sluice", "examples/services", "stress"}
 
-// useEach adds each module to a new program of its own, and builds a program with all
-// packages of each library.
+// useEach adds each module to a new program of its own, and builds all packages of each
+// library there.
 func (w *workshop) useEach(ctx context.Context) error {
 	for _, m := range w.modules {
-		dir, err := w.program(strings.ReplaceAll(path.Join("use", m.dir), "/", "-"), m.goes, "")
+		dir, err := w.user(ctx, m, w.version)
 		if err != nil {
-			return err
-		}
-		if _, err := w.goCommand(ctx, dir, w.proxies(), "get", m.at(w.version)); err != nil {
 			return err
 		}
 		if slices.Contains(apart, m.dir) {
 			continue
 		}
-		packages, err := w.packages(ctx, dir, m)
-		if err != nil {
-			return err
-		}
-		imports := "package main\n\nimport (\n"
-		for _, p := range packages {
-			imports += fmt.Sprintf("\t_ %q\n", p)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(imports+")\n\nfunc main() {}\n"), 0o666); err != nil {
-			return err
-		}
-		if _, err := w.goCommand(ctx, dir, w.proxies(), "build", "-o", os.DevNull, "."); err != nil {
+		if w.api[m.path], err = w.load(ctx, dir, m); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// user makes the folder of a program that requires a version of a module.
+func (w *workshop) user(ctx context.Context, m module, version string) (dir string, err error) {
+	if dir, err = w.program(strings.ReplaceAll(path.Join("use", version, m.dir), "/", "-"), m.goes, ""); err != nil {
+		return "", err
+	}
+	_, err = w.goCommand(ctx, dir, w.proxies(), "get", m.at(version))
+	return dir, err
 }
 
 // program makes the folder of a module outside the repository, with a main.go if there
@@ -83,24 +80,30 @@ func (w *workshop) program(name, goes, text string) (dir string, err error) {
 	return dir, os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o666)
 }
 
-// packages returns the packages of a module that others can import.
-func (w *workshop) packages(ctx context.Context, dir string, m module) (importable []string, err error) {
-	list := `{{if and .Module (ne .Name "main")}}{{.Module.Path}} {{.ImportPath}} {{len .GoFiles}}{{end}}`
-	out, err := w.goCommand(ctx, dir, w.proxies(), "list", "-f", list, m.path+"/...")
+// load builds and returns the packages of a module that others can import, for a program
+// that requires the module.
+func (w *workshop) load(ctx context.Context, dir string, m module) (map[string]*types.Package, error) {
+	loaded, err := packages.Load(&packages.Config{
+		Context: ctx, Dir: dir, Env: append(os.Environ(), w.settings(w.proxies()...)...),
+		Mode: packages.LoadTypes | packages.NeedExportFile | packages.NeedModule,
+	}, m.path+"/...")
 	if err != nil {
 		return nil, err
 	}
-	for line := range strings.Lines(string(out)) {
-		words := strings.Fields(line)
-		if len(words) != 3 || words[0] != m.path || words[2] == "0" || slices.Contains(strings.Split(words[1], "/"), "internal") {
+	exported := map[string]*types.Package{}
+	for _, p := range loaded {
+		if p.Module == nil || p.Module.Path != m.path || p.Name == "main" || len(p.GoFiles) == 0 || slices.Contains(strings.Split(p.PkgPath, "/"), "internal") {
 			continue
 		}
-		importable = append(importable, words[1])
+		if len(p.Errors) > 0 {
+			return nil, p.Errors[0]
+		}
+		exported[p.PkgPath] = p.Types
 	}
-	if len(importable) == 0 {
-		return nil, fmt.Errorf("%s has no package that others can import", m.at(w.version))
+	if len(exported) == 0 {
+		return nil, fmt.Errorf("%s has no package that others can import", m.path)
 	}
-	return importable, nil
+	return exported, nil
 }
 
 // tool is the folder of the command that can be installed.
@@ -113,8 +116,12 @@ func (w *workshop) install(ctx context.Context) error {
 	if _, err := w.goCommand(ctx, w.dir, w.proxies(), "install", at); err != nil {
 		return err
 	}
-	if err := w.saysVersion(ctx, filepath.Join(w.dir, "bin", executable(path.Base(tool), runtime.GOOS)), w.version); err != nil {
+	out, err := run(ctx, w.dir, nil, filepath.Join(w.dir, "bin", path.Base(tool)), "version")
+	if err != nil {
 		return err
+	}
+	if want := fmt.Sprintf("sluice %s, ", w.version); !bytes.HasPrefix(out, []byte(want)) {
+		return fmt.Errorf("sluice version prints %q (want %q first)", out, want)
 	}
 	results := filepath.Join(w.dir, "lab")
 	if _, err := w.goCommand(ctx, w.dir, w.proxies(), "run", at, "lab", "direct-send", "-quick", "-o", results); err != nil {
@@ -126,21 +133,4 @@ func (w *workshop) install(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// saysVersion returns an error unless the tool's own account begins with the version.
-func (w *workshop) saysVersion(ctx context.Context, program, version string) error {
-	out, err := run(ctx, w.dir, nil, program, "version")
-	if want := fmt.Sprintf("sluice %s, ", version); err == nil && !bytes.HasPrefix(out, []byte(want)) {
-		err = fmt.Errorf("sluice version prints %q (want %q first)", out, want)
-	}
-	return err
-}
-
-// executable is the file name of a program.
-func executable(name, system string) string {
-	if system == "windows" {
-		return name + ".exe"
-	}
-	return name
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	versions "golang.org/x/mod/module"
@@ -53,17 +52,13 @@ func (r repository) cloneTo(ctx context.Context, dir string) (repository, error)
 	}
 	name, email := "sluice release check", "release@sluice.invalid"
 	if ident, err := r.git(ctx, "var", "GIT_COMMITTER_IDENT"); err == nil {
-		if match := identity.FindStringSubmatch(ident); match != nil {
-			name, email = match[1], match[2]
-		}
+		name, email, _ = strings.Cut(ident[:strings.LastIndex(ident, "> ")], " <")
 	}
 	return repository{dir: dir, env: []string{
 		"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + email,
 		"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + email,
 	}}, nil
 }
-
-var identity = regexp.MustCompile(`^(.*) <(.*)> `)
 
 // ready returns an error unless the version can be released from here: it is new and
 // higher than the last one, the tree is clean, and git has a name for commits.

@@ -1,140 +1,189 @@
-package main
+package site
 
 import (
-	"io/fs"
-	"maps"
+	"context"
+	"flag"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
+
+	"github.com/sluice-go/sluice/tools/page"
 )
 
-// repository is this repository.
-const repository = "../.."
+var shots = flag.String("shots", "", "save screenshots in this directory")
 
-// TestRepository: the site of this repository has every document, and each is in the
-// menu or reached from a page in the menu.
-func TestRepository(t *testing.T) {
-	top := os.DirFS(repository)
-	files, err := Build(top)
-	if err != nil {
+// What make site makes.
+const (
+	sphinx = "../../bin/.sphinx/bin/sphinx-build"
+	folder = "../../bin/site"
+)
+
+// tree is a small repository.
+var tree = fstest.MapFS{
+	"README.md":            {Data: []byte("# Top\n\n[a source file](src/a.go), [a folder](src), [a part](docs/a.md#a-part), ![a picture](docs/pictures/a.svg)\n")},
+	"docs/README.md":       {Data: []byte("# Documents\n\n## Start\n\n* [Top](../README.md): x.\n* [A](a.md): [the same](a.md).\n* [Decisions](adr/README.md)\n")},
+	"docs/a.md":            {Data: []byte("# A\n\nText:\n- a list\n  - in a list\n\n## A `part`\n")},
+	"docs/adr/README.md":   {Data: []byte("# Decisions\n\n1. [One](0001-one.md)\n")},
+	"docs/adr/0001-one.md": {Data: []byte("# One\n")},
+	"docs/pictures/a.svg":  {Data: []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"></svg>`)},
+	"src/a.go":             {Data: []byte("package a\n")},
+}
+
+// build makes the site of a small repository with more files.
+func build(t *testing.T, more map[string]string) (to, output string, err error) {
+	t.Helper()
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "site")
+	if err := os.CopyFS(from, tree); err != nil {
 		t.Fatal(err)
 	}
-	err = fs.WalkDir(top, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && name != "." || entry.Name() == "testdata" || entry.Name() == "bin") {
-			return fs.SkipDir
-		}
-		if filepath.Ext(name) == ".md" && files[address(name)] == nil {
-			t.Errorf("%s is not in the site: link to it, for example in %s", name, index)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	home := string(files["index.html"])
-	for _, want := range []string{`href="docs/choosing.html"`, `aria-current="page"`, `href="source/sluice.go.html"`} {
-		if !strings.Contains(home, want) {
-			t.Errorf("index.html has no %s", want)
-		}
-	}
-}
-
-// small returns a small repository whose site has no errors.
-func small() fstest.MapFS {
-	return fstest.MapFS{
-		"README.md":      {Data: []byte("# Home\n\n![a boat](docs/boat.svg)\n\n[documents](docs/README.md), [code](lib/a.go), [folder](lib), [out](https://example.com)\n")},
-		"docs/README.md": {Data: []byte("# Documents\n\n## Start\n\n* [Home](../README.md): and [not this](more.md#part-two).\n* [More](more.md): of it.\n")},
-		"docs/more.md":   {Data: []byte("# More\n\nOn <boats>.\n\n## Part `two`\n\n```go\nvar x = \"<b>\"\n```\n\n| a | b |\n|---|---|\n| oars | sails |\n")},
-		"docs/boat.svg":  {Data: []byte("<svg/>")},
-		"lib/a.go":       {Data: []byte("package lib // <a href=nowhere>\n")},
-		"lib/sub/b.go":   {Data: []byte("package sub\n")},
-	}
-}
-
-func TestSmall(t *testing.T) {
-	files, err := Build(small())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"docs/boat.svg", "docs/index.html", "docs/more.html", "index.html", "search-index.js", "site.css", "site.js",
-		"source/lib/a.go.html", "source/lib/index.html"}
-	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
-		t.Fatalf("files %q, want %q", got, want)
-	}
-	for name, parts := range map[string][]string{
-		"index.html":            {`<title>sluice</title>`, `<a class=picture href="docs/boat.svg"><img src="docs/boat.svg" alt="a boat"></a>`, `href="source/lib/index.html"`, `href="https://example.com"`},
-		"docs/more.html":        {`<title>More · sluice</title>`, `href="../index.html"`, `href="more.html" aria-current="page"`, `<h2 id="part-two">`, `&#34;&lt;b&gt;&#34;`, `<div class=table tabindex=0>`},
-		"source/lib/index.html": {`href="a.go.html"`},
-		"source/lib/a.go.html":  {`id="L1"`, `&lt;a href=nowhere&gt;`},
-		"search-index.js":       {`{"l":"docs/more.html#part-two","p":"More","h":"Part two","t":"var x = \"\u003cb\u003e\" a b oars sails"}`},
-	} {
-		for _, part := range parts {
-			if !strings.Contains(string(files[name]), part) {
-				t.Errorf("%s has no %s:\n%s", name, part, files[name])
-			}
-		}
-	}
-	if home := string(files["index.html"]); strings.Count(home, "<h2>") != 1 || strings.Contains(home, "not this") {
-		t.Errorf("the menu has more than the first link of each item:\n%s", home)
-	}
-}
-
-func TestPlanted(t *testing.T) {
-	for _, planted := range []struct{ name, text, want string }{
-		{"README.md", "# Home\n[gone](gone.md)\n", "README.md: the link to gone.md does not resolve"},
-		{"docs/more.md", "# More\n[part](#gone)\n", "docs/more.html: the link to #gone leads to no heading"},
-		{"docs/more.md", "# More\n## Part two\n[l](../lib/a.go#L9)\n", "docs/more.html: the link to ../source/lib/a.go.html#L9 leads to no heading"},
-		{"docs/more.md", "no title\n", "docs/more.md: the document has no title"},
-		{"docs/more.md", "# More\n## Part two\n<a href=gone.html>raw</a>\n<img src=\"gone.png\">\n", ""},
-		{"lib/a.go", "\xff", "lib/a.go is too large or not text"},
-	} {
-		tree := small()
-		tree[planted.name] = &fstest.MapFile{Data: []byte(planted.text)}
-		_, err := Build(tree)
-		if planted.want == "" && err == nil { // raw HTML is left out, so its links are, too
-			continue
-		}
-		if err == nil || !strings.Contains(err.Error(), planted.want) {
-			t.Errorf("%q in %s: got %v, want an error with %q", planted.text, planted.name, err, planted.want)
-		}
-	}
-	for _, tag := range []string{`<a href="gone.html">`, `<img src=gone.png>`, `<source srcset="index.html, gone.png 2x">`} {
-		if err := checkLinks(map[string][]byte{"index.html": []byte(tag)}); err == nil || !strings.Contains(err.Error(), "leads nowhere") {
-			t.Errorf("%s: got %v", tag, err)
-		}
-	}
-}
-
-func TestRelative(t *testing.T) {
-	for _, c := range [][3]string{
-		{"index.html", "docs/a.html", "docs/a.html"},
-		{"docs/a.html", "index.html", "../index.html"},
-		{"docs/a.html", "docs/b.html", "b.html"},
-		{"docs/adr/a.html", "docs/b.html", "../b.html"},
-		{"docs/a.html", "source/docs/a.html", "../source/docs/a.html"},
-	} {
-		if got := relative(c[0], c[1]); got != c[2] {
-			t.Errorf("from %s to %s: %s, want %s", c[0], c[1], got, c[2])
-		}
-	}
-}
-
-// TestRun: a site replaces an earlier one, and nothing else.
-func TestRun(t *testing.T) {
-	folder := t.TempDir()
-	for range 2 {
-		if err := run(repository, folder); err != nil {
+	for name, text := range more {
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
-	other := t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "letter.txt"), nil, 0o666); err != nil {
+	out, err := exec.Command(sphinx, "-q", "-W", "--keep-going", "-c", ".", from, to).CombinedOutput()
+	return to, string(out), err
+}
+
+func TestDocuments(t *testing.T) {
+	to, output, err := build(t, nil)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	for name, wants := range map[string][]string{
+		"README.html": {`href="https://github.com/sluice-go/sluice/blob/main/src/a.go"`, `href="https://github.com/sluice-go/sluice/tree/main/src"`,
+			`href="docs/a.html#a-part"`, `href="docs/adr/0001-one.html"`, `>Start<`},
+		"docs/a.html": {`<p>Text:</p>`, `<li><p>in a list</p></li>`},
+	} {
+		text, err := os.ReadFile(filepath.Join(to, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range wants {
+			if !strings.Contains(string(text), want) {
+				t.Errorf("%s lacks %s:\n%s", name, want, text)
+			}
+		}
+	}
+}
+
+func TestPlantedDocuments(t *testing.T) {
+	_, output, err := build(t, map[string]string{
+		"docs/a.md":            "# A\n\n[x](gone.md), [x](../src/gone.go), [x](#gone-part), ![x](pictures/gone.svg), [x](adr/0001-one.md#gone-one)\n",
+		"docs/b.md":            "# B\n",
+		"docs/adr/0001-one.md": "## One\n",
+	})
+	if err == nil {
+		t.Error("the site was made")
+	}
+	for _, want := range []string{"'gone.md'", "'../src/gone.go'", "'gone-part'", "pictures/gone.svg", "'gone-one'", "'a-part'",
+		"b.md: WARNING: document isn't included in any toctree", "start at H2"} {
+		if !strings.Contains(output, want) {
+			t.Errorf("nothing about %s in\n%s", want, output)
+		}
+	}
+}
+
+// start starts a browser, and serves the site. The parameter fault
+// adds a fault to README.html.
+func start(t *testing.T) (browser context.Context, address string) {
+	t.Helper()
+	top, err := os.ReadFile(filepath.Join(folder, "README.html"))
+	if err != nil {
+		t.Fatalf("%v: run make site first", err)
+	}
+	files := http.FileServer(http.Dir(folder))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch fault := r.FormValue("fault"); {
+		case fault != "":
+			io.WriteString(w, strings.Replace(string(top), "</body>", fault+"</body>", 1))
+		case r.URL.Path == "/favicon.ico": // which browsers ask any server for
+			w.WriteHeader(http.StatusNoContent)
+		default:
+			files.ServeHTTP(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	t.Cleanup(cancel)
+	browser, stop, err := page.Start(ctx)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := run(repository, other); err == nil || !strings.Contains(err.Error(), "choose another folder") {
-		t.Errorf("over other files: %v", err)
+	t.Cleanup(stop)
+	return browser, server.URL + "/"
+}
+
+func open(t *testing.T, browser context.Context, address string, view page.View) *page.Page {
+	t.Helper()
+	p, end, err := page.Visit(browser, address, view)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	return p
+}
+
+func TestSite(t *testing.T) {
+	browser, address := start(t)
+	for _, name := range []string{"README.html", "docs/metrics.html", "docs/recipes.html", "bench/RESULTS.html"} {
+		for _, view := range []page.View{page.Phone, page.PhoneDark, page.Desk, page.DeskDark} {
+			p := open(t, browser, address+name, view)
+			for _, wrong := range p.Sound(address) {
+				t.Errorf("%s, %s: %s", name, view.Name, wrong)
+			}
+			if *shots != "" {
+				data, err := p.Screen()
+				if err == nil {
+					err = os.WriteFile(filepath.Join(*shots, "site-"+strings.ReplaceAll(name, "/", "-")+"-"+view.Name+".png"), data, 0o666)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	p := open(t, browser, address+"docs/adr/README.html", page.Phone)
+	for _, c := range []struct{ query, title, link string }{
+		{"rate lim", "Recipes > Rate limit", "/docs/recipes.html"},
+		{"Thundering HERD", "How sluice is built", "/docs/adr/0003-waiting.html"},
+		{"sluicechannelstalled", "Metrics", "/docs/metrics.html"},
+		{"nosuchwordsanywhere", "did not match any documents", ""},
+		{"c++ (", "Select over channels", ""},
+	} {
+		link, titles, err := Search(p, c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(strings.Join(titles, "\n"), c.title) || !strings.Contains(link, c.link) {
+			t.Errorf("search for %q: %q, first %s; want %s, first %s", c.query, titles, link, c.title, c.link)
+		}
+	}
+	for _, wrong := range append(p.Quiet(), p.Alone(address)...) {
+		t.Errorf("after searches: %s", wrong)
+	}
+}
+
+// TestPlantedPage: faults of a page are found.
+func TestPlantedPage(t *testing.T) {
+	browser, address := start(t)
+	for fault, want := range map[string]string{
+		`<p style="width: 99rem">x</p>`:                   "pixels wide",
+		`<p style="color: #ddd">x</p>`:                    "contrast",
+		`<script src="http://127.0.0.1:9/x.js"></script>`: "asked for http://127.0.0.1:9/x.js",
+		`<script>throw new Error('boom')</script>`:        "boom",
+	} {
+		p := open(t, browser, address+"README.html?fault="+url.QueryEscape(fault), page.Phone)
+		if wrong := strings.Join(p.Sound(address), "\n"); !strings.Contains(wrong, want) {
+			t.Errorf("%s: got %q, want %q", fault, wrong, want)
+		}
 	}
 }

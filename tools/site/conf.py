@@ -1,0 +1,61 @@
+"""How Sphinx makes the web site of the documents (make site): with the theme Furo, and
+MyST for Markdown as GitHub understands it.
+
+The documents stay as they are. While Sphinx reads them, links to what is neither a
+document nor a picture become links to the repository, and docs/README.md becomes the
+menu. Each warning is an error: a link without a target, or a document outside of the menu.
+"""
+
+import os.path
+import re
+from pathlib import Path
+
+project = html_title = "sluice"
+extensions = ["myst_parser"]
+myst_heading_anchors = 6  # GitHub's
+root_doc = "README"
+include_patterns = ["*.md", "*/*.md", "*/*/*.md", "*/*/*/*.md"]
+exclude_patterns = [".*", "bin"]
+html_theme = "furo"
+html_static_path = ["site.css"]
+html_css_files = ["site.css"]
+html_copy_source = False
+pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
+
+REPOSITORY = "https://github.com/sluice-go/sluice"
+INDEX = "docs/README"
+LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")
+
+
+def setup(app):
+    top = Path(app.srcdir)
+
+    def relink(match, name):
+        target = os.path.normpath(os.path.join(os.path.dirname(name), match[0]))
+        if not (top / target).exists() or target.endswith((".md", ".svg", ".png")):
+            return match[0]
+        return f"{REPOSITORY}/{'tree' if (top / target).is_dir() else 'blob'}/main/{target}"
+
+    def read(app, name, text):
+        text[0] = LINK.sub(lambda match: relink(match, name), text[0])
+        if name == root_doc:
+            text[0] += "".join(toctrees((top / f"{INDEX}.md").read_text()))
+        elif name == "docs/adr/README":
+            text[0] += toctree(":glob:", "0*")
+
+    app.connect("source-read", read)
+
+
+def toctrees(index):
+    """Yields the menu: the links at the beginning of list items, by heading."""
+    yield toctree("", f"All documents <{INDEX}>")
+    for part in index.split("\n## ")[1:]:
+        links = re.findall(r"^\* \[(.+?)\]\((.+?)\.md\)", part, re.MULTILINE)
+        names = [(title, os.path.normpath("docs/" + to)) for title, to in links]
+        entries = [f"{title} <{'self' if name == root_doc else name}>" for title, name in names]
+        yield toctree(":caption: " + part.partition("\n")[0], *entries)
+
+
+def toctree(option, *entries):
+    """Returns a table of contents that only the menu shows."""
+    return "\n".join(["\n\n```{toctree}\n:hidden:", option, *entries, "```\n"])
