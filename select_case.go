@@ -71,7 +71,7 @@ type sendPoll[T any] interface {
 // A sendEngine is what a SendCase needs of an engine.
 type sendEngine[T any] interface {
 	sendPoll[T]
-	Blocks() bool
+	Overflow() engine.Overflow
 	NewEntry(value *T, sends bool) engine.Entry
 }
 
@@ -121,7 +121,7 @@ func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 func OnSend[T any](s Sender[T], v T) *SendCase[T] {
 	c := &SendCase[T]{Value: v}
 	if to, ok := engineOf("OnSend", s).(sendEngine[T]); ok {
-		c.blocks = to.Blocks()
+		c.blocks = to.Overflow() == engine.Block
 		entry := to.NewEntry(&c.Value, true)
 		c.wait.use(entry)
 		if c.engine = to; c.wait.debtor != nil {

@@ -26,6 +26,13 @@ func lenderOf[T any](channel any) engine.Lender[T] {
 	return l
 }
 
+// drops reports whether channel is a kind whose policy drops values.
+func drops(channel any) bool {
+	e, _ := engine.Of(channel)
+	p, ok := e.(interface{ Overflow() engine.Overflow })
+	return ok && p.Overflow() > engine.Reject
+}
+
 // SendSlice sends the values that are held, and then those of vs, as one batch of any length.
 // It returns what is to be sent next: after success an empty slice to fill, with room for max
 // values, or for 1 MiB of them; after a failure the values of vs that were not sent, in order,

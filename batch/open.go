@@ -117,13 +117,13 @@ func (b *Sender[T]) sendTooLarge(ctx context.Context, v T, size uint64) error {
 func (b *Sender[T]) sendFull(ctx context.Context) (err error) {
 	b.leaveOpen()
 	b.flushing, b.stop = byOwner, 0
-	n := 0
+	n, thrown := 0, int64(0)
 	defer func() {
 		if n < len(b.buf) { // also if the channel panicked or called Goexit
-			b.finish(int64(n), err == nil && n > 0)
+			b.finish(int64(n)+thrown, err == nil && int64(n)+thrown > 0)
 		}
 	}()
-	n, err = b.s.SendBatch(ctx, b.buf)
+	n, err = b.sendBatch(ctx, b.buf, &thrown)
 	if n < len(b.buf) {
 		if n > 0 && errors.Is(err, sluice.ErrFull) && !engine.MayWait(ctx) {
 			err = nil // there is room for the last value in the Sender now

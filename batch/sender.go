@@ -34,7 +34,8 @@ import (
 // [sluice.Reject], if a value is too large, or if ctx is done. It has then sent a
 // prefix of the values, and the rest stays, in order. The caller can flush again, or take
 // the values out with TakeUnsent. A value that is too large blocks those behind it until
-// then. If the channel panics, all values of that SendBatch count as not sent.
+// then. If the channel panics, the values of that SendBatch count as not sent; under a policy that
+// drops values they count as sent, because a panic of OnUndelivered does not end a SendBatch there.
 //
 // # Linger
 //
@@ -52,6 +53,7 @@ type Sender[T any] struct {
 	// Fixed.
 	s        sluice.BatchSender[T]
 	own      bool // s is a kind of package sluice
+	drops    bool // and its policy drops values: a SendBatch that panics has sent them
 	max      int64
 	most     int64 // limit of the values held: max, doubled with a linger
 	linger   time.Duration
@@ -125,7 +127,7 @@ func NewSender[T any](s sluice.BatchSender[T], max int, o *Options[T]) *Sender[T
 	const function = "NewSender"
 	stage.Require("batch: "+function, "sender", s)
 	linger, sizing := o.check(function, max)
-	b := &Sender[T]{s: s, own: ours(s), linger: linger, sizing: sizing, limit: math.MaxUint64}
+	b := &Sender[T]{s: s, own: ours(s), drops: drops(s), linger: linger, sizing: sizing, limit: math.MaxUint64}
 	// Indices are added to max, and doubled.
 	b.max = min(int64(max), 1<<61)
 	b.most = b.max

@@ -53,8 +53,49 @@ func TestSenderFullPanics(t *testing.T) {
 			t.Errorf("%s: Send returned", name)
 		}()
 		<-ended
-		if unsent := b.TakeUnsent(); dropped != 1 || !slices.Equal(unsent, sequence(2)) {
-			t.Errorf("%s: %d dropped, unsent %v", name, dropped, unsent)
+		if unsent, got := b.TakeUnsent(), slices.Collect(c.Drain()); dropped != 1 || len(unsent) != 0 || !slices.Equal(got, sequence(2)) {
+			t.Errorf("%s: %d dropped, unsent %v, queued %v: each value must be in one place", name, dropped, unsent, got)
+		}
+	}
+}
+
+// Whatever a hook does, each value of a flush is queued or was dropped, once: none is sent again. So it
+// is for a flush of a part of a batch, and one that a Send has begun.
+func TestSenderHookPanics(t *testing.T) {
+	for name, act := range map[string]func(){"panic": func() { panic("planted") }, "Goexit": runtime.Goexit} {
+		for _, policy := range []sluice.Overflow{sluice.DropOldest, sluice.DropNewest} {
+			for _, o := range []*batch.Options[int]{nil, {MaxBytes: 5, Size: func(int) int { return 1 }}} {
+				seen := map[int]int{}
+				c := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Overflow: policy, OnUndelivered: func(v int, _ sluice.Reason) {
+					seen[v]++
+					act()
+				}})
+				b := batch.NewSender(c, 5, o)
+				const n = 13
+				for v := range n {
+					ended := make(chan struct{})
+					go func() {
+						defer close(ended)
+						defer func() { _ = recover() }()
+						_ = b.Send(t.Context(), v)
+						if v == 7 {
+							_ = b.Flush(t.Context())
+						}
+					}()
+					<-ended
+				}
+				for v := range c.Drain() {
+					seen[v]++
+				}
+				for _, v := range b.TakeUnsent() {
+					seen[v]++
+				}
+				for v := range n {
+					if seen[v] != 1 {
+						t.Errorf("%s, %v, options %v: value %d was in %d places", name, policy, o != nil, v, seen[v])
+					}
+				}
+			}
 		}
 	}
 }

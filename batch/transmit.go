@@ -27,7 +27,7 @@ func (b *Sender[T]) flush(ctx context.Context, candidate bool) (err error) {
 	}
 	defer func() {
 		if !ended { // the channel panicked or called Goexit
-			end(!candidate)
+			end(!candidate || sent == taken.to-taken.from)
 		}
 	}()
 	err = b.transmit(ctx, taken, &sent)
@@ -175,7 +175,7 @@ func (b *Sender[T]) transmit(ctx context.Context, vs values[T], sent *int64) err
 		var n int
 		var err error
 		if b.own || engine.MayWait(ctx) {
-			n, err = b.s.SendBatch(ctx, buf[lo:hi:hi])
+			n, err = b.sendBatch(ctx, buf[lo:hi:hi], sent)
 		} else { // only the kinds know engine.NoWait
 			hi = lo + 1
 			if err = b.s.TrySend(buf[lo]); err == nil {
@@ -193,6 +193,23 @@ func (b *Sender[T]) transmit(ctx context.Context, vs values[T], sent *int64) err
 		i += int64(n)
 	}
 	return nil
+}
+
+// sendBatch is SendBatch of the channel. If that panics or calls Goexit, and has sent vs all the
+// same, they are added to sent.
+func (b *Sender[T]) sendBatch(ctx context.Context, vs []T, sent *int64) (n int, err error) {
+	if !b.drops {
+		return b.s.SendBatch(ctx, vs)
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			*sent += int64(len(vs))
+		}
+	}()
+	n, err = b.s.SendBatch(ctx, vs)
+	returned = true
+	return n, err
 }
 
 // prefix returns how many of the sizes, from the first one on, make a batch: those whose sum is

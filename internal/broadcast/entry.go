@@ -52,8 +52,8 @@ func (s *Subscription[T]) WouldBlock(*T) (engine.Mark, bool) {
 // NewEntry returns an entry for a Select that publishes.
 func (h *Hub[T]) NewEntry(_ *T, _ bool) engine.Entry { return waitq.NewEntry(&h.senders, h.hasRoom) }
 
-// Blocks reports whether a publisher may wait: it may, for a subscription to come.
-func (h *Hub[T]) Blocks() bool { return true }
+// Overflow is Block: a publisher may wait, for a subscription to come.
+func (h *Hub[T]) Overflow() engine.Overflow { return engine.Block }
 
 // WouldBlock reports that TrySend would have failed with ErrFull at a moment during the call.
 // Room goes only to a value, or to a new subscription, and the mark counts both.

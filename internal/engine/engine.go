@@ -43,8 +43,8 @@ type Engine[T any] interface {
 	// NewEntry returns an entry for a Select that sends *value or receives into it.
 	// It is a HandoffEntry if the engine completes the operations of its waiters.
 	NewEntry(value *T, sends bool) Entry
-	// Blocks reports whether the overflow policy is Block.
-	Blocks() bool
+	// Overflow returns the overflow policy.
+	Overflow() Overflow
 	// Sites returns Config.Sites.
 	Sites() *callsite.Sites
 	// WouldBlock reports that TrySend(*v), or TryRecv if v is nil, would have failed

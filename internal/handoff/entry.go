@@ -42,8 +42,8 @@ func (e *Engine[T]) NewEntry(value *T, sends bool) engine.Entry {
 	return p
 }
 
-// Blocks implements engine.Engine.
-func (e *Engine[T]) Blocks() bool { return e.config.Overflow == engine.Block }
+// Overflow implements engine.Engine.
+func (e *Engine[T]) Overflow() engine.Overflow { return e.config.Overflow }
 
 // WouldBlock implements engine.Engine. The mark counts values and changes of the queues.
 //

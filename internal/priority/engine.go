@@ -257,8 +257,8 @@ func (e *Engine[T]) shutLevels(set uint64) {
 	}
 }
 
-// Blocks implements engine.Engine.
-func (e *Engine[T]) Blocks() bool { return e.config.Overflow == engine.Block }
+// Overflow implements engine.Engine.
+func (e *Engine[T]) Overflow() engine.Overflow { return e.config.Overflow }
 
 // Sites implements engine.Engine.
 func (e *Engine[T]) Sites() *callsite.Sites { return e.config.Sites }

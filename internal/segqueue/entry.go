@@ -17,8 +17,8 @@ func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 	return waitq.NewEntry(e.receivers, func() bool { return e.Len() > 0 })
 }
 
-// Blocks implements engine.Engine.
-func (e *Engine[T]) Blocks() bool { return e.overflow == engine.Block }
+// Overflow implements engine.Engine.
+func (e *Engine[T]) Overflow() engine.Overflow { return e.overflow }
 
 // WouldBlock implements engine.Engine. Indices only grow, and the index that could
 // make the operation possible is read last: so the result was true when the other

@@ -14,8 +14,8 @@ func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
 	return waitq.NewEntry(&e.receivers, func() bool { return !e.allEmpty() })
 }
 
-// Blocks implements engine.Engine.
-func (e *Engine[T]) Blocks() bool { return e.config.Overflow == engine.Block }
+// Overflow implements engine.Engine.
+func (e *Engine[T]) Overflow() engine.Overflow { return e.config.Overflow }
 
 // WouldBlock implements engine.Engine. The mark is the sum of the indices that could make
 // the operation possible, which only grow, and the version of the set. The indices of a

@@ -52,6 +52,9 @@ func (h *Handle[T]) Sender() engine.Sender[T] {
 	return overflowing[T]{h}
 }
 
+// Overflow returns the overflow policy.
+func (h *Handle[T]) Overflow() engine.Overflow { return h.e.config.Overflow }
+
 // overflowing sends in the lane of a handle under an overflow policy other than
 // Block.
 type overflowing[T any] struct{ h *Handle[T] }
