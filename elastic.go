@@ -101,7 +101,7 @@ func (o *ElasticOptions[T]) boundBytes(function string, c *engine.Config[T]) {
 	case o.MaxBytes == 0:
 		return
 	}
-	c.LimitBytes, c.Size = o.MaxBytes, o.Size
+	c.MaxBytes, c.Size = o.MaxBytes, o.Size
 	if c.Size != nil {
 		return
 	}
@@ -118,5 +118,5 @@ func (o *ElasticOptions[T]) boundBytes(function string, c *engine.Config[T]) {
 	if slots == 0 {
 		refuse(function, "MaxBytes must be at least %d, the size of a value (got %d)", size, o.MaxBytes)
 	}
-	c.LimitBytes, c.Limit = 0, int(min(slots, int64(c.Limit)))
+	c.MaxBytes, c.Limit = 0, int(min(slots, int64(c.Limit)))
 }

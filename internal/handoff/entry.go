@@ -55,7 +55,7 @@ func (e *Engine[T]) Overflow() engine.Overflow { return e.config.Overflow }
 func (e *Engine[T]) WouldBlock(v *T) (m engine.Mark, blocked bool) {
 	size := 0
 	if v != nil && e.config.Size != nil {
-		if size = e.config.Size(*v); size < 0 || int64(size) > e.config.LimitBytes {
+		if size = e.config.Size(*v); size < 0 || int64(size) > e.config.MaxBytes {
 			return m, false // it fails for another reason
 		}
 	}

@@ -146,7 +146,7 @@ func TestEntryIsSkipped(t *testing.T) {
 // behind it proceed.
 func TestLeaveAdmitsNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := New(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 9, Size: func(v int) int { return v }})
+		e := New(engine.Config[int]{Limit: 9, Elastic: true, MaxBytes: 9, Size: func(v int) int { return v }})
 		_ = e.TrySend(5)
 		large := startSelect(e, 0) // receives the queued value
 		synctest.Wait()
@@ -181,7 +181,7 @@ func TestLeaveAdmitsNext(t *testing.T) {
 // value finds it, although a larger value waits by now.
 func TestSkippedEntryFindsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := New(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 9, Size: func(v int) int { return v }})
+		e := New(engine.Config[int]{Limit: 9, Elastic: true, MaxBytes: 9, Size: func(v int) int { return v }})
 		_ = e.TrySend(5)
 		_ = e.TrySend(4)
 		var c selection.State
@@ -323,7 +323,7 @@ func TestWouldBlock(t *testing.T) {
 			t.Error("a receiver has come and gone: the same mark")
 		}
 	})
-	sized := New(engine.Config[int]{Limit: 4, LimitBytes: 3, Elastic: true, Size: func(v int) int { return v }})
+	sized := New(engine.Config[int]{Limit: 4, MaxBytes: 3, Elastic: true, Size: func(v int) int { return v }})
 	_ = sized.TrySend(2)
 	for size, want := range map[int]bool{-1: false, 0: false, 1: false, 2: true, 3: true, 4: false} {
 		if sized.blocked(&size) != want {

@@ -224,7 +224,7 @@ func TestClose(t *testing.T) {
 // that does not fit yet. They wait behind it until it is queued or canceled.
 func TestLargeValueKeepsItsPosition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := New(engine.Config[int]{Limit: 5, Elastic: true, LimitBytes: 10, Size: func(v int) int { return v }})
+		e := New(engine.Config[int]{Limit: 5, Elastic: true, MaxBytes: 10, Size: func(v int) int { return v }})
 		crowd := func() (large *call) {
 			_ = e.TrySend(8)
 			large = startSend(e, 9)

@@ -120,8 +120,8 @@ func checkSizes[T comparable](e *Engine[T]) error {
 			return fmt.Errorf("the size of %v is recorded as %d", v, size)
 		}
 	}
-	if sum != e.bytes || sum > e.config.LimitBytes {
-		return fmt.Errorf("sizes add up to %d, counted as %d, limit %d", sum, e.bytes, e.config.LimitBytes)
+	if sum != e.bytes || sum > e.config.MaxBytes {
+		return fmt.Errorf("sizes add up to %d, counted as %d, limit %d", sum, e.bytes, e.config.MaxBytes)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func TestCheckFails(t *testing.T) {
 		"2 sizes of 3 values":            func(s, _ e) { s.buf.Push(1); s.sent++ },
 		"recorded as 1":                  func(s, _ e) { s.sizes.Push(s.sizes.Pop() - 1) },
 		"counted as 5, limit 4":          func(s, _ e) { s.bytes++ },
-		"counted as 4, limit 3":          func(s, _ e) { s.config.LimitBytes-- },
+		"counted as 4, limit 3":          func(s, _ e) { s.config.MaxBytes-- },
 		"cannot be claimed":              func(s, _ e) { s.senders.last.sel = new(selection.State) },
 	} {
 		senders, receivers := halted()
@@ -177,7 +177,7 @@ func TestCheckFails(t *testing.T) {
 // halted returns an engine with two queued values and three waiting senders, and
 // one with three waiting receivers, without goroutines.
 func halted() (senders, receivers *Engine[int]) {
-	config := engine.Config[int]{Limit: 5, Elastic: true, LimitBytes: 4, Size: func(v int) int { return v }}
+	config := engine.Config[int]{Limit: 5, Elastic: true, MaxBytes: 4, Size: func(v int) int { return v }}
 	senders, receivers = New(config), New(config)
 	_ = senders.TrySend(2)
 	_ = senders.TrySend(2)
@@ -201,8 +201,8 @@ func configs() map[string]engine.Config[int] {
 		"rendezvous":            {},
 		"one slot":              {Limit: 1},
 		"three slots":           {Limit: 3},
-		"sized":                 {Limit: 6, Elastic: true, LimitBytes: 9, Size: size},
-		"sized, oldest dropped": {Limit: 6, Elastic: true, LimitBytes: 9, Size: size, Overflow: engine.DropOldest},
+		"sized":                 {Limit: 6, Elastic: true, MaxBytes: 9, Size: size},
+		"sized, oldest dropped": {Limit: 6, Elastic: true, MaxBytes: 9, Size: size, Overflow: engine.DropOldest},
 		"oldest dropped":        {Limit: 2, Overflow: engine.DropOldest},
 		"newest dropped":        {Overflow: engine.DropNewest},
 		"full rejects":          {Limit: 1, Overflow: engine.Reject},

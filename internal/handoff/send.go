@@ -59,7 +59,7 @@ func (e *Engine[T]) sizeOf(v T, method string) (int, error) {
 	if size < 0 {
 		panic(fmt.Sprintf("sluice: %s: Options.Size returned %d, below 0", method, size))
 	}
-	if int64(size) > e.config.LimitBytes {
+	if int64(size) > e.config.MaxBytes {
 		return 0, engine.ErrTooLarge
 	}
 	return size, nil
@@ -183,7 +183,7 @@ func (e *Engine[T]) sendOrWait(ctx context.Context, v T, size int) error {
 
 // fits reports whether a value of the given size can be queued.
 func (e *Engine[T]) fits(size int) bool {
-	return e.buf.Len() < e.config.Limit && (e.config.Size == nil || int64(size) <= e.config.LimitBytes-e.bytes)
+	return e.buf.Len() < e.config.Limit && (e.config.Size == nil || int64(size) <= e.config.MaxBytes-e.bytes)
 }
 
 // push queues a value.

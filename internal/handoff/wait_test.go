@@ -91,7 +91,7 @@ func TestPanickingContext(t *testing.T) {
 	const asked = 3 // Err, Done, and Err again when the wait is over
 	for name, config := range map[string]engine.Config[int]{
 		"handoff": {Limit: 1},
-		"sized":   {Limit: 5, Elastic: true, LimitBytes: 1, Size: func(int) int { return 1 }},
+		"sized":   {Limit: 5, Elastic: true, MaxBytes: 1, Size: func(int) int { return 1 }},
 	} {
 		for _, full := range []bool{true, false} { // a sender waits, otherwise a receiver
 			panics := 0

@@ -12,7 +12,7 @@ import (
 // engines with and without a meter.
 func TestEvict(t *testing.T) {
 	metered := NewMetered(engine.Config[int]{
-		Limit: 1 << 30, Elastic: true, LimitBytes: 1 << 20, Overflow: engine.Reject, Size: func(int) int { return 8 },
+		Limit: 1 << 30, Elastic: true, MaxBytes: 1 << 20, Overflow: engine.Reject, Size: func(int) int { return 8 },
 	})
 	for name, e := range map[string]*Engine[int]{
 		"bounded": New(engine.Config[int]{Limit: 4096}),

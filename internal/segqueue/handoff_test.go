@@ -158,7 +158,7 @@ func TestNoHandOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ready, batch := New(engine.Config[int]{Limit: 20}), New(engine.Config[int]{Limit: 20})
 		ready.Ready()
-		m := NewMetered(engine.Config[int]{Limit: 20, Elastic: true, LimitBytes: 99, Size: func(int) int { return 1 }, Overflow: engine.Reject})
+		m := NewMetered(engine.Config[int]{Limit: 20, Elastic: true, MaxBytes: 99, Size: func(int) int { return 1 }, Overflow: engine.Reject})
 		for name, c := range map[string]struct {
 			e    *Engine[int]
 			send func() error

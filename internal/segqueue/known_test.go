@@ -12,7 +12,7 @@ import (
 // knownAndAsked returns two engines that must behave the same: one knows the size
 // of a T, the other calls Size.
 func knownAndAsked[T any](slots int, limit int64) (known engine.Engine[T], asked *Metered[T]) {
-	config := engine.Config[T]{Limit: slots, Elastic: true, Overflow: engine.Reject, LimitBytes: limit, Size: engine.KnownSize[T](limit)}
+	config := engine.Config[T]{Limit: slots, Elastic: true, Overflow: engine.Reject, MaxBytes: limit, Size: engine.KnownSize[T](limit)}
 	return Known(NewMetered(config)), NewMetered(config)
 }
 

@@ -52,7 +52,7 @@ const (
 	sizedAtOnce = 64
 )
 
-// NewMetered returns an engine for config.Limit values and config.LimitBytes bytes,
+// NewMetered returns an engine for config.Limit values and config.MaxBytes bytes,
 // with the policy Reject.
 func NewMetered[T any](config engine.Config[T]) *Metered[T] { return newMeteredAt(config, 0) }
 
@@ -61,7 +61,7 @@ func NewMetered[T any](config engine.Config[T]) *Metered[T] { return newMeteredA
 func newMeteredAt[T any](config engine.Config[T], first uint64) *Metered[T] {
 	config.SingleSender = false // it takes the lock, so segments may be large
 	e := newAt(config, first)
-	limit := uint64(config.LimitBytes)
+	limit := uint64(config.MaxBytes)
 	e.meter = &meter{limit: limit, grain: max(limit/grains, 1)}
 	if config.SizeIsKnown {
 		e.meter.slotBytes = int64(engine.SizeOf[T]())

@@ -17,7 +17,7 @@ func identity(v int) int { return v }
 
 // metered returns an engine whose indices are about to wrap.
 func metered(limit int, bytes int64) *Metered[int] {
-	return newMeteredAt(engine.Config[int]{Limit: limit, Elastic: true, LimitBytes: bytes, Size: identity, Overflow: engine.Reject}, beforeWrap)
+	return newMeteredAt(engine.Config[int]{Limit: limit, Elastic: true, MaxBytes: bytes, Size: identity, Overflow: engine.Reject}, beforeWrap)
 }
 
 // heldBy returns the number of queued bytes according to Stats.
@@ -188,7 +188,7 @@ func TestMeterWakes(t *testing.T) {
 // rejected. So the size that was checked is the size that counts.
 func TestSizeIsCalledOnce(t *testing.T) {
 	asked, size := 0, 0
-	m := NewMetered(engine.Config[int]{Limit: 9, Elastic: true, LimitBytes: 100, Overflow: engine.Reject, Size: func(int) int {
+	m := NewMetered(engine.Config[int]{Limit: 9, Elastic: true, MaxBytes: 100, Overflow: engine.Reject, Size: func(int) int {
 		asked++
 		size = 101 - size // alternates between too large and not
 		return size
@@ -206,7 +206,7 @@ func TestSizeIsCalledOnce(t *testing.T) {
 // TestMeterSingleSender: a single sender has large segments like many senders,
 // because it takes the lock under which receivers replace them.
 func TestMeterSingleSender(t *testing.T) {
-	m := NewMetered(engine.Config[int]{Limit: 1 << 20, Elastic: true, LimitBytes: 1 << 40, Size: identity, Overflow: engine.Reject, SingleSender: true})
+	m := NewMetered(engine.Config[int]{Limit: 1 << 20, Elastic: true, MaxBytes: 1 << 40, Size: identity, Overflow: engine.Reject, SingleSender: true})
 	if n, err := m.SendBatch(context.Background(), make([]int, 100_000)); n != 100_000 || err != nil {
 		t.Fatal(n, err)
 	}
