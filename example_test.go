@@ -198,7 +198,7 @@ func ExampleElastic_RecvBatch() {
 }
 
 // A limit in bytes, in addition to the limit in values.
-func ExampleNewElastic_limitBytes() {
+func ExampleNewElastic_maxBytes() {
 	messages := sluice.NewElastic(1000, &sluice.ElasticOptions[string]{
 		MaxBytes: 10,
 		Size:     func(message string) int { return len(message) },

@@ -98,7 +98,7 @@ type Config[T any] struct {
 	Shrink         Shrink
 	SizeIsKnown    bool // Size is the result of KnownSize
 	Size           func(T) int
-	MaxBytes     int64
+	MaxBytes       int64
 	OnDrop         func(T)
 	Lanes          int             // 0: adaptive
 	Sites          *callsite.Sites // nil without a name
