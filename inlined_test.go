@@ -26,7 +26,7 @@ func main() {
 	_ = c.TrySend(nil)
 	_, _ = c.TryRecv()
 	_, _ = sluice.NewBounded[string](100, nil).Recv(context.Background())
-	_ = batch.NewSender(c, 8, 0).Send(context.Background(), nil)
+	_ = batch.NewSender(c, 8, nil).Send(context.Background(), nil)
 }
 `
 	dir := t.TempDir()
