@@ -19,7 +19,7 @@ LIBRARY := . $(ONTOP) ./internal/...
 
 # The packages and modules around the library: observation, codecs, queues on disk and
 # on servers, and the log aggregator.
-AROUND := ./debug ./codec ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill/... ./jetstream/... ./bench/logagg/...
+AROUND := ./livepage ./codec ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill/... ./jetstream/... ./bench/logagg/...
 
 # The modules that users import, and the tool.
 FOR_USERS := ./... ./spill/... ./jetstream/... ./metrics/prometheus/... ./metrics/otel/... ./cmd/sluice/...
@@ -106,7 +106,7 @@ pictures: ## bring the pictures in docs/pictures up to date
 
 .PHONY: pictures-check
 pictures-check: ## the pictures in docs/pictures show what the tool and the live page show today
-	cd tools && GOWORK=off go vet ./pictures/... && GOWORK=off go test -count=1 ./pictures
+	cd tools && GOWORK=off go vet ./pictures && GOWORK=off go test -count=1 ./pictures
 
 .PHONY: oldest
 oldest: ## the library's tests and vet of the stress tests, with the oldest supported Go

@@ -137,7 +137,7 @@ func join(names ...string) string {
 func (s *Session) Follows(slow func(stage string) error) {
 	for _, step := range []struct{ stage, channel, says string }{
 		{"parse", "lines", "parse is the slowest stage: lines is full"},
-		{"store", "events", "store is the slowest stage: events is full"},
+		{"enrich", "events", "enrich is the slowest stage: events is full"},
 		{"read", "lines", "read sets the pace: lines is empty"},
 		{"parse", "lines", "parse is the slowest stage: lines is full"},
 	} {

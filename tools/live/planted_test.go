@@ -211,7 +211,7 @@ func TestPlantedPrograms(t *testing.T) {
 		says  string
 	}{
 		{"an old sentence", fault{from: `at("sentence").textContent = flow.summary;`, to: `at("sentence").textContent ||= flow.summary;`}, []string{"-pipeline"}, func(s *Session, p *program) { s.Follows(p.slow) }, "the sentence does not say"},
-		{"an old highlight", fault{from: `drawn.bottleneck.stage === s.id`, to: `s.id.endsWith("parse")`}, []string{"-pipeline"}, func(s *Session, p *program) { s.Follows(p.slow) }, "does not highlight store and events"},
+		{"an old highlight", fault{from: `drawn.bottleneck.stage === s.id`, to: `s.id.endsWith("parse")`}, []string{"-pipeline"}, func(s *Session, p *program) { s.Follows(p.slow) }, "does not highlight enrich and events"},
 		{"no word", fault{from: "`this channel is gone", to: "`no channel"}, nil, func(s *Session, p *program) { s.Gone(p.drop) }, "does not say that its channel is gone"},
 		{"no reason", fault{from: `text.startsWith("sluice: no such channel")`, to: `false`}, nil, func(s *Session, p *program) { s.Gone(p.drop) }, "opened later does not say"},
 	} {

@@ -31,10 +31,10 @@ func (w *workshop) capture(names []string) error {
 		return nil
 	}
 	program := filepath.Join(w.dir, "service")
-	if err := page.Build(w.ctx, w.path("tools"), "./pictures/service", program); err != nil {
+	if err := page.Build(w.ctx, w.path("tools"), "./live/service", program); err != nil {
 		return err
 	}
-	url, stop, err := page.Serve(w.ctx, program, "-for", "5m")
+	url, stop, err := page.Serve(w.ctx, program, "-pipeline")
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@
 // screen of sluice report on the results in captures/lab.json.gz, and the diagnosis of
 // sluice doctor for profiles of bench/doctorlab. So a change of the tool's output changes
 // them, without a new measurement. watch.svg and map.png show a running program
-// (./service); captures/inputs.json has the hashes of what their looks depend on.
+// (../live/service); captures/inputs.json has the hashes of what their looks depend on.
 //
 // The tests of this package fail if a picture is out of date. In files: screen.go reads
 // the output of a terminal, svg.go draws it, pictures.go has the list of pictures,

@@ -81,7 +81,7 @@ func TestChanged(t *testing.T) {
 	tree := fstest.MapFS{
 		"livepage/page.css":              {Data: []byte("body {}")},
 		"livepage/page/flow.js":          {Data: []byte("1")},
-		"tools/pictures/service/main.go": {Data: []byte("package main")},
+		"tools/live/service/pipeline.go": {Data: []byte("package main")},
 	}
 	all, err := changed(tree)
 	if err != nil || strings.Join(all, " ") != "map watch" {
@@ -93,7 +93,7 @@ func TestChanged(t *testing.T) {
 		t.Errorf("with the stored hashes: %q, %v", names, err)
 	}
 	for name, want := range map[string]string{"livepage/page.css": "map", "livepage/page/flow.js": "map", "livepage/page/new.js": "map",
-		"cmd/sluice/internal/watch/testdata/list.txt": "watch", "tools/pictures/service/main.go": "map watch"} {
+		"cmd/sluice/internal/watch/testdata/list.txt": "watch", "tools/live/service/pipeline.go": "map watch"} {
 		before := tree[name]
 		tree[name] = &fstest.MapFile{Data: []byte("changed")}
 		if names, err := changed(tree); err != nil || strings.Join(names, " ") != want {

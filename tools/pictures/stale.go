@@ -18,8 +18,8 @@ const inputsFile = captures + "/inputs.json"
 // inputs are the files that the looks of a captured picture depend on. The files of
 // watch are the screens that its tests expect: they change whenever its looks do.
 var inputs = map[string][]string{
-	"watch": {"cmd/sluice/internal/watch/testdata/*.txt", "tools/pictures/service/*.go"},
-	"map":   {"livepage/page*.html", "livepage/page*.css", "livepage/page*.js", "livepage/page/*", "tools/pictures/service/*.go"},
+	"watch": {"cmd/sluice/internal/watch/testdata/*.txt", "tools/live/service/pipeline.go"},
+	"map":   {"livepage/page*.html", "livepage/page*.css", "livepage/page*.js", "livepage/page/*", "tools/live/service/pipeline.go"},
 }
 
 // hash returns the hash of the files that match some patterns.

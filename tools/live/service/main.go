@@ -1,7 +1,8 @@
-// Service runs named channels of each kind under load, for the tests of package
-// live and for trying the page of package livepage in a browser:
+// Service runs named channels under load, for the tests of package live, for the pictures
+// of the live page and of sluice watch, and for trying the page in a browser:
 //
-//	go run ./live/service -addr localhost:6060
+//	go run ./live/service -addr localhost:6060              channels of each kind
+//	go run ./live/service -addr localhost:6060 -pipeline    the stages of a web shop
 //
 // Its first line of output is the address of the page.
 package main
@@ -31,7 +32,7 @@ const (
 func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "address to serve on")
 	many := flag.Int("many", 0, "number of additional idle channels")
-	stages := flag.Bool("pipeline", false, "run a pipeline of three stages instead of channels of each kind")
+	stages := flag.Bool("pipeline", false, "run a pipeline of stages instead of channels of each kind")
 	life := flag.Duration("for", 5*time.Minute, "exit after this time")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *life)
