@@ -54,14 +54,6 @@ func open(s shape, undelivered func(int, sluice.Reason)) sluice.Channel[int] {
 	return sluice.NewElastic(s.capacity, o)
 }
 
-// dropped returns an OnUndelivered that calls onDrop, and nil if onDrop is nil.
-func dropped(onDrop func(int)) func(int, sluice.Reason) {
-	if onDrop == nil {
-		return nil
-	}
-	return func(v int, _ sluice.Reason) { onDrop(v) }
-}
-
 // kindOf makes a Bounded with that capacity.
 func kindOf(capacity int) sluice.Channel[int] { return open(shape{capacity: capacity}, nil) }
 

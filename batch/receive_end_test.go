@@ -310,11 +310,9 @@ func TestBatchesZeroValue(t *testing.T) {
 
 // sharing is a channel that also belongs to other processes.
 type sharing struct {
-	shared
+	stage.Shared
 	*sluice.Bounded[int]
 }
-
-type shared = stage.Shared
 
 // TestReceiveLeavesOpen: neither a channel that LeaveOpen wraps nor one that other
 // processes share is closed, whichever way the loop ends.

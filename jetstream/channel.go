@@ -45,7 +45,7 @@ func Open[T any](ctx context.Context, o *Options[T]) (*Channel[T], error) {
 }
 
 func newChannel[T any](opened *core, values codec.Codec[T]) *Channel[T] {
-	c := &Channel[T]{core: opened, lanes: newLanes(opened.config.name, opened), codec: values}
+	c := &Channel[T]{shared: shared{}, core: opened, lanes: newLanes(opened.config.name, opened), codec: values}
 	runtime.AddCleanup(c, abandon, opened)
 	inspect.Register(opened.config.name, "JetStream", c)
 	return c
@@ -275,7 +275,7 @@ func (c *Channel[T]) Drain() iter.Seq[T] {
 }
 
 // Deliveries returns a receiver for jobs: its values are acknowledged by their receiver.
-func (c *Channel[T]) Deliveries() Deliveries[T] { return Deliveries[T]{c: c} }
+func (c *Channel[T]) Deliveries() Deliveries[T] { return Deliveries[T]{shared: shared{}, c: c} }
 
 // Close closes the channel for all processes, for good: the servers accept no more values,
 // and receivers get [sluice.ErrClosed] once all that are stored are acknowledged. Close

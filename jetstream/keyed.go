@@ -54,7 +54,7 @@ func OpenKeyed[T any](ctx context.Context, streams int, key func(T) string, o *O
 	if err != nil {
 		return nil, err
 	}
-	c := &Channel[T]{core: opened.all[0], lanes: opened, codec: values, key: key}
+	c := &Channel[T]{shared: shared{}, core: opened.all[0], lanes: opened, codec: values, key: key}
 	for _, lane := range opened.all {
 		runtime.AddCleanup(c, abandon, lane)
 	}

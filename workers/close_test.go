@@ -89,11 +89,9 @@ func TestRunClosesAtOnce(t *testing.T) {
 
 // sharing is a channel that belongs to other processes, too.
 type sharing struct {
-	shared
+	stage.Shared
 	*sluice.Bounded[int]
 }
-
-type shared = stage.Shared
 
 // TestRunLeavesOpen: Run leaves a channel open that is wrapped by LeaveOpen, or shared.
 func TestRunLeavesOpen(t *testing.T) {
