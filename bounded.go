@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
-// A Bounded is a FIFO with a fixed number of slots.
+// A Bounded is a FIFO with a fixed number of slots. A limit in bytes needs an [Elastic].
 //
 // The methods that every kind has, in short:
 //
@@ -56,7 +56,8 @@ type BoundedOptions[T any] struct {
 	SingleReceiver bool
 }
 
-// NewBounded returns a Bounded of exactly the given capacity, in values. With capacity 0
+// NewBounded returns a Bounded of exactly the given capacity, in values, as in
+// NewBounded[Job](128, nil). With capacity 0
 // it behaves like a [Rendezvous], so that a size from a configuration may be 0, as with
 // make(chan T, n). A negative capacity, and options that make no sense, panic.
 //

@@ -131,8 +131,8 @@ func (c *channel[T]) TryRecvBatch(buf []T) (n int, err error) {
 }
 
 // Values returns a loop over the values of the channel, which receives until the channel
-// is closed and drained, or ctx is done while it waits. It allocates once per loop. A nil
-// context panics.
+// is closed and drained, or ctx is done while it waits: range over its All, then ask its Err. It
+// allocates once per loop. A nil context panics.
 func (c *channel[T]) Values(ctx context.Context) *Values[T] {
 	if ctx == nil {
 		panic("sluice: Values: nil context")

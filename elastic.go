@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
-// An Elastic is a FIFO that grows as needed, up to its capacity, and gives memory back when
-// the backlog is gone. It has the methods of [Channel], documented at [Bounded].
+// An Elastic is a FIFO that grows as needed, up to its capacity or up to a limit in bytes, and
+// gives memory back when the backlog is gone. It has the methods of [Channel], documented at [Bounded].
 type Elastic[T any] struct{ channel[T] }
 
 // ElasticOptions are the optional settings of an [Elastic]. Nil selects the defaults. The
@@ -46,7 +46,7 @@ type ElasticOptions[T any] struct {
 	// refers to. Size is required with MaxBytes if T contains pointers, unless T is []byte or
 	// string: the size of a []byte is then its capacity, and that of a string its length,
 	// plus the header. A []byte that exceeds MaxBytes only because of its spare capacity
-	// counts as MaxBytes. If T contains no pointers, each value counts as the size of a T:
+	// counts as MaxBytes; clip slices of a larger buffer (slices.Clip). If T contains no pointers, each value counts as the size of a T:
 	// MaxBytes divided by it is then a capacity in values, and Cap returns the lower one. The
 	// sender calls Size once per value (a Select that has to wait calls it again). Size must
 	// not return a negative number, and must not use the channel.

@@ -6,8 +6,10 @@ import (
 	"strings"
 )
 
-// Overflow is what a send does when there is no room for its value: [Block], [Reject],
-// [DropNewest], [DropOldest], [DropLeastUrgent] or [Evict].
+// Overflow is what a send does when there is no room for its value: it waits ([Block]), fails
+// ([Reject]), discards the new value ([DropNewest]), the oldest ([DropOldest]) or the least urgent
+// one ([DropLeastUrgent], only in a [Priority]), or ends the subscription of package hub that is too
+// slow ([Evict]).
 type Overflow uint8
 
 const (

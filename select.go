@@ -36,7 +36,8 @@ func (otherwise) entry() *caseEntry              { return nil }
 // Select waits until one of the cases can proceed, performs its operation, and returns
 // it: compare the result with the cases. No other case sends or receives anything, even
 // if its channel is closed, or the context canceled, at the same time. If several cases
-// can proceed, Select chooses one uniformly at random.
+// can proceed, Select chooses one uniformly at random: to prefer a channel, call its TryRecv
+// before. A timeout is a context with a deadline.
 //
 // err is the result of the operation: nil; [ErrClosed], for a receive once the channel
 // is closed and drained; [ErrFull] under the [Reject] policy, but see [OnSend] for a

@@ -75,7 +75,8 @@ type sendEngine[T any] interface {
 	NewEntry(value *T, sends bool) engine.Entry
 }
 
-// OnRecv returns a case that receives from r, and infers T: OnRecv(jobs). It allocates.
+// OnRecv returns a case that receives from r, and infers T: OnRecv(jobs). It allocates. A
+// built-in channel has no Ready: bridge.FromChan moves its values into a channel that has.
 //
 // For the channels of this package and of package hub a waiting Select costs nothing extra. For
 // any other type it starts a goroutine that reads Ready. Do not read Ready of such a channel elsewhere at

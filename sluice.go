@@ -64,7 +64,8 @@ type BatchReceiver[T any] interface {
 //
 //   - [Rendezvous] has no buffer: Send returns once a receiver has the value.
 //   - [Bounded] is a FIFO with a fixed capacity and an overflow policy.
-//   - [Elastic] is a FIFO that grows up to its capacity and gives its memory back.
+//   - [Elastic] is a FIFO that grows up to its capacity, or up to a limit in bytes (MaxBytes),
+//     and gives its memory back.
 //   - [Aged] drops values that are too old, or receives stale ones last.
 //   - [Sharded] has several queues, called lanes, so that senders on different CPUs do
 //     not contend.

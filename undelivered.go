@@ -6,7 +6,9 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// A Reason is why no receiver gets a value. OnUndelivered of the options of each kind gets it.
+// A Reason is why no receiver gets a value: the channel was full ([Overflowed]), the value was
+// older than MaxAge ([TooOld]), or it was queued when a channel or a subscription was discarded
+// ([Discarded]). OnUndelivered of the options of each kind gets it.
 //
 // OnUndelivered gets the values that the channel drops or that [Bounded.Discard] removes. It does not
 // get a value whose send has failed, which still belongs to the sender; nor a value that is left
@@ -28,7 +30,7 @@ type Reason uint8
 const (
 	// Overflowed: the channel was full, and its policy, such as DropOldest, chose this value.
 	Overflowed Reason = iota
-	// TooOld: the value was older than [AgedOptions.MaxAge].
+	// TooOld: the value was older than the MaxAge of the options.
 	TooOld
 	// Discarded: the value was queued when Discard closed the channel.
 	Discarded

@@ -22,7 +22,8 @@ type Options[T any] struct {
 
 	// Size returns the size of a value in bytes, with all that the value adds to a batch: a
 	// separator, a frame, its share of an encoding. MaxBytes requires it, unless T is []byte or
-	// string: then the default is the length. It is called once per value, by the goroutine of
+	// string: then the default is the length, as this limits what is sent, where
+	// sluice.ElasticOptions limits memory and counts the capacity. It is called once per value, by the goroutine of
 	// the loop or by the owner of the Sender. It must not return a negative number, and must
 	// not use the channel or the Sender.
 	Size func(v T) int
@@ -38,7 +39,8 @@ type Options[T any] struct {
 	OnUndelivered func(v T, why sluice.Reason)
 }
 
-// TooLarge is a policy for a value whose size alone is above a limit in bytes.
+// TooLarge is a policy for a value whose size alone is above MaxBytes: [Alone] sends it as a batch
+// of its own, [Fail] is an error, [Drop] discards it.
 type TooLarge uint8
 
 const (

@@ -4,6 +4,9 @@
 // Both accept any [sluice.Receiver] and [sluice.Sender]. If they end early, they close
 // the channels they receive from, so that senders fail with [sluice.ErrClosed] instead
 // of waiting forever; [sluice.LeaveOpen] prevents that.
+//
+// A slice or an iterator becomes a receiver by package source, a built-in channel a receiver or a
+// sender by bridge.NewReceiver and bridge.NewSender.
 package fan
 
 import (

@@ -20,7 +20,8 @@ import (
 // only after that. Under the other policies Out does not wait: an output misses the
 // values that [sluice.Reject] refuses. It also misses values that are too large for it
 // ([sluice.ErrTooLarge]). An output that is closed is left out from then on. Out
-// notices that when it has a value to send.
+// notices that when it has a value to send. It does not report these values: Stats().Sent of an
+// output says how many it got, and that of in how many there were.
 //
 // Out ends early if ctx is done, if in fails with an error other than
 // [sluice.ErrClosed], if an output fails with any other error than those above, and with
@@ -86,13 +87,13 @@ func Out[T any](ctx context.Context, in sluice.Receiver[T], out ...sluice.Sender
 // could not send to each output. errors.Is and errors.As find why Out has ended.
 type UndeliveredError[T any] struct {
 	Value  T                  // the value received last
-	Missed []sluice.Sender[T] // outputs that did not get it; the others have it, or are closed, or refused it by their policy
+	Missed []sluice.Sender[T] // outputs that did not get it because Out has ended; not those that were left out before, or refused it by their policy
 	Err    error              // why Out has ended
 }
 
 // Error returns a message with the number of outputs and the message of Err.
 func (e *UndeliveredError[T]) Error() string {
-	return fmt.Sprintf("fan: Out: the last value did not reach %d outputs: %v", len(e.Missed), e.Err)
+	return fmt.Sprintf("fan: Out: the last value did not reach %d of the outputs: %v", len(e.Missed), e.Err)
 }
 
 // Unwrap returns Err.

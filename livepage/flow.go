@@ -12,7 +12,7 @@ import (
 )
 
 // A Flow is the answer to format=flow: the map of the program. With flow=1 it is part of
-// each event, without the channels that have no edge, and with at most 200 others.
+// the JSON and of each event, without the channels that have no edge, and with at most 200 others.
 // Stages are functions that send into named channels or receive from them, as far as they
 // were seen lately.
 type Flow struct {

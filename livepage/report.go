@@ -21,7 +21,7 @@ type Report struct {
 	Pages    int       `json:"pages"`    // at least 1
 	Channels []Channel `json:"channels"` // the channels on the page
 
-	Flow *Flow `json:"flow,omitempty"` // the map of all named channels, in events with flow=1
+	Flow *Flow `json:"flow,omitempty"` // the map of all named channels, with flow=1
 }
 
 // A Channel describes one channel. Its fields are read at one moment, except

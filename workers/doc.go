@@ -15,7 +15,10 @@
 // [RunKeyed] is Run for jobs with a key, such as the account or the file that they
 // change: those of one key run one at a time and in order, others in parallel.
 //
-// A value of the channel is called a job here, whatever it is.
+// A value of the channel is called a job here, whatever it is. Jobs come from any kind of
+// channel, from a slice or an iterator (package source), or from a built-in channel
+// (bridge.NewReceiver). A built-in channel cannot be closed at an early end: its senders must
+// watch the context.
 //
 // # Batches
 //
