@@ -46,10 +46,11 @@ type ElasticOptions[T any] struct {
 	// refers to. Size is required with MaxBytes if T contains pointers, unless T is []byte or
 	// string: the size of a []byte is then its capacity, and that of a string its length,
 	// plus the header. A []byte that exceeds MaxBytes only because of its spare capacity
-	// counts as MaxBytes; clip slices of a larger buffer (slices.Clip). If T contains no pointers, each value counts as the size of a T:
-	// MaxBytes divided by it is then a capacity in values, and Cap returns the lower one. The
-	// sender calls Size once per value (a Select that has to wait calls it again). Size must
-	// not return a negative number, and must not use the channel.
+	// counts as MaxBytes; clip slices of a larger buffer (slices.Clip). If T contains no
+	// pointers, each value counts as the size of a T: MaxBytes divided by it is then a capacity
+	// in values, and Cap returns the lower one. The sender calls Size once per value (a Select
+	// that has to wait calls it again). Size must not return a negative number, and must not use
+	// the channel.
 	Size func(v T) int
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // A Reason is why no receiver gets a value: the channel was full ([Overflowed]), the value was
-// older than MaxAge ([TooOld]), or it was queued when a channel or a subscription was discarded
-// ([Discarded]). OnUndelivered of the options of each kind gets it.
+// older than MaxAge ([TooOld]), or it was queued when Discard closed the channel, or Close a
+// subscription ([Discarded]). OnUndelivered of the options of each kind gets it.
 //
 // OnUndelivered gets the values that the channel drops or that [Bounded.Discard] removes. It does not
 // get a value whose send has failed, which still belongs to the sender; nor a value that is left

@@ -141,7 +141,7 @@ func TestUndeliveredError(t *testing.T) {
 	a.Close()
 	b.Close()
 	err := fan.Out(t.Context(), source, a, b)
-	const want = "fan: Out: the last value did not reach 2 outputs: sluice: channel closed"
+	const want = "fan: Out: the last value did not reach 2 of the outputs: sluice: channel closed"
 	if !errors.Is(err, sluice.ErrClosed) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
