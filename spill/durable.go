@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
@@ -63,7 +64,7 @@ type Durable[T any] struct {
 	adding  int // records in commits, pending or being written
 
 	requeued seqHeap
-	window   fifo[logstore.Record]
+	window   ring.Ring[logstore.Record]
 	inWindow int64 // bytes
 	upto     uint64
 	tail     uint64
@@ -304,8 +305,8 @@ func (c *Durable[T]) oldest() uint64 {
 	switch {
 	case len(c.requeued) > 0:
 		return c.requeued[0]
-	case c.window.len() > 0:
-		return c.window.first().Seq
+	case c.window.Len() > 0:
+		return c.window.First().Seq
 	default:
 		return c.upto
 	}

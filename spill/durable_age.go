@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
@@ -89,15 +90,15 @@ func (c *Durable[T]) storedAt(i int) (at int64, ok bool, err error) {
 		}
 		return e.at, true, nil
 	}
-	if c.window.len() == 0 {
+	if c.window.Len() == 0 {
 		if err := c.readWindow(); err != nil {
 			return 0, false, err
 		}
 	}
-	if i >= c.window.len() {
+	if i >= c.window.Len() {
 		return 0, false, nil
 	}
-	return c.clock.storedAt(c.window.at(i)), true, nil
+	return c.clock.storedAt(c.window.At(i)), true, nil
 }
 
 // isOld reports whether the record at position i of the queue is too old. The caller holds
@@ -152,7 +153,7 @@ func (c *Durable[T]) expire() error {
 	if err != nil {
 		return err // publish has queued them again
 	}
-	inTurn(len(old), func(i int) { c.passRecord(old[i], sluice.TooOld) })
+	engine.CallEach(func(r logstore.Record) { c.passRecord(r, sluice.TooOld) }, old)
 	return nil
 }
 
@@ -214,8 +215,8 @@ func (c *Durable[T]) roomFires() {
 
 // oldestAge returns the age of the oldest queued record. The caller holds mu.
 func (c *Durable[T]) oldestAge() time.Duration {
-	if c.config.maxAge > 0 && len(c.requeued) == 0 && c.window.len() > 0 {
-		return max(0, time.Duration(c.now()-c.clock.storedAt(c.window.first())))
+	if c.config.maxAge > 0 && len(c.requeued) == 0 && c.window.Len() > 0 {
+		return max(0, time.Duration(c.now()-c.clock.storedAt(c.window.First())))
 	}
 	return c.ages.Oldest(park.Now(), c.oldest(), c.tail)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -301,13 +302,13 @@ func (c *Durable[T]) settleDrops(b *commit, at int, g grant, vs []T) (n int) {
 			mine = append(mine, d)
 		}
 	}
-	inTurn(len(mine), func(i int) {
-		if d := mine[i]; d.record.Seq == 0 {
+	engine.CallEach(func(d drop) {
+		if d.record.Seq == 0 {
 			c.config.giveAll(d.why, vs[d.by-at])
 		} else {
 			c.passRecord(d.record, d.why)
 		}
-	})
+	}, mine)
 	return n
 }
 

@@ -234,12 +234,13 @@ func (c *Durable[T]) pull() (record logstore.Record, err error) {
 		}
 		heap.Pop(&c.requeued)
 	default:
-		if c.window.len() == 0 {
+		if c.window.Len() == 0 {
 			if err := c.readWindow(); err != nil {
 				return record, err
 			}
 		}
-		record = c.window.pop()
+		record = c.window.Pop()
+		c.window.Shrink(keptSlots)
 		c.inWindow -= record.Memory()
 	}
 	c.queued--
@@ -259,7 +260,7 @@ func (c *Durable[T]) readWindow() error {
 		return c.readFailed(err)
 	}
 	for _, r := range records {
-		c.window.push(r)
+		c.window.Push(r)
 		c.inWindow += r.Memory()
 	}
 	c.upto = records[len(records)-1].Seq + 1

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -217,7 +218,7 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 	c.records += r.found.Records
 	c.bytes += c.stored
 
-	c.requeued, c.window, c.inWindow = nil, fifo[logstore.Record]{}, 0
+	c.requeued, c.window, c.inWindow = nil, ring.Ring[logstore.Record]{}, 0
 	c.upto, c.tail = r.found.First, r.found.Next
 	c.clock.known = min(c.clock.known, c.tail)
 	c.expiry.seq = 0

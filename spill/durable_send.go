@@ -417,7 +417,7 @@ func (c *Durable[T]) extendWindow(payloads [][]byte, at int64) {
 	for i, payload := range payloads[:n] {
 		start := len(block)
 		block = append(block, payload...)
-		c.window.push(logstore.Record{Seq: first + uint64(i), Time: at, Payload: block[start:len(block):len(block)]})
+		c.window.Push(logstore.Record{Seq: first + uint64(i), Time: at, Payload: block[start:len(block):len(block)]})
 	}
 	c.upto += uint64(n)
 }

@@ -217,7 +217,7 @@ func (c *Elastic[T]) drop(p *recordBatch[T], v T) {
 // gets the other values all the same, and then the first panic continues. Discard is idempotent.
 func (c *Elastic[T]) Discard() (n int) {
 	c.Close()
-	untilDone(func() (more bool) {
+	engine.Repeat(func() (more bool) {
 		v, err := c.TryRecv()
 		if err != nil {
 			return false

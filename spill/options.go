@@ -278,6 +278,13 @@ func (c *config[T]) setSize() error {
 	return nil
 }
 
+// giveAll gives vs to the hook, if there is one. The caller holds no lock.
+func (c *config[T]) giveAll(why sluice.Reason, vs ...T) {
+	if c.undelivered != nil {
+		engine.CallEach(func(v T) { c.undelivered(v, why) }, vs)
+	}
+}
+
 func printable(name string) bool {
 	for _, c := range []byte(name) {
 		if c < ' ' || c > '~' {
