@@ -92,7 +92,7 @@ func (c *Durable[T]) sendOne(ctx context.Context, v T) error {
 // sendRecords encodes the first values of vs into p and stores them: at least one,
 // unless it returns an error. A nil ctx means that it does not wait for room.
 func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T) (n int, err error) {
-	if err := p.fill(&c.config, nil, vs, ""); err != nil {
+	if err := p.fill(&c.config, true, vs, ""); err != nil {
 		return 0, err
 	}
 	if c.cost(p, 0) > c.config.diskLimit {

@@ -106,7 +106,7 @@ type Elastic[T any] struct {
 // decoded is the first record of the backlog, decoded, if head had no room for it.
 type decoded[T any] struct {
 	valid  bool
-	value  T
+	value  [1]T
 	record []byte
 }
 

@@ -278,6 +278,18 @@ func (c *config[T]) setSize() error {
 	return nil
 }
 
+// checkSize returns an error if a value of the given size exceeds the memory for values. It panics
+// if the size is negative. method is the method that the user called.
+func (c *config[T]) checkSize(size int, method string) error {
+	switch {
+	case size < 0:
+		panic(fmt.Sprintf("spill: %s: ElasticOptions.Size returned %d, want at least 0", method, size))
+	case int64(size) > c.limit:
+		return sluice.ErrTooLarge
+	}
+	return nil
+}
+
 // giveAll gives vs to the hook, if there is one. The caller holds no lock.
 func (c *config[T]) giveAll(why sluice.Reason, vs ...T) {
 	if c.undelivered != nil {
