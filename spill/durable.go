@@ -366,9 +366,7 @@ func (c *Durable[T]) Drain() iter.Seq[*Delivery[T]] { return drainSeq(c.Len, c.T
 // waits. Its Err method reports which. The body of the loop owns the deliveries, and
 // acknowledges them. Values panics if ctx is nil.
 func (c *Durable[T]) Values(ctx context.Context) *sluice.Values[*Delivery[T]] {
-	if ctx == nil {
-		panic("spill: Values: nil context")
-	}
+	notNil(ctx, "Values")
 	return sluice.NewValues(ctx, c)
 }
 

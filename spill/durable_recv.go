@@ -24,9 +24,7 @@ import (
 // [SetDamageAside] it skips damaged records; their deletion waits for a write, like Ack.
 // Recv panics if ctx is nil.
 func (c *Durable[T]) Recv(ctx context.Context) (*Delivery[T], error) {
-	if ctx == nil {
-		panic("spill: Recv: nil context")
-	}
+	notNil(ctx, "Recv")
 	return c.recv(ctx, true)
 }
 
@@ -39,12 +37,7 @@ func (c *Durable[T]) TryRecv() (*Delivery[T], error) {
 // RecvBatch waits for a value like Recv. It then receives as many values as there are,
 // up to len(buf), into buf in order. n > 0 implies err == nil. For the errors, see Recv.
 func (c *Durable[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (n int, err error) {
-	if ctx == nil {
-		panic("spill: RecvBatch: nil context")
-	}
-	if len(buf) == 0 {
-		return 0, nil
-	}
+	notNil(ctx, "RecvBatch")
 	return c.recvBatch(ctx, buf)
 }
 
@@ -52,14 +45,14 @@ func (c *Durable[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (n int, 
 // order. If the channel is empty, it returns [sluice.ErrEmpty], or the same errors as Recv. An
 // empty buf returns 0, nil.
 func (c *Durable[T]) TryRecvBatch(buf []*Delivery[T]) (n int, err error) {
-	if len(buf) == 0 {
-		return 0, nil
-	}
 	return c.recvBatch(engine.NoWait{}, buf)
 }
 
 // recvBatch is RecvBatch, or TryRecvBatch under engine.NoWait.
 func (c *Durable[T]) recvBatch(ctx context.Context, buf []*Delivery[T]) (n int, err error) {
+	if len(buf) == 0 {
+		return 0, nil
+	}
 	if buf[0], err = c.recv(ctx, true); err != nil {
 		return 0, err
 	}
@@ -93,8 +86,7 @@ func (c *Durable[T]) recv(ctx context.Context, expires bool) (*Delivery[T], erro
 			return nil, sluice.ErrEmpty
 		}
 		if err == errTooOld {
-			err = c.expire() // releases the lock
-			if err != nil {
+			if err = c.expire(); err != nil { // releases the lock
 				return nil, err
 			}
 			continue
@@ -149,43 +141,36 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (t taken, e
 	if err != nil {
 		return t, err
 	}
-	epoch := c.epoch
+	if record.Seq != 0 {
+		return taken{record, c.attempts[record.Seq] + 1, c.epoch}, nil
+	}
+	// The last records may be in the course of being replaced, in a write that may fail: then the
+	// queue is not empty.
+	brief, until := c.evicting > 0 && (lazy.err != nil || !engine.MayWait(ctx)), lazy
 	switch {
-	case record.Seq != 0:
 	case c.drained():
 		return t, sluice.ErrClosed
-	case c.evicting > 0 && (lazy.err != nil || !engine.MayWait(ctx)):
-		// The last records are being replaced, in a write that may fail: the queue is not
-		// empty.
-		w := &waiter{served: make(chan struct{}), brief: true}
-		c.receivers.push(w)
-		c.receivers.await(&c.mu, w, new(lazyContext))
-		if w.err == sluice.ErrEmpty && lazy.err != nil {
-			return t, lazy.err
-		}
-		if w.err != nil {
-			return t, w.err
-		}
-		record, epoch = w.record, w.epoch
+	case brief:
+		until = new(lazyContext)
 	case !engine.MayWait(ctx):
 		return t, sluice.ErrEmpty
 	case lazy.err != nil:
 		return t, lazy.err
 	case !lazy.loaded:
 		return t, nil
-	default:
-		w := &waiter{served: make(chan struct{})}
-		c.receivers.push(w)
-		if !c.receivers.await(&c.mu, w, lazy) {
-			c.receivers.remove(w)
-			return t, nil
-		}
-		if w.err != nil {
-			return t, w.err
-		}
-		record, epoch = w.record, w.epoch
 	}
-	return taken{record, c.attempts[record.Seq] + 1, epoch}, nil
+	w := &waiter{served: make(chan struct{}), brief: brief}
+	c.receivers.push(w)
+	switch served := c.receivers.await(&c.mu, w, until); {
+	case !served:
+		c.receivers.remove(w)
+		return t, nil
+	case w.err == sluice.ErrEmpty && lazy.err != nil:
+		return t, lazy.err
+	case w.err != nil:
+		return t, w.err
+	}
+	return taken{w.record, c.attempts[w.record.Seq] + 1, w.epoch}, nil
 }
 
 // awaitReopening waits until the store has been opened again, or could not be. It returns false

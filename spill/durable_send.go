@@ -50,9 +50,7 @@ func (b *commit) result(sends bool) error {
 // unless an earlier call has returned such an error. The context does not interrupt a write
 // in progress. Send panics if ctx is nil.
 func (c *Durable[T]) Send(ctx context.Context, v T) error {
-	if ctx == nil {
-		panic("spill: Send: nil context")
-	}
+	notNil(ctx, "Send")
 	return c.sendOne(ctx, v)
 }
 
@@ -66,9 +64,7 @@ func (c *Durable[T]) TrySend(v T) error {
 // values stored, always a prefix of vs, and an error as for Send unless that is all of
 // them. With DropNewest and DropOldest, values that were dropped count as stored. Values of other senders may come between them. SendBatch does not keep vs.
 func (c *Durable[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
-	if ctx == nil {
-		panic("spill: SendBatch: nil context")
-	}
+	notNil(ctx, "SendBatch")
 	p := c.batches.Get().(*recordBatch[T])
 	defer p.release(&c.batches)
 	for n < len(vs) {

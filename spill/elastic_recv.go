@@ -85,9 +85,7 @@ func (c *Elastic[T]) TryRecv() (T, error) {
 // in memory and on disk, up to len(buf), into buf in order. n > 0 implies err == nil.
 // For the errors, see Recv.
 func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
-	if ctx == nil {
-		panic("spill: RecvBatch: nil context")
-	}
+	notNil(ctx, "RecvBatch")
 	if len(buf) == 0 {
 		return 0, nil
 	}

@@ -64,9 +64,7 @@ func (c *Elastic[T]) TrySend(v T) error {
 // always a prefix of vs, and an error as for Send unless that is all of them. Values of
 // other senders may come between them. SendBatch does not keep vs.
 func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
-	if ctx == nil {
-		panic("spill: SendBatch: nil context")
-	}
+	notNil(ctx, "SendBatch")
 	for n < len(vs) {
 		sent, err := 0, sluice.ErrFull
 		if c.state.Load()&flags == 0 {
