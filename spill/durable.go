@@ -168,17 +168,24 @@ func openQueue[T any](d disk.Disk, dir string, p config[T], o logstore.Options) 
 }
 
 func newDurable[T any](p config[T], s store, found logstore.Contents) *Durable[T] {
-	c := &Durable[T]{
-		config: p, store: s,
-		upto: found.First, tail: found.Next, queued: found.Records, high: found.Records, sent: uint64(found.Records),
-		records: found.Records, stored: found.Bytes + int64(found.Records)*recordCost,
-		clock: newClock(found.Next),
-	}
-	c.bytes = c.stored
+	c := &Durable[T]{config: p, sent: uint64(found.Records), clock: newClock(found.Next)}
+	c.load(s, found)
 	c.batches.New = func() any { return new(recordBatch[T]) }
-	c.ages.Record(park.Now(), found.First, found.Next)
 	inspect.Register(p.name, "spill.Durable", c)
 	return c
+}
+
+// load makes the records of a store that was opened the queue. The caller holds mu, and has removed
+// other records from what the limits count.
+func (c *Durable[T]) load(s store, found logstore.Contents) {
+	c.store = s
+	c.upto, c.tail, c.queued = found.First, found.Next, found.Records
+	c.high = max(c.high, c.queued)
+	c.stored = found.Bytes + int64(found.Records)*recordCost
+	c.records += found.Records
+	c.bytes += c.stored
+	c.ages = age.Log{}
+	c.ages.Record(park.Now(), found.First, found.Next)
 }
 
 // Close closes the queue for sending: later sends, and sends that wait for room, fail with

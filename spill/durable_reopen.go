@@ -8,8 +8,6 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/age"
-	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
@@ -206,7 +204,6 @@ func (r *newStore) look(first uint64, records [][]byte, deletes []uint64) error 
 // restart makes the queue what r holds. The caller holds mu.
 func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newStore) {
 	c.epoch++
-	c.store = r.store
 	held, oldest, last := c.queued+c.inFlight+c.dropping, c.oldest(), c.tail-1
 	c.records -= held // the rest has reserved room
 	c.bytes -= c.stored
@@ -214,20 +211,13 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 		c.records -= len(uncertain)
 		c.bytes -= c.costOfAll(uncertain)
 	}
-	c.stored = r.found.Bytes + int64(r.found.Records)*recordCost
-	c.records += r.found.Records
-	c.bytes += c.stored
-
+	c.load(r.store, r.found)
 	c.requeued, c.window, c.inWindow = nil, ring.Ring[logstore.Record]{}, 0
-	c.upto, c.tail = r.found.First, r.found.Next
 	c.clock.known = min(c.clock.known, c.tail)
 	c.expiry.seq = 0
 	c.attempts = nil
-	c.queued, c.inFlight, c.flightBytes = r.found.Records, 0, 0
+	c.inFlight, c.flightBytes = 0, 0
 	c.acking, c.ackingBytes, c.dropping, c.evicting = 0, 0, 0, 0
-	c.high = max(c.high, c.queued)
-	c.ages = age.Log{}
-	c.ages.Record(park.Now(), r.found.First, r.found.Next)
 
 	held -= c.settleReopened(b, r)
 	if p := c.pending; p != nil { // its members see that the epoch has changed

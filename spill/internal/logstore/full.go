@@ -76,15 +76,14 @@ func (s *Store) restoreSpares() error {
 	if err := s.attached(0); err != nil {
 		return err
 	}
+	var err error
 	if s.area == nil {
-		if err := s.makeArea(); err != nil {
-			return fmt.Errorf("spill: %w", err)
-		}
+		err = s.makeArea()
 	}
-	if s.reserve {
-		return nil
+	if err == nil && !s.reserve {
+		err = s.makeReserve(nil)
 	}
-	if err := s.makeReserve(nil); err != nil {
+	if err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil

@@ -168,17 +168,9 @@ func (s *Store) apply(frames []pendingFrame) {
 	defer s.mu.Unlock()
 	active := s.state.active()
 	for _, f := range frames {
-		at := place{offset: active.length, length: f.length}
-		switch f.kind {
-		case kindRecord:
-			s.state.addRecord(f.seq, at)
+		s.state.apply(f, active.length, false)
+		if f.kind == kindRecord {
 			s.cached++
-		case kindCopy:
-			s.state.addCopy(f.seq, at)
-		case kindAcks:
-			for _, r := range f.spans {
-				s.state.acknowledge(r)
-			}
 		}
 		active.length += f.size()
 	}
