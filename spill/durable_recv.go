@@ -123,10 +123,7 @@ func (c *Durable[T]) recv(ctx context.Context, expires bool) (*Delivery[T], erro
 // caller holds mu.
 func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (t taken, err error) {
 	for c.reopening != nil && !c.stopped {
-		if engine.MayWait(ctx) && !lazy.loaded {
-			return t, nil
-		}
-		if !c.awaitReopening(lazy) {
+		if engine.MayWait(ctx) && !lazy.loaded || !c.awaitReopening(lazy) {
 			return t, nil
 		}
 	}
@@ -237,12 +234,9 @@ const windowRead = 1 << 20
 
 // readWindow reads the window from the file.
 func (c *Durable[T]) readWindow() error {
-	records, err := c.store.Read(c.upto, c.tail, min(c.config.limit, windowRead))
-	if err == nil && len(records) == 0 {
-		err = errMissing
-	}
+	records, err := c.read(c.upto, c.tail, min(c.config.limit, windowRead))
 	if err != nil {
-		return c.readFailed(err)
+		return err
 	}
 	for _, r := range records {
 		c.window.Push(r)
@@ -255,15 +249,25 @@ func (c *Durable[T]) readWindow() error {
 // reread reads a record that was given back. Such records are not kept in memory:
 // receivers may give back more than the memory limit.
 func (c *Durable[T]) reread(seq uint64) (record logstore.Record, err error) {
-	records, err := c.store.Read(seq, seq+1, 1)
+	records, err := c.read(seq, seq+1, 1)
+	if err != nil {
+		c.expiry.seq = 0 // the next look at its age finds the error, too
+		return record, err
+	}
+	return records[0], nil
+}
+
+// read reads records from the store, at least one. It marks an error after which the store may be
+// opened again. The caller holds mu.
+func (c *Durable[T]) read(from, to uint64, most int64) ([]logstore.Record, error) {
+	records, err := c.store.Read(from, to, most)
 	if err == nil && len(records) == 0 {
 		err = errMissing
 	}
-	if err != nil {
-		c.expiry.seq = 0 // the next look at its age finds the error, too
-		return record, c.readFailed(err)
+	if err != nil && c.reopen != nil {
+		err = &readError{err, c.epoch}
 	}
-	return records[0], nil
+	return records, err
 }
 
 // requeue returns a record to the queue that was delivered for the given time. The caller

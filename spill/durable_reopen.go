@@ -52,15 +52,6 @@ func unmarked(err error) error {
 	return err
 }
 
-// readFailed returns err, an error of the store. It marks err if the store may be opened again.
-// The caller holds mu.
-func (c *Durable[T]) readFailed(err error) error {
-	if c.reopen == nil {
-		return err
-	}
-	return &readError{err, c.epoch}
-}
-
 // reopenAfter opens the queue again after a receive got an error of the store, unless another
 // goroutine has done that.
 func (c *Durable[T]) reopenAfter(err *readError) {

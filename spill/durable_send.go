@@ -27,14 +27,6 @@ type commit struct {
 	admission               // of payloads that have no reserved room
 }
 
-// result returns the outcome of b for a member that sends, or acknowledges.
-func (b *commit) result(sends bool) error {
-	if sends {
-		return b.err
-	}
-	return b.deleteErr
-}
-
 // Send stores v on disk, with an fsync, and returns nil once v is stored. If Capacity or
 // DiskLimit leaves no room, it follows [DurableOptions].Overflow: by default it waits.
 // Concurrent senders share writes, so a Send is cheap when
@@ -242,24 +234,24 @@ func (c *Durable[T]) join() (b *commit, leads bool) {
 // await waits until b is published, and writes b if the caller leads it. If the context
 // is done first, it withdraws g.n payloads, beginning at index at.
 func (c *Durable[T]) await(ctx context.Context, lazy *lazyContext, b *commit, leads bool, at int, g grant) error {
-	sends := g.n > 0
 	if leads {
 		c.write(b)
-		return b.result(sends)
+	} else {
+		select {
+		case <-b.done:
+		case <-b.lead:
+			c.write(b)
+		case <-lazy.done:
+			if c.withdraw(b, at, g) {
+				return engine.ContextError(ctx)
+			}
+			<-b.done // the write has begun
+		}
 	}
-	select {
-	case <-b.done:
-		return b.result(sends)
-	case <-b.lead:
-		c.write(b)
-		return b.result(sends)
-	case <-lazy.done:
+	if g.n > 0 {
+		return b.err
 	}
-	if !c.withdraw(b, at, g) { // the write has begun
-		<-b.done
-		return b.result(sends)
-	}
-	return engine.ContextError(ctx)
+	return b.deleteErr
 }
 
 // withdraw removes the caller and its payloads from b. It returns false if the leader

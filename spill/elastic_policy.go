@@ -18,13 +18,13 @@ import (
 //	ErrFull, or a value dropped: at one moment under mu there was no room
 //
 // DropOldest drops the first value of head, because head is the oldest part of the queue. The
-// channel is full when the value is dropped, whatever receivers do meanwhile:
+// channel is full when the value is dropped: without a sender, n values are left only if no receive
+// took place in between.
 //
 //	n := head.Len() -> no room -> head removes its first value if it still has n
 //
-// Without a sender, n values are left only if no receive took place in between. If one did, there
-// may be room, and the sender tries again. From the removal until the new value is queued,
-// the state is spilling, so that goroutines that find head empty, or that count, wait for mu.
+// From the removal until the new value is queued, the state is spilling, so that goroutines that find
+// head empty, or that count, wait for mu. docs/design/spill.md has the arguments.
 
 // An evictor is the engine of head.
 type evictor[T any] interface {
