@@ -130,7 +130,7 @@ func (b *commit) setResults(err, deleteErr error) {
 	}
 }
 
-// A newStore is a store that was opened again, and what it says of the commit that failed.
+// A newStore is a store that was opened again, and what it has of the commit that failed.
 type newStore struct {
 	store  store
 	found  logstore.Contents

@@ -132,12 +132,12 @@ type DurableOptions[T any] struct {
 	// come late.
 	MaxAge time.Duration
 
-	// OnUndelivered is that of [ElasticOptions]: its reason is [sluice.Overflowed] if DropNewest or
-	// DropOldest dropped the value, [sluice.TooOld] if it is older than MaxAge. A value that was
-	// stored is deleted by then; after a crash between the deletion and the call it is not called.
-	// Without a hook, values are dropped without being decoded. A value that is damaged or that
-	// the codec cannot decode is dropped like others, without a call of the hook; the Warning of
-	// Stats reports it.
+	// OnUndelivered is called as for an Elastic: see [ElasticOptions]. The reason is
+	// [sluice.Overflowed] if DropNewest or DropOldest dropped the value, [sluice.TooOld] if it is
+	// older than MaxAge. A value that was stored is deleted by then; after a crash between the
+	// deletion and the call it is not called. Without a hook, values are dropped without being
+	// decoded. A value that is damaged or that the codec cannot decode is dropped like others,
+	// without a call of the hook; the Warning of Stats reports it.
 	OnUndelivered func(v T, why sluice.Reason)
 
 	Codec codec.Codec[T] // see [ElasticOptions]

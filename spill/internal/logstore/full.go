@@ -41,7 +41,7 @@ func (s *Store) dropReserve() {
 // full disk is not an error.
 func (s *Store) makeSpares(files map[string]int64) error {
 	defer s.warn()
-	if s.area != nil { // an empty file tells whether the folder may be written to
+	if s.area != nil { // an empty file shows whether the folder may be written to
 		if err := writeFile(s.disk, acksNew, nil); forbidden(err) {
 			return s.locate("create", acksNew, err)
 		}

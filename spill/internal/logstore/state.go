@@ -1,7 +1,6 @@
 package logstore
 
 import (
-	"fmt"
 	"iter"
 	"math/bits"
 	"slices"
@@ -122,26 +121,6 @@ func (st *state) acknowledge(r span) {
 			s.liveBytes = 0 // the size of damaged records is unknown
 		}
 	}
-}
-
-// spans returns the ranges of seqs, which are sorted. length returns the size of a record.
-func (st *state) spans(seqs []uint64, length func(s *segment, seq uint64) uint32) (spans []span, err error) {
-	var in *segment // of the last span, if it can be extended
-	for i, seq := range seqs {
-		s := st.find(seq)
-		if s == nil || i > 0 && seqs[i-1] == seq {
-			return nil, fmt.Errorf("record %d is not stored", seq)
-		}
-		n := uint64(length(s, seq))
-		if last := len(spans) - 1; in == s && seqs[i-1] == seq-1 {
-			spans[last].n++
-			spans[last].bytes += n
-		} else {
-			spans = append(spans, span{from: seq, n: 1, bytes: n})
-		}
-		in = s
-	}
-	return spans, nil
 }
 
 // live returns an iterator over the numbers of live records in [from, to), ascending. The state must
