@@ -190,7 +190,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			c.mu.Lock()
 		}
 	}
-	if c.isLow() || c.senders.len() > 0 {
+	if c.state.Load()&spilling != 0 && (c.isLow() || c.senders.len() > 0) {
 		c.advance()
 	}
 	c.mu.Unlock()

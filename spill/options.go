@@ -281,7 +281,7 @@ func (c *config[T]) checkSize(size int, method string) error {
 
 // giveAll gives vs to the hook, if there is one. The caller holds no lock.
 func (c *config[T]) giveAll(why sluice.Reason, vs ...T) {
-	if c.undelivered != nil {
+	if c.undelivered != nil && len(vs) > 0 {
 		engine.CallEach(func(v T) { c.undelivered(v, why) }, vs)
 	}
 }

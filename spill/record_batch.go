@@ -37,6 +37,10 @@ const (
 // the user called, for panics.
 func (p *recordBatch[T]) fill(config *config[T], encoded bool, vs []T, method string) error {
 	p.bytes, p.ends, p.values = p.bytes[:0], p.ends[:0], vs
+	if config.size == nil && !encoded {
+		p.values = vs[:min(len(vs), batchValues)]
+		return nil
+	}
 	for i, v := range vs {
 		var err error
 		if config.size != nil {
