@@ -214,7 +214,7 @@ func (c *Durable[T]) cost(p *recordBatch[T], i int) int64 { return c.costOf(p.pa
 
 // costOf returns what DiskLimit counts for a payload.
 func (c *Durable[T]) costOf(payload []byte) int64 {
-	return diskCost(logstore.Record{Payload: payload, Time: int64(c.config.maxAge)}) // it has a time if there is a MaxAge
+	return diskCost(logstore.Record{Payload: payload, Time: int64(c.config.maxAge)}) // with MaxAge, it has a time
 }
 
 // join makes the caller a member of the pending commit, and its leader if no goroutine

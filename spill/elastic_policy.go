@@ -136,7 +136,7 @@ func (c *Elastic[T]) place(p *recordBatch[T], n int) (placed int, err error) {
 		return 0, nil
 	}
 	if c.backlog.records == 0 {
-		placed, err := c.addToHead(p.values[n:n+min(len(p.values)-n, room)])
+		placed, err := c.addToHead(p.values[n : n+min(len(p.values)-n, room)])
 		switch {
 		case placed > 0:
 			return placed, nil
