@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+
+	"github.com/sluice-go/sluice/internal/ring"
 )
 
 // A backlog is a FIFO of records on disk: the values of an Elastic beyond its memory.
@@ -35,7 +37,7 @@ type backlog struct {
 	segmentSize int64
 
 	ahead  []byte // unread records; a part of aheadBuf
-	blocks fifo[block]
+	blocks ring.Ring[block]
 	tail   []byte
 	open   *segment // the segment for new blocks, or nil
 
@@ -67,6 +69,8 @@ const (
 
 	defaultBlock   = 256 << 10 // larger blocks are not faster, and hold the lock longer
 	defaultSegment = 64 << 20
+
+	keptSlots = 64 // of a ring that is empty
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -109,7 +113,7 @@ func (b *backlog) flush() error {
 	if err != nil {
 		return fmt.Errorf("spill: write %s: %w", s.file.Name(), err)
 	}
-	b.blocks.push(block{in: s, at: s.length, length: n, sum: crc32.Checksum(b.tail, castagnoli)})
+	b.blocks.Push(block{in: s, at: s.length, length: n, sum: crc32.Checksum(b.tail, castagnoli)})
 	s.length += int64(n)
 	s.unread++
 	b.disk += max(s.length-s.size, 0)
@@ -145,12 +149,12 @@ func (b *backlog) pop(record []byte) {
 
 // read loads the next block into ahead, from disk, or from the tail if no block is left.
 func (b *backlog) read() error {
-	if b.blocks.len() == 0 {
+	if b.blocks.Len() == 0 {
 		b.aheadBuf, b.tail = b.tail, reuse(b.aheadBuf, b.blockSize)
 		b.ahead, b.inTail = b.aheadBuf, 0
 		return nil
 	}
-	next := b.blocks.first()
+	next := b.blocks.First()
 	buf := reuse(b.aheadBuf, b.blockSize)
 	if cap(buf) < next.length {
 		buf = make([]byte, next.length)
@@ -164,7 +168,8 @@ func (b *backlog) read() error {
 			next.in.file.Name(), next.length, next.at)
 	}
 	b.aheadBuf, b.ahead = buf, buf
-	b.blocks.pop()
+	b.blocks.Pop()
+	b.blocks.Shrink(keptSlots)
 	b.blockRead(next.in)
 	return nil
 }
@@ -198,9 +203,10 @@ func (b *backlog) release() {
 
 // discard removes all records.
 func (b *backlog) discard() {
-	for b.blocks.len() > 0 {
-		b.blockRead(b.blocks.pop().in)
+	for b.blocks.Len() > 0 {
+		b.blockRead(b.blocks.Pop().in)
 	}
+	b.blocks = ring.Ring[block]{}
 	b.release()
 	b.records, b.bytes, b.inTail = 0, 0, 0
 }

@@ -141,9 +141,7 @@ func (c *Durable[T]) Repaired() Repair {
 
 // skip deletes a damaged record that the caller has taken.
 func (c *Durable[T]) skip(t taken) error {
-	d := c.delivery(t)
-	if err := d.Ack(); err != nil {
-		_ = d.Nack()
+	if err := c.ackOrReturn(c.delivery(t)); err != nil {
 		return err
 	}
 	c.config.log.Warn("spill: a damaged record was deleted", "channel", c.config.name, "record", t.record.Seq, "error", t.record.Damaged)

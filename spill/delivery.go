@@ -41,7 +41,7 @@ func (d *Delivery[T]) Seq() uint64 { return d.seq }
 // Ack returns [ErrSettled] if the delivery was settled before, [sluice.ErrClosed] after
 // Shutdown, [ErrReopened] if the queue was opened again since the receive, or an error that names the
 // file. In the last case the delivery is unchanged, and the caller may try again.
-func (d *Delivery[T]) Ack() error { return d.from.ack(d) }
+func (d *Delivery[T]) Ack() error { return d.from.Ack(d) }
 
 // Nack gives the value back: it is delivered again, before all values that were stored
 // after it. Nack does not write; the value is read from the file when its turn comes. It
@@ -84,10 +84,6 @@ func (c *Durable[T]) Ack(ds ...*Delivery[T]) error {
 	if len(ds) == 0 {
 		return nil
 	}
-	return c.ack(ds...)
-}
-
-func (c *Durable[T]) ack(ds ...*Delivery[T]) error {
 	for _, d := range ds {
 		if d == nil || d.from != c {
 			panic("spill: Ack: delivery is nil or belongs to another channel")
@@ -153,34 +149,42 @@ func (e *RecordError) Drop() error { return e.drop() }
 
 // deliver returns a Delivery of a record that the caller has taken.
 func (c *Durable[T]) deliver(t taken) (*Delivery[T], error) {
-	d := c.delivery(t)
-	var v T
-	err := t.record.Damaged
+	d, err := c.delivery(t), t.record.Damaged
 	if err == nil {
-		v, err = decode(c.config.codec, t.record.Payload)
+		d.Value, err = decode(c.config.codec, t.record.Payload)
 	}
 	if err == nil {
-		d.Value, d.Attempt = v, t.attempts
 		return d, nil
 	}
-	again := *d
 	c.mu.Lock()
 	if c.epoch == d.epoch { // otherwise it is queued already
-		c.requeue(d.seq, d.cost, t.attempts)
+		c.requeue(d.seq, d.cost, d.Attempt)
 	}
 	c.mu.Unlock()
-	return nil, &RecordError{Raw: t.record.Payload, Err: err, drop: func() error { return c.drop(again) }}
+	return nil, &RecordError{Raw: t.record.Payload, Err: err, drop: func() error { return c.drop(c.delivery(t)) }}
 }
 
 // delivery returns a delivery without a value.
 func (c *Durable[T]) delivery(t taken) *Delivery[T] {
-	return &Delivery[T]{from: c, seq: t.record.Seq, cost: diskCost(t.record), epoch: t.epoch}
+	return &Delivery[T]{from: c, Attempt: t.attempts, seq: t.record.Seq, cost: diskCost(t.record), epoch: t.epoch}
+}
+
+// ackOrReturn acknowledges deliveries, or gives them back if that fails. After ErrReopened they are
+// queued again already.
+func (c *Durable[T]) ackOrReturn(ds ...*Delivery[T]) error {
+	err := c.Ack(ds...)
+	if err != nil {
+		for _, d := range ds {
+			_ = d.Nack()
+		}
+	}
+	return err
 }
 
 // drop deletes the record of d, which was given back.
-func (c *Durable[T]) drop(d Delivery[T]) error {
+func (c *Durable[T]) drop(d *Delivery[T]) error {
 	c.mu.Lock()
-	if err := c.settleError(&d); err != nil {
+	if err := c.settleError(d); err != nil {
 		c.mu.Unlock()
 		return err
 	}
@@ -194,11 +198,7 @@ func (c *Durable[T]) drop(d Delivery[T]) error {
 	c.flightBytes += d.cost
 	d.Attempt = c.attempts[d.seq]
 	c.mu.Unlock()
-	err := d.Ack()
-	if err != nil {
-		_ = d.Nack()
-	}
-	return err
+	return c.ackOrReturn(d)
 }
 
 // An AutoAck is a Durable as a channel of plain values: it acknowledges each value as it
@@ -221,23 +221,14 @@ func (a AutoAck[T]) Recv(ctx context.Context) (T, error) {
 // wait for the write of the acknowledgement.
 func (a AutoAck[T]) TryRecv() (T, error) { return a.recv(a.Durable.TryRecv) }
 
-// recv acknowledges what next receives. If the queue was opened again in between, the value is
-// queued again.
-func (a AutoAck[T]) recv(next func() (*Delivery[T], error)) (v T, err error) {
-	for {
-		d, err := next()
-		if err != nil {
-			return v, err
-		}
-		err = d.Ack()
-		switch {
-		case err == nil:
-			return d.Value, nil
-		case !errors.Is(err, ErrReopened):
-			_ = d.Nack()
-			return v, err
-		}
-	}
+// recv is recvBatch for one value.
+func (a AutoAck[T]) recv(next func() (*Delivery[T], error)) (T, error) {
+	var buf [1]T
+	_, err := a.recvBatch(buf[:], func(ds []*Delivery[T]) (n int, err error) {
+		ds[0], err = next()
+		return 1, err
+	})
+	return buf[0], err
 }
 
 // RecvBatch receives values like [Durable.RecvBatch], and acknowledges them in one
@@ -252,21 +243,16 @@ func (a AutoAck[T]) TryRecvBatch(buf []T) (n int, err error) {
 	return a.recvBatch(buf, a.Durable.TryRecvBatch)
 }
 
-// recvBatch is recv for a batch.
+// recvBatch acknowledges what next receives. If the queue was opened again in between, the values are
+// queued again.
 func (a AutoAck[T]) recvBatch(buf []T, next func([]*Delivery[T]) (int, error)) (n int, err error) {
 	ds := make([]*Delivery[T], len(buf))
-	for {
-		if n, err = next(ds); err != nil {
-			return 0, err
-		}
-		if err = a.Ack(ds[:n]...); !errors.Is(err, ErrReopened) {
-			break
+	for err = ErrReopened; errors.Is(err, ErrReopened); {
+		if n, err = next(ds); err == nil {
+			err = a.ackOrReturn(ds[:n]...)
 		}
 	}
 	if err != nil {
-		for _, d := range ds[:n] {
-			_ = d.Nack()
-		}
 		return 0, err
 	}
 	for i, d := range ds[:n] {
@@ -281,8 +267,6 @@ func (a AutoAck[T]) Drain() iter.Seq[T] { return drainSeq(a.Len, a.TryRecv) }
 
 // Values returns a loop over values, like [Durable.Values], and acknowledges each.
 func (a AutoAck[T]) Values(ctx context.Context) *sluice.Values[T] {
-	if ctx == nil {
-		panic("spill: Values: nil context")
-	}
+	notNil(ctx, "Values")
 	return sluice.NewValues(ctx, a)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
@@ -63,7 +64,7 @@ type Durable[T any] struct {
 	adding  int // records in commits, pending or being written
 
 	requeued seqHeap
-	window   fifo[logstore.Record]
+	window   ring.Ring[logstore.Record]
 	inWindow int64 // bytes
 	upto     uint64
 	tail     uint64
@@ -167,17 +168,24 @@ func openQueue[T any](d disk.Disk, dir string, p config[T], o logstore.Options) 
 }
 
 func newDurable[T any](p config[T], s store, found logstore.Contents) *Durable[T] {
-	c := &Durable[T]{
-		config: p, store: s,
-		upto: found.First, tail: found.Next, queued: found.Records, high: found.Records, sent: uint64(found.Records),
-		records: found.Records, stored: found.Bytes + int64(found.Records)*recordCost,
-		clock: newClock(found.Next),
-	}
-	c.bytes = c.stored
+	c := &Durable[T]{config: p, sent: uint64(found.Records), clock: newClock(found.Next)}
+	c.load(s, found)
 	c.batches.New = func() any { return new(recordBatch[T]) }
-	c.ages.Record(park.Now(), found.First, found.Next)
 	inspect.Register(p.name, "spill.Durable", c)
 	return c
+}
+
+// load makes the records of a store that was opened the queue. The caller holds mu, and has removed
+// other records from what the limits count.
+func (c *Durable[T]) load(s store, found logstore.Contents) {
+	c.store = s
+	c.upto, c.tail, c.queued = found.First, found.Next, found.Records
+	c.high = max(c.high, c.queued)
+	c.stored = found.Bytes + int64(found.Records)*recordCost
+	c.records += found.Records
+	c.bytes += c.stored
+	c.ages = age.Log{}
+	c.ages.Record(park.Now(), found.First, found.Next)
 }
 
 // Close closes the queue for sending: later sends, and sends that wait for room, fail with
@@ -304,8 +312,8 @@ func (c *Durable[T]) oldest() uint64 {
 	switch {
 	case len(c.requeued) > 0:
 		return c.requeued[0]
-	case c.window.len() > 0:
-		return c.window.first().Seq
+	case c.window.Len() > 0:
+		return c.window.First().Seq
 	default:
 		return c.upto
 	}
@@ -365,9 +373,7 @@ func (c *Durable[T]) Drain() iter.Seq[*Delivery[T]] { return drainSeq(c.Len, c.T
 // waits. Its Err method reports which. The body of the loop owns the deliveries, and
 // acknowledges them. Values panics if ctx is nil.
 func (c *Durable[T]) Values(ctx context.Context) *sluice.Values[*Delivery[T]] {
-	if ctx == nil {
-		panic("spill: Values: nil context")
-	}
+	notNil(ctx, "Values")
 	return sluice.NewValues(ctx, c)
 }
 

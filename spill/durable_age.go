@@ -7,22 +7,17 @@ import (
 	"weak"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
-// How a Durable drops values that are too old.
+// How a Durable drops values that are too old. docs/design/spill.md has the arguments.
 //
-// A record has the time at which its commit was taken. Within a process this time, and now,
-// come from the monotonic clock, added to the time of the system when the queue was opened:
-// so times ascend with the sequence numbers, and steps of the system's clock do not matter.
-// Records of earlier processes may have any times.
-//
-// Only the first record of the queue is looked at. A receive that finds it too old takes
-// up to expireStep of them, deletes them in the commit that is due next, calls the hook, and
-// tries again. A commit that adds records evicts some that are too old. So there is no timer
-// and no goroutine, except for senders that wait: a timer wakes them when the first record
-// becomes too old, and they join the pending commit with a loose record.
+// A record has the time at which its commit was taken. Within a process times ascend with the
+// sequence numbers: see clock. Records of earlier processes may have any times. Only the first record
+// of the queue is looked at: by receives (expire), by commits that add records (admit), and by a
+// timer for senders that wait. Invariant:
 //
 //	a sender waits, and a record is queued: the timer is set for the first record, or it is
 //	    too old and promised to a sender that is awake or a member of the pending commit; if
@@ -37,7 +32,8 @@ const (
 	expireBytes = 1 << 20
 )
 
-// A clock returns the time in nanoseconds, which ascends.
+// A clock returns the time in nanoseconds, which ascends: the monotonic clock, added to the time of
+// the system when the queue was opened. So steps of the system's clock do not matter.
 type clock struct {
 	start  time.Time // with a monotonic reading
 	opened int64     // the time of the system at start
@@ -89,15 +85,15 @@ func (c *Durable[T]) storedAt(i int) (at int64, ok bool, err error) {
 		}
 		return e.at, true, nil
 	}
-	if c.window.len() == 0 {
+	if c.window.Len() == 0 {
 		if err := c.readWindow(); err != nil {
 			return 0, false, err
 		}
 	}
-	if i >= c.window.len() {
+	if i >= c.window.Len() {
 		return 0, false, nil
 	}
-	return c.clock.storedAt(c.window.at(i)), true, nil
+	return c.clock.storedAt(c.window.At(i)), true, nil
 }
 
 // isOld reports whether the record at position i of the queue is too old. The caller holds
@@ -152,7 +148,7 @@ func (c *Durable[T]) expire() error {
 	if err != nil {
 		return err // publish has queued them again
 	}
-	inTurn(len(old), func(i int) { c.passRecord(old[i], sluice.TooOld) })
+	engine.CallEach(func(r logstore.Record) { c.passRecord(r, sluice.TooOld) }, old)
 	return nil
 }
 
@@ -214,8 +210,8 @@ func (c *Durable[T]) roomFires() {
 
 // oldestAge returns the age of the oldest queued record. The caller holds mu.
 func (c *Durable[T]) oldestAge() time.Duration {
-	if c.config.maxAge > 0 && len(c.requeued) == 0 && c.window.len() > 0 {
-		return max(0, time.Duration(c.now()-c.clock.storedAt(c.window.first())))
+	if c.config.maxAge > 0 && len(c.requeued) == 0 && c.window.Len() > 0 {
+		return max(0, time.Duration(c.now()-c.clock.storedAt(c.window.First())))
 	}
 	return c.ages.Oldest(park.Now(), c.oldest(), c.tail)
 }

@@ -6,27 +6,26 @@ import (
 	"math"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // How a commit makes room. docs/design/spill.md has the arguments.
 //
-// A sender joins the pending commit with records for which the limits have room, which it has
-// reserved; or with loose records, which need the room of others: of the oldest values under
-// DropOldest, of values that are too old with MaxAge. Loose records and what they drop do not
-// count, and nothing leaves the queue, until the leader takes the commit: so to withdraw them
-// undoes nothing, and receivers may still take all values. Then, under the lock, the leader
-// decides for each loose record, in order:
+// A sender joins the pending commit with records for which it has reserved room; or with loose
+// records, which need the room of others: of the oldest values under DropOldest, of values that are
+// too old with MaxAge. Loose records and what they drop do not count, and nothing leaves the queue,
+// until the leader takes the commit. Then, under the lock, the leader decides for each loose
+// record, in order:
 //
 //	while the limits have no room for it, take the oldest record from the queue (evict), or
 //	    under DropOldest the oldest loose record of the same commit, which is then not stored
 //	if the room is held by deliveries in flight, or by values that are neither to be dropped
 //	    nor too old, refuse this loose record and all that follow
 //
-// The deletion of evicted records and the new ones are one write. If it fails, evicted
-// records return to the queue, and nothing was dropped. After the write each sender settles its
-// part of the commit: it calls the hook for what its records dropped, and looks for room again if
-// they were refused.
+// The deletion of evicted records and the new ones are one write. If it fails, evicted records
+// return to the queue, and nothing was dropped. After it each sender settles its part of the commit:
+// it calls the hook for what its records dropped, and looks for room again if they were refused.
 
 // An admission is how a commit makes room. It is decided when the commit is taken, and read
 // by its members when the commit is done.
@@ -301,13 +300,13 @@ func (c *Durable[T]) settleDrops(b *commit, at int, g grant, vs []T) (n int) {
 			mine = append(mine, d)
 		}
 	}
-	inTurn(len(mine), func(i int) {
-		if d := mine[i]; d.record.Seq == 0 {
+	engine.CallEach(func(d drop) {
+		if d.record.Seq == 0 {
 			c.config.giveAll(d.why, vs[d.by-at])
 		} else {
 			c.passRecord(d.record, d.why)
 		}
-	})
+	}, mine)
 	return n
 }
 

@@ -24,9 +24,7 @@ import (
 // [SetDamageAside] it skips damaged records; their deletion waits for a write, like Ack.
 // Recv panics if ctx is nil.
 func (c *Durable[T]) Recv(ctx context.Context) (*Delivery[T], error) {
-	if ctx == nil {
-		panic("spill: Recv: nil context")
-	}
+	notNil(ctx, "Recv")
 	return c.recv(ctx, true)
 }
 
@@ -39,12 +37,7 @@ func (c *Durable[T]) TryRecv() (*Delivery[T], error) {
 // RecvBatch waits for a value like Recv. It then receives as many values as there are,
 // up to len(buf), into buf in order. n > 0 implies err == nil. For the errors, see Recv.
 func (c *Durable[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (n int, err error) {
-	if ctx == nil {
-		panic("spill: RecvBatch: nil context")
-	}
-	if len(buf) == 0 {
-		return 0, nil
-	}
+	notNil(ctx, "RecvBatch")
 	return c.recvBatch(ctx, buf)
 }
 
@@ -52,14 +45,14 @@ func (c *Durable[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (n int, 
 // order. If the channel is empty, it returns [sluice.ErrEmpty], or the same errors as Recv. An
 // empty buf returns 0, nil.
 func (c *Durable[T]) TryRecvBatch(buf []*Delivery[T]) (n int, err error) {
-	if len(buf) == 0 {
-		return 0, nil
-	}
 	return c.recvBatch(engine.NoWait{}, buf)
 }
 
 // recvBatch is RecvBatch, or TryRecvBatch under engine.NoWait.
 func (c *Durable[T]) recvBatch(ctx context.Context, buf []*Delivery[T]) (n int, err error) {
+	if len(buf) == 0 {
+		return 0, nil
+	}
 	if buf[0], err = c.recv(ctx, true); err != nil {
 		return 0, err
 	}
@@ -93,8 +86,7 @@ func (c *Durable[T]) recv(ctx context.Context, expires bool) (*Delivery[T], erro
 			return nil, sluice.ErrEmpty
 		}
 		if err == errTooOld {
-			err = c.expire() // releases the lock
-			if err != nil {
+			if err = c.expire(); err != nil { // releases the lock
 				return nil, err
 			}
 			continue
@@ -131,10 +123,7 @@ func (c *Durable[T]) recv(ctx context.Context, expires bool) (*Delivery[T], erro
 // caller holds mu.
 func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (t taken, err error) {
 	for c.reopening != nil && !c.stopped {
-		if engine.MayWait(ctx) && !lazy.loaded {
-			return t, nil
-		}
-		if !c.awaitReopening(lazy) {
+		if engine.MayWait(ctx) && !lazy.loaded || !c.awaitReopening(lazy) {
 			return t, nil
 		}
 	}
@@ -149,43 +138,36 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (t taken, e
 	if err != nil {
 		return t, err
 	}
-	epoch := c.epoch
+	if record.Seq != 0 {
+		return taken{record, c.attempts[record.Seq] + 1, c.epoch}, nil
+	}
+	// The last records may be in the course of being replaced, in a write that may fail: then the
+	// queue is not empty.
+	brief, until := c.evicting > 0 && (lazy.err != nil || !engine.MayWait(ctx)), lazy
 	switch {
-	case record.Seq != 0:
 	case c.drained():
 		return t, sluice.ErrClosed
-	case c.evicting > 0 && (lazy.err != nil || !engine.MayWait(ctx)):
-		// The last records are being replaced, in a write that may fail: the queue is not
-		// empty.
-		w := &waiter{served: make(chan struct{}), brief: true}
-		c.receivers.push(w)
-		c.receivers.await(&c.mu, w, new(lazyContext))
-		if w.err == sluice.ErrEmpty && lazy.err != nil {
-			return t, lazy.err
-		}
-		if w.err != nil {
-			return t, w.err
-		}
-		record, epoch = w.record, w.epoch
+	case brief:
+		until = new(lazyContext)
 	case !engine.MayWait(ctx):
 		return t, sluice.ErrEmpty
 	case lazy.err != nil:
 		return t, lazy.err
 	case !lazy.loaded:
 		return t, nil
-	default:
-		w := &waiter{served: make(chan struct{})}
-		c.receivers.push(w)
-		if !c.receivers.await(&c.mu, w, lazy) {
-			c.receivers.remove(w)
-			return t, nil
-		}
-		if w.err != nil {
-			return t, w.err
-		}
-		record, epoch = w.record, w.epoch
 	}
-	return taken{record, c.attempts[record.Seq] + 1, epoch}, nil
+	w := &waiter{served: make(chan struct{}), brief: brief}
+	c.receivers.push(w)
+	switch served := c.receivers.await(&c.mu, w, until); {
+	case !served:
+		c.receivers.remove(w)
+		return t, nil
+	case w.err == sluice.ErrEmpty && lazy.err != nil:
+		return t, lazy.err
+	case w.err != nil:
+		return t, w.err
+	}
+	return taken{w.record, c.attempts[w.record.Seq] + 1, w.epoch}, nil
 }
 
 // awaitReopening waits until the store has been opened again, or could not be. It returns false
@@ -234,12 +216,13 @@ func (c *Durable[T]) pull() (record logstore.Record, err error) {
 		}
 		heap.Pop(&c.requeued)
 	default:
-		if c.window.len() == 0 {
+		if c.window.Len() == 0 {
 			if err := c.readWindow(); err != nil {
 				return record, err
 			}
 		}
-		record = c.window.pop()
+		record = c.window.Pop()
+		c.window.Shrink(keptSlots)
 		c.inWindow -= record.Memory()
 	}
 	c.queued--
@@ -251,15 +234,12 @@ const windowRead = 1 << 20
 
 // readWindow reads the window from the file.
 func (c *Durable[T]) readWindow() error {
-	records, err := c.store.Read(c.upto, c.tail, min(c.config.limit, windowRead))
-	if err == nil && len(records) == 0 {
-		err = errMissing
-	}
+	records, err := c.read(c.upto, c.tail, min(c.config.limit, windowRead))
 	if err != nil {
-		return c.readFailed(err)
+		return err
 	}
 	for _, r := range records {
-		c.window.push(r)
+		c.window.Push(r)
 		c.inWindow += r.Memory()
 	}
 	c.upto = records[len(records)-1].Seq + 1
@@ -269,15 +249,25 @@ func (c *Durable[T]) readWindow() error {
 // reread reads a record that was given back. Such records are not kept in memory:
 // receivers may give back more than the memory limit.
 func (c *Durable[T]) reread(seq uint64) (record logstore.Record, err error) {
-	records, err := c.store.Read(seq, seq+1, 1)
+	records, err := c.read(seq, seq+1, 1)
+	if err != nil {
+		c.expiry.seq = 0 // the next look at its age finds the error, too
+		return record, err
+	}
+	return records[0], nil
+}
+
+// read reads records from the store, at least one. It marks an error after which the store may be
+// opened again. The caller holds mu.
+func (c *Durable[T]) read(from, to uint64, most int64) ([]logstore.Record, error) {
+	records, err := c.store.Read(from, to, most)
 	if err == nil && len(records) == 0 {
 		err = errMissing
 	}
-	if err != nil {
-		c.expiry.seq = 0 // the next look at its age finds the error, too
-		return record, c.readFailed(err)
+	if err != nil && c.reopen != nil {
+		err = &readError{err, c.epoch}
 	}
-	return records[0], nil
+	return records, err
 }
 
 // requeue returns a record to the queue that was delivered for the given time. The caller

@@ -8,8 +8,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/age"
-	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -51,15 +50,6 @@ func unmarked(err error) error {
 		return r.error
 	}
 	return err
-}
-
-// readFailed returns err, an error of the store. It marks err if the store may be opened again.
-// The caller holds mu.
-func (c *Durable[T]) readFailed(err error) error {
-	if c.reopen == nil {
-		return err
-	}
-	return &readError{err, c.epoch}
 }
 
 // reopenAfter opens the queue again after a receive got an error of the store, unless another
@@ -140,7 +130,7 @@ func (b *commit) setResults(err, deleteErr error) {
 	}
 }
 
-// A newStore is a store that was opened again, and what it says of the commit that failed.
+// A newStore is a store that was opened again, and what it has of the commit that failed.
 type newStore struct {
 	store  store
 	found  logstore.Contents
@@ -205,7 +195,6 @@ func (r *newStore) look(first uint64, records [][]byte, deletes []uint64) error 
 // restart makes the queue what r holds. The caller holds mu.
 func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newStore) {
 	c.epoch++
-	c.store = r.store
 	held, oldest, last := c.queued+c.inFlight+c.dropping, c.oldest(), c.tail-1
 	c.records -= held // the rest has reserved room
 	c.bytes -= c.stored
@@ -213,20 +202,13 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 		c.records -= len(uncertain)
 		c.bytes -= c.costOfAll(uncertain)
 	}
-	c.stored = r.found.Bytes + int64(r.found.Records)*recordCost
-	c.records += r.found.Records
-	c.bytes += c.stored
-
-	c.requeued, c.window, c.inWindow = nil, fifo[logstore.Record]{}, 0
-	c.upto, c.tail = r.found.First, r.found.Next
+	c.load(r.store, r.found)
+	c.requeued, c.window, c.inWindow = nil, ring.Ring[logstore.Record]{}, 0
 	c.clock.known = min(c.clock.known, c.tail)
 	c.expiry.seq = 0
 	c.attempts = nil
-	c.queued, c.inFlight, c.flightBytes = r.found.Records, 0, 0
+	c.inFlight, c.flightBytes = 0, 0
 	c.acking, c.ackingBytes, c.dropping, c.evicting = 0, 0, 0, 0
-	c.high = max(c.high, c.queued)
-	c.ages = age.Log{}
-	c.ages.Record(park.Now(), r.found.First, r.found.Next)
 
 	held -= c.settleReopened(b, r)
 	if p := c.pending; p != nil { // its members see that the epoch has changed

@@ -27,14 +27,6 @@ type commit struct {
 	admission               // of payloads that have no reserved room
 }
 
-// result returns the outcome of b for a member that sends, or acknowledges.
-func (b *commit) result(sends bool) error {
-	if sends {
-		return b.err
-	}
-	return b.deleteErr
-}
-
 // Send stores v on disk, with an fsync, and returns nil once v is stored. If Capacity or
 // DiskLimit leaves no room, it follows [DurableOptions].Overflow: by default it waits.
 // Concurrent senders share writes, so a Send is cheap when
@@ -50,9 +42,7 @@ func (b *commit) result(sends bool) error {
 // unless an earlier call has returned such an error. The context does not interrupt a write
 // in progress. Send panics if ctx is nil.
 func (c *Durable[T]) Send(ctx context.Context, v T) error {
-	if ctx == nil {
-		panic("spill: Send: nil context")
-	}
+	notNil(ctx, "Send")
 	return c.sendOne(ctx, v)
 }
 
@@ -66,9 +56,7 @@ func (c *Durable[T]) TrySend(v T) error {
 // values stored, always a prefix of vs, and an error as for Send unless that is all of
 // them. With DropNewest and DropOldest, values that were dropped count as stored. Values of other senders may come between them. SendBatch does not keep vs.
 func (c *Durable[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
-	if ctx == nil {
-		panic("spill: SendBatch: nil context")
-	}
+	notNil(ctx, "SendBatch")
 	p := c.batches.Get().(*recordBatch[T])
 	defer p.release(&c.batches)
 	for n < len(vs) {
@@ -92,7 +80,7 @@ func (c *Durable[T]) sendOne(ctx context.Context, v T) error {
 // sendRecords encodes the first values of vs into p and stores them: at least one,
 // unless it returns an error. A nil ctx means that it does not wait for room.
 func (c *Durable[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T) (n int, err error) {
-	if err := p.fill(&c.config, nil, vs, ""); err != nil {
+	if err := p.fill(&c.config, true, vs, ""); err != nil {
 		return 0, err
 	}
 	if c.cost(p, 0) > c.config.diskLimit {
@@ -226,10 +214,7 @@ func (c *Durable[T]) cost(p *recordBatch[T], i int) int64 { return c.costOf(p.pa
 
 // costOf returns what DiskLimit counts for a payload.
 func (c *Durable[T]) costOf(payload []byte) int64 {
-	if c.config.maxAge > 0 {
-		return int64(len(payload)) + recordCost + timeCost
-	}
-	return int64(len(payload)) + recordCost
+	return diskCost(logstore.Record{Payload: payload, Time: int64(c.config.maxAge)}) // with MaxAge, it has a time
 }
 
 // join makes the caller a member of the pending commit, and its leader if no goroutine
@@ -246,24 +231,24 @@ func (c *Durable[T]) join() (b *commit, leads bool) {
 // await waits until b is published, and writes b if the caller leads it. If the context
 // is done first, it withdraws g.n payloads, beginning at index at.
 func (c *Durable[T]) await(ctx context.Context, lazy *lazyContext, b *commit, leads bool, at int, g grant) error {
-	sends := g.n > 0
 	if leads {
 		c.write(b)
-		return b.result(sends)
+	} else {
+		select {
+		case <-b.done:
+		case <-b.lead:
+			c.write(b)
+		case <-lazy.done:
+			if c.withdraw(b, at, g) {
+				return engine.ContextError(ctx)
+			}
+			<-b.done // the write has begun
+		}
 	}
-	select {
-	case <-b.done:
-		return b.result(sends)
-	case <-b.lead:
-		c.write(b)
-		return b.result(sends)
-	case <-lazy.done:
+	if g.n > 0 {
+		return b.err
 	}
-	if !c.withdraw(b, at, g) { // the write has begun
-		<-b.done
-		return b.result(sends)
-	}
-	return engine.ContextError(ctx)
+	return b.deleteErr
 }
 
 // withdraw removes the caller and its payloads from b. It returns false if the leader
@@ -417,7 +402,7 @@ func (c *Durable[T]) extendWindow(payloads [][]byte, at int64) {
 	for i, payload := range payloads[:n] {
 		start := len(block)
 		block = append(block, payload...)
-		c.window.push(logstore.Record{Seq: first + uint64(i), Time: at, Payload: block[start:len(block):len(block)]})
+		c.window.Push(logstore.Record{Seq: first + uint64(i), Time: at, Payload: block[start:len(block):len(block)]})
 	}
 	c.upto += uint64(n)
 }

@@ -106,7 +106,7 @@ type Elastic[T any] struct {
 // decoded is the first record of the backlog, decoded, if head had no room for it.
 type decoded[T any] struct {
 	valid  bool
-	value  T
+	value  [1]T
 	record []byte
 }
 
@@ -263,9 +263,7 @@ func drainSeq[T any](length func() int, tryRecv func() (T, error)) iter.Seq[T] {
 // closed and drained or has failed, or when ctx is done while the loop waits. Its Err
 // method reports a failure. Values panics if ctx is nil.
 func (c *Elastic[T]) Values(ctx context.Context) *sluice.Values[T] {
-	if ctx == nil {
-		panic("spill: Values: nil context")
-	}
+	notNil(ctx, "Values")
 	return sluice.NewValues(ctx, c)
 }
 

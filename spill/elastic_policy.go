@@ -3,7 +3,6 @@ package spill
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
@@ -19,13 +18,13 @@ import (
 //	ErrFull, or a value dropped: at one moment under mu there was no room
 //
 // DropOldest drops the first value of head, because head is the oldest part of the queue. The
-// channel is full when the value is dropped, whatever receivers do meanwhile:
+// channel is full when the value is dropped: without a sender, n values are left only if no receive
+// took place in between.
 //
 //	n := head.Len() -> no room -> head removes its first value if it still has n
 //
-// Without a sender, n values are left only if no receive took place in between. If one did, there
-// may be room, and the sender tries again. From the removal until the new value is queued,
-// the state is spilling, so that goroutines that find head empty, or that count, wait for mu.
+// From the removal until the new value is queued, the state is spilling, so that goroutines that find
+// head empty, or that count, wait for mu. docs/design/spill.md has the arguments.
 
 // An evictor is the engine of head.
 type evictor[T any] interface {
@@ -35,9 +34,6 @@ type evictor[T any] interface {
 
 // errNeedsRecord is not returned to users: the value has to be encoded first.
 var errNeedsRecord = errors.New("the value needs a record")
-
-// isLocked reports whether senders always take mu.
-func (c *Elastic[T]) isLocked() bool { return c.state.Load()&locked != 0 }
 
 // room returns how many values the limit leaves room for. The caller holds mu.
 func (c *Elastic[T]) room() int {
@@ -58,119 +54,68 @@ func (c *Elastic[T]) refusal() error {
 	return nil
 }
 
-// sendLocked sends a prefix of vs to a channel that is locked, without encoding it. n is 0 if
-// it returns an error. If the error is errNeedsRecord, the caller encodes the first values, and
-// tries again with sendRecords.
-func (c *Elastic[T]) sendLocked(ctx context.Context, vs []T, method string) (n int, err error) {
-	if vs, err = c.withinLimit(vs, method); err != nil {
-		return 0, err
-	}
-	var old T
-	dropped := false
-	c.mu.Lock()
-	err = c.refusal()
-	direct, room := c.state.Load()&spilling == 0, c.room()
-	switch {
-	case err != nil:
-	case room > 0 && direct:
-		n, err = c.addRun(vs[:min(len(vs), room)])
-		switch {
-		case n > 0:
-			err = nil
-		case err == sluice.ErrFull:
-			c.noteFull()
-			err = errNeedsRecord
+// sendNext sends values of p, from value n on, and returns how many, or 0 if there is no room. The
+// caller holds mu.
+func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (sent int, err error) {
+	for moved := true; moved; moved = c.advance() {
+		if err := c.refusal(); err != nil { // advance may have found a block that cannot be read
+			return 0, err
 		}
-	case room > 0:
-		err = errNeedsRecord
-	case c.config.overflow == sluice.Reject, c.config.overflow == sluice.Block && !engine.MayWait(ctx):
-		err = sluice.ErrFull
+		if c.senders.len() > 0 {
+			continue
+		}
+		if sent, err = c.place(p, n); sent > 0 || err != nil {
+			return sent, err
+		}
+	}
+	return 0, nil
+}
+
+// overflow does what the policy says with value n of p, for which there is no room, and returns
+// how many values need no other attempt. The caller holds mu.
+func (c *Elastic[T]) overflow(ctx context.Context, p *recordBatch[T], n int, lazy *lazyContext) (done int, err error) {
+	switch {
 	case c.config.overflow == sluice.DropNewest:
 		c.refused++
-		n, old, dropped = 1, vs[0], true
-	case c.config.overflow == sluice.DropOldest && c.size == nil && direct:
-		n = 1
-		old, dropped = c.replaceInHead(vs[0])
-	default:
-		err = errNeedsRecord
+		c.drop(p, p.values[n])
+		return 1, nil
+	case c.config.overflow == sluice.DropOldest:
+		return c.replaceOldest(p, n)
+	case c.config.overflow == sluice.Reject, !engine.MayWait(ctx):
+		return 0, sluice.ErrFull
+	case len(p.ends) == 0:
+		return 0, errNeedsRecord
+	case lazy.err != nil:
+		return 0, lazy.err
+	case !lazy.loaded: // user code runs without the lock; then try again
+		c.mu.Unlock()
+		lazy.load(ctx)
+		c.mu.Lock()
+		return 0, nil
 	}
-	c.mu.Unlock()
-	if dropped {
-		c.config.giveAll(sluice.Overflowed, old)
+	if err := c.waitForRoom(ctx, lazy, p.record(n)); err != nil {
+		return 0, err
 	}
-	return n, err
+	return 1, nil
 }
 
-// withinLimit returns the first values of vs that are not too large, or an error if the first one
-// is. It calls Size without the lock.
-func (c *Elastic[T]) withinLimit(vs []T, method string) ([]T, error) {
-	if c.size == nil {
-		return vs, nil
+// replaceOldest sends values of p, from value n on, and removes the oldest values until there is
+// room. The caller holds mu.
+func (c *Elastic[T]) replaceOldest(p *recordBatch[T], n int) (sent int, err error) {
+	if len(p.ends) == 0 && (c.size != nil || c.state.Load()&spilling != 0) {
+		// Otherwise all values have the same size, and head has room after a removal.
+		return 0, errNeedsRecord
 	}
-	vs = vs[:min(len(vs), runLength)]
-	for i, v := range vs {
-		switch size := c.size(v); {
-		case size < 0:
-			panic(negativeSize(size, method))
-		case int64(size) <= c.config.limit:
-		case i == 0:
-			return nil, sluice.ErrTooLarge
-		default:
-			return vs[:i], nil
-		}
-	}
-	return vs, nil
-}
-
-// addRun is addToHead for several values. It returns the number of those that it added.
-func (c *Elastic[T]) addRun(vs []T) (n int, err error) {
-	if len(vs) == 1 {
-		if err = c.addToHead(vs[0]); err == nil {
-			n = 1
-		}
-		return n, err
-	}
-	if c.size != nil {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("spill: ElasticOptions.Size panicked: %v", p)
-			}
-		}()
-	}
-	return c.head.SendBatch(engine.NoWait{}, vs)
-}
-
-// replaceInHead adds v to head, and removes the oldest value if the channel is full. All values
-// have the same size, and the backlog is empty, so head has room for v after each removal.
-// The caller holds mu.
-func (c *Elastic[T]) replaceInHead(v T) (old T, dropped bool) {
-	c.set(spilling, 0)
-	defer c.set(0, spilling)
-	for {
-		n := c.head.Len()
-		if n < c.config.capacity && c.head.TrySend(v) == nil {
-			return old, dropped
-		}
-		if first, ok := c.evictor.Evict(n); ok {
-			c.evicted++
-			old, dropped = first, true
-		}
-	}
-}
-
-// replaceOldest sends value n of p, and removes the oldest values until there is room for it. The
-// caller holds mu.
-func (c *Elastic[T]) replaceOldest(p *recordBatch[T], n int) error {
 	c.set(spilling, 0)
 	defer c.settle()
 	for {
 		queued := c.head.Len()
-		if placed, err := c.place(p.values[n], p.record(n)); placed {
-			return err
+		if sent, err := c.place(p, n); sent > 0 || err != nil {
+			return sent, err
 		}
 		moved := c.refill()
 		if err := c.refusal(); err != nil { // refill could not read a block
-			return err
+			return 0, err
 		}
 		if moved {
 			continue
@@ -182,22 +127,35 @@ func (c *Elastic[T]) replaceOldest(p *recordBatch[T], n int) error {
 	}
 }
 
-// place adds a value to the end of the queue, to head if the backlog is empty, or reports
-// that there is no room. No sender waits, and the caller holds mu.
-func (c *Elastic[T]) place(v T, record []byte) (placed bool, err error) {
-	if c.room() <= 0 {
-		return false, nil
+// place adds values of p to the end of the queue, from value n on: as many as fit into head if the
+// backlog is empty, or else one record. It returns 0 if there is no room. No sender waits, and the
+// caller holds mu.
+func (c *Elastic[T]) place(p *recordBatch[T], n int) (placed int, err error) {
+	room := c.room()
+	if room <= 0 {
+		return 0, nil
 	}
 	if c.backlog.records == 0 {
-		if err := c.addToHead(v); err != sluice.ErrFull {
-			return true, err
+		placed, err := c.addToHead(p.values[n : n+min(len(p.values)-n, room)])
+		switch {
+		case placed > 0:
+			return placed, nil
+		case err != sluice.ErrFull:
+			return 0, err
 		}
 		c.noteFull()
 	}
-	if !c.fits(record) {
-		return false, nil
+	if len(p.ends) == 0 {
+		return 0, errNeedsRecord
 	}
-	return true, c.append(record)
+	record := p.record(n)
+	if !c.fits(record) {
+		return 0, nil
+	}
+	if err := c.append(record); err != nil {
+		return 0, err
+	}
+	return 1, nil
 }
 
 // drop keeps v for the hook, which runs when the lock is released.
@@ -217,7 +175,7 @@ func (c *Elastic[T]) drop(p *recordBatch[T], v T) {
 // gets the other values all the same, and then the first panic continues. Discard is idempotent.
 func (c *Elastic[T]) Discard() (n int) {
 	c.Close()
-	untilDone(func() (more bool) {
+	engine.Repeat(func() (more bool) {
 		v, err := c.TryRecv()
 		if err != nil {
 			return false

@@ -85,34 +85,14 @@ func (c *Elastic[T]) TryRecv() (T, error) {
 // in memory and on disk, up to len(buf), into buf in order. n > 0 implies err == nil.
 // For the errors, see Recv.
 func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
-	if ctx == nil {
-		panic("spill: RecvBatch: nil context")
-	}
+	notNil(ctx, "RecvBatch")
 	if len(buf) == 0 {
 		return 0, nil
 	}
-	spilled := c.state.Load()&spilling != 0
-	if spilled {
-		if buf[0], err = c.Recv(ctx); err == nil {
-			n = 1
-		}
-	} else {
-		n, err = c.head.RecvBatch(ctx, buf)
-		spilled = c.state.Load()&spilling != 0
-		if n > 0 {
-			c.afterRecv()
-		}
-	}
-	switch {
-	case err == sluice.ErrClosed:
-		return 0, c.finalError()
-	case err != nil: // the context is done, but there may be records: see finishRecv
-		if n, again := c.TryRecvBatch(buf); again != sluice.ErrEmpty {
-			return n, again
-		}
+	if buf[0], err = c.Recv(ctx); err != nil {
 		return 0, err
 	}
-	return n + c.recvMore(buf[n:], spilled), nil
+	return 1 + c.recvMore(buf[1:]), nil
 }
 
 // TryRecvBatch receives as many values as there are now, in memory and on disk, up to
@@ -125,14 +105,13 @@ func (c *Elastic[T]) TryRecvBatch(buf []T) (n int, err error) {
 	if buf[0], err = c.TryRecv(); err != nil {
 		return 0, err
 	}
-	return 1 + c.recvMore(buf[1:], true), nil
+	return 1 + c.recvMore(buf[1:]), nil
 }
 
-// recvMore receives the values that are there, up to len(buf), after others were
-// received. It refills head while the channel is spilling; spilled reports whether it
-// was when the caller looked.
-func (c *Elastic[T]) recvMore(buf []T, spilled bool) (n int) {
-	for n < len(buf) && spilled { // once more after the channel has become direct
+// recvMore receives the values that are there, up to len(buf), after another was received. It
+// refills head while the channel is spilling.
+func (c *Elastic[T]) recvMore(buf []T) (n int) {
+	for spilled := true; n < len(buf) && spilled; { // once more after the channel has become direct
 		spilled = c.state.Load()&spilling != 0
 		more, err := c.head.TryRecvBatch(buf[n:])
 		if err != nil && spilled {
@@ -257,7 +236,7 @@ func (c *Elastic[T]) refill() (moved bool) {
 			c.fail(err)
 			return true
 		}
-		if err := c.addToHead(c.next.value); err == sluice.ErrFull {
+		if _, err := c.addToHead(c.next.value[:]); err == sluice.ErrFull {
 			c.noteFull()
 			break
 		} else if err != nil {
@@ -299,7 +278,7 @@ func (c *Elastic[T]) decodeNext() (err error) {
 				c.config.codec.Name(), size, c.config.limit)
 		}
 	}
-	c.next = decoded[T]{valid: true, value: value, record: record}
+	c.next = decoded[T]{valid: true, value: [1]T{value}, record: record}
 	return nil
 }
 

@@ -64,31 +64,17 @@ func (c *Elastic[T]) TrySend(v T) error {
 // always a prefix of vs, and an error as for Send unless that is all of them. Values of
 // other senders may come between them. SendBatch does not keep vs.
 func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
-	if ctx == nil {
-		panic("spill: SendBatch: nil context")
-	}
+	notNil(ctx, "SendBatch")
 	for n < len(vs) {
+		sent, err := 0, sluice.ErrFull
 		if c.state.Load()&flags == 0 {
-			sent, err := c.sendRun(ctx, vs[n:])
+			sent, err = c.sendRun(ctx, vs[n:])
 			n += sent
-			if err == nil {
-				continue
-			}
-			if err != sluice.ErrFull {
-				return n, err
-			}
-		} else if c.isLocked() {
-			sent, err := c.sendLocked(ctx, vs[n:], "SendBatch")
-			n += sent
-			if err == nil {
-				continue
-			}
-			if err != errNeedsRecord {
-				return n, err
-			}
 		}
-		sent, err := c.sendPart(ctx, vs[n:])
-		n += sent
+		if err == sluice.ErrFull {
+			sent, err = c.sendPart(ctx, vs[n:])
+			n += sent
+		}
 		if err != nil {
 			return n, err
 		}
@@ -107,8 +93,8 @@ func (c *Elastic[T]) sendDirect(v T) error {
 // sendSized tries to add v, whose size user code reports, to head. method is the method
 // that the user called.
 func (c *Elastic[T]) sendSized(v T, method string) error {
-	if uint64(c.userSize(v)) > uint64(c.config.limit) { // or negative
-		return c.sizeError(v, method)
+	if size := c.userSize(v); uint64(size) > uint64(c.config.limit) { // or negative
+		return c.config.checkSize(size, method)
 	}
 	if err := c.head.TrySend(v); err != nil {
 		return c.closedError(err)
@@ -116,23 +102,10 @@ func (c *Elastic[T]) sendSized(v T, method string) error {
 	return nil
 }
 
-// sizeError returns the error of a value that exceeds the limit. It panics if the size
-// is negative.
-func (c *Elastic[T]) sizeError(v T, method string) error {
-	if size := c.userSize(v); size < 0 {
-		panic(negativeSize(size, method))
-	}
-	return sluice.ErrTooLarge
-}
-
-// negativeSize is the panic of a method for which the user's Size returned size.
-func negativeSize(size int, method string) string {
-	return fmt.Sprintf("spill: %s: ElasticOptions.Size returned %d, want at least 0", method, size)
-}
-
-// addToHead tries to add v to head under the lock. head calls Size again, and a panic
-// of user code must not end the call here.
-func (c *Elastic[T]) addToHead(v T) (err error) {
+// addToHead tries to add values to head under the lock, and returns how many it added; it returns
+// an error if it added none. head calls Size again, and a panic of user code must not end the call
+// here.
+func (c *Elastic[T]) addToHead(vs []T) (n int, err error) {
 	if c.size != nil {
 		defer func() {
 			if p := recover(); p != nil {
@@ -140,7 +113,13 @@ func (c *Elastic[T]) addToHead(v T) (err error) {
 			}
 		}()
 	}
-	return c.head.TrySend(v)
+	if len(vs) > 1 {
+		return c.head.SendBatch(engine.NoWait{}, vs)
+	}
+	if err = c.head.TrySend(vs[0]); err == nil {
+		n = 1
+	}
+	return n, err
 }
 
 // runLength is the number of values of a batch whose sizes are checked at once.
@@ -153,28 +132,20 @@ func (c *Elastic[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
 		n, err = c.head.SendBatch(ctx, vs)
 		return n, c.closedError(err)
 	}
-	vs = vs[:min(len(vs), runLength)]
-	for _, v := range vs {
-		if uint64(c.userSize(v)) > uint64(c.config.limit) {
+	for vs = vs[:min(len(vs), runLength)]; n < len(vs); n++ {
+		size := c.userSize(vs[n])
+		if fits := uint64(size) <= uint64(c.config.limit); !fits && n == 0 {
+			return 0, c.config.checkSize(size, "SendBatch")
+		} else if !fits {
 			break
 		}
-		n++
-	}
-	if n == 0 {
-		return 0, c.sizeError(vs[0], "SendBatch")
 	}
 	n, err = c.head.SendBatch(ctx, vs[:n])
 	return n, c.closedError(err)
 }
 
-// sendOne sends v in a batch of one record.
+// sendOne sends v in a batch of one value.
 func (c *Elastic[T]) sendOne(ctx context.Context, v T, method string) error {
-	if c.isLocked() {
-		vs := [1]T{v}
-		if _, err := c.sendLocked(ctx, vs[:], method); err != errNeedsRecord {
-			return err
-		}
-	}
 	p := c.batches.Get().(*recordBatch[T])
 	defer p.release(&c.batches)
 	p.one[0] = v
@@ -190,70 +161,40 @@ func (c *Elastic[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
 	return c.sendRecords(ctx, p, vs, "SendBatch")
 }
 
-// sendRecords encodes the first values of vs into p, takes the lock once, and sends
-// them to head or to the backlog. Then it gives the values that it dropped to the hook.
+// sendRecords puts the first values of vs into p, takes the lock once, and sends them to head or to
+// the backlog. If all senders take the lock, it encodes them only when one of them needs a record.
+// Then it gives the values that it dropped to the hook.
 func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T, method string) (n int, err error) {
-	if c.state.Load()&closed != 0 {
+	state := c.state.Load()
+	if state&closed != 0 {
 		return 0, c.finalError()
 	}
-	if err := p.fill(&c.config, c.size, vs, method); err != nil {
+	if err := p.fill(&c.config, state&locked == 0, vs, method); err != nil {
 		return 0, err
 	}
 	defer func() { c.config.giveAll(sluice.Overflowed, p.dropped...) }()
 	var lazy lazyContext
 	c.mu.Lock()
-	for n < len(p.ends) && err == nil {
-		var full bool
-		if full, err = c.sendNext(p, n); !full {
-			if err == nil {
-				n++
-			}
-			continue
+	for n < len(p.values) && err == nil {
+		var sent int
+		if sent, err = c.sendNext(p, n); sent == 0 && err == nil {
+			sent, err = c.overflow(ctx, p, n, &lazy)
 		}
+		n += sent
 		switch {
-		case c.config.overflow == sluice.DropNewest:
-			c.refused++
-			c.drop(p, p.values[n])
-			n++
-		case c.config.overflow == sluice.DropOldest:
-			if err = c.replaceOldest(p, n); err == nil {
-				n++
-			}
-		case c.config.overflow == sluice.Reject, !engine.MayWait(ctx):
-			err = sluice.ErrFull
-		case lazy.err != nil:
-			err = lazy.err
-		case !lazy.loaded: // user code runs without the lock; then try again
+		case err == errNeedsRecord && n > 0: // the next call encodes it
+			p.values, err = p.values[:n], nil
+		case err == errNeedsRecord: // user code runs without the lock; then try again
 			c.mu.Unlock()
-			lazy.load(ctx)
+			err = p.fill(&c.config, true, vs, method)
 			c.mu.Lock()
-		default:
-			if err = c.waitForRoom(ctx, &lazy, p.record(n)); err == nil {
-				n++
-			}
 		}
 	}
-	if c.isLow() || c.senders.len() > 0 {
+	if c.state.Load()&spilling != 0 && (c.isLow() || c.senders.len() > 0) {
 		c.advance()
 	}
 	c.mu.Unlock()
 	return n, err
-}
-
-// sendNext sends value n of p, or reports that there is no room. The caller holds mu.
-func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (full bool, err error) {
-	for moved := true; moved; moved = c.advance() {
-		if err := c.refusal(); err != nil { // advance may have found a block that cannot be read
-			return false, err
-		}
-		if c.senders.len() > 0 {
-			continue
-		}
-		if placed, err := c.place(p.values[n], p.record(n)); placed {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // fits reports whether there is room for record on disk.

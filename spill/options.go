@@ -28,11 +28,9 @@ type ElasticOptions[T any] struct {
 
 	// MemoryLimit bounds the memory that the channel makes the process use, in
 	// bytes: the queued values, and the garbage that accumulates beside them until
-	// the collector runs. The collector starts when the heap has grown by GOGC
-	// percent of the live heap, so values get 100/(100+GOGC) of MemoryLimit: half of
-	// it by default, two thirds at GOGC=50, all of it with GOGC=off. To keep n bytes
-	// of values in memory at the default GOGC, set MemoryLimit to 2n. Values beyond
-	// that go to disk. 0 selects DefaultMemoryLimit.
+	// the collector runs. Values get 100/(100+GOGC) of it: half by default, all with GOGC=off.
+	// To keep n bytes of values in memory at the default GOGC, set MemoryLimit to 2n. Values
+	// beyond that go to disk. 0 selects DefaultMemoryLimit.
 	//
 	// GOGC is read once, when the channel is opened; a value set by
 	// debug.SetGCPercent counts. MemoryLimit does not cover I/O buffers (1 or 2 MiB,
@@ -86,16 +84,12 @@ type ElasticOptions[T any] struct {
 // the defaults. OpenDurable returns an error for invalid values. It copies the
 // options, so the caller may reuse them.
 type DurableOptions[T any] struct {
-	// Name identifies the channel in Stats, and registers it in package inspect.
-	// It need not be unique. A channel without a name is not registered.
-	Name string
+	Name string // see [ElasticOptions]
 
-	// MemoryLimit bounds the memory for the records that the channel keeps at hand
-	// for receivers, in bytes, including the garbage beside them: see
-	// [ElasticOptions]. Records beyond that are read from the files when their
-	// turn comes. Not counted are the page cache, and an index of the files in use, of 16
-	// bytes for each record. 0 selects
-	// DefaultMemoryLimit.
+	// MemoryLimit bounds the memory for the records that the channel keeps at hand for receivers,
+	// in bytes, including the garbage beside them: see [ElasticOptions]. Records beyond that are
+	// read from the files when their turn comes. Not counted are the page cache, and an index of
+	// the files in use, of 16 bytes for each record.
 	MemoryLimit int64
 
 	// Capacity bounds the number of values: those that are queued, in flight, or being
@@ -138,20 +132,15 @@ type DurableOptions[T any] struct {
 	// come late.
 	MaxAge time.Duration
 
-	// OnUndelivered is called exactly once with each value that no receiver will get, and the
-	// reason: [sluice.Overflowed] if DropNewest or DropOldest dropped it, [sluice.TooOld] if it
-	// is older than MaxAge. The goroutine whose call dropped the value calls it, or its own send
-	// if it was never stored, before that call returns. A value that was stored is deleted by
-	// then, and the hook gets a copy, made by the codec. After a crash between the deletion and
-	// the call it is not called. It may use the channel, and may panic: so does the call, after
-	// the hook got its other values, and the channel remains usable. Without a hook, values are
-	// dropped without being decoded. A value that is damaged or that the codec cannot decode is
-	// dropped like others, without a call of the hook; the Warning of Stats reports it.
+	// OnUndelivered is called as for an Elastic: see [ElasticOptions]. The reason is
+	// [sluice.Overflowed] if DropNewest or DropOldest dropped the value, [sluice.TooOld] if it is
+	// older than MaxAge. A value that was stored is deleted by then; after a crash between the
+	// deletion and the call it is not called. Without a hook, values are dropped without being
+	// decoded. A value that is damaged or that the codec cannot decode is dropped like others,
+	// without a call of the hook; the Warning of Stats reports it.
 	OnUndelivered func(v T, why sluice.Reason)
 
-	// Codec encodes and decodes values. Nil selects codec.Default[T]. It must not use
-	// the channel.
-	Codec codec.Codec[T]
+	Codec codec.Codec[T] // see [ElasticOptions]
 
 	// OnDamage selects what happens if stored bytes are damaged or missing. The zero value
 	// is RefuseDamage: an error.
@@ -276,6 +265,25 @@ func (c *config[T]) setSize() error {
 	}
 	c.slots = int(min(c.limit/each, int64(sluice.Unlimited)))
 	return nil
+}
+
+// checkSize returns an error if a value of the given size exceeds the memory for values. It panics
+// if the size is negative. method is the method that the user called.
+func (c *config[T]) checkSize(size int, method string) error {
+	switch {
+	case size < 0:
+		panic(fmt.Sprintf("spill: %s: ElasticOptions.Size returned %d, want at least 0", method, size))
+	case int64(size) > c.limit:
+		return sluice.ErrTooLarge
+	}
+	return nil
+}
+
+// giveAll gives vs to the hook, if there is one. The caller holds no lock.
+func (c *config[T]) giveAll(why sluice.Reason, vs ...T) {
+	if c.undelivered != nil && len(vs) > 0 {
+		engine.CallEach(func(v T) { c.undelivered(v, why) }, vs)
+	}
 }
 
 func printable(name string) bool {

@@ -17,7 +17,7 @@ type recordBatch[T any] struct {
 	one    [1]T // backs values when a single value is sent
 	values []T  // owned by the caller
 	bytes  []byte
-	ends   []int // the end of each record, as an index into bytes
+	ends   []int // the end of each record, as an index into bytes; empty if nothing is encoded
 
 	dropped []T // to make room for these values, or because there was none
 }
@@ -32,18 +32,32 @@ const (
 	maxRecord = math.MaxInt32 - 16 // bytes of a payload; the limit of a log is slightly higher
 )
 
-// fill encodes values from the start of vs, until the batch is full or a value fails.
-// It returns an error only if the first value fails. method is the method that the user
-// called, for panics.
-func (p *recordBatch[T]) fill(config *config[T], size func(T) int, vs []T, method string) error {
+// fill takes values from the start of vs, until the batch is full or a value fails, and encodes
+// them if it is to. It returns an error only if the first value fails. method is the method that
+// the user called, for panics.
+func (p *recordBatch[T]) fill(config *config[T], encoded bool, vs []T, method string) error {
 	p.bytes, p.ends, p.values = p.bytes[:0], p.ends[:0], vs
+	if config.size == nil && !encoded {
+		p.values = vs[:min(len(vs), batchValues)]
+		return nil
+	}
 	for i, v := range vs {
-		err := p.add(config, size, v, method)
-		if err != nil && i == 0 {
-			return err
+		var err error
+		if config.size != nil {
+			err = config.checkSize(config.size(v), method)
 		}
-		if err != nil || len(p.bytes) >= batchBytes || len(p.ends) == batchValues {
-			break
+		if err == nil && encoded {
+			err = p.add(config, v)
+		}
+		switch {
+		case err != nil && i == 0:
+			return err
+		case err != nil:
+			p.values = vs[:i]
+			return nil
+		case len(p.bytes) >= batchBytes, i+1 == batchValues:
+			p.values = vs[:i+1]
+			return nil
 		}
 	}
 	return nil
@@ -61,16 +75,7 @@ func (p *recordBatch[T]) release(to *sync.Pool) {
 }
 
 // add encodes v.
-func (p *recordBatch[T]) add(config *config[T], size func(T) int, v T, method string) error {
-	if size != nil {
-		n := size(v)
-		if n < 0 {
-			panic(negativeSize(n, method))
-		}
-		if int64(n) > config.limit {
-			return sluice.ErrTooLarge
-		}
-	}
+func (p *recordBatch[T]) add(config *config[T], v T) error {
 	start := len(p.bytes)
 	bytes, err := encode(config.codec, append(p.bytes, 0, 0, 0, 0), v)
 	if err != nil {

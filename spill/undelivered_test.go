@@ -2,7 +2,6 @@ package spill
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 	"slices"
 	"testing"
@@ -11,53 +10,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 )
-
-// TestInTurn: each call is made once, whichever of them panic or end the goroutine, and then the
-// first panic continues, or the goroutine ends.
-func TestInTurn(t *testing.T) {
-	for _, test := range []struct {
-		fail map[int]any // the panics by call; nil is Goexit
-		want any         // the panic; nil: none
-		ends bool
-	}{
-		{},
-		{fail: map[int]any{1: "one", 3: "three"}, want: "one"},
-		{fail: map[int]any{4: "four"}, want: "four"},
-		{fail: map[int]any{1: nil, 3: nil}, ends: true},
-		{fail: map[int]any{4: nil}, ends: true},
-		{fail: map[int]any{0: nil, 2: "two", 3: "three"}, want: "two", ends: true},
-		{fail: map[int]any{0: "zero", 2: nil, 3: "three"}, want: "zero", ends: true},
-		{fail: map[int]any{0: []int{0}, 1: []int{1}}, want: []int{0}}, // cannot be compared
-	} {
-		var calls []int
-		panicked, returned := error(nil), false
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			defer func() {
-				if p := recover(); p != nil {
-					panicked = fmt.Errorf("%v", p)
-				}
-			}()
-			inTurn(5, func(i int) {
-				calls = append(calls, i)
-				if p, ok := test.fail[i]; ok && p != nil {
-					panic(p)
-				} else if ok {
-					runtime.Goexit()
-				}
-			})
-			returned = true
-		}()
-		<-done
-		if !slices.Equal(calls, []int{0, 1, 2, 3, 4}) {
-			t.Errorf("%v: calls %v", test.fail, calls)
-		}
-		if test.want == nil && panicked != nil || test.want != nil && fmt.Sprint(panicked) != fmt.Sprint(test.want) || returned != (test.fail == nil) {
-			t.Errorf("%v: panic %v, returned %v", test.fail, panicked, returned)
-		}
-	}
-}
 
 // TestUndeliveredOnce: each value that a call drops reaches the hook once, if all calls of the hook
 // panic, or end the goroutine. Then the first panic continues.

@@ -119,6 +119,13 @@ func (q *waitQueue) await(mu *sync.Mutex, w *waiter, lazy *lazyContext) (served 
 	}
 }
 
+// notNil panics if ctx is nil, in the name of the method that the user called.
+func notNil(ctx context.Context, method string) {
+	if ctx == nil {
+		panic("spill: " + method + ": nil context")
+	}
+}
+
 // A lazyContext is the state of a call's context, which is read only if the call would
 // have to wait.
 type lazyContext struct {

@@ -50,6 +50,14 @@ func (r *Ring[T]) First() T {
 	return r.buf[r.head&uint(len(r.buf)-1)]
 }
 
+// At returns value i, counted from the oldest. There must be one.
+func (r *Ring[T]) At(i int) T {
+	if uint(i) >= r.tail-r.head {
+		panic("ring: At beyond the end of a ring")
+	}
+	return r.buf[(r.head+uint(i))&uint(len(r.buf)-1)]
+}
+
 // Oldest returns the slot of the oldest value, and Newest that of the newest one. The ring
 // must not be empty. The slot is valid until the ring changes.
 func (r *Ring[T]) Oldest() *T {

@@ -51,6 +51,11 @@ func FuzzAgainstSlice(f *testing.F) {
 			}
 		}
 		for i, want := range model {
+			if got := r.At(i); got != want {
+				t.Fatalf("At(%d) = %d, want %d", i, got, want)
+			}
+		}
+		for i, want := range model {
 			if got := r.Pop(); got != want {
 				t.Fatalf("value %d of the rest: %d, want %d", i, got, want)
 			}

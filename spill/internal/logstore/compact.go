@@ -1,6 +1,9 @@
 package logstore
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // copyStep is how many bytes of old records a commit copies, at most, and one record.
 const copyStep = 64 << 10
@@ -20,8 +23,10 @@ func (s *Store) copies(deletes []uint64) (frames []pendingFrame) {
 func (s *Store) copiesOf(g *segment, deletes []uint64) (frames []pendingFrame) {
 	room := int64(copyStep)
 	read := reader{store: s, ahead: blockSize}
-	moved := sortedKeys(g.copies)
-	for seq := s.state.nextIn(g, 0, moved); seq < s.state.next && room > 0; seq = s.state.nextIn(g, seq+1, moved) {
+	for seq := range liveIn([]*segment{g}, g.copies, 0, s.state.next) {
+		if room <= 0 {
+			break
+		}
 		if _, deleted := slices.BinarySearch(deletes, seq); deleted {
 			continue
 		}
@@ -42,7 +47,7 @@ func (s *Store) victim() *segment {
 	var live, size int64
 	var found *segment
 	for _, g := range s.state.segments[:len(s.state.segments)-1] {
-		bytes := g.liveBytes + int64(g.live)*frameHeaderSize
+		bytes := g.liveFrames()
 		live, size = live+bytes, size+g.length
 		if found == nil && bytes <= g.length/4 && !s.broken[g.id] {
 			found = g
@@ -54,26 +59,22 @@ func (s *Store) victim() *segment {
 	return found
 }
 
-// nextIn returns the first live record in g from seq on, or st.next. moved are the records
-// that were copied there.
-func (st *state) nextIn(g *segment, seq uint64, moved []uint64) uint64 {
-	next := st.next
-	if i, _ := slices.BinarySearch(moved, seq); i < len(moved) {
-		next = moved[i]
-	}
-	if seq = max(seq, g.first); seq < g.next {
-		if seq = g.first + g.gone.nextClear(seq-g.first); seq < g.next {
-			next = min(next, seq)
+// empty copies the live records of g to the end of the log.
+func (s *Store) empty(g *segment) error {
+	for g.live > 0 {
+		s.mu.Lock()
+		frames := s.copiesOf(g, nil)
+		s.mu.Unlock()
+		if len(frames) == 0 {
+			return fmt.Errorf("%s: its records cannot be read any more", s.disk.Path(segmentName(g.id)))
 		}
+		if err := s.append(frames); err != nil {
+			return err
+		}
+		s.apply(frames)
 	}
-	return next
+	return nil
 }
 
-func sortedKeys(m map[uint64]place) []uint64 {
-	keys := make([]uint64, 0, len(m))
-	for seq := range m {
-		keys = append(keys, seq)
-	}
-	slices.Sort(keys)
-	return keys
-}
+// liveFrames returns the size of the frames of the live records of g.
+func (g *segment) liveFrames() int64 { return g.liveBytes + int64(g.live)*frameHeaderSize }

@@ -41,7 +41,7 @@ func (s *Store) dropReserve() {
 // full disk is not an error.
 func (s *Store) makeSpares(files map[string]int64) error {
 	defer s.warn()
-	if s.area != nil { // an empty file tells whether the folder may be written to
+	if s.area != nil { // an empty file shows whether the folder may be written to
 		if err := writeFile(s.disk, acksNew, nil); forbidden(err) {
 			return s.locate("create", acksNew, err)
 		}
@@ -76,15 +76,14 @@ func (s *Store) restoreSpares() error {
 	if err := s.attached(0); err != nil {
 		return err
 	}
+	var err error
 	if s.area == nil {
-		if err := s.makeArea(); err != nil {
-			return fmt.Errorf("spill: %w", err)
-		}
+		err = s.makeArea()
 	}
-	if s.reserve {
-		return nil
+	if err == nil && !s.reserve {
+		err = s.makeReserve(nil)
 	}
-	if err := s.makeReserve(nil); err != nil {
+	if err != nil {
 		return fmt.Errorf("spill: %w", err)
 	}
 	return nil

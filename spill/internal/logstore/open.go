@@ -1,6 +1,7 @@
 package logstore
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,15 +34,9 @@ func lock(d disk.Disk, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.SegmentSize <= 0 {
-		o.SegmentSize = defaultSegmentSize
-	}
-	if o.Reserve <= 0 {
-		o.Reserve = defaultReserve
-	}
-	if o.Acks <= 0 {
-		o.Acks = defaultAcks
-	}
+	o.SegmentSize = cmp.Or(o.SegmentSize, defaultSegmentSize)
+	o.Reserve = cmp.Or(o.Reserve, defaultReserve)
+	o.Acks = cmp.Or(o.Acks, defaultAcks)
 	return &Store{disk: d, options: o, lock: held, state: new(state), broken: map[uint64]bool{}}, nil
 }
 

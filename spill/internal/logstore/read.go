@@ -16,9 +16,10 @@ func (s *Store) Read(from, to uint64, most int64) (records []Record, err error) 
 		return nil, errClosed
 	}
 	read := reader{store: s, ahead: min(most, blockSize)}
-	moved := s.state.movedSeqs(from, to)
-	to = min(to, s.state.next)
-	for seq := s.state.nextLive(from, moved); seq < to && most > 0; seq = s.state.nextLive(seq+1, moved) {
+	for seq := range s.state.live(from, to) {
+		if most <= 0 {
+			break
+		}
 		r, err := read.record(seq)
 		if (err != nil || r.Damaged != nil) && len(records) > 0 {
 			break // return the intact records first

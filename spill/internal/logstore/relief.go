@@ -30,14 +30,8 @@ func (s *Store) relieve(need int64, err error) bool {
 		return false
 	}
 	for _, g := range victims {
-		for g.live > 0 {
-			s.mu.Lock()
-			frames := s.copiesOf(g, nil)
-			s.mu.Unlock()
-			if len(frames) == 0 || s.append(frames) != nil {
-				return false
-			}
-			s.apply(frames)
+		if s.empty(g) != nil {
+			return false
 		}
 	}
 	s.discard()
@@ -48,25 +42,20 @@ func (s *Store) relieve(need int64, err error) bool {
 // of which at most half is live, the emptiest first, as far as their live records fit into
 // the reserve.
 func (s *Store) victims() (victims []*segment, gain int64) {
-	type candidate struct {
-		*segment
-		bytes int64 // of frames of live records
-	}
-	var found []candidate
+	var found []*segment
 	for _, g := range s.state.segments {
-		bytes := g.liveBytes + int64(g.live)*frameHeaderSize
-		if bytes <= (g.length-segmentHeaderSize)/2 && g.length > segmentHeaderSize && !s.broken[g.id] {
-			found = append(found, candidate{g, bytes})
+		if g.liveFrames() <= (g.length-segmentHeaderSize)/2 && g.length > segmentHeaderSize && !s.broken[g.id] {
+			found = append(found, g)
 		}
 	}
-	slices.SortFunc(found, func(a, b candidate) int { return cmp.Compare(a.bytes, b.bytes) })
+	slices.SortFunc(found, func(a, b *segment) int { return cmp.Compare(a.liveFrames(), b.liveFrames()) })
 	room := s.options.Reserve - segmentHeaderSize
-	for _, c := range found {
-		if room -= c.bytes; room < 0 {
+	for _, g := range found {
+		if room -= g.liveFrames(); room < 0 {
 			break
 		}
-		victims = append(victims, c.segment)
-		gain += c.length - segmentHeaderSize - c.bytes
+		victims = append(victims, g)
+		gain += g.length - segmentHeaderSize - g.liveFrames()
 	}
 	return victims, gain
 }

@@ -167,7 +167,7 @@ func (r *repairer) replace(lost []uint64, damaged []*segment) error {
 		return err
 	}
 	for _, old := range damaged {
-		if err := r.carry(old); err != nil {
+		if err := s.empty(old); err != nil {
 			return errors.Join(err, s.disk.Remove(repairFile))
 		}
 		s.mu.Lock()
@@ -225,24 +225,6 @@ func (r *repairer) newSegment() (*segment, error) {
 	}
 	s.state.segments = append(s.state.segments, g)
 	return g, nil
-}
-
-// carry copies the live records of a damaged segment.
-func (r *repairer) carry(old *segment) error {
-	s := r.store
-	for old.live > 0 {
-		s.mu.Lock()
-		frames := s.copiesOf(old, nil)
-		s.mu.Unlock()
-		if len(frames) == 0 {
-			return fmt.Errorf("%s: changed during the repair", s.disk.Path(segmentName(old.id)))
-		}
-		if err := s.append(frames); err != nil {
-			return err
-		}
-		s.apply(frames)
-	}
-	return nil
 }
 
 // keepCheckpoint keeps a copy of a damaged checkpoint.

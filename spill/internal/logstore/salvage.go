@@ -3,7 +3,6 @@ package logstore
 import (
 	"errors"
 	"io/fs"
-	"math"
 )
 
 // replayFrom replays the segments that the checkpoint does not list.
@@ -125,20 +124,10 @@ func (r *repairer) finish(g *segment, commit gathering) {
 func (r *repairer) apply(g *segment, c gathering) {
 	st := r.store.state
 	for i, f := range c.frames {
-		switch {
-		case f.kind == kindRecord && f.seq >= st.next:
+		if f.kind == kindRecord && f.seq > st.next {
 			r.skip(g, f.seq)
-			g.next, st.next = f.seq+1, f.seq+1
-			g.live++
-			g.liveBytes += int64(f.length)
-		case f.kind == kindCopy && (st.find(f.seq) != nil || r.report.NoCheckpoint):
-			st.acknowledge(span{from: f.seq, n: 1, bytes: uint64(f.length)})
-			st.adopt(g, f.seq, place{offset: c.at[i], length: f.length})
-		case f.kind == kindAcks:
-			for _, a := range f.spans {
-				st.acknowledge(a)
-			}
 		}
+		st.apply(f, c.at[i], r.report.NoCheckpoint)
 		st.commit = max(st.commit, f.commit+1)
 		g.length = max(g.length, c.at[i]+f.size())
 	}
@@ -167,8 +156,7 @@ func (r *repairer) verify() (lost []uint64, damaged []*segment, err error) {
 	}
 	bad := map[*segment]bool{}
 	read := reader{store: s, ahead: blockSize}
-	moved := s.state.movedSeqs(0, math.MaxUint64)
-	for seq := s.state.nextLive(0, moved); seq < s.state.next; seq = s.state.nextLive(seq+1, moved) {
+	for seq := range s.state.live(0, s.state.next) {
 		record, err := read.record(seq)
 		if err != nil || record.Damaged != nil {
 			lost, bad[s.state.find(seq)] = append(lost, seq), true

@@ -1,7 +1,7 @@
 package logstore
 
 import (
-	"fmt"
+	"iter"
 	"math/bits"
 	"slices"
 	"sort"
@@ -69,23 +69,24 @@ func (st *state) find(seq uint64) *segment {
 	return nil
 }
 
-// addRecord adds a new record to the active segment.
-func (st *state) addRecord(seq uint64, at place) {
-	s := st.active()
-	s.places = append(s.places, at)
-	s.next, st.next = seq+1, seq+1
-	s.live++
-	s.liveBytes += int64(at.length)
-}
-
-// addCopy moves a live record to the active segment. It reports whether it was live.
-func (st *state) addCopy(seq uint64, at place) bool {
-	if st.find(seq) == nil {
-		return false
+// apply applies a frame at offset of the active segment. It ignores a copy of a record that is not
+// live, unless orphans is set.
+func (st *state) apply(f pendingFrame, offset int64, orphans bool) {
+	s, at := st.active(), place{offset: offset, length: f.length}
+	switch {
+	case f.kind == kindRecord && f.seq >= st.next:
+		s.places = append(s.places, at)
+		s.next, st.next = f.seq+1, f.seq+1
+		s.live++
+		s.liveBytes += int64(at.length)
+	case f.kind == kindCopy && (orphans || st.find(f.seq) != nil):
+		st.acknowledge(span{from: f.seq, n: 1, bytes: uint64(at.length)})
+		st.adopt(s, f.seq, at)
+	case f.kind == kindAcks:
+		for _, r := range f.spans {
+			st.acknowledge(r)
+		}
 	}
-	st.acknowledge(span{from: seq, n: 1, bytes: uint64(at.length)})
-	st.adopt(st.active(), seq, at)
-	return true
 }
 
 // adopt makes a record that is live nowhere else live in s.
@@ -122,39 +123,34 @@ func (st *state) acknowledge(r span) {
 	}
 }
 
-// spans returns the ranges of seqs, which are sorted. length returns the size of a record.
-func (st *state) spans(seqs []uint64, length func(s *segment, seq uint64) uint32) (spans []span, err error) {
-	var in *segment // of the last span, if it can be extended
-	for i, seq := range seqs {
-		s := st.find(seq)
-		if s == nil || i > 0 && seqs[i-1] == seq {
-			return nil, fmt.Errorf("record %d is not stored", seq)
-		}
-		n := uint64(length(s, seq))
-		if last := len(spans) - 1; in == s && seqs[i-1] == seq-1 {
-			spans[last].n++
-			spans[last].bytes += n
-		} else {
-			spans = append(spans, span{from: seq, n: 1, bytes: n})
-		}
-		in = s
-	}
-	return spans, nil
+// live returns an iterator over the numbers of live records in [from, to), ascending. The state must
+// not change meanwhile.
+func (st *state) live(from, to uint64) iter.Seq[uint64] {
+	return liveIn(st.segments, st.moved, from, min(to, st.next))
 }
 
-// nextLive returns the first live sequence number from seq on, or st.next.
-func (st *state) nextLive(seq uint64, moved []uint64) uint64 {
-	if i, _ := slices.BinarySearch(moved, seq); i < len(moved) {
-		return min(moved[i], st.nextWritten(seq))
+// liveIn is live for some segments. moved has the records that were copied to them as its keys.
+func liveIn[V any](segments []*segment, moved map[uint64]V, from, to uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		copied := keysIn(moved, from, to)
+		for seq := from; ; seq++ {
+			seq = nextWritten(segments, seq, to)
+			if len(copied) > 0 && copied[0] < seq {
+				seq, copied = copied[0], copied[1:]
+			}
+			if seq >= to || !yield(seq) {
+				return
+			}
+		}
 	}
-	return st.nextWritten(seq)
 }
 
-// nextWritten is nextLive without the records that were copied.
-func (st *state) nextWritten(seq uint64) uint64 {
-	i := sort.Search(len(st.segments), func(i int) bool { return st.segments[i].next > seq })
-	for ; i < len(st.segments); i++ {
-		s := st.segments[i]
+// nextWritten returns the first record from seq on that is live where it was written, in one of
+// segments, or end.
+func nextWritten(segments []*segment, seq, end uint64) uint64 {
+	i := sort.Search(len(segments), func(i int) bool { return segments[i].next > seq })
+	for ; i < len(segments); i++ {
+		s := segments[i]
 		if s.live == len(s.copies) {
 			continue // nothing of what was written here
 		}
@@ -163,32 +159,34 @@ func (st *state) nextWritten(seq uint64) uint64 {
 			return seq
 		}
 	}
-	return st.next
+	return end
 }
 
-// movedSeqs returns the numbers of copied records in [from, to), sorted.
-func (st *state) movedSeqs(from, to uint64) []uint64 {
-	var seqs []uint64
-	if to-from < uint64(len(st.moved)) {
+// keysIn returns the keys of m in [from, to), sorted.
+func keysIn[V any](m map[uint64]V, from, to uint64) (keys []uint64) {
+	if to-from < uint64(len(m)) {
 		for seq := from; seq < to; seq++ {
-			if st.moved[seq] != nil {
-				seqs = append(seqs, seq)
+			if _, ok := m[seq]; ok {
+				keys = append(keys, seq)
 			}
 		}
-		return seqs
+		return keys
 	}
-	for seq := range st.moved {
+	for seq := range m {
 		if from <= seq && seq < to {
-			seqs = append(seqs, seq)
+			keys = append(keys, seq)
 		}
 	}
-	slices.Sort(seqs)
-	return seqs
+	slices.Sort(keys)
+	return keys
 }
 
 // contents returns what the log holds.
 func (st *state) contents() Contents {
-	c := Contents{Next: st.next, First: st.nextLive(0, st.movedSeqs(0, st.next))}
+	c := Contents{Next: st.next, First: st.next}
+	for c.First = range st.live(0, st.next) {
+		break
+	}
 	for _, s := range st.segments {
 		c.Records += s.live
 		c.Bytes += s.liveBytes

@@ -66,13 +66,24 @@ func (s *Store) add(payloads [][]byte, deletes []uint64, at int64) error {
 	return s.commit(payloads, spans, deletes, at)
 }
 
-// spans returns the ranges of records to acknowledge.
-func (s *Store) spans(deletes []uint64) ([]span, error) {
+// spans returns the ranges of records to acknowledge. deletes is sorted.
+func (s *Store) spans(deletes []uint64) (spans []span, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	spans, err := s.state.spans(deletes, s.payloadLength)
-	if err != nil {
-		return nil, fmt.Errorf("spill: acknowledge: %w", err)
+	var in *segment // of the last span, if it can be extended
+	for i, seq := range deletes {
+		g := s.state.find(seq)
+		if g == nil || i > 0 && deletes[i-1] == seq {
+			return nil, fmt.Errorf("spill: acknowledge: record %d is not stored", seq)
+		}
+		n := uint64(s.payloadLength(g, seq))
+		if last := len(spans) - 1; in == g && deletes[i-1] == seq-1 {
+			spans[last].n++
+			spans[last].bytes += n
+		} else {
+			spans = append(spans, span{from: seq, n: 1, bytes: n})
+		}
+		in = g
 	}
 	return spans, nil
 }
@@ -168,17 +179,9 @@ func (s *Store) apply(frames []pendingFrame) {
 	defer s.mu.Unlock()
 	active := s.state.active()
 	for _, f := range frames {
-		at := place{offset: active.length, length: f.length}
-		switch f.kind {
-		case kindRecord:
-			s.state.addRecord(f.seq, at)
+		s.state.apply(f, active.length, false)
+		if f.kind == kindRecord {
 			s.cached++
-		case kindCopy:
-			s.state.addCopy(f.seq, at)
-		case kindAcks:
-			for _, r := range f.spans {
-				s.state.acknowledge(r)
-			}
 		}
 		active.length += f.size()
 	}

@@ -72,15 +72,24 @@ var ErrOff = errors.New("the machine is off")
 // New returns an empty disk.
 func New() *Disk { return &Disk{names: map[string]*inode{}, durable: map[string]*inode{}} }
 
-// do counts an operation, and returns the error if it fails. The caller holds mu.
-func (d *Disk) do(op, name string) error {
-	d.ops++
-	if d.Fail != nil {
+// attempt counts an operation, and returns the error if it fails. The caller holds mu.
+func (d *Disk) attempt(op, name string) error {
+	if d.ops++; d.Fail != nil {
 		if err := d.Fail(op, name); err != nil {
 			return fmt.Errorf("%s %s: %w", op, name, err)
 		}
 	}
 	return nil
+}
+
+// do calls f, an operation, with mu held, unless it fails.
+func (d *Disk) do(op, name string, f func() error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.attempt(op, name); err != nil {
+		return err
+	}
+	return f()
 }
 
 // StopAt makes all operations after the first n fail: nothing happens on a machine that is
@@ -120,30 +129,28 @@ func (d *Disk) change(c change) {
 	d.changes = append(d.changes, c)
 }
 
-func (d *Disk) Create(name string) (disk.File, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.do("create", name); err != nil {
-		return nil, err
-	}
-	if d.names[name] != nil {
-		return nil, fs.ErrExist
-	}
-	made := new(inode)
-	d.change(change{to: name, inode: made})
-	return d.handle(name, made), nil
+func (d *Disk) Create(name string) (made disk.File, err error) {
+	err = d.do("create", name, func() error {
+		if d.names[name] != nil {
+			return fs.ErrExist
+		}
+		created := new(inode)
+		d.change(change{to: name, inode: created})
+		made = d.handle(name, created)
+		return nil
+	})
+	return made, err
 }
 
-func (d *Disk) Open(name string) (disk.File, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.do("open", name); err != nil {
-		return nil, err
-	}
-	if d.names[name] == nil {
-		return nil, fs.ErrNotExist
-	}
-	return d.handle(name, d.names[name]), nil
+func (d *Disk) Open(name string) (opened disk.File, err error) {
+	err = d.do("open", name, func() error {
+		if d.names[name] == nil {
+			return fs.ErrNotExist
+		}
+		opened = d.handle(name, d.names[name])
+		return nil
+	})
+	return opened, err
 }
 
 func (d *Disk) handle(name string, of *inode) *file {
@@ -151,57 +158,38 @@ func (d *Disk) handle(name string, of *inode) *file {
 	return &file{disk: d, name: name, inode: of}
 }
 
-func (d *Disk) Rename(from, to string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.do("rename", to); err != nil {
-		return err
+func (d *Disk) Rename(from, to string) error { return d.do("rename", to, d.move(from, to)) }
+func (d *Disk) Remove(name string) error     { return d.do("remove", name, d.move(name, "")) }
+
+// move returns the operation that gives a file another name, or none.
+func (d *Disk) move(from, to string) func() error {
+	return func() error {
+		if d.names[from] == nil {
+			return fs.ErrNotExist
+		}
+		d.change(change{from, to, d.names[from]})
+		return nil
 	}
-	moved := d.names[from]
-	if moved == nil {
-		return fs.ErrNotExist
-	}
-	d.change(change{from, to, moved})
-	return nil
 }
 
-func (d *Disk) Remove(name string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.do("remove", name); err != nil {
-		return err
-	}
-	if d.names[name] == nil {
-		return fs.ErrNotExist
-	}
-	d.change(change{from: name})
-	return nil
-}
-
-func (d *Disk) List() (map[string]int64, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.do("list", ""); err != nil {
-		return nil, err
-	}
-	files := map[string]int64{}
-	for name, inode := range d.names {
-		files[name] = int64(len(inode.data))
-	}
-	return files, nil
+func (d *Disk) List() (files map[string]int64, err error) {
+	err = d.do("list", "", func() error {
+		files = map[string]int64{}
+		for name, inode := range d.names {
+			files[name] = int64(len(inode.data))
+		}
+		return nil
+	})
+	return files, err
 }
 
 func (d *Disk) Sync() error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.do("syncdir", ""); err != nil {
-		return err
-	}
-	if d.syncs++; d.Liar == "syncdir" {
+	return d.do("syncdir", "", func() error {
+		if d.syncs++; d.Liar != "syncdir" {
+			d.durable, d.changes = maps.Clone(d.names), nil
+		}
 		return nil
-	}
-	d.durable, d.changes = maps.Clone(d.names), nil
-	return nil
+	})
 }
 
 func (d *Disk) Path(name string) string { return "disk/" + name }
@@ -249,7 +237,7 @@ func (f *file) add(w write) {
 func (f *file) WriteAt(b []byte, at int64) (n int, err error) {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if err := f.disk.do("write", f.name); err != nil {
+	if err := f.disk.attempt("write", f.name); err != nil {
 		if errors.Is(err, syscall.EIO) && len(b) > 0 { // a part got through
 			f.add(write{append([]byte{}, b[:len(b)/2]...), at})
 			return len(b) / 2, err
@@ -274,35 +262,29 @@ func (f *file) WriteAt(b []byte, at int64) (n int, err error) {
 }
 
 func (f *file) ReadAt(b []byte, at int64) (n int, err error) {
-	f.disk.mu.Lock()
-	defer f.disk.mu.Unlock()
-	if err := f.disk.do("read", f.name); err != nil {
-		return 0, err
-	}
-	if at < int64(len(f.inode.data)) {
-		n = copy(b, f.inode.data[at:])
-	}
-	f.disk.read += int64(n)
-	if n < len(b) {
-		err = io.EOF
-	}
+	err = f.disk.do("read", f.name, func() error {
+		if at < int64(len(f.inode.data)) {
+			n = copy(b, f.inode.data[at:])
+		}
+		if f.disk.read += int64(n); n < len(b) {
+			return io.EOF
+		}
+		return nil
+	})
 	return n, err
 }
 
 func (f *file) Truncate(size int64) error {
-	f.disk.mu.Lock()
-	defer f.disk.mu.Unlock()
-	if err := f.disk.do("truncate", f.name); err != nil {
-		return err
-	}
-	f.add(write{nil, size})
-	return nil
+	return f.disk.do("truncate", f.name, func() error {
+		f.add(write{nil, size})
+		return nil
+	})
 }
 
 func (f *file) Sync() error {
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
-	if err := f.disk.do("sync", f.name); err != nil {
+	if err := f.disk.attempt("sync", f.name); err != nil {
 		if !errors.Is(err, ErrOff) {
 			f.inode.changes = nil // Linux drops what it could not write, and keeps it in memory
 		}
@@ -329,14 +311,13 @@ func (f *file) Close() error {
 	return nil
 }
 
-func (f *file) Check() (int64, error) {
-	f.disk.mu.Lock()
-	defer f.disk.mu.Unlock()
-	if err := f.disk.do("check", f.name); err != nil {
-		return 0, err
-	}
-	if f.disk.names[f.name] != f.inode {
-		return 0, fs.ErrNotExist
-	}
-	return int64(len(f.inode.data)), nil
+func (f *file) Check() (size int64, err error) {
+	err = f.disk.do("check", f.name, func() error {
+		if f.disk.names[f.name] != f.inode {
+			return fs.ErrNotExist
+		}
+		size = int64(len(f.inode.data))
+		return nil
+	})
+	return size, err
 }
