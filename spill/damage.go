@@ -27,7 +27,7 @@ const (
 	// in flight are delivered again, and settling them returns [ErrReopened]. If the queue cannot
 	// be opened, the channel has failed. A full disk is not such a failure: see [Durable.Send].
 	//
-	// [Durable.Repaired], the Warning of Stats and the Log of the options report what was lost.
+	// [Durable.Repaired], Disk.Warning of Stats and the Log of the options report what was lost.
 	SetDamageAside
 )
 

@@ -122,7 +122,7 @@ const (
 // names the file, if a file is not of a queue, is truncated, damaged or missing, or was written
 // with another codec; the files are left as they are.
 // [DurableOptions].OnDamage can make it repair a damaged queue instead. A full disk is not an
-// error, unless the queue is new: sends fail then, and the Warning of Stats reports it.
+// error, unless the queue is new: sends fail then, and Disk.Warning of Stats reports it.
 //
 // OpenDurable reads a checkpoint and the last part of the records, whatever their number. Call
 // [Durable.Shutdown] when done.
@@ -191,7 +191,8 @@ func (c *Durable[T]) load(s store, found logstore.Contents) {
 // Close closes the queue for sending: later sends, and sends that wait for room, fail with
 // [sluice.ErrClosed], and stored values can still be received. A queue that is opened
 // again accepts values again. Close never waits. It is idempotent and safe from any
-// goroutine. See [Durable.Shutdown] for the end of receiving.
+// goroutine. [Durable.Shutdown] ends receiving, too, and releases the folder: call it before the queue
+// is opened again.
 func (c *Durable[T]) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -403,9 +404,9 @@ func (c *Durable[T]) InFlight() int {
 // and records that it has lost as dropped. Dropped includes TooOld, and under DropNewest
 // values that Sent does not count. Bytes is the memory of records at hand, and of what the
 // channel keeps for values that were given back; a Delivery in flight and its Value belong to
-// the caller, and are not counted. BytesOnDisk is the size of the files with records, which
+// the caller, and are not counted. Disk.Bytes is the size of the files with records, which
 // shrinks as records are acknowledged. OldestValue counts from OpenDurable for values that
-// were found there; with MaxAge it is exact if the oldest value is in memory. Warning is the
+// were found there; with MaxAge it is exact if the oldest value is in memory. Disk.Warning is the
 // error of a channel that has failed, or else a line about what [Durable.Repaired] reports, or
 // about dropped values that the hook did not get, or about a disk that is too full for sends;
 // or the error with which the last write of values failed, until one succeeds.

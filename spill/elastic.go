@@ -268,7 +268,7 @@ func (c *Elastic[T]) Values(ctx context.Context) *sluice.Values[T] {
 }
 
 // Stats returns a consistent snapshot of the channel's counters. Bytes counts memory,
-// BytesOnDisk the size of the files. For a channel that has failed, Warning is the error, and
+// Disk.Bytes the size of the files. For a channel that has failed, Disk.Warning is the error, and
 // Dropped includes the number of values lost.
 func (c *Elastic[T]) Stats() sluice.Stats {
 	c.mu.Lock()

@@ -41,7 +41,7 @@ type ElasticOptions[T any] struct {
 
 	// DiskLimit bounds the bytes on disk: the encoded values, plus 4 bytes for each
 	// record. At the limit, Overflow selects what Send does. 0 means no limit. The files are
-	// slightly larger: see BytesOnDisk in [sluice.Stats].
+	// slightly larger: see Disk.Bytes in [sluice.Stats].
 	DiskLimit int64
 
 	// Capacity bounds the number of queued values, in memory and on disk. 0, like
@@ -101,8 +101,8 @@ type DurableOptions[T any] struct {
 	// DiskLimit bounds the bytes on disk, for the values that Capacity counts: the encoded values,
 	// plus 8 bytes for each record, and 8 more with MaxAge. 0 means no limit. The files are
 	// larger, by 32 bytes for each record and each commit, and by records that were
-	// acknowledged and whose space was not given back yet: see BytesOnDisk in
-	// [sluice.Stats].
+	// acknowledged and whose space was not given back yet: see Disk.Bytes in [sluice.Stats]. So
+	// it is no quota for the folder. [IsDiskFull] is about the disk, and not about this limit.
 	DiskLimit int64
 
 	// Overflow is what a send does while Capacity or DiskLimit leaves no room for its value:
@@ -137,7 +137,7 @@ type DurableOptions[T any] struct {
 	// older than MaxAge. A value that was stored is deleted by then; after a crash between the
 	// deletion and the call it is not called. Without a hook, values are dropped without being
 	// decoded. A value that is damaged or that the codec cannot decode is dropped like others,
-	// without a call of the hook; the Warning of Stats reports it.
+	// without a call of the hook; Disk.Warning of Stats reports it.
 	OnUndelivered func(v T, why sluice.Reason)
 
 	Codec codec.Codec[T] // see [ElasticOptions]

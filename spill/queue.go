@@ -44,7 +44,8 @@ var errUnknown = logstore.ErrUnknown
 
 // IsDiskFull reports whether err, of a channel of this package, means that there was no room for
 // a record: on the disk, in a quota, or below a limit of file sizes. The same call can be tried
-// again, and succeeds when there is room.
+// again, and succeeds when there is room. It is false for Capacity and DiskLimit of the options: there
+// a send waits, or fails with [sluice.ErrFull].
 func IsDiskFull(err error) bool { return logstore.Full(err) }
 
 // openStore opens the log on d, or creates one, and repairs it if the policy is to.
