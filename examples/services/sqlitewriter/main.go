@@ -107,7 +107,7 @@ func read(ctx context.Context, name string, rows sluice.Sender[row]) error {
 // writeAll stores all rows. An interrupt does not cancel its context: rows that were
 // accepted are stored.
 func writeAll(db *sql.DB, rows sluice.BatchReceiver[row]) (stored int, err error) {
-	batches := batch.Receive(context.Background(), rows, 500, &batch.Options[int]{Linger: 20 * time.Millisecond})
+	batches := batch.Receive(context.Background(), rows, 500, &batch.Options[row]{Linger: 20 * time.Millisecond})
 	for some := range batches.All() {
 		if err := write(db, some); err != nil {
 			return stored, err // leaving the loop closes the channel
