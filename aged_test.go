@@ -252,10 +252,10 @@ func TestMaxAgeNoTimer(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		if hook != 0 || c.Len() != 1 {
-			t.Errorf("OnDrop was called %d times without a call, Len %d", hook, c.Len())
+			t.Errorf("OnUndelivered was called %d times without a call, Len %d", hook, c.Len())
 		}
 		if err := c.TrySend(3); err != nil || hook != 1 {
-			t.Errorf("TrySend: %v, OnDrop was called %d times", err, hook)
+			t.Errorf("TrySend: %v, OnUndelivered was called %d times", err, hook)
 		}
 	})
 }

@@ -138,7 +138,7 @@ func ExampleNewValues() {
 }
 
 // With one slot and DropOldest, a Bounded is a mailbox that holds the freshest value.
-// OnDrop receives the values that were discarded.
+// OnUndelivered receives the values that were discarded.
 func ExampleBounded_mailbox() {
 	ctx := context.Background()
 	position := sluice.NewBounded(1, &sluice.BoundedOptions[int]{

@@ -98,9 +98,9 @@ func TestBrokenPromiseRecovered(t *testing.T) {
 	})
 }
 
-// TestBrokenPromiseDuringOnDrop: a send that returns from OnDrop while another send is
+// TestBrokenPromiseDuringOnUndelivered: a send that returns from OnUndelivered while another send is
 // active panics; the channel still counts each of the two once.
-func TestBrokenPromiseDuringOnDrop(t *testing.T) {
+func TestBrokenPromiseDuringOnUndelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const slow = 7
 		release := make(chan struct{})

@@ -76,7 +76,7 @@ func TestLaneInUseByBatch(t *testing.T) {
 }
 
 // TestLanesRetainNothing: a channel without references is garbage, even if its values
-// or OnDrop refer to one of its lanes.
+// or OnUndelivered refer to one of its lanes.
 func TestLanesRetainNothing(t *testing.T) {
 	mustBeCollected := func(reference string, alive func() bool) {
 		t.Helper()
@@ -109,7 +109,7 @@ func TestLanesRetainNothing(t *testing.T) {
 		w.lane = c.Lane()
 		return weak.Make(w)
 	}()
-	mustBeCollected("OnDrop", func() bool { return onDrop.Value() != nil })
+	mustBeCollected("OnUndelivered", func() bool { return onDrop.Value() != nil })
 }
 
 // TestDropsDoNotPinReceivers: receivers leave a lane when its head passes certain

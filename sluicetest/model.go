@@ -28,7 +28,7 @@ type model struct {
 	closed bool
 	sent   int // values accepted
 	taken  int // values received
-	// values that OnDrop saw in this step
+	// values that OnUndelivered saw in this step
 	dropped  []uint64
 	droppedN int
 }
@@ -195,7 +195,7 @@ func (m *model) accept(s *step, received []*operation) error {
 		for _, v := range m.dropped {
 			i := slices.Index(group, v)
 			if i < 0 {
-				return fmt.Errorf("OnDrop saw %d, which no Send of this step sent", v)
+				return fmt.Errorf("OnUndelivered saw %d, which no Send of this step sent", v)
 			}
 			group = slices.Delete(group, i, i+1)
 		}

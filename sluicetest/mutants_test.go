@@ -82,7 +82,7 @@ var mutants = []mutantRow{
 	{mutant.HeavyIdle, "Block 1073741824", []string{"Memory"}, `an idle channel holds`},
 	{mutant.SharedWaiters, "Block 2", []string{"Bubbles"}, `synctest`},
 
-	// Len, Stats and OnDrop.
+	// Len, Stats and OnUndelivered.
 	{mutant.LyingLen, "Block 2", []string{"Stats"}, `with senders parked`},
 	{mutant.LyingLen, "Block 2", []string{"Quiescence"}, `seed \d+`},
 	{mutant.Timeless, "Block 2", []string{"Stats"}, `WaitTime is 0s`},
@@ -91,7 +91,7 @@ var mutants = []mutantRow{
 	{mutant.AgeOfLast, "Block 2", []string{"Stats"}, `OldestSender is 1m0s when two wait`},
 	{mutant.AgeStops, "Block 2", []string{"Stats"}, `OldestSender is 1s when one waits`},
 	{mutant.LateCount, "Block 2", []string{"Stats"}, `Stats are inconsistent`},
-	{mutant.DropTwice, "DropOldest 2", []string{"Overflow"}, `OnDrop saw`},
+	{mutant.DropTwice, "DropOldest 2", []string{"Overflow"}, `OnUndelivered saw`},
 	{mutant.DropTwice, "DropOldest 2", []string{"Quiescence"}, `seed \d+`},
 	{mutant.DropLocked, "DropOldest 2", []string{"Overflow"}, `hangs`},
 }

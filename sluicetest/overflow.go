@@ -72,7 +72,7 @@ func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64)
 		kept = slices.DeleteFunc(counted(k.Capacity+extra, 0), func(v uint64) bool { return slices.Contains(gone, v) })
 	}
 	if !slices.Equal(dropped, gone) {
-		t.Fatalf("OnDrop saw %v after %d values were sent into room for %d, want %v", dropped, total, k.Capacity, gone)
+		t.Fatalf("OnUndelivered saw %v after %d values were sent into room for %d, want %v", dropped, total, k.Capacity, gone)
 	}
 	if s := c.Stats(); s.Dropped != uint64(len(gone)) || s.Len != k.Capacity {
 		t.Fatalf("Stats after %d drops: Dropped %d, Len %d", len(gone), s.Dropped, s.Len)
@@ -92,7 +92,7 @@ func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64)
 		t.Fatalf("%v kept %v, want %v", k.Overflow, got, kept)
 	}
 	if len(dropped) != len(gone) {
-		t.Fatalf("OnDrop saw %v, want %v: received or refused values are not dropped", dropped, gone)
+		t.Fatalf("OnUndelivered saw %v, want %v: received or refused values are not dropped", dropped, gone)
 	}
 }
 
@@ -148,7 +148,7 @@ func (k Kind) testStaysFull(t *testing.T) {
 	sender.Wait()
 }
 
-// testDropReenters: OnDrop runs without a lock held, so it may use the channel.
+// testDropReenters: OnUndelivered runs without a lock held, so it may use the channel.
 func (k Kind) testDropReenters(t *testing.T) {
 	var c Channel[uint64]
 	var dropped []uint64
@@ -161,7 +161,7 @@ func (k Kind) testDropReenters(t *testing.T) {
 		// Make room and fill it again: the first drop must not cause a second.
 		if _, err := c.TryRecv(); err == nil {
 			if err := c.TrySend(77); err != nil {
-				t.Errorf("TrySend within OnDrop: %v", err)
+				t.Errorf("TrySend within OnUndelivered: %v", err)
 			}
 		}
 	})
@@ -174,16 +174,16 @@ func (k Kind) testDropReenters(t *testing.T) {
 		}()
 		p.err = c.Send(context.Background(), 99)
 	})
-	p.returned(t, "a Send whose OnDrop uses the channel", nil)
+	p.returned(t, "a Send whose OnUndelivered uses the channel", nil)
 	if len(dropped) != 1 {
-		t.Fatalf("OnDrop saw %v, want one value", dropped)
+		t.Fatalf("OnUndelivered saw %v, want one value", dropped)
 	}
 	if c.Len() != k.Capacity {
-		t.Fatalf("Len is %d after OnDrop took one and sent one, want %d", c.Len(), k.Capacity)
+		t.Fatalf("Len is %d after OnUndelivered took one and sent one, want %d", c.Len(), k.Capacity)
 	}
 }
 
-// testDropPanics: a panic in OnDrop reaches the caller of Send, and the channel
+// testDropPanics: a panic in OnUndelivered reaches the caller of Send, and the channel
 // remains usable.
 func (k Kind) testDropPanics(t *testing.T) {
 	for name, fail := range map[string]func(){"panic": func() { panic("dropped") }, "Goexit": runtime.Goexit} {
@@ -202,23 +202,23 @@ func (k Kind) testDropPanics(t *testing.T) {
 			}()
 			p.err = c.Send(context.Background(), 99)
 		})
-		p.returned(t, "a Send whose OnDrop ends in "+name, nil)
+		p.returned(t, "a Send whose OnUndelivered ends in "+name, nil)
 		if name == "panic" && recovered != "dropped" {
-			t.Fatalf("the panic of OnDrop reached the caller of Send as %v", recovered)
+			t.Fatalf("the panic of OnUndelivered reached the caller of Send as %v", recovered)
 		}
 		for range 3 {
 			p = startSend(context.Background(), c, 98)
-			p.returned(t, "a Send after OnDrop ended in "+name, nil)
+			p.returned(t, "a Send after OnUndelivered ended in "+name, nil)
 		}
 		c.Close()
 		if n := drain(c); n != k.Capacity || calls != 4 {
-			t.Fatalf("after a %s in OnDrop: %d received, %d dropped, want %d, 4", name, n, calls, k.Capacity)
+			t.Fatalf("after a %s in OnUndelivered: %d received, %d dropped, want %d, 4", name, n, calls, k.Capacity)
 		}
 	}
 }
 
 // testDropFlow: when senders outrun the receivers, every value is received or
-// passed to OnDrop, exactly once.
+// passed to OnUndelivered, exactly once.
 func (k Kind) testDropFlow(t *testing.T) {
 	for _, shape := range k.shapes([][2]int{{1, 1}, {8, 1}, {8, 8}}) {
 		f := newFlow(k, shape[0], shape[1], k.rounds(6000))

@@ -39,7 +39,7 @@ type walk struct {
 
 func newWalk(t *testing.T, k Kind, seed uint64) *walk {
 	w := &walk{model: &model{k: k}, seed: seed, rng: rand.New(rand.NewPCG(seed, 0))}
-	// Each racing send calls OnDrop in its own goroutine.
+	// Each racing send calls OnUndelivered in its own goroutine.
 	var drops sync.Mutex
 	w.c = k.dropping(t, func(v uint64) {
 		drops.Lock()

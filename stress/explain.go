@@ -15,7 +15,7 @@ func Explain(run Run, model porcupine.Model) error {
 	if !porcupine.CheckOperations(model, run.History) {
 		return errNotLinearizable
 	}
-	// The model infers the dropped values from the missing ones. OnDrop must
+	// The model infers the dropped values from the missing ones. The hook must
 	// have seen the same values.
 	var missing, received []byte
 	for _, o := range run.History {
@@ -30,7 +30,7 @@ func Explain(run Run, model porcupine.Model) error {
 	missing = slices.DeleteFunc(missing, func(v byte) bool { return slices.Contains(received, v) })
 	dropped := slices.Sorted(slices.Values(run.Dropped))
 	if slices.Sort(missing); !slices.Equal(missing, dropped) {
-		return fmt.Errorf("%v were sent and not received, OnDrop saw %v", missing, dropped)
+		return fmt.Errorf("%v were sent and not received, OnUndelivered saw %v", missing, dropped)
 	}
 	return nil
 }

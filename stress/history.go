@@ -45,7 +45,7 @@ type Plan struct {
 // A Run is the record of one execution.
 type Run struct {
 	History []porcupine.Operation
-	Dropped []byte // values that OnDrop or OnUndelivered saw
+	Dropped []byte // values that OnUndelivered saw
 	Starved bool   // the starving client had lost as often as planned when the clients began
 }
 

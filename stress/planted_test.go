@@ -152,13 +152,13 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestPlantedDrop: the values that OnDrop saw are compared with the missing
+// TestPlantedDrop: the values that OnUndelivered saw are compared with the missing
 // ones.
 func TestPlantedDrop(t *testing.T) {
 	h := history(send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), recv(1, 5, 6, 2, nil))
 	for _, dropped := range [][]byte{nil, {1, 1}, {2}} {
 		if err := Explain(Run{History: h, Dropped: dropped}, Model(1, sluice.DropOldest)); err == nil {
-			t.Errorf("OnDrop saw %v of a history that dropped 1: no error", dropped)
+			t.Errorf("OnUndelivered saw %v of a history that dropped 1: no error", dropped)
 		}
 	}
 }

@@ -35,7 +35,7 @@ var layers = [][]string{
 // install may require. A checker of histories and of leaks is for tests only.
 var required = map[string][]string{
 	".":                  nil, // for good
-	"spill":              {library, "go.etcd.io/bbolt", "golang.org/x/sys"},
+	"spill":              {library, "golang.org/x/sys"},
 	"jetstream":          {library, "github.com/nats-io/", "github.com/gofrs/flock", "github.com/anishathalye/porcupine", "go.uber.org/goleak"},
 	"metrics/otel":       {library, "go.opentelemetry.io/"},
 	"metrics/prometheus": {library, "github.com/prometheus/"},
@@ -190,7 +190,7 @@ func TestBoundaries(t *testing.T) {
 func TestPlanted(t *testing.T) {
 	good := map[string]string{
 		"go.mod":                "module " + library + "\n\ngo 1.25\n",
-		"spill/go.mod":          "module m\n\nrequire (\n\t" + library + " v0.0.0\n\tgo.etcd.io/bbolt v1.5.0\n\tgolang.org/x/text v0.1.0 // indirect\n)\n",
+		"spill/go.mod":          "module m\n\nrequire (\n\t" + library + " v0.0.0\n\tgolang.org/x/sys v0.45.0\n\tgolang.org/x/text v0.1.0 // indirect\n)\n",
 		"root.go":               `package sluice; import "` + library + `/internal/engine"`,
 		"internal/e/e_test.go":  `package e; import "` + library + `"; func f() { <-token }`,
 		"internal/park/park.go": `package park; func f() { <-token }`,

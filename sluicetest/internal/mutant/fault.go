@@ -63,7 +63,7 @@ const (
 	Allocates     Fault = "operations allocate"
 	SharedWaiters Fault = "waiters come from a process-wide pool"
 
-	// Len, Stats and OnDrop.
+	// Len, Stats and OnUndelivered.
 	LyingLen    Fault = "Len counts the waiting senders"
 	Timeless    Fault = "the duration of waits is not counted"
 	AgeRemains  Fault = "an age is reported although no goroutine waits"
@@ -72,8 +72,8 @@ const (
 	AgeStops    Fault = "the age of a sender stops growing at a second"
 	LateCount   Fault = "a value is counted as received only after it is gone"
 	UnlockedLen Fault = "Len reads without the lock"
-	DropTwice   Fault = "OnDrop sees each value twice"
-	DropLocked  Fault = "OnDrop runs under the lock"
+	DropTwice   Fault = "OnUndelivered sees each value twice"
+	DropLocked  Fault = "OnUndelivered runs under the lock"
 )
 
 // Faults lists all faults.
