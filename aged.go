@@ -80,8 +80,7 @@ func NewAged[T any](capacity int, o *AgedOptions[T]) *Aged[T] {
 	}
 	a := new(Aged[T])
 	a.open(a, o.OnUndelivered, engine.Config[T]{
-		Name: o.Name, Limit: capacity, Elastic: true, Overflow: engine.Overflow(o.Overflow),
-		OnDrop: dropped(o.Overflow, o.OnUndelivered), Shrink: engine.Shrink(o.Shrink),
+		Name: o.Name, Limit: capacity, Elastic: true, Overflow: engine.Overflow(o.Overflow), Shrink: engine.Shrink(o.Shrink),
 	}, func(c engine.Config[T]) engine.Engine[T] {
 		ages.Config = c
 		e := priority.NewAged(ages)

@@ -79,7 +79,7 @@ func NewBounded[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
 	}
 	b := new(Bounded[T])
 	b.open(b, o.OnUndelivered, engine.Config[T]{
-		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(o.Overflow, o.OnUndelivered),
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow),
 		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
 	}, func(c engine.Config[T]) engine.Engine[T] {
 		if capacity < chainCapacity {

@@ -31,6 +31,7 @@ func (c *channel[T]) open(self any, undelivered func(T, Reason), config engine.C
 	if config.Name != "" {
 		config.Sites = callsite.New()
 	}
+	config.OnDrop = dropped(config.Overflow, undelivered)
 	c.engine, c.undelivered = keepPromises(config, build), undelivered
 	engine.Own(&c.owner, self, c.engine)
 }

@@ -75,7 +75,7 @@ func NewDelay[T any](capacity int, o *DelayOptions[T]) *Delay[T] {
 	dueAt := o.DueAt
 	d := new(Delay[T])
 	d.open(d, o.OnUndelivered, engine.Config[T]{
-		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(o.Overflow, o.OnUndelivered),
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow),
 	}, func(c engine.Config[T]) engine.Engine[T] {
 		d.timed = priority.NewTimed(priority.Config[T]{Config: c, DueAt: dueAt})
 		registry.Engine("Delay", c, d.timed.Engine)

@@ -66,8 +66,7 @@ func NewElastic[T any](capacity int, o *ElasticOptions[T]) *Elastic[T] {
 	requireOverflow(function, o.Overflow, DropNewest, DropOldest)
 	requireShrink(function, o.Shrink)
 	config := engine.Config[T]{
-		Name: o.Name, Limit: capacity, Elastic: true, Overflow: engine.Overflow(o.Overflow),
-		OnDrop: dropped(o.Overflow, o.OnUndelivered), Shrink: engine.Shrink(o.Shrink),
+		Name: o.Name, Limit: capacity, Elastic: true, Overflow: engine.Overflow(o.Overflow), Shrink: engine.Shrink(o.Shrink),
 		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
 	}
 	o.boundBytes(function, &config)

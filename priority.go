@@ -94,7 +94,7 @@ func NewPriority[T any](levels, capacity int, o *PriorityOptions[T]) *Priority[T
 	maxPassed, levelOf := uint64(cmp.Or(o.MaxPassed, defaultMaxPassed)), o.LevelOf
 	p := &Priority[T]{levels: make([]Level[T], levels)}
 	p.open(p, o.OnUndelivered, engine.Config[T]{
-		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(o.Overflow, o.OnUndelivered),
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow),
 	}, func(c engine.Config[T]) engine.Engine[T] {
 		e := priority.New(priority.Config[T]{Config: c, Levels: levels, MaxPassed: maxPassed, LevelOf: levelOf})
 		for i := range p.levels {

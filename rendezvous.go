@@ -44,7 +44,7 @@ func NewRendezvous[T any](o *RendezvousOptions[T]) *Rendezvous[T] {
 	requireOverflow("NewRendezvous", o.Overflow, DropNewest)
 	r := new(Rendezvous[T])
 	r.open(r, o.OnUndelivered, engine.Config[T]{
-		Name: o.Name, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(o.Overflow, o.OnUndelivered),
+		Name: o.Name, Overflow: engine.Overflow(o.Overflow),
 		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
 	}, func(c engine.Config[T]) engine.Engine[T] {
 		return registry.Engine("Rendezvous", c, handoff.New(c))

@@ -77,7 +77,7 @@ func NewSharded[T any](capacity int, o *ShardedOptions[T]) *Sharded[T] {
 	}
 	s := new(Sharded[T])
 	s.open(s, o.OnUndelivered, engine.Config[T]{
-		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow), OnDrop: dropped(o.Overflow, o.OnUndelivered),
+		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow),
 		SingleReceiver: o.SingleReceiver, Shrink: engine.Shrink(o.Shrink), Lanes: o.Lanes,
 	}, func(c engine.Config[T]) engine.Engine[T] {
 		s.lanes = shard.New(c)

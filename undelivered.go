@@ -63,8 +63,8 @@ func (c *channel[T]) discard(remove func() (T, bool)) (n int) {
 }
 
 // dropped returns what the engine calls with each value that the policy drops.
-func dropped[T any](o Overflow, onUndelivered func(T, Reason)) func(T) {
-	if onUndelivered == nil || o == Block || o == Reject {
+func dropped[T any](o engine.Overflow, onUndelivered func(T, Reason)) func(T) {
+	if onUndelivered == nil || o == engine.Block || o == engine.Reject {
 		return nil
 	}
 	return func(v T) { onUndelivered(v, Overflowed) }
