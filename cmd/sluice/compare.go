@@ -50,8 +50,9 @@ func (p *percent) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// errRegression and errUndecided end a completed comparison.
+// errRegression, errBroken and errUndecided end a completed comparison.
 var (
+	errBroken     = errors.New("NEW did not complete")
 	errRegression = errors.New("NEW is worse than OLD")
 	errUndecided  = errors.New("undecided")
 )
@@ -75,6 +76,9 @@ func (c *compareCommand) Run(to streams) error {
 	// A check that can never fail is worse than no check, so undecided is no success.
 	switch d := result.Decision; d.Outcome {
 	case compare.Failed:
+		if d.Reason == compare.Broken {
+			return fmt.Errorf("%w: %s", errBroken, d.Reason)
+		}
 		return fmt.Errorf("%w in %d of %d points", errRegression, d.Regressions, d.Tested)
 	case compare.Undecided:
 		return fmt.Errorf("%w: %s", errUndecided, d.Reason)
@@ -92,9 +96,10 @@ Examples:
   sluice compare run run -procs 1:2                one run, at GOMAXPROCS 2 against 1
 
 Exit status, with -fail-on-regression: 0 for no regression, 1 for a regression,
-3 if the comparison is undecided: too few repetitions, a point that looks more
-than twice as slow but may be noise, or a machine so disturbed that a slowdown
-by 3 times could hide. Without -fail-on-regression, 0 in all these cases.
+or if a benchmark of NEW failed or panicked, 3 if the comparison is undecided:
+benchmarks of OLD that are not in NEW, too few repetitions, a point that looks
+more than twice as slow but may be noise, or a machine so disturbed that a
+slowdown by 3 times could hide. Without -fail-on-regression, 0 in all these cases.
 2 if the command line or a file is invalid.
 
 Points are tested as by benchstat; benchstat -table pkg,experiment shows the same.

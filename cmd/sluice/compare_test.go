@@ -75,6 +75,49 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestCompareIncomplete: a check does not pass because a benchmark of OLD did not run to
+// its end in NEW, has another unit there, or is missing.
+func TestCompareIncomplete(t *testing.T) {
+	t.Chdir(t.TempDir())
+	results := func(ns float64, names ...string) (text string) {
+		for _, name := range names {
+			for i := range 8 {
+				text += fmt.Sprintf("Benchmark%s-8 100 %v ns/op\n", name, ns+float64(i)/100)
+			}
+		}
+		return text
+	}
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("old", results(100, "Send", "Pool"))
+	for name, tt := range map[string]struct {
+		text   string
+		status int
+		says   string
+	}{
+		"whole":    {results(100.001, "Send", "Pool") + "PASS\nok  \texample.com/q\t8.1s\n", 0, "No regression"},
+		"panic":    {results(100.001, "Send") + "BenchmarkPool-8   \tpanic: send on closed channel\n\ngoroutine 51 [running]:\n", statusFailed, "FAILED: NEW has failures: BenchmarkPool-8 panic: send on closed channel"},
+		"deadlock": {results(100.001, "Send") + "fatal error: all goroutines are asleep - deadlock!\n", statusFailed, "FAILED: NEW has failures: fatal error: all"},
+		"failed":   {results(100.001, "Send", "Pool") + "--- FAIL: BenchmarkPool-8\n    pool_test.go:88: lost 3 values\n", statusFailed, "FAILED: NEW has failures: --- FAIL: BenchmarkPool-8"},
+		"unit":     {strings.ReplaceAll(results(100.001, "Send"), "ns/op", "apples") + results(100.001, "Pool"), statusUndecided, "UNDECIDED: 1 point of OLD is not in NEW"},
+		"missing":  {results(100.001, "Send"), statusUndecided, "UNDECIDED: 1 point of OLD is not in NEW"},
+		"worse":    {results(300, "Send"), statusFailed, "REGRESSION: 1 of 1 point is 3.0 times slower."},
+	} {
+		write(name, tt.text)
+		status, stdout, stderr := sluice(t, 0, "compare", "old", name, "-fail-on-regression")
+		if status != tt.status || !strings.HasPrefix(stdout, tt.says) {
+			t.Errorf("%s: status %d (want %d)\n%s\n%s", name, status, tt.status, stdout, stderr)
+		}
+		if status, _, _ := sluice(t, 0, "compare", "old", name); status != 0 {
+			t.Errorf("%s without -fail-on-regression: status %d", name, status)
+		}
+	}
+}
+
 // A failed comparison writes one line to stderr, and no file.
 func TestCompareMistakes(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -104,6 +104,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
@@ -217,7 +218,7 @@ func complain(stderr io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "sluice: %v\n", err)
+	fmt.Fprintf(stderr, "sluice: %s\n", format.CleanLines(err.Error())) // it may name files
 	var usage usageError
 	var input inputError
 	switch {

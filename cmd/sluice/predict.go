@@ -64,7 +64,7 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		if err != nil {
 			return err
 		}
-		_, err = io.WriteString(to.stdout, predict.List(all))
+		_, err = io.WriteString(to.stdout, format.CleanLines(predict.List(all)))
 		return err
 	}
 	curves := c.Curves

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
@@ -87,9 +88,9 @@ func warn(to streams, file string, skipped []predict.Skipped) {
 	const most = 5
 	for i, line := range skipped {
 		if i == most {
-			fmt.Fprintf(to.stderr, "sluice: warning: %s: %d more lines skipped\n", file, len(skipped)-most)
+			fmt.Fprintf(to.stderr, "sluice: warning: %s: %d more lines skipped\n", format.Clean(file), len(skipped)-most)
 			return
 		}
-		fmt.Fprintf(to.stderr, "sluice: warning: %s: %s\n", file, line)
+		fmt.Fprintf(to.stderr, "sluice: warning: %s\n", format.Clean(fmt.Sprintf("%s: %s", file, line)))
 	}
 }

@@ -15,6 +15,8 @@ func (c *Comparison) answer() string {
 	d := &c.Decision
 	of := fmt.Sprintf("of %s", format.Plural(d.Tested, "point"))
 	switch worst := c.worst(); {
+	case d.Reason == Broken:
+		return format.Cut("FAILED: NEW has failures: "+strings.Join(strings.Fields(c.New.Failures[0]), " "), textWidth)
 	case d.Outcome == Failed && d.Regressions == 1 && worst.toOrFromZero():
 		return fmt.Sprintf("REGRESSION: 1 %s is %s: %s.", of, c.word(), worst.times())
 	case d.Outcome == Failed && d.Regressions == 1:
@@ -30,6 +32,8 @@ func (c *Comparison) answer() string {
 			d.Suspects, format.Plural(d.Tested+d.TooFew, "point"), looks(d.Suspects), worst.times(), c.word())
 	case d.Reason == Drifted:
 		return fmt.Sprintf("UNDECIDED: nearly all points are %s %s: the code or the machine.", factor(d.Drift), c.word())
+	case d.Reason == Vanished:
+		return fmt.Sprintf("UNDECIDED: %s of OLD %s not in NEW, and may be worse.", format.Plural(len(c.OnlyOld), "point"), format.Are(len(c.OnlyOld)))
 	case d.Reason == Disturbed:
 		return fmt.Sprintf("UNDECIDED: too much noise: a point %d times %s could hide in it.", visible, c.word())
 	}

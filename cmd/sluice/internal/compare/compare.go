@@ -122,6 +122,13 @@ func newComparison(both *results, o Options) (*Comparison, error) {
 	c.Points = grouped(c.Points)
 	c.explain()
 	c.Decision = decide(c.Points, o, c.order())
+	switch d := &c.Decision; {
+	case d.Outcome == Failed:
+	case len(c.New.Failures) > 0:
+		d.Outcome, d.Reason = Failed, Broken
+	case d.Outcome == Passed && len(c.OnlyOld) > 0:
+		d.Outcome, d.Reason = Undecided, Vanished
+	}
 	c.Units = tally(c.Points)
 	return c, nil
 }

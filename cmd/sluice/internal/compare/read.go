@@ -52,6 +52,9 @@ type Run struct {
 	Settings []Setting `json:"settings"` // in the order of the file
 	// Skipped are malformed results.
 	Skipped []string `json:"skipped,omitempty"`
+	// Failures are the lines with which package testing or the runtime reports that a
+	// benchmark failed, or that the run ended early.
+	Failures []string `json:"failures,omitempty"`
 }
 
 // A Setting is a line "key: value" of a file, with all its values.

@@ -57,9 +57,19 @@ var (
 // remark matches a comment in the form of a setting.
 var remark = regexp.MustCompile(`^# ([a-z][^\s:]*):[ \t]+(\S.*?)\s*$`)
 
-// addRemarks adds comments that can be readings to the settings of a run.
+// failure matches the lines of a run that failed. A benchmark that panics has its name
+// before the panic.
+var failure = regexp.MustCompile(`^(?:--- FAIL: |FAIL(?:\s|$)|(?:Benchmark\S*\s+)?(?:panic|fatal error): )`)
+
+// maxFailures limits the failures that are kept: a file may have millions.
+const maxFailures = 20
+
+// addRemarks adds comments that can be readings to the settings of a run, and its failures.
 func (r *results) addRemarks(side int, text io.Reader) error {
 	return eachLine(text, func(line []byte) error {
+		if run := &r.runs[side]; len(run.Failures) < maxFailures && failure.Match(line) {
+			run.Failures = append(run.Failures, string(line))
+		}
 		if len(line) == 0 || line[0] != '#' {
 			return nil
 		}

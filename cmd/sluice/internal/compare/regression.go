@@ -31,8 +31,8 @@ import (
 // An Outcome is the answer of a comparison.
 type Outcome string
 
-// The outcomes. Undecided means that a large slowdown could hide in the noise:
-// Decision.Reason names which.
+// The outcomes. Undecided means that a large slowdown could hide, in the noise or in
+// what is missing: Decision.Reason names which.
 const (
 	Passed    Outcome = "no regression"
 	Failed    Outcome = "regression"
@@ -48,6 +48,8 @@ const (
 	Suspects   Reason = "points that look far worse"   // by suspicious or more, but noise may do that
 	Disturbed  Reason = "more noise than slowdowns"    // most points could hide a slowdown by visible
 	Drifted    Reason = "nearly all points are slower" // by more than steady: the code or the machine
+	Broken     Reason = "NEW has failures"             // of benchmarks or of the whole run: Run.Failures; the outcome is Failed
+	Vanished   Reason = "points of OLD are not in NEW" // what is missing may be worse
 )
 
 const (

@@ -36,9 +36,9 @@ func (c *Comparison) WriteText(w io.Writer, all bool) error {
 		word string
 		keys []Key
 	}{{"OLD", c.OnlyOld}, {"NEW", c.OnlyNew}} {
-		writeOnly(&b, alone.word, alone.keys)
+		c.writeOnly(&b, alone.word, alone.keys)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, format.CleanLines(b.String())) // names come from files
 	return err
 }
 
@@ -231,9 +231,19 @@ func writeRow(b *strings.Builder, r row, widths [columns]int) {
 	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 }
 
-func writeOnly(b *strings.Builder, word string, keys []Key) {
+// writeOnly lists the benchmarks of one file alone, with the unit of those that the other
+// file has in another unit.
+func (c *Comparison) writeOnly(b *strings.Builder, word string, keys []Key) {
 	if len(keys) == 0 {
 		return
+	}
+	sides := map[string]int{}
+	for _, only := range [][]Key{c.OnlyOld, c.OnlyNew} {
+		for i, key := range only {
+			if i == 0 || key.Name != only[i-1].Name {
+				sides[key.Name]++
+			}
+		}
 	}
 	b.WriteString("\n" + only(word, keys) + "\n")
 	last, shown, left := "", 0, 0
@@ -245,7 +255,11 @@ func writeOnly(b *strings.Builder, word string, keys []Key) {
 			left++
 		default:
 			shown++
-			b.WriteString("  " + format.Wrap(key.words(), textWidth, 2, "    "))
+			text := key.words()
+			if sides[key.Name] > 1 {
+				text += ", " + key.Unit
+			}
+			b.WriteString("  " + format.Wrap(text, textWidth, 2, "    "))
 		}
 		last = key.Name
 	}

@@ -27,6 +27,9 @@ func (c *Comparison) warnings() (all []string) {
 			all = append(all, fmt.Sprintf("%s has %d values of %s: %s. Their figures are combined.",
 				side.word, len(s.Values), s.Key, list(s.Values)))
 		}
+		for _, line := range side.Failures {
+			all = append(all, fmt.Sprintf("%s has a failure: %s", side.word, strings.Join(strings.Fields(line), " ")))
+		}
 		for i, line := range side.Skipped {
 			if i == listed {
 				all = append(all, fmt.Sprintf("%s: %d more malformed lines were skipped.", side.word, len(side.Skipped)-i))

@@ -44,3 +44,12 @@ func Clean(s string) string {
 	}
 	return b.String()
 }
+
+// CleanLines is Clean for each line of a text: the ends of its lines remain.
+func CleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = Clean(line)
+	}
+	return strings.Join(lines, "\n")
+}

@@ -142,7 +142,33 @@ func (f *Forecast) banded(n, x float64, r reach, mode Mode) Figure {
 	if band.Curves == 0 {
 		band = Band{Lo: 0, Hi: math.Inf(1)}
 	}
-	return Figure{n, x, x * min(1, band.Lo), x * max(1, band.Hi), mode}.capped(f.Bound(n))
+	hi := x * max(1, band.Hi)
+	if mode == Extrapolated {
+		hi = max(hi, f.onward(n))
+	}
+	return Figure{n, x, x * min(1, band.Lo), hi, mode}.capped(f.Bound(n))
+}
+
+// linearDoubling is the gain of a doubling of the CPUs from which on nothing slows a
+// curve down yet: 5% for each CPU that is added, which repetitions scatter by.
+const linearDoubling = 1.9
+
+// onward returns the throughput on n CPUs if a curve stays linear, or 0 if it is not linear
+// as far as it was measured. Published curves are of contended resources, so their bands
+// exclude that; a resource with a private part for each CPU may well do it.
+func (f *Forecast) onward(n float64) float64 {
+	first, last := f.Counts[0], f.Counts[len(f.Counts)-1]
+	for i, c := range f.Counts[1:] {
+		before := f.Counts[i]
+		doublings := math.Log2(float64(c.Procs) / float64(before.Procs))
+		if c.X < before.X*math.Pow(linearDoubling, doublings) {
+			return 0
+		}
+	}
+	if last.Procs < Near*first.Procs {
+		return 0
+	}
+	return last.X * n / float64(last.Procs)
 }
 
 // A Peak is the highest throughput of one channel.

@@ -52,6 +52,33 @@ func TestForecast(t *testing.T) {
 	}
 }
 
+// A curve that was linear as far as it was measured may stay linear, whatever the bands of
+// published curves say; one that bends may not.
+func TestForecastLinear(t *testing.T) {
+	for _, tt := range []struct {
+		xs   []float64 // on 1, 2, 4 and 8 CPUs, in units of 1e7/s
+		high float64   // as a factor of the linear rate on 32 CPUs; 0 for the band's end
+	}{
+		{[]float64{1, 2, 4, 8}, 1},
+		{[]float64{1, 1.95, 3.8, 7.4}, 1},
+		{[]float64{1, 1.95, 3.4, 6.5}, 0},
+	} {
+		var counts []Count
+		for i, x := range tt.xs {
+			counts = append(counts, Count{1 << i, 1e7 * x, 1e7 * x, 1e7 * x, 9})
+		}
+		f := NewForecast(counts, oneCache, testBand)
+		got, err := f.At(32)
+		want := tt.high * 4 * 1e7 * tt.xs[3]
+		if want == 0 {
+			want = testBand[far].Hi * got.X
+		}
+		if err != nil || !closeTo(got.Hi, want, 1e-6) || got.Lo > got.X || got.X > got.Hi {
+			t.Errorf("%v: %+v, %v, want at most %v", tt.xs, got, err, want)
+		}
+	}
+}
+
 func TestForecastRefuses(t *testing.T) {
 	law := laws[4].law
 	split := func(llc, socket int) Limits {

@@ -29,7 +29,7 @@ func (s Score) WriteText(w io.Writer, details bool) error {
 	} else if s.File == "" {
 		b.WriteString("With -v: trials, rejected alternatives, bands, and the order of designs.\n")
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, format.CleanLines(b.String()))
 	return err
 }
 

@@ -30,7 +30,7 @@ func (r *Report) WriteText(w io.Writer, details bool) error {
 	} else {
 		b.WriteString("With -v: the law, the order of designs, published curves.\n")
 	}
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, format.CleanLines(b.String())) // names come from files
 	return err
 }
 
@@ -58,6 +58,8 @@ func (r *Report) writePeak(b *bytes.Buffer) {
 	}
 	if d := r.Curve.Design; d != "" && d != ChannelDesign {
 		what = "This resource (" + string(d) + ")"
+	} else if r.Curve.Kind == Sharded {
+		what = "This resource, with a private part for each CPU,"
 	}
 	if r.Here {
 		where = " on this machine"
@@ -293,6 +295,6 @@ func WriteCurve(w io.Writer, c Curve, file string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "Added to %s:\n", file)
 	item(&b, fmt.Sprintf("%s; %s.", c.facts(), format.Plural(len(c.Points), "count")))
-	_, err := w.Write(b.Bytes())
+	_, err := io.WriteString(w, format.CleanLines(b.String())) // names come from files
 	return err
 }

@@ -26,7 +26,7 @@ func (r *Report) WriteHeader(w io.Writer) error {
 	for _, warning := range m.Warnings() {
 		b.WriteString(wrap("Warning: "+warning, textWidth, "  "))
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, format.CleanLines(b.String()))
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -98,7 +99,7 @@ func (r *Report) noisy() string {
 
 // WriteHead describes the machine and its noise, in three lines at 80 columns.
 func (r *Report) WriteHead(w io.Writer, s Screen) error {
-	return writeLines(w, r.head(s))
+	return s.write(w, r.head(s))
 }
 
 func (r *Report) head(s Screen) []string {
@@ -137,7 +138,7 @@ func (r *Report) WriteScreen(w io.Writer, s Screen, path string) error {
 			break
 		}
 	}
-	return writeLines(w, lines)
+	return s.write(w, lines)
 }
 
 // A detail says how much a screen shows.
@@ -304,10 +305,26 @@ func shortUnit(unit string) string {
 	return " " + first
 }
 
-func writeLines(w io.Writer, lines []string) error {
+// styles matches what in writes around text.
+var styles = regexp.MustCompile(`\x1b\[(?:1|1;31|36|0)m`)
+
+// write writes lines whose names may come from a file: except for the styles of a screen that
+// has them, no escape code reaches it.
+func (s Screen) write(w io.Writer, lines []string) error {
 	var b strings.Builder
 	for _, line := range lines {
-		b.WriteString(line + "\n")
+		if s.Color {
+			styled := styles.FindAllString(line, -1)
+			for i, text := range styles.Split(line, -1) {
+				b.WriteString(format.Clean(text))
+				if i < len(styled) {
+					b.WriteString(styled[i])
+				}
+			}
+		} else {
+			b.WriteString(format.Clean(line))
+		}
+		b.WriteString("\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

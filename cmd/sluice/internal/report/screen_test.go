@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"time"
 	"unicode/utf8"
 
@@ -102,6 +103,30 @@ func TestScreenFits(t *testing.T) {
 				if strings.Contains(line, "\x1b") {
 					t.Errorf("%s: an escape code without colors: %q", name, line)
 				}
+			}
+		}
+	}
+}
+
+// TestScreenOfHostileNames: a results.json may hold anything; of escape codes, a terminal
+// gets the styles of the screen only.
+func TestScreenOfHostileNames(t *testing.T) {
+	const hostile = "\x1b[2J\u202eexe\x9b"
+	r := troubledStudies()
+	r.Machine.CPU, r.Machine.Go, r.Machine.Version = hostile, hostile, hostile
+	r.Failures = append(r.Failures, hostile)
+	for i := range r.Experiments {
+		r.Experiments[i].Title += hostile
+	}
+	whole := render(t, r.WriteText) + render(t, r.WriteHeader)
+	for _, text := range []string{
+		whole,
+		strings.Join(screenOf(t, r, Screen{Width: UsualWidth}), "\n"),
+		styles.ReplaceAllString(strings.Join(screenOf(t, r, Screen{Width: UsualWidth, Color: true}), "\n"), ""),
+	} {
+		for _, r := range text {
+			if r != '\n' && !unicode.IsPrint(r) {
+				t.Fatalf("%q in %q", r, text)
 			}
 		}
 	}

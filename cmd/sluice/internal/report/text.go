@@ -38,7 +38,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	if r.Interrupted {
 		list(&b, "Interrupted. Missing", r.Missing, textShown)
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err := io.WriteString(w, format.CleanLines(b.String())) // names come from a file
 	return err
 }
 
