@@ -114,6 +114,20 @@ func TestPlanted(t *testing.T) {
 			right: []line{send(0, 1, 4, 1, nil), length(1, 2, 3, 1), recv(2, 5, 6, 1, nil)},
 			wrong: []line{send(0, 1, 2, 1, nil), length(1, 3, 4, 0), recv(2, 5, 6, 1, nil)},
 		}, {
+			// The receive that waits takes the value before TryRecv finds nothing.
+			name: "empty before a length that counts the value", capacity: 4,
+			right: []line{recv(0, 1, 12, 5, nil), send(1, 2, 3, 5, nil), tryRecv(2, 4, 11, 0, sluice.ErrEmpty),
+				send(1, 5, 6, 1, nil), send(1, 7, 8, 2, nil), length(1, 9, 10, 2), recv(1, 13, 14, 1, nil), recv(1, 15, 16, 2, nil)},
+			wrong: []line{recv(0, 1, 12, 5, nil), send(1, 2, 3, 5, nil), tryRecv(2, 4, 11, 0, sluice.ErrEmpty),
+				send(1, 5, 6, 1, nil), send(1, 7, 8, 2, nil), length(1, 9, 10, 3), recv(1, 13, 14, 1, nil), recv(1, 15, 16, 2, nil)},
+		}, {
+			// The send that waits adds its value before TrySend finds no room.
+			name: "full before a length that misses the value", capacity: 2,
+			right: []line{send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), send(0, 5, 14, 3, nil), recv(1, 6, 7, 1, nil),
+				trySend(2, 8, 13, 4, sluice.ErrFull), recv(1, 9, 10, 2, nil), length(1, 11, 12, 1), recv(1, 15, 16, 3, nil)},
+			wrong: []line{send(0, 1, 2, 1, nil), send(0, 3, 4, 2, nil), send(0, 5, 14, 3, nil), recv(1, 6, 7, 1, nil),
+				trySend(2, 8, 13, 4, sluice.ErrFull), recv(1, 9, 10, 2, nil), length(1, 11, 12, 0), recv(1, 15, 16, 3, nil)},
+		}, {
 			name:  "a rendezvous without a partner",
 			right: []line{send(0, 1, 4, 1, nil), recv(1, 2, 3, 1, nil)},
 			wrong: []line{send(0, 1, 2, 1, nil), recv(1, 3, 4, 1, nil)},

@@ -9,7 +9,8 @@
 //   - 0 <= tail-head <= limit. The queued values are head, …, tail-1.
 //   - Receivers own the slots of head, …, tail-1; senders own all other slots. The
 //     store that moves an index hands slots over to the other side and releases the
-//     lock: a value costs each side one CAS and one store.
+//     lock: a value costs each side one CAS and one store. Only a rescue moves an index
+//     and keeps the lock: see starvation.go.
 //   - The holder of a word's lock bit owns the other fields of its side.
 //   - tail <= send.bound <= head+limit and head <= recv.bound <= tail. Up to its
 //     bound a side proceeds without reading the other side's word, so a cache line

@@ -7,6 +7,9 @@ package segqueue
 // completes the operation of the starving waiter (it rescues it) and then attempts
 // its own. Its own result, "empty" or "full", is therefore still true.
 //
+//   - A rescue moves the index at once, while the lock is held. The rescuer loads the
+//     other side's word afterwards, so its own result is true of a channel that has
+//     the rescued operation behind it, for Len and for the other side, too.
 //   - At most one goroutine per side starves: while the bit is set, the starving
 //     waiter is the first in its queue or holds the wake-up, so no other one is
 //     woken. A receiver that was woken before and has withdrawn comes back behind it.
@@ -95,8 +98,8 @@ func (e *Engine[T]) rescueSender(t *turn, word uint64) uint64 {
 	}
 	var zero T
 	s.buf[(index>>shift)&uint64(len(s.buf)-1)] = *s.rescue
-	*s.rescue, s.rescued = zero, true
-	return (word + one) &^ starving
+	*s.rescue = zero
+	return s.finishRescue(word)
 }
 
 // rescueReceiver receives on behalf of the starving receiver, in the same way.
@@ -109,6 +112,15 @@ func (e *Engine[T]) rescueReceiver(t *turn, word uint64) uint64 {
 	if index == r.bound && !e.run(index, e.send.word.Load()) {
 		return word
 	}
-	*r.rescue, r.rescued = e.takeSlot(index), true
+	*r.rescue = e.takeSlot(index)
+	return r.finishRescue(word)
+}
+
+// finishRescue marks the operation of the starving goroutine as done, moves the index
+// past its value, which hands the slot over to the other side, and clears the bit. It adds
+// and does not store, because a goroutine that waits for the lock may set sleepers.
+func (s *side[T]) finishRescue(word uint64) uint64 {
+	s.rescued = true
+	s.word.Add(one - starving)
 	return (word + one) &^ starving
 }
