@@ -13,6 +13,9 @@
 // which are functions that send and receive, the channels between them, and one
 // sentence that names what holds the program back. Below is the list of channels.
 //
+// A [FlightRecorder] writes what the program did in the seconds before a value or a request
+// took too long, for "sluice doctor".
+//
 // # Security
 //
 // Do not serve the page on an address that strangers can reach. It reveals the

@@ -15,6 +15,10 @@ import (
 // the JSON and of each event, without the channels that have no edge, and with at most 200 others.
 // Stages are functions that send into named channels or receive from them, as far as they
 // were seen lately.
+//
+// It is also the map of sluice doctor, which shows all goroutines of any service: its
+// stages are roles, with the functions in which their goroutines begin, and its channels
+// are all that roles meet or wait at.
 type Flow struct {
 	Time     time.Time     `json:"time"`     // when the channels were read
 	Over     float64       `json:"over"`     // seconds that rates average over; 0 in the first report
@@ -38,13 +42,21 @@ type Stage struct {
 	// Column is the place from left to right, from 0: a stage receives from stages in
 	// columns before its own, except where stages form a cycle.
 	Column int `json:"column"`
+
+	// The following are means that only sluice doctor knows.
+	Goroutines float64  `json:"goroutines,omitempty"`
+	Busy       *float64 `json:"busy,omitempty"`    // part of its time in which each did not wait for others, from 0 to 1
+	HoldsUp    float64  `json:"holdsUp,omitempty"` // goroutines that wait for it
+	Doing      string   `json:"doing,omitempty"`   // a few words: "computes", "a sync for each value"
 }
 
-// A FlowChannel is a named channel on the map.
+// A FlowChannel is a named channel on the map. On the map of sluice doctor it may be
+// anything that goroutines wait at: those that wait for a lock or a limit are its senders,
+// and those that wait for a condition its receivers.
 type FlowChannel struct {
 	ID   uint64 `json:"id"`
 	Name string `json:"name"`
-	Kind string `json:"kind"`
+	Kind string `json:"kind"` // of the constructor: Bounded; if it is Unnamed: channel, lock, limit, condition, group, disk, timer, cores, network or another thing outside
 	// Column is the last column of a stage that sends into the channel. The channel is
 	// drawn between this column and the next one.
 	Column int      `json:"column"`
@@ -67,6 +79,11 @@ type FlowChannel struct {
 	SendersWaited   float64 `json:"sendersWaited"`
 	ReceiversWaited float64 `json:"receiversWaited"`
 	Closed          bool    `json:"closed"`
+
+	// The following are set by sluice doctor only.
+	Unnamed       bool    `json:"unnamed,omitempty"`     // it has no counters, and its name is made from a line of the program
+	SendersMean   float64 `json:"sendersMean,omitempty"` // goroutines that wait, on average
+	ReceiversMean float64 `json:"receiversMean,omitempty"`
 }
 
 // An Edge leads from a stage to a channel that it sends into, or from a channel to a
@@ -82,7 +99,7 @@ type Edge struct {
 type Bottleneck struct {
 	Stage   string `json:"stage"` // ID; empty if it is not known
 	Channel uint64 `json:"channel"`
-	// Kind is slow-stage, drops, no-receiver, cycle or slow-source.
+	// Kind is a verdict of sluice doctor. The live page knows stage, shedding and stuck.
 	Kind string `json:"kind"`
 	Text string `json:"text"` // one sentence
 }
@@ -173,7 +190,7 @@ func (l *look) draw() *Flow {
 		out.Bottleneck = &b
 	}
 	for _, s := range drawn.Stages {
-		out.Stages = append(out.Stages, Stage(s))
+		out.Stages = append(out.Stages, Stage{ID: s.ID, Name: s.Name, Function: s.Function, File: s.File, Line: s.Line, Column: s.Column})
 	}
 	for _, e := range drawn.Edges {
 		out.Edges = append(out.Edges, Edge{e.Stage, e.Channel, sides[e.Side], e.Share})

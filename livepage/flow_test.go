@@ -107,10 +107,10 @@ func TestFlow(t *testing.T) {
 		stages.Go(func() { s.write(ctx) })
 		lines, events := t.Name()+"/lines", t.Name()+"/events"
 		for _, step := range []struct{ slow, kind, want string }{
-			{"parse", "slow-stage", "livepage_test.service.parse is the slowest stage: " + lines + " is full, 1 sender waits; " + events + " is empty."},
-			{"write", "slow-stage", "livepage_test.service.write is the slowest stage: " + events + " is full, 1 sender waits."},
-			{"read", "slow-source", "livepage_test.service.read sets the pace: " + lines + " is empty, 1 receiver waits for it, and no channel is full."},
-			{"parse", "slow-stage", "livepage_test.service.parse is the slowest stage: " + lines + " is full, 1 sender waits; " + events + " is empty."},
+			{"parse", "stage", "livepage_test.service.parse is the slowest stage: " + lines + " is full, 1 sender waits; " + events + " is empty."},
+			{"write", "stage", "livepage_test.service.write is the slowest stage: " + events + " is full, 1 sender waits."},
+			{"read", "stage", "livepage_test.service.read sets the pace: " + lines + " is empty, 1 receiver waits for it, and no channel is full."},
+			{"parse", "stage", "livepage_test.service.parse is the slowest stage: " + lines + " is full, 1 sender waits; " + events + " is empty."},
 		} {
 			slow(step.slow)
 			for range 5 {

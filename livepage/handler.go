@@ -2,6 +2,7 @@ package livepage
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -35,6 +36,15 @@ func (a asset) text() (text []byte, err error) {
 		text = append(text, part...)
 	}
 	return text, nil
+}
+
+// Drawing returns a script and a style that draw a [Flow] in a page without a server, as
+// sluice doctor saves it. The page has the elements of the section with the ID map, and
+// calls showMap(flow, named, false).
+func Drawing() (script, style string, err error) {
+	js, err := asset{files: []string{"format.js", "layout.js", "map.js"}}.text()
+	css, cssErr := assetOf["css"].text()
+	return string(js), string(css), cmp.Or(err, cssErr)
 }
 
 // policy allows only the page's own three assets. All addresses are queries on

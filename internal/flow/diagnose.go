@@ -16,13 +16,11 @@ type Bottleneck struct {
 	Text    string // one sentence
 }
 
-// The kinds of bottlenecks.
+// The kinds of bottlenecks are verdicts of sluice doctor: those that channels alone show.
 const (
-	SlowStage  = "slow-stage"  // the channel backs up, and its receiver is not held back itself
-	Drops      = "drops"       // the same, and values are dropped
-	NoReceiver = "no-receiver" // the channel backs up, and its receiver is not known
-	Cycle      = "cycle"       // the channels of a cycle are all full
-	SlowSource = "slow-source" // receivers wait for what the stage sends
+	SlowStage = "stage"    // others wait for the stage: senders for what it receives, or receivers for what it sends
+	Drops     = "shedding" // values are dropped because the stage is too slow
+	Stuck     = "stuck"    // nothing is received any more, or the channels of a cycle are all full
 )
 
 // What makes a channel back up, in the order of severity.
@@ -177,12 +175,12 @@ func (f *Flow) slowStage(backed map[uint64]severity) *Bottleneck {
 	what := worst.describe(backed[worst.ID])
 	switch {
 	case stage == "":
-		b.Kind = NoReceiver
 		b.Text = fmt.Sprintf("No receiver of %s was seen: %s.", worst.Name, what)
 		if worst.Foreign {
 			b.Text = fmt.Sprintf("Which function receives from %s is not known: %s.", worst.Name, what)
 		}
 	case worst.Known && worst.Received == 0:
+		b.Kind = Stuck
 		b.Text = fmt.Sprintf("%s has stopped receiving: %s.", who, what)
 	default:
 		b.Text = fmt.Sprintf("%s is the slowest stage: %s%s.", who, what, f.describeOutputs(stage, worst.ID))
@@ -249,7 +247,7 @@ func (f *Flow) cycle(backed map[uint64]severity) *Bottleneck {
 		states[i] = f.channel(id).describe(backed[id])
 	}
 	return &Bottleneck{
-		Stage: stages[0], Channel: passed[0], Kind: Cycle,
+		Stage: stages[0], Channel: passed[0], Kind: Stuck,
 		Text: fmt.Sprintf("%s wait for each other: %s.", and(names), strings.Join(states, "; ")),
 	}
 }
@@ -288,7 +286,7 @@ func (f *Flow) slowSource() *Bottleneck {
 	}
 	n := waiters(worst.Receivers, worst.receiversWaiting())
 	return &Bottleneck{
-		Stage: stage, Channel: worst.ID, Kind: SlowSource,
+		Stage: stage, Channel: worst.ID, Kind: SlowStage,
 		Text: fmt.Sprintf("%s sets the pace: %s is %s, %s for it, and no channel is full.",
 			f.nameOf(stage), worst.Name, worst.level(), plural(n, "receiver waits", "receivers wait")),
 	}

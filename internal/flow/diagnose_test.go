@@ -34,7 +34,7 @@ func graph(channels []Channel, edges ...string) *Flow {
 			f.Stages = append(f.Stages, Stage{ID: e.Stage, Name: e.Stage})
 		}
 	}
-	f.layOut()
+	f.LayOut()
 	return f
 }
 
@@ -84,11 +84,11 @@ func TestDiagnose(t *testing.T) {
 			"write is the slowest stage: events is full, 1 sender waits.",
 		},
 		"the source": {
-			[]Channel{starving("lines", 4), starving("events", 1)}, pipeline, SlowSource, "read",
+			[]Channel{starving("lines", 4), starving("events", 1)}, pipeline, SlowStage, "read",
 			"read sets the pace: lines is empty, 4 receivers wait for it, and no channel is full.",
 		},
 		"a stage in the middle that does not let its input fill up": {
-			[]Channel{empty("lines"), starving("events", 2)}, pipeline, SlowSource, "parse",
+			[]Channel{empty("lines"), starving("events", 2)}, pipeline, SlowStage, "parse",
 			"parse sets the pace: events is empty, 2 receivers wait for it, and no channel is full.",
 		},
 		"nothing": {
@@ -112,7 +112,7 @@ func TestDiagnose(t *testing.T) {
 			"parse is the slowest stage: lines is full, 2 senders wait.",
 		},
 		"a stage that has stopped": {
-			[]Channel{with(blocked("lines", 2), func(c *Channel) { c.Received, c.OldestSender = 0, 75*time.Second })}, pipeline[:2], SlowStage, "parse",
+			[]Channel{with(blocked("lines", 2), func(c *Channel) { c.Received, c.OldestSender = 0, 75*time.Second })}, pipeline[:2], Stuck, "parse",
 			"parse has stopped receiving: lines is full, 2 senders wait, the first for 75 s.",
 		},
 		"a rendezvous": {
@@ -148,11 +148,11 @@ func TestDiagnose(t *testing.T) {
 			"No channel is full and no receiver waits long: the service keeps up.",
 		},
 		"an unknown receiver": {
-			[]Channel{blocked("lines", 3)}, pipeline[:1], NoReceiver, "",
+			[]Channel{blocked("lines", 3)}, pipeline[:1], SlowStage, "",
 			"No receiver of lines was seen: lines is full, 3 senders wait.",
 		},
 		"a receiver of another kind of channel": {
-			[]Channel{with(blocked("disk", 3), func(c *Channel) { c.Foreign = true })}, pipeline[:1], NoReceiver, "",
+			[]Channel{with(blocked("disk", 3), func(c *Channel) { c.Foreign = true })}, pipeline[:1], SlowStage, "",
 			"Which function receives from disk is not known: disk is full, 3 senders wait.",
 		},
 		"a known receiver before an unknown one": {
@@ -174,7 +174,7 @@ func TestDiagnose(t *testing.T) {
 			"work is the slowest stage: jobs is full, 2 senders wait.",
 		},
 		"a cycle": {
-			[]Channel{blocked("a", 1), blocked("b", 1)}, []string{"ping -> a", "a -> pong", "pong -> b", "b -> ping"}, Cycle, "pong",
+			[]Channel{blocked("a", 1), blocked("b", 1)}, []string{"ping -> a", "a -> pong", "pong -> b", "b -> ping"}, Stuck, "pong",
 			"pong and ping wait for each other: a is full, 1 sender waits; b is full, 1 sender waits.",
 		},
 		"many outputs": {
@@ -183,11 +183,11 @@ func TestDiagnose(t *testing.T) {
 			"route is the slowest stage: in is full, 1 sender waits; the channels behind it have room.",
 		},
 		"a closed channel that nobody drains": {
-			[]Channel{with(blocked("lines", 0), func(c *Channel) { c.Closed, c.Sent, c.Received, c.OldestValue = true, 0, 0, time.Hour }), starving("events", 1)}, pipeline[2:], SlowSource, "parse",
+			[]Channel{with(blocked("lines", 0), func(c *Channel) { c.Closed, c.Sent, c.Received, c.OldestValue = true, 0, 0, time.Hour }), starving("events", 1)}, pipeline[2:], SlowStage, "parse",
 			"parse sets the pace: events is empty, 1 receiver waits for it, and no channel is full.",
 		},
 		"a full channel that nobody uses": {
-			[]Channel{with(blocked("lines", 0), func(c *Channel) { c.Sent, c.Received = 0, 0 }), starving("events", 1)}, pipeline, SlowSource, "parse",
+			[]Channel{with(blocked("lines", 0), func(c *Channel) { c.Sent, c.Received = 0, 0 }), starving("events", 1)}, pipeline, SlowStage, "parse",
 			"parse sets the pace: events is empty, 1 receiver waits for it, and no channel is full.",
 		},
 		"the consumer of results is held back": {
@@ -203,12 +203,12 @@ func TestDiagnose(t *testing.T) {
 			"parse or collect is the slowest stage: lines is full, 4 senders wait.",
 		},
 		"the consumer of results waits for the source": {
-			[]Channel{starving("lines", 1), starving("events", 9)}, results, SlowSource, "read",
+			[]Channel{starving("lines", 1), starving("events", 9)}, results, SlowStage, "read",
 			"read sets the pace: lines is empty, 1 receiver waits for it, and no channel is full.",
 		},
 		"a cycle by way of a consumer of results": {
 			[]Channel{blocked("lines", 1), blocked("events", 1)},
-			append(slices.Clone(results), "write -> lines"), Cycle, "collect",
+			append(slices.Clone(results), "write -> lines"), Stuck, "collect",
 			"collect and write wait for each other: lines is full, 1 sender waits; events is full, 1 sender waits.",
 		},
 		"a wait that the average misses": {

@@ -101,7 +101,7 @@ func (f *Flow) draw(operations []*operation) {
 	separate(operations)
 	f.connect(operations)
 	nameStages(f.Stages)
-	f.layOut()
+	f.LayOut()
 }
 
 // operationsOf returns the call sites of one side of a channel. Samples without a function

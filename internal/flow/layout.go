@@ -2,10 +2,10 @@ package flow
 
 import "slices"
 
-// layOut sets the columns: the longest way from a stage that does not receive. An edge
+// LayOut sets the columns: the longest way from a stage that does not receive. An edge
 // that would close a cycle does not count; the search that finds it begins with stages
 // that only send.
-func (f *Flow) layOut() {
+func (f *Flow) LayOut() {
 	next := map[string][]string{} // stage to stage, through a channel
 	isTarget := map[string]bool{}
 	for _, c := range f.Channels {

@@ -1,12 +1,5 @@
 // Drawing.
 
-function el(name, attributes, ...children) {
-  const e = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const key in attributes) e.setAttribute(key, attributes[key]);
-  e.append(...children);
-  return e;
-}
-
 function spark(kind) {
   return el("svg", { class: "spark " + kind, viewBox: "0 0 60 20", preserveAspectRatio: "none", "aria-hidden": "true" }, el("path", { d: "" }));
 }

@@ -15,6 +15,13 @@ function make(name, text, kind = "", children = []) {
   return e;
 }
 
+function el(name, attributes, ...children) {
+  const e = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const key in attributes) e.setAttribute(key, attributes[key]);
+  e.append(...children);
+  return e;
+}
+
 // Figures for people.
 
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });

@@ -4,16 +4,17 @@
 
 // A map of more than few channels has small boxes. A map draws at most drawable channels.
 const few = 12, drawable = 80, bundled = 4;
-const sizes = { large: { stage: [166, 62], channel: [208, 98] }, small: { stage: [150, 42], channel: [164, 42] } };
+const sizes = { large: { stage: [166, 62], channel: [208, 98] }, small: { stage: [150, 42], channel: [164, 42] }, roles: { stage: [190, 98], channel: [190, 98] } };
 const stacked = matchMedia("(max-width: 56rem)"); // as in the style: top to bottom, without wires
 const nodes = new Map(); // elements by box
 let map = { key: "", places: new Map(), size: "large", flow: null, named: 0, chosen: null };
 
-// showMap shows the flow of an event. named is the number of named channels, which the flow
-// does not have: it lists only some of those without an edge.
-function showMap(flow, named) {
+// showMap shows the flow of an event, or a saved one, without links to channels. named is the
+// number of named channels, which the flow does not have: it lists only some of those
+// without an edge.
+function showMap(flow, named, links = true) {
   if (!flow) return;
-  Object.assign(map, { flow, named });
+  Object.assign(map, { flow, named, links, roles: flow.stages.some(s => s.goroutines > 0) });
   const drawn = choose(flow);
   at("map").hidden = false;
   at("flow").hidden = drawn.channels.length === 0;
@@ -68,7 +69,7 @@ function arrange(drawn) {
   const key = JSON.stringify(shape);
   if (key === map.key) return;
   if (map.width !== width) map.places = new Map(); // another number of layers fits
-  map.size = drawn.channels.length > few || (map.size === "small" && drawn.channels.length > few - 4) ? "small" : "large";
+  map.size = map.roles ? "roles" : drawn.channels.length > few || (map.size === "small" && drawn.channels.length > few - 4) ? "small" : "large";
   // A first or resized map appears at once; a map that changes moves.
   at("flow").className = map.size + (map.places.size > 0 ? " moves" : "");
   Object.assign(map, { key, width });
@@ -127,7 +128,8 @@ function keepNodes(drawn) {
 function newNode(kind, inner, parts) {
   const spans = Object.fromEntries(parts.map(part => [part, make("span", "", part)]));
   inner.append(make("span", "", "head", [spans.name, spans.sign]), ...Object.values(spans).slice(2));
-  return { item: make("li", "", "node " + kind, [inner]), inner, ...spans };
+  const bar = spans.pipe?.appendChild(make("i", ""));
+  return { item: make("li", "", "node " + kind, [inner]), inner, bar, ...spans };
 }
 
 function newStage(s) {
@@ -137,15 +139,13 @@ function newStage(s) {
     map.chosen = map.chosen === s.id ? null : s.id;
     showChosen();
   });
-  return newNode("stage", button, ["name", "sign", "through"]);
+  return newNode("stage", button, ["name", "sign", ...(s.busy === undefined ? [] : ["pipe"]), "through", "waiting"]);
 }
 
 function newChannel(c) {
   const link = make("a", "");
-  link.href = "?channel=" + c.id;
-  const node = newNode("channel", link, ["name", "sign", "ends", "pipe", "queue", "through", "waiting"]);
-  node.bar = node.pipe.appendChild(make("i", ""));
-  return node;
+  if (map.links) link.href = "?channel=" + c.id;
+  return newNode("channel", link, ["name", "sign", "ends", "pipe", "queue", "through", "waiting"]);
 }
 
 // put sets texts and classes, if they differ: unchanged nodes cause no work.
@@ -178,14 +178,27 @@ function showStage(s, drawn) {
   const rates = through(s.id, drawn), held = drawn.bottleneck !== null && drawn.bottleneck.stage === s.id;
   const flows = inAndOut(rates.receive, rates.send, map.size === "small" ? "/s" : " values/s");
   const narrow = held && map.size === "small" ? inAndOut(rates.receive ?? rates.send, null, "/s") : flows;
-  put(nodes.get("stage " + s.id), { name: stageName(s.name, 16), sign: held ? "bottleneck" : "", through: narrow },
-    "node stage" + (held ? " held" : ""),
-    `Stage ${s.name}${held ? ", the bottleneck" : ""}${flows ? `, ${flows}` : ""}`);
+  const node = nodes.get("stage " + s.id), many = s.goroutines > 0 ? `×${tenths(s.goroutines)}` : "", doing = s.doing || "";
+  const busy = s.busy === undefined ? "" : `busy ${Math.round(100 * s.busy)}%`, holds = s.holdsUp >= 0.5 ? `holds up ${tenths(s.holdsUp)}` : "";
+  const words = [busy, holds].filter(Boolean).join(", ") || narrow;
+  put(node, { name: stageName(s.name, map.roles ? 17 : 16) + (many && " " + many), sign: held ? "bottleneck" : "", through: words, waiting: cut(doing, 27) },
+    ["node stage", held ? "held" : "", s.busy >= 0.9 ? "full" : ""].filter(Boolean).join(" "),
+    [`Stage ${s.name}${many && ` ${many}`}${held ? ", the bottleneck" : ""}`, words, doing].filter(Boolean).join(", "));
+  if (node.bar) node.bar.style.transform = `scaleX(${s.busy})`;
 }
 
+// tenths rounds a mean number of goroutines.
+const tenths = n => Math.round(10 * n) / 10;
+
+// waiters returns those on each side of a channel, on average if that is known.
+const waiters = c => [tenths(c.sendersMean ?? c.senders), tenths(c.receiversMean ?? c.receivers)];
+
 // waitingWords describes the waiters of a channel.
-const waitingWords = c => c.senders > 0 ? `${plural(c.senders, "sender")} wait${c.senders === 1 ? "s" : ""}`
-  : c.receivers > 0 ? `${plural(c.receivers, "receiver")} wait${c.receivers === 1 ? "s" : ""}` : "";
+function waitingWords(c) {
+  const [senders, receivers] = waiters(c), channel = !c.unnamed || c.kind === "channel";
+  const words = (n, noun) => n === 0 ? "" : `${plural(n, channel ? noun : "goroutine")} wait${n === 1 ? "s" : ""}`;
+  return senders >= receivers ? words(senders, "sender") : words(receivers, "receiver");
+}
 
 function showChannel(c, drawn) {
   const node = nodes.get("channel " + c.id), ends = drawn.ends.get(c.id), held = drawn.bottleneck !== null && drawn.bottleneck.channel === c.id;
@@ -193,12 +206,14 @@ function showChannel(c, drawn) {
   const flows = inAndOut(c.sentRate, c.receivedRate, " values/s");
   const old = c.oldestValue > 0 ? `oldest ${seconds(c.oldestValue)}` : "", waiting = waitingWords(c);
   const names = side => ends[side].map(id => drawn.names.get(id)).join(", ") || "?";
-  const sign = dropping ? `✕ drops ${rate(c.droppedRate)}/s` : c.closed ? "⊘ closed" : c.fill >= 1 ? "full" : "";
+  const sign = dropping ? `✕ drops ${rate(c.droppedRate)}/s` : c.closed ? "⊘ closed" : c.fill >= 1 ? "full" : held && !drawn.bottleneck.stage ? "bottleneck" : "";
+  const kind = c.unnamed && c.kind !== "channel" && !c.name.includes(c.kind) ? c.kind + " " : "";
+  const filled = c.unnamed ? "" : fillWords(c), blocked = waiters(c)[0] >= 0.5;
   put(node, {
-    name: cut(c.name, small ? 17 : 22), sign, ends: `${names("send")} → ${names("receive")}`,
-    queue: [fillWords(c), old].filter(Boolean).join(", "), through: small ? inAndOut(c.receivedRate, null, "/s") : flows, waiting,
-  }, ["node channel", held ? "held" : "", c.closed ? "closed" : "", dropping ? "dropping" : "", heat(c.fill || 0), c.senders > 0 ? "blocked" : "", c.fill === null ? "unlimited" : "", node.drawn ? "drawn" : ""].filter(Boolean).join(" "),
-  [`Channel ${c.name}${held ? ", behind it is the bottleneck" : ""}`, `from ${names("send")} to ${names("receive")}`, fillWords(c), old, flows, waiting, dropping ? `${rate(c.droppedRate)} values/s dropped` : sign.replace(/^\W+/, "")].filter(Boolean).join(", "));
+    name: cut(kind + c.name, small ? 17 : 22), sign, ends: c.unnamed && ends.receive.length === 0 ? names("send") : `${names("send")} → ${names("receive")}`,
+    queue: [filled, old].filter(Boolean).join(", "), through: small ? inAndOut(c.receivedRate, null, "/s") : flows, waiting,
+  }, ["node channel", held ? "held" : "", c.closed ? "closed" : "", dropping ? "dropping" : "", heat(c.fill || 0), blocked ? "blocked" : "", c.unnamed ? "unnamed" : c.fill === null ? "unlimited" : "", node.drawn ? "drawn" : ""].filter(Boolean).join(" "),
+  [`${kind ? "" : "Channel "}${kind}${c.name}${held ? ", behind it is the bottleneck" : ""}`, `from ${names("send")} to ${names("receive")}`, filled, old, flows, waiting, dropping ? `${rate(c.droppedRate)} values/s dropped` : sign.replace(/^\W+/, "")].filter(Boolean).join(", "));
   // A bar is drawn at once, and moves from then on.
   node.bar.style.transform = `scaleX(${c.fill === null ? 0 : Math.min(1, c.fill)})`;
   node.drawn = true;
@@ -215,9 +230,10 @@ function showWires(drawn) {
       if (e.stage !== wire.stage || e.side !== wire.side || !wire.channels.includes(e.channel)) continue;
       flow += e.share * (of.get(e.channel)[e.side === "send" ? "sentRate" : "receivedRate"] || 0);
     }
+    const moves = flow > 0 || wire.channels.some(id => of.get(id).unnamed);
     const { d, x, y } = wire.path;
     const held = drawn.bottleneck !== null && drawn.bottleneck.stage === wire.stage && wire.channels.includes(drawn.bottleneck.channel);
-    set(g, "class", `wire ${wire.side}${flow > 0 ? "" : " idle"}${held ? " held" : ""}`);
+    set(g, "class", `wire ${wire.side}${moves ? "" : " idle"}${held ? " held" : ""}`);
     set(g.firstChild, "d", d);
     set(g.firstChild, "stroke-width", flow > 0 ? (1.2 + Math.min(3, 0.6 * Math.log10(1 + flow))).toFixed(1) : "1.2");
     set(g.lastChild, "d", `M${round(x - 10)} ${round(y - 6)}L${round(x)} ${round(y)}L${round(x - 10)} ${round(y + 6)}z`);
@@ -239,5 +255,5 @@ function showChosen() {
 }
 
 // The map fits itself to its width.
-new ResizeObserver(() => { if (map.flow && at("flow").clientWidth !== map.width) showMap(map.flow, map.named); }).observe(at("flow"));
-stacked.addEventListener("change", () => { if (map.flow) showMap(map.flow, map.named); });
+new ResizeObserver(() => { if (map.flow && at("flow").clientWidth !== map.width) showMap(map.flow, map.named, map.links); }).observe(at("flow"));
+stacked.addEventListener("change", () => { if (map.flow) showMap(map.flow, map.named, map.links); });
