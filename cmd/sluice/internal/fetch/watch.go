@@ -1,0 +1,338 @@
+package fetch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+)
+
+// Limits of one observation.
+const (
+	maxBytes  = 4_000_000               // in all
+	extraTime = 5 * time.Second         // in addition to the CPU profile
+	firstTime = 2 * time.Second         // of extraTime, at most before the CPU profile begins
+	lastTime  = 1500 * time.Millisecond // of extraTime, at least for what begins after it
+
+	maxProfile = 256 << 10 // bytes; with some hundred different stacks, compressed, it has 10 to 60 kB
+	maxDump    = 640 << 10 // bytes: a text of about 1,000 goroutines, or a profile of 50,000 with labels of their own
+	maxFlow    = 256 << 10 // bytes of the map: about 500 named channels
+
+	// maxStates is the number of goroutines above which no text of all of them is
+	// requested. It would stop the service for 0.1 s.
+	maxStates = 10_000
+)
+
+// Watch observes the service for d, rounded down to whole seconds, as net/http/pprof
+// takes them, and at least one. It reads goroutines, the map and the contention profiles,
+// then the CPU profile, then the others again.
+//
+// The trace is taken while the CPU profile runs: then it has the samples of that profile
+// with their goroutines, and both show the same time. It adds at most 2% to the samples,
+// because its length is limited by its size.
+//
+// An error means that ctx is done, or that nothing could be read. Everything else that
+// fails is in Capture.Missing.
+func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture, error) {
+	d = max(d.Truncate(time.Second), time.Second)
+	s.start, s.files, s.missing, s.machine = time.Now().UTC(), nil, nil, nil
+	s.left.Store(maxBytes)
+	defer s.client.CloseIdleConnections()
+	whole, cancel := context.WithTimeout(ctx, d+extraTime)
+	defer cancel()
+
+	first, cancelFirst := context.WithTimeout(whole, firstTime)
+	defer cancelFirst()
+	err := s.readGoroutines(first, "-before")
+	if answered := errors.As(err, new(*errStatus)) || errors.As(err, new(*errLarge)); err != nil && !answered && ctx.Err() == nil {
+		return nil, s.unreachable(err)
+	}
+	s.readMap(first) // from then on the service knows rates
+	s.readContention(first, "-before")
+	window, cancelWindow := context.WithTimeout(whole, time.Until(s.start.Add(d+extraTime-lastTime)))
+	defer cancelWindow()
+	s.readWindow(window, d)
+	_ = s.readGoroutines(whole, "") // in missing
+	s.readMap(whole)
+	s.readContention(whole, "")
+	if s.o.Leaks {
+		s.readLeaks(whole)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case len(s.files) == 0:
+		return nil, s.unreachable(errors.New(s.missing[0].Reason))
+	}
+	return capture.Read(s.header(), s.files)
+}
+
+// unreachable is the error of a service of which nothing could be read.
+func (s *Service) unreachable(err error) error {
+	var slow *errSlow
+	if errors.As(err, &slow) {
+		err = fmt.Errorf("%w: %s", err, address.CheckReach)
+	}
+	return &capture.FileError{Name: s.Target(), Err: err}
+}
+
+func (s *Service) header() *capture.Header {
+	return &capture.Header{Format: capture.HeaderFormat, Target: s.Target(), Start: s.start, Machine: s.machine, Missing: s.missing}
+}
+
+// page returns the address of a profile with its query.
+func (s *Service) page(name string) *url.URL {
+	name, query, _ := strings.Cut(name, "?")
+	u := s.base.JoinPath(name)
+	u.RawQuery = query
+	return u
+}
+
+// read fetches a page and keeps it as a file. If that fails, the reason is in missing,
+// too.
+func (s *Service) read(ctx context.Context, what, page, file string, limit int64) ([]byte, error) {
+	data, err := s.get(ctx, page, limit)
+	if err != nil {
+		s.miss(what, err)
+		return nil, err
+	}
+	s.keep(file, data)
+	return data, nil
+}
+
+// keep keeps a file, in place of one of the same name.
+func (s *Service) keep(name string, data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	byName := func(f capture.File, name string) int { return cmp.Compare(f.Name, name) }
+	at, found := slices.BinarySearchFunc(s.files, name, byName)
+	if found {
+		s.files[at].Data = data
+		return
+	}
+	s.files = slices.Insert(s.files, at, capture.File{Name: name, Data: data})
+}
+
+// miss records why a part is missing. Some parts are read twice; the first reason stands.
+func (s *Service) miss(what string, why error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.ContainsFunc(s.missing, func(m capture.Missing) bool { return m.What == what }) {
+		s.missing = append(s.missing, capture.Missing{What: what, Reason: format.Clean(why.Error())})
+	}
+}
+
+// readGoroutines reads a dump in both forms: the compressed profile, which counts all
+// goroutines and has the time, and the text, which has their states. It returns the
+// error of the profile.
+func (s *Service) readGoroutines(ctx context.Context, when string) error {
+	const states = "states of goroutines"
+	name := "goroutine" + when
+	data, err := s.read(ctx, "goroutines", "goroutine", name+".pprof", maxDump)
+	if err != nil {
+		return err
+	}
+	n := 0
+	if c, err := capture.Read(nil, []capture.File{{Data: data}}); err == nil && len(c.Dumps) > 0 {
+		n = c.Dumps[0].Total
+	}
+	switch {
+	case n == 0:
+		s.miss(states, errors.New("left out: their number is not known, and a text of too many stops the service"))
+		return nil
+	case n > maxStates:
+		s.miss(states, fmt.Errorf("left out: a text of %s goroutines would stop the service (at most %s)", format.Thousands(n), format.Thousands(maxStates)))
+		return nil
+	}
+	text, err := s.get(ctx, "goroutine?debug=2", maxDump)
+	if err != nil {
+		s.miss(states, err)
+		text = text[:bytes.LastIndex(text, []byte(":\n"))+1] // a goroutine without a stack ends a text that is cut off, wherever that was
+	}
+	if len(text) > 0 {
+		s.keep(name+".txt", text)
+	}
+	return nil
+}
+
+// flowPage is the map, relative to the profiles.
+const flowPage = "../sluice?format=flow"
+
+// readMap reads the map. A service without it need not use package livepage, unlike one
+// in which that package refuses the host name.
+func (s *Service) readMap(ctx context.Context) {
+	data, err := s.get(ctx, flowPage, maxFlow)
+	if status := (*errStatus)(nil); errors.As(err, &status) {
+		why, has := strings.CutPrefix(status.reason, "sluice: ")
+		if !has {
+			return
+		}
+		err = errors.New(why)
+	}
+	if err != nil {
+		s.miss("map", err)
+	} else if bytes.HasPrefix(data, []byte("{")) {
+		s.keep("flow.json", data)
+	}
+}
+
+// readLeaks reads the leak profile, for which the service runs a garbage collection.
+func (s *Service) readLeaks(ctx context.Context) {
+	data, err := s.get(ctx, "goroutineleak", maxProfile)
+	if status := (*errStatus)(nil); errors.As(err, &status) && status.code == http.StatusNotFound {
+		err = errors.New("not available: the leak profile requires Go 1.27, or 1.26 built with GOEXPERIMENT=goroutineleakprofile")
+	}
+	if err != nil {
+		s.miss("leaks", err)
+		return
+	}
+	s.keep("goroutineleak.pprof", data)
+}
+
+// readContention reads both contention profiles, which count since the process started.
+func (s *Service) readContention(ctx context.Context, when string) {
+	for _, name := range []string{"mutex", "block"} {
+		_, _ = s.read(ctx, name, name, name+when+".pprof", maxProfile) // the reason is in missing
+	}
+}
+
+// readWindow reads the CPU profile and the trace. Without a CPU profile it waits as long,
+// so that two dumps are that far apart; if there is no dump, a service that has nothing
+// else fails at once.
+func (s *Service) readWindow(ctx context.Context, d time.Duration) {
+	began := time.Now()
+	reserve := (maxBytes-s.left.Load())*5/4 + maxProfile // what follows is as large as what came first
+	defer s.watchMachine()()
+	end := began
+	if len(s.files) > 0 {
+		end = began.Add(d)
+	}
+	var profile sync.WaitGroup
+	defer profile.Wait()
+	profile.Go(func() { _, _ = s.read(ctx, "cpu", during("profile", d), "cpu.pprof", maxProfile) })
+	if s.o.Trace {
+		pause(ctx, time.Until(end.Add(-maxTrace*3/2)))
+		s.readTrace(ctx, min(maxTrace, d), min(maxTraceBytes, s.left.Load()-reserve))
+	}
+	pause(ctx, time.Until(end))
+}
+
+// during returns the page of a profile that the service takes for d.
+func during(name string, d time.Duration) string {
+	return name + "?seconds=" + strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// watchMachine starts to watch the machine, if it is the service's, and returns what ends
+// that.
+func (s *Service) watchMachine() (end func()) {
+	host := s.base.Hostname()
+	if s.o.Busy == nil || s.socket == "" && host != "localhost" && !net.ParseIP(host).IsLoopback() {
+		return func() {}
+	}
+	began := time.Now()
+	before, _, known := s.o.Busy()
+	return func() {
+		after, cpus, ok := s.o.Busy()
+		if seconds := time.Since(began).Seconds(); known && ok && cpus > 0 && seconds > 0 {
+			s.machine = &capture.Machine{CPUs: cpus, Busy: min(max(0, (after-before)/seconds), float64(cpus))}
+		}
+	}
+}
+
+// A trace that is cut off cannot be read, so its length is chosen for its size.
+const (
+	shortGlimpse  = time.Millisecond
+	longGlimpse   = 20 * time.Millisecond
+	trusted       = 100 * time.Millisecond // a few ms of delay do not matter
+	minTrace      = 30 * time.Millisecond
+	maxTrace      = 2 * time.Second
+	maxTraceBytes = 2_500_000
+	traceFile     = "trace.out"
+)
+
+// readTrace takes traces of increasing length up to longest, of at most about limit bytes
+// together, and keeps the last. The first takes a millisecond, and has mostly what is in each trace:
+// goroutines and stacks. Each of the others shows the rate of events for the next. After a
+// short one, that takes at most six times as long: on a busy machine a short trace takes
+// longer than it should, and its rate is wrong.
+func (s *Service) readTrace(ctx context.Context, longest time.Duration, limit int64) {
+	if limit < maxTraceBytes/8 {
+		s.miss("trace", fmt.Errorf("left out: the other parts leave %s for it", megabytes(max(0, limit))))
+		return
+	}
+	fixed, _, err := s.glimpse(ctx, shortGlimpse, limit)
+	if err != nil {
+		s.miss("trace", err)
+		return
+	}
+	limit -= fixed
+	was, length := shortGlimpse, longGlimpse
+	switch {
+	case fixed > limit/3:
+		length = minTrace
+	case shortGlimpse*time.Duration(limit/2) < longGlimpse*time.Duration(fixed): // if all of the first were events, it would need half
+		length /= 4
+	}
+	for size := fixed; length >= 2*was; {
+		before := size
+		var took time.Duration
+		if size, took, err = s.glimpse(ctx, length, limit); err != nil {
+			s.miss("longer trace", err)
+			return
+		}
+		limit -= size
+		room := limit
+		// At the speed of a slow connection it arrives in half of the time that is left.
+		if due, ok := ctx.Deadline(); ok && took > length {
+			speed := float64(size) / (took - length).Seconds()
+			room = min(room, int64(speed*time.Until(due).Seconds()/2))
+		}
+		rate := float64(max(size-before, 1)) / (length - was).Seconds()
+		next := min(traceLength(fixed, rate, room), longest)
+		if length < trusted {
+			next = min(next, 6*length)
+		}
+		was, length = length, next
+	}
+}
+
+// traceLength returns the length of a trace of at most limit bytes, whose events need rate
+// bytes per second. It leaves a third for bursts. The fixed bytes are there again after
+// each second. 0 means that even a short one has no room.
+func traceLength(fixed int64, rate float64, limit int64) time.Duration {
+	room := float64(limit)*2/3 - float64(fixed)*maxTrace.Seconds()
+	least := min(minTrace.Seconds(), (float64(limit)-float64(fixed))*4/5/rate)
+	seconds := min(max(least, room/rate, 0), maxTrace.Seconds())
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+}
+
+// glimpse takes a trace, and keeps it in place of the one before.
+func (s *Service) glimpse(ctx context.Context, d time.Duration, limit int64) (size int64, took time.Duration, err error) {
+	began := time.Now()
+	data, err := s.get(ctx, during("trace", d), limit)
+	if err != nil {
+		return 0, 0, err
+	}
+	s.keep(traceFile, data)
+	return int64(len(data)), time.Since(began), nil
+}
