@@ -1,0 +1,368 @@
+package observe
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
+)
+
+// Of returns the observation of a capture. A part that cannot be read is a Gap; an error
+// means that the capture has nothing that can be observed.
+func Of(c *capture.Capture) (*Observation, error) {
+	b := newBuilder(c)
+	traced := false
+	if c.Trace != nil {
+		if err := b.trace(c.Trace); err != nil {
+			b.o.Missing = append(b.o.Missing, Gap{What: cmp.Or(c.Trace.Name, "trace"), Reason: err.Error()})
+		} else {
+			traced = true
+		}
+	}
+	if c.CPU != nil {
+		b.cpu(c.CPU)
+	}
+	b.contentions(c, traced)
+	b.dumps(c, traced)
+	b.finish(c)
+	if len(b.o.Roles)+len(b.o.Spent)+len(b.o.Stood)+len(b.o.Waits) == 0 && !b.seen {
+		return nil, errors.New("nothing to observe: no trace, no CPU profile, and no goroutines")
+	}
+	return &b.o, nil
+}
+
+// A builder makes an Observation. Indexes of roles and nodes are valid until finish,
+// which sorts the rows.
+type builder struct {
+	o       Observation
+	roleOf  map[roleKey]int
+	nodeOf  map[Line]int    // the first node of a line, and of a place: see placeKey
+	program bool            // some stack has a function of the program
+	seen    bool            // something was read, even if nothing counts
+	passes  map[Line]passes // what selects were seen to do
+}
+
+// A roleKey is what tells roles apart. Only one of the functions is set.
+type roleKey struct{ start, host string }
+
+// placeKey finds a node by a place, regardless of its caller.
+func placeKey(kind NodeKind, at Frame) Line { return Line{Op: "at " + Op(kind), At: at} }
+
+// Bounds of tables: a service has some hundreds of each, and a hostile file as many as it
+// has bytes.
+const (
+	maxRoles = 1 << 10
+	maxLines = 1 << 14
+)
+
+func newBuilder(c *capture.Capture) *builder {
+	b := &builder{roleOf: map[roleKey]int{}, nodeOf: map[Line]int{}, passes: map[Line]passes{}}
+	b.o.Target, b.o.Live, b.o.Start, b.o.Flow = c.Target, c.Live, c.Start, c.Flow
+	if c.Machine != nil {
+		b.o.Cores.CPUs = c.Machine.CPUs
+	}
+	if c.Machine != nil {
+		b.o.Cores.Others = c.Machine.Busy
+		b.o.Cores.CPUs = cmp.Or(b.o.Cores.CPUs, c.Machine.CPUs)
+	}
+	for _, m := range c.Missing {
+		b.o.Missing = append(b.o.Missing, Gap{What: m.What, Reason: m.Reason})
+	}
+	return b
+}
+
+// role returns the index of the role of a stack, and adds it. It returns -1 if the stack
+// shows none, or if there are too many.
+func (b *builder) role(p placed) int {
+	key := roleKey{start: p.role.Function}
+	if key.start == "" {
+		key.host = p.host
+	}
+	if key == (roleKey{}) {
+		return -1
+	}
+	i, ok := b.roleOf[key]
+	if !ok {
+		if len(b.o.Roles) == maxRoles {
+			return -1
+		}
+		i = len(b.o.Roles)
+		b.roleOf[key] = i
+		r := Role{Start: p.role, Host: p.host}
+		if key.start == "" {
+			r.Runtime, r.Start, r.Host = true, Frame{Function: p.host}, ""
+		}
+		b.o.Roles = append(b.o.Roles, r)
+	}
+	if key.start != "" {
+		b.program = true
+		b.o.Roles[i].Host = cmp.Or(b.o.Roles[i].Host, p.host)
+	}
+	return i
+}
+
+// node returns the index of the node that a stack waits at or uses, and adds it. It
+// returns -1 for a stack that does neither.
+func (b *builder) node(p placed) int {
+	if p.node == "" {
+		return -1
+	}
+	for _, key := range []Line{p.Line, placeKey(p.node, p.At)} {
+		if i, ok := b.nodeOf[key]; ok {
+			return i
+		}
+	}
+	if len(b.o.Nodes) >= maxLines {
+		return -1
+	}
+	return b.addNode(Node{Kind: p.node, Name: p.name, Lines: []Line{p.Line}})
+}
+
+// addNode adds a node, and the ways to find it by its lines.
+func (b *builder) addNode(n Node) int {
+	i := len(b.o.Nodes)
+	b.o.Nodes = append(b.o.Nodes, n)
+	add := func(key Line) {
+		if _, ok := b.nodeOf[key]; !ok {
+			b.nodeOf[key] = i
+		}
+	}
+	for _, line := range n.Lines {
+		if add(line); line.Caller == (Frame{}) {
+			add(placeKey(n.Kind, line.At))
+		}
+	}
+	return i
+}
+
+// finish names what has no name yet, and sorts the rows.
+func (b *builder) finish(c *capture.Capture) {
+	o := &b.o
+	o.Sources.Block, o.Sources.Mutex, o.Sources.Leaks = c.Block != nil, c.Mutex != nil, c.Leaks != nil
+	b.countDumps(c)
+	b.seen = len(c.Dumps) > 0 || c.CPU != nil || c.Trace != nil && o.Sources.Events > 0
+	if !b.program {
+		for i := range o.Roles { // a tool whose modules all have versions: it is its own program
+			r := &o.Roles[i]
+			r.Runtime = levelOfFunction(r.Start.Function) < library
+		}
+	}
+	b.adopt()
+	b.directSelects()
+	b.nameChannels(c.Flow)
+	b.nameNodes()
+	b.nameRoles()
+	b.artifacts(c)
+	b.sort()
+}
+
+// jobs returns, for the role of a library's goroutines, the role of the only function of
+// the program that the library calls, if there is one.
+func (b *builder) jobs() map[int]int {
+	called := map[string][]int{}
+	for key, i := range b.roleOf {
+		if host := b.o.Roles[i].Host; key.start != "" && host != "" {
+			called[host] = append(called[host], i)
+		}
+	}
+	jobs := map[int]int{}
+	for key, i := range b.roleOf {
+		if of := called[key.host]; key.host != "" && len(of) == 1 {
+			jobs[i] = of[0]
+		}
+	}
+	return jobs
+}
+
+// adopt gives the rows of a library's goroutines to its only job: a worker that waits has
+// no line of the program. What waits for the network stays: a server between two
+// requests. So do the waits of a trace, which belong to a Time.
+func (b *builder) adopt() {
+	jobs := b.jobs()
+	b.eachRole(b.o.Sources.Trace == 0, func(role *int, op Op) {
+		job, ok := jobs[*role]
+		if ok && op != Network && levelOfFunction(b.o.Roles[*role].Start.Function) >= library {
+			*role = job
+		}
+	})
+}
+
+// eachRole calls f for each row that refers to a role, of Waits and Wakes only if waits.
+func (b *builder) eachRole(waits bool, f func(role *int, op Op)) {
+	o := &b.o
+	for i := range o.Waits {
+		if waits {
+			f(&o.Waits[i].Role, o.Waits[i].Op)
+		}
+	}
+	for i := range o.Wakes {
+		if waits {
+			f(&o.Wakes[i].Role, o.Wakes[i].By.Op)
+		}
+	}
+	for i := range o.Spent {
+		f(&o.Spent[i].Role, o.Spent[i].Op)
+	}
+	for i := range o.Stood {
+		f(&o.Stood[i].Role, o.Stood[i].Op)
+	}
+}
+
+// countDumps fills in the sources.
+func (b *builder) countDumps(c *capture.Capture) {
+	s := &b.o.Sources
+	for _, d := range c.Dumps {
+		if d.States {
+			s.Dumps++
+		} else {
+			s.Counts++
+		}
+		s.Crash = cmp.Or(s.Crash, d.Crash)
+		if first := c.Dumps[0].At; !first.IsZero() && d.At.After(first) {
+			s.Apart = d.At.Sub(first)
+		}
+	}
+}
+
+// nameRoles gives each role the shortest name that is unique, and a number to roles at
+// several places of a pipeline.
+func (b *builder) nameRoles() {
+	forms := []func(f string) string{
+		func(f string) string {
+			short := shortName(f)
+			if closing(f) != f || levelOfFunction(f) < program {
+				return short
+			}
+			_, function, _ := strings.Cut(short, ".")
+			return cmp.Or(function, short)
+		},
+		shortName,
+		func(f string) string { return f },
+	}
+	taken, places := map[string]string{}, map[string]int{}
+	for _, r := range b.o.Roles {
+		f := r.Start.Function
+		if places[f]++; places[f] > 1 {
+			continue
+		}
+		for _, form := range forms {
+			if by, ok := taken[form(f)]; ok && by != f {
+				taken[form(f)] = "" // of several
+			} else {
+				taken[form(f)] = f
+			}
+		}
+	}
+	number := map[string]int{}
+	for i := range b.o.Roles {
+		r := &b.o.Roles[i]
+		f := r.Start.Function
+		for _, form := range forms {
+			if r.Name = form(f); taken[r.Name] == f {
+				break
+			}
+		}
+		if number[f]++; places[f] > 1 {
+			r.Name = fmt.Sprintf("%s %d", r.Name, number[f])
+		}
+	}
+}
+
+// nameNodes names nodes after their place, if they have no name yet.
+func (b *builder) nameNodes() {
+	used := map[string]int{}
+	for i := range b.o.Nodes {
+		n := &b.o.Nodes[i]
+		if n.Name == "" && len(n.Lines) > 0 {
+			n.Name = placeName(n.Lines[0])
+		}
+		if used[n.Name]++; used[n.Name] > 1 && n.Named == 0 {
+			n.Name = fmt.Sprintf("%s (%d)", n.Name, used[n.Name])
+		}
+	}
+}
+
+// placeName is a line as a name: "queue.go:12".
+func placeName(l Line) string {
+	if l.At.File == "" {
+		return shortName(l.At.Function)
+	}
+	return fmt.Sprintf("%s:%d", path.Base(strings.ReplaceAll(l.At.File, `\`, "/")), l.At.Line)
+}
+
+// version is the last element of the path of a module from version 2 on.
+var version = regexp.MustCompile(`^v[0-9]+\.`)
+
+// shortName returns a function with the name of its package: cache.New for
+// example.com/cache/v2.New.
+func shortName(function string) string {
+	base := path.Base(function)
+	if at := version.FindString(base); at != "" && base != function {
+		if parent := path.Base(path.Dir(function)); parent != "." {
+			return parent + "." + base[len(at):]
+		}
+	}
+	return base
+}
+
+// sort brings the rows in their order, renumbers what refers to them, and drops roles
+// without rows.
+func (b *builder) sort() {
+	o, used := &b.o, make([]bool, len(b.o.Roles))
+	b.eachRole(true, func(role *int, _ Op) {
+		if *role >= 0 {
+			used[*role] = true
+		}
+	})
+	for i := range o.Roles {
+		if r := &o.Roles[i]; !used[i] && r.Alive == 0 && r.Created == 0 {
+			r.Alive = -1
+		}
+	}
+	roles := sorted(o.Roles, func(a, b *Role) int { return cmp.Or(cmp.Compare(b.Alive, a.Alive), cmp.Compare(a.Name, b.Name)) })
+	o.Roles = slices.DeleteFunc(o.Roles, func(r Role) bool { return r.Alive < 0 })
+	b.eachRole(true, func(role *int, _ Op) {
+		if *role >= 0 {
+			*role = roles[*role]
+		}
+	})
+	waits := sorted(o.Waits, func(a, b *Wait) int {
+		return cmp.Or(cmp.Compare(b.Mean, a.Mean), cmp.Compare(b.Rate, a.Rate), a.Line.compare(b.Line), cmp.Compare(a.Role, b.Role))
+	})
+	for i := range o.Wakes {
+		o.Wakes[i].Wait = waits[o.Wakes[i].Wait]
+	}
+	sorted(o.Wakes, func(a, b *Wake) int {
+		return cmp.Or(cmp.Compare(b.Mean, a.Mean), cmp.Compare(b.Rate, a.Rate), cmp.Compare(a.Wait, b.Wait), a.By.compare(b.By))
+	})
+	sorted(o.Spent, func(a, b *Spend) int {
+		return cmp.Or(cmp.Compare(b.Cores, a.Cores), a.Line.compare(b.Line), cmp.Compare(a.What, b.What), cmp.Compare(a.Role, b.Role))
+	})
+	sorted(o.Stood, func(a, b *Standing) int { return cmp.Compare(b.Count, a.Count) })
+}
+
+// sorted sorts rows, and returns the new index of each.
+func sorted[T any](rows []T, compare func(a, b *T) int) []int {
+	old, at, index := slices.Clone(rows), make([]int, len(rows)), make([]int, len(rows))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(i, j int) int { return compare(&old[i], &old[j]) })
+	for to, from := range at {
+		rows[to], index[from] = old[from], to
+	}
+	return index
+}
+
+func (l Line) compare(o Line) int {
+	return cmp.Or(l.At.compare(o.At), cmp.Compare(l.Op, o.Op), l.Caller.compare(o.Caller), cmp.Compare(l.In, o.In))
+}
+
+func (f Frame) compare(o Frame) int {
+	return cmp.Or(cmp.Compare(f.Function, o.Function), cmp.Compare(f.File, o.File), cmp.Compare(f.Line, o.Line))
+}

@@ -1,0 +1,336 @@
+package observe
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A meaning is what a function does to the goroutine that calls it.
+type meaning struct {
+	op   Op
+	node NodeKind
+	name string // of a limit, and of a thing outside that is known by name
+	only Op     // the operation further in that it applies to; "" for any
+}
+
+// meanings are the functions that wait, wake others, or enter the system. The outermost
+// one below the line of the program counts: a receive in (*DB).conn is the wait for a
+// connection. A request in a client waits for goroutines of the client, which wait for
+// the network: the request waits for the network.
+var meanings = byName(map[meaning]string{
+	{op: Send, node: Channel}:        "runtime.chansend1 runtime.chansend runtime.reflect_chansend",
+	{op: Receive, node: Channel}:     "runtime.chanrecv1 runtime.chanrecv2 runtime.chanrecv runtime.reflect_chanrecv",
+	{op: Select, node: Channel}:      "runtime.selectgo runtime.reflect_rselect runtime.block reflect.rselect reflect.Select",
+	{op: PollSend, node: Channel}:    "runtime.selectnbsend",
+	{op: PollReceive, node: Channel}: "runtime.selectnbrecv",
+	{op: Close, node: Channel}:       "runtime.closechan runtime.reflect_chanclose",
+	{op: Sleep, node: Timer}:         "runtime.timeSleep time.Sleep",
+	{op: Yield}:                      "runtime.Gosched",
+
+	{op: Lock, node: Mutex}: "sync.(*Mutex).Lock sync.(*Mutex).TryLock internal/sync.(*Mutex).Lock " +
+		"sync.(*RWMutex).Lock sync.(*RWMutex).RLock sync.(*RWMutex).TryLock sync.(*RWMutex).TryRLock",
+	{op: Lock, node: Mutex, name: "file"}: "internal/poll.(*fdMutex).rwlock",
+	{op: Unlock, node: Mutex}:             "sync.(*Mutex).Unlock internal/sync.(*Mutex).Unlock sync.(*RWMutex).Unlock sync.(*RWMutex).RUnlock",
+	{op: CondWait, node: Condition}:       "sync.(*Cond).Wait",
+	{op: Signal, node: Condition}:         "sync.(*Cond).Signal sync.(*Cond).Broadcast",
+	{op: GroupWait, node: Group}:          "sync.(*WaitGroup).Wait",
+	{op: GroupDone, node: Group}:          "sync.(*WaitGroup).Done sync.(*WaitGroup).Add",
+
+	{op: Network, node: Outside}: "internal/poll.runtime_pollWait net.(*sysDialer).dialParallel net/textproto.(*Pipeline).StartRequest " +
+		"net/http.(*persistConn).roundTrip net/http.(*persistConn).wroteRequest net/http.(*Transport).dialConnFor net/http.(*connReader).abortPendingRead",
+	{op: Network, node: Outside, name: "new connections"}: "internal/poll.(*FD).Accept",
+	{op: Network, node: Outside, name: "signals"}:         "os/signal.signal_recv",
+	{op: Network, node: Outside, name: "name server"}:     "net.(*Resolver).lookupIPAddr net.(*Resolver).goLookupIPCNAMEOrder net.cgoLookupIP net.doBlockingWithCtx",
+	{op: Network, node: Outside, name: "child process"}: "os.(*Process).Wait os/exec.(*Cmd).Wait os/exec.(*Cmd).awaitGoroutines " +
+		"syscall.Wait4 syscall.forkAndExecInParent",
+
+	{op: Acquire, node: Limit, name: "semaphore", only: Select}:          "golang.org/x/sync/semaphore.(*Weighted).Acquire",
+	{op: Release, node: Limit, name: "semaphore"}:                        "golang.org/x/sync/semaphore.(*Weighted).Release golang.org/x/sync/semaphore.(*Weighted).notifyWaiters " + Module + "/semaphore.(*Semaphore).Release",
+	{op: Acquire, node: Limit, name: "semaphore"}:                        Module + "/semaphore.(*Semaphore).Acquire",
+	{op: Acquire, node: Limit, name: "errgroup.SetLimit", only: Send}:    "golang.org/x/sync/errgroup.(*Group).Go",
+	{op: Release, node: Limit, name: "errgroup.SetLimit", only: Receive}: "golang.org/x/sync/errgroup.(*Group).done",
+	{op: Acquire, node: Limit, name: "rate.Limiter", only: Select}:       "golang.org/x/time/rate.(*Limiter).wait",
+	{op: Acquire, node: Limit, name: "database/sql", only: Select}:       "database/sql.(*DB).conn",
+	{op: Release, node: Limit, name: "database/sql"}:                     "database/sql.(*DB).putConnDBLocked database/sql.(*DB).putConn",
+	{op: Acquire, node: Limit, name: "http.Transport", only: Select}:     "net/http.(*Transport).getConn",
+	{op: Release, node: Limit, name: "http.Transport"}:                   "net/http.(*Transport).tryPutIdleConn net/http.(*Transport).decConnsPerHost",
+})
+
+func byName(table map[meaning]string) map[string]meaning {
+	all := map[string]meaning{}
+	for m, functions := range table {
+		for function := range strings.FieldsSeq(functions) {
+			all[function] = m
+		}
+	}
+	return all
+}
+
+// families are functions of several versions or packages: the beginnings of the package,
+// and the ends of the function.
+var families = []struct {
+	packages, ends []string
+	meaning
+}{
+	{words("net/http golang.org/x/net/http2"), words("ClientConn).RoundTrip ClientConn).roundTrip waitOnHeader"), meaning{op: Network, node: Outside}},
+	{words("net/http golang.org/x/net/http2"), words("ipe).Read"), meaning{op: Network, node: Outside, only: CondWait}}, // http2pipe
+	{words("net/http golang.org/x/net/http2"), words("awaitOpenSlotForStreamLocked"), meaning{op: Acquire, node: Limit, name: "streams of HTTP/2"}},
+	{words("google.golang.org/grpc/internal/transport"), words("http2Client).NewStream"), meaning{op: Acquire, node: Limit, name: "streams of gRPC", only: Select}},
+	{words("google.golang.org/grpc/internal/transport"), words("recvBufferReader).readClient recvBufferReader).read waitOnHeader"), meaning{op: Network, node: Outside, only: Select}},
+	{words("github.com/jackc/puddle"), words("acquire Pool).Acquire"), meaning{op: Acquire, node: Limit, name: "pgxpool"}},
+	{words("github.com/jackc/puddle"), words("releaseAcquiredResource"), meaning{op: Release, node: Limit, name: "pgxpool"}},
+	{words("github.com/redis/go-redis github.com/go-redis/redis"), words("ConnPool).waitTurn Semaphore).Acquire"), meaning{op: Acquire, node: Limit, name: "go-redis"}},
+	{words("github.com/redis/go-redis github.com/go-redis/redis"), words("ConnPool).freeTurn Semaphore).Release"), meaning{op: Release, node: Limit, name: "go-redis"}},
+	{words("github.com/gomodule/redigo"), words("Pool).waitVacantConn"), meaning{op: Acquire, node: Limit, name: "redigo", only: Select}},
+	{words("github.com/panjf2000/ants"), words("retrieveWorker"), meaning{op: Acquire, node: Limit, name: "ants", only: CondWait}},
+	{words("github.com/panjf2000/ants"), words("revertWorker"), meaning{op: Release, node: Limit, name: "ants", only: Signal}},
+	{words("github.com/Jeffail/tunny"), words("Pool).Process Pool).ProcessTimed Pool).ProcessCtx"), meaning{op: Acquire, node: Limit, name: "tunny"}},
+	{words("github.com/sourcegraph/conc/pool"), words("Pool).Go"), meaning{op: Acquire, node: Limit, name: "conc", only: Select}},
+	{words("github.com/sourcegraph/conc/pool"), words("limiter.release"), meaning{op: Release, node: Limit, name: "conc"}},
+	{words("go.mongodb.org/mongo-driver"), words("wantConn).wait"), meaning{op: Acquire, node: Limit, name: "mongo"}},
+}
+
+var words = strings.Fields
+
+// moving are the methods and functions of this module's channels that move values. A
+// call of one is a dozen frames that end in a lock or a park; it counts as one operation
+// at the line that calls it.
+var moving = map[string]Op{
+	"Send": Send, "SendBatch": Send, "SendKey": Send, "SendAt": Send, "SendAfter": Send, "Flush": Send,
+	"Recv": Receive, "RecvBatch": Receive, "All": Receive,
+	"TrySend": PollSend, "TryRecv": PollReceive, "TryRecvBatch": PollReceive, "Drain": PollReceive,
+	"Select": Select, "Close": Close,
+}
+
+// meaningOf returns what function does, if it is known. pkg is its package.
+func meaningOf(function, pkg string) (m meaning, ok bool) {
+	if m, ok = meanings[function]; ok {
+		return m, true
+	}
+	switch pkg {
+	case "syscall", "internal/poll", "internal/runtime/syscall", "internal/runtime/syscall/linux", "internal/syscall/unix", "golang.org/x/sys/unix":
+		return meaning{op: File, node: Disk}, true
+	case "net":
+		return meaning{op: Network, node: Outside, only: File}, true
+	case "runtime", "sync", "time", "os", "internal/sync":
+		return m, false
+	}
+	if rest, ours := strings.CutPrefix(pkg, Module); ours && (rest == "" || rest[0] == '/') {
+		return movingOf(function, pkg)
+	}
+	if !strings.Contains(pkg, "/") {
+		return m, false
+	}
+	for _, f := range families {
+		if anyPrefix(pkg, f.packages) && slices.ContainsFunc(f.ends, func(end string) bool { return strings.HasSuffix(closing(function), end) }) {
+			return f.meaning, true
+		}
+	}
+	return m, false
+}
+
+// movingOf returns the operation of a function of this module that moves values.
+func movingOf(function, pkg string) (m meaning, ok bool) {
+	if pkg == Module+"/internal/park" {
+		return m, false
+	}
+	name := closing(function)
+	op := moving[last(name)]
+	if op == Close && pkg == Module+"/batch" {
+		op = Send // Close of a batch.Sender flushes
+	}
+	return meaning{op: op, node: Channel}, op != Other
+}
+
+// last returns the last name of a function: its own, or a closure's number.
+func last(function string) string { return function[strings.LastIndexByte(function, '.')+1:] }
+
+// closing returns the function around a closure.
+func closing(function string) string {
+	for {
+		name := last(function)
+		digits := strings.TrimPrefix(name, "func")
+		if len(name) == len(function) || digits == "" || strings.Trim(digits, "0123456789") != "" {
+			return function
+		}
+		function = function[:len(function)-len(name)-1]
+	}
+}
+
+// Module is the path of this module.
+const Module = "github.com/sluice-go/sluice"
+
+// programs are the folders of this module that use the library as any other program
+// does.
+var programs = set("bench cmd examples metrics stress sluicetest tools")
+
+// standard are the folders of the standard library.
+var standard = set("archive bufio bytes cmp compress container context crypto database embed encoding errors " +
+	"expvar flag fmt go hash html image index internal io iter log maps math mime net os path plugin reflect regexp runtime slices sort strconv " +
+	"strings structs sync syscall testing text time unicode unique unsafe vendor weak")
+
+// machinery are the packages between an operation and the line that calls it.
+var machinery = set("runtime internal/sync sync sync/atomic internal/poll syscall reflect")
+
+// libraries are modules that are part of an operation of their caller even if the paths
+// of a stack's files have no versions of modules.
+var libraries = words("golang.org/x/ google.golang.org/grpc google.golang.org/protobuf go.uber.org/ go.opentelemetry.io/ go.mongodb.org/mongo-driver " +
+	"github.com/jackc/ github.com/lib/pq github.com/go-sql-driver/ github.com/mattn/go-sqlite3 github.com/redis/ github.com/go-redis/ github.com/gomodule/redigo " +
+	"github.com/panjf2000/ants github.com/Jeffail/tunny github.com/sourcegraph/conc github.com/alitto/pond github.com/gammazero/workerpool github.com/destel/rill " +
+	"github.com/gin-gonic/gin github.com/labstack/echo github.com/go-chi/chi github.com/gorilla/ github.com/valyala/fasthttp github.com/gofiber/fiber " +
+	"github.com/IBM/sarama github.com/Shopify/sarama github.com/segmentio/kafka-go github.com/twmb/franz-go github.com/nats-io/ " +
+	"github.com/rabbitmq/ github.com/streadway/amqp github.com/prometheus/client_golang github.com/jmoiron/sqlx gorm.io/")
+
+// routers choose the handler of a request: what is called below them is the job of the
+// goroutine, and not the middleware around them.
+var routers = set("net/http.(*ServeMux).ServeHTTP github.com/gorilla/mux.(*Router).ServeHTTP github.com/go-chi/chi.(*Mux).routeHTTP " +
+	"github.com/go-chi/chi/v5.(*Mux).routeHTTP github.com/julienschmidt/httprouter.(*Router).ServeHTTP")
+
+// syncs write what is in memory of a file to its disk.
+var syncs = set("os.(*File).Sync syscall.Fsync syscall.Fdatasync golang.org/x/sys/unix.Fsync golang.org/x/sys/unix.Fdatasync syscall.fcntl_F_FULLFSYNC")
+
+// observers are packages whose handlers show the service to the observer.
+var observers = set("net/http/pprof runtime/pprof runtime/trace " + Module + "/livepage")
+
+func set(words string) map[string]bool {
+	s := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		s[word] = true
+	}
+	return s
+}
+
+// A level is how far a function is from the program.
+type level uint8
+
+const (
+	hidden  level = iota // the runtime, or generated by the compiler
+	std                  // the standard library
+	library              // a library, or this module
+	program
+)
+
+// levelOf returns the level of a frame whose name has no type arguments.
+func levelOf(function, file, pkg string) level {
+	if machinery[pkg] || strings.HasPrefix(pkg, "internal/runtime/") || function == "time.Sleep" || function == timerSend {
+		return hidden
+	}
+	if strings.IndexByte(function, '.') < 0 || file == "<autogenerated>" || strings.HasSuffix(function, "-fm") || wrapper(function) {
+		return hidden // assembly and C, or the compiler
+	}
+	closure := strings.Contains(function, ".func")
+	if pkg == "main" && !closure {
+		return program
+	}
+	if rest, ours := strings.CutPrefix(pkg, Module); ours && (rest == "" || rest[0] == '/') {
+		first, _, _ := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+		if !programs[first] || closure && iterator(function, file) {
+			return library
+		}
+		return program
+	}
+	first, _, _ := strings.Cut(pkg, "/")
+	switch {
+	case standard[first], closure && inStandard(file):
+		return std
+	case versioned(file), strings.Contains(file, "/vendor/"), closure && iterator(function, file), anyPrefix(pkg, libraries):
+		return library
+	}
+	return program
+}
+
+// levelOfFunction is levelOf for a function of which nothing but the name is known.
+func levelOfFunction(function string) level { return levelOf(function, "", packageOf(function)) }
+
+// versioned reports whether a file belongs to a version of a module: the folder of a
+// program may also have an @ in its name.
+func versioned(file string) bool {
+	_, version, _ := strings.Cut(file, "@v")
+	return version != "" && version[0] >= '0' && version[0] <= '9'
+}
+
+// inlined are the files of the standard library whose closures the compiler inlines into
+// programs: until Go 1.26 they have the name of the function around them.
+var inlined = set("sync/oncefunc.go sync/waitgroup.go slices/iter.go maps/iter.go iter/iter.go")
+
+func inStandard(file string) bool {
+	if _, after, ok := strings.Cut(file, "/src/"); ok {
+		file = after
+	}
+	return inlined[file]
+}
+
+// loops are the files of this module's iterators: until Go 1.26, the compiler names them
+// after the function that they are inlined into: main.report.(*Values).All.func1.
+var loops = set("values.go channel.go receive.go results.go receiver.go subscription.go")
+
+func iterator(function, file string) bool {
+	name := closing(function)
+	if !strings.HasSuffix(name, ").All") && !strings.HasSuffix(name, ").Drain") {
+		return false // a trace has millions of frames
+	}
+	return loops[path.Base(strings.ReplaceAll(file, `\`, "/"))]
+}
+
+// timerSend sends the time to the channel of a timer that fired: the scheduler calls it,
+// and a receive from that channel.
+const timerSend = "time.sendTime"
+
+// wrapper reports whether the compiler generated function for a go or defer statement
+// with arguments, such as main.main.gowrap1.
+func wrapper(function string) bool {
+	digits, ok := strings.CutPrefix(last(function), "gowrap")
+	if !ok {
+		digits, ok = strings.CutPrefix(last(function), "deferwrap")
+	}
+	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
+// starter reports whether function only calls the function that a goroutine was started
+// for, such as the Go method of a group of the program's own.
+func starter(function string) bool {
+	outer := closing(function)
+	if outer == function {
+		return false
+	}
+	switch last(outer) {
+	case "Go", "TryGo", "SafeGo", "GoSafe", "GoCtx", "GoWithContext", "RunSafe", "Spawn", "Async":
+		return true
+	}
+	return false
+}
+
+// plain removes type arguments from a function's name, and the suffix of the body of a
+// loop over an iterator: main.(*Queue[go.shape.int]).Put in a profile is
+// main.(*Queue[...]).Put in a trace, and main.(*Queue[...]).Put-range1 in a loop.
+func plain(function string) string {
+	if at := strings.LastIndex(function, "-range"); at >= 0 && strings.Trim(function[at+len("-range"):], "0123456789") == "" {
+		return plain(function[:at])
+	}
+	if strings.IndexByte(function, '[') < 0 {
+		return function
+	}
+	var b strings.Builder
+	depth := 0
+	for _, r := range function {
+		switch {
+		case r == '[':
+			depth++
+		case r == ']':
+			depth = max(0, depth-1)
+		case depth == 0:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// packageOf returns the import path of a function's package.
+func packageOf(function string) string {
+	slash := strings.LastIndexByte(function, '/') + 1
+	if dot := strings.IndexByte(function[slash:], '.'); dot >= 0 {
+		return function[:slash+dot]
+	}
+	return function
+}

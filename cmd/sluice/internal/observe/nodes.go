@@ -1,0 +1,439 @@
+package observe
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The trace does not name channels and locks. The wake-ups show where goroutines
+// meet: a port is one goroutine at one line, and a wake-up connects two ports. The
+// connected ports are one channel, lock or limit:
+//
+//   - a helper or a stage that several channels share is at as many ports as goroutines
+//     run it, so that its channels stay apart;
+//   - a select is a port for each direction, so that the channel it receives from and the
+//     one it sends to stay apart;
+//   - channels with the same roles and lines on their sides are one Node: each request's
+//     own reply channel.
+
+// A portSide is the direction of a select.
+type portSide uint8
+
+const (
+	sideAny portSide = iota
+	sideSend
+	sideReceive
+	sideClosed
+	sideOutside // it looks like a wait for a partner, and ends with the network
+)
+
+// side returns the direction of what s does, by what the other goroutine does.
+func side(s, other *spot, ended ending) portSide {
+	switch {
+	case ended == byOutside && s.node != Outside:
+		return sideOutside
+	case s.Op != Select || other == nil:
+		return sideAny
+	}
+	switch other.Op {
+	case Send, PollSend:
+		return sideReceive
+	case Receive, PollReceive:
+		return sideSend
+	case Close:
+		return sideClosed
+	}
+	return sideAny
+}
+
+type portKey struct {
+	seat, line int32
+	side       portSide
+}
+
+// A port is a seat at a line, and the waits there.
+type port struct {
+	portKey
+	op        Op
+	sum       time.Duration
+	open      time.Duration // part of it in waits that did not end
+	woken     time.Duration // part of it in waits that other ports ended
+	count     int64         // waits that ended
+	timeouts  int64         // of these, those that a timer ended
+	wakes     int64         // of these, those that other ports ended
+	byPartner bool          // it was a partner's, or ended the waits of others
+}
+
+// A wakeUp is how often one port ended the waits of another one.
+type wakeUp struct {
+	sleeper, waker int32
+	count          int64
+	sum            time.Duration
+}
+
+// Bounds of the tables of ports and wake-ups.
+const (
+	maxPorts = 1 << 18
+	maxWakes = 1 << 18
+)
+
+// port returns the index of a port, and adds it.
+func (t *tracer) port(seat int32, s *spot, side portSide) int32 {
+	key := portKey{seat, s.line, side}
+	i, added := t.portAt.of(key, maxPorts)
+	if added {
+		t.ports = append(t.ports, port{portKey: key, op: s.Op})
+		t.union.grow(len(t.ports))
+	}
+	return i
+}
+
+// waited adds a wait.
+func (p *port) waited(d time.Duration, ended ending) {
+	p.sum += d
+	switch ended {
+	case never:
+		p.open += d
+		return
+	case byTimer:
+		p.timeouts++
+	case byPartner:
+		p.byPartner = true
+	}
+	p.count++
+}
+
+// wake connects two ports.
+func (t *tracer) wake(sleeper, waker int32, d time.Duration) {
+	i, added := t.wakeAt.of([2]int32{sleeper, waker}, maxWakes)
+	if added {
+		t.wakes = append(t.wakes, wakeUp{sleeper: sleeper, waker: waker})
+		t.ports[waker].byPartner = true
+		t.union.join(sleeper, waker)
+	}
+	w, p := &t.wakes[i], &t.ports[sleeper]
+	if w.sleeper != sleeper || w.waker != waker {
+		return // the table is full
+	}
+	w.count++
+	w.sum += d
+	p.wakes++
+	p.woken += d
+}
+
+// kindOf returns what a port waits at, as far as it is known.
+func (t *tracer) kindOf(p *port) NodeKind {
+	switch {
+	case p.side == sideOutside:
+		return Outside
+	case p.alone() && p.timeouts > 0:
+		return Timer
+	}
+	return cmp.Or(t.lines[p.line].node, Channel)
+}
+
+// alone reports whether nothing has shown that a receive or a select waits for a partner.
+func (p *port) alone() bool { return (p.op == Receive || p.op == Select) && !p.byPartner }
+
+// part returns the part of a role's time that the waits at a port are; nil for the disk,
+// whose times are known already.
+func (t *tracer) part(p *port, of *Time) *float64 {
+	switch kind := t.kindOf(p); {
+	case kind == Disk:
+		return nil
+	case kind == Outside:
+		return &of.Outside
+	case kind == Timer:
+		return &of.Sleep
+	case kind == Mutex:
+		return &of.Lock
+	case kind == Limit:
+		return &of.Limit
+	case p.op == Other || p.alone():
+		return &of.Unknown
+	}
+	return &of.Partner
+}
+
+// idle reports whether the last wait at a port was for a partner, as far as the waits
+// before it show. A receive that a timer ended was for the timer.
+func (t *tracer) idle(p *port, ended ending) bool {
+	switch t.kindOf(p) {
+	case Disk, Outside, Timer:
+		return false
+	}
+	return p.op != Receive || ended != byTimer
+}
+
+// result turns what was added up into rows.
+func (t *tracer) result() {
+	t.close()
+	window := t.last.Sub(t.first)
+	o := &t.b.o
+	o.Sources.Trace = window
+	if window <= 0 {
+		return
+	}
+	t.adopt()
+	t.leftovers()
+	t.positions()
+	t.rows(t.nodes(), window)
+	t.roleRows(window)
+	c := &o.Cores
+	c.Procs = cmp.Or(c.Procs, t.procs)
+	c.Running, c.Runnable = t.running.Seconds()/window.Seconds(), t.runnable.Seconds()/window.Seconds()
+	if most := max(c.Procs, t.procs); most > 0 {
+		c.Running = min(c.Running, float64(most))
+	}
+}
+
+// adopt gives a library's goroutines that do nothing but one job of the program to that
+// job's role, with what they waited for before it. What waits for the network stays: a
+// server between two requests.
+func (t *tracer) adopt() {
+	jobs := t.b.jobs()
+	for i := range t.ports {
+		if p := &t.ports[i]; p.op == Network {
+			delete(jobs, int(t.seats[p.seat].role))
+		}
+	}
+	for i := range t.seats {
+		if job, ok := jobs[int(t.seats[i].role)]; ok {
+			t.seats[i].role, t.seats[i].created = int32(job), 0
+		}
+	}
+}
+
+// leftovers moves the waits of a receive or a select that no partner ended to the port of
+// the same line that partners have used most, first of the same seat, then of the role.
+func (t *tracer) leftovers() {
+	type at struct{ role, seat, line int32 }
+	keys := func(p *port) []at {
+		role := t.seats[p.seat].role
+		return []at{{role, p.seat, p.line}, {role, -1, p.line}}
+	}
+	used := map[at]int32{}
+	for i := range t.ports {
+		p := &t.ports[i]
+		if !p.byPartner || p.op != Receive && p.op != Select || p.side == sideClosed {
+			continue
+		}
+		for _, key := range keys(p) {
+			if j, ok := used[key]; !ok || t.ports[j].wakes < p.wakes {
+				used[key] = int32(i)
+			}
+		}
+	}
+	for i := range t.ports {
+		p := &t.ports[i]
+		if !p.alone() || p.sum == 0 || p.side == sideOutside || t.seats[p.seat].role < 0 {
+			continue
+		}
+		for _, key := range keys(p) {
+			if j, ok := used[key]; ok {
+				p.byPartner = true
+				t.union.join(int32(i), j)
+				break
+			}
+		}
+	}
+}
+
+// A meeting is connected ports, and all others with the same sides: their roles and lines.
+type meeting struct {
+	sides map[string]bool
+	key   string
+	into  *meeting // a larger one of which it is a part: not every goroutine waits in a short window
+	ports []int32
+}
+
+// meetings returns the meeting of each port.
+func (t *tracer) meetings() []*meeting {
+	sets := map[int32]*meeting{} // by the root of the union
+	for i := range t.ports {
+		p, root := &t.ports[i], t.union.find(int32(i))
+		if sets[root] == nil {
+			sets[root] = &meeting{sides: map[string]bool{}}
+		}
+		role, class := t.seats[p.seat].role, NodeKind("")
+		if kind := t.kindOf(p); kind == Outside || kind == Disk || kind == Timer {
+			role, class = -1, kind // the same thing for all roles
+		}
+		sets[root].sides[fmt.Sprintf("%06d %06d %d %s", role, p.line, p.side, class)] = true
+	}
+	same := map[string]*meeting{}
+	for root, m := range sets {
+		m.key = strings.Join(slices.Sorted(maps.Keys(m.sides)), "\n")
+		if same[m.key] == nil {
+			same[m.key] = m
+		}
+		sets[root] = same[m.key]
+	}
+	bySize := slices.SortedFunc(maps.Values(same), func(a, b *meeting) int {
+		return cmp.Or(cmp.Compare(len(b.sides), len(a.sides)), cmp.Compare(a.key, b.key))
+	})
+	const many = 1 << 10 // comparing each with each is for services, and not for hostile files
+	for i, small := range bySize {
+		if small.into = small; i >= many {
+			continue
+		}
+		for _, large := range bySize[:i] {
+			if large.into == large && len(large.sides) > len(small.sides) && large.covers(small) {
+				small.into = large
+				break
+			}
+		}
+	}
+	of := make([]*meeting, len(t.ports))
+	for i := range t.ports {
+		m := sets[t.union.find(int32(i))].into
+		m.ports = append(m.ports, int32(i))
+		of[i] = m
+	}
+	return of
+}
+
+func (m *meeting) covers(small *meeting) bool {
+	for side := range small.sides {
+		if !m.sides[side] {
+			return false
+		}
+	}
+	return true
+}
+
+// nodes returns the index of each port's node, and adds the nodes.
+func (t *tracer) nodes() []int {
+	at, of := map[*meeting]int{}, make([]int, len(t.ports))
+	for i, m := range t.meetings() {
+		if of[i] = -1; t.seats[t.ports[i].seat].role < 0 {
+			continue // of the observer
+		}
+		node, ok := at[m]
+		if !ok {
+			node = -1
+			if n := t.node(m.ports); len(n.Lines) > 0 {
+				node = t.b.addNode(n)
+			}
+			at[m] = node
+		}
+		of[i] = node
+	}
+	return of
+}
+
+// node describes the node of connected ports.
+func (t *tracer) node(ports []int32) Node {
+	n := Node{}
+	weight, kinds := map[int32]float64{}, map[NodeKind]float64{}
+	for _, i := range ports {
+		p := &t.ports[i]
+		weight[p.line] += float64(p.count) + p.sum.Seconds()
+		kinds[t.kindOf(p)] += p.sum.Seconds() + 1e-9
+	}
+	for _, kind := range []NodeKind{Limit, Mutex, Condition, Group, Channel, Outside, Disk, Timer} {
+		if kinds[kind] > kinds[n.Kind] {
+			n.Kind = kind
+		}
+	}
+	for _, i := range slices.SortedFunc(maps.Keys(weight), func(a, b int32) int {
+		return cmp.Or(cmp.Compare(weight[b], weight[a]), t.lines[a].Line.compare(t.lines[b].Line))
+	}) {
+		line := t.lines[i]
+		if line.At.Function == "" || line.Op == Other {
+			continue // of the runtime alone
+		}
+		if n.Name == "" && line.node == n.Kind {
+			n.Name = line.name
+		}
+		n.Lines = append(n.Lines, line.Line)
+	}
+	return n
+}
+
+// rows adds the rows of waits and wake-ups.
+func (t *tracer) rows(nodes []int, window time.Duration) {
+	type waitKey struct{ role, node, line int32 }
+	type wakeKey struct{ wait, role, line int32 }
+	o, span := &t.b.o, window.Seconds()
+	waits, wakes := index[waitKey]{}, index[wakeKey]{}
+	row := make([]int32, len(t.ports)) // of o.Waits
+	wake := func(key wakeKey, by Line, count int64, sum time.Duration) {
+		at, added := wakes.of(key, maxPorts+maxWakes)
+		if added {
+			o.Wakes = append(o.Wakes, Wake{Wait: int(key.wait), Role: int(key.role), By: by})
+		}
+		o.Wakes[at].Rate += float64(count) / span
+		o.Wakes[at].Mean += sum.Seconds() / span
+	}
+	for i := range t.ports {
+		p := &t.ports[i]
+		role := t.seats[p.seat].role
+		row[i] = -1
+		if p.sum == 0 && p.count == 0 || role < 0 {
+			continue
+		}
+		if to := t.part(p, &t.seats[p.seat].times); to != nil {
+			*to += float64(p.sum)
+		}
+		if t.lines[p.line].At.Function == "" || p.op == Other || nodes[i] < 0 {
+			continue // of the runtime alone
+		}
+		at, added := waits.of(waitKey{role, int32(nodes[i]), p.line}, maxPorts)
+		if added {
+			o.Waits = append(o.Waits, Wait{Role: int(role), Node: nodes[i], Line: t.lines[p.line].Line, Known: true})
+		}
+		row[i] = at
+		o.Waits[at].Mean += p.sum.Seconds() / span
+		o.Waits[at].Rate += float64(p.count) / span
+		if p.count > p.wakes { // what no goroutine ended
+			wake(wakeKey{at, -1, -1}, Line{}, p.count-p.wakes, p.sum-p.open-p.woken)
+		}
+	}
+	for _, w := range t.wakes {
+		if row[w.sleeper] >= 0 {
+			role, line := t.seats[t.ports[w.waker].seat].role, t.ports[w.waker].line
+			wake(wakeKey{row[w.sleeper], role, line}, t.lines[line].Line, w.count, w.sum)
+		}
+	}
+}
+
+// roleRows adds up the seats of each role.
+func (t *tracer) roleRows(window time.Duration) {
+	for _, s := range t.seats {
+		if s.role < 0 {
+			continue
+		}
+		r := &t.b.o.Roles[s.role]
+		to, from := r.Time.parts(), s.times.parts()
+		for i := range to {
+			*to[i] += *from[i] / float64(window)
+		}
+		r.Created += float64(s.created) / window.Seconds()
+	}
+	for i := range t.roles {
+		r, from := &t.b.o.Roles[i], &t.roles[i]
+		r.Alive = r.Time.sum()
+		r.Full = full(from.alive, from.idle, window)
+		most := 0
+		for line, n := range from.by {
+			if n > most || n == most && t.lines[line].At.compare(r.By) < 0 {
+				most, r.By = n, t.lines[line].At
+			}
+		}
+	}
+	for _, own := range t.shares {
+		if r := &t.b.o.Roles[t.seats[own.seat].role]; own.life >= window/2 {
+			r.Own = append(r.Own, float64(own.busy)/float64(own.life))
+		}
+	}
+	for i := range t.b.o.Roles {
+		r := &t.b.o.Roles[i]
+		slices.SortFunc(r.Own, func(a, b float64) int { return cmp.Compare(b, a) })
+		r.Own = slices.Clone(r.Own[:min(len(r.Own), 64)])
+	}
+}
