@@ -5,91 +5,77 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/doctor"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/fetch"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/profile"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 type doctorCommand struct {
-	Targets []string `arg:"" name:"target" help:"Address of a service's /debug/pprof (URL, host:port or :port), or saved files and folders of one service."`
-	Seconds int      `default:"5" help:"How long to observe a service, in seconds. Default: ${default}."`
-	Metrics string   `placeholder:"PAGE" help:"Page with the service's runtime/metrics, in JSON or the text format of Prometheus: a path, or an address on any port of the same host, such as :9090/metrics. Default: /debug/metrics, /metrics or /debug/vars."`
-	Block   bool     `help:"Also read the block profile, if the service enables it. (Enabled, it halves the speed of busy channels.)"`
-	Trace   bool     `help:"Also take an execution trace of at most two seconds. It slows a busy service meanwhile."`
-	Cheap   bool     `help:"Never take a trace without -trace. By default, the doctor takes one of at most half a second if it decides a finding, and of 20 milliseconds if nothing else has GOMAXPROCS."`
-	Save    string   `placeholder:"DIR" help:"Save the profiles in this new folder, to be read again later."`
-	Prices  string   `placeholder:"FILE" help:"Predict gains from this results.json of sluice lab, or from the one in this folder, ideally from a run on the service's machine."`
+	Targets []string `arg:"" optional:"" name:"target" help:"Address of a service's /debug/pprof (URL, host:port, :port or unix:/path), or saved files and folders of one service."`
+	Pod     string   `placeholder:"[NAMESPACE/]NAME[:PORT]" help:"Observe a pod of Kubernetes, by way of kubectl port-forward. Default port: 6060."`
+	Seconds int      `default:"5" help:"Length of the CPU profile, in seconds. Default: ${default}."`
+	Cheap   bool     `help:"Take no execution trace. By default, the doctor takes one of at most two seconds and about 2.5 MB."`
+	Leaks   bool     `help:"Also read the goroutineleak profile of Go 1.27, for which the service runs a garbage collection."`
+	Header  []string `short:"H" sep:"none" placeholder:"NAME:VALUE" help:"Send this header with each request, such as Authorization. Can be repeated."`
+	Cert    string   `placeholder:"FILE" help:"Certificate of this client, in PEM, with -key."`
+	Key     string   `placeholder:"FILE" help:"Its private key, in PEM."`
+	CA      string   `name:"ca" placeholder:"FILE" help:"Certificates that sign the service's, in PEM. Default: the system's."`
+	Save    string   `placeholder:"DIR" help:"Save what the service sent in this new folder, to be read again later."`
 	HTML    string   `name:"html" placeholder:"FILE" help:"Also write an HTML page."`
 	JSON    bool     `name:"json" help:"Write JSON instead of text."`
 	Compare bool     `help:"Compare two saved captures of a service, before and after a change."`
-	FailOn  string   `name:"fail-on" placeholder:"found" enum:",found" default:"" help:"Exit with status 1 if channels are a problem, and 3 if too little was seen to decide."`
-	Verbose bool     `short:"v" help:"Write all of the text, not one screen: all findings with their evidence, the operations by cost, and what is unknown."`
+	FailOn  string   `name:"fail-on" placeholder:"found" enum:",found" default:"" help:"Exit with status 1 if something in the program holds it back, and 3 if too little was seen to decide."`
+	Verbose bool     `short:"v" help:"Write all of the evidence, not one screen."`
 }
 
-// maxWatch is the upper limit of -seconds.
-const maxWatch = 600
+// maxSeconds is the upper limit of -seconds.
+const maxSeconds = 600
 
 // Run diagnoses the target, or compares two, and writes the result.
 func (c *doctorCommand) Run(ctx context.Context, to streams) error {
-	var prices doctor.Prices
-	if c.Prices == "" {
-		prices = referencePrices()
-	} else { // before the service is disturbed
-		var err error
-		if prices, err = doctor.ReadPrices(c.Prices); err != nil {
-			return inputError{err}
-		}
-	}
 	if c.Compare {
-		return explain(ctx, c.compare(prices, to))
+		return explain(ctx, c.compare(to))
 	}
-	if c.HTML != "" { // likewise
+	if c.HTML != "" { // before the service is disturbed
 		if err := report.Replaceable(c.HTML); err != nil {
 			return inputError{err}
 		}
 	}
-	diagnosis, err := c.diagnose(ctx, prices, to)
+	observed, err := c.observe(ctx, to)
 	if err != nil {
 		return explain(ctx, err)
 	}
-	if err := c.write(diagnosis, to); err != nil {
+	diagnosis := doctor.Diagnose(observed)
+	if err := c.write(diagnosis, to); err != nil || c.FailOn == "" {
 		return err
-	}
-	if c.FailOn == "" {
-		return nil
 	}
 	return found(diagnosis)
 }
 
-// referencePrices returns the prices of the reference machine, with the newest run
-// of the lab in the working folder: the text says how to use that instead.
-func referencePrices() doctor.Prices {
-	prices, run := doctor.Reference(), report.Newest(usualOut)
-	if _, err := os.Stat(filepath.Join(run, report.JSONFile)); err != nil {
-		return prices
-	}
-	return prices.Beside(run)
-}
-
 // write writes the diagnosis in the requested forms.
 func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
-	write := diagnosis.WriteSummary
-	switch {
+	var err error
+	switch screen := doctorScreen(to.stdout); {
 	case c.JSON:
-		write = diagnosis.WriteJSON
+		err = diagnosis.WriteJSON(to.stdout)
 	case c.Verbose:
-		write = diagnosis.WriteText
+		err = diagnosis.WriteText(to.stdout, screen)
+	default:
+		err = diagnosis.WriteSummary(to.stdout, screen)
 	}
-	if err := write(to.stdout); err != nil || c.HTML == "" {
+	if err != nil || c.HTML == "" {
 		return err
 	}
 	if err := diagnosis.WritePageFile(c.HTML); err != nil {
@@ -98,54 +84,69 @@ func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
 	return nil
 }
 
-// errFound ends a diagnosis with -fail-on that found a problem.
-var errFound = errors.New("a problem with channels was found")
+// doctorScreen describes the screen that w is.
+func doctorScreen(w io.Writer) doctor.Screen {
+	s := screenOf(w)
+	return doctor.Screen{Width: s.Width, Color: s.Color}
+}
 
-// found returns an error unless channels are no problem. A check that passes
-// because it saw too little is no check, so an unknown answer is an error, too.
+// errFound ends a diagnosis with -fail-on that found a problem.
+var errFound = errors.New("something in the program holds it back")
+
+// found returns an error unless nothing in the program holds it back. A check that
+// passes because it saw too little is no check, so an unknown answer is an error, too.
 func found(diagnosis *doctor.Diagnosis) error {
-	switch diagnosis.Verdict {
-	case doctor.Yes, doctor.Partly:
+	switch {
+	case diagnosis.Found():
 		return errFound
-	case doctor.No:
+	case diagnosis.Decided():
 		return nil
 	}
-	return fmt.Errorf("%w: too little was seen to decide whether channels are a problem", errUndecided)
+	return fmt.Errorf("%w: too little was seen to decide what holds the service back", errUndecided)
 }
 
 // compare compares two saved captures.
-func (c *doctorCommand) compare(prices doctor.Prices, to streams) error {
+func (c *doctorCommand) compare(to streams) error {
 	if len(c.Targets) != 2 {
 		return c.misused("-compare requires two saved captures, BEFORE and AFTER (have %d): save them with -save", len(c.Targets))
 	}
 	if c.HTML != "" || c.FailOn != "" || c.live() {
 		return c.misused("-compare cannot be combined with -html, -fail-on and the flags for the address of a service")
 	}
-	var sides [2]*profile.Capture
+	var sides [2]*observe.Observation
 	for i, target := range c.Targets {
-		if _, err := os.Stat(target); err != nil && address.Like(target) {
+		if isAddress(target) {
 			return c.misused("-compare reads saved captures: first save the service's with 'sluice doctor -save DIR %s'", target)
 		}
 		var err error
-		if sides[i], err = profile.Open(target); err != nil {
+		if sides[i], err = c.read(target); err != nil {
 			return err
 		}
 	}
-	comparison := doctor.Compare(sides[0], sides[1], prices)
+	comparison := doctor.Compare(sides[0], sides[1])
 	if c.JSON {
 		return comparison.WriteJSON(to.stdout)
 	}
-	return comparison.WriteText(to.stdout)
+	return comparison.WriteText(to.stdout, doctorScreen(to.stdout))
 }
 
-// live reports whether a flag was given that only a service's address takes.
+// live reports whether a flag was given that only a service takes.
 func (c *doctorCommand) live() bool {
-	return c.Save != "" || c.Block || c.Trace || c.Cheap || c.Metrics != ""
+	return c.Pod != "" || c.Save != "" || c.Cheap || c.Leaks || len(c.Header) > 0 || c.Cert != "" || c.Key != "" || c.CA != ""
+}
+
+// isAddress reports whether a target is an address, and no file of that name exists.
+func isAddress(target string) bool {
+	if strings.HasPrefix(target, "unix:") {
+		return true
+	}
+	_, err := os.Stat(target)
+	return err != nil && address.Like(target)
 }
 
 // explain classifies errors of the target and of the command line.
 func explain(ctx context.Context, err error) error {
-	var file *profile.FileError
+	var file *capture.FileError
 	var path *fs.PathError
 	switch {
 	case ctx.Err() != nil:
@@ -156,46 +157,42 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// diagnose reads saved files, or observes a service.
-func (c *doctorCommand) diagnose(ctx context.Context, prices doctor.Prices, to streams) (*doctor.Diagnosis, error) {
-	if c.Seconds < 1 || c.Seconds > maxWatch {
-		return nil, c.misused("-seconds must be from 1 to %d", maxWatch)
+// observe reads saved files, or observes a service.
+func (c *doctorCommand) observe(ctx context.Context, to streams) (*observe.Observation, error) {
+	if c.Seconds < 1 || c.Seconds > maxSeconds {
+		return nil, c.misused("-seconds must be from 1 to %d", maxSeconds)
 	}
-	live := 0
+	addresses := 0
 	for _, target := range c.Targets {
-		if _, err := os.Stat(target); err != nil && address.Like(target) {
-			live++
+		if isAddress(target) {
+			addresses++
 		}
 	}
-	if live == 0 {
-		if c.live() {
-			return nil, c.misused("-save, -block, -trace, -cheap and -metrics require the address of a service")
-		}
-		capture, err := profile.Open(c.Targets...)
-		if errors.Is(err, fs.ErrNotExist) {
-			err = missing(c.Targets, err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return doctor.Diagnose(capture, prices), nil
-	}
-	if len(c.Targets) > 1 {
+	switch {
+	case c.Pod != "" && len(c.Targets) > 0:
+		return nil, c.misused("-pod cannot be combined with other targets")
+	case c.Pod == "" && len(c.Targets) == 0:
+		return nil, c.misused("name a target: an address such as localhost:6060, saved files, or -pod")
+	case c.Pod == "" && addresses == 0 && c.live():
+		return nil, c.misused("-save, -cheap, -leaks, -header, -cert, -key and -ca require the address of a service")
+	case c.Pod == "" && addresses == 0:
+		return c.read(c.Targets...)
+	case addresses > 0 && len(c.Targets) > 1:
 		return nil, c.misused("an address cannot be combined with other targets")
 	}
-	service, err := profile.At(c.Targets[0], c.Metrics)
+	return c.watch(ctx, to)
+}
+
+// read reads saved files.
+func (c *doctorCommand) read(names ...string) (*observe.Observation, error) {
+	saved, err := capture.Open(names...)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = missing(names, err)
+	}
 	if err != nil {
-		return nil, usageError{error: err, command: "doctor"}
+		return nil, err
 	}
-	machine := host.NewWatch()
-	service.Busy = func() (seconds float64, cpus int, ok bool) {
-		others := machine.Read().Others
-		if others == nil {
-			return 0, 0, false
-		}
-		return *others, machine.CPUs(), true
-	}
-	return c.watch(ctx, service, prices, to)
+	return observe.Of(saved)
 }
 
 // missing adds to an error of a file that does not exist what may have been
@@ -225,93 +222,89 @@ func (c *doctorCommand) misused(format string, args ...any) error {
 	return usageError{error: fmt.Errorf(format, args...), command: "doctor"}
 }
 
-// watch observes a service, takes a trace if a finding needs one, and saves the
-// profiles if requested.
-func (c *doctorCommand) watch(ctx context.Context, service *profile.Service, prices doctor.Prices, to streams) (*doctor.Diagnosis, error) {
-	if c.Save != "" {
-		// Before the service is disturbed.
-		if err := profile.Vacant(c.Save); err != nil {
+// watch observes a service, and saves what it sent if requested.
+func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Observation, err error) {
+	if c.Save != "" { // before the service is disturbed
+		if err := fetch.Vacant(c.Save); err != nil {
 			return nil, err
 		}
 	}
-	var extra []profile.Kind
-	if c.Block {
-		extra = append(extra, profile.KindBlock)
+	options := fetch.Options{CertFile: c.Cert, KeyFile: c.Key, CAFile: c.CA, Trace: !c.Cheap, Leaks: c.Leaks, Busy: busy(), Header: http.Header{}}
+	for _, header := range c.Header {
+		name, value, ok := strings.Cut(header, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return nil, c.misused("invalid -header %q (want NAME:VALUE)", header)
+		}
+		options.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
-	if c.Trace {
-		extra = append(extra, profile.KindTrace)
+	target := ""
+	if c.Pod != "" {
+		fmt.Fprintf(to.stderr, "forwarding a port to %s\n", c.Pod)
+		forwarded, stop, err := fetch.Pod(ctx, c.Pod, 0)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = stop() }()
+		target, options.Busy = forwarded, nil // it runs on another machine
+	} else {
+		target = c.Targets[0]
 	}
-	fmt.Fprintf(to.stderr, "observing %s for %d s\n", service.Target(), c.Seconds)
-	capture, err := service.Watch(ctx, time.Duration(c.Seconds)*time.Second, extra...)
+	service, err := fetch.At(target, options)
+	if err != nil {
+		return nil, usageError{error: err, command: "doctor"}
+	}
+	fmt.Fprintf(to.stderr, "observing %s for %d s\n", cmp.Or(c.Pod, service.Target()), c.Seconds)
+	watched, err := service.Watch(ctx, time.Duration(c.Seconds)*time.Second)
 	if err != nil {
 		return nil, err
 	}
-	if capture.GOMAXPROCS == 0 && !c.Cheap {
-		if capture, err = service.Glimpse(ctx); err != nil {
+	if c.Save != "" {
+		if err := service.Save(c.Save); err != nil {
 			return nil, err
 		}
+		fmt.Fprintf(to.stderr, "saved in %s\n", c.Save)
 	}
-	diagnosis := doctor.Diagnose(capture, prices)
-	if want := diagnosis.Need(); want != nil && !c.Cheap {
-		if diagnosis, err = c.decide(ctx, service, prices, want, to); err != nil {
-			return nil, err
-		}
-	}
-	if c.Save == "" {
-		return diagnosis, nil
-	}
-	if err := service.Save(c.Save); err != nil {
-		return nil, err
-	}
-	fmt.Fprintf(to.stderr, "saved in %s\n", c.Save)
-	if sparse := diagnosis.Sparse(); sparse != "" {
-		fmt.Fprintf(to.stderr, "it has too little CPU time for -compare: %s\n", sparse)
-	}
-	return diagnosis, nil
+	return observe.Of(watched)
 }
 
-// decidingTrace is the maximum length of a trace that the user did not request.
-const decidingTrace = 500 * time.Millisecond
-
-// decide takes the profile that a finding needs, and diagnoses again.
-func (c *doctorCommand) decide(ctx context.Context, service *profile.Service, prices doctor.Prices, want *doctor.Need, to streams) (*doctor.Diagnosis, error) {
-	fmt.Fprintf(to.stderr, "taking a %s of at most %s, to decide %s\n", want.Kind, decidingTrace, want.What)
-	capture, err := service.More(ctx, want.Kind, decidingTrace)
-	if err != nil {
-		return nil, err
+// busy returns a function that reads the CPU time that other processes of this machine
+// have used.
+func busy() func() (seconds float64, cpus int, ok bool) {
+	machine := host.NewWatch()
+	return func() (float64, int, bool) {
+		others := machine.Read().Others
+		if others == nil {
+			return 0, 0, false
+		}
+		return *others, machine.CPUs(), true
 	}
-	diagnosis := doctor.Diagnose(capture, prices)
-	if capture.Trace != nil { // otherwise it is listed as missing
-		diagnosis.Taken = append(diagnosis.Taken, fmt.Sprintf("a trace of %s, to decide %s",
-			capture.Trace.Window.Round(time.Millisecond), want.What))
-	}
-	return diagnosis, nil
 }
 
 // Help is shown below the flags.
 func (doctorCommand) Help() string {
 	return strings.TrimSpace(`
 Examples:
-  sluice doctor localhost:6060                 observe a service for five seconds
-  sluice doctor -save monday localhost:6060    and save the profiles
-  sluice doctor monday                         read the saved profiles
+  sluice doctor localhost:6060                 observe a service for about seven seconds
+  sluice doctor -pod shop/cart-5d4f            the same in a cluster, with kubectl
+  sluice doctor -save monday localhost:6060    and save what it sent
+  sluice doctor monday                         read a saved capture
   sluice doctor -v monday                      and show all evidence, not one screen
   sluice doctor -html page.html monday         and write an HTML page
-  sluice doctor cpu.pprof goroutines.txt       read your own files
+  sluice doctor goroutines.txt                 read one file: a dump in any form, a profile, a trace
   sluice doctor flight.trace                   read the dump of a flight recorder
-  sluice doctor -compare monday tuesday        did the change help, where did the cost go
-  sluice doctor -fail-on found monday          status 1 if channels are a problem, for CI
+  sluice doctor -compare monday tuesday        what a change moved
+  sluice doctor -fail-on found monday          status 1 if the program holds itself back, for CI
 
 The service must import net/http/pprof; it need not use sluice. If it also serves
-debug.Handler at /debug/sluice, the doctor names its stages and channels. It only
-reads, and changes no setting of the service. It takes a trace of at most half a
-second if that decides a finding, and of 20 milliseconds if nothing else has
-GOMAXPROCS, unless -cheap is given; the latter also before a trace of -trace. A mutex profile
-(runtime.SetMutexProfileFraction) and a page with runtime/metrics make the
-diagnosis more precise.
+livepage.Handler at /debug/sluice, the doctor names its channels. It only reads, and
+changes no setting of the service. It takes a CPU profile, dumps of the goroutines
+and a short execution trace: at most 4 MB, and 10 seconds, unless -seconds is
+longer. -cheap takes no trace: then nobody knows who waits for whom.
 
-Exit status, with -fail-on found: 0 if channels are not the problem, 1 if they
-are, or are part of it, 3 if too little was seen to decide. Without -fail-on, 0 in all
-these cases. 2 if the command line, the service or a file cannot be used.
+Exit status, with -fail-on found: 0 if the load, the cores or something outside
+limits the service, or nothing does; 1 if something in the program does, or if
+goroutines leak or are deadlocked; 3 if too little was seen to decide. Without
+-fail-on, 0 in all these cases. 2 if the command line, the service or a file
+cannot be used.
 `)
 }

@@ -1,6 +1,5 @@
 // Sluice measures the cost of channels on a machine, compares measurements,
-// predicts how a channel scales, and finds the channels that slow down a
-// running service.
+// predicts how a channel scales, and finds what holds a running service back.
 //
 //	sluice lab                           all experiments, in about three minutes
 //	sluice lab -quick                    the smallest sweep, in less than a minute
@@ -25,14 +24,16 @@
 //	sluice compare before after -threshold 10 -json  another threshold, as JSON
 //	sluice compare run run -procs 1:2                one run, at GOMAXPROCS 2 against 1
 //
-//	sluice doctor localhost:6060                 are channels the problem, and what to do, in five seconds
-//	sluice doctor -save monday localhost:6060    the same, and keep what the service sent
-//	sluice doctor monday                         read again what was kept
+//	sluice doctor localhost:6060                 what holds a service back, and what to change
+//	sluice doctor -pod shop/cart-5d4f            the same in a cluster, with kubectl
+//	sluice doctor -save monday localhost:6060    and save what the service sent
+//	sluice doctor monday                         read a saved capture
 //	sluice doctor -v monday                      with all evidence, not one screen
 //	sluice doctor -html page.html monday         and write a page
-//	sluice doctor -compare monday tuesday        did a change help, and where did the cost go
-//	sluice doctor -fail-on found monday          status 1 if channels are a problem, for CI
-//	sluice doctor flight.trace                   read an execution trace or the dump of a flight recorder
+//	sluice doctor goroutines.txt                 read one file: a dump in any form, a profile, a trace
+//	sluice doctor flight.trace                   read the dump of a flight recorder
+//	sluice doctor -compare monday tuesday        what a change moved
+//	sluice doctor -fail-on found monday          status 1 if the program holds itself back, for CI
 //
 //	sluice watch localhost:6060             the channels of a running service, live in the terminal
 //	sluice watch localhost:6060 -sort sent  the busiest ones first
@@ -72,10 +73,9 @@
 // CGO_ENABLED=0 go build -o sluice ./cmd/sluice builds a static binary: copy it
 // to the production host and run ./sluice lab cpu-scaling there.
 //
-// The doctor reads a service's /debug/pprof address, or its saved profiles,
-// traces and metrics; and the map at /debug/sluice, if there is one. It changes
-// no setting of the service, and requests the most expensive profiles only with
-// -block and -trace.
+// The doctor reads a service's /debug/pprof address, or what was saved of it, and the
+// map at /debug/sluice, if there is one. It changes no setting of the service, and asks
+// for at most 4 MB.
 //
 // Watch shows the channels that package livepage serves at /debug/sluice, and the
 // map: the functions that send and receive, and what holds the service back. In
@@ -130,7 +130,7 @@ type commands struct {
 	Compare compareCommand `cmd:"" help:"Report the differences between two runs, and whether they are noise."`
 	Predict predictCommand `cmd:"" help:"Predict the peak of one channel and the gain of remedies, with bands."`
 	Report  reportCommand  `cmd:"" help:"Write a report again from its results.json."`
-	Doctor  doctorCommand  `cmd:"" help:"Find the channels that slow down a service, and the remedies."`
+	Doctor  doctorCommand  `cmd:"" help:"Find what holds a service back, and the remedies."`
 	Watch   watchCommand   `cmd:"" help:"Show the channels of a running service, live."`
 
 	Version    versionCommand    `cmd:"" help:"Print the version, for reports of faults."`
@@ -173,7 +173,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 func newParser(cli *commands, to streams) *kong.Kong {
 	return kong.Must(cli,
 		kong.Name("sluice"),
-		kong.Description("Measure what channels cost, and find those that slow down a service."),
+		kong.Description("Measure what channels cost, and find what holds a service back."),
 		kong.Help(printHelp),
 		kong.Writers(to.stdout, to.stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),

@@ -1,25 +1,249 @@
 package doctor
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
+	"reflect"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+	"time"
 
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// textWidth is the width of the output: a terminal of 80 columns.
-const textWidth = 80
+// A Screen is where text is written. Its zero value is a plain file.
+type Screen struct {
+	Width int  // in cells; 0 for 80
+	Lines int  // of a terminal, with its prompt and a line of progress; 0 for 24
+	Color bool // it understands escape codes
+}
 
-// shownOperations is the number of operations in the text; the JSON has all.
-const shownOperations = 8
+// The narrowest and the widest text.
+const (
+	narrowest = 40
+	widest    = 120
+)
+
+func (o Screen) fitted() Screen {
+	return Screen{min(widest, max(narrowest, cmp.Or(o.Width, 80))), cmp.Or(o.Lines, 24), o.Color}
+}
+
+// WriteSummary writes what fits one screen: the answer, the map, what to do, and then
+// what the answer is based on, as far as there is room.
+func (d *Diagnosis) WriteSummary(w io.Writer, o Screen) error {
+	d, o = clean(d), o.fitted()
+	s := sheet{Screen: o}
+	s.put(s.cut(s.paragraph(flowmap.Stage, d.Answer, ""), 5))
+	fixes := d.fixes(s)
+	foot := s.cut(s.paragraph(flowmap.Soft, d.foot(s.Width/2)+" More: -v, or -html FILE.", ""), 2)
+	room := o.Lines - 3 - len(s.lines) - len(foot)
+	first := s.cut(fixes[0], max(1, min(6, room-4)))
+	room -= 1 + len(first)
+	// At most half of what is left is the map, but enough for its path in boxes.
+	const boxes, facts = 8, 3
+	if drawn := flowmap.New(d.Map).Draw(o.Width, min(room-1, max(boxes, room-1-facts))); len(drawn) > 0 && room > 2 {
+		s.put(nil, drawn)
+		room -= 1 + len(drawn)
+	}
+	s.put(nil, first)
+	for _, fix := range fixes[1:] {
+		if len(fix) <= room {
+			s.put(fix)
+			room -= len(fix)
+		}
+	}
+	between := [][]flowmap.Line{nil} // an empty line before the first
+	for _, fact := range d.facts(s) {
+		if room -= len(between) + len(fact); room < 0 {
+			break
+		}
+		s.put(append(between, fact)...)
+		between = nil
+	}
+	s.put(nil, foot)
+	return s.write(w)
+}
+
+// WriteText writes all of the diagnosis.
+func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
+	d = clean(d)
+	s := sheet{Screen: o.fitted()}
+	s.put(s.paragraph(flowmap.Stage, d.Answer, ""))
+	if drawn := flowmap.New(d.Map).Draw(s.Width, flowmap.All); len(drawn) > 0 {
+		s.put(nil, drawn)
+	}
+	s.put(nil)
+	s.put(d.fixes(s)...)
+	for i := range d.Remedies {
+		for _, text := range d.Remedies[i].Evidence {
+			s.put(s.item(string(d.Remedies[i].Name) + ": " + text))
+		}
+	}
+	s.head("Evidence", len(d.Evidence))
+	for _, e := range d.Evidence {
+		s.put(s.item(e.sentence()))
+	}
+	s.head("Also seen", len(d.Also))
+	for _, f := range d.Also {
+		s.put(s.item(f.sentence()))
+		for _, e := range f.Evidence {
+			s.put(s.paragraph(flowmap.Channel, "  - "+e.sentence(), "    "))
+		}
+	}
+	s.head("Roles", len(d.Roles))
+	for i := range d.Roles {
+		s.put(s.paragraph(flowmap.Channel, "- "+d.Roles[i].sentence(), "  "))
+	}
+	s.head("Unknown", len(d.Unknown))
+	for _, g := range d.Unknown {
+		s.put(s.item(strings.TrimSuffix(g.What+": "+g.Reason, ": ")))
+		if g.Command != "" {
+			s.put(s.paragraph(flowmap.Channel, "    "+g.Command, "      "))
+		}
+	}
+	s.put(nil, s.paragraph(flowmap.Soft, d.foot(2*widest), ""))
+	return s.write(w)
+}
+
+// fixes writes what to do: each remedy, or the next step.
+func (d *Diagnosis) fixes(s sheet) (all [][]flowmap.Line) {
+	if len(d.Remedies) == 0 {
+		return [][]flowmap.Line{s.paragraph(flowmap.Channel, strings.TrimSuffix("Next: "+d.Next, "Next: "), "      ")}
+	}
+	word := "Fix: "
+	for i := range d.Remedies {
+		all = append(all, s.paragraph(flowmap.Channel, word+d.Remedies[i].sentence(), "     "))
+		word = "Or:  "
+	}
+	return all
+}
+
+func (r *Remedy) sentence() string {
+	return strings.Join(slices.DeleteFunc([]string{stop(r.Change), r.gives(), condition(r.Condition)}, func(s string) bool { return s == "" }), " ")
+}
+
+// gives writes the gain of a remedy. A remedy that ends a wait forever needs none.
+func (r *Remedy) gives() string {
+	switch {
+	case r.Gain != nil:
+		return format.Capital(r.Gain.String()) + "."
+	case r.Name == Release:
+		return ""
+	}
+	return "Gain unknown: measure it."
+}
+
+// String writes a gain with its range: "throughput ×1.8 to ×2.4, likely ×2".
+func (g *Gain) String() string {
+	text := fmt.Sprintf("%s ×%s to ×%s", g.Of, times(g.Low), times(g.High))
+	if times(g.Low) == times(g.High) {
+		text = g.Of + " ×" + times(g.High)
+	} else if g.Likely > 0 {
+		text += ", likely ×" + times(g.Likely)
+	}
+	if g.Bound != "" {
+		text += ": " + strings.TrimSuffix(g.Bound, ".")
+	}
+	return text
+}
+
+// times writes a factor with two digits, which is as much as a model knows.
+func times(f float64) string {
+	if f >= 9.95 {
+		return fmt.Sprintf("%.0f", f)
+	}
+	return fmt.Sprintf("%.1f", f)
+}
+
+// condition writes the condition of a remedy as a sentence.
+func condition(text string) string {
+	if strings.HasPrefix(text, "if ") {
+		text = "only " + text
+	}
+	return format.Capital(stop(text))
+}
+
+// stop ends a sentence.
+func stop(text string) string {
+	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?") {
+		return text
+	}
+	return text + "."
+}
+
+// facts writes what the answer is based on, and what else was seen.
+func (d *Diagnosis) facts(s sheet) (all [][]flowmap.Line) {
+	for _, e := range d.Evidence {
+		all = append(all, s.item(e.sentence()))
+	}
+	for i, f := range d.Also { // after the first two
+		if strings.Contains(d.Answer, strings.TrimSuffix(f.Text, ".")) {
+			continue
+		}
+		all = slices.Insert(all, min(len(all), i+2), s.item("Also: "+f.sentence()))
+	}
+	return all
+}
+
+func (e *Evidence) sentence() string {
+	if e.Source == "" {
+		return e.Text
+	}
+	return strings.TrimSuffix(e.Text, ".") + " (" + e.Source + ")."
+}
+
+func (f *Finding) sentence() string {
+	text := stop(f.Text)
+	if f.Missing != "" {
+		text += " Missing: " + f.Missing + "."
+	}
+	return text
+}
+
+// timed reports whether the parts of the role's time are known.
+func (r *RoleRow) timed() bool { return r.Running+r.System+r.Outside+r.Waiting > 0 }
+
+func (r *RoleRow) sentence() string {
+	text := fmt.Sprintf("%s ×%s", r.Name, format.Compact(r.Alive))
+	if r.timed() {
+		text += fmt.Sprintf(": busy %s, waits %s", format.Percent(r.Busy), format.Percent(r.Waiting))
+	}
+	if r.HoldsUp > 0 {
+		text += ", holds up " + format.Compact(r.HoldsUp)
+	}
+	return strings.TrimSuffix(text+"; "+r.Doing, "; ")
+}
+
+// target is the address as people type it.
+func (d *Diagnosis) target() string {
+	return strings.TrimSuffix(strings.TrimPrefix(d.Target, "http://"), "/debug/pprof")
+}
+
+// foot returns how sure the answer is, its sources and its service, without the
+// folders of files that need more cells.
+func (d *Diagnosis) foot(cells int) string {
+	text, target := d.Observed, d.target()
+	if d.Probability > 0 {
+		text = strings.TrimSuffix(fmt.Sprintf("Confidence %.0f%%, from %s", 100*d.Probability, text), ", from ")
+	}
+	if displaywidth.String(target) > cells {
+		words := strings.Fields(target)
+		for i, w := range words {
+			words[i] = path.Base(w)
+		}
+		target = displaywidth.TruncateString(strings.Join(words, " "), cells, "…")
+	}
+	return strings.TrimSuffix(text+" of "+target, " of ") + "."
+}
 
 // WriteJSON writes the diagnosis as JSON.
-func (d *Diagnosis) WriteJSON(w io.Writer) error { return writeJSON(w, d) }
+func (d *Diagnosis) WriteJSON(w io.Writer) error { return writeJSON(w, clean(d)) }
 
 func writeJSON(w io.Writer, v any) error {
 	encoder := json.NewEncoder(w)
@@ -28,245 +252,112 @@ func writeJSON(w io.Writer, v any) error {
 	return encoder.Encode(v)
 }
 
-// WriteText writes the whole diagnosis for a terminal, the answer first.
-func (d *Diagnosis) WriteText(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString(wrap(d.Answer, ""))
-	if path := d.path(true); path != "" {
-		b.WriteString("\nThe map: functions, and the named channels between them\n" + path)
-	}
-	for i := range d.Findings {
-		heading := d.Findings[i].Text
-		if strings.Contains(d.Answer, heading) { // the answer already has this sentence
-			heading = string(d.Findings[i].Kind)
+// clean returns a copy in which no text can steer a terminal, in whatever form it is
+// written.
+func clean[T any](v T) T { return cleaned(reflect.ValueOf(v)).Interface().(T) }
+
+func cleaned(v reflect.Value) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	switch v.Kind() {
+	case reflect.String:
+		out.SetString(format.Clean(v.String()))
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out.Set(reflect.New(v.Type().Elem()))
+			out.Elem().Set(cleaned(v.Elem()))
 		}
-		fmt.Fprintf(&b, "\n%s", wrap(fmt.Sprintf("%d. %s", i+1, heading), "   "))
-		d.Findings[i].text(&b)
-	}
-	if slices.ContainsFunc(d.Operations, func(o Operation) bool { return !o.quiet() }) {
-		b.WriteString("\nChannel operations by cost\n")
-	}
-	for i := range d.Operations {
-		if d.Operations[i].quiet() {
-			continue
+	case reflect.Slice:
+		if !v.IsNil() {
+			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+			for i := range v.Len() {
+				out.Index(i).Set(cleaned(v.Index(i)))
+			}
 		}
-		if i >= shownOperations {
-			fmt.Fprintf(&b, "  … and %d more (see -json)\n", len(d.Operations)-i)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
 			break
 		}
-		o := &d.Operations[i]
-		b.WriteString("  " + wrap(o.label(), "    "))
-		b.WriteString("    " + wrap(strings.Join(o.figures(d.Shares.ChannelCPU != nil), ", "), "    "))
-	}
-	d.partnersText(&b)
-	if len(d.Unknown) > 0 {
-		b.WriteString("\nUnknown\n")
-	}
-	for _, u := range d.Unknown {
-		b.WriteString(wrap("- "+u.What, "  "))
-		if u.Command != "" {
-			b.WriteString("    " + printable(u.Command) + "\n")
+		for i := range v.NumField() {
+			out.Field(i).Set(cleaned(v.Field(i)))
 		}
 	}
-	for i, taken := range d.Taken {
-		if i == 0 {
-			b.WriteString("\nAdditional profiles\n")
+	return out
+}
+
+// A sheet is text that is being written.
+type sheet struct {
+	Screen
+	lines []flowmap.Line
+}
+
+// put appends paragraphs. A nil one is an empty line.
+func (s *sheet) put(paragraphs ...[]flowmap.Line) {
+	for _, p := range paragraphs {
+		if p == nil {
+			p = []flowmap.Line{nil}
 		}
-		b.WriteString(wrap("- "+taken, "  "))
+		s.lines = append(s.lines, p...)
 	}
-	b.WriteString("\n" + wrap(d.head(), "  "))
-	b.WriteString(wrap(d.Prices.sentence(), "  "))
+}
+
+// head writes a heading, if there are items below it.
+func (s *sheet) head(text string, items int) {
+	if items > 0 {
+		s.put(nil, []flowmap.Line{{{Text: text, Role: flowmap.Stage}}})
+	}
+}
+
+func (s *sheet) item(text string) []flowmap.Line {
+	return s.paragraph(flowmap.Channel, "- "+text, "  ")
+}
+
+// paragraph breaks text into lines, also within words that are longer than a line.
+func (s *sheet) paragraph(role flowmap.Role, text, indent string) []flowmap.Line {
+	lines, before := []flowmap.Line{}, ""
+	for strings.TrimSpace(text) != "" {
+		part := displaywidth.TruncateString(text, s.Width-displaywidth.String(before), "")
+		if part == "" {
+			part = text
+		}
+		if len(part) < len(text) {
+			if at := max(0, strings.LastIndexByte(text[:len(part)+1], ' ')); strings.TrimSpace(text[:at]) != "" {
+				part = text[:at]
+			}
+		}
+		lines = append(lines, flowmap.Line{{Text: before + part, Role: role}})
+		text, before = strings.TrimPrefix(text[len(part):], " "), indent
+	}
+	return lines
+}
+
+// cut shortens a paragraph to a number of lines.
+func (s *sheet) cut(lines []flowmap.Line, most int) []flowmap.Line {
+	if len(lines) <= most {
+		return lines
+	}
+	last := lines[most-1][0]
+	last.Text = displaywidth.TruncateString(last.Text, s.Width-2, "") + " …"
+	return append(lines[:most-1:most-1], flowmap.Line{last})
+}
+
+// codes are the escape codes of what is not plain.
+var codes = map[flowmap.Role]string{
+	flowmap.Soft: "\x1b[2m", flowmap.Stage: "\x1b[1m", flowmap.Full: "\x1b[31m", flowmap.Bottleneck: "\x1b[1;31m",
+}
+
+func (s *sheet) write(w io.Writer) error {
+	var b strings.Builder
+	for _, line := range s.lines {
+		for _, span := range line {
+			if code := codes[span.Role]; s.Color && code != "" && span.Text != "" {
+				b.WriteString(code + span.Text + "\x1b[0m")
+			} else {
+				b.WriteString(span.Text)
+			}
+		}
+		b.WriteString("\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// head describes the capture.
-func (d *Diagnosis) head() string {
-	parts := []string{d.Target}
-	if d.GoVersion != "" {
-		parts = append(parts, d.GoVersion)
-	}
-	if d.Window > 0 {
-		parts = append(parts, "observed for "+format.Seconds(d.Window))
-	}
-	switch {
-	case d.GOMAXPROCS > 0 && d.CPUs > 0:
-		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d on %d CPUs", d.GOMAXPROCS, d.CPUs))
-	case d.GOMAXPROCS > 0:
-		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d", d.GOMAXPROCS))
-	}
-	if c := d.Shares.Cores; c != nil {
-		parts = append(parts, format.Number(*c)+" cores in use")
-	}
-	if c := d.Shares.ChannelCPU; c != nil {
-		parts = append(parts, "channels "+format.Percent(*c)+" of CPU time")
-	}
-	if c := d.Shares.ChannelCores; c != nil {
-		parts = append(parts, format.Percent(*c)+" of available cores")
-	}
-	return strings.Join(parts, ", ") + "."
-}
-
-// sentence names the machine that the prices come from.
-func (p Prices) sentence() string {
-	text := "Gains are predicted from prices measured by " + p.Source + "."
-	if p.OtherMachine {
-		text = "Gains are predicted from prices of " + p.Source + ", not of the service's machine: run sluice lab there, and pass its folder to -prices."
-		if p.beside != "" {
-			text += " If it ran on the service's machine: -prices " + p.beside + "."
-		}
-	}
-	return text
-}
-
-func (f *Finding) text(b *strings.Builder) {
-	for i, r := range f.Remedies {
-		word := "  or:  "
-		if i == 0 {
-			word = "  fix: "
-		}
-		b.WriteString("   " + wrap(word+r.sentence(), "        "))
-	}
-	if f.Next != "" {
-		b.WriteString("   " + wrap("  next: "+f.Next+".", "         "))
-	}
-	if f.Channel != "" {
-		b.WriteString("   " + wrap("  which channel: "+f.Channel+".", "        "))
-	}
-	for _, n := range merged(f.RuledOut) {
-		b.WriteString("   " + wrap(fmt.Sprintf("  not %s: %s", n.Name, n.Why), "        "))
-	}
-	for i, e := range f.Evidence {
-		if i == 0 {
-			fmt.Fprintf(b, "     because (confidence in the diagnosis: %s)\n", f.Confidence)
-		}
-		b.WriteString("     " + wrap("- "+e.sentence(), "       "))
-	}
-}
-
-// merged joins remedies that are ruled out for the same reason.
-func merged(not []RuledOut) []RuledOut {
-	var all []RuledOut
-	for _, n := range not {
-		if last := len(all) - 1; last >= 0 && all[last].Why == n.Why {
-			all[last].Name += ", " + n.Name
-			continue
-		}
-		all = append(all, n)
-	}
-	return all
-}
-
-// quiet reports whether the only known fact is a goroutine in the operation, as
-// in every program.
-func (o *Operation) quiet() bool {
-	n, _ := o.count()
-	return o.Weight == 0 && n <= 1 && value(o.Waited) == 0
-}
-
-// label names the operation and its caller.
-func (o *Operation) label() string {
-	if o.Caller != "" && o.Caller != o.User {
-		return o.String() + ", called by " + o.Caller
-	}
-	return o.String()
-}
-
-// figures lists the known figures. shares reports whether shares are
-// meaningful.
-func (o *Operation) figures(shares bool) []string {
-	var list []string
-	add := func(p *float64, layout string) {
-		if p != nil && *p > 0 {
-			list = append(list, fmt.Sprintf(layout, format.Seconds(*p)))
-		}
-	}
-	if shares && o.Weight > 0 {
-		list = append(list, format.Percent(o.Weight)+" of channel cost")
-	}
-	add(o.CPU, "CPU %s")
-	add(o.Lock, "in the lock %s")
-	add(o.AfterPark, "scheduler %s")
-	add(o.Asleep, "threads blocked on the lock %s")
-	switch {
-	case o.both():
-		list = append(list, fmt.Sprintf("%s in it, %d waiting", format.Plural(*o.In, "goroutine"), *o.Waiting))
-	case o.Waiting != nil:
-		list = append(list, fmt.Sprintf("%s waiting", format.Plural(*o.Waiting, "goroutine")))
-	case o.In != nil:
-		list = append(list, format.Plural(*o.In, "goroutine")+" in it")
-	}
-	list = append(list, o.waits()...)
-	if len(list) == 0 {
-		return []string{"no measurements"}
-	}
-	return list
-}
-
-// both reports whether In and Waiting come from the same snapshot, where In
-// includes the waiting goroutines.
-func (o *Operation) both() bool { return o.In != nil && o.Waiting != nil && *o.In >= *o.Waiting }
-
-// waits lists the figures of a trace or a block profile, with the window that
-// they cover.
-func (o *Operation) waits() (list []string) {
-	if o.Waited != nil && *o.Waited > 0 {
-		within := " in " + format.Seconds(value(o.WaitWindow))
-		if value(o.WaitWindow) == 0 {
-			within = " since the process started"
-		}
-		list = append(list, "waited "+format.Seconds(*o.Waited)+" in total"+within)
-	}
-	if o.Items != nil {
-		list = append(list, "at least "+format.Count(*o.Items)+" values/s")
-	}
-	return list
-}
-
-func (d *Diagnosis) partnersText(b *strings.Builder) {
-	for i, p := range d.Partners {
-		if i == 0 {
-			b.WriteString("\nSenders and receivers\n")
-		}
-		if i >= shownOperations {
-			fmt.Fprintf(b, "  … and %d more (see -json)\n", len(d.Partners)-i)
-			return
-		}
-		b.WriteString("  " + wrap(p.sentence(), "    "))
-	}
-}
-
-func (p *Partners) sentence() string {
-	text := fmt.Sprintf("%s → %s", p.Sender, p.Receiver)
-	switch p.Sure {
-	case Unseen:
-		return fmt.Sprintf("%s → receiver unknown: %s; -trace would show it", p.Sender, p.Why)
-	case Seen:
-		text += ": wake each other in the trace"
-		if p.PerSec != nil {
-			text += ", " + format.Count(*p.PerSec) + " times per second"
-		}
-	case OnMap:
-		text += ": by the map"
-	case Likely:
-		text += ": likely, the only candidate"
-	}
-	return text
-}
-
-// wrap breaks text into lines that fit behind the indent. The first line is
-// assumed to start at the same column.
-func wrap(text, indent string) string {
-	return format.Wrap(printable(text), textWidth, utf8.RuneCountInString(indent), indent)
-}
-
-// printable replaces control characters, which could steer a terminal or start
-// a line: names come from untrusted files.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, text)
 }

@@ -1,9 +1,10 @@
-// Package flowmap writes the map of a service as text: the functions that send
-// and receive, and the channels between them, from left to right.
+// Package flowmap writes the map of a service as text: the functions or roles that send
+// and receive, and what is between them, from left to right.
 //
 // The map is a list of paths. A path starts at a stage or channel that nothing
 // leads to, or at one that an earlier path shows, and is then indented. It ends
-// where the flow ends or joins an earlier path.
+// where the flow ends or joins an earlier path. The first path leads through the
+// bottleneck; Draw writes it in boxes.
 //
 // This package holds the choice of paths and their layout in lines. It knows
 // neither terminals nor requests, and does not trust a service's text.
@@ -40,6 +41,7 @@ type Map struct {
 // A node is a stage or a channel.
 type node struct {
 	name    string
+	stage   *livepage.Stage       // nil for a channel
 	channel *livepage.FlowChannel // nil for a stage
 	column  int                   // twice the column of the service, and one more for channels
 }
@@ -57,9 +59,10 @@ func New(f *livepage.Flow) *Map {
 	}
 	m.sentence = strings.TrimSpace(format.Clean(f.Summary))
 	stages, channels := map[string]int{}, map[uint64]int{}
-	for _, s := range f.Stages[:min(maxNodes, len(f.Stages))] {
+	for i := range f.Stages[:min(maxNodes, len(f.Stages))] {
+		s := &f.Stages[i]
 		stages[s.ID] = len(m.nodes)
-		m.nodes = append(m.nodes, node{name: format.Clean(cmp.Or(s.Name, s.Function, s.ID)), column: 2 * s.Column})
+		m.nodes = append(m.nodes, node{name: format.Clean(cmp.Or(s.Name, s.Function, s.ID)), stage: s, column: 2 * s.Column})
 	}
 	for i := range f.Channels[:min(maxNodes, len(f.Channels))] {
 		c := &f.Channels[i]
@@ -102,43 +105,43 @@ func New(f *livepage.Flow) *Map {
 	return m
 }
 
-// Sentence says what holds the service back, or why nothing does; "" if the
+// Sentence names what holds the service back, or the reason why nothing does; "" if the
 // service sent no sentence.
 func (m *Map) Sentence() string { return m.sentence }
 
-// Channels returns the number of channels on the map.
-func (m *Map) Channels() int {
-	n := 0
-	for i := range m.nodes {
-		if m.nodes[i].channel != nil {
-			n++
-		}
-	}
-	return n
-}
-
-// sortArrows puts the arrows first that carry most.
+// sortArrows puts the arrows first that lead where most goroutines wait, and then those
+// that carry most.
 func (m *Map) sortArrows(arrows []arrow) {
-	weight := func(a arrow) float64 {
-		if c := m.nodes[a.to].channel; c != nil && c.SentRate != nil {
-			return a.share * *c.SentRate
+	weight := func(a arrow) [2]float64 {
+		n := &m.nodes[a.to]
+		if n.stage != nil {
+			return [2]float64{n.stage.HoldsUp, a.share}
 		}
-		return a.share
+		if n.channel.SentRate != nil {
+			a.share *= *n.channel.SentRate
+		}
+		return [2]float64{n.waiting(), a.share}
 	}
-	slices.SortStableFunc(arrows, func(a, b arrow) int { return cmp.Compare(weight(b), weight(a)) })
+	slices.SortStableFunc(arrows, func(a, b arrow) int {
+		x, y := weight(a), weight(b)
+		return slices.Compare(y[:], x[:])
+	})
 }
 
-// main returns the path through the bottleneck, or else from the first node
-// that has a successor.
+// main returns the path through the bottleneck, or else through the channel where most
+// goroutines wait, or from the first node that has a successor.
 func (m *Map) main() []int {
 	start := m.worst
-	if start < 0 || len(m.next[start])+len(m.before[start]) == 0 {
+	if start < 0 || m.isAlone(start) && m.nodes[start].channel != nil {
 		start = -1
-		for i := range m.nodes {
-			if len(m.next[i]) > 0 && (start < 0 || m.nodes[i].column < m.nodes[start].column) {
+		for i, n := range m.nodes {
+			if !m.isAlone(i) && (start < 0 || cmp.Or(cmp.Compare(n.waiting(), m.nodes[start].waiting()), cmp.Compare(m.nodes[start].column, n.column)) > 0) {
 				start = i
 			}
 		}
+	}
+	if start < 0 {
+		start = slices.IndexFunc(m.nodes, func(n node) bool { return n.stage != nil && n.stage.Goroutines > 0 })
 	}
 	if start < 0 {
 		return nil
@@ -156,13 +159,20 @@ func (m *Map) main() []int {
 			path = append(path, at)
 		}
 	}
-	var back []int
-	if start == m.worst {
-		back = walk(m.before)
-		slices.Reverse(back)
-	}
+	back := walk(m.before)
+	slices.Reverse(back)
 	return append(append(back, start), walk(m.next)...)
 }
+
+// waiting is the mean number of goroutines that wait at a channel.
+func (n *node) waiting() float64 {
+	if n.channel == nil {
+		return 0
+	}
+	return n.channel.SendersMean + n.channel.ReceiversMean
+}
+
+func (m *Map) isAlone(at int) bool { return len(m.next[at])+len(m.before[at]) == 0 }
 
 // paths returns paths that have every arrow once, and the main one first.
 func (m *Map) paths() [][]int {
@@ -170,55 +180,44 @@ func (m *Map) paths() [][]int {
 	if first == nil {
 		return nil
 	}
-	taken := map[[2]int]bool{}
-	shown := make([]bool, len(m.nodes))
+	taken, shown := map[[2]int]bool{}, make([]bool, len(m.nodes))
 	for i, at := range first {
 		shown[at] = true
 		if i > 0 {
 			taken[[2]int{first[i-1], at}] = true
 		}
 	}
-	paths := [][]int{first}
 	order := make([]int, len(m.nodes))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(m.nodes[a].column, m.nodes[b].column) })
-	free := func(at int) bool {
-		return slices.ContainsFunc(m.next[at], func(a arrow) bool { return !taken[[2]int{at, a.to}] })
+	next := func(at int) int {
+		return slices.IndexFunc(m.next[at], func(a arrow) bool { return !taken[[2]int{at, a.to}] })
 	}
-	for {
-		// Nodes that are on a path already, and those that nothing leads to; then
-		// the rest, which are cycles.
-		i := slices.IndexFunc(order, func(at int) bool { return free(at) && (shown[at] || len(m.before[at]) == 0) })
-		if i < 0 {
-			i = slices.IndexFunc(order, free)
-		}
-		if i < 0 {
-			return paths
-		}
-		paths = append(paths, m.follow(order[i], taken, shown))
+	starts := []func(int) bool{
+		func(at int) bool { return next(at) >= 0 && (shown[at] || len(m.before[at]) == 0) },
+		func(at int) bool { return next(at) >= 0 },                                             // the rest of the arrows: cycles
+		func(at int) bool { return !shown[at] && m.isAlone(at) && m.nodes[at].channel == nil }, // roles that meet no other
 	}
-}
-
-// follow returns the path of arrows from start that are not taken, up to a node
-// that is already shown.
-func (m *Map) follow(start int, taken map[[2]int]bool, shown []bool) []int {
-	path := []int{start}
-	shown[start] = true
-	for at := start; ; {
-		i := slices.IndexFunc(m.next[at], func(a arrow) bool { return !taken[[2]int{at, a.to}] })
+	paths := [][]int{first}
+	for len(starts) > 0 {
+		i := slices.IndexFunc(order, starts[0])
 		if i < 0 {
-			break
+			starts = starts[1:]
+			continue
 		}
-		to := m.next[at][i].to
-		taken[[2]int{at, to}] = true
-		path = append(path, to)
-		if shown[to] {
-			break
+		at := order[i]
+		path := []int{at}
+		for shown[at] = true; next(at) >= 0; shown[at] = true {
+			to := m.next[at][next(at)].to
+			taken[[2]int{at, to}] = true
+			path, at = append(path, to), to
+			if shown[at] {
+				break
+			}
 		}
-		shown[to] = true
-		at = to
+		paths = append(paths, path)
 	}
-	return path
+	return paths
 }

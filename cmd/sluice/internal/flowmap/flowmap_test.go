@@ -82,38 +82,80 @@ func services() map[string]*livepage.Flow {
 			"parse > errors drops > log", "tail > lines 100%", "ship > retry 85% > ship", "count > alerts 0% > log")),
 		"forty":  service(many...),
 		"fanout": service(append(wide, "read > input 50% > split")...),
+		"roles":  roles(),
 		"cycle":  service("a > x 10% > b > y 20% > a"),
 	}
 }
 
-func TestMaps(t *testing.T) {
+// roles is the map of a service without named channels.
+func roles() *livepage.Flow {
+	return &livepage.Flow{
+		Stages: []livepage.Stage{
+			{ID: "handle", Name: "(*Server).handle", Goroutines: 45, Busy: new(0.03), Doing: "waits in send at book.go:28"},
+			{ID: "write", Name: "(*Book).write", Column: 1, Goroutines: 1, Busy: new(1.0), HoldsUp: 30.7, Doing: "a sync for each order"},
+			{ID: "tick", Name: "main.ticker", Goroutines: 1, Busy: new(0.0)},
+			{ID: "spin", Name: "main.spin", Goroutines: 2, Busy: new(0.5), Doing: "computes"},
+		},
+		Channels: []livepage.FlowChannel{
+			{ID: 1, Name: "book.go:28", Kind: "channel", Unnamed: true, SendersMean: 30.7},
+			{ID: 2, Name: "disk", Kind: "disk", Unnamed: true, SendersMean: 0.79, Column: 1},
+			{ID: 3, Name: "book.go:40", Kind: "lock", Unnamed: true, SendersMean: 0.1, Column: 1},
+		},
+		Edges: []livepage.Edge{
+			{Stage: "handle", Channel: 1, Side: "send", Share: 0.9}, {Stage: "tick", Channel: 1, Side: "send", Share: 0.1},
+			{Stage: "write", Channel: 1, Side: "receive", Share: 1}, {Stage: "write", Channel: 2, Side: "send", Share: 1},
+			{Stage: "handle", Channel: 3, Side: "send", Share: 0.5}, {Stage: "write", Channel: 3, Side: "send", Share: 0.5},
+		},
+		Bottleneck: &livepage.Bottleneck{Stage: "write"},
+	}
+}
+
+// Maps are stored in one file, to be looked at.
+func TestLook(t *testing.T) {
+	var b strings.Builder
+	for _, c := range []struct {
+		name        string
+		width, most int
+	}{{"roles", 100, 9}, {"roles", 60, 14}, {"roles", 40, 9}, {"eight", 80, All}, {"eight", 60, 2}} {
+		fmt.Fprintf(&b, "%s, %d columns\n", c.name, c.width)
+		for _, line := range New(services()[c.name]).Draw(c.width, c.most) {
+			fmt.Fprintf(&b, "%s\n", line)
+		}
+		b.WriteString("\n")
+	}
+	file := filepath.Join("testdata", "maps.txt")
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil || b.String() != string(want) {
+		t.Errorf("%s differs, %v (rewrite it with -update):\n%s", file, err, b.String())
+	}
+}
+
+// A map fits its lines and columns, whatever they are, and has the bottleneck.
+func TestFits(t *testing.T) {
 	for name, f := range services() {
-		for _, width := range []int{40, 60, 80, 120, 200} {
-			t.Run(fmt.Sprintf("%s-%d", name, width), func(t *testing.T) {
-				m := New(f)
-				var b strings.Builder
-				fmt.Fprintf(&b, "%s\n\n", m.Sentence())
-				for _, line := range m.Main(width, 2) {
-					fmt.Fprintf(&b, "%s\n", line)
-				}
-				b.WriteString("\n")
-				for _, line := range m.Lines(width) {
-					if w := displaywidth.String(line.String()); w > width {
-						t.Errorf("%d cells: %s", w, line)
+		m := New(f)
+		for width := 30; width <= 200; width += 7 {
+			for _, most := range []int{1, 2, 3, 5, 8, 13, All} {
+				lines := m.Draw(width, most)
+				text := ""
+				for _, line := range lines {
+					if w := line.width(); w > width {
+						t.Errorf("%s: %d cells in %d: %s", name, w, width, line)
 					}
-					fmt.Fprintf(&b, "%s\n", line)
+					text += line.String()
 				}
-				file := filepath.Join("testdata", fmt.Sprintf("%s-%d.txt", name, width))
-				if *update {
-					if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-						t.Fatal(err)
-					}
+				if len(lines) > most {
+					t.Errorf("%s: %d lines in %d", name, len(lines), most)
 				}
-				want, err := os.ReadFile(file)
-				if err != nil || b.String() != string(want) {
-					t.Errorf("%s differs, %v (rewrite it with -update):\n%s", file, err, b.String())
+				if f.Bottleneck != nil && most > 2 && !strings.Contains(text, m.nodes[m.worst].title(12)) && !strings.Contains(text, m.nodes[m.worst].name) {
+					t.Errorf("%s, %d lines of %d: no bottleneck in %s", name, most, width, text)
 				}
-			})
+			}
 		}
 	}
 }
@@ -145,7 +187,7 @@ func TestHostile(t *testing.T) {
 	} {
 		m := New(f)
 		for _, width := range []int{1, 7, 40} {
-			for _, line := range append(m.Lines(width), m.Main(width, 2)...) {
+			for _, line := range append(m.Draw(width, 100), m.Draw(width, 2)...) {
 				if text := line.String(); displaywidth.String(text) > max(width, 8) || strings.Contains(text, "\x1b") {
 					t.Errorf("width %d: %q", width, text)
 				}

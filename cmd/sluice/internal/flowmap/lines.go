@@ -2,13 +2,13 @@ package flowmap
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/livepage"
 )
 
 // A Role is the meaning of a part of a line.
@@ -19,7 +19,7 @@ const (
 	Soft       Role = iota // arrows, and names that an earlier path shows
 	Stage                  // a function
 	Channel                // a channel's name and figures
-	Full                   // a channel that is nearly full or loses values
+	Full                   // a channel that is nearly full or loses values, and goroutines that are busy all the time
 	Bottleneck             // what holds the service back
 )
 
@@ -41,112 +41,279 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// NearlyFull is the fill from which a channel is shown as full.
-const NearlyFull = 0.8
+func (l Line) width() int { return displaywidth.String(l.String()) }
 
-// Widths from which a channel on the map has more figures.
+// NearlyFull is the fill from which a channel is shown as full, and nearlyBusy the share of
+// time from which goroutines are shown as busy.
+const (
+	NearlyFull = 0.8
+	nearlyBusy = 0.9
+)
+
+// Widths from which a channel in a line has more figures.
 const (
 	widthOfRates = 80
 	widthOfAges  = 120
 )
 
+// widest is the most cells of a name.
+const widest = 27
+
 const (
-	to     = " ─▶ "
-	toNext = "─▶ " // at the beginning of a line
-	indent = "  "
+	arrowTo = "─▶"
+	indent  = "  "
+	omitted = -1 // stands in a path for nodes that are not shown
 )
 
-// Lines returns the whole map in lines of at most width cells, and the channels
-// without a call site. It is empty if there is no path.
-func (m *Map) Lines(width int) []Line {
-	var lines []Line
-	shown := make([]bool, len(m.nodes))
-	for _, path := range m.paths() {
-		lines = append(lines, m.layOut(path, shown, width)...)
+// All is a number of lines that every map fits, and boxed the width from which there is
+// room for boxes.
+const (
+	All   = 10 * maxEdges
+	boxed = 56
+)
+
+// Draw returns the map in at most most lines: the path through the bottleneck, in boxes if
+// it is a map of roles and there is room for them, and then other paths. The last line
+// counts what is left out. There is no map of one node.
+func (m *Map) Draw(width, most int) (lines []Line) {
+	path, paths := m.main(), m.paths()
+	if most < 1 || len(path) == 0 || len(path)+len(paths) == 2 {
+		return nil
 	}
-	if len(m.unknown) > 0 && len(lines) > 0 {
-		lines = append(lines, wrapped("No call seen yet: "+strings.Join(m.unknown, ", "), width)...)
+	noun := "stage"
+	if slices.ContainsFunc(m.nodes, func(n node) bool { return n.stage != nil && n.stage.Goroutines > 0 }) {
+		noun = "role"
 	}
-	if m.omitted > 0 && len(lines) > 0 {
-		lines = append(lines, wrapped(format.Plural(m.omitted, "more channel")+" beside the map: the list has all.", width)...)
+	var shown []bool
+	if noun == "role" && width >= boxed {
+		lines, shown = m.inBoxes(path, width, most-1)
+	}
+	if len(lines) == 0 || len(lines) > most-1 {
+		lines, shown = m.around(path, width, most, 1)
+		lines = lines[:min(most, len(lines))]
+	}
+	for _, other := range paths[1:] {
+		if len(lines) >= most-1 {
+			break
+		}
+		with := slices.Clone(shown)
+		if more := m.layOut(other, with, width, 1); len(lines)+len(more) < most {
+			lines, shown = append(lines, more...), with
+		}
+	}
+	stages, channels := 0, m.omitted
+	for at, n := range m.nodes {
+		switch {
+		case shown[at]:
+		case n.stage != nil:
+			stages++
+		case !m.isAlone(at):
+			channels++
+		}
+	}
+	var more []string
+	if stages > 0 {
+		more = append(more, format.Plural(stages, "more "+noun))
+	}
+	if channels > 0 {
+		more = append(more, format.Plural(channels, "more channel"))
+	}
+	if len(m.unknown) > 0 {
+		more = append(more, "no call seen yet: "+strings.Join(m.unknown, ", "))
+	}
+	if len(more) > 0 && len(lines) < most {
+		lines = append(lines, Line{{cut(format.Capital(strings.Join(more, ", ")), width), Soft}})
 	}
 	return lines
 }
 
-// Main returns the path through the bottleneck in at most most lines. The part
-// around the bottleneck has priority.
-func (m *Map) Main(width, most int) []Line {
-	path := m.main()
-	if len(path) == 0 || most < 1 {
-		return nil
-	}
-	at := 0
-	for i, n := range path {
-		if n == m.worst {
-			at = i
+// inBoxes writes a path in the boxes that need the fewest lines below the first ones: with
+// figures and what goroutines do, if they are known, or without the latter; or in lines, if
+// only those have room for all of it; or in boxes without its ends.
+func (m *Map) inBoxes(path []int, width, most int) (lines []Line, shown []bool) {
+	figures, does := 0, 0 // rows
+	for _, at := range path {
+		if s := m.nodes[at].stage; s != nil && s.Doing != "" {
+			does = 1
+		}
+		if s := m.nodes[at].stage; s != nil && (s.Busy != nil || at == m.worst && s.HoldsUp >= least) {
+			figures = 1
 		}
 	}
-	from, end := 0, len(path)
-	lines := m.layOut(path, make([]bool, len(m.nodes)), width)
-	for len(lines) > most && end-from > 3 {
-		// Omit the end that is farther from the bottleneck.
+	below := most
+	for _, rows := range []int{3 + figures + does, 3 + figures, 1} {
+		if rows == 1 && lines != nil {
+			break
+		}
+		with := make([]bool, len(m.nodes))
+		if drawn := m.layOut(path, with, width, rows); len(drawn) <= most && len(drawn)-rows < below {
+			lines, shown, below = drawn, with, len(drawn)-rows
+		}
+	}
+	if lines == nil {
+		return m.around(path, width, most, 3+figures)
+	}
+	return lines, shown
+}
+
+// around omits from the ends of a path what does not fit most lines: first what is farther
+// from the bottleneck.
+func (m *Map) around(path []int, width, most, rows int) (lines []Line, shown []bool) {
+	from, end, at := 0, len(path), max(0, slices.Index(path, m.worst))
+	for {
+		part := slices.Clone(path[from:end])
+		if from > 0 {
+			part = slices.Insert(part, 0, omitted)
+		}
+		if end < len(path) {
+			part = append(part, omitted)
+		}
+		if end-from <= max(3, most*width/6) { // a node and an arrow have six cells at least
+			shown = make([]bool, len(m.nodes))
+			if lines = m.layOut(part, shown, width, rows); len(lines) <= most || end-from <= 3 {
+				return lines, shown
+			}
+		}
 		if at-from > end-1-at {
 			from++
 		} else {
 			end--
 		}
-		part := slices.Clone(path[from:end])
-		if from > 0 {
-			part = append([]int{omitted}, part...)
-		}
-		if end < len(path) {
-			part = append(part, omitted)
-		}
-		lines = m.layOut(part, make([]bool, len(m.nodes)), width)
 	}
-	return lines[:min(most, len(lines))]
 }
 
-// omitted stands in a path for nodes that are not shown.
-const omitted = -1
-
-// layOut writes a path, and marks its nodes as shown.
-func (m *Map) layOut(path []int, shown []bool, width int) []Line {
-	var lines []Line
-	var line Line
-	used := 0
-	put := func(text string, role Role) {
-		line = append(line, Span{text, role})
-		used += displaywidth.String(text)
-	}
-	if path[0] != omitted && shown[path[0]] {
-		put(indent, Soft)
-	}
+// layOut writes a path in bands of nodes, and marks the nodes as shown.
+func (m *Map) layOut(path []int, shown []bool, width, rows int) []Line {
+	var lines, band []Line
+	middle := min(1, rows-1) // the row of the arrows
 	for i, at := range path {
-		spans := []Span{{"…", Soft}}
-		if at != omitted {
-			spans = m.node(at, shown[at], width)
-			shown[at] = true
-		}
-		text := Line(spans).String()
-		arrow := to
-		if i == 0 {
+		arrow, further := " "+arrowTo+" ", indent+indent
+		switch {
+		case i == 0 && rows == 1 && at != omitted && shown[at]:
+			arrow = indent
+		case i == 0:
 			arrow = ""
+		case rows > 1 && at != omitted && m.nodes[at].stage != nil: // an arrow touches a box
+			arrow, further = " "+arrowTo, indent
+		case rows > 1:
+			arrow, further = arrowTo+" ", indent
 		}
-		if i > 0 && used+displaywidth.String(arrow+text) > width {
-			lines = append(lines, line)
-			line, used = nil, 0
-			put(indent+indent, Soft)
-			arrow = toNext
+		column := m.column(at, shown, width, rows)
+		if band == nil || band[middle].width()+displaywidth.String(arrow)+column[middle].width() > width {
+			lines = appendUsed(lines, band)
+			band = make([]Line, rows)
+			if i > 0 {
+				arrow = further + strings.TrimLeft(arrow, " ")
+			}
 		}
-		if arrow != "" {
-			put(arrow, Soft)
-		}
-		for _, span := range spans {
-			put(cut(span.Text, width-used), span.Role)
+		for row := range band {
+			text := arrow
+			if row != middle {
+				text = strings.Repeat(" ", displaywidth.String(arrow))
+			}
+			band[row] = append(band[row], Span{text, Soft})
+			for _, span := range column[row] {
+				span.Text = cut(span.Text, width-band[row].width())
+				band[row] = append(band[row], span)
+			}
 		}
 	}
-	return append(lines, line)
+	return appendUsed(lines, band)
+}
+
+// appendUsed appends the rows of a band that have text, without spaces at their ends.
+func appendUsed(lines, band []Line) []Line {
+	for _, row := range band {
+		for len(row) > 0 && strings.TrimSpace(row[len(row)-1].Text) == "" {
+			row = row[:len(row)-1]
+		}
+		if len(row) > 0 {
+			row[len(row)-1].Text = strings.TrimRight(row[len(row)-1].Text, " ")
+			lines = append(lines, row)
+		}
+	}
+	return lines
+}
+
+// column writes a node in rows, all of the same width: a stage in a box, and
+// what is between two in the row of its arrows, with its figures below.
+func (m *Map) column(at int, shown []bool, width, rows int) []Line {
+	cells := min(widest, max(8, width/3))
+	texts := make([]Span, rows) // the first and the last are borders
+	if at == omitted {
+		texts[min(1, rows-1)] = Span{"…", Soft}
+		return even(texts, "", 0)
+	}
+	n, known := &m.nodes[at], shown[at]
+	shown[at] = true
+	role, figures := Stage, Channel
+	text, hot := n.figures(width, rows)
+	if hot {
+		figures = Full
+	}
+	switch {
+	case at == m.worst:
+		role = Bottleneck
+	case known:
+		role = Soft
+	case n.channel != nil:
+		role = Channel
+	}
+	if rows == 1 {
+		name := n.title(cells)
+		if at == m.worst {
+			name = "[" + name + "]"
+		}
+		if known || text == "" {
+			return []Line{{{name, role}}}
+		}
+		return []Line{{{name + " ", role}, {text, figures}}}
+	}
+	texts[1], texts[2] = Span{n.title(cells), role}, Span{text, figures}
+	heading, border, corners := "", "│", []rune("╭─╮╰╯")
+	if at == m.worst {
+		heading, border, corners = "bottleneck", "┃", []rune("┏━┓┗┛")
+	}
+	if n.channel != nil {
+		texts[0] = Span{heading, Bottleneck}
+		return even(texts, "", 0)
+	}
+	if at == m.worst && n.stage.HoldsUp >= least {
+		texts[2].Text = strings.TrimPrefix(text+", holds up "+few(n.stage.HoldsUp), ", ")
+	}
+	row := 2
+	if texts[2].Text != "" {
+		row = 3
+	}
+	if row < rows-1 {
+		texts[row] = Span{cut(format.Clean(n.stage.Doing), max(cells, displaywidth.String(texts[2].Text))), Soft}
+	}
+	lines := even(texts, border, len(heading)+2)
+	edge, side := string(corners[1]), lines[0][0].Role
+	if heading != "" {
+		heading = edge + " " + heading + " "
+	}
+	inner := lines[1].width() - 2
+	lines[0] = Line{{string(corners[0]) + heading + strings.Repeat(edge, inner-displaywidth.String(heading)) + string(corners[2]), side}}
+	lines[rows-1] = Line{{string(corners[3]) + strings.Repeat(edge, inner) + string(corners[4]), side}}
+	return lines
+}
+
+// even pads texts to the same width, and puts a border at their sides.
+func even(texts []Span, border string, least int) []Line {
+	for _, t := range texts {
+		least = max(least, displaywidth.String(t.Text))
+	}
+	lines := make([]Line, len(texts))
+	for i, t := range texts {
+		t.Text += strings.Repeat(" ", least-displaywidth.String(t.Text))
+		lines[i] = Line{t}
+		if border != "" {
+			side := map[bool]Role{true: Bottleneck, false: Soft}[border == "┃"]
+			lines[i] = Line{{border + " ", side}, t, {" " + border, side}}
+		}
+	}
+	return lines
 }
 
 // cut shortens text to a number of cells.
@@ -154,52 +321,87 @@ func cut(text string, cells int) string {
 	return displaywidth.TruncateString(text, max(0, cells), "…")
 }
 
-// node writes a node; with its figures, unless an earlier path shows them.
-func (m *Map) node(at int, shown bool, width int) []Span {
-	n := &m.nodes[at]
-	name := displaywidth.TruncateString(n.name, max(8, width/3), "…")
-	role := Stage
-	switch {
-	case at == m.worst:
-		role = Bottleneck
-	case shown:
-		role = Soft
-	case n.channel != nil:
-		role = Channel
+// short shortens the name of a function or a line to what tells it from others: its end.
+func short(name string, cells int) string {
+	if displaywidth.String(name) <= cells {
+		return name
 	}
-	if n.channel == nil || shown {
-		return []Span{{name, role}}
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	line := strings.Contains(name, ".go:")
+	if !line {
+		name = strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(name)
 	}
-	text, hot := figures(n.channel, width)
-	if text == "" {
-		return []Span{{name, role}}
+	for displaywidth.String(name) > cells && !line {
+		_, rest, more := strings.Cut(name, ".")
+		if !more || strings.HasPrefix(rest, "func") {
+			break
+		}
+		name = rest
 	}
-	if hot {
-		return []Span{{name + " ", role}, {text, Full}}
+	if displaywidth.String(name) <= cells {
+		return name
 	}
-	return []Span{{name + " ", role}, {text, Channel}}
+	runes := []rune(name)
+	for len(runes) > 0 && displaywidth.String(string(runes)) >= cells {
+		runes = runes[1:]
+	}
+	return "…" + string(runes)
 }
 
-// barCells is the width of the bar of a channel's fill.
+// title is the name with what the node is, a lock or ×4 goroutines, in a number of cells.
+func (n *node) title(cells int) string {
+	before, behind := "", ""
+	if c := n.channel; c != nil && c.Unnamed && c.Kind != "channel" && !strings.Contains(n.name, c.Kind) {
+		before = cut(format.Clean(c.Kind), cells/2) + " "
+	} else if n.stage != nil && n.stage.Goroutines > 0 {
+		behind = " ×" + few(n.stage.Goroutines)
+	}
+	return before + short(n.name, cells-displaywidth.String(before+behind)) + behind
+}
+
+// least is the mean number of goroutines from which it is written.
+const least = 0.05
+
+// few writes a mean number of goroutines: "0.3", "1", "45".
+func few(n float64) string {
+	if n < 9.95 {
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0")
+	}
+	return format.Compact(math.Round(n))
+}
+
+// barCells is the width of the bar of a channel's fill, which is empty or not.
 const barCells = 3
 
-// figures writes a channel's fill, and what fits of its rate and the age of its
-// oldest value. Lost values are always written. hot reports whether the channel
-// is nearly full or loses values.
-func figures(c *livepage.FlowChannel, width int) (text string, hot bool) {
+var barOf = map[bool]string{false: "░", true: "█"}
+
+// figures writes the busy share of a stage; or a channel's fill, its waiters, and what fits
+// of its rate and the age of its oldest value. Lost values are always written. hot reports
+// whether the stage is busy all the time, or the channel nearly full or loses values.
+func (n *node) figures(width, rows int) (text string, hot bool) {
+	if n.stage != nil && n.stage.Busy == nil {
+		return "", false
+	} else if n.stage != nil {
+		busy := max(0, min(1, *n.stage.Busy))
+		return fmt.Sprintf("busy %.0f%%", 100*busy), busy >= nearlyBusy
+	}
+	c := n.channel
 	var parts []string
 	switch {
 	case c.Fill != nil:
 		fill := max(0, min(1, *c.Fill))
 		hot = fill >= NearlyFull
-		filled := int(fill*barCells + 0.5)
-		bar := "░"
-		if filled > 0 {
-			bar = strings.Repeat("█", filled)
-		}
-		parts = append(parts, fmt.Sprintf("%s %.0f%%", bar, 100*fill))
+		bar := max(1, int(fill*barCells+0.5))
+		parts = append(parts, fmt.Sprintf("%s %.0f%%", strings.Repeat(barOf[fill*barCells >= 0.5], bar), 100*fill))
 	case c.Len > 0:
 		parts = append(parts, format.Compact(float64(c.Len))+" queued")
+	}
+	if waiting := max(c.SendersMean, c.ReceiversMean); waiting >= least {
+		words := " wait"
+		if c.Kind == "channel" || !c.Unnamed {
+			words = map[bool]string{true: " wait to send", false: " wait to receive"}[c.SendersMean >= c.ReceiversMean]
+		}
+		parts = append(parts, few(waiting)+words)
 	}
 	if c.Closed {
 		parts = append(parts, "closed")
@@ -210,17 +412,8 @@ func figures(c *livepage.FlowChannel, width int) (text string, hot bool) {
 		parts = append(parts, "drops "+format.Compact(*c.DroppedRate)+"/s")
 		hot = true
 	}
-	if c.OldestValue > 0 && width >= widthOfAges {
+	if c.OldestValue > 0 && width >= widthOfAges && rows == 1 {
 		parts = append(parts, "oldest "+format.CompactSeconds(c.OldestValue))
 	}
 	return strings.Join(parts, " "), hot
-}
-
-// wrapped breaks a text into lines.
-func wrapped(text string, width int) []Line {
-	var lines []Line
-	for line := range strings.Lines(format.Wrap(text, width, 0, indent)) {
-		lines = append(lines, Line{{cut(strings.TrimRight(line, "\n"), width), Soft}})
-	}
-	return lines
 }

@@ -41,7 +41,7 @@ func (m *model) drawFlow(g *grid, y int) {
 		g.put(0, y, g.width, line, strong)
 		y++
 	}
-	for _, line := range m.flow.Main(g.width, end-y) {
+	for _, line := range m.flow.Draw(g.width, end-y) {
 		g.drawLine(y, line)
 		y++
 	}
@@ -60,7 +60,7 @@ func (m *model) drawMap(width int) *grid {
 		return b.drawn()
 	}
 	sentence := lines(m.flow.Sentence(), width)
-	paths := m.flow.Lines(width)
+	paths := m.flow.Draw(width, flowmap.All)
 	if len(paths) == 0 {
 		paths = []flowmap.Line{{{Text: "No stage has been seen yet: a few thousand values through named channels show them.", Role: flowmap.Soft}}}
 	}

@@ -112,7 +112,7 @@ func writeMap(w io.Writer, flow *livepage.Flow) error {
 	}
 	var b strings.Builder
 	b.WriteString(format.Wrap(m.Sentence(), mapWidth, 0, ""))
-	for _, line := range m.Lines(mapWidth) {
+	for _, line := range m.Draw(mapWidth, flowmap.All) {
 		b.WriteString(line.String() + "\n")
 	}
 	_, err := io.WriteString(w, b.String()+"\n")

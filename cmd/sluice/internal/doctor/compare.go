@@ -1,0 +1,228 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
+	"github.com/sluice-go/sluice/livepage"
+)
+
+// A Comparison is two observations of one service, before and after a change, and its own
+// JSON form. A null is an unknown value.
+//
+// A named channel counts its values. Without one that both have, the unit of work is a
+// second of the program's own code: it is the same for each value before and after, as
+// long as the code is.
+type Comparison struct {
+	Schema  int      `json:"schema"`
+	Outcome Outcome  `json:"outcome"`
+	Answer  string   `json:"answer"`
+	Before  Side     `json:"before"`
+	After   Side     `json:"after"`
+	Channel string   `json:"channel"` // whose values are the unit of work; "" if it is a second of own code
+	Rate    *float64 `json:"rate"`    // units of work per second, after divided by before
+	CPU     *float64 `json:"cpu"`     // CPU time per unit of work, after divided by before
+}
+
+// An Outcome is what a change did.
+type Outcome string
+
+// The outcomes.
+const (
+	Better  Outcome = "better" // more work, or less CPU time for the same work
+	Worse   Outcome = "worse"
+	Same    Outcome = "same"
+	Unclear Outcome = "undecided" // the two cannot be compared
+)
+
+// A Side is one of the two observations.
+type Side struct {
+	Diagnosis *Diagnosis `json:"diagnosis"`
+	Work      *float64   `json:"work"`  // units per second
+	Cores     *float64   `json:"cores"` // in use
+}
+
+// usual is how far apart two observations of an unchanged service were at most, from run
+// to run. It is also two standard errors of a comparison of two times 200 samples.
+const (
+	usual  = 1.2
+	enough = 200
+)
+
+// Compare compares two observations of one service.
+func Compare(a, b *observe.Observation) *Comparison {
+	c := &Comparison{Schema: Schema, Outcome: Unclear, Before: side(a), After: side(b)}
+	if name, before, after := common(a.Flow, b.Flow, c.Before.Diagnosis); name != "" {
+		c.Channel, c.Before.Work, c.After.Work = name, &before, &after
+	}
+	if c.Before.Work == nil || c.After.Work == nil {
+		c.Answer = "Undecided: the two have no named channel in common, and too few CPU samples of the program's own code to compare its costs. Observe both under load."
+		return c
+	}
+	c.decide()
+	return c
+}
+
+// side returns one of the two, with the CPU time of the program's own code as its work, if
+// there are enough samples of it.
+func side(o *observe.Observation) Side {
+	s, work, samples := Side{Diagnosis: Diagnose(o)}, 0.0, int64(0)
+	for _, spent := range o.Spent {
+		if spent.What == observe.OwnCode {
+			work, samples = work+spent.Cores, samples+spent.Samples
+		}
+	}
+	if samples >= enough && work > 0 {
+		s.Work = &work
+	}
+	if o.Cores.Used > 0 {
+		s.Cores = &o.Cores.Used
+	}
+	return s
+}
+
+// common returns the rates of a named channel that both have once: the one at the
+// bottleneck before, or else the busiest.
+func common(a, b *livepage.Flow, before *Diagnosis) (name string, rateA, rateB float64) {
+	ratesA, ratesB := ratesOf(a), ratesOf(b)
+	for n, r := range ratesA {
+		if len(r) != 1 || len(ratesB[n]) != 1 {
+			continue
+		}
+		if before.Bottleneck != nil && before.Bottleneck.Node == n {
+			return n, r[0], ratesB[n][0]
+		}
+		if r[0] > rateA || r[0] == rateA && n < name {
+			name, rateA, rateB = n, r[0], ratesB[n][0]
+		}
+	}
+	return name, rateA, rateB
+}
+
+func ratesOf(f *livepage.Flow) map[string][]float64 {
+	by := map[string][]float64{}
+	for i := 0; f != nil && i < len(f.Channels); i++ {
+		if c := &f.Channels[i]; c.ReceivedRate != nil && *c.ReceivedRate > 0 {
+			by[c.Name] = append(by[c.Name], *c.ReceivedRate)
+		}
+	}
+	return by
+}
+
+// limited reports whether something inside the service limits it, and not its load.
+func (s *Side) limited() bool {
+	switch s.Diagnosis.Verdict {
+	case Load, Idle, Undecided:
+		return false
+	}
+	return true
+}
+
+// decide sets what a change did. How much the load is, is no effect of the change.
+func (c *Comparison) decide() {
+	rate, cpu := *c.After.Work / *c.Before.Work, 1.0
+	c.Rate = new(rate)
+	if c.Before.Cores != nil && c.After.Cores != nil {
+		cpu = *c.After.Cores / *c.Before.Cores / rate
+		c.CPU = &cpu
+	}
+	before, after := c.Before.limited(), c.After.limited()
+	free := !before && !after
+	if rate < 0.5 && !after || rate > 2 && !before || free && math.Abs(math.Log(rate)) > math.Log(usual) {
+		c.Answer = fmt.Sprintf("Undecided: the loads differ too much: %s. Observe both under the same load.", c.work())
+		return
+	}
+	if free {
+		rate = 1
+	}
+	switch {
+	case rate > usual, rate > 1/usual && cpu < 1/usual:
+		c.Outcome = Better
+	case rate < 1/usual, cpu > usual:
+		c.Outcome = Worse
+	default:
+		c.Outcome = Same
+	}
+	c.Answer = format.Capital(string(c.Outcome)) + ": " + c.moved() + "; " + c.work()
+	if c.CPU != nil {
+		c.Answer += fmt.Sprintf(", and CPU time for the same work ×%.2f", cpu)
+	}
+	c.Answer += "." + c.announced(rate)
+}
+
+// moved names the bottleneck before and after.
+func (c *Comparison) moved() string {
+	before, after := c.Before.place(), c.After.place()
+	switch {
+	case before == after && before == "":
+		return "neither has a bottleneck inside"
+	case before == after:
+		return "the bottleneck is still " + before
+	case after == "":
+		return "the bottleneck was " + before + ", and nothing inside limits the service now"
+	case before == "":
+		return "the bottleneck is now " + after
+	}
+	return "the bottleneck moved from " + before + " to " + after
+}
+
+// place names the bottleneck, or returns "".
+func (s *Side) place() string {
+	b := s.Diagnosis.Bottleneck
+	if b == nil || !s.limited() {
+		return ""
+	}
+	return strings.TrimSpace(b.Role + b.Node)
+}
+
+// work states how much work each did.
+func (c *Comparison) work() string {
+	a, b := *c.Before.Work, *c.After.Work
+	if c.Channel != "" {
+		return fmt.Sprintf("%s passed %s values per second before and %s after (×%.2f)", c.Channel, format.Compact(a), format.Compact(b), b/a)
+	}
+	return fmt.Sprintf("its own code used %s cores before and %s after (×%.2f)", format.Number(a), format.Number(b), b/a)
+}
+
+// announced sets the rate beside what the first remedy promised.
+func (c *Comparison) announced(rate float64) string {
+	if len(c.Before.Diagnosis.Remedies) == 0 || c.Before.Diagnosis.Remedies[0].Gain == nil {
+		return ""
+	}
+	r := &c.Before.Diagnosis.Remedies[0]
+	text := fmt.Sprintf(" Announced for %s: %s", r.Name, r.Gain)
+	switch {
+	case r.Gain.Of != "throughput":
+	case rate < r.Gain.Low:
+		text += "; it gave less"
+	case rate > r.Gain.High:
+		text += "; it gave more"
+	default:
+		text += "; it holds"
+	}
+	return text + "."
+}
+
+// WriteText writes the comparison: the answer, and both maps.
+func (c *Comparison) WriteText(w io.Writer, o Screen) error {
+	c = clean(c)
+	s := sheet{Screen: o.fitted()}
+	s.put(s.cut(s.paragraph(flowmap.Stage, c.Answer, ""), 8))
+	for _, side := range []struct {
+		when string
+		*Side
+	}{{"Before", &c.Before}, {"After", &c.After}} {
+		d := side.Diagnosis
+		s.put(nil, s.cut(s.paragraph(flowmap.Stage, side.when+" ("+d.target()+"): "+d.Answer, "  "), 3))
+		s.put(flowmap.New(d.Map).Draw(s.Width, max(6, (s.Lines-2-10)/2)))
+	}
+	return s.write(w)
+}
+
+// WriteJSON writes the comparison as JSON.
+func (c *Comparison) WriteJSON(w io.Writer) error { return writeJSON(w, clean(c)) }

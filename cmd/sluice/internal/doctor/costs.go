@@ -1,0 +1,197 @@
+package doctor
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
+)
+
+// A costKind is what busy time is spent on.
+type costKind string
+
+const (
+	costOwn     costKind = "own code"
+	costPassing costKind = "passing values"
+	costLocking costKind = "locks"
+	costMemory  costKind = "allocation and the collector"
+	costTimers  costKind = "timers and contexts"
+	costSystem  costKind = "system calls"
+	costDisk    costKind = "the disk"
+	costOutside costKind = "the network"
+	costSleep   costKind = "sleep"
+	costQueue   costKind = "waiting for a core"
+)
+
+// doing are the costs as what a role does.
+var doing = map[costKind]string{
+	costOwn: "computes", costPassing: "passes values", costLocking: "is in locks", costMemory: "allocates", costTimers: "makes timers and contexts",
+	costSystem: "makes system calls", costDisk: "writes to the disk", costOutside: "waits for the network", costSleep: "sleeps", costQueue: "waits for a core",
+}
+
+// spentOn are the categories of CPU time of each kind.
+var spentOn = map[costKind][]observe.Category{
+	costOwn:     {observe.OwnCode, observe.Foreign, observe.Detector},
+	costPassing: {observe.Passing, observe.ChannelLock, observe.Scheduling},
+	costLocking: {observe.Locking},
+	costMemory:  {observe.Allocating, observe.Collecting},
+	costTimers:  {observe.Timers},
+	costSystem:  {observe.SystemCalls},
+}
+
+func kindOf(c observe.Category) costKind {
+	for kind, categories := range spentOn {
+		if slices.Contains(categories, c) {
+			return kind
+		}
+	}
+	return costOwn
+}
+
+// category returns the category of CPU time. Memory of a timer or a context is part of
+// what making it costs.
+func category(s *observe.Spend) observe.Category {
+	if s.Makes == "timer" || s.Makes == "context" {
+		return observe.Timers
+	}
+	return s.What
+}
+
+// A cost is a share of something's time, with the line where most of it is.
+type cost struct {
+	kind  costKind
+	share float64
+	line  observe.Line
+	makes string // what is made there: see observe.Spend
+}
+
+func (c cost) doing() string { return doing[c.kind] }
+
+// A figure is one of the parts of made.
+type figure struct {
+	kind costKind
+	of   *float64
+}
+
+// lastRunning is the index of the last figure that is part of Time.Running.
+const lastRunning = 4
+
+func (d *made) each() [10]figure {
+	return [...]figure{
+		{costOwn, &d.Own}, {costPassing, &d.Passing}, {costLocking, &d.Locking}, {costMemory, &d.Memory}, {costTimers, &d.Timers},
+		{costSystem, &d.System}, {costDisk, &d.Disk}, {costOutside, &d.Outside}, {costSleep, &d.Sleep}, {costQueue, &d.Runnable},
+	}
+}
+
+func (d *made) sum() float64 { return d.cpu() + d.Runnable + d.System + d.away() }
+
+// cpu is what takes a core and is no system call, and away what takes no core.
+func (d *made) cpu() float64  { return d.Own + d.Passing + d.Locking + d.Memory + d.Timers }
+func (d *made) away() float64 { return d.Disk + d.Outside + d.Sleep }
+
+func (d *made) scale(by float64) {
+	for _, c := range d.each() {
+		*c.of *= by
+	}
+}
+
+func (d *made) add(o *made) {
+	for i, c := range d.each() {
+		*c.of += *o.each()[i].of
+	}
+}
+
+// split returns what busy time is spent on, without waiting for a core, as shares of it,
+// the largest first. It never returns none.
+func (d *made) split() (all []cost) {
+	for _, c := range d.each() {
+		if c.kind != costQueue {
+			all = append(all, cost{kind: c.kind, share: *c.of / max(d.sum()-d.Runnable, 1e-12)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b cost) int { return cmp.Compare(b.share, a.share) })
+	return all
+}
+
+func (p *part) costs() []cost { return p.made.split() }
+
+// share returns the share of some kinds.
+func share(costs []cost, kinds ...costKind) (sum float64) {
+	for _, c := range costs {
+		if slices.Contains(kinds, c.kind) {
+			sum += c.share
+		}
+	}
+	return sum
+}
+
+// pick returns the cost of a kind.
+func pick(costs []cost, kind costKind) cost {
+	for _, c := range costs {
+		if c.kind == kind {
+			return c
+		}
+	}
+	return cost{kind: kind}
+}
+
+// located returns a cost of a part with its line: where the CPU time goes, or where the
+// goroutines wait.
+func (m *model) located(p *part, c cost) cost {
+	if s, ok := m.costliest(p.index, spentOn[c.kind]...); ok {
+		c.line, c.makes = s.Line, s.Makes
+		return c
+	}
+	kind := map[costKind]observe.NodeKind{costDisk: observe.Disk, costSystem: observe.Disk, costOutside: observe.Outside, costSleep: observe.Timer}[c.kind]
+	if w := m.longest(p.index, func(w *wait) bool { return !w.load && w.kind(m) == kind && kind != "" }); w != nil {
+		c.line = w.Line
+	} else if s, ok := m.costliest(p.index, observe.SystemCalls); ok && c.kind == costDisk {
+		c.line = s.Line
+	}
+	return c
+}
+
+// process returns what all CPU time of the process is spent on.
+func (m *model) process() (all []cost) {
+	sum := 0.0
+	for _, f := range new(made).each() {
+		categories, ok := spentOn[f.kind]
+		if !ok {
+			continue
+		}
+		c := cost{kind: f.kind}
+		for _, what := range categories {
+			c.share += m.spent[what]
+		}
+		sum += c.share
+		if s, ok := m.costliest(-1, categories...); ok {
+			c.line, c.makes = s.Line, s.Makes
+		}
+		all = append(all, c)
+	}
+	for i := range all {
+		all[i].share /= max(sum, 1e-12)
+	}
+	slices.SortStableFunc(all, func(a, b cost) int { return cmp.Compare(b.share, a.share) })
+	return all
+}
+
+// passingCPU returns the share of the CPU time of the process that passing values takes.
+func (m *model) passingCPU() float64 { return pick(m.process(), costPassing).share }
+
+// most returns the role of the program that has most CPU time of a kind, or nil.
+func (m *model) most(kind costKind) (best *part) {
+	for i := range m.parts {
+		p := &m.parts[i]
+		of := func(p *part) float64 { return *p.made.each()[index(kind)].of }
+		if !p.Runtime && of(p) > 0 && (best == nil || of(p) > of(best)) {
+			best = p
+		}
+	}
+	return best
+}
+
+func index(kind costKind) int {
+	all := new(made).each()
+	return slices.IndexFunc(all[:], func(f figure) bool { return f.kind == kind })
+}

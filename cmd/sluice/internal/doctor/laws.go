@@ -1,0 +1,568 @@
+package doctor
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
+)
+
+// A candidate is something that may be busy all the time while others wait for it.
+type candidate struct {
+	part, meet int     // index, or -1; both -1: the cores
+	util       float64 // share of the window in which it was busy
+	holds      float64 // goroutines that waited for it
+}
+
+// score returns how much of a bottleneck a candidate is: it is busy, and holds up others. A
+// tenth of a goroutine that waits, on average, is where a queue begins: less is chance.
+func (c candidate) score() float64 { return c.util * c.holds / (c.holds + 0.1) }
+
+// weight orders bottlenecks: most goroutines wait for the first. The cores come last,
+// because a part that serves all the time, or a lock, gains nothing from more.
+func (c candidate) weight() float64 {
+	if c.part < 0 && c.meet < 0 {
+		return c.score() / 1000
+	}
+	return c.util * c.holds
+}
+
+// taken estimates for which share of the window something was in use, from the mean
+// number of goroutines that wait for it: a queue of length l forms at a single server of
+// random service times if l = u²/(1-u).
+func taken(l float64) float64 { return (math.Sqrt(l*l+4*l) - l) / 2 }
+
+// saturated is the law of the bottleneck: something is busy all the time, and others wait
+// for it.
+func saturated(m *model) *ruling {
+	best, second := m.limiting(0.5)
+	if best.util == 0 {
+		return nil
+	}
+	r := m.ruling(best)
+	if r.clear > 0 {
+		return r
+	}
+	// From just enough to all the time, and by how much it leads.
+	r.clear = 0.4 + 0.6*(best.util-1/worth)/(1-1/worth)
+	if lead := 1 - second.weight()/best.weight(); lead < 0.1 {
+		r.clear *= 0.7 + 3*lead // two of them: relieving one leaves the other
+	}
+	return r
+}
+
+// nearly is the law of what is as busy as a bottleneck, although hardly anything was seen
+// to wait for it.
+func nearly(m *model) *ruling {
+	best, _ := m.limiting(0)
+	// Two that share the cores with others wait for a core as long as they run, and then
+	// hardly ever for each other: neither is idle.
+	for i := range m.parts {
+		if p := &m.parts[i]; best.util == 0 && m.traced() && p.inFlow() && p.Alive >= 0.5 && p.hot >= 0.9 && p.made.away() < p.made.sum()/2 {
+			best = candidate{i, -1, p.hot, p.held()}
+		}
+	}
+	if best.util == 0 {
+		return nil
+	}
+	r := m.ruling(best)
+	r.clear = 0.3
+	if r.verdict == Channel || r.verdict == Lockstep {
+		r.clear = max(r.clear, m.passingCPU()) // whatever waits, the hand-offs have the time
+	}
+	return r
+}
+
+// limiting returns the first two of the candidates with at least a score.
+func (m *model) limiting(score float64) (best, second candidate) {
+	if !m.traced() {
+		return best, second
+	}
+	var all []candidate
+	for i := range m.parts {
+		all = append(all, m.partCandidate(&m.parts[i]))
+	}
+	for i := range m.meets {
+		all = append(all, m.meetCandidate(&m.meets[i]))
+	}
+	for _, c := range append(all, candidate{-1, -1, m.cores.full, m.cores.queue}) {
+		switch {
+		case c.util < 1/worth || c.score() < score:
+		case best.util == 0 || c.weight() > best.weight():
+			best, second = c, best
+		case c.weight() > second.weight():
+			second = c
+		}
+	}
+	return best, second
+}
+
+// ruling explains a candidate that is busy all the time.
+func (m *model) ruling(c candidate) *ruling {
+	switch {
+	case c.part >= 0:
+		return m.busyPart(&m.parts[c.part], c)
+	case c.meet >= 0:
+		return m.busyMeeting(&m.meets[c.meet], c)
+	}
+	return m.busyCores(c)
+}
+
+// partCandidate returns a role as a candidate; util is 0 if the role cannot limit. The
+// number of those that wait for work says nothing: an idle pool may have any size.
+func (m *model) partCandidate(p *part) (c candidate) {
+	if p.Runtime || p.Alive < 0.5 || p.held() <= 0 || p.made.sum() <= 0 {
+		return c // fewer are goroutines of requests: the load
+	}
+	c = candidate{part: p.index, meet: -1, util: p.serves(), holds: max(p.room+p.reply+min(1, p.feed), p.blame)}
+	if _, node := m.queueAt(p); node >= 0 && p.made.Runnable < p.made.sum()/3 {
+		// The same seen from the other side: those that give it values wait all their life.
+		// Its own short waits for a core are part of that.
+		if g := &m.meets[node]; g.sending > g.receiving {
+			c.util = max(c.util, min(p.hot, g.share))
+		}
+	}
+	if p.made.away() > p.made.sum()/2 {
+		// It waits outside. If it only gives, that is the load, unless it fetches what it
+		// gives. If each of its callers waits for no more than its own answer, it has
+		// goroutines enough.
+		c.holds = p.room + p.reply
+		if p.room < 0.1 && p.reply <= p.busy*p.Alive {
+			c.holds = p.feed
+			if !m.calls(p) || p.feed < 0.5 {
+				c.util = 0
+			}
+		}
+	}
+	return c
+}
+
+// calls reports whether a role waits for answers from outside that it asked for itself,
+// by a client in a library, and not for requests of others.
+func (m *model) calls(p *part) bool {
+	w := m.longest(p.index, func(w *wait) bool { return !w.load && w.Op == observe.Network })
+	if w == nil {
+		return false
+	}
+	for _, client := range []string{"net/http.(*Client)", "net/http.(*Transport)", "net/http.Get", "net/http.Post", "database/sql.", "net/rpc."} {
+		if strings.HasPrefix(w.In, client) {
+			return true
+		}
+	}
+	host, _, _ := strings.Cut(w.In, "/")
+	return strings.Contains(host, ".") && strings.Contains(w.In, "/")
+}
+
+// meetCandidate returns a lock or a limit as a candidate; util is 0 for other nodes.
+func (m *model) meetCandidate(g *meeting) (c candidate) {
+	waiting := g.sending
+	if m.excludes(g) {
+		waiting += g.receiving
+	} else if !excluding(g.Kind) {
+		return c
+	}
+	if waiting <= 0 || g.rate <= 0 {
+		return c // without an end, it is no queue: see halted
+	}
+	// If a role spends all its life waiting here, the slots were taken all the time.
+	c = candidate{part: -1, meet: g.index, util: max(taken(waiting), g.share), holds: waiting}
+	if len(g.receivers) > 0 {
+		// Those that hold it must be busy while they do: else what they wait for limits.
+		p := &m.parts[g.receivers[0].role]
+		inside := p.Alive - p.Time.Unknown
+		for _, e := range g.senders {
+			if e.role == p.index {
+				inside -= e.waiting
+			}
+		}
+		if p.made.sum()+p.load < inside/2 && p.same < waiting/2 {
+			c.util *= 0.5
+		}
+	}
+	return c
+}
+
+// excludes reports whether a channel is used as a lock: the goroutines that wait at it
+// wait on one side only, and their own role ends the waits.
+func (m *model) excludes(g *meeting) bool {
+	return g.Kind == observe.Channel && g.ended > 0 && g.same > 0.9*g.ended &&
+		min(g.sending, g.receiving) < 0.05*(g.sending+g.receiving)
+}
+
+// busyPart explains a busy role by the costs that its time consists of.
+func (m *model) busyPart(p *part, c candidate) *ruling {
+	line, node := m.queueAt(p)
+	if node >= 0 && m.meets[node].Kind == observe.Limit {
+		return m.busyMeeting(&m.meets[node], c) // its goroutines are those inside of a limit
+	}
+	costs := p.costs()
+	top := costs[0]
+	for _, k := range costs[1:] {
+		// A cost that values can share or do without decides before code that has to run.
+		if top.kind == costOwn && k.share >= 1-1/worth && k.share > 0.6*top.share {
+			top = k
+		}
+	}
+	top = m.located(p, top)
+	r := &ruling{verdict: Stage, channels: Partly, part: p.index, meet: -1, util: c.util, holds: c.holds, at: top.line,
+		why: fmt.Sprintf("%s: %s of its busy time", top.kind, percent(top.share))}
+	if takes := m.takesAt(p); r.at.At.Function == "" || top.kind == costOwn && takes.At.Function != "" {
+		r.at = either(takes, line)
+	}
+	switch top.kind {
+	case costPassing, costLocking, costTimers:
+		r.verdict, r.channels = Channel, Yes
+	case costMemory:
+		r.verdict, r.channels = Memory, No
+	case costOwn:
+		if p.room+p.reply+p.same < 0.1 {
+			r.channels = No // a source that computes: those that wait for it wait for work
+		}
+	}
+	r.answer = fmt.Sprintf("%s is busy %s of the time while %s for it: it %s%s.", p.naming(), percent(c.util), waiting(c.holds), top.doing(), near(top.line))
+	r.changes = m.relieve(p, costs)
+	return r
+}
+
+// busyMeeting explains a lock or a limit that is always taken.
+func (m *model) busyMeeting(g *meeting, c candidate) *ruling {
+	slots, inside := m.slots(g)
+	costs := inside.split()
+	if m.cores.full >= 1/worth && share(costs, costOwn) > 0.5 && g.Kind == observe.Limit {
+		return m.busyCores(candidate{-1, -1, m.cores.full, c.holds})
+	}
+	r := &ruling{part: -1, meet: g.index, util: c.util, holds: c.holds, channels: No, at: m.meetingLine(g)}
+	name := m.nodeName(g.index)
+	switch own := g.Kind == observe.Channel || g.Kind == observe.Limit && builtin(r.at); {
+	case g.Kind == observe.Mutex:
+		r.verdict, r.why = Lock, "a lock that is always held"
+		r.answer = fmt.Sprintf("The lock that %s takes is held %s of the time while %s for it.", where(r.at.At), percent(c.util), waiting(c.holds))
+	case own && (slots < 1.5 || g.Kind == observe.Channel && inside.away() < inside.sum()/2):
+		// Inside includes the time before and after. If there are no waits in it, it is a
+		// critical section.
+		r.verdict, r.channels, r.why = Channel, Yes, "a channel that is used as a lock"
+		r.answer = fmt.Sprintf("The %s is used as a lock: %s for each other at it.", name, waiting(c.holds))
+	case own:
+		r.verdict, r.channels, r.why = Limit, Partly, "a limit whose slots are always taken"
+		r.answer = fmt.Sprintf("The limit of about %.0f at %s is always taken while %s for a slot.", slots, where(r.at.At), waiting(c.holds))
+	default:
+		r.verdict, r.why = Limit, "a limit whose slots are always taken"
+		r.answer = fmt.Sprintf("All slots of the limit (%s) are taken while %s for one at %s.", name, waiting(c.holds), where(r.at.At))
+	}
+	r.evidence = []Evidence{{fmt.Sprintf("a goroutine inside %s, for %s of the time", costs[0].doing(), percent(costs[0].share)), "trace"}}
+	r.changes = m.widen(g, r, slots, inside)
+	return r
+}
+
+// slots estimates how many goroutines are inside of a limit, and what they do there: those
+// that release, or, where a library does that for them, those that acquire.
+func (m *model) slots(g *meeting) (n float64, inside made) {
+	for _, side := range [][]end{g.receivers, g.senders} {
+		for _, e := range side {
+			if p := &m.parts[e.role]; !p.Runtime {
+				inside.add(&p.made)
+			}
+		}
+		if n = inside.sum(); n > 0 {
+			break
+		}
+	}
+	return n, inside
+}
+
+// busyCores explains full cores by what the CPU time is spent on.
+func (m *model) busyCores(c candidate) *ruling {
+	costs := m.process()
+	r := &ruling{verdict: Cores, channels: No, part: -1, meet: -1, util: c.util, holds: c.holds}
+	top := costs[0]
+	// Half of what is allocated can be reused at best, and half of a call saved, without
+	// which the change is not worth it; any number of values can share a hand-off.
+	memory, system, passing, timers := pick(costs, costMemory), pick(costs, costSystem), pick(costs, costPassing), pick(costs, costTimers)
+	const whole, half = 1 - 1/worth, 2 * (1 - 1/worth)
+	switch {
+	case memory.share >= half && memory.share > passing.share:
+		r.verdict, top = Memory, memory
+	case timers.share >= whole && timers.share > passing.share:
+		r.verdict, r.channels, top = Channel, Yes, timers
+	case system.share >= half && system.share > passing.share && m.most(costSystem) != nil:
+		r.verdict, r.channels, top = Stage, Partly, system
+	case passing.share >= whole:
+		if g := m.busiest(); g != nil && m.excludes(g) {
+			return m.busyMeeting(g, candidate{-1, g.index, c.util, g.sending + g.receiving})
+		}
+		r.verdict, r.channels, top = Channel, Yes, passing
+		if m.turns() {
+			r.verdict = Lockstep
+		}
+	}
+	p := m.most(top.kind)
+	if hub := m.hub(); top.kind == costPassing && hub != nil {
+		p = hub
+	}
+	if p != nil {
+		r.part = p.index
+		top = m.located(p, cost{kind: top.kind, share: top.share})
+	}
+	r.at, r.why = top.line, fmt.Sprintf("%s: %s of CPU time", top.kind, percent(top.share))
+	r.answer = fmt.Sprintf("%s, and %s of CPU time is %s%s.", m.inUse(), percent(top.share), top.kind, near(top.line))
+	if r.verdict == Cores && m.cores.crowded && m.cores.used < m.cores.have/2 && m.paced() {
+		r.clear = 0.1 // alone on the machine, its cores might not be full
+	}
+	r.changes = m.lighten(top, r)
+	return r
+}
+
+// paced reports whether a role waits for requests or ticks, so that the load has an end.
+func (m *model) paced() bool {
+	return slices.ContainsFunc(m.waits, func(w wait) bool { return w.load && w.Rate > 0 && !m.parts[w.Role].Runtime })
+}
+
+// busiest returns the channel with the most waits, or nil.
+func (m *model) busiest() (best *meeting) {
+	for i := range m.meets {
+		if g := &m.meets[i]; g.Kind == observe.Channel && (best == nil || g.rate > best.rate) {
+			best = g
+		}
+	}
+	return best
+}
+
+// hub returns the role that most others wait to give something or to get an answer from,
+// if it is one goroutine that passes values for a good part of its time.
+func (m *model) hub() (best *part) {
+	for i := range m.parts {
+		p := &m.parts[i]
+		if !p.Runtime && p.room+p.reply > 0.2 && p.Alive < 1.5 && share(p.costs(), costPassing) > 1-1/worth && (best == nil || p.room+p.reply > best.room+best.reply) {
+			best = p
+		}
+	}
+	return best
+}
+
+// bothWait reports whether senders and receivers wait at a node in turns: its channel has
+// no room, so each value is a rendezvous.
+func (m *model) bothWait(node int) bool {
+	return node >= 0 && m.meets[node].Kind == observe.Channel &&
+		min(m.meets[node].sending, m.meets[node].receiving) > 0.1*max(m.meets[node].sending, m.meets[node].receiving)
+}
+
+// turns reports whether most waiting for partners is where both sides wait in turns.
+func (m *model) turns() bool {
+	in, all := 0.0, 0.0
+	for i := range m.meets {
+		if g := &m.meets[i]; g.Kind == observe.Channel {
+			all += g.sending + g.receiving
+			if m.bothWait(i) {
+				in += g.sending + g.receiving
+			}
+		}
+	}
+	return in > all/2
+}
+
+// locksteps is the law of turns: no goroutine is busy, none waits outside, and the time
+// goes into the hand-offs themselves.
+func locksteps(m *model) *ruling {
+	inside, outside, held, util := 0.0, 0.0, 0.0, 0.0
+	for i := range m.parts {
+		p := &m.parts[i]
+		if p.Runtime {
+			continue
+		}
+		inside += p.made.cpu() + p.made.Runnable + p.made.System
+		if p.held()+p.same > 0 {
+			outside += p.made.away() + p.load
+			held += p.held() + p.same
+		}
+		util = max(util, p.serves())
+	}
+	// A wake-up takes 1 to 10 µs, or a few times that where other goroutines run first: a
+	// wait longer than 100 µs is for the work of another goroutine. A thousand of 10 µs a second are 1%
+	// of the time.
+	var g *meeting
+	for i := range m.meets {
+		h := &m.meets[i]
+		if (h.Kind == observe.Channel || h.Kind == observe.Condition || h.Kind == observe.Group) && h.rate >= 1000 && h.each() <= 100*time.Microsecond && (g == nil || h.rate > g.rate) {
+			g = h
+		}
+	}
+	if !m.traced() || g == nil || outside > inside || held < 0.2 {
+		return nil
+	}
+	r := &ruling{verdict: Lockstep, channels: Yes, part: -1, meet: g.index, util: util, holds: g.sending + g.receiving,
+		why: "no goroutine is busy, and all wait for each other", at: m.meetingLine(g)}
+	r.answer = fmt.Sprintf("No goroutine is busy all the time (%s at most): they wait for each other at %s, %s a time, %s times a second.",
+		percent(util), where(r.at.At), g.each().Round(100*time.Nanosecond), format.Compact(g.rate))
+	// A utilization a quarter below a bottleneck's rules one out.
+	r.clear = min(1, max(0, (1/worth-util)*4)) * (1 - outside/max(inside, 1e-9)/2)
+	r.changes = m.loosen(g, r)
+	return r
+}
+
+// meetingLine returns the line of a meeting that an answer names: where it acquires or
+// sends.
+func (m *model) meetingLine(g *meeting) observe.Line {
+	if excluding(g.Kind) && len(g.senders) > 0 {
+		return g.senders[0].line
+	}
+	if m.excludes(g) && g.receiving > g.sending && len(g.receivers) > 0 {
+		return g.receivers[0].line // tokens are in the channel: a receive acquires
+	}
+	for _, l := range g.Lines {
+		if l.Op == observe.Send {
+			return l
+		}
+	}
+	for _, side := range [][]end{g.senders, g.receivers} {
+		if len(side) > 0 {
+			return side[0].line
+		}
+	}
+	return observe.Line{}
+}
+
+// herds is the law of the thundering herd: a broadcast wakes all that wait at a condition,
+// and most of them find nothing to do.
+func herds(m *model) *ruling {
+	vain := share(m.process(), costLocking, costPassing)
+	for i := range m.links {
+		l := &m.links[i]
+		p := &m.parts[l.wait.Role]
+		// A thousand wake-ups a second of about 10 µs each are 1% of the time; one or two
+		// waiters are no herd.
+		if l.wait.kind(m) != observe.Condition || !strings.HasSuffix(l.by.In, ".Broadcast") || l.rate < 1000 || vain < 1-1/worth || p.Alive < 2.5 {
+			continue
+		}
+		r := &ruling{verdict: Lock, channels: No, part: p.index, meet: l.wait.Node, util: vain, holds: l.wait.Mean, at: l.by,
+			why: "a broadcast wakes all that wait at the condition", clear: min(1, 0.5+vain/2)}
+		r.answer = fmt.Sprintf("Each broadcast at %s wakes all of %s, %s wake-ups a second: %s of CPU time goes into locks and the scheduler.",
+			where(l.by.At), p.naming(), format.Compact(l.rate), percent(vain))
+		r.changes = []change{{name: Signal, line: l.by, part: -1, text: "Wake one waiter at " + where(l.by.At) + ": Signal in place of Broadcast",
+			fixed:    &Gain{Low: 1, High: m.spare(max(0.02, 1-vain)), Bound: percent(vain) + " of CPU time is locks and the scheduler"},
+			evidence: []string{"all waiters wait at one line, " + where(l.wait.At)}}}
+		return r
+	}
+	return nil
+}
+
+// shedding is the law of bursts: values are dropped while the service is idle on average. A
+// send that does not wait wakes its receiver, which then has more to do than one value: all
+// its goroutines at once for some time, or several calls of its own for a wake-up. Without
+// that, it may be a burst of which little was accepted, or a mere notification.
+func shedding(m *model) *ruling {
+	for i := range m.links {
+		l := &m.links[i]
+		p := &m.parts[l.wait.Role]
+		if l.by.Op != observe.PollSend || p.serves() > 1/worth || l.rate < p.turns/4 {
+			continue
+		}
+		several := 0.0 // of the role's own waits, for one of these wake-ups
+		if w := m.longest(p.index, func(w *wait) bool { return w.kind(m) == observe.Outside || w.kind(m) == observe.Disk }); w != nil && l.rate > 0 {
+			several = w.Rate / l.rate
+		}
+		// Independent work would fill all goroutines at once for the Alive-th power of the
+		// busy share.
+		full := 1 - math.Pow(p.busy, max(1, p.Alive))/max(p.Full, 1e-9)
+		r := &ruling{verdict: Shedding, channels: Yes, part: p.index, meet: l.wait.Node, util: p.busy, at: l.by, why: "bursts are dropped while it is idle on average",
+			next: "Count what the default case of " + where(l.by.At) + " drops."}
+		switch {
+		case p.Full > max(0.02, p.busy/2):
+			r.clear = min(1, max(0.4, full))
+		case several >= 2:
+			r.clear = 0.4
+		case m.cores.full < 0.1:
+			r.clear = 0.1
+		default:
+			continue
+		}
+		r.answer = fmt.Sprintf("%s is busy only %s of the time, but in bursts: the send at %s does not wait, so what comes while it is busy is dropped.",
+			p.naming(), percent(p.busy), where(l.by.At))
+		r.evidence = []Evidence{{fmt.Sprintf("the send wakes %s %s times a second, all of its goroutines are busy at once in %s of all slices of 5 ms", p.Name, format.Compact(l.rate), percent(p.Full)), "trace"}}
+		r.changes = []change{{name: Buffer, line: l.by, part: -1, text: "Give the channel of " + at(l.by) + " a buffer that holds a burst",
+			fixed:    &Gain{Low: 1, High: 1 / max(p.busy, 0.01), Bound: fmt.Sprintf("%s is busy %s of the time", p.Name, percent(p.busy))},
+			evidence: []string{"the receiver is idle " + percent(1-p.busy) + " of the time, so the buffer empties between bursts"}}}
+		return r
+	}
+	return nil
+}
+
+// outside holds if goroutines wait for answers from outside, and no others wait for them.
+func outside(m *model) *ruling {
+	var p *part
+	for i := range m.parts {
+		if q := &m.parts[i]; !q.Runtime && q.made.away() > 0.5*max(1, q.Alive-q.Time.Unknown) && (p == nil || q.made.away() > p.made.away()) {
+			p = q
+		}
+	}
+	if p == nil || !m.traced() {
+		return nil
+	}
+	top := m.located(p, p.costs()[0])
+	r := &ruling{verdict: Outside, channels: No, part: p.index, meet: -1, util: p.busy, holds: p.room + p.reply, at: top.line, why: top.doing(),
+		clear: min(1, p.made.away()/max(p.Alive-p.Time.Unknown, 1e-9))}
+	r.answer = fmt.Sprintf("%s %s %s of the time%s: nothing inside the service is busy (%s).", p.naming(), top.doing(), percent(p.busy), near(top.line), m.inUse())
+	r.next = "Look at what it waits for, or let more of these waits overlap: nothing between the goroutines is slow."
+	return r
+}
+
+// idle holds where too little happens to say anything.
+func idle(m *model) *ruling {
+	turns := 0.0
+	for i := range m.parts {
+		if !m.parts[i].Runtime {
+			turns = max(turns, m.parts[i].turns)
+		}
+	}
+	// A hundredth of a core and ten events a second are what a service without load
+	// uses for its own timers.
+	if m.o.Sources.CPU == 0 && !m.traced() || m.cores.used > 0.01*max(1, m.cores.have) || turns > 10 {
+		return nil
+	}
+	r := &ruling{verdict: Idle, channels: No, part: -1, meet: -1, clear: 0.9, seen: 1, next: "Observe it under its usual load.",
+		answer: fmt.Sprintf("The service is idle: it uses %s, and nothing happens more than %.0f times a second.", cpus(m.cores.used), math.Ceil(turns))}
+	for _, s := range m.o.Stood {
+		// Goroutines of an idle pool stand at one line. Those at a second line of the same
+		// function have begun something that does not end.
+		if slices.ContainsFunc(m.o.Stood, func(t observe.Standing) bool {
+			return s.Op == observe.Receive && t.Op == s.Op && t.Role == s.Role && t.At.Function == s.At.Function && t.At.Line < s.At.Line && s.Same == s.Count && t.Same == t.Count
+		}) {
+			r.clear, r.next = 0.1, fmt.Sprintf("Find out what the %d goroutines at %s wait for, while others wait before that.", s.Count, where(s.At))
+		}
+	}
+	return r
+}
+
+// fine is what is next for a service that keeps up.
+const fine = "Nothing to do at this load."
+
+// loaded holds where nothing inside is busy all the time: the load is the limit.
+func loaded(m *model) *ruling {
+	if !m.traced() {
+		return nil
+	}
+	name, most := "the cores", m.cores.full
+	for i := range m.parts {
+		// A role that no other waits for may have as many goroutines as there are requests.
+		if p := &m.parts[i]; !p.Runtime && p.Alive >= 0.5 && p.Created < 0.5*p.Alive && p.held() > 0 && p.serves() > most {
+			name, most = p.Name, p.serves()
+		}
+	}
+	r := &ruling{verdict: Load, channels: No, part: -1, meet: -1, util: most, headroom: 1 / max(most, 0.01),
+		next: fine}
+	// The further below a bottleneck's utilization, the clearer.
+	r.clear = min(0.9, max(0, 3*(1/worth-most)))
+	for i := range m.links {
+		// Workers that wait at a condition for what is paced are idle; senders that wait
+		// for a consumer that sleeps are not. The two look the same.
+		if l := &m.links[i]; l.wait.Op == observe.CondWait && l.mean > 0.5 && m.parts[l.waker()].load > 0.5 {
+			r.clear, r.next = 0.1, "Find out whether what waits at "+where(l.wait.At)+" waits for work, or for room."
+		}
+	}
+	r.answer = fmt.Sprintf("Nothing inside holds the service back: the busiest part, %s, is busy %s of the time, so the load could grow to about ×%.2g.",
+		name, percent(most), max(1, r.headroom))
+	return r
+}

@@ -1,0 +1,532 @@
+package doctor
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
+)
+
+// A model is the service as a network of queues: parts that serve, meetings where they
+// wait for each other, and cores that all of them share. The laws read a model, and of the
+// observation only what no law needs.
+type model struct {
+	o     *observe.Observation
+	parts []part    // by index of Observation.Roles
+	meets []meeting // by index of Observation.Nodes
+	waits []wait    // by index of Observation.Waits
+	links []link
+	cores cores
+	spent map[observe.Category]float64 // CPU of the whole process, in cores, without profiling
+
+	blockages []blockage // see blocked
+}
+
+// A part is a role in the model. Figures that are no shares are in goroutines.
+type part struct {
+	*observe.Role
+	index int
+	made  made    // of what its busy time is
+	turns float64 // per second: the most frequent of its waits and wake-ups, a lower bound of its values
+	trips bool    // what it takes is answered, so that each value waits for its answer
+
+	busy float64 // share of its life in which it served, without waiting for load
+	hot  float64 // the same of its busiest goroutine
+	load float64 // wait for requests, or pace what they send: the load
+
+	room  float64 // of others, that wait to give it something: senders, lockers
+	reply float64 // that have given it something and wait for the answer
+	feed  float64 // that have nothing to do until it sends
+	same  float64 // of its own, that wait for each other
+	blame float64 // that wait for it, also through others
+}
+
+// made is what the busy time of a part consists of, in goroutines.
+type made struct {
+	Own, Passing, Locking, Memory, Timers float64 // Running, split as its CPU samples are
+	System, Disk, Outside, Sleep          float64
+	Runnable                              float64
+}
+
+// A wait is a row of Observation.Waits in the model.
+type wait struct {
+	*observe.Wait
+	pushes float64 // part that waited to give a value: for room, a lock, a slot
+	asks   bool    // a receive whose answer was asked for before
+	load   bool    // a wait for a request or a tick
+}
+
+// A link is values that go from one role of the program to another, as far as one of the
+// two waited for the other.
+type link struct {
+	from, to   int
+	push       bool // from waited, and to ended the wait
+	wait       *wait
+	by         observe.Line
+	rate, mean float64
+}
+
+// A meeting is a node in the model: who is at which side of it.
+type meeting struct {
+	*observe.Node
+	index              int
+	senders, receivers []end   // at a lock or a limit: those that acquire, and those that release
+	sending, receiving float64 // goroutines that wait to send, and to receive
+	same, ended        float64 // part of the waiting that their own role ended, and that any did
+	share              float64 // of the life of those that wait here: the largest of a role
+	rate               float64 // waits that ended per second: a lower bound of its values
+}
+
+// An end is a role at one side of a meeting.
+type end struct {
+	role          int
+	line          observe.Line
+	rate, waiting float64 // waits that ended here and that it ended, per second; goroutines
+}
+
+// cores is the CPU in the model.
+type cores struct {
+	have    float64 // GOMAXPROCS, or what the machine has; 0 if unknown
+	used    float64 // that the process uses
+	queue   float64 // goroutines that wait for one
+	full    float64 // share of have that its Ps have in use, from 0 to 1
+	lacks   float64 // part of the time that its threads had no core, if that is much
+	crowded bool    // other processes have a good part of the machine
+}
+
+// newModel makes the model of an observation.
+func newModel(o *observe.Observation) *model {
+	m := &model{o: o, spent: map[observe.Category]float64{}}
+	for _, s := range o.Spent {
+		if s.What != observe.Profiling {
+			m.spent[category(&s)] += s.Cores
+		}
+	}
+	m.parts = make([]part, len(o.Roles))
+	for i := range o.Roles {
+		m.parts[i] = part{Role: &o.Roles[i], index: i, made: m.madeOf(i)}
+	}
+	m.meets = make([]meeting, len(o.Nodes))
+	for i := range o.Nodes {
+		m.meets[i] = meeting{Node: &o.Nodes[i], index: i}
+	}
+	m.waits = make([]wait, len(o.Waits))
+	for i := range o.Waits {
+		m.waits[i] = wait{Wait: &o.Waits[i]}
+	}
+	m.direct()
+	m.meet()
+	m.ask()
+	m.findLoad()
+	for i := range m.parts {
+		m.share(&m.parts[i])
+	}
+	m.holdUp()
+	m.trip()
+	m.blame()
+	m.fillCores()
+	return m
+}
+
+// traced reports whether there is a trace: only a trace shows which role a wait is for.
+func (m *model) traced() bool { return m.o.Sources.Trace > 0 && m.o.Sources.Events > 0 }
+
+// fewSamples is the number of CPU samples below which shares are not taken: a share of
+// one half then has a standard error of 0.1.
+const fewSamples = 25
+
+// madeOf splits the busy time of a role.
+func (m *model) madeOf(role int) made {
+	r := &m.o.Roles[role]
+	t := r.Time
+	d := made{Memory: t.Collect, System: max(0, t.System-t.Disk), Disk: t.Disk, Outside: t.Outside, Sleep: t.Sleep, Runnable: t.Runnable}
+	run := t.Running
+	if all := d.sum() + run; all > r.Alive && r.Alive > 0 { // a goroutine changed its role in the middle
+		d.scale(r.Alive / all)
+		run *= r.Alive / all
+	}
+	by, all, calls, n := map[costKind]float64{}, 0.0, 0.0, int64(0)
+	for _, s := range m.o.Spent {
+		if s.Role != role || s.What == observe.Profiling {
+			continue
+		}
+		n += s.Samples
+		if s.What == observe.SystemCalls {
+			calls += s.Cores
+			continue
+		}
+		by[kindOf(category(&s))] += s.Cores
+		all += s.Cores
+	}
+	if !m.traced() {
+		run, d.System = all, calls
+	}
+	if n < fewSamples || all+calls <= 0 {
+		d.Own += run
+		return d
+	}
+	// A trace counts the way into the kernel as running; samples show how much of the
+	// time belongs to the call.
+	if more := (run+d.System)*calls/(all+calls) - d.System; more > 0 && m.traced() {
+		d.System, run = d.System+more, max(0, run-more)
+	}
+	for i, c := range d.each() {
+		if i <= lastRunning && all > 0 {
+			*c.of += run * by[c.kind] / all
+		}
+	}
+	return d
+}
+
+// direct finds the direction of each wait and of the values: the operation that ended a
+// wait shows whether the waiter gave a value or took one. A select may do both.
+func (m *model) direct() {
+	// A channel may wake one waiter, which wakes the next at the same operation: what
+	// passes on a wake-up stands for those on the other side.
+	ended, relayed := make([]float64, len(m.waits)), make([]float64, len(m.waits))
+	relays := func(k observe.Wake) bool {
+		w := &m.waits[k.Wait]
+		return w.kind(m) == observe.Channel && k.By.Op == w.Op && w.Op != observe.Select
+	}
+	for _, k := range m.o.Wakes {
+		ended[k.Wait] += k.Mean
+		if relays(k) {
+			relayed[k.Wait] += k.Mean
+		}
+	}
+	for i := range m.waits {
+		switch m.waits[i].Op {
+		case observe.Send, observe.Lock, observe.Acquire:
+			m.waits[i].pushes = 1
+		}
+	}
+	for _, k := range m.o.Wakes {
+		if w := &m.waits[k.Wait]; w.Op == observe.Select && ended[k.Wait] > 0 && takes(k.By.Op) {
+			w.pushes += k.Mean / ended[k.Wait]
+		}
+	}
+	for _, k := range m.o.Wakes {
+		w := &m.waits[k.Wait]
+		direct := ended[k.Wait] - relayed[k.Wait]
+		if k.Role < 0 || m.parts[k.Role].Runtime || m.parts[w.Role].Runtime || relays(k) && direct > 0 {
+			continue
+		}
+		l := link{k.Role, w.Role, w.pushes >= 0.5 || takes(k.By.Op), w, k.By, k.Rate, k.Mean}
+		if relayed[k.Wait] > 0 && direct > 0 {
+			l.mean *= ended[k.Wait] / direct
+		}
+		if l.push {
+			l.from, l.to = l.to, l.from
+		}
+		m.links = append(m.links, l)
+	}
+}
+
+// takes reports whether an operation ends the waits of senders.
+func takes(op observe.Op) bool { return op == observe.Receive || op == observe.PollReceive }
+
+// waker returns the role that ended the wait of a link.
+func (l *link) waker() int {
+	if l.push {
+		return l.to
+	}
+	return l.from
+}
+
+// idle reports whether the waiter of a link had nothing to do until a value came.
+func (l *link) idle() bool { return !l.push && !l.wait.asks && l.wait.Op != observe.CondWait }
+
+// meet collects who is at which side of each node.
+func (m *model) meet() {
+	for i := range m.waits {
+		w := &m.waits[i]
+		if w.Node < 0 {
+			continue
+		}
+		g, p := &m.meets[w.Node], &m.parts[w.Role]
+		g.rate += w.Rate
+		g.sending += w.Mean * w.pushes
+		g.receiving += w.Mean * (1 - w.pushes)
+		g.share = max(g.share, w.Mean/max(p.Alive-p.Time.Unknown, w.Mean, 1e-9))
+		g.join(w.pushes >= 0.5, end{w.Role, w.Line, w.Rate, w.Mean})
+	}
+	for i := range m.links {
+		l := &m.links[i]
+		if l.wait.Node < 0 {
+			continue
+		}
+		g := &m.meets[l.wait.Node]
+		g.ended += l.mean
+		if l.from == l.to {
+			g.same += l.mean
+		}
+		g.join(l.wait.pushes < 0.5, end{l.waker(), l.by, l.rate, 0})
+	}
+}
+
+// join adds an end, or its figures to the same role's.
+func (g *meeting) join(sends bool, e end) {
+	side := &g.receivers
+	if sends {
+		side = &g.senders
+	}
+	for i := range *side {
+		if s := &(*side)[i]; s.role == e.role {
+			s.rate += e.rate
+			s.waiting += e.waiting
+			return
+		}
+	}
+	*side = append(*side, e)
+}
+
+func (w *wait) kind(m *model) observe.NodeKind {
+	if w.Node < 0 {
+		return ""
+	}
+	return m.meets[w.Node].Kind
+}
+
+// excluding reports whether goroutines wait there until others leave.
+func excluding(k observe.NodeKind) bool { return k == observe.Limit || k == observe.Mutex }
+
+// ask marks the receives of answers. A goroutine that was started for one request, and
+// lives a second or two, waits for an answer and not for work. Other roles ask one that
+// they also give values to, directly or through others. If both do, those that ask are
+// more.
+func (m *model) ask() {
+	gives := make(map[int][]int, len(m.parts))
+	by := make([]int, len(m.waits)) // the role that ended most of each wait
+	most := make([]float64, len(m.waits))
+	for i := range m.links {
+		l := &m.links[i]
+		if !slices.Contains(gives[l.from], l.to) && l.from != l.to {
+			gives[l.from] = append(gives[l.from], l.to)
+		}
+	}
+	for i := range by {
+		by[i] = -1
+	}
+	for _, k := range m.o.Wakes {
+		if k.Mean > most[k.Wait] {
+			by[k.Wait], most[k.Wait] = k.Role, k.Mean
+		}
+	}
+	for i := range m.waits {
+		w := &m.waits[i]
+		if by[i] < 0 || by[i] == w.Role || w.pushes >= 0.5 {
+			continue
+		}
+		p, q := &m.parts[w.Role], &m.parts[by[i]]
+		w.asks = p.Created > 0.5*p.Alive || (p.Alive > q.Alive || p.Created > q.Created) && reaches(gives, w.Role, by[i])
+	}
+}
+
+func reaches(next map[int][]int, from, to int) bool {
+	seen, stack := map[int]bool{}, []int{from}
+	for len(stack) > 0 {
+		at := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if slices.Contains(next[at], to) {
+			return true
+		}
+		if !seen[at] {
+			seen[at] = true
+			stack = append(stack, next[at]...)
+		}
+	}
+	return false
+}
+
+// findLoad marks the waits for requests and ticks. A sleep is part of the load if the
+// role takes nothing from others and is in no lock: values start there. Otherwise the
+// sleep is part of the cost of a value.
+func (m *model) findLoad() {
+	fed := make([]bool, len(m.parts))
+	for i := range m.links {
+		l := &m.links[i]
+		switch {
+		case l.from == l.to || excluding(l.wait.kind(m)):
+			fed[l.from], fed[l.to] = true, true
+		case l.push || !l.wait.asks:
+			fed[l.to] = true
+		}
+	}
+	for i := range m.waits {
+		w := &m.waits[i]
+		if k := w.kind(m); k != observe.Outside && k != observe.Timer {
+			continue
+		}
+		still := w.Known && w.Rate == 0 // it did not end: no value waited for it
+		paced := !fed[w.Role] && (w.Op == observe.Sleep || w.kind(m) == observe.Timer)
+		if still || paced || serving(w.Wait) || m.meets[w.Node].Name == "new connections" {
+			w.load = true
+			m.parts[w.Role].load += w.Mean
+		}
+	}
+}
+
+// serving reports whether a server waits for its next request: there is no line of the
+// program in such a wait, or only one that accepts.
+func serving(w *observe.Wait) bool {
+	for _, f := range []string{w.In, w.At.Function} {
+		if strings.HasPrefix(f, "net/http.(*conn") || strings.HasPrefix(f, "net/http.(*http2serverConn)") ||
+			strings.HasSuffix(f, ".Accept") || strings.HasSuffix(f, ").AcceptTCP") || strings.HasSuffix(f, ").Serve") {
+			return true
+		}
+	}
+	return false
+}
+
+// share computes what part of its life a role serves.
+func (m *model) share(p *part) {
+	for i := range m.waits {
+		if m.waits[i].Role == p.index {
+			p.turns = max(p.turns, m.waits[i].Rate)
+		}
+	}
+	for i := range m.links {
+		if l := &m.links[i]; l.waker() == p.index {
+			p.turns = max(p.turns, l.rate)
+		}
+	}
+	slept := min(p.made.Sleep, p.load)
+	p.made.Sleep -= slept
+	p.made.Outside = max(0, p.made.Outside-(p.load-slept))
+	if known := p.Alive - p.Time.Unknown; known > 0 {
+		p.busy = min(1, p.made.sum()/known)
+	}
+	p.hot = p.busy
+	if len(p.Own) > 0 && p.busy > 0 {
+		p.hot = max(p.busy, min(1, p.Own[0]-p.load/p.Alive))
+	}
+}
+
+// serves returns the share of its life for which the busiest goroutine of a part served:
+// while it waits for a core it serves no one, and others wait for the cores.
+func (p *part) serves() float64 { return p.hot * (1 - p.made.Runnable/max(p.made.sum(), 1e-12)) }
+
+// inFlow reports whether a part meets others: what hardly ever waits for others or is
+// waited for limits nothing but the cores.
+func (p *part) inFlow() bool {
+	return !p.Runtime && p.Alive > 0 && p.held()+p.same+p.Time.Partner+p.Time.Lock+p.Time.Limit > 0.02
+}
+
+// held returns the number of goroutines of other roles that wait for a part.
+func (p *part) held() float64 { return p.room + p.reply + p.feed }
+
+// holdUp counts the goroutines that wait for each part.
+func (m *model) holdUp() {
+	for i := range m.links {
+		l := &m.links[i]
+		p := &m.parts[l.waker()]
+		switch {
+		case l.from == l.to:
+			p.same += l.mean
+		case l.idle():
+			p.feed += l.mean
+		case l.wait.asks:
+			p.reply += l.mean
+		default: // at a condition, for room or for values: not known which
+			p.room += l.mean
+		}
+	}
+}
+
+// trip marks the parts that answer: values go to them and come back, from the same role,
+// and not only now and then. Only those are seen for which one side waits. Which of two roles that answer each other asks
+// cannot be seen, and does not matter: no value has others to be passed with.
+func (m *model) trip() {
+	flow := map[[2]int]float64{} // values per second that were seen to go from one role to another
+	at := map[[2]int]bool{}      // roles whose goroutines give each other values, with the node
+	inner := make([]int, len(m.parts))
+	for i := range m.links {
+		l := &m.links[i]
+		if l.wait.kind(m) != observe.Channel {
+			continue
+		}
+		flow[[2]int{l.from, l.to}] += l.rate
+		if node := [2]int{l.from, l.wait.Node}; l.from == l.to && !l.push && l.rate > m.parts[l.from].turns/4 && !at[node] {
+			at[node] = true
+			inner[l.from]++
+		}
+	}
+	for pair, there := range flow {
+		a, b := pair[0], pair[1]
+		back := flow[[2]int{b, a}]
+		if a == b && inner[a] > 1 || a != b && min(there, back) > 0.02*max(there, back) {
+			m.parts[a].trips, m.parts[b].trips = true, true
+		}
+	}
+}
+
+// blame follows each wait to the role whose service it waits for in the end. While B
+// serves, what waits for B is B's; while it waits itself, it is for others, in the
+// proportions of B's own waits.
+func (m *model) blame() {
+	mass, all := make([]float64, len(m.parts)), make([]float64, len(m.parts))
+	for i := range m.links {
+		if l := &m.links[i]; l.from != l.to && !l.idle() {
+			mass[l.waker()] += l.mean
+			all[l.wait.Role] += l.mean
+		}
+	}
+	for range 12 { // what is left after as many roles in a row as that is little
+		next := make([]float64, len(m.parts))
+		for i := range mass {
+			kept := m.parts[i].hot
+			if all[i] == 0 {
+				kept = 1
+			}
+			m.parts[i].blame += mass[i] * kept
+			mass[i] *= 1 - kept
+		}
+		for i := range m.links {
+			if l := &m.links[i]; l.from != l.to && !l.idle() && all[l.wait.Role] > 0 {
+				next[l.waker()] += mass[l.wait.Role] * l.mean / all[l.wait.Role]
+			}
+		}
+		mass = next
+	}
+}
+
+// fillCores computes how full the cores are. A thread that has no core, because of a quota
+// or of other processes, still has its P.
+func (m *model) fillCores() {
+	c, k := m.o.Cores, &m.cores
+	k.have, k.used, k.queue = float64(c.Procs), c.Used, c.Runnable
+	if c.CPUs > 0 && (k.have == 0 || float64(c.CPUs) < k.have) {
+		k.have = float64(c.CPUs)
+	}
+	running := 0.0 // without the goroutines that serve the observer
+	for i := range m.parts {
+		t := &m.parts[i].Time
+		running += t.Running + max(0, t.System-t.Disk)
+	}
+	if k.used == 0 {
+		k.used = running
+	}
+	if k.have <= 0 {
+		return
+	}
+	k.full = min(1, max(k.used, running)/k.have)
+	k.crowded = c.Others > k.have/3
+	if k.queue >= 1 {
+		// Goroutines queue only while all Ps are in use, at least by the scheduler. Less
+		// than one is how long wake-ups take.
+		k.full = max(k.full, taken(k.queue))
+	}
+	// A third of the time without a core is a factor of 1.5: no noise.
+	if c.Starved > 1.0/3 {
+		k.lacks = min(0.95, c.Starved)
+	}
+}
+
+// each returns the mean length of a wait; 0 if unknown.
+func (g *meeting) each() time.Duration {
+	if g.rate <= 0 {
+		return 0
+	}
+	return time.Duration((g.sending + g.receiving) / g.rate * float64(time.Second))
+}

@@ -1,0 +1,230 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
+)
+
+// A spin is a role whose goroutines ask again and again instead of waiting.
+type spin struct {
+	part  *part
+	line  observe.Line
+	cores float64
+	polls float64 // share of the role's CPU time in the operations that never wait
+	loop  float64 // share in the function with the loop
+}
+
+// asking are the operations that a loop can repeat without waiting. A select is one if it
+// has a default, or a case that is always ready, such as a closed channel.
+var asking = []observe.Op{observe.PollSend, observe.PollReceive, observe.Select, observe.Yield}
+
+// spins finds the roles that spin.
+func (m *model) spins() (found []spin) {
+	for i := range m.parts {
+		if p := &m.parts[i]; !p.Runtime {
+			if s := m.spinOf(p); s.part != nil {
+				found = append(found, s)
+			}
+		}
+	}
+	if len(found) > 0 {
+		return found
+	}
+	// In a CPU profile, runtime.Gosched is in the scheduler's stack, without the goroutine.
+	s := spin{loop: 1, line: observe.Line{Op: observe.Yield}}
+	for _, w := range m.o.Spent {
+		if w.Op == observe.Yield && w.Role < 0 && w.What != observe.Profiling {
+			s.cores += w.Cores
+		}
+	}
+	s.polls = s.cores / max(m.cores.used, 1e-9)
+	if w, ok := m.costliest(-1, observe.OwnCode); ok && w.Role >= 0 && s.polls >= 0.5 && s.cores >= m.core()/2 {
+		s.part, s.line.At = &m.parts[w.Role], w.At
+		found = append(found, s)
+	}
+	return found
+}
+
+// core returns what a loop gets that wants a whole core.
+func (m *model) core() float64 { return 1 - min(0.95, m.o.Cores.Starved) }
+
+// spinOf returns how a role spins; its part is nil if it does not. A loop takes a core, or
+// what it gets of one; nearly all of that is in one function; and no other goroutine waits
+// for it, because a loop that finds nothing serves none.
+func (m *model) spinOf(p *part) spin {
+	s := spin{}
+	best, parks := 0.0, 0.0
+	for _, w := range m.o.Spent {
+		if w.Role == p.index && w.What != observe.Profiling {
+			s.cores += w.Cores
+			if !w.Parks && slices.Contains(asking, w.Op) {
+				s.polls += w.Cores
+				if w.Cores > best {
+					best, s.line = w.Cores, w.Line
+				}
+			}
+		}
+	}
+	for i := range m.waits {
+		if m.waits[i].Role == p.index {
+			parks += m.waits[i].Rate
+		}
+	}
+	polls := s.polls
+	s.polls /= max(s.cores, 1e-9)
+	// A loop that spins parks when it is told to end.
+	always := m.traced() && p.Alive >= 0.5 && p.Time.Running+p.Time.Runnable > 0.95*p.Alive && p.room+p.reply < 0.2 && parks < 10*p.Alive
+	switch {
+	case always && p.Time.Runnable > p.Time.Running && m.o.Cores.Running < 0.75*m.cores.have && m.cores.queue < p.Time.Runnable+1 && m.passingCPU() > 0.5:
+		// It calls runtime.Gosched: it never waits, yet it hardly runs although there are
+		// cores and no others that want them, and the scheduler has the CPU time.
+		w, _ := m.costliest(p.index, observe.OwnCode, observe.Scheduling)
+		s.line = either(w.Line, observe.Line{At: p.Start})
+		return spin{p, observe.Line{Op: observe.Yield, At: s.line.At}, m.cores.used, m.passingCPU(), 1}
+	case s.cores < m.core()/2:
+		return spin{}
+	case polls > 0:
+		// Time in timers, memory and calls is work, and not the loop.
+		if s.polls < 0.05 || m.productive(p, polls) || share(p.costs(), costTimers, costMemory, costSystem, costDisk) > 0.2 {
+			return spin{}
+		}
+	case always:
+		// A profile does not show a loop over len of a channel. It runs all the time in
+		// the function that takes values from the channel, yet no goroutine ever waits to
+		// send there: a server that is busy all the time has a queue.
+		s.polls = 0.3 // hardly more than a guess
+		if s.line = m.takesAt(p); s.line.At.Function == "" {
+			// Nor does it wait once. Work takes values, or has more than one line, or is
+			// shared by more goroutines than there are cores.
+			w, _ := m.costliest(p.index, observe.OwnCode)
+			if p.Alive > m.cores.have+0.5 || w.Cores < 0.9*s.cores || w.In != "" || w.At.Function != p.Start.Function {
+				return spin{}
+			}
+			return spin{p, w.Line, s.cores, 0.3, 0}
+		}
+	default:
+		return spin{}
+	}
+	for _, w := range m.o.Spent {
+		if w.Role == p.index && w.What != observe.Profiling && (w.At.Function == s.line.At.Function || w.Caller.Function == s.line.At.Function && w.Op != observe.Other) {
+			s.loop += w.Cores / s.cores
+		}
+	}
+	if s.loop >= 0.8 {
+		s.part = p
+	}
+	return s
+}
+
+// productive reports whether others wait for a role, or it waits for them itself: then
+// its attempts succeed at times. An attempt costs a tenth of a microsecond: a role that
+// makes ten thousand of them for each wait that it ends spins all the same.
+func (m *model) productive(p *part, polls float64) bool {
+	if m.traced() && m.feedsBusy(p) {
+		return true
+	}
+	if !m.traced() || p.turns > 0 && polls/p.turns > 10_000*100e-9 {
+		return false
+	}
+	return p.room+p.reply > 0.1 || p.Time.Partner+p.Time.Lock+p.Time.Limit > 0.2*p.Alive
+}
+
+// feedsBusy reports whether a role sends to one that is busy with its values. Where the
+// cores are full, neither has to wait for the other: a select that is always ready then
+// sends a value in each turn.
+func (m *model) feedsBusy(p *part) bool {
+	for i := range m.meets {
+		g := &m.meets[i]
+		if g.Kind != observe.Channel || !slices.ContainsFunc(g.senders, func(e end) bool { return e.role == p.index }) {
+			continue
+		}
+		for _, e := range g.receivers {
+			q := &m.parts[e.role]
+			if e.role != p.index && !q.Runtime && q.busy >= 0.5 && q.made.cpu()+q.made.Runnable > q.busy*q.Alive/2 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// spinning is the law of polling: a goroutine that asks again and again uses its core for
+// nothing, even if no other goroutine waits.
+func spinning(m *model) *ruling {
+	all := m.spins()
+	if len(all) == 0 {
+		return nil
+	}
+	worst, cores := all[0], 0.0
+	for _, s := range all {
+		cores += s.cores
+		if s.cores > worst.cores {
+			worst = s
+		}
+	}
+	r := &ruling{verdict: Polling, channels: Yes, part: worst.part.index, meet: -1, util: 1, at: worst.line, why: "it asks again and again instead of waiting",
+		clear: max(worst.polls, min(1, worst.loop)*0.8), seen: min(1, float64(m.o.Sources.Samples)/100)}
+	r.answer = fmt.Sprintf("Busy polling: %s takes %s at %s, where it never waits.", worst.part.naming(), cpus(cores), where(worst.line.At))
+	r.evidence = []Evidence{
+		{fmt.Sprintf("%s of its CPU time is in the function with the loop, %s in operations that returned at once", percent(min(1, worst.loop)), percent(min(1, worst.polls))), "CPU profile"},
+		{"no sample of it is in a wait", "CPU profile"},
+	}
+	c := change{name: StopPolling, line: worst.line, part: -1, evidence: []string{"no other goroutine waits for this loop"},
+		text: fmt.Sprintf("Wait at %s: leave out the default case, set a closed channel to nil, or receive where the loop asks", where(worst.line.At))}
+	if rest := m.cores.used - cores; m.cores.full >= 1/worth && rest > 0.05*m.cores.used {
+		c.fixed = &Gain{Low: 1, High: m.cores.used / rest, Bound: fmt.Sprintf("%.2g of %.2g cores are for other work", rest, m.cores.have)}
+	}
+	c.blind = c.fixed == nil
+	r.changes = []change{c}
+	return r
+}
+
+// unseen judges without a trace, from CPU time alone.
+func unseen(m *model) *ruling {
+	r := &ruling{verdict: Undecided, channels: Unknown, part: -1, meet: -1}
+	switch {
+	case m.traced():
+		return nil
+	case m.o.Sources.CPU == 0:
+		r.answer = "Dumps show where goroutines stand, not what is busy: none of them stands where it should not."
+		if all := m.blocked(); len(all) > 0 {
+			r.answer = all[0].Text
+			if m.o.Sources.Dumps+m.o.Sources.Counts < 2 {
+				r.next = "A second dump, taken some minutes later at the same load, shows whether they grow in number or stay."
+			}
+		}
+		return r
+	}
+	if r := idle(m); r != nil {
+		return r
+	}
+	costs := m.process()
+	most := 0.0 // by which factor a cost is worth removing
+	for _, k := range costs {
+		switch k.kind {
+		case costPassing:
+			// Threads without work look for it: with idle cores that costs nothing.
+			most = max(most, (k.share-m.spent[observe.Scheduling]/max(m.cores.used, 1e-9))/(1-1/worth))
+		case costTimers:
+			most = max(most, k.share/(1-1/worth))
+		case costMemory:
+			most = max(most, k.share/(2*(1-1/worth)))
+		case costOwn:
+			if m.cores.full >= 1/worth {
+				most = max(most, 2*k.share) // code that has to run, on all cores
+			}
+		}
+	}
+	if most >= 1 {
+		r := m.busyCores(candidate{-1, -1, m.cores.full, m.cores.queue})
+		r.clear = min(1, 0.4+0.6*(most-1))
+		return r
+	}
+	r.answer = fmt.Sprintf("Passing values takes %s of CPU time, with %s; whether goroutines wait for each other cannot be seen.", percent(m.passingCPU()), m.inUse())
+	if top := costs[0]; top.kind == costOwn && top.line.At.Function != "" {
+		r.answer = fmt.Sprintf("%s takes most of the CPU time, with %s: whether that is work, and whether others wait for it, cannot be seen.", where(top.line.At), m.inUse())
+	}
+	return r
+}
