@@ -1,98 +1,100 @@
-// Scenario is a program of small services, each with one known bottleneck or
-// none, on which the doctor is evaluated. Like most Go services it serves
-// /debug/pprof/; in addition it serves
+// Scenario is a program of small services, each of which has one known bottleneck, or
+// none. The doctor is scored on them.
 //
-//	/debug/metrics  the current runtime/metrics, as JSON
-//	/stats          the number of items processed, and the time since the start
-//	/debug/sluice   the map of its channels, if they are sluice's
+//	go run ./bench/doctorlab/scenario -list
+//	go run ./bench/doctorlab/scenario -name sensors -addr localhost:6060
+//	go run ./bench/doctorlab/scenario -name sensors -remedy batch
 //
-// With -bare it serves no metrics and samples no locks, as most services.
+// A service serves what most Go services do, net/http/pprof and nothing else, and beside
+// it /items, the number of items that it has finished. It runs as found, or with a remedy
+// built in, so that the gain of the remedy can be measured.
 //
-// A service runs as found, or with a remedy built in:
-//
-//	go run -trimpath ./bench/doctorlab/scenario -list
-//	go run -trimpath ./bench/doctorlab/scenario -scenario gatherer
-//	go run -trimpath ./bench/doctorlab/scenario -scenario gatherer -remedy batch -addr localhost:6060
-//
-// This package has one file per scenario, with its description, the right
-// answers and its remedies. A new scenario is a new file, which registers
-// itself. Nothing here reads a profile.
+// The file table.go has all services by shape, with the right answers. The other files
+// have one function for each service: a service asks which remedy is in force, and is
+// otherwise written as a team might write it. No name gives its problem away. Its
+// partners outside, such as a database, are other processes: package remote.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/pprof"
 	"os"
 	"os/signal"
-	"runtime"
 	"time"
+
+	"github.com/sluice-go/sluice/bench/doctorlab/scenario/remote"
 )
 
 func main() {
+	if remote.IsChild() {
+		remote.Child()
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "scenario: %v\n", err)
+		os.Exit(1)
+	}
 }
 
-// run runs the program and returns the exit status, 2 for a wrong command line.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// run runs the program.
+func run(ctx context.Context, args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("scenario", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	name := flags.String("scenario", "", "the `name` of the service to run")
-	remedy := flags.String("remedy", asFound, "the `name` of one of its remedies")
-	addr := flags.String("addr", "localhost:0", "`address` to listen on; port 0 selects a free one")
-	procs := flags.Int("procs", 0, "GOMAXPROCS; 0 for the runtime's default")
-	bare := flags.Bool("bare", false, "serve net/http/pprof and /stats alone: no /debug/metrics, and an empty mutex profile")
-	block := flags.Int("block", 0, "nanoseconds of waiting per sample of the block profile; 0 to disable it")
-	life := flags.Duration("for", time.Hour, "maximum running time, so that no process is left behind")
-	list := flags.Bool("list", false, "print all scenarios with their right answers, as JSON")
+	name := flags.String("name", "", "run the `service` with this name")
+	remedy := flags.String("remedy", "", "the `name` of one of its remedies")
+	addr := flags.String("addr", "localhost:0", "the `address` to serve on")
+	life := flags.Duration("for", time.Hour, "end after this time, so that no process is left behind")
+	list := flags.Bool("list", false, "print all services with their right answers, as JSON")
 	if err := flags.Parse(args); err != nil {
-		return 2
+		return err
 	}
 	if *list {
-		return listAll(stdout, stderr)
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "\t")
+		return encoder.Encode(all())
 	}
-	v, build, err := find(*name, *remedy)
-	switch {
-	case err != nil:
-	case flags.NArg() > 0:
-		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case *procs < 0 || *block < 0 || *life <= 0:
-		err = fmt.Errorf("invalid -procs %d, -block %d or -for %v (want -procs and -block >= 0, -for > 0)", *procs, *block, *life)
-	}
+	row, err := find(*name, *remedy)
 	if err != nil {
-		fmt.Fprintf(stderr, "scenario: %v\n", err)
-		return 2
+		return err
 	}
 	listener, err := net.Listen("tcp", *addr)
 	if err != nil {
-		fmt.Fprintf(stderr, "scenario: %v\n", err)
-		return 2
+		return err
 	}
-	if *procs > 0 {
-		runtime.GOMAXPROCS(*procs)
-	}
-	runtime.SetBlockProfileRate(*block)
 	ctx, cancel := context.WithTimeout(ctx, *life)
 	defer cancel()
-	fmt.Fprintf(stdout, "%s, remedy %s: http://%s/debug/pprof/\n", v.Name, *remedy, listener.Addr())
-	s := &service{scenario: v.Name, remedy: *remedy, started: time.Now(), bare: *bare}
-	build(s)
-	s.serve(ctx, listener)
-	return 0
+	s := &service{remedy: *remedy, started: time.Now()}
+	row.run(s)
+	if s.err != nil {
+		return s.err
+	}
+	fmt.Fprintf(stdout, "%s http://%s\n", *name, listener.Addr())
+	return s.serve(ctx, listener)
 }
 
-// listAll writes the description of each scenario.
-func listAll(stdout, stderr io.Writer) int {
-	encoder := json.NewEncoder(stdout)
-	encoder.SetIndent("", "\t")
-	if err := encoder.Encode(all()); err != nil {
-		fmt.Fprintf(stderr, "scenario: %v\n", err)
-		return 1
+// serve serves requests until the context is done. It leaves the goroutines of the
+// service running, because the process ends next.
+func (s *service) serve(ctx context.Context, listener net.Listener) error {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/items", s.answer)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
 	}
-	return 0
+	return nil
 }

@@ -1,93 +1,190 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"net"
+	"hash/adler32"
+	"math/rand/v2"
 	"net/http"
-	"net/http/pprof"
-	"runtime"
-	"sync"
+	"os"
 	"sync/atomic"
 	"time"
-
-	"github.com/sluice-go/sluice/livepage"
 )
 
-// A service counts the items of a scenario, and serves its profiles.
+// A service counts the items that it has finished, and knows the remedy in force.
 type service struct {
-	scenario, remedy string
-	started          time.Time
-	bare             bool // no metrics and no mutex profile rate
-	mapped           bool // it serves the map of its channels, which are sluice's
+	remedy  string // "" as found
+	started time.Time
+	err     error // why it cannot run here
 
-	mu       sync.Mutex
-	counters []*counter
+	counters [64]counter
+	given    atomic.Int64
 }
 
-// A counter counts the items of one goroutine in its own cache line: counting
-// must not become the bottleneck.
+// A counter counts items in its own cache lines: counting must not become the bottleneck.
 type counter struct {
-	done atomic.Int64
-	_    [120]byte
+	n atomic.Int64
+	_ [120]byte
 }
 
-func (c *counter) add(n int) { c.done.Add(int64(n)) }
+func (c *counter) add(n int) { c.n.Add(int64(n)) }
 
-// counter returns a new counter for items of the service.
-func (s *service) counter() *counter {
-	c := new(counter)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.counters = append(s.counters, c)
-	return c
+// counter returns a counter of the service.
+func (s *service) counter() *counter { return &s.counters[s.given.Add(1)%int64(len(s.counters))] }
+
+// done counts items in any counter.
+func (s *service) done(n int) { s.counters[rand.Uint32()%uint32(len(s.counters))].add(n) }
+
+// with reports whether a remedy is in force.
+func (s *service) with(remedy string) bool { return s.remedy == remedy }
+
+// choose returns a number that a remedy changes.
+func (s *service) choose(remedy string, changed, found int) int {
+	if s.with(remedy) {
+		return changed
+	}
+	return found
 }
 
-// A reading is the response of /stats.
+// fail notes why a service cannot run.
+func (s *service) fail(err error) {
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+}
+
+// A reading is the response of /items.
 type reading struct {
-	Scenario string  `json:"scenario"`
-	Remedy   string  `json:"remedy"`
-	Items    int64   `json:"items"`
-	Seconds  float64 `json:"seconds"` // since the start
+	Items   int64   `json:"items"`
+	Seconds float64 `json:"seconds"` // since the start
 }
 
-func (s *service) reading() reading {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := reading{Scenario: s.scenario, Remedy: s.remedy, Seconds: time.Since(s.started).Seconds()}
-	for _, c := range s.counters {
-		r.Items += c.done.Load()
+func (s *service) read() reading {
+	r := reading{Seconds: time.Since(s.started).Seconds()}
+	for i := range s.counters {
+		r.Items += s.counters[i].n.Load()
 	}
 	return r
 }
 
-// mutexSample is the mutex profile fraction; services that enable the profile
-// use 5 to 1000.
-const mutexSample = 10
-
-// serve serves requests until the context is done. It leaves the goroutines of
-// the scenario running, because the process ends next.
-func (s *service) serve(ctx context.Context, listener net.Listener) {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("/stats", func(w http.ResponseWriter, _ *http.Request) { answer(w, s.reading()) })
-	if !s.bare {
-		runtime.SetMutexProfileFraction(mutexSample)
-		mux.HandleFunc("/debug/metrics", func(w http.ResponseWriter, _ *http.Request) { answer(w, runtimeMetrics()) })
-	}
-	if s.mapped {
-		livepage.Register(mux)
-	}
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
-	// Serve returns an error when it is closed, at the end of the process.
-	_ = server.Serve(listener)
+func (s *service) answer(w http.ResponseWriter, _ *http.Request) {
+	// It fails only if the client has gone.
+	_ = json.NewEncoder(w).Encode(s.read())
 }
 
-func answer(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	// It fails only if the client has gone.
-	_ = json.NewEncoder(w).Encode(v)
+// A plan is how flow passes values.
+type plan struct {
+	from, to int // goroutines
+	capacity int
+	batch    int
+}
+
+// flow passes slices of values from goroutines that make them to goroutines that take
+// them, each with its number. Remedies that change how values are passed are built on it.
+func flow[T any](p plan, next func() T, take func(n int, v T)) {
+	c := make(chan []T, p.capacity)
+	for range p.from {
+		go func() {
+			for {
+				values := make([]T, max(p.batch, 1))
+				for k := range values {
+					values[k] = next()
+				}
+				c <- values
+			}
+		}()
+	}
+	for range p.to {
+		go func() {
+			n := 0
+			for values := range c {
+				for _, v := range values {
+					take(n, v)
+					n++
+				}
+			}
+		}()
+	}
+}
+
+// feed sends a value to a channel, again and again, from n goroutines.
+func feed[T any](c chan<- T, n int, v T) {
+	for range n {
+		go func() {
+			for {
+				c <- v
+			}
+		}()
+	}
+}
+
+// loop calls f in n goroutines, and counts.
+func (s *service) loop(n int, f func()) {
+	for range n {
+		go func() {
+			for ; ; s.done(1) {
+				f()
+			}
+		}()
+	}
+}
+
+// drain counts the values of a channel.
+func drain[T any](s *service, c <-chan T) {
+	for range c {
+		s.done(1)
+	}
+}
+
+// callers calls f in n goroutines, until it fails.
+func (s *service) callers(n int, f func() error) {
+	for range n {
+		go func() {
+			for f() == nil {
+				s.done(1)
+			}
+		}()
+	}
+}
+
+// page is data to work on.
+var page = func() (b [64 << 10]byte) {
+	for i := range b {
+		b[i] = byte(i*i>>3 + i)
+	}
+	return b
+}()
+
+// work is a few hundred nanoseconds for each kilobyte.
+func work(bytes int) uint32 { return adler32.Checksum(page[:bytes]) }
+
+// keep uses a result, so that the compiler keeps the work.
+func keep(x uint32) {
+	if x == 0xdeadbeef {
+		kept.Add(1)
+	}
+}
+
+var kept atomic.Int64
+
+// scratch returns a new file that is removed already.
+func (s *service) scratch() *os.File {
+	f, err := os.CreateTemp("", "scenario")
+	if err != nil {
+		s.fail(err)
+		return nil
+	}
+	os.Remove(f.Name()) // it lives on until the process ends
+	return f
+}
+
+// every calls f at a rate per second, in bursts of a millisecond or more, whatever
+// happened before: an open load.
+func every(rate int, f func(n int)) {
+	const tick = 2 * time.Millisecond
+	begin, done := time.Now(), 0
+	for range time.Tick(tick) {
+		for due := int(time.Since(begin).Seconds() * float64(rate)); done < due; done++ {
+			f(done)
+		}
+	}
 }

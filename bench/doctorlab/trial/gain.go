@@ -2,56 +2,130 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 )
 
-// asFound is the scenario without a remedy.
-const asFound = "none"
-
-// Each round runs the scenario as found and with every remedy, one after the
-// other, so that other load on the machine affects all of them.
+// Each round runs the service as found and with every remedy, one after the other, so
+// that other load on the machine affects all of them.
 const (
-	warmUp      = 300 * time.Millisecond
-	rateWindow  = time.Second
-	usualRounds = 5
+	warmUp     = 500 * time.Millisecond
+	rateWindow = time.Second
 )
 
-// A Gain is the factor in items per second: the median and the extremes, over
+// A Gain is the factor in finished items per second: the median and the extremes, over
 // rounds, of the rate with a remedy over the rate as found in the same round.
 type Gain struct {
-	Remedy string  `json:"remedy"`
 	Median float64 `json:"median"`
 	Low    float64 `json:"low"`
 	High   float64 `json:"high"`
 	Rounds int     `json:"rounds"`
 }
 
-// rates are the items per second of one round, by remedy.
-type rates map[string]float64
-
-// measure runs the scenario as found and with each remedy, in rounds, on a CPU
-// quota unless that is nil.
-func measure(ctx context.Context, limit *quota, program, name string, remedies []string, rounds int) (base float64, gains []Gain, err error) {
-	var all []rates
-	for range rounds {
-		round := rates{}
-		for _, remedy := range append([]string{asFound}, remedies...) {
-			rate, err := measureOnce(ctx, limit, program, name, remedy)
-			if err != nil {
-				return 0, nil, fmt.Errorf("%s with remedy %s: %w", name, remedy, err)
-			}
-			round[remedy] = rate
-		}
-		all = append(all, round)
-	}
-	base, gains = compare(all, remedies)
-	return base, gains, nil
+// A Measured is the rate of a service and the gains of its remedies.
+type Measured struct {
+	Rate  float64         `json:"items_per_second"` // as found
+	Gains map[string]Gain `json:"gains"`
+	Date  string          `json:"date"`
+	Go    string          `json:"go"`
+	CPUs  int             `json:"cpus"`
+	Load  string          `json:"load,omitempty"` // of the machine, over one minute, before
 }
 
-func measureOnce(ctx context.Context, limit *quota, program, name, remedy string) (float64, error) {
-	p, err := startWithin(ctx, limit, program, name, remedy)
+// Gains is what was measured, by the name of the service: the file of gains.
+type Gains struct {
+	Services map[string]Measured `json:"services"`
+}
+
+func readGains(name string) (*Gains, error) {
+	g := &Gains{map[string]Measured{}}
+	text, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return g, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, g)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return g, nil
+}
+
+func (g *Gains) write(name string) error {
+	text, err := json.MarshalIndent(g, "", "\t")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, append(text, '\n'), 0o644)
+}
+
+// pays is the least gain of a right remedy, and of a service that must not be called fine.
+const pays = 1.3
+
+// near is the part of the best gain from which another remedy is as right.
+const near = 0.85
+
+// measure measures remedies of a service, keeps the gains, and prints them with what in
+// the table is at odds with them.
+func (l *lab) measure(ctx context.Context, s service, remedies []string, rounds int) error {
+	if len(remedies) == 0 {
+		return nil
+	}
+	m := Measured{Gains: map[string]Gain{}, Date: time.Now().UTC().Format(time.DateOnly), Go: runtime.Version(), CPUs: runtime.NumCPU()}
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.Load, _, _ = strings.Cut(string(text), " ")
+	}
+	var found []float64
+	factors := map[string][]float64{}
+	for range rounds {
+		rate, err := l.rate(ctx, s.Name, "")
+		if err != nil {
+			return err
+		}
+		found = append(found, rate)
+		for _, remedy := range remedies {
+			changed, err := l.rate(ctx, s.Name, remedy)
+			if err != nil {
+				return fmt.Errorf("with %s: %w", remedy, err)
+			}
+			factors[remedy] = append(factors[remedy], changed/rate)
+		}
+	}
+	m.Rate = hundredths(median(found))
+	var line strings.Builder
+	best := 0.0
+	for _, remedy := range remedies {
+		f := factors[remedy]
+		g := Gain{hundredths(median(f)), hundredths(slices.Min(f)), hundredths(slices.Max(f)), rounds}
+		m.Gains[remedy] = g
+		best = max(best, g.Median)
+		fmt.Fprintf(&line, ", %s x%.2f (%.2f to %.2f)", remedy, g.Median, g.Low, g.High)
+	}
+	l.gains.Services[s.Name] = m
+	fmt.Fprintf(l.stdout, "%s: %.0f/s%s\n", s.Name, m.Rate, line.String())
+	for _, remedy := range remedies {
+		median, right := m.Gains[remedy].Median, slices.Contains(s.Right, remedy)
+		switch {
+		case right && median < pays:
+			fmt.Fprintf(l.stdout, "  check: %s is called right\n", remedy)
+		case !right && median >= max(pays, near*best) && remedy != moreLoad && !slices.Contains(s.Accept, remedy):
+			fmt.Fprintf(l.stdout, "  check: %s is not called right\n", remedy)
+		}
+	}
+	return nil
+}
+
+func (l *lab) rate(ctx context.Context, name, remedy string) (float64, error) {
+	p, err := start(ctx, l.scenario, name, remedy)
 	if err != nil {
 		return 0, err
 	}
@@ -62,30 +136,14 @@ func measureOnce(ctx context.Context, limit *quota, program, name, remedy string
 	return p.rate(ctx, rateWindow)
 }
 
-// compare returns the median rate as found, and the gains in descending order.
-func compare(all []rates, remedies []string) (base float64, gains []Gain) {
-	var found []float64
-	for _, round := range all {
-		found = append(found, round[asFound])
-	}
-	for _, remedy := range remedies {
-		var times []float64
-		for _, round := range all {
-			times = append(times, round[remedy]/round[asFound])
-		}
-		gains = append(gains, Gain{remedy, median(times), slices.Min(times), slices.Max(times), len(all)})
-	}
-	slices.SortStableFunc(gains, func(a, b Gain) int {
-		switch {
-		case a.Median > b.Median:
-			return -1
-		case a.Median < b.Median:
-			return 1
-		}
-		return 0
-	})
-	return median(found), gains
+// gain returns the measured gain of a remedy of a service.
+func (g *Gains) gain(name, remedy string) (Gain, bool) {
+	gain, ok := g.Services[name].Gains[remedy]
+	return gain, ok
 }
+
+// hundredths rounds a figure for the file.
+func hundredths(x float64) float64 { return math.Round(100*x) / 100 }
 
 // median returns the median of at least one value.
 func median(values []float64) float64 {

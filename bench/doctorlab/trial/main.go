@@ -1,31 +1,24 @@
-// Trial evaluates the doctor on scenarios with known bottlenecks.
+// Trial scores the doctor on the services of package scenario.
 //
-//	go run ./bench/doctorlab/trial -score bench/doctorlab/trial/testdata
-//	go run ./bench/doctorlab/trial -live ledger
-//	go run ./bench/doctorlab/trial -measure all -rounds 5
-//	go run ./bench/doctorlab/trial -capture ledger,pump -o bench/doctorlab/trial/testdata
-//	go run ./bench/doctorlab/trial -capture ledger -forms bare,quota -o bench/doctorlab/trial/testdata
+//	go run ./bench/doctorlab/trial -capture all -o DIR
+//	go run ./bench/doctorlab/trial -score DIR
+//	go run ./bench/doctorlab/trial -live sensors,worker
+//	go run ./bench/doctorlab/trial -measure all
 //
-// -score runs the doctor on fixtures, which are saved profiles of scenarios
-// with the right answers, and prints how many answers are right, against a bar
-// for each question. It separates the tuning set, on which rules may be tuned,
-// from the held-out set, and scores each form of a fixture apart: full; bare,
-// which is what a service shows with nothing but net/http/pprof; and quota, which
-// is bare on 0.3 cores. Repeated captures of one service are scored by their
-// agreement. -live runs a scenario, diagnoses it, applies the first
-// remedy, and compares the measured with the predicted gain. -measure measures
-// the gain of every remedy of a scenario; -capture does so too, and replaces
-// the fixture of the scenario, for a new Go version or machine. Its quota form
-// takes root on Linux.
+// -capture runs services as found, and saves two observations of each, of separate runs.
+// -score runs the doctor on saved observations and prints how often it is right, abstains
+// and is wrong, for both halves of the services, beside what is due. -live runs a service,
+// diagnoses it, builds the first remedy in, and compares the gain with the prediction.
+// -measure measures the gain of each remedy that is built, in alternating runs, and keeps
+// the medians in a file, which -score reads.
 //
-// Scenarios are separated by commas; "all", "tuning" and "held-out" select
-// sets.
+// Services are named by their names, shapes or halves, separated by commas, or "all".
 //
-// The exit status is 0 if the doctor reaches the bar, 1 if it does not or an
-// error occurs, and 2 if the command line is wrong.
+// The exit status is 0 if the held-out half is as right as is due, 1 if it is not or
+// something failed, and 2 if the command line is wrong.
 //
-// This package holds the evaluation. It runs the doctor and the scenarios as
-// programs, and reads the doctor's JSON output.
+// This package runs the doctor and the services as programs, and knows the doctor's JSON
+// form and none of its types: a renamed field fails the trial, as it fails other readers.
 package main
 
 import (
@@ -35,7 +28,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -43,24 +39,18 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	dir, remove, err := workspace()
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "trial: %v\n", err)
-		os.Exit(statusFailed)
-	}
-	status := run(ctx, buildIn(dir), os.Args[1:], os.Stdout, os.Stderr)
-	remove()
-	os.Exit(status)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// Exit statuses.
+// The programs.
 const (
-	statusFailed = 1
-	statusUsage  = 2
+	module          = "github.com/sluice-go/sluice"
+	doctorProgram   = module + "/cmd/sluice"
+	scenarioProgram = module + "/bench/doctorlab/scenario"
 )
 
 // errBelow ends a trial whose output has the details.
-var errBelow = errors.New("the doctor is below the bar")
+var errBelow = errors.New("the doctor is below what is due")
 
 // A usageError is a mistake on the command line.
 type usageError struct{ error }
@@ -68,39 +58,39 @@ type usageError struct{ error }
 // options is the command line.
 type options struct {
 	score, live, measure, capture string
-	out, forms                    string
-	rounds                        int
+	out, gains, sluice            string
+	rounds, seconds               int
 }
 
 // run runs the program and returns the exit status.
-func run(ctx context.Context, build builder, args []string, stdout, stderr io.Writer) int {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("trial", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.score, "score", "", "score the doctor on the fixtures in this `folder`")
-	flags.StringVar(&o.live, "live", "", "evaluate the doctor on these `scenarios`, live")
-	flags.StringVar(&o.measure, "measure", "", "measure the gains of all remedies of these `scenarios`")
-	flags.StringVar(&o.capture, "capture", "", "capture the fixtures of these `scenarios`")
-	flags.StringVar(&o.out, "o", "", "the `folder` for captured fixtures")
-	flags.StringVar(&o.forms, "forms", allForms, "capture these `forms` of the fixtures, and keep the others")
-	flags.IntVar(&o.rounds, "rounds", usualRounds, "how many times each remedy is measured")
+	flags.StringVar(&o.score, "score", "", "score the doctor on the observations in this `folder`")
+	flags.StringVar(&o.live, "live", "", "diagnose these `services` live, and measure the first remedy")
+	flags.StringVar(&o.measure, "measure", "", "measure the gains of all remedies of these `services`")
+	flags.StringVar(&o.capture, "capture", "", "save two observations of these `services`")
+	flags.StringVar(&o.out, "o", "", "the `folder` for observations")
+	flags.StringVar(&o.gains, "gains", "", "the `file` with measured gains; gains.json of the lab by default")
+	flags.StringVar(&o.sluice, "sluice", "", "the doctor's `program`; built by default")
+	flags.IntVar(&o.rounds, "rounds", 5, "how many times each remedy is measured")
+	flags.IntVar(&o.seconds, "seconds", 0, "the length of an observation; 0 for the doctor's default")
 	if err := flags.Parse(args); err != nil {
-		return statusUsage
+		return 2
 	}
 	err := o.check(flags.Args())
 	if err == nil {
-		err = o.run(ctx, build, stdout)
+		err = o.run(ctx, stdout)
 	}
-	var usage usageError
-	switch {
-	case err == nil:
+	if err == nil {
 		return 0
-	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "trial: %v\n", err)
-		return statusUsage
 	}
 	fmt.Fprintf(stderr, "trial: %v\n", err)
-	return statusFailed
+	if errors.As(err, new(usageError)) {
+		return 2
+	}
+	return 1
 }
 
 func (o *options) check(rest []string) error {
@@ -115,109 +105,100 @@ func (o *options) check(rest []string) error {
 		return usageError{fmt.Errorf("unexpected argument %q", rest[0])}
 	case asked != 1:
 		return usageError{errors.New("want exactly one of -score, -live, -measure and -capture")}
-	case o.capture != "" && o.out == "":
-		return usageError{errors.New("-capture requires -o")}
-	case o.forms != allForms && o.capture == "":
-		return usageError{errors.New("-forms requires -capture")}
-	case o.rounds < 1 || o.rounds > 100:
-		return usageError{fmt.Errorf("invalid -rounds %d (want 1 to 100)", o.rounds)}
-	}
-	if err := checkForms(o.forms); err != nil {
-		return usageError{err}
-	}
-	return o.checkFolder()
-}
-
-// checkFolder checks, before anything is built or measured, that the folder has
-// fixtures or exists.
-func (o *options) checkFolder() (err error) {
-	switch {
-	case o.score != "":
-		_, err = fixtures(o.score)
-	case o.capture != "":
-		err = os.MkdirAll(o.out, 0o755)
-	}
-	if err != nil {
-		return usageError{err}
+	case (o.capture != "") != (o.out != ""):
+		return usageError{errors.New("-capture requires -o, and nothing else has it")}
+	case o.rounds < 1 || o.rounds > 100 || o.seconds < 0:
+		return usageError{fmt.Errorf("invalid -rounds %d or -seconds %d (want 1 to 100, and 0 or more)", o.rounds, o.seconds)}
 	}
 	return nil
 }
 
-// programs are the built programs.
-type programs struct {
-	doctor, scenario string
+// A lab is what a trial works with.
+type lab struct {
+	stdout   io.Writer
+	doctor   string // programs
+	scenario string
+	services []service
+	gains    *Gains
+	seconds  int
 }
 
-func (o *options) run(ctx context.Context, build builder, stdout io.Writer) (err error) {
-	var built programs
-	if o.measure == "" {
-		if built.doctor, err = build(ctx, doctor); err != nil {
+func (o *options) run(ctx context.Context, stdout io.Writer) error {
+	dir, err := os.MkdirTemp("", "sluice-trial")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	l := &lab{stdout: stdout, doctor: o.sluice, seconds: o.seconds}
+	if l.scenario, err = build(ctx, dir, scenarioProgram); err != nil {
+		return err
+	}
+	if l.doctor == "" && o.measure == "" {
+		if l.doctor, err = build(ctx, dir, doctorProgram); err != nil {
 			return err
 		}
+	}
+	if l.services, err = list(ctx, l.scenario); err != nil {
+		return err
+	}
+	if o.gains == "" {
+		out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", scenarioProgram).Output()
+		if err != nil {
+			return fmt.Errorf("finding the lab: %w", err)
+		}
+		o.gains = filepath.Join(filepath.Dir(strings.TrimSpace(string(out))), "gains.json")
+	}
+	if l.gains, err = readGains(o.gains); err != nil {
+		return err
 	}
 	if o.score != "" {
-		all, err := score(ctx, stdout, built.doctor, o.score)
-		if err == nil && !all.reached() {
-			err = errBelow
-		}
-		return err
+		return l.score(ctx, o.score)
 	}
-	var flags []string
-	if o.capture != "" {
-		flags = append(flags, withoutPaths)
-	}
-	if built.scenario, err = build(ctx, scenarioProgram, flags...); err != nil {
-		return err
-	}
-	all, err := scenarios(ctx, built.scenario)
-	if err != nil {
-		return err
-	}
-	chosen, err := choose(all, o.live+o.measure+o.capture)
+	chosen, err := l.choose(o.live + o.measure + o.capture)
 	if err != nil {
 		return usageError{err}
 	}
-	for _, p := range chosen {
-		if err := o.try(ctx, stdout, built, p); err != nil {
-			return err
+	var failed []error
+	for _, s := range chosen {
+		var err error
+		switch {
+		case o.live != "":
+			err = l.live(ctx, s, o.rounds)
+		case o.capture != "":
+			err = l.capture(ctx, s, o.out)
+		default:
+			if err = l.measure(ctx, s, s.remedies(), o.rounds); err == nil {
+				err = l.gains.write(o.gains) // after each, as all take long
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			fmt.Fprintf(stdout, "%s: %v\n", s.Name, err)
+			failed = append(failed, fmt.Errorf("%s: %w", s.Name, err))
 		}
 	}
-	return nil
+	return errors.Join(failed...)
 }
 
-// try runs the requested command on one scenario.
-func (o *options) try(ctx context.Context, stdout io.Writer, built programs, p scenario) error {
-	switch {
-	case o.live != "":
-		return tryLive(ctx, stdout, built, p, captureSeconds, o.rounds)
-	case o.capture != "":
-		return capture(ctx, stdout, built, p, o.out, o.forms, o.rounds)
+// build builds a program, without local paths, which its profiles would have.
+func build(ctx context.Context, dir, pkg string) (string, error) {
+	program := filepath.Join(dir, path.Base(pkg)+".exe")
+	if out, err := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, pkg).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building %s: %w\n%s", pkg, err, out)
 	}
-	rate, gains, err := measure(ctx, nil, built.scenario, p.Name, p.Remedies, o.rounds)
-	if err != nil {
-		return err
-	}
-	t := newTruth(p, rate, gains)
-	fmt.Fprintf(stdout, "%s: %s\n", p.Name, summary(t))
-	return t.check()
+	return program, nil
 }
 
-// choose returns the scenarios in a comma-separated list.
-func choose(all []scenario, list string) (chosen []scenario, err error) {
-	for name := range strings.SplitSeq(list, ",") {
-		found := slices.DeleteFunc(slices.Clone(all), func(p scenario) bool {
-			switch name {
-			case "all":
-				return false
-			case tuningSet.name:
-				return p.HeldOut
-			case heldOutSet.name:
-				return !p.HeldOut
-			}
-			return p.Name != name
+// choose returns the services in a list of names, shapes and halves.
+func (l *lab) choose(names string) (chosen []service, err error) {
+	for name := range strings.SplitSeq(names, ",") {
+		found := slices.DeleteFunc(slices.Clone(l.services), func(s service) bool {
+			return name != "all" && name != s.Name && name != s.Shape && name != s.Half
 		})
 		if len(found) == 0 {
-			return nil, fmt.Errorf("unknown scenario %q (scenario -list lists them)", name)
+			return nil, fmt.Errorf("unknown service %q (scenario -list lists them)", name)
 		}
 		chosen = append(chosen, found...)
 	}

@@ -3,91 +3,127 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
 
-// trial runs the program.
-func trial(ctx context.Context, args ...string) (status int, stdout, stderr string) {
-	var out, err bytes.Buffer
-	status = run(ctx, builtOnce, args, &out, &err)
-	return status, out.String(), err.String()
-}
-
-func TestWrongCommandLines(t *testing.T) {
-	empty, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	const one = "want exactly one of -score, -live, -measure and -capture"
+func TestCommandLine(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
-		{nil, one},
-		{[]string{"-score", "a", "-live", "b"}, one},
-		{[]string{"-score", "a", "b"}, `unexpected argument "b"`},
-		{[]string{"-capture", "ledger"}, "-capture requires -o"},
-		{[]string{"-live", "ledger", "-rounds", "0"}, "invalid -rounds 0 (want 1 to 100)"},
-		{[]string{"-score", empty}, "no folder with a truth.json"},
-		{[]string{"-capture", "ledger", "-o", file}, "file"},
-		{[]string{"-measure", "nonesuch"}, `unknown scenario "nonesuch"`},
-		{[]string{"-capture", "ledger", "-o", "out", "-forms", "bare,other"}, `unknown form "other" (want some of full,bare,quota,repeats)`},
-		{[]string{"-score", "a", "-forms", "bare"}, "-forms requires -capture"},
-		{[]string{"-cure", "ledger"}, "flag provided but not defined"},
+		{nil, "exactly one"},
+		{[]string{"-score", "a", "-live", "b"}, "exactly one"},
+		{[]string{"-capture", "all"}, "requires -o"},
+		{[]string{"-measure", "all", "-o", "x"}, "requires -o"},
+		{[]string{"-measure", "all", "-rounds", "0"}, "invalid -rounds"},
+		{[]string{"-measure", "all", "more"}, "unexpected argument"},
+		{[]string{"-unknown"}, "not defined"},
 	} {
-		status, stdout, stderr := trial(t.Context(), c.args...)
-		if status != statusUsage || stdout != "" || !strings.Contains(stderr, c.want) {
-			t.Errorf("%q: status %d, stdout %q, stderr %q, want 2 and %q", c.args, status, stdout, stderr, c.want)
-		}
-	}
-}
-
-// A scenario is built without paths if it is captured, and only then: that takes long.
-func TestBuilds(t *testing.T) {
-	for _, c := range []struct {
-		command options
-		want    string
-	}{
-		{options{capture: "ledger", out: t.TempDir(), forms: allForms}, doctor + " " + scenarioProgram + withoutPaths},
-		{options{live: "ledger"}, doctor + " " + scenarioProgram},
-		{options{measure: "ledger"}, scenarioProgram},
-		{options{score: "testdata"}, doctor},
-	} {
-		var builds []string
-		stop := errors.New("the last one")
-		err := c.command.run(t.Context(), func(_ context.Context, pkg string, flags ...string) (string, error) {
-			builds = append(builds, pkg+strings.Join(flags, " "))
-			if strings.Join(builds, " ") == c.want {
-				return "", stop
-			}
-			return "program", nil
-		}, io.Discard)
-		if got := strings.Join(builds, " "); !errors.Is(err, stop) || got != c.want {
-			t.Errorf("%+v builds %q, %v, want %q", c.command, got, err, c.want)
+		var stdout, stderr bytes.Buffer
+		if status := run(context.Background(), c.args, &stdout, &stderr); status != 2 || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%v: status %d, %q", c.args, status, stderr.String())
 		}
 	}
 }
 
 func TestChoose(t *testing.T) {
-	all := []scenario{{Name: "a"}, {Name: "b"}, {Name: "c", HeldOut: true}}
-	for list, want := range map[string]string{
-		"b": "b", "b,a": "b a", "all": "a b c", "tuning": "a b", "held-out": "c", "held-out,a": "c a",
-	} {
-		chosen, err := choose(all, list)
-		var names []string
-		for _, p := range chosen {
-			names = append(names, p.Name)
-		}
-		if got := strings.Join(names, " "); err != nil || got != want {
-			t.Errorf("%s: %s, %v, want %s", list, got, err, want)
+	l, _ := newLab()
+	for _, c := range []struct {
+		names string
+		want  int
+	}{{"all", 3}, {"records", 1}, {"leak,trips", 2}, {heldOut, 3}} {
+		if chosen, err := l.choose(c.names); err != nil || len(chosen) != c.want {
+			t.Errorf("%s: %d services, %v", c.names, len(chosen), err)
 		}
 	}
-	if _, err := choose(all, "a,d"); err == nil || !strings.Contains(err.Error(), `unknown scenario "d"`) {
-		t.Error(err)
+	if _, err := l.choose("records,nothing"); err == nil {
+		t.Error("an unknown service was chosen")
+	}
+}
+
+// TestMeasure measures a service of the scenario program.
+func TestMeasure(t *testing.T) {
+	program, err := build(t.Context(), t.TempDir(), scenarioProgram)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, out := newLab()
+	l.scenario = program
+	if l.services, err = list(t.Context(), program); err != nil {
+		t.Fatal(err)
+	}
+	chosen, err := l.choose("words")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.measure(t.Context(), chosen[0], []string{"batch"}, 1); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "gains.json")
+	if err := l.gains.write(name); err != nil {
+		t.Fatal(err)
+	}
+	read, err := readGains(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g, ok := read.gain("words", "batch"); !ok || g.Median <= 0 || g.Rounds != 1 {
+		t.Errorf("the gain is %+v", g)
+	}
+	if !strings.HasPrefix(out.String(), "words: ") {
+		t.Errorf("printed %q", out)
+	}
+	if err := l.measure(t.Context(), service{Name: "nothing"}, []string{"batch"}, 1); err == nil || !strings.Contains(err.Error(), "unknown service") {
+		t.Errorf("an unknown service: %v", err)
+	}
+	if _, err := l.rate(t.Context(), "words", "mutex"); err == nil || !strings.Contains(err.Error(), "unknown remedy") {
+		t.Errorf("an unknown remedy: %v", err)
+	}
+}
+
+// TestMeasuredTable compares the gains in the repository with the table. It leaves out
+// gains that were measured beside other work: more cores than there are in demand.
+func TestMeasuredTable(t *testing.T) {
+	program, err := build(t.Context(), t.TempDir(), scenarioProgram)
+	if err != nil {
+		t.Fatal(err)
+	}
+	services, err := list(t.Context(), program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gains, err := readGains("../gains.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range services {
+		m := gains.Services[s.Name]
+		if demand, err := strconv.ParseFloat(m.Load, 64); err == nil && demand > 2*float64(m.CPUs) {
+			continue
+		}
+		for _, r := range s.Right {
+			if g, ok := gains.gain(s.Name, r); !ok || g.Median < pays {
+				t.Errorf("%s: %s is called right, and gives x%.2f", s.Name, r, g.Median)
+			}
+		}
+	}
+}
+
+func TestSaved(t *testing.T) {
+	root := t.TempDir()
+	if _, err := saved(root); err == nil {
+		t.Error("an empty folder has observations")
+	}
+	for _, dir := range []string{"records/1", "records/2", "trips/1"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if folders, err := saved(root); err != nil || len(folders["records"]) != 2 || len(folders["trips"]) != 1 {
+		t.Errorf("found %v, %v", folders, err)
 	}
 }

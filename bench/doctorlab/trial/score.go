@@ -2,331 +2,364 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"runtime"
+	"path"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// A Mark is the assessment of an answer, or Unasked.
-type Mark int
+// A mark is the assessment of one answer.
+type mark int
 
-// The marks.
+// The marks. An answer that was not asked for, such as the place of nothing, has none.
 const (
-	Unasked Mark = iota
-	Wrong
-	Right
+	unasked mark = iota
+	right
+	abstained
+	wrong
 )
 
-func (m Mark) String() string { return [...]string{"-", "WRONG", "right"}[m] }
+func (m mark) String() string { return [...]string{"-", "right", "none", "WRONG"}[m] }
 
-func mark(right bool) Mark {
-	if right {
-		return Right
+func rightIf(ok bool) mark {
+	if ok {
+		return right
 	}
-	return Wrong
+	return wrong
 }
 
-// questions are the columns of the score.
-var questions = [...]string{"channels?", "what", "where", "remedy", "gain"}
+// Marks are the marks of a diagnosis.
+type marks struct {
+	verdict  mark
+	place    mark
+	remedy   mark // the first
+	gain     mark // whether the measured gain of the first remedy is in its range
+	headroom mark // whether the measured one is within a factor of 1.5
+	harmful  bool // any remedy that breaks the service
+	missed   bool // called fine or idle, although a change pays
+}
 
-// markWidth is the width of a question or mark in columns.
-const markWidth = 9
-
-// Marks are the marks of one fixture, one per question.
-type Marks [len(questions)]Mark
+// The doctor's verdicts that have a meaning here.
+const (
+	undecided = "undecided"
+	load      = "load"
+	idle      = "idle"
+)
 
 // judge compares a diagnosis with the truth:
 //
-//   - "channels?" is the verdict;
-//   - "what", for a bottleneck other than channels or for a leak, is the kind
-//     of the first finding;
-//   - "where" is the operation of the first finding about channels, or of the
-//     first other finding if channels are not at fault but an operation is,
-//     such as the queue in front of a slow stage. A receive and a range count
-//     as equal, because the compiler chooses between them;
-//   - "remedy" is the first remedy;
-//   - "gain" is whether the measured gain of that remedy lies in the predicted
-//     range. It is not asked for a remedy that no scenario builds, or that the
-//     doctor gives no figure for.
-func judge(t *Truth, o *diagnosis) (m Marks) {
-	p := &t.Scenario
-	yes, decided := o.channels()
-	m[0] = mark(decided && (yes == p.Channels || t.open))
-	if cause := p.cause(); cause != "" {
-		m[1] = mark(o.kind() == cause || t.limited && o.kind() == cpuLimit)
+//   - the verdict is one of the right ones; or the service works on, and a finding beside
+//     the verdict has the name of the shape: a leak;
+//   - the place is a function that it is right to name. A function of the lab that passes
+//     calls on stands for its caller;
+//   - the first remedy is right, or none is given where nothing should be changed;
+//   - the gain is the measured one, for a remedy that is built, if a range is given.
+func (l *lab) judge(s *service, d *diagnosis) (m marks) {
+	beside := slices.ContainsFunc(d.Also, func(f finding) bool {
+		return f.Kind == s.Shape && s.has(f.At) == right // a leak
+	})
+	calm := d.Verdict == load || d.Verdict == idle
+	switch {
+	case slices.Contains(s.Verdicts, d.Verdict) || beside && calm:
+		m.verdict = right
+	case d.Verdict == undecided:
+		m.verdict = abstained
+	default:
+		m.verdict = wrong
 	}
-	if len(p.Sites) > 0 {
-		chief := o.chief(p.Channels)
-		m[2] = mark(chief != nil && chief.At != nil && slices.ContainsFunc(p.Sites, chief.At.is))
+	if len(s.Places) > 0 {
+		switch {
+		case beside && calm:
+			m.place = right
+		case d.Bottleneck == nil || d.Verdict == undecided:
+			m.place = abstained
+		default:
+			m.place = s.has(&d.Bottleneck.At)
+		}
 	}
-	best := o.best()
-	m[3] = mark(slices.Contains(p.Right, best.Name))
-	if g, ok := t.gain(best.Name); ok && !p.Leak && best.Gain.High > 0 && g.Rounds != 1 { // one round is no figure
-		m[4] = mark(best.Gain.Low <= g.Median && g.Median <= best.Gain.High)
+	best := d.best()
+	switch {
+	case best == "" && (len(s.Right) == 0 && !s.changeable() || slices.Contains(s.Verdicts, load)):
+		m.remedy = right
+	case best == "":
+		m.remedy = abstained
+	default:
+		m.remedy = rightIf(slices.Contains(s.Right, best) || slices.Contains(s.Accept, best))
 	}
+	for _, r := range d.Remedies {
+		m.harmful = m.harmful || slices.Contains(s.Harmful, r.Name)
+	}
+	if g, ok := l.gains.gain(s.Name, best); ok && m.remedy == right && d.Remedies[0].Gain != nil {
+		predicted := d.Remedies[0].Gain
+		m.gain = rightIf(predicted.Low <= g.Median && g.Median <= predicted.High)
+	}
+	if g, ok := l.gains.gain(s.Name, moreLoad); ok && d.Headroom != nil {
+		m.headroom = rightIf(g.Median/1.5 <= *d.Headroom && *d.Headroom <= 1.5*g.Median)
+	}
+	m.missed = calm && len(s.Right) > 0
 	return m
 }
 
-// is reports whether the doctor's operation is the right one.
-func (w *where) is(p place) bool {
-	op := w.Op
-	if op == "range" {
-		op = "receive"
+// changeable reports whether a change of the service is needed although none has a
+// measured gain: what is stuck is.
+func (s *service) changeable() bool { return slices.Contains(s.Built, "cancel or close") }
+
+// passing are functions of the lab that stand for their callers.
+var passing = []string{"main.work", "main.hash", "main.keep", "main.feed", "main.fill", "main.flow", "main.drain", "main.every", "main.bursts",
+	"main.(*service).done", "main.(*service).loop", "main.(*service).callers", "main.(*service).asker"}
+
+// remote stands for libraries.
+const remote = scenarioProgram + "/remote."
+
+// has reports whether it is right to name a place.
+func (s *service) has(at *place) mark {
+	if at == nil {
+		return wrong
 	}
-	user, _, _ := strings.Cut(w.User, " (") // the caller of a wrapper, with file and line
-	return op == p.Op && (w.Function == p.Func || user == p.Func)
+	is := func(function string) func(string) bool {
+		return func(name string) bool { return function == name || strings.HasPrefix(function, name+".") }
+	}
+	for ; at != nil; at = at.Caller {
+		function := plain(at.Function)
+		if slices.ContainsFunc(s.Places, func(p string) bool {
+			name, closures := strings.CutSuffix(plain(p), ".*")
+			return function == name || closures && is(function)(name)
+		}) {
+			return right
+		}
+		if !strings.HasPrefix(function, remote) && !slices.ContainsFunc(passing, is(function)) {
+			return wrong
+		}
+	}
+	// The end of the calls that it names: right for a role that waits outside there.
+	return rightIf(slices.Contains(s.Verdicts, "outside") || slices.Contains(s.Verdicts, "stage"))
 }
 
-// A set is a set of fixtures with the bar that it must reach.
-type set struct {
-	name string
-	bar  [len(questions)]float64 // shares of right answers, from 0 to 1
+// short returns a function's name without the path of its package.
+func short(function string) string { return strings.TrimPrefix(path.Base(function), "main.") }
+
+// plain returns a function's name without type arguments.
+func plain(function string) string {
+	function = strings.ReplaceAll(function, "[...]", "")
+	if rest, ok := strings.CutPrefix(function, scenarioProgram+"."); ok {
+		return "main." + rest
+	}
+	return function
 }
 
-// The bars. The bar of the held-out set was fixed before any rule had seen it.
-var (
-	tuningSet  = set{"tuning", [...]float64{0.9, 0.8, 0.85, 0.8, 0.6}}
-	heldOutSet = set{"held-out", [...]float64{0.8, 0.6, 0.6, 0.6, 0.4}}
-)
+// A tally counts the marks of a question.
+type tally [4]int
 
-// A sheet is the score of one set.
+func (t tally) asked() int { return t[right] + t[abstained] + t[wrong] }
+
+// share returns a part of the asked, and 1 if nothing was.
+func (t tally) share(marks ...mark) float64 {
+	if t.asked() == 0 {
+		return 1
+	}
+	n := 0
+	for _, m := range marks {
+		n += t[m]
+	}
+	return float64(n) / float64(t.asked())
+}
+
+// A sheet is the score of one half.
 type sheet struct {
-	set    set
-	right  [len(questions)]int
-	asked  [len(questions)]int
-	lines  []string
-	missed []string  // one line per wrong answer
-	wide   []float64 // high over low of each range that "gain" asked about
-	silent int       // first remedies without a figure
+	half                                   string
+	verdict, place, remedy, gain, headroom tally
+	harmful, missed                        []string
+	agree, pairs                           int
+	curve                                  [len(bins)]struct{ right, all int }
+	lines, differ                          []string
 }
 
-func (s *sheet) add(t *Truth, o *diagnosis) {
-	m := judge(t, o)
-	for i, mark := range m {
-		if mark != Unasked {
-			s.asked[i]++
+// bins are the upper ends of stated probabilities.
+var bins = [...]float64{0.5, 0.7, 0.85, 0.95, 1.01}
+
+func (h *sheet) add(l *lab, s *service, d *diagnosis, m marks) {
+	h.verdict[m.verdict]++
+	h.place[m.place]++
+	h.remedy[m.remedy]++
+	h.gain[m.gain]++
+	h.headroom[m.headroom]++
+	if m.harmful {
+		h.harmful = append(h.harmful, s.Name)
+	}
+	if m.missed {
+		h.missed = append(h.missed, s.Name)
+	}
+	if d.Verdict != undecided {
+		i := slices.IndexFunc(bins[:], func(end float64) bool { return *d.Probability < end })
+		h.curve[max(i, 0)].all++
+		if m.verdict == right {
+			h.curve[max(i, 0)].right++
 		}
-		if mark == Right {
-			s.right[i]++
-		}
 	}
-	if best := o.best(); m[len(m)-1] != Unasked && best.Gain.Low > 0 {
-		s.wide = append(s.wide, best.Gain.High/best.Gain.Low)
-	}
-	if o.best().Gain.High == 0 {
-		s.silent++
-	}
-	s.lines = append(s.lines, line(t, o, m))
-	for i, mark := range m {
-		if mark == Wrong {
-			s.missed = append(s.missed, fmt.Sprintf("%s, %s: %s", t.Scenario.Name, questions[i], miss(i, t, o)))
-		}
-	}
+	h.lines = append(h.lines, l.line(s, d, m))
 }
 
-// miss describes a wrong answer and the right one.
-func miss(question int, t *Truth, o *diagnosis) string {
-	p, best := &t.Scenario, o.best()
-	switch questions[question] {
-	case "channels?":
-		return fmt.Sprintf("verdict %q, but channels at fault: %v", o.Verdict, p.Channels)
-	case "what":
-		return fmt.Sprintf("found %q, want %q", o.kind(), p.cause())
-	case "where":
-		said := "nowhere"
-		if chief := o.chief(p.Channels); chief != nil && chief.At != nil {
-			said = chief.At.Op + " in " + chief.At.Function
+// compare counts whether two observations of a service agree on verdict and remedy.
+func (h *sheet) compare(s *service, a, b *diagnosis) {
+	h.pairs++
+	if a.Verdict == b.Verdict && a.best() == b.best() {
+		h.agree++
+		return
+	}
+	h.differ = append(h.differ, fmt.Sprintf("%s (%s, %q; %s, %q)", s.Name, a.Verdict, a.best(), b.Verdict, b.best()))
+}
+
+const header = "  service        shape             verdict place   remedy  gain"
+
+// line is the line of one diagnosis.
+func (l *lab) line(s *service, d *diagnosis, m marks) string {
+	at := ""
+	if d.Bottleneck != nil {
+		at = fmt.Sprintf(" at %s:%d", short(d.Bottleneck.At.Function), d.Bottleneck.At.Line)
+	}
+	text := fmt.Sprintf("  %-14s %-17s %-7v %-7v %-7v %-7v %s %.2f%s", s.Name, s.Shape, m.verdict, m.place, m.remedy, m.gain, d.Verdict, *d.Probability, at)
+	for _, r := range d.Remedies {
+		text += ", " + r.Name
+		if r.Gain != nil {
+			text += fmt.Sprintf(" x%.1f to x%.1f", r.Gain.Low, r.Gain.High)
 		}
-		return fmt.Sprintf("found %s, want %s in %s", said, p.Sites[0].Op, p.Sites[0].Func)
-	case "remedy":
-		return fmt.Sprintf("suggested %q, want %s", best.Name, strings.Join(p.Right, " or "))
-	}
-	g, _ := t.gain(best.Name)
-	return fmt.Sprintf("%s predicted x%.2f to x%.2f, measured x%.2f", best.Name, best.Gain.Low, best.Gain.High, g.Median)
-}
-
-// line is one fixture's line: its marks, the diagnosis and the measured gain.
-func line(t *Truth, o *diagnosis, m Marks) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "  %-18s", t.Scenario.Name)
-	for _, mark := range m {
-		fmt.Fprintf(&b, " %-*s", markWidth, mark)
-	}
-	best := o.best()
-	fmt.Fprintf(&b, "  %s: %s x%.2f (%.2f to %.2f)", o.Verdict, best.Name, best.Gain.Mid, best.Gain.Low, best.Gain.High)
-	if g, ok := t.gain(best.Name); ok {
-		fmt.Fprintf(&b, ", measured x%.2f", g.Median)
-	}
-	return b.String()
-}
-
-// reached reports whether the share of right answers reaches the bar for each
-// question.
-func (s *sheet) reached() bool {
-	for i := range questions {
-		if float64(s.right[i]) < s.set.bar[i]*float64(s.asked[i]) {
-			return false
+		if g, ok := l.gains.gain(s.Name, r.Name); ok {
+			text += fmt.Sprintf(" (measured x%.1f)", g.Median)
 		}
 	}
-	return true
+	if g, ok := l.gains.gain(s.Name, moreLoad); ok && d.Headroom != nil {
+		text += fmt.Sprintf(", headroom x%.1f (measured x%.1f)", *d.Headroom, g.Median)
+	}
+	return text
 }
 
-func (s *sheet) write(w io.Writer) {
-	fmt.Fprintf(w, "%s set\n  %-18s", s.set.name, "")
-	for _, q := range questions {
-		fmt.Fprintf(w, " %-*s", markWidth, q)
+// A due is one line of the score, with what is due.
+type due struct {
+	text  string
+	value func(*sheet) string
+	met   func(*sheet) bool
+}
+
+// dues are what is due on the half that the doctor was never changed for.
+var dues = []due{
+	{"verdict: right at least 90%, wrong at most 4%",
+		func(h *sheet) string { return h.verdict.String() },
+		func(h *sheet) bool { return h.verdict.share(right) >= 0.9 && h.verdict.share(wrong) <= 0.04 }},
+	{"place: right at least 90%",
+		func(h *sheet) string { return h.place.String() },
+		func(h *sheet) bool { return h.place.share(right) >= 0.9 }},
+	{"first remedy: right 75%, or none given 90%",
+		func(h *sheet) string { return h.remedy.String() },
+		func(h *sheet) bool { return h.remedy.share(right) >= 0.75 && h.remedy.share(right, abstained) >= 0.9 }},
+	{"gain: in the given range 80%",
+		func(h *sheet) string { return h.gain.String() },
+		func(h *sheet) bool { return h.gain.share(right) >= 0.8 }},
+	{"harmful remedies: none",
+		func(h *sheet) string { return count(h.harmful) },
+		func(h *sheet) bool { return len(h.harmful) == 0 }},
+	{"called fine or idle although a change gives x1.3: none",
+		func(h *sheet) string { return count(h.missed) },
+		func(h *sheet) bool { return len(h.missed) == 0 }},
+	{"two observations agree: 90%",
+		func(h *sheet) string { return fmt.Sprintf("%d of %d", h.agree, h.pairs) },
+		func(h *sheet) bool { return float64(h.agree) >= 0.9*float64(h.pairs) }},
+	{"headroom: within a factor of 1.5",
+		func(h *sheet) string { return h.headroom.String() },
+		func(h *sheet) bool { return true }},
+}
+
+func (t tally) String() string {
+	return fmt.Sprintf("%d right, %d none, %d wrong", t[right], t[abstained], t[wrong])
+}
+
+func count(names []string) string {
+	if len(names) == 0 {
+		return "0"
 	}
-	fmt.Fprintln(w)
-	for _, line := range s.lines {
+	slices.Sort(names)
+	return fmt.Sprintf("%d: %s", len(names), strings.Join(slices.Compact(names), " "))
+}
+
+// score runs the doctor on all observations below root and writes the scores.
+func (l *lab) score(ctx context.Context, root string) error {
+	halves, err := l.sheets(ctx, root)
+	if err != nil {
+		return err
+	}
+	reached := true
+	for _, h := range halves {
+		if h.verdict.asked() > 0 {
+			met := h.write(l.stdout)
+			reached = reached && (met || h.half != heldOut)
+		}
+	}
+	if !reached {
+		return errBelow
+	}
+	return nil
+}
+
+// heldOut is the half that counts.
+const heldOut = "held-out"
+
+// sheets scores both halves.
+func (l *lab) sheets(ctx context.Context, root string) ([]*sheet, error) {
+	folders, err := saved(root)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	var list []string
+	for _, s := range l.services {
+		list = append(list, folders[s.Name]...)
+	}
+	diagnoses, err := l.askAll(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	tuning, held := &sheet{half: "tuning"}, &sheet{half: heldOut}
+	for _, s := range l.services {
+		h := tuning
+		if s.Half == heldOut {
+			h = held
+		}
+		own := diagnoses[:len(folders[s.Name])]
+		diagnoses = diagnoses[len(own):]
+		for _, d := range own {
+			h.add(l, &s, d, l.judge(&s, d))
+		}
+		if len(own) > 1 {
+			h.compare(&s, own[0], own[1])
+		}
+	}
+	return []*sheet{tuning, held}, nil
+}
+
+// write writes a sheet and reports whether it has all that is due.
+func (h *sheet) write(w io.Writer) bool {
+	fmt.Fprintf(w, "%s half\n%s\n", h.half, header)
+	for _, line := range h.lines {
 		fmt.Fprintln(w, line)
 	}
-}
-
-// compareSets writes the scores of all sets side by side, and every miss.
-func compareSets(w io.Writer, sheets []*sheet) {
-	const column = 22
-	row := func(head string, cell func(*sheet) string) {
-		line := fmt.Sprintf("%-14s", head)
-		for _, s := range sheets {
-			line += fmt.Sprintf("  %-*s", column, cell(s))
+	for _, d := range h.differ {
+		fmt.Fprintf(w, "  differ: %s\n", d)
+	}
+	all := true
+	for _, d := range dues {
+		verdict := ""
+		if !d.met(h) {
+			verdict, all = "   BELOW", false
 		}
-		fmt.Fprintln(w, strings.TrimRight(line, " "))
+		fmt.Fprintf(w, "%-56s %s%s\n", d.text, d.value(h), verdict)
 	}
-	row("", func(s *sheet) string { return s.set.name + " set" })
-	for i, q := range questions {
-		row(q, func(s *sheet) string {
-			return fmt.Sprintf("%2d of %2d, bar %.0f%%", s.right[i], s.asked[i], 100*s.set.bar[i])
-		})
-	}
-	// A wide range is easily right.
-	row("high over low", func(s *sheet) string {
-		if len(s.wide) == 0 {
-			return "-"
+	fmt.Fprint(w, "stated probability and share of right verdicts:         ")
+	low := 0.0
+	for i, end := range bins {
+		if c := h.curve[i]; c.all > 0 {
+			fmt.Fprintf(w, " %.2f to %.2f: %.2f of %d;", low, min(end, 1), float64(c.right)/float64(c.all), c.all)
 		}
-		return fmt.Sprintf("%.1f (median)", median(s.wide))
-	})
-	row("no figure", func(s *sheet) string { return fmt.Sprintf("%d of %d", s.silent, len(s.lines)) })
-	row("", func(s *sheet) string {
-		return atTheBar(s.reached())
-	})
-	for _, s := range sheets {
-		for _, missed := range s.missed {
-			fmt.Fprintf(w, "%s miss: %s\n", s.set.name, missed)
-		}
+		low = end
 	}
-}
-
-// A board is the scores of one form: a sheet per set.
-type board struct {
-	form   form
-	sheets []*sheet
-}
-
-// sheet returns the sheet of a set, or nil if no fixture of it has the form.
-func (b *board) sheet(of set) *sheet {
-	i := slices.IndexFunc(b.sheets, func(s *sheet) bool { return s.set.name == of.name })
-	if i < 0 {
-		return nil
-	}
-	return b.sheets[i]
-}
-
-// write writes the sheets and their comparison.
-func (b *board) write(w io.Writer) {
-	fmt.Fprintf(w, "form %s: %s\n", b.form.name, b.form.about)
-	for _, s := range b.sheets {
-		s.write(w)
-	}
-	compareSets(w, b.sheets)
-	fmt.Fprintln(w)
-}
-
-// score runs the doctor on every form of every fixture below root and writes
-// the boards, one per form, and the agreement of repeated captures.
-func score(ctx context.Context, w io.Writer, program, root string) (*scores, error) {
-	scratch, remove, err := workspace()
-	if err != nil {
-		return nil, err
-	}
-	defer remove()
-	dirs, err := fixtures(root)
-	if err != nil {
-		return nil, err
-	}
-	all := new(scores)
-	for _, f := range forms {
-		b, err := scoreForm(ctx, program, dirs, f, scratch)
-		if err != nil {
-			return nil, err
-		}
-		if len(b.sheets) > 0 {
-			all.boards = append(all.boards, b)
-			b.write(w)
-		}
-	}
-	if all.agreement, err = agree(ctx, program, dirs); err != nil {
-		return nil, err
-	}
-	all.summary(w)
-	return all, nil
-}
-
-// scoreForm scores one form of the fixtures that have it.
-func scoreForm(ctx context.Context, program string, dirs []string, f form, scratch string) (*board, error) {
-	tuning, heldOut := &sheet{set: tuningSet}, &sheet{set: heldOutSet}
-	truths, folders := []*Truth{}, []string{}
-	for _, dir := range dirs {
-		t, err := readTruth(dir)
-		if err != nil {
-			return nil, err
-		}
-		folder, err := f.folder(dir, scratch)
-		if err != nil {
-			return nil, err
-		}
-		if folder != "" {
-			truths, folders = append(truths, t), append(folders, folder)
-		}
-	}
-	diagnoses, err := askAll(ctx, program, folders)
-	if err != nil {
-		return nil, err
-	}
-	for i, t := range truths {
-		s := tuning
-		if t.Scenario.HeldOut {
-			s = heldOut
-		}
-		if f.name == quotaForm.name {
-			t = t.onQuota()
-		}
-		s.add(t, diagnoses[i])
-	}
-	b := &board{form: f}
-	b.sheets = slices.DeleteFunc([]*sheet{tuning, heldOut}, func(s *sheet) bool { return len(s.lines) == 0 })
-	return b, nil
-}
-
-// askAll runs the doctor on each folder, on all cores.
-func askAll(ctx context.Context, program string, folders []string) ([]*diagnosis, error) {
-	diagnoses, failures := make([]*diagnosis, len(folders)), make([]error, len(folders))
-	next := make(chan int, len(folders))
-	for i := range folders {
-		next <- i
-	}
-	close(next)
-	var done sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		done.Go(func() {
-			for i := range next {
-				diagnoses[i], failures[i] = ask(ctx, program, folders[i])
-			}
-		})
-	}
-	done.Wait()
-	return diagnoses, errors.Join(failures...)
+	fmt.Fprint(w, "\n\n")
+	return all
 }

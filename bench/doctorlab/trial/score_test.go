@@ -7,152 +7,138 @@ import (
 	"testing"
 )
 
-// diagnosed parses the doctor's JSON.
-func diagnosed(t *testing.T, text string) *diagnosis {
+var worker = service{
+	Name: "records", Shape: "worker", Half: heldOut, Verdicts: []string{"stage"}, Places: []string{"main.records.*", "main.(*press[...]).run"},
+	Right: []string{"more receivers"}, Accept: []string{"cheaper work"}, Built: []string{"buffer"}, Harmful: []string{"mutex"},
+}
+
+var (
+	fine  = service{Name: "trips", Shape: "fine", Half: heldOut, Verdicts: []string{load}, Built: []string{moreLoad}}
+	leaky = service{Name: "folders", Shape: "leak", Half: heldOut, Verdicts: []string{"stuck"}, Places: []string{"main.merge.*"},
+		Accept: []string{"cancel or close"}, Built: []string{"cancel or close"}}
+)
+
+func newLab() (*lab, *bytes.Buffer) {
+	out := new(bytes.Buffer)
+	return &lab{stdout: out, services: []service{worker, fine, leaky}, gains: &Gains{map[string]Measured{
+		"records": {Gains: map[string]Gain{"more receivers": {Median: 1.8, Low: 1.7, High: 1.9, Rounds: 5}}},
+		"trips":   {Gains: map[string]Gain{moreLoad: {Median: 3, Low: 3, High: 3, Rounds: 5}}},
+	}}}, out
+}
+
+func parse(t *testing.T, text string) *diagnosis {
 	t.Helper()
-	o := new(diagnosis)
-	if err := json.Unmarshal([]byte(text), o); err != nil {
+	d := new(diagnosis)
+	if err := json.Unmarshal([]byte(text), d); err != nil {
 		t.Fatal(err)
 	}
-	return o
+	if d.Probability == nil {
+		d.Probability = new(float64)
+	}
+	return d
 }
-
-// batchIt is the diagnosis that fits pains.
-const batchIt = `{"verdict": "yes", "findings": [
-	{"kind": "other", "channels": false, "remedies": []},
-	{"kind": "hot", "channels": true, "at": {"op": "range", "function": "main.g"}, "remedies": [
-		{"name": "batch", "gain": {"low": 2, "mid": 3.1, "high": 4}}, {"name": "buffer", "gain": {"low": 1, "mid": 1, "high": 1}}]}]}`
 
 func TestJudge(t *testing.T) {
-	const healthyOpinion = `{"verdict": "no", "findings": [{"kind": "CPU bound", "channels": false, "remedies": []}]}`
-	for name, c := range map[string]struct {
-		truth     *Truth
+	const at = `"bottleneck": {"at": {"function": "main.records.func2"}}`
+	for _, c := range []struct {
+		name      string
+		service   service
 		diagnosis string
-		want      Marks
+		want      marks
 	}{
-		"all right":                 {pains(), batchIt, Marks{Right, Unasked, Right, Right, Right}},
-		"partly is yes":             {pains(), strings.Replace(batchIt, "yes", "partly", 1), Marks{Right, Unasked, Right, Right, Right}},
-		"no":                        {pains(), strings.Replace(batchIt, "yes", "no", 1), Marks{Wrong, Unasked, Right, Right, Right}},
-		"unknown is no answer":      {healthy(), strings.Replace(healthyOpinion, `"no"`, `"unknown"`, 1), Marks{Wrong, Right, Unasked, Right, Unasked}},
-		"another function":          {pains(), strings.Replace(batchIt, "main.g", "main.h", 1), Marks{Right, Unasked, Wrong, Right, Right}},
-		"another operation there":   {pains(), strings.Replace(batchIt, "range", "send", 1), Marks{Right, Unasked, Wrong, Right, Right}},
-		"no place":                  {pains(), strings.Replace(batchIt, `"at"`, `"not"`, 1), Marks{Right, Unasked, Wrong, Right, Right}},
-		"a tempting remedy":         {pains(), strings.Replace(batchIt, "batch", "buffer", 1), Marks{Right, Unasked, Right, Wrong, Wrong}},
-		"too much promised":         {pains(), strings.Replace(batchIt, `"low": 2,`, `"low": 3.05,`, 1), Marks{Right, Unasked, Right, Right, Wrong}},
-		"too little promised":       {pains(), strings.Replace(batchIt, `"high": 4}`, `"high": 2.9}`, 1), Marks{Right, Unasked, Right, Right, Wrong}},
-		"an unbuilt remedy":         {pains(), strings.Replace(batchIt, "batch", "reboot", 1), Marks{Right, Unasked, Right, Wrong, Unasked}},
-		"nothing found":             {pains(), `{"verdict": "idle"}`, Marks{Wrong, Unasked, Wrong, Wrong, Unasked}},
-		"healthy":                   {healthy(), healthyOpinion, Marks{Right, Right, Unasked, Right, Unasked}},
-		"healthy and idle":          {healthy(), `{"verdict": "idle"}`, Marks{Right, Wrong, Unasked, Right, Unasked}},
-		"healthy, found to be sick": {healthy(), batchIt, Marks{Wrong, Wrong, Unasked, Wrong, Unasked}},
+		{"all right", worker, `{"verdict": "stage", ` + at + `, "remedies": [{"name": "more receivers", "gain": {"low": 1.5, "high": 2}}]}`,
+			marks{verdict: right, place: right, remedy: right, gain: right}},
+		{"a gain out of its range", worker, `{"verdict": "stage", ` + at + `, "remedies": [{"name": "more receivers", "gain": {"low": 2, "high": 3}}]}`,
+			marks{verdict: right, place: right, remedy: right, gain: wrong}},
+		{"no range", worker, `{"verdict": "stage", ` + at + `, "remedies": [{"name": "more receivers"}]}`,
+			marks{verdict: right, place: right, remedy: right}},
+		{"no remedy", worker, `{"verdict": "stage", ` + at + `}`,
+			marks{verdict: right, place: right, remedy: abstained}},
+		{"a remedy without a measured gain", worker, `{"verdict": "stage", ` + at + `, "remedies": [{"name": "cheaper work", "gain": {"low": 1, "high": 2}}]}`,
+			marks{verdict: right, place: right, remedy: right}},
+		{"a remedy without effect", worker, `{"verdict": "stage", ` + at + `, "remedies": [{"name": "buffer"}]}`,
+			marks{verdict: right, place: right, remedy: wrong}},
+		{"the second breaks it", worker, `{"verdict": "stage", ` + at + `, "remedies": [{"name": "more receivers"}, {"name": "mutex"}]}`,
+			marks{verdict: right, place: right, remedy: right, harmful: true}},
+		{"undecided", worker, `{"verdict": "undecided"}`,
+			marks{verdict: abstained, place: abstained, remedy: abstained}},
+		{"called idle", worker, `{"verdict": "idle"}`,
+			marks{verdict: wrong, place: abstained, remedy: abstained, missed: true}},
+		{"another function", worker, `{"verdict": "lock", "bottleneck": {"at": {"function": "main.recordsOther"}}}`,
+			marks{verdict: wrong, place: wrong, remedy: abstained}},
+		{"a method of a generic type", worker, `{"verdict": "stage", "bottleneck": {"at": {"function": "main.(*press[...]).run"}}}`,
+			marks{verdict: right, place: right, remedy: abstained}},
+		{"work stands for its caller", worker, `{"verdict": "stage", "bottleneck": {"at": {"function": "main.work", "caller": {"function": "main.records.func1"}}}}`,
+			marks{verdict: right, place: right, remedy: abstained}},
+		{"fine", fine, `{"verdict": "load", "headroom": 2.5}`,
+			marks{verdict: right, remedy: right, headroom: right}},
+		{"fine with advice", fine, `{"verdict": "load", "headroom": 9, "remedies": [{"name": "buffer"}]}`,
+			marks{verdict: right, remedy: wrong, headroom: wrong}},
+		{"a leak beside the load", leaky, `{"verdict": "load", "also": [{"kind": "leak", "at": {"function": "main.merge.func1"}}]}`,
+			marks{verdict: right, place: right, remedy: abstained}},
+		{"a leak elsewhere", leaky, `{"verdict": "load", "also": [{"kind": "leak", "at": {"function": "main.other"}}]}`,
+			marks{verdict: wrong, place: abstained, remedy: abstained}},
+		{"a leak that is not seen", leaky, `{"verdict": "idle", "remedies": [{"name": "cancel or close"}]}`,
+			marks{verdict: wrong, place: abstained, remedy: right}},
 	} {
-		if got := judge(c.truth, diagnosed(t, c.diagnosis)); got != c.want {
-			t.Errorf("%s: %v, want %v", name, got, c.want)
+		l, _ := newLab()
+		if got := l.judge(&c.service, parse(t, c.diagnosis)); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}
 }
 
-// The queue in front of a slow stage is a place too, although channels are not
-// at fault.
-func TestJudgeSlowStage(t *testing.T) {
-	slow := pains()
-	slow.Scenario.Channels, slow.Scenario.Instead = false, "hot"
-	diagnosis := strings.Replace(strings.Replace(batchIt, "yes", "no", 1), `"channels": true`, `"channels": false`, 1)
-	if got, want := judge(slow, diagnosed(t, diagnosis)), (Marks{Right, Wrong, Wrong, Right, Right}); got != want {
-		t.Errorf("another first finding: %v, want %v", got, want)
+// TestDue checks that each line of the score is seen to be missed.
+func TestDue(t *testing.T) {
+	good := func() *sheet {
+		h := &sheet{half: heldOut, agree: 10, pairs: 10}
+		h.verdict[right], h.place[right], h.remedy[right], h.gain[right] = 20, 20, 20, 20
+		return h
 	}
-	diagnosis = strings.Replace(diagnosis, `{"kind": "other", "channels": false, "remedies": []},`, "", 1)
-	if got, want := judge(slow, diagnosed(t, diagnosis)), (Marks{Right, Right, Right, Right, Right}); got != want {
-		t.Errorf("%v, want %v", got, want)
+	if h := good(); !h.write(new(bytes.Buffer)) {
+		t.Error("a sheet without a mistake is below what is due")
 	}
-}
-
-// The gain is not asked for a leak.
-func TestJudgeLeak(t *testing.T) {
-	leak := pains()
-	leak.Scenario.Leak = true
-	for kind, what := range map[string]Mark{"other": Wrong, "leak": Right} {
-		diagnosis := strings.Replace(batchIt, `"other"`, `"`+kind+`"`, 1)
-		if got, want := judge(leak, diagnosed(t, diagnosis)), (Marks{Right, what, Right, Right, Unasked}); got != want {
-			t.Errorf("found to be a %s: %v, want %v", kind, got, want)
+	for name, spoil := range map[string]func(*sheet){
+		"verdict: right":   func(h *sheet) { h.verdict[abstained] = 3 },
+		"verdict: wrong":   func(h *sheet) { h.verdict[wrong] = 1 },
+		"place":            func(h *sheet) { h.place[wrong] = 3 },
+		"remedy: wrong":    func(h *sheet) { h.remedy[wrong] = 3 },
+		"remedy: few":      func(h *sheet) { h.remedy[abstained] = 7 },
+		"gain":             func(h *sheet) { h.gain[wrong] = 6 },
+		"harmful remedies": func(h *sheet) { h.harmful = []string{"records"} },
+		"called fine":      func(h *sheet) { h.missed = []string{"records"} },
+		"agree":            func(h *sheet) { h.agree = 8 },
+	} {
+		h := good()
+		spoil(h)
+		if out := new(bytes.Buffer); h.write(out) || !strings.Contains(out.String(), "BELOW") {
+			t.Errorf("%s: it is not below what is due:\n%s", name, out)
 		}
-	}
-	idler := healthy()
-	idler.Scenario.Instead = idle
-	if got, want := judge(idler, diagnosed(t, `{"verdict": "idle"}`)), (Marks{Right, Right, Unasked, Right, Unasked}); got != want {
-		t.Errorf("idle: %v, want %v", got, want)
 	}
 }
 
 func TestSheet(t *testing.T) {
-	s := &sheet{set: set{"some", [...]float64{1, 0, 1, 0.5, 0.5}}}
-	s.add(pains(), diagnosed(t, batchIt))
-	s.add(pains(), diagnosed(t, strings.Replace(batchIt, "batch", "buffer", 1)))
-	s.add(healthy(), diagnosed(t, `{"verdict": "idle"}`))
-	if !s.reached() {
-		t.Errorf("below the bar with %v of %v", s.right, s.asked)
+	l, _ := newLab()
+	h := new(sheet)
+	a := parse(t, `{"verdict": "stage", "probability": 0.9, "bottleneck": {"at": {"function": "main.records.func2", "line": 7}}, "remedies": [{"name": "more receivers"}]}`)
+	b := parse(t, `{"verdict": "idle", "probability": 0.6}`)
+	for _, d := range []*diagnosis{a, b} {
+		h.add(l, &worker, d, l.judge(&worker, d))
 	}
-	other := &sheet{set: set{"another", [...]float64{1, 0, 0, 0, 0}}}
-	other.add(pains(), diagnosed(t, `{"verdict": "no"}`))
-	write := func() string {
-		var out bytes.Buffer
-		s.write(&out)
-		compareSets(&out, []*sheet{s, other})
-		return out.String()
-	}
-	out := write()
+	h.compare(&worker, a, b)
+	h.compare(&worker, a, a)
+	var out bytes.Buffer
+	h.write(&out)
 	for _, want := range []string{
-		"some set\n",
-		"pains              right     -         right     WRONG     WRONG      yes: buffer x3.10 (2.00 to 4.00), measured x1.00\n",
-		"healthy            right     WRONG     -         right     -          idle: no change x1.00 (1.00 to 1.00)\n",
-		"                some set                another set\n",
-		"channels?        3 of  3, bar 100%       0 of  1, bar 100%",
-		"what             0 of  1, bar 0%         0 of  0, bar 0%",
-		"where            2 of  2, bar 100%       0 of  1, bar 0%",
-		"remedy           2 of  3, bar 50%        0 of  1, bar 0%",
-		"gain             1 of  2, bar 50%        0 of  0, bar 0%",
-		"high over low   2.0 (median)            -\n",
-		"                at the bar              BELOW THE BAR",
-		`some miss: pains, remedy: suggested "buffer", want batch or shard`,
-		"some miss: pains, gain: buffer predicted x2.00 to x4.00, measured x1.00\n",
-		`some miss: healthy, what: found "idle", want "CPU bound"`,
-		`another miss: pains, channels?: verdict "no", but channels at fault: true`,
-		"another miss: pains, where: found nowhere, want send in main.f\n",
+		"records        worker            right   right   right   -       stage 0.90 at records.func2:7, more receivers (measured x1.8)",
+		"differ: records (stage, \"more receivers\"; idle, \"\")",
+		"1 right, 0 none, 1 wrong",
+		"called fine or idle although a change gives x1.3: none   1: records",
+		"two observations agree: 90%                              1 of 2",
+		"0.50 to 0.70: 0.00 of 1; 0.85 to 0.95: 1.00 of 1;",
 	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("%q is not in\n%s", want, out)
-		}
-	}
-	s.add(healthy(), diagnosed(t, batchIt))
-	if out = write(); s.reached() || strings.Count(out, "BELOW THE BAR") != 2 {
-		t.Errorf("not below the bar with %v of %v", s.right, s.asked)
-	}
-}
-
-// A constant answer does not reach the bars.
-func TestBars(t *testing.T) {
-	for _, always := range []string{batchIt, `{"verdict": "no"}`} {
-		s := &sheet{set: heldOutSet}
-		for _, truth := range []*Truth{pains(), healthy()} {
-			s.add(truth, diagnosed(t, always))
-		}
-		if s.reached() {
-			t.Errorf("%s reaches the bar", always)
-		}
-	}
-}
-
-// An unknown verdict counts as withheld only for a service that is starved of
-// CPU.
-func TestWithheld(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"verdict": "unknown", "shares": {"cpu_starved_goroutines": 0.9}}`:  true,
-		`{"verdict": "unknown", "shares": {"cpu_starved_goroutines": null}}`: false,
-		`{"verdict": "no", "shares": {"cpu_starved_goroutines": 0.9}}`:       false,
-		`{"verdict": "idle"}`: false,
-	} {
-		if got := diagnosed(t, text).withheld(); got != want {
-			t.Errorf("%s: %v", text, got)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the sheet lacks %q:\n%s", want, out.String())
 		}
 	}
 }

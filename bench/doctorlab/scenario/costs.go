@@ -1,0 +1,627 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bench/doctorlab/scenario/remote"
+	"github.com/sluice-go/sluice/workers"
+	"golang.org/x/sync/errgroup"
+)
+
+// Locks.
+
+type wallet struct {
+	mu    sync.Mutex
+	coins map[uint32]uint32
+	_     [64]byte
+}
+
+func (w *wallet) spend(n uint32) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.coins[n&1023] += work(4096)
+}
+
+// wallets: amounts are spent from wallets.
+func wallets(s *service) {
+	all := make([]wallet, s.choose(split, 64, 1))
+	for i := range all {
+		all[i].coins = map[uint32]uint32{}
+	}
+	s.loop(16, func() {
+		n := rand.Uint32()
+		all[int(n)%len(all)].spend(n)
+	})
+}
+
+// profiles: views of profiles are read and sometimes changed.
+func profiles(s *service) {
+	type section struct {
+		sync.RWMutex
+		views [256]uint32
+		_     [64]byte
+	}
+	sections := make([]section, s.choose(split, 64, 1))
+	view := func(n int) {
+		p := &sections[n%len(sections)]
+		if n%3 == 0 {
+			p.RLock()
+			defer p.RUnlock()
+			keep(work(1024) + p.views[n&255])
+			return
+		}
+		p.Lock()
+		p.views[n&255] += work(4096)
+		p.Unlock()
+	}
+	s.loop(12, func() { view(rand.IntN(1 << 16)) })
+}
+
+// Memo remembers results by key.
+type memo[K comparable, V any] struct {
+	mu   sync.Mutex
+	seen map[K]V
+	_    [64]byte
+}
+
+func (m *memo[K, V]) load(k K, f func() V) V {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.seen) > 64 {
+		clear(m.seen)
+	}
+	if _, ok := m.seen[k]; !ok {
+		m.seen[k] = f()
+	}
+	return m.seen[k]
+}
+
+// routes: ways between towns are remembered.
+func routes(s *service) {
+	memos := make([]memo[int, uint32], s.choose(split, 32, 1))
+	for i := range memos {
+		memos[i].seen = map[int]uint32{}
+	}
+	var wg sync.WaitGroup
+	for range 10 {
+		wg.Go(func() {
+			for ; ; s.done(1) {
+				n := rand.IntN(1 << 16)
+				keep(memos[n%len(memos)].load(n, func() uint32 { return work(4096) }))
+			}
+		})
+	}
+}
+
+type counts struct {
+	sync.Mutex
+	words map[string]int
+}
+
+func (c *counts) locked(f func()) {
+	c.Lock()
+	f()
+	c.Unlock()
+}
+
+func (c *counts) count(text string) {
+	c.locked(func() {
+		for word := range strings.FieldsSeq(text) {
+			c.words[word]++
+		}
+	})
+}
+
+// essays: words of texts are counted.
+func essays(s *service) {
+	shelves := make([]*counts, s.choose(split, 16, 1))
+	for i := range shelves {
+		shelves[i] = &counts{words: map[string]int{}}
+	}
+	text := strings.Repeat("to be or not to be ", 12)
+	var group errgroup.Group
+	for range 8 {
+		group.Go(func() error {
+			for ; ; s.done(1) {
+				shelves[rand.IntN(len(shelves))].count(text)
+			}
+		})
+	}
+}
+
+// Conditions.
+
+// wakes returns what a service wakes the waiters of a condition with.
+func (s *service) wakes(c *sync.Cond) func() {
+	if s.with(wakeOne) {
+		return c.Signal
+	}
+	return c.Broadcast
+}
+
+type bakery struct {
+	mu     sync.Mutex
+	fresh  *sync.Cond
+	loaves int
+	ring   func()
+}
+
+func (b *bakery) buy() error {
+	b.mu.Lock()
+	for b.loaves == 0 {
+		b.fresh.Wait()
+	}
+	b.loaves--
+	b.mu.Unlock()
+	return nil
+}
+
+func (b *bakery) bake() {
+	b.mu.Lock()
+	b.loaves++
+	b.mu.Unlock()
+	b.ring()
+}
+
+// breads: many wait for each loaf, and loaves come from outside.
+func breads(s *service) {
+	b, ask := new(bakery), s.asker(0)
+	b.fresh = sync.NewCond(&b.mu)
+	b.ring = s.wakes(b.fresh)
+	s.callers(400, b.buy)
+	for range 4 {
+		go func() {
+			for ask() == nil {
+				b.bake()
+			}
+		}()
+	}
+}
+
+// trains: passengers wait on a platform for a seat.
+func trains(s *service) {
+	var mu sync.Mutex
+	arrived, free, ask := sync.NewCond(&mu), 0, s.asker(0)
+	arrive := s.wakes(arrived)
+	s.loop(300, func() {
+		mu.Lock()
+		for free == 0 {
+			arrived.Wait()
+		}
+		free--
+		mu.Unlock()
+	})
+	for range 6 {
+		go func() {
+			for ask() == nil {
+				mu.Lock()
+				free++
+				arrive()
+				mu.Unlock()
+			}
+		}()
+	}
+}
+
+// Backlog is a queue.
+type backlog[T any] struct {
+	sync.Mutex
+	filled *sync.Cond
+	items  []T
+	wake   func()
+}
+
+func (b *backlog[T]) put(v T) {
+	b.Lock()
+	b.items = append(b.items, v)
+	b.Unlock()
+	b.wake()
+}
+
+func (b *backlog[T]) get() T {
+	b.Lock()
+	defer b.Unlock()
+	for len(b.items) == 0 {
+		b.filled.Wait()
+	}
+	v := b.items[0]
+	b.items = append(b.items[:0], b.items[1:]...)
+	return v
+}
+
+// tasks: a queue with many idle workers.
+func tasks(s *service) {
+	b, ask := new(backlog[uint32]), s.asker(0)
+	b.filled = sync.NewCond(b)
+	b.wake = s.wakes(b.filled)
+	var wg sync.WaitGroup
+	for range 250 {
+		wg.Go(func() {
+			for ; ; s.done(1) {
+				keep(b.get())
+			}
+		})
+	}
+	for range 8 {
+		wg.Go(func() {
+			for ask() == nil {
+				b.put(2)
+			}
+		})
+	}
+}
+
+type valve struct {
+	sync.Mutex
+	open  *sync.Cond
+	drops int
+}
+
+// turn takes drops, or gives them.
+func (v *valve) turn(drops int, after func()) {
+	v.Lock()
+	for v.drops+drops < 0 {
+		v.open.Wait()
+	}
+	v.drops += drops
+	v.Unlock()
+	after()
+}
+
+// fountains: a drop for many cups.
+func fountains(s *service) {
+	v, ask := new(valve), s.asker(0)
+	v.open = sync.NewCond(v)
+	notify := s.wakes(v.open)
+	var group errgroup.Group
+	for range 350 {
+		group.Go(func() error {
+			for {
+				v.turn(-1, func() { s.done(1) })
+			}
+		})
+	}
+	for range 5 {
+		group.Go(func() error {
+			for {
+				if err := ask(); err != nil {
+					return err
+				}
+				v.turn(1, notify)
+			}
+		})
+	}
+}
+
+// Loops that ask again and again, beside goroutines that need the cores.
+
+// compute starts goroutines that hash on all cores.
+func compute(s *service, bytes int) { s.loop(2, func() { hash(page[:bytes]) }) }
+
+// slowly sends a value now and then.
+func slowly[T any](c chan<- T, v T) {
+	for range time.Tick(20 * time.Millisecond) {
+		c <- v
+	}
+}
+
+// radars: echoes and commands, beside a hash of pictures.
+func radars(s *service) {
+	compute(s, 4096)
+	echoes, commands := make(chan int), make(chan int)
+	go slowly(echoes, 1)
+	go slowly(commands, 2)
+	for range 2 {
+		go func() {
+			for {
+				if s.with(stopPolling) {
+					select {
+					case <-echoes:
+					case <-commands:
+					}
+					continue
+				}
+				select {
+				case <-echoes:
+				case <-commands:
+				default:
+				}
+			}
+		}()
+	}
+}
+
+// seminars: a closed channel stays in a select.
+func seminars(s *service) {
+	compute(s, 1024)
+	talks, breaks := make(chan int), make(chan int)
+	close(breaks)
+	go slowly(talks, 1)
+	for range 2 {
+		go func() {
+			pause := breaks
+			for {
+				select {
+				case <-talks:
+				case _, ok := <-pause:
+					if !ok && s.with(stopPolling) {
+						pause = nil
+					}
+				}
+			}
+		}()
+	}
+}
+
+// ferries: cars are counted before a ferry takes one.
+func ferries(s *service) {
+	compute(s, 4096)
+	cars := make(chan int, 8)
+	go slowly(cars, 1)
+	for range 2 {
+		go func() {
+			for {
+				if s.with(stopPolling) || len(cars) > 0 {
+					keep(uint32(<-cars) | 2)
+				}
+			}
+		}()
+	}
+}
+
+type lamp struct{ on chan bool }
+
+func (l *lamp) wait(block bool) bool {
+	for !block && len(l.on) == 0 {
+		runtime.Gosched()
+	}
+	return <-l.on
+}
+
+// lamps: switches wait for each other, beside a little work.
+func lamps(s *service) {
+	go every(500, func(int) { keep(work(20_000)); s.done(1) })
+	l := &lamp{make(chan bool, 2)}
+	go slowly(l.on, true)
+	for range 2 {
+		go func() {
+			for l.wait(s.with(stopPolling)) {
+			}
+		}()
+	}
+}
+
+// harbors: berths are looked at in turn.
+func harbors(s *service) {
+	compute(s, 4096)
+	berths, any := map[string]chan int{}, make(chan int)
+	for i := range 20 {
+		c := make(chan int, 1)
+		berths[fmt.Sprint("berth", i)] = c
+		if s.with(stopPolling) {
+			c = any
+		}
+		go slowly(c, i)
+	}
+	for range 2 {
+		go func() {
+			for {
+				if s.with(stopPolling) {
+					keep(uint32(<-any) | 2)
+					continue
+				}
+				for _, c := range berths {
+					select {
+					case n := <-c:
+						keep(uint32(n) | 2)
+					default:
+					}
+				}
+			}
+		}()
+	}
+}
+
+// Allocation in a stage.
+
+// images: pictures are decoded into new memory.
+func images(s *service) {
+	files := make(chan int, 8)
+	go func() {
+		for n := 0; ; n++ {
+			files <- n & 1023
+		}
+	}()
+	go func() {
+		buffer := make([]byte, 256<<10)
+		for n := range files {
+			if !s.with(reuse) {
+				buffer = make([]byte, 256<<10)
+			}
+			copy(buffer[n:], page[:4096])
+			s.done(1)
+		}
+	}()
+}
+
+type counterOf interface{ count([]byte) int }
+
+type fresh struct{}
+
+func (fresh) count(text []byte) int {
+	seen := make(map[[2]byte]int, 4096)
+	for i := 1; i < len(text); i += 16 {
+		seen[[2]byte(text[i-1:])]++
+	}
+	return len(seen)
+}
+
+type lasting struct{ seen map[[2]byte]int }
+
+func (c *lasting) count(text []byte) int {
+	clear(c.seen)
+	for i := 1; i < len(text); i += 16 {
+		c.seen[[2]byte(text[i-1:])]++
+	}
+	return len(c.seen)
+}
+
+// languages: pairs of letters are counted.
+func languages(s *service) {
+	texts := sluice.NewBounded[[]byte](16, nil)
+	fill(texts, 3, page[:1024])
+	var c counterOf = fresh{}
+	if s.with(reuse) {
+		c = &lasting{map[[2]byte]int{}}
+	}
+	go workers.Run(context.Background(), texts, 1, func(_ context.Context, text []byte) error {
+		keep(uint32(c.count(text)) + 2)
+		s.done(1)
+		return nil
+	}, nil)
+}
+
+// Memory of all goroutines.
+
+type report struct {
+	Title string
+	Rows  []map[string]any
+}
+
+func (r *report) fill(rows int) *report {
+	for i := range rows {
+		r.Rows = append(r.Rows, map[string]any{"row": i, "name": strings.Repeat("x", 200), "sum": float64(i)})
+	}
+	return r
+}
+
+// summaries: reports are built and their rows counted.
+func summaries(s *service) {
+	for range 3 {
+		kept := new(report).fill(200)
+		go func() {
+			for {
+				r := kept
+				if !s.with(reuse) {
+					r = new(report).fill(200)
+				}
+				for _, row := range r.Rows {
+					keep(uint32(len(row)))
+				}
+				s.done(1)
+			}
+		}()
+	}
+}
+
+type encoder struct {
+	words []string
+	out   []byte
+}
+
+// encode joins words, a copy for each.
+func (e *encoder) encode() {
+	text := ""
+	for _, w := range e.words {
+		text += w + " "
+	}
+	e.out = append(e.out[:0], text...)
+}
+
+func (e *encoder) encodeInto() {
+	e.out = e.out[:0]
+	for _, w := range e.words {
+		e.out = append(append(e.out, w...), ' ')
+	}
+}
+
+// documents: words are joined in several goroutines.
+func documents(s *service) {
+	var wg sync.WaitGroup
+	for range 4 {
+		e := &encoder{words: strings.Fields(strings.Repeat("and so on for a while ", 100))}
+		encode := e.encode
+		if s.with(reuse) {
+			encode = e.encodeInto
+		}
+		wg.Go(func() {
+			for ; ; s.done(1) {
+				encode()
+			}
+		})
+	}
+}
+
+// Programs that use what there is.
+
+// hashes: hashes on each core.
+func hashes(s *service) { compute(s, 32<<10) }
+
+// fractals: parts of a picture are computed by an errgroup.
+func fractals(s *service) {
+	go func() {
+		for ; ; s.done(1) {
+			var group errgroup.Group
+			for part := range 4 {
+				group.Go(func() error {
+					hash(page[part*100 : part*100+50_000])
+					return nil
+				})
+			}
+			_ = group.Wait()
+		}
+	}()
+}
+
+// mapAll returns f of each value, by n goroutines with parts of the same size.
+func mapAll[A, B any](values []A, n int, f func(A) B) []B {
+	all := make([]B, len(values))
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			for k := i; k < len(values); k += n {
+				all[k] = f(values[k])
+			}
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+// Less CPU than the program believes that it has.
+
+// signatures: documents are signed by workers, in a small container.
+func signatures(s *service) {
+	if !s.with(moreCores) {
+		s.fail(quota(0.4))
+	}
+	documents := make(chan int, 16)
+	feed(documents, 1, 20_000)
+	for range 4 {
+		go func() {
+			for n := range documents {
+				hash(page[:n])
+				s.done(1)
+			}
+		}()
+	}
+}
+
+// archives: parts are hashed and joined, beside other processes.
+func archives(s *service) {
+	if !s.with(moreCores) {
+		s.fail(remote.StartNeighbors())
+	}
+	go func() {
+		for ; ; s.done(1) {
+			keep(mapAll([]int{1, 2, 3, 4}, 2, func(n int) uint32 { return work(60_000 + n) })[0])
+		}
+	}()
+}

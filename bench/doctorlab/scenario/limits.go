@@ -1,0 +1,505 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bench/doctorlab/scenario/remote"
+	own "github.com/sluice-go/sluice/semaphore"
+	"github.com/sluice-go/sluice/workers"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+)
+
+// asker returns a function that asks a backend, over as many links as are needed.
+func (s *service) asker(delay time.Duration) func() error {
+	b := s.backend()
+	pool := sync.Pool{New: func() any { return s.dial(b) }}
+	return func() error {
+		l := pool.Get().(*remote.Link)
+		defer pool.Put(l)
+		return l.Ask(delay)
+	}
+}
+
+// Limits of goroutines.
+
+// thumbnails: pictures of an album are fetched, some at a time.
+func thumbnails(s *service) {
+	fetch := s.asker(4 * time.Millisecond)
+	go func() {
+		for {
+			var group errgroup.Group
+			group.SetLimit(s.choose(raiseLimit, 64, 4))
+			for range 256 {
+				group.Go(func() error {
+					s.done(1)
+					return fetch()
+				})
+			}
+			_ = group.Wait()
+		}
+	}()
+}
+
+type mirror struct {
+	group *errgroup.Group
+	fetch func() error
+}
+
+func (m *mirror) schedule(f func() error) { m.group.Go(f) }
+
+func (m *mirror) sync(s *service) {
+	for {
+		m.schedule(m.fetch)
+		s.done(1)
+	}
+}
+
+// mirrors: files of a mirror are copied without an end.
+func mirrors(s *service) {
+	m := &mirror{new(errgroup.Group), s.asker(3 * time.Millisecond)}
+	m.group.SetLimit(s.choose(raiseLimit, 48, 3))
+	go m.sync(s)
+}
+
+// each calls f for each value, at most n at a time.
+func each[T any](ctx context.Context, n int, values []T, f func(context.Context, T) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(n)
+	for _, v := range values {
+		group.Go(func() error { return f(ctx, v) })
+	}
+	return group.Wait()
+}
+
+// backups: two schedules copy their volumes.
+func backups(s *service) {
+	copyOut, volumes := s.asker(5*time.Millisecond), make([]int, 200)
+	for range 2 {
+		go func() {
+			for each(context.Background(), s.choose(raiseLimit, 50, 2), volumes, func(context.Context, int) error {
+				s.done(1)
+				return copyOut()
+			}) == nil {
+			}
+		}()
+	}
+}
+
+// reviews: each request asks for the parts of a page.
+func reviews(s *service) {
+	ask := s.asker(2 * time.Millisecond)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for ; ; s.done(30) {
+				var parts errgroup.Group
+				parts.SetLimit(s.choose(raiseLimit, 30, 2))
+				for range 30 {
+					parts.Go(ask)
+				}
+				_ = parts.Wait()
+			}
+		})
+	}
+}
+
+// Limits of connections.
+
+// client returns an HTTP client with a limit.
+func (s *service) client(few, many int) *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxConnsPerHost: s.choose(raiseLimit, many, few), MaxIdleConnsPerHost: many}}
+}
+
+// forecasts: regions ask for the weather.
+func forecasts(s *service) {
+	client, url := s.client(4, 64), s.backend().URL(4*time.Millisecond)
+	for range 40 {
+		go func() {
+			for ; ; s.done(1) {
+				response, err := client.Get(url)
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, response.Body)
+				response.Body.Close()
+			}
+		}()
+	}
+}
+
+type locator struct {
+	client *http.Client
+	url    string
+}
+
+func (l *locator) locate() error {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, l.url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := l.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
+// locations: devices are located.
+func locations(s *service) {
+	l := &locator{s.client(3, 48), s.backend().URL(3 * time.Millisecond)}
+	s.callers(32, l.locate)
+}
+
+type catalog interface{ price(id int) (string, error) }
+
+type shopAPI struct {
+	http *http.Client
+	base string
+}
+
+func get[T ~string](c *http.Client, url string) (T, error) {
+	response, err := c.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	b, err := io.ReadAll(response.Body)
+	return T(b), err
+}
+
+func (a *shopAPI) price(int) (string, error) { return get[string](a.http, a.base) }
+
+// offers: prices of many articles are compared.
+func offers(s *service) {
+	var c catalog = &shopAPI{s.client(5, 64), s.backend().URL(5 * time.Millisecond)}
+	var group errgroup.Group
+	for i := range 50 {
+		group.Go(func() error {
+			for ; ; s.done(1) {
+				if _, err := c.price(i); err != nil {
+					return err
+				}
+			}
+		})
+	}
+}
+
+// hooks: events are posted by workers.
+func hooks(s *service) {
+	client, url := s.client(2, 64), s.backend().URL(3*time.Millisecond)
+	events := sluice.NewBounded[int](64, nil)
+	fill(events, 2, 1)
+	go workers.Run(context.Background(), events, 24, func(context.Context, int) error {
+		response, err := client.Post(url, "text/plain", http.NoBody)
+		if err != nil {
+			return err
+		}
+		s.done(1)
+		_, err = io.Copy(io.Discard, response.Body)
+		response.Body.Close()
+		return err
+	}, nil)
+}
+
+// db returns a database with a limit.
+func (s *service) db(few, many int, delay time.Duration) *sql.DB {
+	db := s.backend().Database(delay)
+	db.SetMaxOpenConns(s.choose(raiseLimit, many, few))
+	db.SetMaxIdleConns(many)
+	return db
+}
+
+type customers struct{ db *sql.DB }
+
+func (c *customers) balance() (err error) {
+	var n int
+	return c.db.QueryRow("SELECT", 1).Scan(&n)
+}
+
+// accounts: balances are read.
+func accounts(s *service) {
+	c := &customers{s.db(4, 48, 3*time.Millisecond)}
+	s.callers(40, c.balance)
+}
+
+// visits: pages count their visits.
+func visits(s *service) {
+	db := s.db(3, 32, 2*time.Millisecond)
+	for i := range 32 {
+		go func() {
+			for ; ; s.done(1) {
+				if _, err := db.Exec("UPDATE", i); err != nil {
+					return
+				}
+			}
+		}()
+	}
+}
+
+type repository interface {
+	transfer(ctx context.Context, from, to int) error
+}
+
+type sqlRepository struct{ db *sql.DB }
+
+func (r *sqlRepository) transfer(ctx context.Context, from, to int) error {
+	tx, err := r.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, "UPDATE", from, to); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// transfers: amounts are transferred in transactions.
+func transfers(s *service) {
+	var r repository = &sqlRepository{s.db(5, 40, time.Millisecond)}
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			for r.transfer(context.Background(), i, i+1) == nil {
+				s.done(1)
+			}
+		})
+	}
+}
+
+// query returns the first column of the first row.
+func query[T any](ctx context.Context, db *sql.DB, text string) (v T, err error) {
+	rows, err := db.QueryContext(ctx, text)
+	if err != nil {
+		return v, err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		err = rows.Scan(&v)
+	}
+	return v, err
+}
+
+// tags: articles with a tag are listed for an errgroup of readers.
+func tags(s *service) {
+	db := s.db(2, 32, 4*time.Millisecond)
+	group, ctx := errgroup.WithContext(context.Background())
+	for range 24 {
+		group.Go(func() error {
+			for ; ; s.done(1) {
+				if _, err := query[int](ctx, db, "SELECT"); err != nil {
+					return err
+				}
+			}
+		})
+	}
+}
+
+// Semaphores.
+
+// renders: pages are rendered elsewhere, a few at once.
+func renders(s *service) {
+	render, ctx := s.asker(5*time.Millisecond), context.Background()
+	slots := semaphore.NewWeighted(int64(s.choose(raiseLimit, 64, 4)))
+	for range 32 {
+		go func() {
+			for slots.Acquire(ctx, 1) == nil {
+				_ = render()
+				slots.Release(1)
+				s.done(1)
+			}
+		}()
+	}
+}
+
+type translator struct {
+	turns chan struct{}
+	ask   func() error
+}
+
+func (t *translator) translate() error {
+	t.turns <- struct{}{}
+	defer func() { <-t.turns }()
+	return t.ask()
+}
+
+// translations: texts wait for a turn.
+func translations(s *service) {
+	t := &translator{make(chan struct{}, s.choose(raiseLimit, 48, 3)), s.asker(3 * time.Millisecond)}
+	s.callers(32, t.translate)
+}
+
+// exports: workers share permits of this module.
+func exports(s *service) {
+	permits, write := own.New(int64(s.choose(raiseLimit, 64, 3)), nil), s.asker(3*time.Millisecond)
+	jobs := sluice.NewBounded[int](16, nil)
+	fill(jobs, 1, 1)
+	go workers.Run(context.Background(), jobs, 32, func(ctx context.Context, _ int) error {
+		if err := permits.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer permits.Release(1)
+		s.done(1)
+		return write()
+	}, nil)
+}
+
+type gate chan struct{}
+
+func (g gate) enter(ctx context.Context) error {
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (g gate) leave() { <-g }
+
+// museums: groups enter through a gate.
+func museums(s *service) {
+	g, tour := make(gate, s.choose(raiseLimit, 64, 2)), s.asker(2*time.Millisecond)
+	group, ctx := errgroup.WithContext(context.Background())
+	for range 25 {
+		group.Go(func() error {
+			for {
+				if err := g.enter(ctx); err != nil {
+					return err
+				}
+				_ = tour()
+				g.leave()
+				s.done(1)
+			}
+		})
+	}
+}
+
+// Pools of things.
+
+type pool struct{ free chan *remote.Link }
+
+func (p *pool) take() *remote.Link  { return <-p.free }
+func (p *pool) give(l *remote.Link) { p.free <- l }
+func (p *pool) use() error {
+	l := p.take()
+	defer p.give(l)
+	return l.Ask(2 * time.Millisecond)
+}
+
+func (s *service) pool(few, many int) *pool {
+	b, n := s.backend(), s.choose(raiseLimit, many, few)
+	p := &pool{make(chan *remote.Link, n)}
+	for range n {
+		p.give(s.dial(b))
+	}
+	return p
+}
+
+// caches: keys are looked up over a few connections.
+func caches(s *service) { s.callers(36, s.pool(4, 48).use) }
+
+// Reserve is things of any type that are lent.
+type reserve[T any] struct{ items chan T }
+
+func (r *reserve[T]) with(f func(T) error) error {
+	item := <-r.items
+	defer func() { r.items <- item }()
+	return f(item)
+}
+
+// printers: documents share printers.
+func printers(s *service) {
+	r := &reserve[*remote.Link]{s.pool(3, 32).free}
+	for range 24 {
+		go func() {
+			for r.with(func(l *remote.Link) error { return l.Ask(4 * time.Millisecond) }) == nil {
+				s.done(1)
+			}
+		}()
+	}
+}
+
+type garage struct {
+	mu   sync.Mutex
+	back *sync.Cond
+	cars []*remote.Link
+}
+
+func (g *garage) rent() *remote.Link {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for len(g.cars) == 0 {
+		g.back.Wait()
+	}
+	car := g.cars[len(g.cars)-1]
+	g.cars = g.cars[:len(g.cars)-1]
+	return car
+}
+
+func (g *garage) park(car *remote.Link) {
+	g.mu.Lock()
+	g.cars = append(g.cars, car)
+	g.mu.Unlock()
+	g.back.Signal()
+}
+
+// rentals: customers share cars.
+func rentals(s *service) {
+	b, g := s.backend(), new(garage)
+	g.back = sync.NewCond(&g.mu)
+	for range s.choose(raiseLimit, 40, 4) {
+		g.park(s.dial(b))
+	}
+	var wg sync.WaitGroup
+	for range 32 {
+		wg.Go(func() {
+			for ; ; s.done(1) {
+				car := g.rent()
+				_ = car.Ask(3 * time.Millisecond)
+				g.park(car)
+			}
+		})
+	}
+}
+
+type lender interface {
+	borrow(ctx context.Context) (*remote.Link, error)
+	give(l *remote.Link)
+}
+
+func (p *pool) borrow(ctx context.Context) (*remote.Link, error) {
+	select {
+	case l := <-p.free:
+		return l, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// readings: books are borrowed, unless a context ends.
+func readings(s *service) {
+	var shelf lender = s.pool(3, 40)
+	group, ctx := errgroup.WithContext(context.Background())
+	for range 30 {
+		group.Go(func() error {
+			for ; ; s.done(1) {
+				l, err := shelf.borrow(ctx)
+				if err != nil {
+					return err
+				}
+				_ = l.Ask(3 * time.Millisecond)
+				shelf.give(l)
+			}
+		})
+	}
+}

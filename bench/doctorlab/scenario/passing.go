@@ -1,0 +1,1046 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"golang.org/x/sync/errgroup"
+)
+
+// Services that pass small values.
+
+type sample struct {
+	sensor uint32
+	at     int64
+	value  float64
+}
+
+// sensors: readings of eight sensors are gathered in a slice.
+func sensors(s *service) {
+	recent := make([]sample, 4096)
+	next := func() sample { return sample{1, 2, 3} }
+	gather := func(n int, v sample) { recent[n%len(recent)] = v; s.done(1) }
+	if s.with(batch) {
+		flow(plan{from: 8, to: 1, batch: 64}, next, gather)
+		return
+	}
+	readings := make(chan sample, s.choose(buffer, 4096, 64))
+	for range 8 {
+		go func() {
+			for {
+				readings <- next()
+			}
+		}()
+	}
+	go func() {
+		n := 0
+		for r := range readings {
+			gather(n, r)
+			n++
+		}
+	}()
+}
+
+type packet [24]uint64
+
+type recorder struct {
+	in   chan packet
+	ring [1024]packet
+}
+
+func (r *recorder) record(n int, p packet) { r.ring[n%len(r.ring)] = p }
+
+func (r *recorder) run(s *service) {
+	for n := 0; ; n++ {
+		r.record(n, <-r.in)
+		s.done(1)
+	}
+}
+
+func (r *recorder) tap(port uint64) {
+	for n := uint64(0); ; n++ {
+		r.in <- packet{port, n}
+	}
+}
+
+// packets: four ports are recorded in a ring.
+func packets(s *service) {
+	r := &recorder{in: make(chan packet)}
+	if s.with(batch) {
+		flow(plan{from: 4, to: 1, batch: 64}, func() packet { return packet{1} }, func(n int, p packet) { r.record(n, p); s.done(1) })
+		return
+	}
+	for i := range 4 {
+		go r.tap(uint64(i))
+	}
+	go r.run(s)
+}
+
+// gatherInto keeps the last values of a channel.
+func gatherInto[T any](s *service, c <-chan T, into []T) {
+	for i := 0; ; i++ {
+		into[i%len(into)] = <-c
+		s.done(1)
+	}
+}
+
+func emit[T any](ctx context.Context, c chan<- T, v T) error {
+	for {
+		select {
+		case c <- v:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// positions: vehicles report where they are.
+func positions(s *service) {
+	type position struct{ lat, lon, speed float64 }
+	last := make([]position, 512)
+	if s.with(batch) {
+		flow(plan{from: 6, to: 1, batch: 64}, func() position { return position{47, 8, 3} },
+			func(n int, p position) { last[n%len(last)] = p; s.done(1) })
+		return
+	}
+	reports := make(chan position, 16)
+	group, ctx := errgroup.WithContext(context.Background())
+	for i := range 6 {
+		group.Go(func() error { return emit(ctx, reports, position{47, 8, float64(i)}) })
+	}
+	go gatherInto(s, reports, last)
+}
+
+type quote struct {
+	symbol, venue   uint32
+	bid, ask, sizes int64
+}
+
+// quotes: five feeds write to a book of the last quotes.
+func quotes(s *service) {
+	ctx, book, latest := context.Background(), sluice.NewBounded[quote](64, nil), make([]quote, 1024)
+	note := func(_ int, q quote) { latest[q.bid&1023] = q; s.done(1) }
+	if s.with(batch) {
+		flow(plan{from: 5, to: 1, capacity: 4, batch: 64}, func() quote { return quote{bid: 1} }, note)
+		return
+	}
+	for i := range 5 {
+		go func() {
+			for n := int64(0); ; n++ {
+				if book.Send(ctx, quote{symbol: uint32(i), bid: n, ask: n + 1}) != nil {
+					return
+				}
+			}
+		}()
+	}
+	go func() {
+		for {
+			q, err := book.Recv(ctx)
+			if err != nil {
+				return
+			}
+			note(0, q)
+		}
+	}()
+}
+
+// Chains of stages that do little.
+
+func scan(out chan<- int) {
+	for n := 0; ; n++ {
+		out <- n
+	}
+}
+
+func trim(in <-chan int, out chan<- int) {
+	for n := range in {
+		out <- n >> 1
+	}
+}
+
+func classify(in <-chan int, out chan<- int) {
+	for n := range in {
+		out <- n % 7
+	}
+}
+
+func tally(s *service, in <-chan int) {
+	var classes [7]int
+	for n := range in {
+		classes[n]++
+		s.done(1)
+	}
+}
+
+// words: lines are scanned, trimmed, classified and counted.
+func words(s *service) {
+	if s.with(batch) || s.with(removeHop) {
+		flow(plan{from: 1, to: 1, batch: s.choose(batch, 64, 1)}, func() int { return 9 },
+			func(n, v int) { keep(uint32(v>>1%7 + n)); s.done(1) })
+		return
+	}
+	capacity := s.choose(buffer, 256, 0)
+	a, b, c := make(chan int, capacity), make(chan int, capacity), make(chan int, capacity)
+	go scan(a)
+	go trim(a, b)
+	go classify(b, c)
+	go tally(s, c)
+}
+
+// A lens changes a color, and passes it on.
+type lens struct {
+	in, out chan uint32
+	gain    uint32
+}
+
+func (l *lens) loop() {
+	for v := range l.in {
+		l.out <- v*l.gain>>8 ^ v
+	}
+}
+
+// colors: five lenses, one after the other.
+func colors(s *service) {
+	capacity := s.choose(buffer, 256, 0)
+	first := make(chan uint32, capacity)
+	last := first
+	for i := range s.choose(removeHop, 1, 5) {
+		l := &lens{last, make(chan uint32, capacity), uint32(200 + i)}
+		last = l.out
+		go l.loop()
+	}
+	feed(first, 1, 7)
+	go drain(s, last)
+}
+
+func through[A, B any](in <-chan A, capacity int, f func(A) B) <-chan B {
+	out := make(chan B, capacity)
+	go func() {
+		for a := range in {
+			out <- f(a)
+		}
+	}()
+	return out
+}
+
+// prices: amounts are converted, rounded and taxed.
+func prices(s *service) {
+	capacity := s.choose(buffer, 256, 0)
+	amounts := make(chan int64, capacity)
+	feed(amounts, 1, 100)
+	tax := func(n int64) float64 { return float64(n) * 1.08 }
+	taxed := through(amounts, capacity, tax)
+	if !s.with(removeHop) {
+		rounded := through(taxed, capacity, func(x float64) int64 { return int64(x) / 5 })
+		taxed = through(rounded, capacity, tax)
+	}
+	go drain(s, taxed)
+}
+
+type letter struct {
+	id   int
+	mark string
+}
+
+type office struct{ next chan letter }
+
+func (o *office) forward(ctx context.Context, from *office, mark string) error {
+	for {
+		select {
+		case l := <-from.next:
+			l.mark = mark
+			select {
+			case o.next <- l:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// letters: letters pass three offices, which watch a context.
+func letters(s *service) {
+	capacity := s.choose(buffer, 256, 0)
+	group, ctx := errgroup.WithContext(context.Background())
+	entry := &office{make(chan letter, capacity)}
+	exit := entry
+	for _, mark := range []string{"north", "west", "south"}[:s.choose(removeHop, 1, 3)] {
+		from, to := exit, &office{make(chan letter, capacity)}
+		group.Go(func() error { return to.forward(ctx, from, mark) })
+		exit = to
+	}
+	group.Go(func() error { return emit(ctx, entry.next, letter{id: 1}) })
+	go drain(s, exit.next)
+}
+
+// Dispatchers that hand out the channels of idle workers.
+
+type job struct{ size int }
+
+func (j job) do(s *service) {
+	keep(work(j.size))
+	s.done(1)
+}
+
+// direct passes jobs to workers over one channel, without a dispatcher.
+func direct(s *service, from, to, size int) bool {
+	if !s.with(removeHop) && !s.with(batch) {
+		return false
+	}
+	flow(plan{from, to, 16, s.choose(batch, 32, 1)}, func() job { return job{size} }, func(_ int, j job) { j.do(s) })
+	return true
+}
+
+// A clerk tells the desk that it is idle by its own channel.
+type clerk struct {
+	desk chan chan job
+	in   chan job
+}
+
+func (c *clerk) start(s *service) {
+	go func() {
+		for {
+			c.desk <- c.in
+			j := <-c.in
+			j.do(s)
+		}
+	}()
+}
+
+type desk struct {
+	jobs    chan job
+	waiting chan chan job
+}
+
+func (d *desk) assign() {
+	for j := range d.jobs {
+		clerk := <-d.waiting
+		clerk <- j
+	}
+}
+
+// offices: jobs go to whichever clerk reports that it is idle.
+func offices(s *service) {
+	if direct(s, 4, 8, 200) {
+		return
+	}
+	d := &desk{jobs: make(chan job, 100), waiting: make(chan chan job, 8)}
+	for range 8 {
+		(&clerk{d.waiting, make(chan job)}).start(s)
+	}
+	go d.assign()
+	feed(d.jobs, 4, job{200})
+}
+
+// taxis: each ride is given to a free taxi by its number.
+func taxis(s *service) {
+	if direct(s, 3, 6, 150) {
+		return
+	}
+	const fleet = 6
+	rides, free := make(chan job, 1), make(chan int, fleet)
+	var seats [fleet]chan job
+	for i := range seats {
+		seats[i] = make(chan job)
+		go func() {
+			for {
+				free <- i
+				ride := <-seats[i]
+				ride.do(s)
+			}
+		}()
+	}
+	go func() {
+		for ride := range rides {
+			seats[<-free] <- ride
+		}
+	}()
+	feed(rides, 3, job{150})
+}
+
+// A roster is idle workers for values of type T.
+type roster[T any] struct {
+	idle chan chan<- T
+	in   chan T
+}
+
+func (b *roster[T]) serve(ctx context.Context, f func(T)) {
+	for own := make(chan T); ; {
+		select {
+		case b.idle <- own:
+			f(<-own)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (b *roster[T]) share(ctx context.Context) {
+	for v := range b.in {
+		select {
+		case w := <-b.idle:
+			w <- v
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// orders: kitchens that cook small orders.
+func orders(s *service) {
+	if direct(s, 2, 4, 128) {
+		return
+	}
+	b := &roster[job]{make(chan chan<- job), make(chan job)}
+	for range 4 {
+		go b.serve(context.Background(), func(j job) { j.do(s) })
+	}
+	go b.share(context.Background())
+	feed(b.in, 2, job{128})
+}
+
+type agent struct{ questions, answers chan job }
+
+// calls: questions go to a free agent, and answers come back over its channel.
+func calls(s *service) {
+	if direct(s, 5, 5, 96) {
+		return
+	}
+	agents, incoming := make(chan *agent, 5), make(chan chan job)
+	var wg sync.WaitGroup
+	for range cap(agents) {
+		a := &agent{make(chan job), make(chan job)}
+		agents <- a
+		wg.Go(func() {
+			for q := range a.questions {
+				q.do(s)
+				a.answers <- q
+			}
+		})
+	}
+	wg.Go(func() {
+		for reply := range incoming {
+			a := <-agents
+			go func() {
+				a.questions <- job{96}
+				reply <- <-a.answers
+				agents <- a
+			}()
+		}
+	})
+	for range 10 {
+		wg.Go(func() {
+			for reply := make(chan job, 1); ; <-reply {
+				incoming <- reply
+			}
+		})
+	}
+}
+
+// Actors that own something small.
+
+type lookup struct {
+	key   int
+	reply chan int
+}
+
+type directory struct {
+	requests chan lookup
+	mu       sync.Mutex
+	entries  [1000]int
+}
+
+func (d *directory) serve() {
+	for r := range d.requests {
+		d.entries[r.key]++
+		r.reply <- d.entries[r.key]
+	}
+}
+
+func (d *directory) find(key int) int {
+	reply := make(chan int)
+	d.requests <- lookup{key, reply}
+	return <-reply
+}
+
+func (d *directory) locked(key int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.entries[key]++
+	return d.entries[key]
+}
+
+// phonebook: a goroutine owns a table, and answers what is asked.
+func phonebook(s *service) {
+	d := &directory{requests: make(chan lookup, s.choose(buffer, 256, 0))}
+	find := d.find
+	if s.with(mutex) {
+		find = d.locked
+	}
+	go d.serve()
+	s.loop(12, func() { keep(uint32(find(rand.IntN(1000)))) })
+}
+
+// inventory: changes of a stock are functions that its goroutine runs.
+func inventory(s *service) {
+	changes, stock := make(chan func(), 4), make([]int, 256)
+	do := func(change func()) {
+		ready := make(chan struct{})
+		changes <- func() { change(); close(ready) }
+		<-ready
+	}
+	if s.with(mutex) {
+		var mu sync.Mutex
+		do = func(change func()) { mu.Lock(); change(); mu.Unlock() }
+	}
+	go func() {
+		for change := range changes {
+			change()
+		}
+	}()
+	s.loop(8, func() { do(func() { stock[7]++ }) })
+}
+
+type owner[S any] struct {
+	inbox chan func(*S)
+	state S
+	mu    sync.Mutex
+}
+
+func (o *owner[S]) ask(ctx context.Context, f func(*S) int) (int, error) {
+	answer := make(chan int, 1)
+	select {
+	case o.inbox <- func(s *S) { answer <- f(s) }:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	select {
+	case n := <-answer:
+		return n, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func (o *owner[S]) live() {
+	for f := range o.inbox {
+		f(&o.state)
+	}
+}
+
+// sessions: a goroutine owns the table of sessions.
+func sessions(s *service) {
+	o := &owner[[512]int]{inbox: make(chan func(*[512]int))}
+	go o.live()
+	touch := func(table *[512]int) int { table[3]++; return table[3] }
+	s.loop(10, func() {
+		if s.with(mutex) {
+			o.mu.Lock()
+			touch(&o.state)
+			o.mu.Unlock()
+		} else if n, err := o.ask(context.Background(), touch); err == nil {
+			keep(uint32(n))
+		}
+	})
+}
+
+type voucher struct {
+	code   uint64
+	result *sluice.Rendezvous[bool]
+}
+
+// vouchers: one goroutine knows which vouchers were used.
+func vouchers(s *service) {
+	ctx := context.Background()
+	desk := sluice.NewBounded[voucher](16, nil)
+	var mu sync.Mutex
+	var used [1024]bool
+	redeem := func(code uint64) bool { used[code&1023] = !used[code&1023]; return used[code&1023] }
+	go func() {
+		for {
+			v, err := desk.Recv(ctx)
+			if err != nil || v.result.Send(ctx, redeem(v.code)) != nil {
+				return
+			}
+		}
+	}()
+	for i := range 6 {
+		go func() {
+			v := voucher{uint64(i), sluice.NewRendezvous[bool](nil)}
+			for ; ; v.code += 6 {
+				if s.with(mutex) {
+					mu.Lock()
+					redeem(v.code)
+					mu.Unlock()
+				} else if desk.Send(ctx, v) == nil {
+					_, _ = v.result.Recv(ctx)
+				}
+				s.done(1)
+			}
+		}()
+	}
+}
+
+// Channels that only one goroutine at a time may hold something of.
+
+type vault struct {
+	door  chan struct{}
+	mu    sync.Mutex
+	coins [512]int
+}
+
+func (v *vault) move(from, to int) {
+	v.door <- struct{}{}
+	v.coins[from]--
+	v.coins[to]++
+	<-v.door
+}
+
+func (v *vault) moveHeld(from, to int) {
+	v.mu.Lock()
+	v.coins[from]--
+	v.coins[to]++
+	v.mu.Unlock()
+}
+
+// coins: sixteen tellers move coins between drawers.
+func coins(s *service) {
+	v := &vault{door: make(chan struct{}, 1)}
+	move := v.move
+	if s.with(mutex) {
+		move = v.moveHeld
+	}
+	s.loop(16, func() { move(rand.IntN(512), 7) })
+}
+
+// seats: the plan of a theater goes from hand to hand.
+func seats(s *service) {
+	type hall struct{ taken [256]int }
+	box := make(chan *hall, 1)
+	box <- new(hall)
+	var mu sync.Mutex
+	var shared hall
+	for i := range 12 {
+		go func() {
+			for ; ; s.done(1) {
+				if s.with(mutex) {
+					mu.Lock()
+					shared.taken[i]++
+					mu.Unlock()
+					continue
+				}
+				h := <-box
+				h.taken[i]++
+				box <- h
+			}
+		}()
+	}
+}
+
+type baton chan struct{}
+
+func (b baton) Lock()   { <-b }
+func (b baton) Unlock() { b <- struct{}{} }
+
+// scores: players add to one table of scores.
+func scores(s *service) {
+	b := make(baton, 1)
+	b.Unlock()
+	var guard sync.Locker = b
+	if s.with(mutex) {
+		guard = new(sync.Mutex)
+	}
+	points := 0
+	s.loop(20, func() {
+		guard.Lock()
+		points++
+		guard.Unlock()
+	})
+}
+
+// meters: readings change one total at a time.
+func meters(s *service) {
+	ctx, turn := context.Background(), sluice.NewBounded[int](1, nil)
+	s.fail(turn.Send(ctx, 0))
+	var mu sync.Mutex
+	total := 0
+	s.loop(8, func() {
+		if s.with(mutex) {
+			mu.Lock()
+			total++
+			mu.Unlock()
+		} else if n, err := turn.Recv(ctx); err == nil {
+			_ = turn.Send(ctx, n+1)
+		}
+	})
+}
+
+// Pairs that wait for each other's answers.
+
+type mail struct{ kind, sum int }
+
+type party struct{ inbox chan mail }
+
+func (p *party) negotiate(s *service, other *party) {
+	for offer := 0; ; offer++ {
+		other.inbox <- mail{1, offer}
+		answer := <-p.inbox
+		offer = answer.sum & 1023
+		s.done(1)
+	}
+}
+
+func (p *party) respond(other *party) {
+	for m := range p.inbox {
+		other.inbox <- mail{2, m.sum + 1}
+	}
+}
+
+// bids: a buyer and a seller exchange offers.
+func bids(s *service) {
+	a, b := &party{make(chan mail)}, &party{make(chan mail)}
+	if s.with(batch) {
+		flow(plan{from: 1, to: 1, batch: 64}, func() mail { return mail{1, 2} }, func(n int, m mail) { keep(uint32(m.sum + n)); s.done(1) })
+		return
+	}
+	go a.negotiate(s, b)
+	go b.respond(a)
+}
+
+// carts: a cart asks the stock for each line, and the stock asks the cart for its size.
+func carts(s *service) {
+	cart, stock := make(chan func() int), make(chan func() int)
+	lines, pieces := 0, 0
+	count := func() int { pieces++; return pieces }
+	ask := func(who chan func() int, f func() int) int {
+		answer := make(chan int)
+		who <- func() int { n := f(); answer <- n; return n }
+		return <-answer
+	}
+	go func() {
+		for ; ; s.done(1) {
+			if lines++; s.with(removeHop) {
+				keep(uint32(count()))
+				continue
+			}
+			ask(stock, count)
+			(<-cart)()
+		}
+	}()
+	go func() {
+		for {
+			(<-stock)()
+			ask(cart, func() int { return lines })
+		}
+	}()
+}
+
+type peer[T any] struct{ in, out *sluice.Rendezvous[T] }
+
+func (p peer[T]) trade(ctx context.Context, v T) (T, error) {
+	if err := p.out.Send(ctx, v); err != nil {
+		return v, err
+	}
+	return p.in.Recv(ctx)
+}
+
+// clocks: two clocks agree on the time, again and again.
+func clocks(s *service) {
+	ctx, n := context.Background(), s.choose(batch, 64, 1)
+	a, b := sluice.NewRendezvous[[]int](nil), sluice.NewRendezvous[[]int](nil)
+	go func() {
+		left, times, err := (peer[[]int]{a, b}), make([]int, n), error(nil)
+		for err == nil {
+			times, err = left.trade(ctx, times)
+			s.done(n)
+		}
+	}()
+	go func() {
+		right := peer[[]int]{b, a}
+		times, err := right.in.Recv(ctx)
+		for err == nil {
+			for i := range times {
+				times[i]++
+			}
+			times, err = right.trade(ctx, times)
+		}
+	}()
+}
+
+type player interface {
+	play(ctx context.Context, s *service)
+}
+
+type server struct{ to, from chan int }
+
+func (p *server) play(ctx context.Context, s *service) {
+	for ball := 0; ; s.done(1) {
+		select {
+		case p.to <- ball:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case ball = <-p.from:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+type returner struct{ server }
+
+func (p *returner) play(ctx context.Context, s *service) {
+	for {
+		select {
+		case ball := <-p.from:
+			p.to <- ball + 1
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tennis: three pairs of players.
+func tennis(s *service) {
+	for range 3 {
+		a, b := make(chan int), make(chan int)
+		if s.with(removeHop) {
+			s.loop(1, func() { keep(7) })
+			continue
+		}
+		for _, p := range []player{&server{a, b}, &returner{server{b, a}}} {
+			go p.play(context.Background(), s)
+		}
+	}
+}
+
+// Goroutines for tiny pieces of work.
+
+// points: each point of a figure is turned by a goroutine of its own.
+func points(s *service) {
+	figure, size := make([]float64, 256), s.choose(batch, 64, 1)
+	turn := func(part []float64) {
+		for i, x := range part {
+			part[i] = x*0.6 - 0.8
+		}
+	}
+	go func() {
+		for ; ; s.done(len(figure)) {
+			var wg sync.WaitGroup
+			for begin := 0; begin < len(figure); begin += size {
+				part := figure[begin : begin+size]
+				if s.with(removeHop) {
+					turn(part)
+				} else {
+					wg.Go(func() { turn(part) })
+				}
+			}
+			wg.Wait()
+		}
+	}()
+}
+
+// events: each event is handled by a new goroutine, which reports a number.
+func events(s *service) {
+	results, steady := make(chan uint32, 64), make(chan uint32, 64)
+	handle := func(n uint32) { results <- n * 2654435761 >> 7 }
+	go func() {
+		for n := uint32(0); ; n++ {
+			if s.with(reuse) {
+				steady <- n
+			} else {
+				go handle(n)
+			}
+		}
+	}()
+	for range s.choose(reuse, 4, 0) {
+		go func() {
+			for n := range steady {
+				handle(n)
+			}
+		}()
+	}
+	go drain(s, results)
+}
+
+// rows: each row of a table is checked in an errgroup.
+func rows(s *service) {
+	table, size := make([][8]int, 500), s.choose(batch, 50, 1)
+	check := func(rows [][8]int) error {
+		for i := range rows {
+			for k := range rows[i] {
+				rows[i][k] += k
+			}
+		}
+		return nil
+	}
+	go func() {
+		for ; ; s.done(len(table)) {
+			var group errgroup.Group
+			for begin := 0; begin < len(table); begin += size {
+				part := table[begin : begin+size]
+				if s.with(removeHop) {
+					_ = check(part)
+				} else {
+					group.Go(func() error { return check(part) })
+				}
+			}
+			_ = group.Wait()
+		}
+	}()
+}
+
+type result[T any] struct {
+	ready chan struct{}
+	value T
+}
+
+// async computes a value elsewhere.
+func async[T any](f func() T) *result[T] {
+	r := &result[T]{ready: make(chan struct{})}
+	go func() {
+		r.value = f()
+		close(r.ready)
+	}()
+	return r
+}
+
+func (r *result[T]) await() T { <-r.ready; return r.value }
+
+// totals: sums of small columns, two at a time.
+func totals(s *service) {
+	for range 2 {
+		var columns [2][16]int
+		sum := func(c *[16]int) (n int) {
+			for i := range c {
+				c[i]++
+				n += c[i]
+			}
+			return n
+		}
+		go func() {
+			for ; ; s.done(2) {
+				if s.with(removeHop) {
+					keep(uint32(sum(&columns[0]) + sum(&columns[1])))
+					continue
+				}
+				a := async(func() int { return sum(&columns[0]) })
+				b := async(func() int { return sum(&columns[1]) })
+				keep(uint32(a.await() + b.await()))
+			}
+		}()
+	}
+}
+
+// Receives with something made for each.
+
+// waitOne is the limit of a receive: it never passes here.
+const waitOne = 30 * time.Second
+
+// alarms: the next alarm, or a note that all is quiet.
+func alarms(s *service) {
+	c := make(chan uint32, 512)
+	feed(c, 2, 7)
+	go func() {
+		quiet := time.NewTimer(waitOne).C
+		for ; ; s.done(1) {
+			if !s.with(reuse) {
+				quiet = time.After(waitOne)
+			}
+			select {
+			case v := <-c:
+				keep(v)
+			case <-quiet:
+			}
+		}
+	}()
+}
+
+type mailroom struct{ letters chan uint32 }
+
+func (m *mailroom) next(ctx context.Context) (uint32, error) {
+	select {
+	case l := <-m.letters:
+		return l, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func (m *mailroom) sort(s *service) {
+	ctx, cancel := context.WithCancel(context.Background())
+	for ; ; s.done(1) {
+		if !s.with(reuse) {
+			ctx, cancel = context.WithTimeout(context.Background(), waitOne)
+		}
+		if l, err := m.next(ctx); err == nil {
+			keep(l)
+		}
+		if !s.with(reuse) {
+			cancel()
+		}
+	}
+}
+
+// stamps: letters that must come in time.
+func stamps(s *service) {
+	m := &mailroom{make(chan uint32, 256)}
+	feed(m.letters, 2, 7)
+	go m.sort(s)
+}
+
+// within receives a value in time.
+func within[T any](c <-chan T, limit time.Duration) (v T, ok bool) {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case v, ok = <-c:
+	case <-timer.C:
+	}
+	return v, ok
+}
+
+// parcels: two counters take parcels that must come in time.
+func parcels(s *service) {
+	c := make(chan uint32, 512)
+	feed(c, 2, 7)
+	s.loop(2, func() {
+		if s.with(reuse) {
+			keep(<-c)
+		} else if v, ok := within(c, waitOne); ok {
+			keep(v)
+		}
+	})
+}
+
+// flights: an arrival in time, of a channel with contexts.
+func flights(s *service) {
+	arrivals, ctx := sluice.NewBounded[uint32](512, nil), context.Background()
+	go func() {
+		for many := make([]uint32, 128); ; {
+			_, _ = arrivals.SendBatch(ctx, many)
+		}
+	}()
+	recv := func(ctx context.Context) {
+		if v, err := arrivals.Recv(ctx); err == nil {
+			keep(v)
+		}
+	}
+	go func() {
+		for ; ; s.done(1) {
+			if s.with(reuse) {
+				recv(ctx)
+				continue
+			}
+			one, cancel := context.WithDeadline(ctx, time.Now().Add(waitOne))
+			recv(one)
+			cancel()
+		}
+	}()
+}

@@ -1,0 +1,237 @@
+// Package remote has what services of the lab talk to: other processes, which are this
+// program once more. A child ends when its parent does.
+//
+//   - a backend answers HTTP requests and messages over TCP after a delay;
+//   - visitors send HTTP requests, each after the answer to the last one;
+//   - neighbors use the CPU.
+package remote
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// variable has the kind of a child and its argument.
+const variable = "SCENARIO_CHILD"
+
+// IsChild reports whether this process is a child.
+func IsChild() bool { return os.Getenv(variable) != "" }
+
+// Child runs a child until its parent ends.
+func Child() {
+	kind, argument, _ := strings.Cut(os.Getenv(variable), " ")
+	switch kind {
+	case "backend":
+		backend()
+	case "visitors":
+		visitors(argument)
+	case "neighbors":
+		for range runtime.NumCPU() * 3 {
+			go func() {
+				for {
+				}
+			}()
+		}
+	}
+	// The parent holds the other end, and never writes.
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// children keeps the children's pipes from the collector, which would close them.
+var children []*exec.Cmd
+
+// start starts a child. It returns the first line of a backend.
+func start(kind string) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	command := exec.Command(self)
+	command.Env = append(os.Environ(), variable+"="+kind)
+	if _, err := command.StdinPipe(); err != nil {
+		return "", err
+	}
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := command.Start(); err != nil {
+		return "", err
+	}
+	children = append(children, command)
+	if kind != "backend" {
+		return "", nil
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	return strings.TrimSpace(line), err
+}
+
+// A Backend is a process that answers after a delay.
+type Backend struct {
+	tcp, web string
+}
+
+// StartBackend starts a backend.
+func StartBackend() (*Backend, error) {
+	line, err := start("backend")
+	if err != nil {
+		return nil, err
+	}
+	tcp, web, _ := strings.Cut(line, " ")
+	return &Backend{tcp, web}, nil
+}
+
+// URL returns an address that is answered after the delay.
+func (b *Backend) URL(delay time.Duration) string {
+	return fmt.Sprintf("http://%s/?wait=%s", b.web, delay)
+}
+
+// StartVisitors starts n clients of an HTTP server.
+func StartVisitors(n int, address string) error {
+	_, err := start(fmt.Sprintf("visitors %d %s", n, address))
+	return err
+}
+
+// StartNeighbors starts a process that wants all CPUs, several times each.
+func StartNeighbors() error {
+	_, err := start("neighbors")
+	return err
+}
+
+// Requests of a message other than a delay in microseconds.
+const (
+	discard = 1<<32 - 1 // read everything that follows
+	dawdle  = 1<<32 - 2 // read everything that follows, slowly
+)
+
+// dawdling is the pace of a slow reader: 64 kB every 20 ms.
+const (
+	dawdleBytes = 64 << 10
+	dawdleEvery = 20 * time.Millisecond
+)
+
+func backend() {
+	tcp, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		return
+	}
+	web, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		return
+	}
+	fmt.Println(tcp.Addr(), web.Addr())
+	go http.Serve(web, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		delay, _ := time.ParseDuration(r.FormValue("wait"))
+		time.Sleep(delay)
+		io.WriteString(w, "ok\n")
+	}))
+	go func() {
+		for {
+			c, err := tcp.Accept()
+			if err != nil {
+				return
+			}
+			go converse(c)
+		}
+	}()
+}
+
+func converse(c net.Conn) {
+	var message [4]byte
+	for {
+		if _, err := io.ReadFull(c, message[:]); err != nil {
+			return
+		}
+		switch delay := binary.LittleEndian.Uint32(message[:]); delay {
+		case discard:
+			_, _ = io.Copy(io.Discard, c)
+			return
+		case dawdle:
+			for {
+				if _, err := io.CopyN(io.Discard, c, dawdleBytes); err != nil {
+					return
+				}
+				time.Sleep(dawdleEvery)
+			}
+		default:
+			time.Sleep(time.Duration(delay) * time.Microsecond)
+			if _, err := c.Write(message[:1]); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// A Link is a connection to a backend, for one goroutine at a time.
+type Link struct {
+	net.Conn
+	message [4]byte
+}
+
+// Dial opens a link.
+func (b *Backend) Dial() (*Link, error) {
+	c, err := net.Dial("tcp", b.tcp)
+	if err != nil {
+		return nil, err
+	}
+	return &Link{Conn: c}, nil
+}
+
+// Sink opens a connection whose other end reads everything, fast or slowly.
+func (b *Backend) Sink(slow bool) (net.Conn, error) {
+	l, err := b.Dial()
+	if err != nil {
+		return nil, err
+	}
+	mode := uint32(discard)
+	if slow {
+		mode = dawdle
+		_ = l.Conn.(*net.TCPConn).SetWriteBuffer(16 << 10)
+	}
+	binary.LittleEndian.PutUint32(l.message[:], mode)
+	_, err = l.Write(l.message[:])
+	return l.Conn, err
+}
+
+// Ask sends a request and waits for its answer.
+func (l *Link) Ask(delay time.Duration) error {
+	binary.LittleEndian.PutUint32(l.message[:], uint32(delay.Microseconds()))
+	if _, err := l.Write(l.message[:]); err != nil {
+		return err
+	}
+	_, err := io.ReadFull(l, l.message[:1])
+	return err
+}
+
+func visitors(argument string) {
+	count, address, _ := strings.Cut(argument, " ")
+	n, _ := strconv.Atoi(count)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}}
+	for range n {
+		go func() {
+			for {
+				request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, address, strings.NewReader("record"))
+				if err != nil {
+					return
+				}
+				if response, err := client.Do(request); err != nil {
+					time.Sleep(100 * time.Millisecond)
+				} else {
+					_, _ = io.Copy(io.Discard, response.Body)
+					response.Body.Close()
+				}
+			}
+		}()
+	}
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// settle is how long a service runs before it is observed.
+const settle = 1500 * time.Millisecond
+
+// observations is the number of observations of each service.
+const observations = 2
+
+// A diagnosis is the part of the doctor's JSON form that is scored.
+type diagnosis struct {
+	Schema      int      `json:"schema"`
+	Verdict     string   `json:"verdict"`
+	Probability *float64 `json:"probability"`
+	Answer      string   `json:"answer"`
+	Bottleneck  *struct {
+		At place `json:"at"`
+	} `json:"bottleneck"`
+	Headroom *float64  `json:"headroom"`
+	Remedies []remedy  `json:"remedies"`
+	Also     []finding `json:"also"`
+}
+
+// A finding is what the doctor saw beside the bottleneck.
+type finding struct {
+	Kind string `json:"kind"`
+	At   *place `json:"at"`
+}
+
+// A place is a line of the service, and the caller of its function.
+type place struct {
+	Function string `json:"function"`
+	Line     int    `json:"line"`
+	Caller   *place `json:"caller"`
+}
+
+// A remedy is a change that the doctor advises, with its predicted gain.
+type remedy struct {
+	Name string `json:"name"`
+	Gain *struct {
+		Low  float64 `json:"low"`
+		High float64 `json:"high"`
+		Of   string  `json:"of"`
+	} `json:"gain"`
+}
+
+// best returns the name of the first remedy, or "".
+func (d *diagnosis) best() string {
+	if len(d.Remedies) == 0 {
+		return ""
+	}
+	return d.Remedies[0].Name
+}
+
+// ask runs the doctor.
+func (l *lab) ask(ctx context.Context, args ...string) (*diagnosis, error) {
+	command := exec.CommandContext(ctx, l.doctor, append([]string{"doctor", "-json"}, args...)...)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output() // the exit status depends on the verdict
+	d := new(diagnosis)
+	if syntax := json.Unmarshal(out, d); syntax != nil || d.Verdict == "" {
+		return nil, fmt.Errorf("the doctor: %w: %s", errors.Join(err, syntax), strings.TrimSpace(stderr.String()))
+	}
+	if d.Schema != 2 || d.Probability == nil {
+		return nil, fmt.Errorf("the doctor's JSON has schema %d and probability %v (want schema 2)", d.Schema, d.Probability)
+	}
+	return d, nil
+}
+
+// flags returns the flags of an observation.
+func (l *lab) flags() []string {
+	if l.seconds == 0 {
+		return nil
+	}
+	return []string{"-seconds", strconv.Itoa(l.seconds)}
+}
+
+// capture saves observations of a service in folders of root.
+func (l *lab) capture(ctx context.Context, s service, root string) error {
+	for n := range observations {
+		dir := filepath.Join(root, s.Name, strconv.Itoa(n+1))
+		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755)); err != nil {
+			return err
+		}
+		if err := l.observe(ctx, s, dir); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(l.stdout, "%s\n", filepath.Join(root, s.Name))
+	return nil
+}
+
+func (l *lab) observe(ctx context.Context, s service, dir string) error {
+	p, err := start(ctx, l.scenario, s.Name, "")
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	if err := pause(ctx, settle); err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, l.doctor, slices.Concat([]string{"doctor", "-save", dir}, l.flags(), []string{p.address})...)
+	out, err := command.CombinedOutput()
+	if _, missing := os.Stat(dir); missing != nil {
+		return fmt.Errorf("the doctor: %w: %s", errors.Join(err, missing), bytes.TrimSpace(out))
+	}
+	return shrink(dir)
+}
+
+// shrink compresses the texts and the trace of an observation.
+func shrink(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		name := filepath.Join(dir, file.Name())
+		if ext := filepath.Ext(name); ext != ".txt" && ext != ".out" {
+			continue
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		var packed bytes.Buffer
+		z := gzip.NewWriter(&packed)
+		_, err = z.Write(data)
+		if err := errors.Join(err, z.Close(), os.WriteFile(name+".gz", packed.Bytes(), 0o644), os.Remove(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// live diagnoses a running service and measures the first remedy.
+func (l *lab) live(ctx context.Context, s service, rounds int) error {
+	p, err := start(ctx, l.scenario, s.Name, "")
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	if err := pause(ctx, settle); err != nil {
+		return err
+	}
+	d, err := l.ask(ctx, append(l.flags(), p.address)...)
+	p.stop()
+	if err != nil {
+		return err
+	}
+	if best := d.best(); slices.Contains(s.remedies(), best) {
+		if err := l.measure(ctx, s, []string{best}, rounds); err != nil {
+			return err
+		}
+	}
+	m := l.judge(&s, d)
+	fmt.Fprintln(l.stdout, header)
+	fmt.Fprintln(l.stdout, l.line(&s, d, m))
+	if m.verdict == wrong || m.remedy == wrong || m.harmful {
+		return errBelow
+	}
+	return nil
+}
+
+// saved returns the folders with observations below root, by the name of the service.
+func saved(root string) (folders map[string][]string, err error) {
+	folders = map[string][]string{}
+	services, err := os.ReadDir(root)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range services {
+		runs, err := os.ReadDir(filepath.Join(root, s.Name()))
+		if err != nil && !errors.Is(err, fs.ErrInvalid) && s.IsDir() {
+			return nil, err
+		}
+		for _, r := range runs {
+			if r.IsDir() {
+				folders[s.Name()] = append(folders[s.Name()], filepath.Join(root, s.Name(), r.Name()))
+			}
+		}
+	}
+	if len(folders) == 0 {
+		return nil, fmt.Errorf("%s: no observations (want folders SERVICE/1, SERVICE/2)", root)
+	}
+	return folders, nil
+}
+
+// askAll runs the doctor on each folder, on all cores.
+func (l *lab) askAll(ctx context.Context, folders []string) ([]*diagnosis, error) {
+	diagnoses, failures := make([]*diagnosis, len(folders)), make([]error, len(folders))
+	next := make(chan int, len(folders))
+	for i := range folders {
+		next <- i
+	}
+	close(next)
+	var done sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		done.Go(func() {
+			for i := range next {
+				if diagnoses[i], failures[i] = l.ask(ctx, folders[i]); failures[i] != nil {
+					failures[i] = fmt.Errorf("%s: %w", folders[i], failures[i])
+				}
+			}
+		})
+	}
+	done.Wait()
+	return diagnoses, errors.Join(failures...)
+}
