@@ -40,7 +40,7 @@ var required = map[string][]string{
 	"metrics/otel":       {library, "go.opentelemetry.io/"},
 	"metrics/prometheus": {library, "github.com/prometheus/"},
 	"cmd/sluice": {library, "github.com/alecthomas/kong", "github.com/clipperhouse/displaywidth", "github.com/gdamore/tcell/",
-		"github.com/google/pprof", "github.com/prometheus/", "github.com/schollz/progressbar/", "golang.org/x/"},
+		"github.com/google/pprof", "github.com/schollz/progressbar/", "golang.org/x/"},
 }
 
 // addresses are the files that use more of package unsafe than Sizeof: the address of a

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/creack/pty"
@@ -32,8 +31,7 @@ type terminalPicture struct {
 	args    []string
 	in      string // the folder
 	columns uint16
-	last    *regexp.Regexp // the last line of the picture
-	most    int            // at most this number of lines
+	most    int // at most this number of lines
 }
 
 // A workshop makes pictures.
@@ -74,17 +72,17 @@ func (w *workshop) draw() (made map[string][]byte, err error) {
 	made = map[string][]byte{}
 	for _, p := range []terminalPicture{
 		{"lab.svg", "The first screen of sluice lab: what one value costs through each kind of channel, and what to do.", "sluice lab",
-			[]string{"report", lab}, w.dir, 80, nil, 45},
-		{"doctor.svg", "sluice doctor finds lock contention on one channel, and suggests batches.", "sluice doctor localhost:6060",
-			[]string{"doctor", "full"}, w.path("bench/doctorlab/trial/testdata/telemetry"), 80, regexp.MustCompile(`\(the metric|\[CPU profile\]$`), 24},
+			[]string{"report", lab}, w.dir, 80, 45},
+		{"doctor.svg", "sluice doctor: the answer, the map of a service with its bottleneck, and the remedy.", "sluice doctor localhost:6060",
+			[]string{"doctor", "1"}, w.path("bench/doctorlab/trial/testdata/guests"), 80, 24},
 	} {
 		output, err := w.terminal(p.in, p.columns, p.args...)
 		if err != nil {
 			return nil, err
 		}
-		lines := cut(parseScreen(output), p.last, p.most)
+		lines := parseScreen(output)
 		prompt := [][]span{{{text: "$ ", style: style{dim: true}}, {text: p.shown, style: style{bold: true}}}}
-		made[p.name] = drawScreen(p.title, append(prompt, lines...))
+		made[p.name] = drawScreen(p.title, append(prompt, lines[:min(p.most, len(lines))]...))
 	}
 	screen, err := os.ReadFile(w.path(captures + "/watch.txt"))
 	if err != nil {
@@ -110,16 +108,6 @@ func (w *workshop) terminal(in string, columns uint16, args ...string) (string, 
 		return "", fmt.Errorf("sluice %s: %w\n%s", strings.Join(args, " "), err, output.Bytes())
 	}
 	return output.String(), nil
-}
-
-// cut returns the first lines, up to the one that matches last, and at most a number.
-func cut(lines [][]span, last *regexp.Regexp, most int) [][]span {
-	for i, line := range lines {
-		if i+1 == most || last != nil && last.MatchString(plain(line)) {
-			return lines[:i+1]
-		}
-	}
-	return lines
 }
 
 // unpack writes a compressed file of the repository to another place.
