@@ -115,8 +115,8 @@ func positions(s *service) {
 }
 
 type quote struct {
-	symbol, venue   uint32
-	bid, ask, sizes int64
+	symbol   uint32
+	bid, ask int64
 }
 
 // quotes: five feeds write to a book of the last quotes.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"math/rand/v2"
 	"net/http"
+	"runtime"
 	"sync"
 	"time"
 
@@ -58,12 +59,10 @@ func folders(s *service) {
 		if s.with(release) {
 			cancel()
 		}
-		keepCancel = cancel
+		runtime.KeepAlive(cancel)
 		s.done(1)
 	})
 }
-
-var keepCancel context.CancelFunc
 
 // merge passes values of two channels on.
 func merge[T any](a, b <-chan T) <-chan T {

@@ -57,7 +57,6 @@ func list(ctx context.Context, program string) (all []service, err error) {
 type process struct {
 	address string // http://host:port
 	command *exec.Cmd
-	stdin   io.Closer
 }
 
 // start starts a service with a remedy, or as found with "", and returns once it listens.
