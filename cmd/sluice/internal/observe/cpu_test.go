@@ -43,6 +43,7 @@ func TestSpentOn(t *testing.T) {
 		{"__tsan::MemoryAccess", Detector, "", false},
 		{"runtime.racefuncenter\nmain.f", Detector, "", false},
 		{"compress/flate.(*compressor).write\nnet/http/pprof.Profile\nnet/http.(*conn).serve", Profiling, "", false},
+		{"main.f\nmain.main.func1\nruntime/pprof.Do\nmain.main.gowrap1", OwnCode, "", false},
 		{"runtime.memmove\ngithub.com/sluice-go/sluice/internal/segqueue.(*Engine[...]).send\ngithub.com/sluice-go/sluice.(*channel[...]).Send\nmain.f", Passing, "", false},
 		{"runtime.procyield\ngithub.com/sluice-go/sluice/internal/spin.(*Lock).slow\ngithub.com/sluice-go/sluice.(*channel[...]).Send\nmain.f", ChannelLock, "", false},
 	} {

@@ -193,6 +193,9 @@ var syncs = set("os.(*File).Sync syscall.Fsync syscall.Fdatasync golang.org/x/sy
 // observers are packages whose handlers show the service to the observer.
 var observers = set("net/http/pprof runtime/pprof runtime/trace " + Module + "/livepage")
 
+// wrappers are functions of those packages that run a part of the program.
+var wrappers = set("runtime/pprof.Do runtime/trace.WithRegion")
+
 func set(words string) map[string]bool {
 	s := map[string]bool{}
 	for word := range strings.FieldsSeq(words) {

@@ -59,7 +59,7 @@ func place(s capture.Stack) placed {
 	p.In = calledBy(steps, p.at)
 	p.around(steps)
 	p.own = strings.HasPrefix(p.host, "runtime.trace") || strings.HasPrefix(p.host, "runtime.(*trace")
-	p.own = p.own || slices.ContainsFunc(steps, func(f step) bool { return observers[f.pkg] })
+	p.own = p.own || slices.ContainsFunc(steps, func(f step) bool { return observers[f.pkg] && !wrappers[f.Function] })
 	return p
 }
 
