@@ -79,6 +79,7 @@ func Open(names ...string) (*Capture, error) {
 			r.file(name, name)
 			continue
 		}
+		r.folder = true
 		entries, err := os.ReadDir(name)
 		if err != nil {
 			return nil, err
@@ -190,6 +191,7 @@ type reader struct {
 	parts  []part
 	failed []*FileError
 	budget budget
+	folder bool // a folder was named: its files were not
 }
 
 func (r *reader) fail(name string, err error) {

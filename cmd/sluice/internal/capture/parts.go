@@ -91,7 +91,7 @@ func (r *reader) last(found []*part) *part {
 
 // capture combines the parts.
 func (r *reader) capture(target string) (*Capture, error) {
-	if len(r.parts) == 0 && len(r.failed) == 1 {
+	if len(r.parts) == 0 && len(r.failed) == 1 && !r.folder {
 		return nil, r.failed[0]
 	}
 	if len(r.parts) == 0 {

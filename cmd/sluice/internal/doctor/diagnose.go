@@ -47,7 +47,7 @@ type law func(*model) *ruling
 // laws are the laws in the order in which they are asked: first the
 // artifacts that make all figures useless, then goroutines that do not move or that spin,
 // then parts that are busy all the time, then the explanations without a busy part.
-var laws = []law{barred, stood, halted, spinning, unseen, herds, saturated, locksteps, leaking, shedding, nearly, outside, idle, loaded}
+var laws = []law{barred, stood, halted, spinning, unseen, napping, herds, saturated, locksteps, leaking, shedding, nearly, outside, idle, loaded}
 
 // Diagnose finds what holds the service back.
 func Diagnose(o *observe.Observation) *Diagnosis {
@@ -181,7 +181,7 @@ func (m *model) evidence(r *ruling) []Evidence {
 	case m.cores.used > 0:
 		add(m.source(), "%s", m.inUse())
 	}
-	if m.cores.lacks > 0 {
+	if m.cores.lacks > 0 && m.cores.full > 0.3 { // below, it does not want one often
 		add("trace", "GOMAXPROCS is %d, but threads had no core for %s of their time", m.o.Cores.Procs, percent(m.cores.lacks))
 	}
 	if m.o.Sources.CPU > 0 {

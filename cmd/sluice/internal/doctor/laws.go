@@ -141,9 +141,14 @@ func (m *model) partCandidate(p *part) (c candidate) {
 	return c
 }
 
-// calls reports whether a role waits for answers from outside that it asked for itself,
-// by a client in a library, and not for requests of others.
+// calls reports whether a role waits for what it asked for itself, by a client in a library, or
+// for a disk that it writes to, and not for requests of others.
 func (m *model) calls(p *part) bool {
+	if p.made.Disk > p.made.away()/2 && m.longest(p.index, func(w *wait) bool {
+		return w.Op == observe.File && (strings.Contains(w.In, ").Write") || strings.HasSuffix(strings.ToLower(w.In), "sync"))
+	}) != nil {
+		return true
+	}
 	w := m.longest(p.index, func(w *wait) bool { return !w.load && w.Op == observe.Network })
 	if w == nil {
 		return false
@@ -287,7 +292,7 @@ func (m *model) busyCores(c candidate) *ruling {
 	case memory.share >= half && memory.share > passing.share:
 		r.verdict, top = Memory, memory
 	case timers.share >= whole && timers.share > passing.share:
-		r.verdict, r.channels, top = Channel, Yes, timers
+		r.verdict, r.channels, top = Stage, Partly, timers
 	case system.share >= half && system.share > passing.share && m.most(costSystem) != nil:
 		r.verdict, r.channels, top = Stage, Partly, system
 	case passing.share >= whole:
@@ -309,8 +314,11 @@ func (m *model) busyCores(c candidate) *ruling {
 	}
 	r.at, r.why = top.line, fmt.Sprintf("%s: %s of CPU time", top.kind, percent(top.share))
 	r.answer = fmt.Sprintf("%s, and %s of CPU time is %s%s.", m.inUse(), percent(top.share), top.kind, near(top.line))
-	if r.verdict == Cores && m.cores.crowded && m.cores.used < m.cores.have/2 && m.paced() {
+	switch {
+	case m.cores.crowded && m.cores.used < m.cores.have/2 && m.paced():
 		r.clear = 0.1 // alone on the machine, its cores might not be full
+	case r.verdict == Cores && m.compete():
+		r.clear, r.next = 0.1, fmt.Sprintf("Look at %s: goroutines of several roles run all the time and never wait, so that some may spin until others write a variable; a condition or a channel lets them wait.", where(r.at.At))
 	}
 	r.changes = m.lighten(top, r)
 	return r
@@ -319,6 +327,23 @@ func (m *model) busyCores(c candidate) *ruling {
 // paced reports whether a role waits for requests or ticks, so that the load has an end.
 func (m *model) paced() bool {
 	return slices.ContainsFunc(m.waits, func(w wait) bool { return w.load && w.Rate > 0 && !m.parts[w.Role].Runtime })
+}
+
+// compete reports whether several roles share the cores all the time, and nobody waits for
+// anything else: they may do independent work, or spin for each other.
+func (m *model) compete() bool {
+	n := 0
+	for i := range m.parts {
+		p := &m.parts[i]
+		switch t := &p.Time; {
+		case p.Runtime:
+		case p.inFlow():
+			return false
+		case t.Running+t.Runnable > 0.95*p.Alive && t.Runnable > t.Running && p.Alive >= 0.5:
+			n++
+		}
+	}
+	return n > 1
 }
 
 // busiest returns the channel with the most waits, or nil.
@@ -457,7 +482,8 @@ func shedding(m *model) *ruling {
 	for i := range m.links {
 		l := &m.links[i]
 		p := &m.parts[l.wait.Role]
-		if l.by.Op != observe.PollSend || p.serves() > 1/worth || l.rate < p.turns/4 {
+		// Many that are woken at once by a broadcast wait for a core, and have one value each.
+		if l.by.Op != observe.PollSend || p.serves() > 1/worth || l.rate < p.turns/4 || p.made.Runnable > p.made.sum()/2 && p.Alive > 2*m.cores.have {
 			continue
 		}
 		several := 0.0 // of the role's own waits, for one of these wake-ups
@@ -494,7 +520,7 @@ func shedding(m *model) *ruling {
 func outside(m *model) *ruling {
 	var p *part
 	for i := range m.parts {
-		if q := &m.parts[i]; !q.Runtime && q.made.away() > 0.5*max(1, q.Alive-q.Time.Unknown) && (p == nil || q.made.away() > p.made.away()) {
+		if q := &m.parts[i]; !q.Runtime && q.made.away() > 0.5*max(1, q.Alive-q.Time.Unknown) && (p == nil || q.made.away() > p.made.away()) && !m.keepsUp(q) {
 			p = q
 		}
 	}
@@ -506,7 +532,36 @@ func outside(m *model) *ruling {
 		clear: min(1, p.made.away()/max(p.Alive-p.Time.Unknown, 1e-9))}
 	r.answer = fmt.Sprintf("%s %s %s of the time%s: nothing inside the service is busy (%s).", p.naming(), top.doing(), percent(p.busy), near(top.line), m.inUse())
 	r.next = "Look at what it waits for, or let more of these waits overlap: nothing between the goroutines is slow."
+	if p.Created > p.Alive && p.Created > 2*p.turns {
+		r.clear, r.next = 0.1, fmt.Sprintf("Count what %s refuses: %s of them are started each second, and only %s wait.", p.Name, format.Compact(p.Created), format.Compact(p.turns))
+	}
 	return r
+}
+
+// keepsUp reports whether a role that waits outside follows a pace: it copies what comes,
+// is started or waits for answers as often as a clock of the program ticks, or has time left
+// to wait for what such a clock sends.
+func (m *model) keepsUp(p *part) bool {
+	w := m.longest(p.index, func(w *wait) bool { return w.kind(m) == observe.Outside || w.Op == observe.Network })
+	if w == nil || p.room+p.reply > 0.1 {
+		return false
+	}
+	if strings.HasPrefix(w.In, "io.Copy") && w.Mean > 0.95*(p.Alive-p.Time.Unknown) && p.Created < p.Alive {
+		return true
+	}
+	for i := range m.waits {
+		v := &m.waits[i]
+		if v.load && v.kind(m) == observe.Timer && v.Role != p.index && v.Rate > 1 && v.Mean > m.parts[v.Role].Alive/2 &&
+			(math.Abs(v.Rate/max(w.Rate, 1e-9)-1) < 0.1 || p.Created > p.Alive && p.Created > 0.9*v.Rate && p.Created < 2*w.Rate) {
+			return true
+		}
+	}
+	for i := range m.links {
+		if l := &m.links[i]; l.wait.Role == p.index && l.idle() && l.mean > 0.05*p.Alive && m.parts[l.waker()].load > 0.5*m.parts[l.waker()].Alive {
+			return true
+		}
+	}
+	return false
 }
 
 // idle holds where too little happens to say anything.
@@ -544,17 +599,21 @@ func loaded(m *model) *ruling {
 	if !m.traced() {
 		return nil
 	}
-	name, most := "the cores", m.cores.full
+	name, most, alone := "the cores", m.cores.full, false
 	for i := range m.parts {
-		// A role that no other waits for may have as many goroutines as there are requests.
-		if p := &m.parts[i]; !p.Runtime && p.Alive >= 0.5 && p.Created < 0.5*p.Alive && p.held() > 0 && p.serves() > most {
-			name, most = p.Name, p.serves()
+		// A role that waits for no other, and no other for it, may have as many goroutines
+		// as there are requests.
+		if p := &m.parts[i]; !p.Runtime && p.Alive >= 0.5 && p.Created < 0.5*p.Alive && p.inFlow() && p.serves() > most {
+			name, most, alone = p.Name, p.serves(), p.held() == 0
 		}
 	}
 	r := &ruling{verdict: Load, channels: No, part: -1, meet: -1, util: most, headroom: 1 / max(most, 0.01),
 		next: fine}
 	// The further below a bottleneck's utilization, the clearer.
 	r.clear = min(0.9, max(0, 3*(1/worth-most)))
+	if alone {
+		r.clear = max(r.clear, 0.4) // it still has to wait for values at times
+	}
 	for i := range m.links {
 		// Workers that wait at a condition for what is paced are idle; senders that wait
 		// for a consumer that sleeps are not. The two look the same.

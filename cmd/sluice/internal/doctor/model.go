@@ -301,7 +301,7 @@ func (m *model) ask() {
 	most := make([]float64, len(m.waits))
 	for i := range m.links {
 		l := &m.links[i]
-		if !slices.Contains(gives[l.from], l.to) && l.from != l.to {
+		if !slices.Contains(gives[l.from], l.to) && l.from != l.to && l.wait.Op != observe.GroupWait {
 			gives[l.from] = append(gives[l.from], l.to)
 		}
 	}
@@ -347,10 +347,14 @@ func (m *model) findLoad() {
 	for i := range m.links {
 		l := &m.links[i]
 		switch {
+		case l.wait.Op == observe.GroupWait: // it waits for the end of what it began
+		case (l.from == l.to || excluding(l.wait.kind(m))) && l.mean < 0.001*m.parts[l.wait.Role].Alive: // by chance
 		case l.from == l.to || excluding(l.wait.kind(m)):
 			fed[l.from], fed[l.to] = true, true
 		case l.push || !l.wait.asks:
 			fed[l.to] = true
+		default:
+			fed[l.from] = true // it answers: a question that never waited is a value, too
 		}
 	}
 	for i := range m.waits {
@@ -399,7 +403,8 @@ func (m *model) share(p *part) {
 	}
 	p.hot = p.busy
 	if len(p.Own) > 0 && p.busy > 0 {
-		p.hot = max(p.busy, min(1, p.Own[0]-p.load/p.Alive))
+		naps, _ := m.naps(p) // the wait for a timer in a select is not for a partner
+		p.hot = max(p.busy, min(1, p.Own[0]-max(p.load, naps)/p.Alive))
 	}
 }
 
@@ -512,9 +517,15 @@ func (m *model) fillCores() {
 	}
 	k.full = min(1, max(k.used, running)/k.have)
 	k.crowded = c.Others > k.have/3
-	if k.queue >= 1 {
+	steady := k.used > k.have/4 && max(k.full, k.used/k.have/(1-min(0.95, c.Starved))) > 0.45
+	for i := range m.parts {
+		p := &m.parts[i]
+		steady = steady || !p.Runtime && p.Created < p.Alive && p.Time.Runnable > p.Alive/2 && p.Time.Runnable >= 1
+	}
+	if k.queue >= 1 && steady {
 		// Goroutines queue only while all Ps are in use, at least by the scheduler. Less
-		// than one is how long wake-ups take.
+		// than one is how long wake-ups take; many in mostly idle cores come in bursts,
+		// unless the same ones queue most of the time.
 		k.full = max(k.full, taken(k.queue))
 	}
 	// A third of the time without a core is a factor of 1.5: no noise.

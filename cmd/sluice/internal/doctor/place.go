@@ -97,7 +97,7 @@ func (m *model) takesAt(p *part) (line observe.Line) {
 	}
 	most := 0.0
 	for i := range m.links {
-		if l := &m.links[i]; l.push && l.to == p.index && l.mean > most {
+		if l := &m.links[i]; l.push && l.to == p.index && l.mean > most && l.wait.kind(m) != observe.Mutex {
 			line, most = l.by, l.mean
 		}
 	}

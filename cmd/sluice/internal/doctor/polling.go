@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 )
 
@@ -23,7 +24,8 @@ var asking = []observe.Op{observe.PollSend, observe.PollReceive, observe.Select,
 // spins finds the roles that spin.
 func (m *model) spins() (found []spin) {
 	for i := range m.parts {
-		if p := &m.parts[i]; !p.Runtime {
+		// Goroutines that live for less than a second have an end.
+		if p := &m.parts[i]; !p.Runtime && p.Created < p.Alive {
 			if s := m.spinOf(p); s.part != nil {
 				found = append(found, s)
 			}
@@ -59,7 +61,7 @@ func (m *model) spinOf(p *part) spin {
 	for _, w := range m.o.Spent {
 		if w.Role == p.index && w.What != observe.Profiling {
 			s.cores += w.Cores
-			if !w.Parks && slices.Contains(asking, w.Op) {
+			if !w.Parks && slices.Contains(asking, w.Op) && !m.parksAt(p, w.Line) {
 				s.polls += w.Cores
 				if w.Cores > best {
 					best, s.line = w.Cores, w.Line
@@ -116,6 +118,12 @@ func (m *model) spinOf(p *part) spin {
 		s.part = p
 	}
 	return s
+}
+
+// parksAt reports whether a role waits at a line: not once, as a loop does that is told to
+// end, but in the course of its work.
+func (m *model) parksAt(p *part, l observe.Line) bool {
+	return slices.ContainsFunc(m.waits, func(w wait) bool { return w.Role == p.index && w.Line.At == l.At && w.Rate >= 10*p.Alive })
 }
 
 // productive reports whether others wait for a role, or it waits for them itself: then
@@ -181,12 +189,88 @@ func spinning(m *model) *ruling {
 	return r
 }
 
+// naps returns how many goroutines of a role sleep or wait until a timer ends their wait,
+// also in a select with other cases, and how often such a wait ends.
+func (m *model) naps(p *part) (mean, rate float64) {
+	for i := range m.waits {
+		if w := &m.waits[i]; w.Role == p.index && (w.Op == observe.Sleep || w.kind(m) == observe.Timer) {
+			mean, rate = mean+w.Mean, rate+w.Rate
+		}
+	}
+	for _, k := range m.o.Wakes {
+		if w := &m.waits[k.Wait]; w.Role == p.index && k.Role < 0 && w.Op == observe.Select && w.kind(m) == observe.Channel {
+			mean, rate = mean+k.Mean, rate+k.Rate
+		}
+	}
+	return mean, rate
+}
+
+// napping is the law of loops that wait for a timer while others wait for them: a poll finds
+// several values after each, and a limit of the rate lets as many through as it has tokens.
+func napping(m *model) *ruling {
+	for i := range m.parts {
+		p := &m.parts[i]
+		naps, often := m.naps(p)
+		if p.Runtime || !m.traced() || p.Alive < 0.5 {
+			continue
+		}
+		served, asked, closed := 0.0, 0.0, 0.0
+		for j := range m.links {
+			l := &m.links[j]
+			if l.waker() != i || l.from == l.to {
+				continue
+			}
+			// A channel that is closed for each value was made for its answer, or to
+			// tell all that wait.
+			switch {
+			case !l.idle():
+				served, asked = served+l.rate, asked+l.mean
+			case l.by.Op == observe.Close && l.rate > 10:
+				served, closed = served+l.rate, closed+l.mean
+			}
+		}
+		// No timer of a poll is shorter than a millisecond: that is a goroutine that is not known.
+		if naps > 0.5*p.Alive && naps > often/1000 && served > 2*often && asked+closed > 0.5 {
+			w := m.longest(i, func(w *wait) bool {
+				return w.Op == observe.Sleep || w.kind(m) == observe.Timer || w.Op == observe.Select
+			})
+			r := &ruling{verdict: Polling, channels: Yes, part: i, meet: -1, util: 1, holds: asked + closed, at: w.Line, why: "it waits for a timer while others wait for it", clear: 0.7}
+			r.answer = fmt.Sprintf("%s waits for a timer at %s %s of the time, while %s for it: it finds %.1f values after each of its waits, %s a second.",
+				p.naming(), where(w.At), percent(naps/p.Alive), waiting(asked+closed), served/often, format.Compact(often))
+			r.changes = []change{{name: StopPolling, line: w.Line, part: -1, blind: true, evidence: []string{"several values have come when the timer ends its wait"},
+				text: fmt.Sprintf("Wait for values at %s, all of them in one select, and not for a timer", where(w.At))}}
+			if asked < 0.5 {
+				r.clear, r.next = 0.1, fmt.Sprintf("Find out whether what %s closes after its wait for a timer at %s is an answer that others wait for: then a signal should replace the timer; or a clock that they follow.", p.Name, where(w.At))
+			}
+			return r
+		}
+		_, queue := m.queueAt(p)
+		for j := range m.links {
+			l := &m.links[j]
+			q := &m.parts[l.waker()]
+			// It has values, and waits for something else that comes at a pace.
+			if l.wait.Role != i || !l.idle() || l.wait.Op != observe.Receive || l.wait.Node == queue || l.mean < 0.5*p.Alive || q.load < 0.5*q.Alive || p.room < 0.5 {
+				continue
+			}
+			r := &ruling{verdict: Limit, channels: No, part: -1, meet: l.wait.Node, util: l.mean / p.Alive, holds: p.room, at: l.wait.Line, why: "a limit of the rate", clear: 0.5,
+				next: fmt.Sprintf("If the rate at which %s lets values through may be higher, raise it; otherwise this is what it is for.", q.Name)}
+			r.answer = fmt.Sprintf("%s waits at %s for what %s sends %s times a second, %s of the time, while %s for it: the rate is limited, by design or not.",
+				p.naming(), where(l.wait.At), q.Name, format.Compact(l.rate), percent(l.mean/p.Alive), waiting(p.room))
+			return r
+		}
+	}
+	return nil
+}
+
 // unseen judges without a trace, from CPU time alone.
 func unseen(m *model) *ruling {
 	r := &ruling{verdict: Undecided, channels: Unknown, part: -1, meet: -1}
 	switch {
 	case m.traced():
 		return nil
+	case len(m.o.Roles)+len(m.o.Spent)+len(m.o.Stood) == 0:
+		r.answer = "There is nothing to judge by: the input has no goroutine, no CPU sample, and no event of a trace."
+		return r
 	case m.o.Sources.CPU == 0:
 		r.answer = "Dumps show where goroutines stand, not what is busy: none of them stands where it should not."
 		if all := m.blocked(); len(all) > 0 {

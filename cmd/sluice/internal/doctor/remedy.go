@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -215,7 +216,9 @@ func (m *model) relieve(p *part, costs []cost) (all []change) {
 		case costMemory, costTimers:
 			all = append(all, m.reuse(p, k))
 		case costSystem, costDisk:
-			all = append(append(all, m.batchSink(p, k, tokens)), more...)
+			if all = append(all, m.batchSink(p, k, tokens)); p.Alive >= 1.5 {
+				all = append(all, more...) // one that writes keeps an order
+			}
 		case costOutside, costSleep:
 			if m.broadcast(p) {
 				all = append(all, m.batchSink(p, k, tokens))
@@ -223,6 +226,9 @@ func (m *model) relieve(p *part, costs []cost) (all []change) {
 			}
 			all = append(append(all, more...), m.batchSink(p, k, tokens))
 		case costOwn:
+			if p.Alive < 1.5 && (p.reply > 0.1 || share(costs, costMemory) > 0.1) {
+				more = nil // one goroutine that computes may own a state, and cheaper work breaks none
+			}
 			all = append(append(all, more...), cheaper(p, k))
 		}
 	}
@@ -396,12 +402,31 @@ func (m *model) reuse(p *part, k cost) change {
 func (m *model) fewerGoroutines() []change {
 	for i := range m.parts {
 		if p := &m.parts[i]; !p.Runtime && p.Created >= 1000 && p.Created > p.turns/4 {
-			return []change{{name: Reuse, line: observe.Line{At: p.By}, part: -1, lighter: true, cpu: less(m.process(), costPassing), tokens: 2,
+			if p.same > p.held() {
+				return []change{{name: RemoveHop, line: observe.Line{At: p.By}, part: -1, lighter: true, cpu: less(m.process(), costPassing), tokens: 2,
+					text:     fmt.Sprintf("Start no goroutine at %s: values pass from one of them to the next, and a function that is called for each value needs none", where(p.By)),
+					evidence: []string{fmt.Sprintf("%s goroutines of %s are started each second, and wait for each other", format.Compact(p.Created), p.Name)}}}
+			}
+			name := Reuse
+			if m.longest(m.maker(p), func(w *wait) bool { return w.Op == observe.GroupWait }) != nil {
+				name = Batch // it starts them for a set of values, and has them all
+			}
+			return []change{{name: name, line: observe.Line{At: p.By}, part: -1, lighter: true, cpu: less(m.process(), costPassing), tokens: 2,
 				text:     fmt.Sprintf("Start no goroutine for each value at %s: keep some workers, and give each of them several values", where(p.By)),
 				evidence: []string{fmt.Sprintf("%s goroutines of %s are started each second", format.Compact(p.Created), p.Name)}}}
 		}
 	}
 	return nil
+}
+
+// maker returns the role that waits for the goroutines of another one, or -1.
+func (m *model) maker(p *part) int {
+	for i := range m.links {
+		if l := &m.links[i]; l.waker() == p.index && l.wait.Op == observe.GroupWait {
+			return l.wait.Role
+		}
+	}
+	return -1
 }
 
 // cheaper names the code that the time goes into: nothing between goroutines helps.
@@ -410,8 +435,12 @@ func cheaper(p *part, k cost) change {
 	if k.line.At.Function == "" && p != nil {
 		name = p.Name
 	}
-	return change{name: Cheaper, line: k.line, part: -1, blind: true, text: fmt.Sprintf("Make %s cheaper: the time is its own code", name),
-		evidence: []string{percent(k.share) + " of the time is own code"}}
+	c := change{name: Cheaper, line: k.line, part: -1, blind: true, text: fmt.Sprintf("Make %s cheaper: the time is its own code", name),
+		evidence: []string{fmt.Sprintf("%s of the time is %s", percent(k.share), k.kind)}}
+	if k.kind == costLocking {
+		c.text = fmt.Sprintf("Let fewer goroutines wait for one lock%s", near(k.line))
+	}
+	return c
 }
 
 // widen returns the changes for a lock or a limit that is always taken.
@@ -430,6 +459,11 @@ func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []chang
 	case g.Kind == observe.Mutex && k.kind == costDisk:
 		return []change{batch, split}
 	case g.Kind == observe.Mutex:
+		if w := m.heldIn(g, r.util); w != nil {
+			c := change{name: Cheaper, line: w.Line, part: -1, blind: true, evidence: []string{"the lock is held, but no core is in use for it", fmt.Sprintf("%.2g goroutines are in that wait, on average", w.Mean)},
+				text: fmt.Sprintf("Move the wait in %s, reached from %s, out of the critical section: whoever holds the lock waits there", at(w.Line), where(cmp.Or(w.Caller, m.parts[w.Role].Start)))}
+			return []change{c, split}
+		}
 		return []change{split}
 	case r.verdict == Channel:
 		p := m.passingCPU()
@@ -444,6 +478,25 @@ func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []chang
 		limit.part, limit.servers, limit.tokens = g.receivers[0].role, remains{2, 1000}, 2*slots
 	}
 	return []change{limit}
+}
+
+// heldIn returns the wait in which the holder of a lock is, or nil: the lock is held, but
+// those that take it hardly use a core, and one of them waits for something else.
+func (m *model) heldIn(g *meeting, util float64) (best *wait) {
+	roles, cpu := map[int]bool{}, 0.0
+	for _, e := range append(g.receivers[:len(g.receivers):len(g.receivers)], g.senders...) {
+		if p := &m.parts[e.role]; !p.Runtime && !roles[e.role] {
+			roles[e.role] = true
+			cpu += p.made.cpu() + p.made.System
+		}
+	}
+	for i := range m.waits {
+		// A lock has one holder.
+		if w := &m.waits[i]; cpu < util/2 && roles[w.Role] && w.Node != g.index && !w.load && w.Mean > util/3 && w.Mean < 1.1 && (best == nil || w.Mean > best.Mean) {
+			best = w
+		}
+	}
+	return best
 }
 
 // timed reports whether no goroutine ends the waits at a limit: the clock does.

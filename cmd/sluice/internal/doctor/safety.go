@@ -71,6 +71,9 @@ func lacksFree(m *model, r *ruling, c *change) string {
 	if p.Alive < 1.5 && p.reply > p.room && p.made.away() < p.made.sum()/2 {
 		return "a single goroutine that answers its callers may be there to own a state"
 	}
+	if p.room < 0.1 && m.takesAt(p).At.Function == "" {
+		return "it takes no values from other goroutines that a second one could take"
+	}
 	if c.servers.most > 0 && c.servers.most < 1.05 {
 		return "what comes next is as busy"
 	}

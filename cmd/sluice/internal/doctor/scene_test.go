@@ -297,6 +297,56 @@ func TestShapes(t *testing.T) {
 			s.spend(w, observe.Passing, 0.5, observe.PollReceive, false)
 			return s
 		}, Polling, Yes, "loop", StopPolling, 0, 0},
+		{"a timer in a select, while callers wait for its other values", func() *scene {
+			s := newScene(2)
+			c, reply := s.node(observe.Channel, ""), s.node(observe.Channel, "")
+			p, w := s.role("caller", 20, run{Running: 0.01}), s.role("poller", 3, run{Running: 0.03})
+			s.wait(p, reply, rcv, 19.9, 13_000, w, snd)
+			s.wait(w, c, observe.Select, 2.8, 630, -1, "")
+			s.wait(w, c, observe.Select, 0.15, 40, p, snd)
+			s.spend(w, observe.OwnCode, 0.02, "", false)
+			return s
+		}, Polling, Yes, "poller", StopPolling, 0, 0},
+		{"a limit of the rate behind a full queue", func() *scene {
+			s := newScene(2)
+			c, tokens, tick := s.node(observe.Channel, ""), s.node(observe.Channel, ""), s.node(observe.Timer, "")
+			p, w, b := s.role("campaign", 3, run{}), s.role("sender", 4, run{Running: 0.02}), s.role("bucket", 1, run{})
+			s.wait(p, c, snd, 3, 300, w, rcv)
+			s.wait(w, tokens, rcv, 3.98, 290, b, observe.PollSend)
+			s.wait(b, tick, rcv, 1, 100, -1, "")
+			s.spend(w, observe.OwnCode, 0.02, "", false)
+			return s
+		}, Limit, No, "", "", 0, 0},
+		{"a lock whose holder waits for the network", func() *scene {
+			s := newScene(2)
+			l, far := s.node(observe.Mutex, ""), s.node(observe.Outside, "")
+			p := s.role("client", 24, run{Running: 0.03})
+			s.wait(p, l, observe.Lock, 23, 800, p, observe.Unlock)
+			s.wait(p, far, observe.Network, 0.97, 400, -1, "")
+			s.spend(p, observe.OwnCode, 0.03, "", false)
+			return s
+		}, Lock, No, "", Cheaper, 0, 0},
+		{"a broadcast to thousands, now and then", func() *scene {
+			s := newScene(2)
+			c, in, tick := s.node(observe.Channel, ""), s.node(observe.Channel, ""), s.node(observe.Timer, "")
+			w, h, src := s.role("writer", 2000, run{Running: 0.09, Runnable: 60}), s.role("hub", 1, run{Running: 0.12}), s.role("source", 1, run{})
+			s.wait(w, c, rcv, 1940, 80_000, h, observe.PollSend)
+			s.wait(h, in, rcv, 0.88, 40, src, snd)
+			s.wait(src, tick, observe.Sleep, 1, 40, -1, "")
+			s.spend(h, observe.Passing, 0.1, observe.PollSend, false)
+			s.spend(w, observe.Passing, 0.06, rcv, true)
+			return s
+		}, Load, No, "", "", 0, 0},
+		{"a stage that waits outside, with time left", func() *scene {
+			s := newScene(2)
+			c, far, tick := s.node(observe.Channel, ""), s.node(observe.Outside, ""), s.node(observe.Timer, "")
+			w, src := s.role("settle", 1, run{Running: 0.01}), s.role("arrive", 1, run{})
+			s.wait(w, far, observe.Network, 0.86, 190, -1, "")
+			s.wait(w, c, rcv, 0.13, 20, src, snd)
+			s.wait(src, tick, observe.Sleep, 1, 160, -1, "")
+			s.spend(w, observe.OwnCode, 0.01, "", false)
+			return s
+		}, Load, No, "", "", 0, 0},
 		{"a service that is fine", func() *scene {
 			s := newScene(2)
 			c, n := s.node(observe.Channel, ""), s.node(observe.Outside, "")

@@ -20,12 +20,6 @@ func stood(m *model) *ruling {
 // leaking holds for a service that is fine otherwise, but whose goroutines do not end.
 func leaking(m *model) *ruling {
 	for _, b := range m.blocked() {
-		if b.Kind == leak && len(b.Rows) > 0 && m.o.Stood[b.Rows[0]].Role >= 0 {
-			// A trace in which they only start, and wait on, is evidence, too.
-			if p := &m.parts[m.o.Stood[b.Rows[0]].Role]; p.Created >= 10 && p.turns < p.Created/10 && p.Alive > p.Created {
-				b.Probability = max(b.Probability, 0.7)
-			}
-		}
 		if b.Probability >= sure && b.Kind == leak && !m.moves(b.At) {
 			return m.stuck(&b)
 		}
@@ -123,6 +117,22 @@ func (m *model) busy() bool {
 func (m *model) blocked() []blockage {
 	if m.blockages == nil {
 		m.blockages = append([]blockage{}, stuck(m.o)...)
+		for i := range m.blockages {
+			b := &m.blockages[i]
+			if b.Kind != leak || b.At == nil || len(b.Rows) == 0 || m.o.Stood[b.Rows[0]].Role < 0 {
+				continue
+			}
+			// A trace in which they only start, and wait on, is evidence, too.
+			ended := 0.0
+			for j := range m.waits {
+				if w := &m.waits[j]; w.At.Function == b.At.Function && w.At.Line == b.At.Line {
+					ended += w.Rate
+				}
+			}
+			if p := &m.parts[m.o.Stood[b.Rows[0]].Role]; p.Created >= 10 && ended < p.Created/10 && p.Alive > p.Created {
+				b.Probability = max(b.Probability, 0.7)
+			}
+		}
 	}
 	return m.blockages
 }
@@ -142,7 +152,7 @@ func (m *model) also(r *ruling) []Finding {
 			copies += s.Cores
 		}
 	}
-	if copies > m.cores.used/4 && copies > 0.05 {
+	if copies >= m.cores.used/10 && copies > 0.05 {
 		all = append(all, Finding{Kind: "shared mutex queue", Count: 0, Evidence: []Evidence{},
 			Text: fmt.Sprintf("%s of CPU time corrects copied stacks of goroutines that wait for one lock (golang/go#81957): let fewer goroutines wait for it.", percent(copies/m.cores.used))})
 	}
