@@ -30,7 +30,7 @@ func leaking(m *model) *ruling {
 func (m *model) stuck(b *blockage) *ruling {
 	r := &ruling{
 		verdict: Stuck, channels: Yes, part: -1, meet: -1, holds: float64(b.Count + b.Explains),
-		why: b.Kind, answer: b.Text, evidence: b.Evidence, seen: 1, clear: (b.Probability - 0.5) / 0.45,
+		why: b.Kind, answer: b.Text, evidence: b.Evidence, seen: 1, clear: (b.Probability - 0.5) / atBest,
 	}
 	if len(b.Rows) > 0 {
 		row := &m.o.Stood[b.Rows[0]]
