@@ -517,24 +517,23 @@ func TestWorkersOfThisModule(t *testing.T) {
 	}
 }
 
-var computed int
-
 //go:noinline
-func computeLeaf() {
+func computeLeaf(sum *int) {
 	for i := range 200_000_000 {
-		computed += i
+		*sum += i
 	}
 }
 
-func computeOnly(done chan<- bool) {
-	computeLeaf()
-	done <- true
+func computeOnly(done chan<- int) {
+	sum := 0
+	computeLeaf(&sum)
+	done <- sum
 }
 
 // The stack of a preempted leaf may lack its caller, or all frames of the program.
 func TestPreempted(t *testing.T) {
 	o := observed(t, func() {
-		done := make(chan bool)
+		done := make(chan int)
 		for range 4 {
 			go computeOnly(done)
 		}
