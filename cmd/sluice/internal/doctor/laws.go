@@ -194,7 +194,7 @@ func (m *model) meetCandidate(g *meeting) (c candidate) {
 // excludes reports whether a channel is used as a lock: the goroutines that wait at it
 // wait on one side only, and their own role ends the waits.
 func (m *model) excludes(g *meeting) bool {
-	return g.Kind == observe.Channel && g.ended > 0 && g.same > 0.9*g.ended &&
+	return (g.Kind == observe.Channel || g.Kind == observe.Condition) && g.ended > 0 && g.same > 0.9*g.ended &&
 		min(g.sending, g.receiving) < 0.05*(g.sending+g.receiving)
 }
 
@@ -246,6 +246,9 @@ func (m *model) busyMeeting(g *meeting, c candidate) *ruling {
 	case g.Kind == observe.Mutex:
 		r.verdict, r.why = Lock, "a lock that is always held"
 		r.answer = fmt.Sprintf("The lock that %s takes is held %s of the time while %s for it.", where(r.at.At), percent(c.util), waiting(c.holds))
+	case g.Kind == observe.Condition:
+		r.verdict, r.why = Limit, "a limit made of a condition, whose places are always taken"
+		r.answer = fmt.Sprintf("All places inside are taken while %s at the condition of %s.", waiting(c.holds), where(r.at.At))
 	case own && (slots < 1.5 || g.Kind == observe.Channel && inside.away() < inside.sum()/2):
 		// Inside includes the time before and after. If there are no waits in it, it is a
 		// critical section.

@@ -175,6 +175,15 @@ func TestShapes(t *testing.T) {
 			s.spend(b, observe.Passing, 0.7, snd, true)
 			return s
 		}, Channel, Yes, "", UseMutex, 2, 9},
+		{"a limit made of a counter and a condition", func() *scene {
+			s := newScene(2)
+			c, out := s.node(observe.Condition, ""), s.node(observe.Outside, "network")
+			r := s.role("unload", 30, run{Running: 0.05})
+			s.wait(r, c, observe.CondWait, 26, 320, r, observe.Signal)
+			s.wait(r, out, observe.Network, 3.9, 320, -1, "")
+			s.spend(r, observe.OwnCode, 0.05, "", false)
+			return s
+		}, Limit, No, "", RaiseLimit, 2, 10},
 		{"a limit inside a library", func() *scene {
 			s := newScene(2)
 			l, o := s.node(observe.Limit, "database/sql"), s.node(observe.Outside, "")
