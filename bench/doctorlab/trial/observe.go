@@ -109,15 +109,25 @@ func (l *lab) capture(ctx context.Context, s service, root string) error {
 	return nil
 }
 
-func (l *lab) observe(ctx context.Context, s service, dir string) error {
+// settled starts a service as found, and returns once its load has settled.
+func (l *lab) settled(ctx context.Context, s service) (*process, error) {
 	p, err := start(ctx, l.scenario, s.Name, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := pause(ctx, settle); err != nil {
+		p.stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (l *lab) observe(ctx context.Context, s service, dir string) error {
+	p, err := l.settled(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	if err := pause(ctx, settle); err != nil {
-		return err
-	}
 	command := exec.CommandContext(ctx, l.doctor, slices.Concat([]string{"doctor", "-save", dir}, l.flags(), []string{p.address})...)
 	out, err := command.CombinedOutput()
 	if _, missing := os.Stat(dir); missing != nil {
@@ -153,14 +163,11 @@ func shrink(dir string) error {
 
 // live diagnoses a running service and measures the first remedy.
 func (l *lab) live(ctx context.Context, s service, rounds int) error {
-	p, err := start(ctx, l.scenario, s.Name, "")
+	p, err := l.settled(ctx, s)
 	if err != nil {
 		return err
 	}
 	defer p.stop()
-	if err := pause(ctx, settle); err != nil {
-		return err
-	}
 	d, err := l.ask(ctx, append(l.flags(), p.address)...)
 	p.stop()
 	if err != nil {

@@ -191,8 +191,8 @@ func (m *model) meetCandidate(g *meeting) (c candidate) {
 	return c
 }
 
-// excludes reports whether a channel is used as a lock: the goroutines that wait at it
-// wait on one side only, and their own role ends the waits.
+// excludes reports whether a channel or a condition is used as a lock or a limit: the
+// goroutines that wait at it wait on one side only, and their own role ends the waits.
 func (m *model) excludes(g *meeting) bool {
 	return (g.Kind == observe.Channel || g.Kind == observe.Condition) && g.ended > 0 && g.same > 0.9*g.ended &&
 		min(g.sending, g.receiving) < 0.05*(g.sending+g.receiving)

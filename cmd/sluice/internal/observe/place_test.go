@@ -143,7 +143,7 @@ func TestPlace(t *testing.T) {
 			"send of channel at main.run:10 by main.main:3, role main.main"},
 		{"a dependency that nobody knows", `
 			runtime.selectgo
-			example.org/client.(*Conn).Call /root/go/pkg/mod/example.org/client@v1.2.0/conn.go:9
+			example.org/client.(*Conn).Call /home/ann/go/pkg/mod/example.org/client@v1.2.0/conn.go:9
 			app/service.(*Job).Run /app/service/job.go:7
 			app/service.(*Group).Go.func1 /app/service/group.go:3`,
 			"select of channel at app/service.(*Job).Run:7 in example.org/client.(*Conn).Call by app/service.(*Group).Go.func1:3, role app/service.(*Job).Run on app/service.(*Group).Go.func1"},
