@@ -111,9 +111,9 @@ func TestOutEndsEarly(t *testing.T) {
 			t.Errorf("without a value: %v", err)
 		}
 		ctx = context.Background()
+		b.Close() // before there is a value that it could take
 		go run()
 		_ = source.TrySend(6)
-		b.Close()
 		synctest.Wait()
 		a.Close()
 		synctest.Wait()
