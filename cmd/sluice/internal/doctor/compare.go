@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
@@ -208,21 +209,31 @@ func (c *Comparison) announced(rate float64) string {
 	return text + "."
 }
 
+// sideBySide is the width from which both maps are beside each other, each with room for boxes.
+const sideBySide = 110
+
 // WriteText writes the comparison: the answer, and both maps.
 func (c *Comparison) WriteText(w io.Writer, o Screen) error {
-	c = clean(c)
+	clean(reflect.ValueOf(c))
 	s := sheet{Screen: o.fitted()}
-	s.put(s.cut(s.paragraph(flowmap.Stage, c.Answer, ""), 8))
-	for _, side := range []struct {
-		when string
-		*Side
-	}{{"Before", &c.Before}, {"After", &c.After}} {
-		d := side.Diagnosis
-		s.put(nil, s.cut(s.paragraph(flowmap.Stage, side.when+" ("+d.target()+"): "+d.Answer, "  "), 3))
-		s.put(flowmap.New(d.Map).Draw(s.Width, max(6, (s.Lines-2-10)/2)))
+	s.put(s.cut(s.paragraph(flowmap.Stage, c.Answer, ""), 8), nil)
+	const gap = "   "
+	part, room := sheet{Screen: s.Screen}, (s.Lines-2-len(s.lines)-1)/2
+	if s.Width >= sideBySide {
+		part.Width, room = (s.Width-len(gap))/2, s.Lines-2-len(s.lines)
+	}
+	draw := func(when string, d *Diagnosis) []flowmap.Line {
+		lines := part.cut(part.paragraph(flowmap.Stage, when+" ("+d.target()+"): "+d.Answer, "  "), 4)
+		return append(lines, flowmap.New(d.Map).Draw(part.Width, max(3, room-len(lines)))...)
+	}
+	before, after := draw("Before", c.Before.Diagnosis), draw("After", c.After.Diagnosis)
+	if s.Width >= sideBySide {
+		s.put(flowmap.Beside(before, after, gap, 0))
+	} else {
+		s.put(before, nil, after)
 	}
 	return s.write(w)
 }
 
 // WriteJSON writes the comparison as JSON.
-func (c *Comparison) WriteJSON(w io.Writer) error { return writeJSON(w, clean(c)) }
+func (c *Comparison) WriteJSON(w io.Writer) error { return writeJSON(w, c) }

@@ -123,7 +123,7 @@ func TestSoundAnswers(t *testing.T) {
 // given against its evidence.
 func TestHazards(t *testing.T) {
 	for _, name := range []Name{Batch, Buffer, MoreReceivers, Split, Balance, RemoveHop, UseMutex, RaiseLimit, StopPolling, Release, Reuse, Signal, Cheaper, MoreCores} {
-		if h := hazardOf(name); h.breaks == "" || h.unless == "" && h.breaks != "nothing" {
+		if h := hazards[name]; h.breaks == "" || h.unless == "" && h.breaks != "nothing" {
 			t.Errorf("%s: breaks %q, unless %q", name, h.breaks, h.unless)
 		}
 	}

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -239,10 +240,11 @@ func (p *plan) keepChannels() {
 	rank := map[uint64]float64{}
 	for e := range p.edges {
 		c := &p.Channels[p.known[e.Channel]]
-		rank[c.ID] = max(rank[c.ID], c.SendersMean+c.ReceiversMean+float64(c.Senders+c.Receivers))
+		waiting := c.SendersMean + c.ReceiversMean + float64(c.Senders+c.Receivers)
 		if c.ID == p.place || p.isBottleneck(e.Stage) {
-			rank[c.ID] += first
+			waiting += first
 		}
+		rank[c.ID] = max(rank[c.ID], waiting)
 	}
 	p.Channels = slices.DeleteFunc(p.Channels, func(c livepage.FlowChannel) bool {
 		_, ok := rank[c.ID]
@@ -318,32 +320,33 @@ func (p *plan) finish() {
 		channels[p.Channels[i].ID] = &p.Channels[i]
 		f.Channels = append(f.Channels, flow.Channel{ID: p.Channels[i].ID})
 	}
-	sums := map[livepage.Edge]float64{}
-	for e, weight := range p.edges {
-		sums[livepage.Edge{Channel: e.Channel, Side: e.Side}] += weight
-	}
-	for e, weight := range p.edges {
-		if stages[e.Stage] && channels[e.Channel] != nil {
-			e.Share = weight / max(1e-9, sums[livepage.Edge{Channel: e.Channel, Side: e.Side}])
-			p.Edges = append(p.Edges, e)
-		}
-	}
-	slices.SortFunc(p.Edges, func(a, b livepage.Edge) int {
-		return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(b.Side, a.Side), cmp.Compare(a.Stage, b.Stage))
-	})
 	if b := p.d.Bottleneck; b != nil {
 		p.Bottleneck = &livepage.Bottleneck{Kind: string(p.d.Verdict), Text: p.d.Answer, Channel: p.place}
 		if stages[b.Role] {
 			p.Bottleneck.Stage = b.Role
 		}
 	}
-	most := 0.0 // of those that wait for it
-	for _, e := range p.Edges {
+	// In one order, so that sums and maps are the same in each run.
+	edges := slices.SortedFunc(maps.Keys(p.edges), func(a, b livepage.Edge) int {
+		return cmp.Or(cmp.Compare(a.Channel, b.Channel), cmp.Compare(b.Side, a.Side), cmp.Compare(a.Stage, b.Stage))
+	})
+	sums := map[livepage.Edge]float64{}
+	for _, e := range edges {
+		sums[livepage.Edge{Channel: e.Channel, Side: e.Side}] += p.edges[e]
+	}
+	most := 0.0 // of those that wait for the bottleneck
+	for _, e := range edges {
+		c := channels[e.Channel]
+		if !stages[e.Stage] || c == nil {
+			continue
+		}
 		side := map[string]flow.Side{send: flow.Send, receive: flow.Receive}[e.Side]
 		f.Edges = append(f.Edges, flow.Edge{Stage: e.Stage, Channel: e.Channel, Side: side})
-		if n := channels[e.Channel].SendersMean; p.isBottleneck(e.Stage) && e.Side == receive && n > most {
-			p.Bottleneck.Channel, most = e.Channel, n
+		if p.isBottleneck(e.Stage) && e.Side == receive && c.SendersMean > most {
+			p.Bottleneck.Channel, most = e.Channel, c.SendersMean
 		}
+		e.Share = p.edges[e] / max(1e-9, sums[livepage.Edge{Channel: e.Channel, Side: e.Side}])
+		p.Edges = append(p.Edges, e)
 	}
 	f.LayOut()
 	for i := range p.Stages {

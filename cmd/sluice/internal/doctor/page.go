@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"reflect"
 	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -39,7 +40,7 @@ func (d *Diagnosis) WritePage(w io.Writer) error {
 		return err
 	}
 	script, style = script+showSaved, style+pageStyle
-	d = clean(d)
+	clean(reflect.ValueOf(d))
 	return pageTemplate.Execute(w, struct {
 		*Diagnosis
 		Policy, Foot string

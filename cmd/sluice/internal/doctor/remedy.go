@@ -5,11 +5,95 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 )
+
+// First, do no harm: a remedy that is right for one program breaks another. A hazard is
+// what a remedy can break, the evidence without which it is not given, and the condition
+// that no observation can show.
+type hazard struct {
+	breaks string // in which program it is wrong, and what happens there
+	unless string // the condition in its text; "" if the evidence excludes all that it could break
+	// lacks returns what is missing of the evidence, or "".
+	lacks func(*model, *ruling, *change) string
+}
+
+// hazards has all remedies: one that is not here is not given.
+var hazards = map[Name]hazard{
+	Batch: {"values wait for their batch, and the last batch is lost if nothing flushes it",
+		"flush the last, partial batch, and do not let a value wait for the next one", nil},
+	Buffer: {"a lock or a limit gets more holders; a send that means \"received\" no longer does",
+		"not if its capacity is a limit, or a send must mean that the value was received", lacksFlow},
+	MoreReceivers: {"values are processed in another order and at the same time; a lock gets more holders",
+		"if order does not matter, and what the receiver keeps (maps, counters, files) is locked or each gets its own", lacksFree},
+	Split: {"the order between values of different senders is lost; what needs both parts at once needs two locks",
+		"if order between senders does not matter, and no operation needs two parts at once", nil},
+	Balance: {"values of one key are processed in another order, or at the same time",
+		"if values of one key need no order between them", nil},
+	RemoveHop: {"values of several senders lose the one order that the goroutine gave them; a send blocks where the goroutine did",
+		"not if it is there to order values, to keep state, or to keep its senders from blocking", nil},
+	UseMutex: {"callers wait for each other's I/O, without a context; several holders become one",
+		"if nothing blocks while it is held", lacksOne},
+	RaiseLimit: {"a lock gets a second holder; what is behind the limit gets more load than it is made for",
+		"if what the holders wait for can serve more at once", lacksSeveral},
+	StopPolling: {"the loop no longer does its other work, and may never end", "keep a case that ends the loop", nil},
+	Release: {"goroutines of an idle pool end; closing a channel makes its senders panic",
+		"close a channel only where no goroutine sends any more", nil},
+	Reuse: {"what is still read is overwritten; a Reset of a timer that has fired leaves its old value in the channel",
+		"only what no goroutine uses any more; with go 1.22 or older in go.mod, stop and drain a timer before each Reset", nil},
+	Signal: {"a waiter of another condition is woken and the right one sleeps on",
+		"if all waiters wait for the same condition, and one of them can act on each change", nil},
+	Cheaper:   {"nothing", "", nil},
+	MoreCores: {"nothing", "", nil},
+}
+
+// lacksFlow: values go from one role to another at the node.
+func lacksFlow(m *model, r *ruling, _ *change) string {
+	if r.meet >= 0 {
+		if g := &m.meets[r.meet]; g.Kind != observe.Channel || m.excludes(g) {
+			return "goroutines exclude each other at it"
+		}
+	}
+	return ""
+}
+
+// lacksFree: the part is no single owner of a state that answers its callers from memory.
+func lacksFree(m *model, _ *ruling, c *change) string {
+	p := &m.parts[c.part]
+	switch {
+	case p.Alive < 1.5 && p.reply > p.room && p.made.away() < p.made.sum()/2:
+		return "a single goroutine that answers its callers may be there to own a state"
+	case p.room < 0.1 && m.takesAt(p).At.Function == "":
+		return "it takes no values from other goroutines that a second one could take"
+	}
+	return ""
+}
+
+// lacksOne: one holder at a time, which waits for nothing else.
+func lacksOne(m *model, r *ruling, c *change) string {
+	i := c.part
+	if i < 0 && r.meet >= 0 && len(m.meets[r.meet].receivers) > 0 {
+		i = m.meets[r.meet].receivers[0].role
+	}
+	if i >= 0 && m.parts[i].made.away() > m.parts[i].made.sum()/5 {
+		return "those that hold it wait outside, and would make the callers wait for each other's I/O"
+	}
+	return ""
+}
+
+// lacksSeveral: several are inside at once, so it is a limit and no lock.
+func lacksSeveral(m *model, r *ruling, _ *change) string {
+	if r.meet >= 0 {
+		if slots, _ := m.slots(&m.meets[r.meet]); slots < 1.2 && builtin(r.at) {
+			return "one at a time is inside, so it may be a lock"
+		}
+	}
+	return ""
+}
 
 // A change is a change of the model, from which the bounds of its gain follow.
 type change struct {
@@ -22,7 +106,8 @@ type change struct {
 	kept    remains // of that part's time per value
 	servers remains // factor of its goroutines: at least the few that are enough to tell, at best as many as the next can use
 	cpu     remains // of the process's CPU time per value
-	lighter bool    // all parts spend half to nearly all less on passing values
+	lighter bool    // no part passes as many values: nothing but work is left at best
+	gone    float64 // at least this share of what all parts spend on passing values goes then
 	tokens  float64 // values in flight afterwards; 0 if unknown
 	callers bool    // they wait for answers: no more than tokens can be in flight
 
@@ -87,13 +172,13 @@ func (m *model) stations(c *change, best bool) (all []station) {
 			s.servers = min(s.servers, s.demand/max(p.serves(), 1e-9)) // as its busiest goroutine limits
 		}
 		switch {
-		case i == c.part:
-			s.demand *= c.kept.at(best)
-			s.servers *= c.servers.at(!best)
 		case c.lighter && best:
 			s.demand = max(p.made.work(), 0.02*s.demand)
 		case c.lighter:
-			s.demand -= p.made.Passing / 2
+			s.demand -= p.made.Passing * c.gone
+		case i == c.part:
+			s.demand *= c.kept.at(best)
+			s.servers *= c.servers.at(!best)
 		}
 		all = append(all, s)
 	}
@@ -105,6 +190,13 @@ func (m *model) stations(c *change, best bool) (all []station) {
 		all = append(all, station{-1, "the cores", used * c.cpu.at(best), m.cores.have})
 	}
 	return all
+}
+
+// limit lowers the upper bound of a gain.
+func (g *Gain) limit(high float64, why string, a ...any) {
+	if high < g.High {
+		g.High, g.Bound = high, fmt.Sprintf(why, a...)
+	}
 }
 
 // gain returns the bounds of a change's gain: at most what the busiest station allows
@@ -120,8 +212,8 @@ func (m *model) gain(c *change) *Gain {
 		g.Low, g.High, g.Bound = c.fixed.Low, c.fixed.High, c.fixed.Bound
 	default:
 		for _, s := range m.stations(c, true) {
-			if u := s.util(); u > 0 && 1/u < g.High {
-				g.High, g.Bound = 1/u, fmt.Sprintf("%s would be busy %s of the time at the present rate", s.name, percent(u))
+			if u := s.util(); u > 0 {
+				g.limit(1/u, "%s would be busy %s of the time at the present rate", s.name, percent(u))
 			}
 		}
 		sum, most := 0.0, 0.0
@@ -131,32 +223,29 @@ func (m *model) gain(c *change) *Gain {
 				sum += s.demand
 			}
 		}
-		if math.IsInf(g.High, 1) || most <= 0 {
-			return nil
-		}
-		if g.High > 20 && c.servers.most == 0 {
-			return nil // less remains than a profile can measure
+		if math.IsInf(g.High, 1) || most <= 0 || g.High > 20 && c.servers.most == 0 {
+			return nil // nothing is known, or less remains than a profile can measure
 		}
 		if c.tokens >= 1 {
-			g.Low = min(g.High, c.tokens/max(sum+(c.tokens-1)*most, 1e-9))
+			g.Low = c.tokens / max(sum+(c.tokens-1)*most, 1e-9)
 			if c.lighter {
 				g.Low = min(g.Low, 1/c.cpu.at(false)) // the CPU time alone, no more of it at once
 			}
-			if c.callers && c.tokens/sum < g.High {
-				g.High, g.Bound = c.tokens/sum, fmt.Sprintf("%.0f callers are inside or wait", c.tokens)
+			if c.callers {
+				g.limit(c.tokens/sum, "%.0f callers are inside or wait", c.tokens)
 			}
 		}
 	}
-	g.High = two(max(1, g.High))
-	g.Low = min(two(max(1, g.Low)), g.High)
-	g.Likely = min(max(two(math.Sqrt(g.Low*g.High)), g.Low), g.High) // the middle of a range of factors
+	g.High = two(max(1, g.High), math.Ceil)
+	g.Low = min(two(max(1, g.Low), math.Floor), g.High)
+	g.Likely = min(max(two(math.Sqrt(g.Low*g.High), math.Round), g.Low), g.High) // the middle of a range of factors
 	return g
 }
 
-// two rounds to two digits.
-func two(f float64) float64 {
+// two rounds to two digits, the ends of a range outward.
+func two(f float64, to func(float64) float64) float64 {
 	unit := math.Pow(10, 1-math.Floor(math.Log10(f)))
-	return math.Round(f*unit) / unit
+	return to(math.Round(f*unit*1e6)/1e6) / unit
 }
 
 // spare returns the factor that the cores leave if values need that share of the CPU time
@@ -168,11 +257,11 @@ func (m *model) remedies(r *ruling) []Remedy {
 	kept, seen := []Remedy{}, map[Name]bool{}
 	for i := range r.changes {
 		c := &r.changes[i]
-		if seen[c.name] {
+		h, known := hazards[c.name]
+		if seen[c.name] || !known || len(kept) == 2 {
 			continue
 		}
 		seen[c.name] = true
-		h := hazardOf(c.name)
 		if h.lacks != nil {
 			if why := h.lacks(m, r, c); why != "" {
 				r.next = fmt.Sprintf("No %s: %s.", c.name, why)
@@ -191,46 +280,18 @@ func (m *model) remedies(r *ruling) []Remedy {
 		if c.plain {
 			x.Condition = ""
 		}
-		if kept = append(kept, x); len(kept) == 2 {
-			break
-		}
+		kept = append(kept, x)
 	}
 	return kept
 }
 
 // relieve returns the changes that relieve a busy part, the best first.
 func (m *model) relieve(p *part, costs []cost) (all []change) {
-	tokens := p.room + p.reply + p.made.sum()
 	for _, k := range costs {
 		if k.share < 0.15 {
 			break // removing less is not worth it: see worth
 		}
-		k = m.located(p, k)
-		more := m.balance(p) // in shards, values stay in order
-		if len(more) == 0 {
-			more = []change{m.moreReceivers(p, tokens)}
-		}
-		switch k.kind {
-		case costPassing, costLocking:
-			all = append(all, m.passLess(p, k, tokens)...)
-		case costMemory, costTimers:
-			all = append(all, m.reuse(p, k))
-		case costSystem, costDisk:
-			if all = append(all, m.batchSink(p, k, tokens)); p.Alive >= 1.5 {
-				all = append(all, more...) // one that writes keeps an order
-			}
-		case costOutside, costSleep:
-			if m.broadcast(p) {
-				all = append(all, m.batchSink(p, k, tokens))
-				continue
-			}
-			all = append(append(all, more...), m.batchSink(p, k, tokens))
-		case costOwn:
-			if p.Alive < 1.5 && (p.reply > 0.1 || share(costs, costMemory) > 0.1) {
-				more = nil // one goroutine that computes may own a state, and cheaper work breaks none
-			}
-			all = append(append(all, more...), cheaper(p, k))
-		}
+		all = append(all, m.reduce(p, m.located(p, k))...)
 	}
 	if share(costs, costPassing) >= 1-1/worth {
 		// More receivers would contend for the channel that is the cost.
@@ -239,36 +300,96 @@ func (m *model) relieve(p *part, costs []cost) (all []change) {
 	return all
 }
 
-// passLess returns the changes after which a part passes fewer values, or cheaper.
-func (m *model) passLess(p *part, k cost, tokens float64) []change {
-	line, node := m.queueAt(p)
-	batch := change{name: Batch, line: either(line, k.line), part: p.index, kept: less(p.costs(), k.kind), tokens: max(tokens, 2), lighter: true, cpu: less(m.process(), costPassing),
-		text:     fmt.Sprintf("Send slices of values at %s: one channel operation for each slice", where(either(line, k.line).At)),
-		evidence: []string{fmt.Sprintf("%s of the busy time of %s is channel operations and wake-ups", percent(k.share), p.Name)}}
-	hop := batch
-	hop.name, hop.line = RemoveHop, either(k.line, line)
-	hop.kept.most, hop.cpu.most = max(hop.kept.least, 0.75), 1-m.passingCPU()/4 // the hop after it is left
-	hop.text = fmt.Sprintf("Pass values past %s: let its receivers take them from the channel that it takes them from", p.Name)
-	dispatches, relays := m.passesOn(p)
-	switch {
-	case dispatches:
-		return []change{hop, batch}
-	case p.reply > p.room || p.trips:
-		mutex := batch
-		mutex.name, mutex.line = UseMutex, line
-		mutex.text = fmt.Sprintf("Let the callers do the work of %s themselves, under a mutex: each call is two hand-offs now", p.Name)
-		mutex.evidence = []string{"its callers wait for each answer", fmt.Sprintf("its own work is %s of its time", percent(1-k.share))}
-		return []change{mutex}
-	case relays:
-		return []change{batch, hop}
-	case m.bothWait(node):
-		room := batch
-		room.name, room.line, room.kept.most, room.cpu.most = Buffer, line, 1, 1
-		room.text = fmt.Sprintf("Give the channel of %s a buffer of 64 to 1024 values", at(line))
-		room.evidence = []string{"senders and receivers wait in turns: its channel has no room"}
-		return []change{batch, room}
+// reduce returns the changes that relieve a part of one of its costs, the best first.
+func (m *model) reduce(p *part, k cost) []change {
+	more := m.balance(p) // in shards, values stay in order
+	if len(more) == 0 {
+		more = []change{m.moreReceivers(p)}
 	}
-	return []change{batch}
+	switch k.kind {
+	case costMemory, costTimers:
+		return []change{m.reuse(p, k)}
+	case costSystem, costDisk:
+		if p.Alive < 1.5 {
+			more = nil // one that writes keeps an order
+		}
+		return append([]change{m.batchSink(p, k)}, more...)
+	case costOutside, costSleep:
+		if m.broadcast(p) {
+			more = nil
+		}
+		return append(more, m.batchSink(p, k))
+	case costOwn:
+		if p.Alive < 1.5 && (p.reply > 0.1 || share(p.costs(), costMemory) > 0.1) {
+			more = nil // one goroutine that computes may own a state, and cheaper work breaks none
+		}
+		return append(more, cheaper(p, k))
+	}
+	line, node := m.queueAt(p)
+	return m.handOffs(p, k, line, node)
+}
+
+// tokens returns how many values are at a part: those that it has, and those that wait.
+func (p *part) tokens() float64 { return p.room + p.reply + p.made.sum() }
+
+// handOffs returns the changes after which values need fewer hand-offs, the best first. Where
+// p is nil, no part is busy with them, and all take turns at a node.
+func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change {
+	cpu, tokens, why := less(m.process(), costPassing), 2.0, "the time goes into hand-offs: a slice needs one for many values"
+	if p != nil {
+		tokens, why = max(2, p.tokens()), fmt.Sprintf("%s of the busy time of %s is channel operations and wake-ups", percent(k.share), p.Name)
+	}
+	with := func(name Name, gone float64, line observe.Line, text string, a ...any) change {
+		return change{name: name, line: line, evidence: []string{why}, text: fmt.Sprintf(text, a...),
+			part: -1, lighter: true, gone: gone, cpu: remains{cpu.least, 1 - gone*m.passingCPU()}, tokens: tokens}
+	}
+	line = either(line, k.line)
+	batch := with(Batch, 0.5, line, "Send slices of values at %s, and at the channels after it: one channel operation for each slice", where(line.At))
+	if inLibrary(line) {
+		why = "its hand-offs are in a library: only the number of its calls is the program's"
+		return []change{with(Batch, 0.5, line, "Make fewer, larger calls of %s at %s, and at its other end: collect values first, as a bufio.Writer does", line.In, where(line.At))}
+	}
+	if q := m.startedForEach(); q != nil {
+		name, at := Reuse, observe.Line{At: q.By}
+		if m.longest(m.maker(q), func(w *wait) bool { return w.Op == observe.GroupWait }) != nil {
+			name = Batch // it starts them for a set of values, and has them all
+		}
+		why = fmt.Sprintf("%s goroutines of %s are started each second", format.Compact(q.Created), q.Name)
+		if q.same > q.held() {
+			return []change{with(RemoveHop, 0.5, at, "Start no goroutine at %s: values pass from one of them to the next, and a function that is called for each value needs none", where(q.By))}
+		}
+		return []change{with(name, 0.5, at, "Start no goroutine for each value at %s: keep some workers, and give each of them several values", where(q.By))}
+	}
+	if p != nil {
+		dispatches, relays := m.passesOn(p)
+		// The hop after it is left.
+		hop := with(RemoveHop, 0.25, either(k.line, line), "Pass values past %s: let its receivers take them from the channel that it takes them from", p.Name)
+		switch {
+		case dispatches:
+			return []change{hop, batch}
+		case p.answers():
+			why = "its callers wait for each answer, so a value has nothing to be batched with"
+			mutex := with(UseMutex, 0.5, line, "Do the work of %s in the goroutines that ask for it, under a mutex: each call is two hand-offs now", p.Name)
+			mutex.part = p.index
+			if p.Alive >= 1.5 {
+				mutex.name = RemoveHop // there is no one owner
+			}
+			return []change{mutex}
+		case relays:
+			return []change{batch, hop}
+		}
+	}
+	// A rendezvous lasts as long as a wake-up, 1 to 20 µs with its queue for a core.
+	// Where waits are longer, values have room already, and wait for a full channel.
+	if node < 0 || m.meets[node].each() >= 20*time.Microsecond || p != nil && !m.bothWait(node) {
+		return []change{batch}
+	}
+	why = "senders and receivers wait in turns: their channel has no room"
+	room := with(Buffer, 0, line, "Give the channel of %s, and those after it, a buffer of 64 to 1024 values", at(line))
+	if p != nil {
+		return []change{batch, room} // more room leaves a busy part its hand-offs
+	}
+	return []change{room, batch} // a buffer is a number, slices change the code at both ends
 }
 
 // passesOn reports whether a part only passes values on: it takes from other roles, gives
@@ -293,45 +414,65 @@ func (m *model) passesOn(p *part) (dispatches, relays bool) {
 	return both > 0 && len(take) > both, len(take) > 0 && len(give) > 0 && p.reply < p.room+p.feed && own < 0.4
 }
 
-// moreReceivers returns the change that gives a part more goroutines: twice as many at
-// least, at best as many as the next station can use or as wait.
-func (m *model) moreReceivers(p *part, tokens float64) change {
-	c := change{name: MoreReceivers, line: either(m.takesAt(p), observe.Line{At: p.Start}), part: p.index}
-	dispatches, _ := m.passesOn(p)
-	c.callers = p.reply > p.room || p.trips && !dispatches
-	now, rest := max(1, p.Alive), 0.0
-	for _, s := range m.stations(&c, true) {
-		if s.part != p.index {
-			rest = max(rest, s.util())
+// answers reports whether those that give a part values wait for its answers.
+func (p *part) answers() bool { return p.trips || p.reply > p.room+p.feed }
+
+// answerer returns the role at a meeting that answers the values that it takes, or nil. The
+// one with fewer goroutines wins.
+func (m *model) answerer(g *meeting) (best *part) {
+	for _, e := range append(g.receivers[:len(g.receivers):len(g.receivers)], g.senders...) {
+		p := &m.parts[e.role]
+		if dispatches, _ := m.passesOn(p); !p.Runtime && p.answers() && !dispatches && (best == nil || p.Alive < best.Alive) {
+			best = p
 		}
 	}
-	most := now * 1000
-	if rest > 0 {
-		most = min(most, math.Ceil(max(p.busy, 0.01)/rest*now))
+	return best
+}
+
+// startedForEach returns a role of which a goroutine is started for most values, or nil:
+// starting and ending one takes about a microsecond, so that a hundred thousand a second
+// take a tenth of a core.
+func (m *model) startedForEach() *part {
+	i := slices.IndexFunc(m.parts, func(p part) bool { return !p.Runtime && p.Created >= 1000 && p.Created > p.turns/4 })
+	if i < 0 {
+		return nil
 	}
-	if c.callers {
-		most = min(most, math.Ceil(tokens)*now/max(1, p.made.sum()))
+	return &m.parts[i]
+}
+
+// maker returns the role that waits for the goroutines of another one, or -1.
+func (m *model) maker(p *part) int {
+	for i := range m.links {
+		if l := &m.links[i]; l.waker() == p.index && l.wait.Op == observe.GroupWait {
+			return l.wait.Role
+		}
 	}
-	most = math.Round(max(most, now))
-	c.servers, c.tokens = remains{min(2, most/now), most / now}, tokens
-	if !c.callers {
-		c.tokens = 2*now + p.room
+	return -1
+}
+
+// moreReceivers returns the change that gives a part more goroutines: twice as many at
+// least, at best as many as the next station can use or as wait.
+func (m *model) moreReceivers(p *part) change {
+	now := max(1, p.Alive)
+	c := change{name: MoreReceivers, line: either(m.takesAt(p), observe.Line{At: p.Start}), part: p.index, servers: remains{2, 1000}, tokens: 2*now + p.room,
+		evidence: []string{fmt.Sprintf("%s of its time takes no core", percent(p.made.away()/max(p.made.sum(), 1e-9))), waiting(p.held()) + " for it"}}
+	if dispatches, _ := m.passesOn(p); p.reply > p.room || p.trips && !dispatches {
+		c.callers, c.tokens = true, p.tokens()
 	}
-	n := most
+	n := 2 * now
 	if g := m.gain(&c); g != nil {
-		n = min(most, math.Ceil(now*g.Likely))
+		n = now * g.Likely
 	}
-	c.text = fmt.Sprintf("Run %s in %.0f goroutines instead of %.0f", p.Name, n, now)
-	c.evidence = []string{fmt.Sprintf("%s of its time takes no core", percent(p.made.away()/max(p.made.sum(), 1e-9))), waiting(p.held()) + " for it"}
+	c.text = fmt.Sprintf("Run %s in %.0f goroutines instead of %.0f", p.Name, math.Ceil(n), now)
 	return c
 }
 
 // batchSink returns the change after which a call that a part makes for each value serves
 // many.
-func (m *model) batchSink(p *part, k cost, tokens float64) change {
+func (m *model) batchSink(p *part, k cost) change {
 	what := map[costKind]string{costSystem: "system call", costDisk: "sync", costOutside: "request", costSleep: "call"}[k.kind]
 	// A call for two values takes half of it at least.
-	return change{name: Batch, line: k.line, part: p.index, kept: less(p.costs(), k.kind), tokens: max(2, tokens),
+	return change{name: Batch, line: k.line, part: p.index, kept: less(p.costs(), k.kind), cpu: less(m.process(), costSystem), tokens: max(2, p.tokens()),
 		text:     fmt.Sprintf("Make one %s for all values that have arrived%s, not one for each", what, near(k.line)),
 		evidence: []string{fmt.Sprintf("%s of the time of %s is in that call, and %s", percent(k.share), p.Name, waiting(p.room+p.reply))}}
 }
@@ -377,12 +518,9 @@ func (m *model) balance(p *part) []change {
 
 // reuse returns the change that makes fewer new objects.
 func (m *model) reuse(p *part, k cost) change {
-	what := k.makes
-	switch {
-	case k.kind == costTimers && what != "context":
+	what := cmp.Or(k.makes, "memory")
+	if k.kind == costTimers && k.makes != "context" {
 		what = "timer"
-	case what == "":
-		what = "memory"
 	}
 	c := change{name: Reuse, line: k.line, part: -1, cpu: less(m.process(), k.kind), tokens: 1,
 		text:     fmt.Sprintf("Make no new %s for each value%s: reuse it", what, near(k.line)),
@@ -391,42 +529,9 @@ func (m *model) reuse(p *part, k cost) change {
 	// is not known.
 	c.blind = k.kind == costMemory && k.share > 0.5
 	if p != nil {
-		c.part, c.kept, c.tokens = p.index, less(p.costs(), k.kind), max(1, p.room+p.reply+p.made.sum())
+		c.part, c.kept, c.tokens = p.index, less(p.costs(), k.kind), max(1, p.tokens())
 	}
 	return c
-}
-
-// fewerGoroutines returns the change that starts no goroutine for each value, if one is
-// started for most of them: starting and ending one takes about a microsecond, so that a
-// hundred thousand a second take a tenth of a core.
-func (m *model) fewerGoroutines() []change {
-	for i := range m.parts {
-		if p := &m.parts[i]; !p.Runtime && p.Created >= 1000 && p.Created > p.turns/4 {
-			if p.same > p.held() {
-				return []change{{name: RemoveHop, line: observe.Line{At: p.By}, part: -1, lighter: true, cpu: less(m.process(), costPassing), tokens: 2,
-					text:     fmt.Sprintf("Start no goroutine at %s: values pass from one of them to the next, and a function that is called for each value needs none", where(p.By)),
-					evidence: []string{fmt.Sprintf("%s goroutines of %s are started each second, and wait for each other", format.Compact(p.Created), p.Name)}}}
-			}
-			name := Reuse
-			if m.longest(m.maker(p), func(w *wait) bool { return w.Op == observe.GroupWait }) != nil {
-				name = Batch // it starts them for a set of values, and has them all
-			}
-			return []change{{name: name, line: observe.Line{At: p.By}, part: -1, lighter: true, cpu: less(m.process(), costPassing), tokens: 2,
-				text:     fmt.Sprintf("Start no goroutine for each value at %s: keep some workers, and give each of them several values", where(p.By)),
-				evidence: []string{fmt.Sprintf("%s goroutines of %s are started each second", format.Compact(p.Created), p.Name)}}}
-		}
-	}
-	return nil
-}
-
-// maker returns the role that waits for the goroutines of another one, or -1.
-func (m *model) maker(p *part) int {
-	for i := range m.links {
-		if l := &m.links[i]; l.waker() == p.index && l.wait.Op == observe.GroupWait {
-			return l.wait.Role
-		}
-	}
-	return -1
 }
 
 // cheaper names the code that the time goes into: nothing between goroutines helps.
@@ -443,33 +548,42 @@ func cheaper(p *part, k cost) change {
 	return c
 }
 
+// inLibrary reports whether an operation is inside a library, so that the program can only
+// call it less often.
+func inLibrary(l observe.Line) bool {
+	return l.In != "" && !strings.HasPrefix(l.In, "sync.") && !strings.HasPrefix(l.In, "sluice.")
+}
+
 // widen returns the changes for a lock or a limit that is always taken.
 func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []change {
-	k, tokens := inside.split()[0], slots+r.holds
-	freed := m.freed(tokens, inside)
+	tokens, costs := slots+r.holds, inside.split()
+	freed := m.freed(tokens, inside, remains{}, remains{})
 	split := change{name: Split, line: r.at, part: -1, fixed: freed, evidence: []string{waiting(r.holds) + " for it, on average"},
 		text: fmt.Sprintf("Split what %s protects, by key, so that few callers meet", where(r.at.At))}
-	batch := split
-	batch.name = Batch
-	batch.text = fmt.Sprintf("Let one goroutine do the work under the lock of %s, for all that has arrived in one call", where(r.at.At))
-	limit := change{name: RaiseLimit, line: r.at, part: -1,
-		text:     fmt.Sprintf("Raise the limit that %s waits for (%s), from about %.0f", where(r.at.At), m.nodeName(g.index), math.Round(slots)),
-		evidence: []string{fmt.Sprintf("a goroutine inside takes no core for %s of the time", percent(inside.away()/max(inside.sum(), 1e-9))), waiting(r.holds) + " for a slot"}}
-	switch {
-	case g.Kind == observe.Mutex && k.kind == costDisk:
-		return []change{batch, split}
-	case g.Kind == observe.Mutex:
-		if w := m.heldIn(g, r.util); w != nil {
-			c := change{name: Cheaper, line: w.Line, part: -1, blind: true, evidence: []string{"the lock is held, but no core is in use for it", fmt.Sprintf("%.2g goroutines are in that wait, on average", w.Mean)},
-				text: fmt.Sprintf("Move the wait in %s, reached from %s, out of the critical section: whoever holds the lock waits there", at(w.Line), where(cmp.Or(w.Caller, m.parts[w.Role].Start)))}
-			return []change{c, split}
+	if g.Kind == observe.Mutex {
+		batch := split
+		batch.name, batch.text = Batch, fmt.Sprintf("Let one goroutine do the work under the lock of %s, for all that has arrived in one call", where(r.at.At))
+		batch.fixed = m.freed(tokens, inside, less(costs, costs[0].kind), less(m.process(), costSystem))
+		w := m.heldIn(g, r.util)
+		switch {
+		case costs[0].kind == costDisk, w != nil && inLibrary(r.at):
+			return []change{batch, split}
+		case w != nil:
+			return []change{{name: Cheaper, line: w.Line, part: -1, blind: true, evidence: []string{"the lock is held, but no core is in use for it", fmt.Sprintf("%.2g goroutines are in that wait, on average", w.Mean)},
+				text: fmt.Sprintf("Move the wait in %s, reached from %s, out of the critical section: whoever holds the lock waits there", at(w.Line), where(cmp.Or(w.Caller, m.parts[w.Role].Start)))}, split}
 		}
 		return []change{split}
-	case r.verdict == Channel:
+	}
+	if r.verdict == Channel {
 		p := m.passingCPU()
 		return []change{{name: UseMutex, line: r.at, part: -1, text: fmt.Sprintf("Use a sync.Mutex in place of the channel of %s", at(r.at)),
 			fixed:    &Gain{Low: 1, High: m.spare(1 - p), Bound: fmt.Sprintf("%s, %s of that for passing", m.inUse(), percent(p))},
 			evidence: []string{"those that wait at it free each other: it carries no values", fmt.Sprintf("%.2g of them are inside", slots)}}, split}
+	}
+	limit := change{name: RaiseLimit, line: r.at, part: -1,
+		text:     fmt.Sprintf("Raise the limit that %s waits for (%s), from about %.0f", where(r.at.At), m.nodeName(g.index), math.Round(slots)),
+		evidence: []string{fmt.Sprintf("a goroutine inside takes no core for %s of the time", percent(inside.away()/max(inside.sum(), 1e-9))), waiting(r.holds) + " for a slot"}}
+	switch {
 	case m.timed(g):
 		limit.blind = true // a rate, and not a number of slots
 	case g.same > 0.5*g.ended || len(g.receivers) == 0:
@@ -504,15 +618,15 @@ func (m *model) timed(g *meeting) bool {
 	return !slices.ContainsFunc(m.o.Wakes, func(k observe.Wake) bool { return k.Role >= 0 && m.waits[k.Wait].Node == g.index })
 }
 
-// freed bounds the gain if all that wait at a lock or a limit were inside at once.
-func (m *model) freed(tokens float64, inside made) *Gain {
+// freed bounds the gain if all that wait at a lock or a limit were inside at once, where
+// that share of what they do there and of the CPU time is kept.
+func (m *model) freed(tokens float64, inside made, kept, cpu remains) *Gain {
 	n := max(inside.sum(), 1e-9)
-	g := &Gain{Low: 1, High: tokens / n, Bound: fmt.Sprintf("%.0f goroutines are inside or wait", tokens)}
-	if cpu := m.spare(1); cpu < g.High {
-		g.High, g.Bound = cpu, m.inUse()
-	}
+	g := &Gain{Low: 1, High: math.Inf(1)}
+	g.limit(tokens/n/kept.at(true), "%.0f goroutines are inside or wait", tokens)
+	g.limit(m.spare(cpu.at(true)), "%s", m.inUse())
 	// If the time inside is spent away, twice as many overlap fully.
-	if away := inside.away() / n; away > 0.5 {
+	if inside.away() > n/2 {
 		g.Low = min(2, g.High)
 	}
 	return g
@@ -524,26 +638,16 @@ func (m *model) lighten(top cost, r *ruling) []change {
 	if r.part >= 0 {
 		p = &m.parts[r.part]
 	}
-	switch {
-	case top.kind == costMemory || top.kind == costTimers:
-		if p != nil {
-			top.share = pick(p.costs(), top.kind).share
+	switch top.kind {
+	case costMemory, costTimers, costSystem, costPassing:
+		if p == nil {
+			return []change{m.reuse(p, top)}
 		}
-		return []change{m.reuse(p, top)}
-	case top.kind == costSystem && p != nil:
-		c := m.batchSink(p, top, p.room+p.reply+p.made.sum())
-		c.cpu, c.part = less(m.process(), costSystem), -1
-		return []change{c, cheaper(p, top)}
-	case top.kind == costPassing:
-		all := m.fewerGoroutines()
-		if len(all) == 0 && p != nil {
-			all = m.passLess(p, pick(p.costs(), costPassing), p.Alive)
-		}
-		for i := range all {
-			all[i].part, all[i].lighter = -1, true // the cores are what limits
-		}
-		return all
-	case m.cores.lacks == 0:
+		top.share = pick(p.costs(), top.kind).share
+		// All roles share the cores.
+		return slices.DeleteFunc(m.reduce(p, top), func(c change) bool { return c.name == MoreReceivers || c.name == Balance })
+	}
+	if m.cores.lacks == 0 {
 		return []change{cheaper(p, top)}
 	}
 	by := "a quota, or other processes, take them"
@@ -558,41 +662,5 @@ func (m *model) lighten(top cost, r *ruling) []change {
 
 // loosen returns the changes for a lockstep.
 func (m *model) loosen(g *meeting, r *ruling) []change {
-	base := change{part: -1, lighter: true, cpu: less(m.process(), costPassing), tokens: 2, line: r.at}
-	if all := m.fewerGoroutines(); len(all) > 0 {
-		return all
-	}
-	if p := m.answerer(g); p != nil {
-		base.name = RemoveHop
-		if p.Alive < 1.5 {
-			base.name, base.part = UseMutex, p.index
-		}
-		base.text = fmt.Sprintf("Do the work of %s in the goroutine that asks for it, under a mutex: each call is two hand-offs", p.Name)
-		base.evidence = []string{"each value waits for its answer, so it has nothing to be batched with"}
-		return []change{base}
-	}
-	batch, room := base, base
-	batch.name, batch.text = Batch, fmt.Sprintf("Send slices of values at %s, and at the channels after it", where(r.at.At))
-	batch.evidence = []string{"values go one way, and the time goes into hand-offs: a slice needs one for many"}
-	// A rendezvous lasts as long as a wake-up, 1 to 20 µs with its queue for a core.
-	// Where waits are longer, values have room already, and wait for a full channel.
-	if g.each() >= 20*time.Microsecond {
-		return []change{batch}
-	}
-	room.name, room.tokens = Buffer, 1
-	room.text = fmt.Sprintf("Give the channel of %s, and those after it, a buffer of 64 values or more", at(r.at))
-	room.evidence = []string{"senders and receivers wait in turns: neither side is the slow one"}
-	return []change{room, batch} // a buffer is a number, slices change the code at both ends
-}
-
-// answerer returns the role at a meeting that answers the values that it takes, or nil. The
-// one with fewer goroutines wins.
-func (m *model) answerer(g *meeting) (best *part) {
-	for _, e := range append(g.receivers[:len(g.receivers):len(g.receivers)], g.senders...) {
-		p := &m.parts[e.role]
-		if dispatches, _ := m.passesOn(p); !p.Runtime && (p.trips || p.reply > p.room+p.feed) && !dispatches && (best == nil || p.Alive < best.Alive) {
-			best = p
-		}
-	}
-	return best
+	return m.handOffs(m.answerer(g), cost{}, r.at, g.index)
 }

@@ -273,6 +273,7 @@ func TestShapes(t *testing.T) {
 			s.wait(a, out, rcv, 0.7, 200_000, b, snd)
 			s.wait(b, in, rcv, 0.7, 200_000, a, snd)
 			s.spend(a, observe.Passing, 0.25, snd, true)
+			s.spend(a, observe.OwnCode, 0.06, snd, true)
 			s.spend(b, observe.Passing, 0.25, snd, true)
 			return s
 		}, Lockstep, Yes, "", UseMutex, 1.5, 20},

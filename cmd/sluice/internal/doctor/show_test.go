@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 	"github.com/sluice-go/sluice/livepage"
 )
@@ -114,6 +117,80 @@ func steers(text string) string {
 	return ""
 }
 
+// fits checks that a text fits a screen of 24 lines, of which a prompt and a line of
+// progress take two.
+func fits(t *testing.T, name, text string, width int) {
+	t.Helper()
+	if n := strings.Count(text, "\n"); n > 22 {
+		t.Errorf("%s, width %d: %d lines:\n%s", name, width, n, text)
+	}
+	for line := range strings.Lines(text) {
+		if w := displaywidth.String(strings.TrimSuffix(line, "\n")); w > width {
+			t.Errorf("%s, width %d: %d cells: %s", name, width, w, line)
+		}
+	}
+	if bad := steers(text); bad != "" {
+		t.Errorf("%s, width %d: %s in the text", name, width, bad)
+	}
+}
+
+// TestCaptures writes what the doctor says about the services that it was built on: it fits
+// each screen, has the bottleneck on its map, and is the same each time.
+func TestCaptures(t *testing.T) {
+	const folder = "../../../../bench/doctorlab/trial/testdata"
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip("only the repository has the captures: ", err)
+	}
+	for _, name := range []string{"guests", "mails", "papers", "thumbnails", "trips"} {
+		var sides []*observe.Observation
+		for _, run := range []string{"1", "2"} {
+			saved, err := capture.Open(filepath.Join(folder, name, run))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var before *Diagnosis
+			for range 5 {
+				o, err := observe.Of(saved)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d := Diagnose(o)
+				if before != nil && !reflect.DeepEqual(d, before) {
+					t.Fatalf("%s: two answers about one capture:\n%+v\n%+v", name, before, d)
+				}
+				before = d
+				if len(sides) == 0 || sides[0].Start != o.Start {
+					sides = append(sides, o)
+				}
+			}
+			for width := 60; width <= 120; width++ {
+				var b bytes.Buffer
+				if err := before.WriteSummary(&b, Screen{Width: width}); err != nil {
+					t.Fatal(err)
+				}
+				fits(t, name, b.String(), width)
+				if before.Bottleneck != nil && len(before.Map.Stages) > 1 && !strings.Contains(b.String(), "bottleneck") && !strings.Contains(b.String(), "[") {
+					t.Errorf("%s, width %d: no bottleneck:\n%s", name, width, b.String())
+				}
+			}
+		}
+		for width := 60; width <= 120; width++ {
+			var b bytes.Buffer
+			if err := Compare(sides[0], sides[1]).WriteText(&b, Screen{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			fits(t, name, b.String(), width)
+			beside := false
+			for line := range strings.Lines(b.String()) {
+				beside = beside || strings.Contains(line, "Before (") && strings.Contains(line, "After (")
+			}
+			if beside != (width >= sideBySide) {
+				t.Errorf("%s, width %d: maps beside each other: %v\n%s", name, width, beside, b.String())
+			}
+		}
+	}
+}
+
 // Whatever is diagnosed fits the screen and says where the bottleneck is; and no name from
 // a service reaches a reader as it is.
 func TestEveryScreen(t *testing.T) {
@@ -133,6 +210,9 @@ func TestEveryScreen(t *testing.T) {
 			d.Bottleneck.Role, d.Bottleneck.Node = o.Roles[seed%rows].Name, ""
 		}
 		d.Map = mapOf(o, newModel(o), d)
+		if again := mapOf(o, newModel(o), d); !reflect.DeepEqual(again, d.Map) {
+			t.Errorf("seed %d: two maps of one observation:\n%+v\n%+v", seed, again, d.Map)
+		}
 		forms := map[string]func(*bytes.Buffer) error{
 			"text": func(b *bytes.Buffer) error { return d.WriteText(b, Screen{}) },
 			"JSON": func(b *bytes.Buffer) error { return d.WriteJSON(b) },
@@ -144,19 +224,9 @@ func TestEveryScreen(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := b.String()
-			if n := strings.Count(text, "\n"); n > 22 {
-				t.Errorf("seed %d, width %d: %d lines:\n%s", seed, width, n, text)
-			}
-			for line := range strings.Lines(text) {
-				if w := displaywidth.String(strings.TrimSuffix(line, "\n")); w > width {
-					t.Errorf("seed %d, width %d: %d cells: %s", seed, width, w, line)
-				}
-			}
+			fits(t, fmt.Sprint("seed ", seed), text, width)
 			if d.Bottleneck != nil && !strings.Contains(text, "┏━ bottleneck ━") && !strings.Contains(text, "[") {
 				t.Errorf("seed %d, width %d: no bottleneck:\n%s", seed, width, text)
-			}
-			if bad := steers(text); bad != "" {
-				t.Errorf("seed %d, width %d: %s in the summary", seed, width, bad)
 			}
 		}
 		for name, write := range forms {
@@ -173,8 +243,12 @@ func TestEveryScreen(t *testing.T) {
 		}
 		compared := Compare(o, f.observation())
 		var b bytes.Buffer
-		if err := compared.WriteText(&b, Screen{}); err != nil || steers(b.String()) != "" {
-			t.Errorf("seed %d: comparison: %v, %s", seed, err, steers(b.String()))
+		for _, width := range []int{60, 80, sideBySide, 120} {
+			b.Reset()
+			if err := compared.WriteText(&b, Screen{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			fits(t, fmt.Sprint("comparison, seed ", seed), b.String(), width)
 		}
 		b.Reset()
 		if err := compared.WriteJSON(&b); err != nil || !json.Valid(b.Bytes()) || steers(b.String()) != "" {

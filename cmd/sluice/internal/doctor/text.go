@@ -37,7 +37,8 @@ func (o Screen) fitted() Screen {
 // WriteSummary writes what fits one screen: the answer, the map, what to do, and then
 // what the answer is based on, as far as there is room.
 func (d *Diagnosis) WriteSummary(w io.Writer, o Screen) error {
-	d, o = clean(d), o.fitted()
+	clean(reflect.ValueOf(d))
+	o = o.fitted()
 	s := sheet{Screen: o}
 	s.put(s.cut(s.paragraph(flowmap.Stage, d.Answer, ""), 5))
 	fixes := d.fixes(s)
@@ -72,7 +73,7 @@ func (d *Diagnosis) WriteSummary(w io.Writer, o Screen) error {
 
 // WriteText writes all of the diagnosis.
 func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
-	d = clean(d)
+	clean(reflect.ValueOf(d))
 	s := sheet{Screen: o.fitted()}
 	s.put(s.paragraph(flowmap.Stage, d.Answer, ""))
 	if drawn := flowmap.New(d.Map).Draw(s.Width, flowmap.All); len(drawn) > 0 {
@@ -243,46 +244,36 @@ func (d *Diagnosis) foot(cells int) string {
 }
 
 // WriteJSON writes the diagnosis as JSON.
-func (d *Diagnosis) WriteJSON(w io.Writer) error { return writeJSON(w, clean(d)) }
+func (d *Diagnosis) WriteJSON(w io.Writer) error { return writeJSON(w, d) }
 
 func writeJSON(w io.Writer, v any) error {
+	clean(reflect.ValueOf(v))
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", " ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(v)
 }
 
-// clean returns a copy in which no text can steer a terminal, in whatever form it is
-// written.
-func clean[T any](v T) T { return cleaned(reflect.ValueOf(v)).Interface().(T) }
-
-func cleaned(v reflect.Value) reflect.Value {
-	out := reflect.New(v.Type()).Elem()
-	out.Set(v)
+// clean replaces what could steer a terminal in all text below a pointer.
+func clean(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		out.SetString(format.Clean(v.String()))
+		v.SetString(format.Clean(v.String()))
 	case reflect.Pointer:
 		if !v.IsNil() {
-			out.Set(reflect.New(v.Type().Elem()))
-			out.Elem().Set(cleaned(v.Elem()))
+			clean(v.Elem())
 		}
 	case reflect.Slice:
-		if !v.IsNil() {
-			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
-			for i := range v.Len() {
-				out.Index(i).Set(cleaned(v.Index(i)))
-			}
+		for i := range v.Len() {
+			clean(v.Index(i))
 		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[time.Time]() {
-			break
-		}
 		for i := range v.NumField() {
-			out.Field(i).Set(cleaned(v.Field(i)))
+			if v.Type() != reflect.TypeFor[time.Time]() {
+				clean(v.Field(i))
+			}
 		}
 	}
-	return out
 }
 
 // A sheet is text that is being written.

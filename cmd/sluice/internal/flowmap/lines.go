@@ -199,31 +199,42 @@ func (m *Map) layOut(path []int, shown []bool, width, rows int) []Line {
 			arrow, further = arrowTo+" ", indent
 		}
 		column := m.column(at, shown, width, rows)
-		if band == nil || band[middle].width()+displaywidth.String(arrow)+column[middle].width() > width {
-			lines = appendUsed(lines, band)
-			band = make([]Line, rows)
-			if i > 0 {
-				arrow = further + strings.TrimLeft(arrow, " ")
-			}
+		if i > 0 && band[middle].width()+displaywidth.String(arrow)+column[middle].width() > width {
+			lines, band, arrow = appendUsed(lines, band, width), nil, further+strings.TrimLeft(arrow, " ")
 		}
-		for row := range band {
-			text := arrow
-			if row != middle {
-				text = strings.Repeat(" ", displaywidth.String(arrow))
-			}
-			band[row] = append(band[row], Span{text, Soft})
-			for _, span := range column[row] {
-				span.Text = cut(span.Text, width-band[row].width())
-				band[row] = append(band[row], span)
-			}
+		band = Beside(band, column, arrow, middle)
+	}
+	return appendUsed(lines, band, width)
+}
+
+// Beside puts lines to the right of others, behind an arrow in one of the rows.
+func Beside(left, right []Line, arrow string, row int) []Line {
+	lines, wide := make([]Line, max(len(left), len(right))), 0
+	for _, line := range left {
+		wide = max(wide, line.width())
+	}
+	for i := range lines {
+		between := strings.Repeat(" ", displaywidth.String(arrow))
+		if i == row {
+			between = arrow
+		}
+		if i < len(left) {
+			lines[i] = slices.Clone(left[i])
+		}
+		lines[i] = append(lines[i], Span{strings.Repeat(" ", wide-lines[i].width()) + between, Soft})
+		if i < len(right) {
+			lines[i] = append(lines[i], right[i]...)
 		}
 	}
-	return appendUsed(lines, band)
+	return lines
 }
 
 // appendUsed appends the rows of a band that have text, without spaces at their ends.
-func appendUsed(lines, band []Line) []Line {
+func appendUsed(lines, band []Line, width int) []Line {
 	for _, row := range band {
+		for i := range row {
+			row[i].Text = cut(row[i].Text, width-row[:i].width())
+		}
 		for len(row) > 0 && strings.TrimSpace(row[len(row)-1].Text) == "" {
 			row = row[:len(row)-1]
 		}
