@@ -240,11 +240,11 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 	target := ""
 	if c.Pod != "" {
 		fmt.Fprintf(to.stderr, "forwarding a port to %s\n", c.Pod)
-		forwarded, stop, err := fetch.Pod(ctx, c.Pod, 0)
+		forwarded, stop, err := fetch.Pod(ctx, c.Pod)
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = stop() }()
+		defer stop()
 		target, options.Busy = forwarded, nil // it runs on another machine
 	} else {
 		target = c.Targets[0]

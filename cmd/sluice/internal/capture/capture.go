@@ -64,7 +64,7 @@ type Frame struct {
 // frames of their own.
 type Stack []Frame
 
-// A Profile is a profile in pprof format.
+// A Profile is stacks with what was counted at each.
 type Profile struct {
 	Window  time.Duration // that it covers; 0 if unknown, or since the process started
 	Period  int64         // units of Value per sample; 0 if unknown
@@ -73,10 +73,11 @@ type Profile struct {
 
 // A Sample is a stack of a Profile with its value.
 type Sample struct {
-	Stack  Stack
-	Count  int64 // of events; 1 for each sample of a CPU profile
-	Value  int64 // as Capture says for each profile; the same as Count for goroutines
-	Labels map[string]string
+	Stack Stack
+	Count int64 // of events; 1 for each sample of a CPU profile
+	Value int64 // as Capture says for each profile; the same as Count for goroutines
+
+	Labels map[string]string // not read: no answer needs them
 }
 
 // A Dump is the goroutines of the process at one moment.
@@ -102,7 +103,7 @@ type Goroutines struct {
 	Leaked    bool          // according to the runtime
 	CreatedBy Frame
 	Creator   uint64            // the number of the goroutine that started it; 0 if unknown
-	Labels    map[string]string // as the header shows them
+	Labels    map[string]string // not read: no answer needs them
 }
 
 // A Trace is an execution trace that can be read any number of times.

@@ -6,9 +6,9 @@ import (
 )
 
 // The limits of memory for a Capture, for any content of the files: maxBuilt bytes for
-// everything that is kept, and maxPacked bytes for the profile that is being decoded;
-// together 256 MiB. Profiles of a busy service take a few megabytes, and a dump of 100,000
-// goroutines takes 60.
+// everything that is kept, and for the profile that is being decoded twice maxPacked
+// while it is read; together 320 MiB. Profiles of a busy service take a few megabytes,
+// and a dump of 100,000 goroutines takes 60.
 const (
 	maxBuilt   = 192 << 20 // bytes in memory, as reckoned when they are allocated
 	maxPacked  = 64 << 20  // bytes of one profile in pprof format, unpacked
@@ -16,7 +16,6 @@ const (
 	maxText    = 256 << 20 // bytes of a text, of which one line at a time is in memory
 	maxLine    = 64 << 10  // bytes of a line; a longer one is read as several
 	maxFrames  = 1024      // of a stack: the runtime records 128, and inlined calls
-	maxLabels  = 1024      // bytes of the labels of a sample
 	maxCores   = 1 << 14   // more than any machine has
 	maxFiles   = 1000      // in a folder: a capture has 15
 	maxMissing = 50        // parts that are named
@@ -27,11 +26,10 @@ const (
 	frameSize     = 40
 	stringSize    = 16
 	sliceSize     = 24
-	sampleSize    = 56 + sliceSize
+	sampleSize    = 24 + sliceSize
 	goroutineSize = 128
 	dumpSize      = 2048 // with its goroutines by number
 	entrySize     = 128  // of a map, with its growth
-	mapSize       = 400  // a small map of strings
 	grown         = 3    // times as much is allocated by a slice that grows
 )
 
@@ -40,14 +38,8 @@ var (
 	errTruncated = errors.New("truncated file: fetch it again, and wait until the transfer ends")
 )
 
-// A budget is the bytes that may still be allocated. It never recovers from none.
+// A budget is the bytes that may still be allocated; below zero, nothing more is.
 type budget struct{ left int64 }
 
-// take takes n times size bytes that were allocated, or are about to be. It returns
-// errCost from the first time that nothing is left.
-func (b *budget) take(n, size int) error {
-	if b.left -= int64(n) * int64(size); b.left < 0 {
-		return errCost
-	}
-	return nil
-}
+// take takes n times size bytes that were allocated, or are about to be.
+func (b *budget) take(n, size int) { b.left -= int64(n) * int64(size) }

@@ -7,20 +7,31 @@ import (
 	"strings"
 )
 
-// lines reads a text line by line, as a log or a document may hold it: with BOM or in
-// UTF-16, with CRLF, and as a string of JSON or of a structured log, in which a line
-// ends with a backslash and an n.
-type lines struct {
-	*bufio.Scanner
-	escaped bool // goroutines were found in such a string
+// eachLine calls f for each line that is not empty until f returns false. The text may be
+// as a log or a document holds it: with BOM or in UTF-16, with CRLF, and in a string of
+// JSON or of a structured log, in which a line ends with a backslash and an n.
+func eachLine(r io.Reader, f func(line []byte) bool) error {
+	l := bufio.NewScanner(narrow{r})
+	l.Buffer(make([]byte, maxLine), maxLine)
+	l.Split(split)
+	quoted := false // goroutines were found in such a string
+	for l.Scan() {
+		text := l.Bytes()
+		quoted = quoted || bytes.Contains(text, []byte("goroutine")) && bytes.Contains(text, []byte(`\n`))
+		if quoted && bytes.IndexByte(text, '\\') >= 0 {
+			text = []byte(unquote.Replace(string(text)))
+		}
+		for line := range bytes.SplitSeq(text, []byte("\n")) {
+			line = bytes.TrimRight(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")), " \t\r\\")
+			if len(line) > 0 && !f(line) {
+				return nil
+			}
+		}
+	}
+	return l.Err()
 }
 
-func newLines(r io.Reader) *lines {
-	l := &lines{Scanner: bufio.NewScanner(narrow{r})}
-	l.Buffer(make([]byte, maxLine), maxLine)
-	l.Split(l.split)
-	return l
-}
+var unquote = strings.NewReplacer(`\\n`, "\n", `\n`, "\n", `\\t`, "\t", `\t`, "\t", `\u0009`, "\t", `\\"`, `"`, `\"`, `"`)
 
 // narrow leaves out the bytes that UTF-16 adds to ASCII.
 type narrow struct{ io.Reader }
@@ -36,68 +47,29 @@ func (r narrow) Read(p []byte) (int, error) {
 	return len(kept), err
 }
 
-// split visits each byte a bounded number of times, because a line may have 30,000 escaped
-// line breaks.
-func (l *lines) split(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	for i := 0; l.escaped && i+1 < len(data) && data[i] != '\n'; i++ {
-		if data[i] == '\\' && data[i+1] == 'n' {
-			return i + 2, bytes.TrimRight(data[:i], `\`), nil
-		}
-	}
+// split returns lines of at most maxLine bytes, and cuts longer ones behind a line that
+// a string has.
+func split(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	end := bytes.IndexByte(data, '\n')
 	switch {
 	case end >= 0:
-		advance = end + 1
-	case len(data) > 0 && (atEOF || len(data) == maxLine):
-		end, advance = len(data), len(data)
-	default:
-		return 0, nil, nil
-	}
-	if !l.escaped && escapedHeader(data[:end]) {
-		l.escaped = true
-		return l.split(data, atEOF)
-	}
-	return advance, data[:end], nil
-}
-
-// escapedHeader reports whether line has a header of goroutines, and behind it a line
-// break as strings have it.
-func escapedHeader(line []byte) bool {
-	return bytes.Contains(line, goroutineWord) && (bytes.Contains(line, []byte(`]:\`)) || bytes.Contains(line, []byte(`}:\`))) ||
-		bytes.Contains(line, totalWords) && bytes.Contains(line, []byte(`\n`))
-}
-
-var unescape = strings.NewReplacer(`\\t`, "\t", `\t`, "\t", `\u0009`, "\t", `\\"`, `"`, `\"`, `"`)
-
-// line returns the current line.
-func (l *lines) line() []byte {
-	line := l.Bytes()
-	if l.escaped && bytes.IndexByte(line, '\\') >= 0 {
-		line = []byte(unescape.Replace(string(line)))
-	}
-	return bytes.TrimRight(bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")), " \t\r")
-}
-
-// alike reports whether line begins as prefix does, but for the digits of times and the
-// letters of names.
-func alike(prefix, line []byte) bool {
-	if len(line) < len(prefix) {
-		return false
-	}
-	for i, c := range prefix {
-		if class(c) != class(line[i]) {
-			return false
+		return end + 1, data[:end], nil
+	case len(data) == maxLine:
+		if end = bytes.LastIndex(data, []byte(`\n`)) + 2; end > 1 {
+			return end, data[:end], nil
 		}
+		return len(data), data, nil
+	case atEOF && len(data) > 0:
+		return len(data), data, nil
 	}
-	return true
+	return 0, nil, nil
 }
 
-func class(c byte) byte {
-	switch {
-	case '0' <= c && c <= '9':
-		return '0'
-	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z':
-		return 'a'
+// behind returns what follows a log's prefix in line. Its times and numbers differ from
+// line to line: its length and its end do not.
+func behind(prefix, line []byte) []byte {
+	if n := len(prefix); n > 0 && len(line) >= n && line[n-1] == prefix[n-1] {
+		return line[n:]
 	}
-	return c
+	return line
 }

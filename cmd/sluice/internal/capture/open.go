@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -69,7 +70,7 @@ var (
 //
 // A trace is not read. Its file must stay in place as long as the Capture is in use.
 func Open(names ...string) (*Capture, error) {
-	r := reader{budget: budget{maxBuilt}}
+	r := reader{parts: map[kind][]part{}, budget: budget{maxBuilt}}
 	for _, name := range names {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -84,18 +85,14 @@ func Open(names ...string) (*Capture, error) {
 		if err != nil {
 			return nil, err
 		}
-		var files []string
+		if len(entries) > maxFiles {
+			return nil, &FileError{name, fmt.Errorf("a folder with %d files (at most %d): name those of one capture", len(entries), maxFiles)}
+		}
+		slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(padded(a.Name()), padded(b.Name())) })
 		for _, entry := range entries {
 			if !strings.HasPrefix(entry.Name(), ".") {
-				files = append(files, entry.Name())
+				r.file(filepath.Join(name, entry.Name()), entry.Name())
 			}
-		}
-		if len(files) > maxFiles {
-			return nil, &FileError{name, fmt.Errorf("a folder with %d files (at most %d): name those of one capture", len(files), maxFiles)}
-		}
-		slices.SortStableFunc(files, func(a, b string) int { return strings.Compare(ordered(a), ordered(b)) })
-		for _, file := range files {
-			r.file(filepath.Join(name, file), file)
 		}
 	}
 	return r.capture(strings.Join(names, " "))
@@ -104,10 +101,10 @@ func Open(names ...string) (*Capture, error) {
 // Read is Open for what a service sent just now: h, which may be nil, and files with the
 // names that they have in a saved folder.
 func Read(h *Header, files []File) (*Capture, error) {
-	r := reader{budget: budget{maxBuilt}, header: h}
+	r := reader{parts: map[kind][]part{}, budget: budget{maxBuilt}, header: h}
 	for _, f := range files {
-		r.add(f.Name, input{f.Name, int64(len(f.Data)), func() (io.ReadCloser, error) {
-			return io.NopCloser(bytes.NewReader(f.Data)), nil
+		r.add(f.Name, &Trace{f.Name, int64(len(f.Data)), func() (io.ReadCloser, error) {
+			return unpacked(io.NopCloser(bytes.NewReader(f.Data)), nil)
 		}})
 	}
 	c, err := r.capture("the service")
@@ -119,76 +116,39 @@ func Read(h *Header, files []File) (*Capture, error) {
 
 var number = regexp.MustCompile("[0-9]+")
 
-// ordered pads the numbers in a name, so that 9 is before 10.
-func ordered(name string) string {
+// padded pads the numbers in a name, so that 9 is before 10.
+func padded(name string) string {
 	return number.ReplaceAllStringFunc(name, func(n string) string { return fmt.Sprintf("%20s", n) })
 }
 
-// An input is a file that can be opened any number of times.
-type input struct {
-	name string
-	size int64
-	open func() (io.ReadCloser, error)
-}
-
-// read calls f with the content.
-func (in input) read(f func(io.Reader) error) error {
-	r, err := in.open()
-	if err == nil {
-		defer r.Close()
-		err = f(r)
-	}
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return errTruncated
-	}
-	return err
-}
-
-// readAll returns the content of at most limit bytes. It reads it twice, so that no more
-// is allocated than it has bytes.
-func (in input) readAll(limit int64) (data []byte, err error) {
-	size := int64(0)
-	if err := in.read(func(r io.Reader) (err error) {
-		size, err = io.Copy(io.Discard, io.LimitReader(r, limit+1))
-		return err
-	}); err != nil {
+// unpacked returns the content of an opened file, which may be in the form of gzip, and
+// once more so: a profile is.
+func unpacked(f io.ReadCloser, err error) (io.ReadCloser, error) {
+	if err != nil {
 		return nil, err
 	}
-	if size > limit {
-		return nil, fmt.Errorf("larger than %d MB when unpacked", limit>>20)
-	}
-	data = make([]byte, size)
-	return data, in.read(func(r io.Reader) error {
-		_, err := io.ReadFull(r, data)
-		return err
-	})
-}
-
-// unpacked returns the content of a gzip file.
-func (in input) unpacked() input {
-	open := in.open
-	in.open = func() (io.ReadCloser, error) {
-		f, err := open()
-		if err != nil {
-			return nil, err
+	r := bufio.NewReader(f)
+	for range 2 {
+		if magic, _ := r.Peek(2); string(magic) != "\x1f\x8b" {
+			break
 		}
-		z, err := gzip.NewReader(f)
+		z, err := gzip.NewReader(r)
 		if err != nil {
 			f.Close()
 			return nil, err
 		}
-		return struct {
-			io.Reader
-			io.Closer
-		}{z, f}, nil
+		r = bufio.NewReader(z)
 	}
-	return in
+	return struct {
+		io.Reader
+		io.Closer
+	}{r, f}, nil
 }
 
 // A reader reads files.
 type reader struct {
 	header *Header
-	parts  []part
+	parts  map[kind][]part
 	failed []*FileError
 	budget budget
 	folder bool // a folder was named: its files were not
@@ -208,50 +168,82 @@ func (r *reader) file(path, name string) {
 		r.fail(name, err)
 		return
 	}
-	r.add(name, input{path, info.Size(), func() (io.ReadCloser, error) { return os.Open(path) }})
+	r.add(name, &Trace{path, info.Size(), func() (io.ReadCloser, error) { return unpacked(os.Open(path)) }})
 }
 
-// add reads one file. It may take half of what is left of the budget: one file must not
-// leave nothing to the others.
-func (r *reader) add(name string, in input) {
+// add reads one file, which may be a trace. It may take half of what is left of the
+// budget: one file must not leave nothing to the others.
+func (r *reader) add(name string, file *Trace) {
 	share := budget{r.budget.left / 2}
-	parts, err := r.read(in, &share, 0)
+	parts, err := r.read(file, &share)
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = errTruncated
+	}
 	if err != nil {
 		r.fail(name, err)
 		return
 	}
 	r.budget.left -= r.budget.left/2 - max(0, share.left)
-	r.parts = append(r.parts, parts...)
+	for _, p := range parts {
+		p.name = file.Name
+		r.parts[p.kind] = append(r.parts[p.kind], p)
+	}
 }
 
-const (
-	sniffed  = 4096 // bytes to detect the type of a file
-	maxGzips = 2    // one around another: a profile is one itself, and may be compressed once more
-)
-
 // read reads a file by its type.
-func (r *reader) read(in input, b *budget, gzips int) ([]part, error) {
-	var head []byte
-	if err := in.read(func(f io.Reader) (err error) {
-		head, err = io.ReadAll(io.LimitReader(f, sniffed))
-		return err
-	}); err != nil {
+func (r *reader) read(file *Trace, b *budget) ([]part, error) {
+	f, err := file.Open()
+	if err != nil {
 		return nil, err
 	}
+	defer f.Close()
+	content := bufio.NewReader(f)
+	head, err := content.Peek(content.Size())
+	start := bytes.ToLower(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n"))
+	refused, text := errForeign, io.Reader(content)
 	switch {
-	case len(head) == 0:
+	case len(head) == 0 && errors.Is(err, io.EOF):
 		return nil, errEmpty
-	case bytes.HasPrefix(head, []byte("\x1f\x8b")) && gzips < maxGzips:
-		return r.read(in.unpacked(), b, gzips+1)
 	case bytes.HasPrefix(head, []byte("go 1.")) && bytes.Contains(head[:min(len(head), 16)], []byte(" trace\x00")):
-		return []part{{name: in.name, kind: kindTrace, trace: &Trace{in.name, in.size, in.open}}}, nil
+		return []part{{kind: kindTrace, trace: file}}, nil
 	case notText(head):
-		p, err := readProfile(in, b)
+		data, err := readAll(content, maxPacked)
+		if err != nil {
+			return nil, err
+		}
+		p, err := decode(data, b)
 		if !errors.Is(err, errNoProfile) {
 			return []part{p}, err
 		}
+		text = bytes.NewReader(data)
+	case bytes.HasPrefix(start, []byte("{")):
+		data, err := readAll(content, maxJSON)
+		var parts []part
+		if err == nil {
+			parts, err = r.json(data, b)
+		}
+		if err == nil {
+			return parts, nil
+		}
+		refused, text = err, io.MultiReader(bytes.NewReader(data), content) // it may be a log with a value on each line
+	case bytes.HasPrefix(start, []byte("<!doctype html")), bytes.HasPrefix(start, []byte("<html")):
+		refused = errPage
 	}
-	return r.text(in, head, b)
+	found := newTexts(b)
+	err = found.read(text)
+	if len(found.parts) > 0 {
+		return found.parts, nil
+	}
+	return nil, cmp.Or(err, found.other, refused)
+}
+
+// readAll returns the content of at most limit bytes, or the beginning of a larger one.
+func readAll(r io.Reader, limit int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if int64(len(data)) > limit {
+		err = fmt.Errorf("larger than %d MB when unpacked", limit>>20)
+	}
+	return data, err
 }
 
 // notText reports whether head has characters that no text has, and is not in UTF-16,
@@ -261,67 +253,34 @@ func notText(head []byte) bool {
 	return !utf16 && bytes.ContainsFunc(head, func(c rune) bool { return c < ' ' && !strings.ContainsRune("\t\n\r\f\x1b", c) })
 }
 
-// text reads JSON or a text with goroutines.
-func (r *reader) text(in input, head []byte, b *budget) ([]part, error) {
-	refused := errForeign
-	start := bytes.ToLower(bytes.TrimLeft(head, "\xef\xbb\xbf \t\r\n"))
-	switch {
-	case bytes.HasPrefix(start, []byte("{")):
-		parts, err := r.json(in, b)
-		if err == nil {
-			return parts, nil
-		}
-		refused = err // it may be a log with a value on each line
-	case bytes.HasPrefix(start, []byte("<!doctype html")), bytes.HasPrefix(start, []byte("<html")):
-		refused = errPage
-	}
-	found := newTexts(b)
-	if err := in.read(found.read); err != nil && len(found.dumps) == 0 {
-		return nil, err
-	}
-	var parts []part
-	for _, d := range found.dumps {
-		parts = append(parts, part{name: in.name, kind: kindDump, dump: d})
-	}
-	if found.leaks != nil {
-		parts = append(parts, part{name: in.name, kind: kindLeak, profile: found.leaks})
-	}
-	if len(parts) > 0 {
-		return parts, nil
-	}
-	return nil, cmp.Or(found.other, refused)
-}
-
 // json reads the header of a saved capture, or a map of named channels.
-func (r *reader) json(in input, b *budget) ([]part, error) {
-	text, err := in.readAll(maxJSON)
-	if err != nil {
-		return nil, err
-	}
+func (r *reader) json(text []byte, b *budget) ([]part, error) {
 	// A value between commas needs less than 100 bytes, and a struct of a map 600.
 	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("["))
-	if err := b.take(bytes.Count(text, []byte(","))+6*objects, 100); err != nil {
-		return nil, err
+	if b.take(bytes.Count(text, []byte(","))+6*objects, 100); b.left < 0 {
+		return nil, errCost
 	}
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	var h Header
-	if json.Unmarshal(text, &h) == nil && h.Format != "" {
-		if h.Format != HeaderFormat {
-			return nil, fmt.Errorf("unsupported format %.40q (want %q)", h.Format, HeaderFormat)
-		}
+	var page struct {
+		Header
+		Stages, Channels, Edges json.RawMessage
+	}
+	err := json.Unmarshal(text, &page)
+	switch h := &page.Header; {
+	case err == nil && h.Format == HeaderFormat:
 		if m := h.Machine; m != nil && !(m.CPUs > 0 && m.CPUs <= maxCores && m.Busy >= 0 && m.Busy <= float64(m.CPUs)) {
 			return nil, fmt.Errorf("implausible use of %v cores of %d CPUs", m.Busy, m.CPUs)
 		}
-		r.header = &h
+		r.header = h
 		return nil, nil
-	}
-	var page struct{ Stages, Channels, Edges json.RawMessage }
-	if json.Unmarshal(text, &page) != nil || page.Stages == nil || page.Channels == nil || page.Edges == nil {
+	case err == nil && h.Format != "":
+		return nil, fmt.Errorf("unsupported format %.40q (want %q)", h.Format, HeaderFormat)
+	case err != nil || page.Stages == nil || page.Channels == nil || page.Edges == nil:
 		return nil, errForeign
 	}
 	flow := &livepage.Flow{}
 	if err := json.Unmarshal(text, flow); err != nil {
 		return nil, fmt.Errorf("invalid map of channels: %w", err)
 	}
-	return []part{{name: in.name, kind: kindFlow, at: flow.Time, flow: flow}}, nil
+	return []part{{kind: kindFlow, at: flow.Time, flow: flow}}, nil
 }

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
+	"math"
 	"reflect"
 	"runtime"
 	rpprof "runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,17 +102,16 @@ func TestCPUProfile(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		labels := map[string]string{"stage": "a"}
 		want := &Profile{Window: 2 * time.Second, Period: 10e6, Samples: []Sample{
-			{Stack{{"runtime.lock", "runtime.lock.go", 1}, {"runtime.chansend", "runtime.chansend.go", 2}, {"main.f", "main.f.go", 3}}, 3, 30e6, labels},
-			{Stack{{"main.f", "main.f.go", 1}}, 1, 10e6, labels},
+			{Stack: Stack{{"runtime.lock", "runtime.lock.go", 1}, {"runtime.chansend", "runtime.chansend.go", 2}, {"main.f", "main.f.go", 3}}, Count: 3, Value: 30e6},
+			{Stack: Stack{{"main.f", "main.f.go", 1}}, Count: 1, Value: 10e6},
 		}}
 		if !reflect.DeepEqual(c.CPU, want) || !c.Start.Equal(noon) {
 			t.Errorf("from %v: %+v", c.Start, c.CPU)
 		}
 	}
-	c, err := Read(nil, []File{{"", packed(t, func(p *pprof.Profile) { p.Period = 10e6 }, "cpu/nanoseconds", drawn{[]int64{40e6}, []string{"main.f"}, nil})}})
-	if err != nil || c.CPU.Samples[0].Count != 4 {
+	c, err := Read(nil, []File{{"", packed(t, nil, "cpu/nanoseconds", drawn{[]int64{40e6}, []string{"main.f"}, nil})}})
+	if err != nil || c.CPU.Samples[0].Value != 40e6 {
 		t.Errorf("a profile of one value: %+v, %v", c, err)
 	}
 }
@@ -141,44 +143,74 @@ func TestRuntimeProfile(t *testing.T) {
 				stack = append(stack, Frame{line.Function.Name, line.Function.Filename, int(line.Line)})
 			}
 		}
-		label := slices.Concat(sample.Label["test"], []string{""})[0]
-		if g := d.Groups[i]; g.Count != int(sample.Value[0]) || !slices.Equal(g.Stack, stack) || g.Labels["test"] != label {
-			t.Errorf("%+v\nwant %v, labels %v", g, stack, sample.Label)
+		if g := d.Groups[i]; g.Count != int(sample.Value[0]) || !slices.Equal(g.Stack, stack) {
+			t.Errorf("%+v\nwant %v", g, stack)
 		}
 	}
 }
 
 func TestContention(t *testing.T) {
-	unlock := []string{"runtime.unlock2", "runtime.chansend", "main.f"}
-	mutex := func(when time.Time, counts ...int64) []byte {
-		var samples []drawn
-		for i, n := range counts {
-			samples = append(samples, drawn{[]int64{n, 10 * n}, append(slices.Clone(unlock), string(rune('a'+i))+".g"), nil})
-		}
-		return packed(t, at(when), waitTypes, samples...)
+	mutex := func(when time.Time, n int64) []byte {
+		return packed(t, at(when), waitTypes, drawn{[]int64{n, 10 * n}, []string{"runtime.unlock2", "runtime.chansend", "main.f"}, nil})
 	}
-	block := packed(t, nil, waitTypes, drawn{[]int64{1, 5}, []string{"sync.(*Mutex).Lock", "main.unlock"}, nil})
 	c, err := Read(nil, []File{
-		{"z", mutex(noon.Add(5*time.Second), 7, 2)}, {"a", mutex(noon, 3, 2)}, // times decide, not names
-		{"block", block},
+		{"z", mutex(noon.Add(5*time.Second), 7)}, {"a", mutex(noon, 3)}, // times decide, not names
+		{"block", packed(t, nil, waitTypes, drawn{[]int64{1, 5}, []string{"sync.(*Mutex).Lock", "main.unlock"}, nil})},
 	})
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || c.Mutex == nil || len(c.Mutex.Samples) != 1 || c.Mutex.Samples[0].Count != 7 || c.Mutex.Samples[0].Value != 70 {
+		t.Fatalf("mutex %+v, %v", c, err)
 	}
-	if m := c.Mutex; m == nil || len(m.Samples) != 1 || m.Samples[0].Count != 4 || m.Samples[0].Value != 40 || m.Window != 5*time.Second {
-		t.Errorf("mutex %+v", m)
+	if b := c.Block; b == nil || len(b.Samples) != 1 || b.Samples[0].Value != 5 || len(c.Missing) != 1 {
+		t.Errorf("block %+v, missing %v", b, c.Missing)
 	}
-	if b := c.Block; b == nil || len(b.Samples) != 1 || b.Samples[0].Value != 5 || b.Window != 0 {
-		t.Errorf("block %+v", b)
+}
+
+// The texts of contention profiles have the waits of the profiles in pprof format.
+func TestContentionText(t *testing.T) {
+	runtime.SetMutexProfileFraction(1)
+	runtime.SetBlockProfileRate(1)
+	defer runtime.SetMutexProfileFraction(0)
+	defer runtime.SetBlockProfileRate(0)
+	var mu sync.Mutex
+	for range 3 {
+		mu.Lock()
+		go func() {
+			time.Sleep(time.Millisecond)
+			mu.Unlock()
+		}()
+		mu.Lock()
+		mu.Unlock()
 	}
-	// No events since the first of two is a fact, and none at all is a setting.
-	c, err = Read(nil, []File{{"block.pprof", block}, {"block-before.pprof", block}, {"mutex.pprof", packed(t, nil, waitTypes)}})
-	if err != nil || c.Block == nil || len(c.Block.Samples) != 0 || c.Mutex != nil || len(c.Missing) != 0 {
-		t.Errorf("%+v, %v", c, err)
-	}
-	c, err = Read(nil, []File{{"m-before", mutex(noon, 100)}, {"m", mutex(noon.Add(time.Second), 3)}})
-	if err != nil || c.Mutex.events() != 3 || !strings.Contains(c.Missing[0].Reason, "restarted") {
-		t.Errorf("a restart: %+v, %v", c, err)
+	for _, name := range []string{"mutex", "block"} {
+		var forms [2]map[string]int64 // times of stacks
+		for debug := range forms {
+			var b bytes.Buffer
+			if err := rpprof.Lookup(name).WriteTo(&b, debug); err != nil {
+				t.Fatal(err)
+			}
+			c, err := Read(nil, []File{{"file", b.Bytes()}})
+			if err != nil {
+				t.Fatalf("%s, debug=%d: %v", name, debug, err)
+			}
+			p := map[string]*Profile{"mutex": c.Mutex, "block": c.Block}[name]
+			if p == nil {
+				t.Fatalf("%s, debug=%d: %+v", name, debug, c)
+			}
+			forms[debug] = map[string]int64{}
+			for _, s := range p.Samples {
+				if stack := fmt.Sprint(s.Count, s.Stack); strings.Contains(stack, "TestContentionText") {
+					forms[debug][stack] += s.Value
+				}
+			}
+		}
+		if len(forms[0]) == 0 {
+			t.Errorf("no waits of this test in %s", name)
+		}
+		for stack, packed := range forms[0] {
+			if text := forms[1][stack]; math.Abs(float64(text-packed)) > 0.01*float64(packed)+1000 {
+				t.Errorf("%s: %d ns in the text, %d in the profile, at %s", name, text, packed, stack)
+			}
+		}
 	}
 }
 
@@ -264,11 +296,11 @@ func FuzzProfile(f *testing.F) {
 		f.Add(raw.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, _, err := decode(data, &budget{maxBuilt})
-		if err != nil {
+		p, err := decode(data, &budget{maxBuilt})
+		if err != nil || p.profile == nil {
 			return
 		}
-		for _, s := range p.Samples {
+		for _, s := range p.profile.Samples {
 			if len(s.Stack) > maxFrames {
 				t.Errorf("%d frames", len(s.Stack))
 			}

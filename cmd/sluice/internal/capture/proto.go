@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -14,215 +15,170 @@ var errNoProfile = errors.New("not a profile")
 // A message is the encoded fields of a protocol buffer.
 type message []byte
 
-// each calls f for each field, with the number of a varint or the content of a field
-// that has a length.
-func (m message) each(f func(field int, n uint64, data message) error) error {
-	for len(m) > 0 {
-		key, size := binary.Uvarint(m)
-		if field := key >> 3; size <= 0 || field == 0 || field > 32 { // profile.proto ends at 15
-			return errNoProfile
-		}
-		m = m[size:]
-		var n uint64
-		var data message
-		switch key & 7 {
-		case 0:
-			n, size = binary.Uvarint(m)
-		case 1:
-			size = 8
-		case 5:
-			size = 4
-		case 2:
-			if n, size = binary.Uvarint(m); size <= 0 || n > uint64(len(m)-size) {
-				return errTruncated
-			}
-			data, size = m[size:size+int(n)], size+int(n)
-		default:
-			return errNoProfile
-		}
-		if size <= 0 || size > len(m) {
-			return errTruncated
-		}
-		if err := f(int(key>>3), n, data); err != nil {
-			return err
-		}
-		m = m[size:]
-	}
-	return nil
-}
-
-// numbers calls f for each number of a repeated field, packed or not.
-func (m message) numbers(field int, f func(uint64)) error {
-	return m.each(func(number int, n uint64, data message) error {
-		if number == field && data == nil {
-			f(n)
-		}
-		for number == field && len(data) > 0 {
-			n, size := binary.Uvarint(data)
-			if size <= 0 {
-				return errTruncated
-			}
-			f(n)
-			data = data[size:]
-		}
-		return nil
-	})
-}
-
-// number returns the last value of a field; 0 without one.
-func (m message) number(field int) (value uint64) {
-	_ = m.numbers(field, func(n uint64) { value = n })
-	return value
-}
-
 // A decoder reads profile.proto: the fields that a Capture needs, and nothing else, each
-// named by its number. It takes everything that it builds from the budget.
+// named by its number. It takes everything that it builds from the budget, and stops
+// when that is spent or at the first error.
 type decoder struct {
 	*budget
 	Profile
-	columns
+	err error
+
+	kind         kind
+	count, value int // which values of a sample; count is -1 without one
+	at           time.Time
+
 	types     [][2]string // name and unit of each value of a sample
 	strings   []message
-	used      map[uint64]string // strings that were converted, by index
 	functions map[uint64]Frame
-	locations map[uint64]Stack             // a frame, and one more for each inlined call
-	labels    map[string]map[string]string // by their encoding: many samples have the same
+	locations map[uint64]Stack // a frame, and one more for each inlined call
+	stack     Stack            // of the last sample
 }
 
-// decode reads a profile. Its tables may come in any order.
-func decode(raw message, b *budget) (*Profile, columns, error) {
-	d := decoder{
-		budget: b, used: map[uint64]string{}, functions: map[uint64]Frame{},
-		locations: map[uint64]Stack{}, labels: map[string]map[string]string{},
+// each calls f for each field of m, with an encoded number or the content of what has a
+// length. The format has no other fields.
+func (d *decoder) each(m message, f func(field int, data message)) {
+	for len(m) > 0 && d.err == nil && d.left >= 0 {
+		key, n := binary.Uvarint(m)
+		field, sized := key>>3, key&7 == 2
+		if n <= 0 || field == 0 || field > 32 || key&7 != 0 && !sized { // profile.proto ends at 15
+			d.err = errNoProfile
+			return
+		}
+		m = m[n:]
+		number, n := binary.Uvarint(m)
+		size := uint64(max(n, 0))
+		if sized {
+			m, size = m[size:], number
+		}
+		if n <= 0 || size > uint64(len(m)) {
+			d.err = errTruncated
+			return
+		}
+		f(int(field), m[:size])
+		m = m[size:]
 	}
-	for _, table := range []struct {
-		field int // 0 for all
-		read  func(field int, n uint64, data message) error
-	}{{0, d.addString}, {1, d.addType}, {5, d.addFunction}, {4, d.addLocation}, {2, d.addSample}} {
-		if table.field == 5 {
-			if err := d.choose(d.types); err != nil {
-				return nil, d.columns, err
+}
+
+// numbers calls f for each number of a field, packed or not.
+func (d *decoder) numbers(m message, f func(uint64)) {
+	for len(m) > 0 && d.err == nil {
+		number, n := binary.Uvarint(m)
+		if n <= 0 {
+			d.err = errTruncated
+			return
+		}
+		f(number)
+		m = m[n:]
+	}
+}
+
+// record returns the numbers in the first fields of m.
+func (d *decoder) record(m message) (numbers [5]uint64) {
+	d.each(m, func(field int, data message) {
+		if field < len(numbers) {
+			numbers[field], _ = binary.Uvarint(data)
+		}
+	})
+	return numbers
+}
+
+// text returns a string by its index.
+func (d *decoder) text(i uint64) (text string) {
+	if i < uint64(len(d.strings)) {
+		if d.take(1, len(d.strings[i])); d.left >= 0 {
+			text = string(d.strings[i])
+		}
+	}
+	return text
+}
+
+// decode reads a profile in pprof format. Its tables may come in any order, so each has a
+// pass.
+func decode(raw message, b *budget) (part, error) {
+	d := &decoder{budget: b, functions: map[uint64]Frame{}, locations: map[uint64]Stack{}}
+	for _, table := range []int{6, 1, 5, 4, 2} {
+		if table == 5 && d.err == nil && d.left >= 0 {
+			d.err = d.choose()
+		}
+		d.each(raw, func(field int, data message) {
+			number, _ := binary.Uvarint(data)
+			switch {
+			case field == 9 && number > 0:
+				d.at = time.Unix(0, int64(number)).UTC()
+			case field == 10:
+				d.Window = time.Duration(number)
+			case field == 12:
+				d.Period = int64(number)
+			case field == table:
+				d.add(field, data)
 			}
-		}
-		if err := raw.each(func(field int, n uint64, data message) error {
-			if table.field != 0 && field != table.field {
-				return nil
+		})
+	}
+	if d.err == nil && d.left >= 0 {
+		return partOf(d.kind, d.at, &d.Profile)
+	}
+	return part{}, cmp.Or(d.err, errCost)
+}
+
+// add adds a row to a table.
+func (d *decoder) add(table int, m message) {
+	switch table {
+	case 6:
+		d.strings = append(d.strings, m)
+		d.take(grown, sliceSize)
+	case 1:
+		r := d.record(m)
+		d.types = append(d.types, [2]string{d.text(r[1]), d.text(r[2])})
+		d.take(2*grown, stringSize)
+	case 5:
+		r := d.record(m)
+		d.functions[r[1]] = Frame{Function: d.text(r[2]), File: d.text(r[4])}
+		d.take(1, entrySize+frameSize)
+	case 4:
+		var s Stack
+		d.each(m, func(field int, data message) {
+			if field == 4 {
+				line := d.record(data)
+				f := d.functions[line[1]]
+				f.Line = int(min(line[2], math.MaxInt32))
+				s = append(s, f)
+				d.take(grown, frameSize)
 			}
-			return table.read(field, n, data)
-		}); err != nil {
-			return nil, d.columns, err
-		}
+		})
+		d.locations[d.record(m)[1]] = s
+		d.take(1, entrySize)
+	case 2:
+		d.addSample(m)
 	}
-	return &d.Profile, d.columns, nil
 }
 
-// addString also reads the numbers of the profile.
-func (d *decoder) addString(field int, n uint64, text message) error {
-	switch {
-	case field == 6:
-		d.strings = append(d.strings, text)
-		return d.take(grown, sliceSize)
-	case field == 9 && n > 0:
-		d.at = time.Unix(0, int64(n)).UTC()
-	case field == 10:
-		d.Window = time.Duration(n)
-	case field == 12:
-		d.Period = int64(n)
-	}
-	return nil
-}
-
-// texts returns the strings that two fields refer to.
-func (d *decoder) texts(m message, fields ...int) (found [2]string) {
-	for at, field := range fields {
-		i := m.number(field)
-		s, known := d.used[i]
-		if !known && i < uint64(len(d.strings)) {
-			s = string(d.strings[i])
-			d.used[i] = s
-			_ = d.take(1, len(s)+entrySize)
+func (d *decoder) addSample(m message) {
+	s, column := Sample{}, 0
+	d.stack = d.stack[:0]
+	d.each(m, func(field int, data message) {
+		switch field {
+		case 1:
+			d.numbers(data, func(id uint64) {
+				frames := d.locations[id]
+				d.stack = append(d.stack, frames[:min(len(frames), maxFrames-len(d.stack))]...)
+			})
+		case 2:
+			d.numbers(data, func(number uint64) {
+				if column == d.count {
+					s.Count = int64(number)
+				}
+				if column == d.value {
+					s.Value = int64(number)
+				}
+				column++
+			})
 		}
-		found[at] = s
-	}
-	return found
-}
-
-func (d *decoder) addType(_ int, _ uint64, m message) error {
-	d.types = append(d.types, d.texts(m, 1, 2))
-	return d.take(2*grown, stringSize)
-}
-
-func (d *decoder) addFunction(_ int, _ uint64, m message) error {
-	t := d.texts(m, 2, 4)
-	d.functions[m.number(1)] = Frame{Function: t[0], File: t[1]}
-	return d.take(1, entrySize+frameSize)
-}
-
-func (d *decoder) addLocation(_ int, _ uint64, m message) error {
-	var s Stack
-	err := m.each(func(field int, _ uint64, line message) error {
-		if field != 4 {
-			return nil
-		}
-		f := d.functions[line.number(1)]
-		if n := line.number(2); n <= math.MaxInt32 {
-			f.Line = int(n)
-		}
-		s = append(s, f)
-		return d.take(grown, frameSize)
 	})
-	d.locations[m.number(1)] = s
-	return cmp.Or(err, d.take(1, entrySize))
-}
-
-func (d *decoder) addSample(_ int, _ uint64, m message) error {
-	var s Sample
-	column, depth := 0, 0
-	err := cmp.Or(m.numbers(2, func(v uint64) {
-		if column == d.count {
-			s.Count = int64(v)
-		}
-		if column == d.value {
-			s.Value = int64(v)
-		}
-		column++
-	}), m.numbers(1, func(id uint64) { depth = min(depth+len(d.locations[id]), maxFrames) }))
-	if err == nil && column != len(d.types) {
-		err = fmt.Errorf("invalid profile: a sample with %d values of %d types", column, len(d.types))
+	if column != len(d.types) && d.err == nil && d.left >= 0 {
+		d.err = fmt.Errorf("invalid profile: a sample with %d values of %d types", column, len(d.types))
 	}
-	if err = cmp.Or(err, d.take(depth, frameSize)); err != nil {
-		return err
-	}
-	s.Stack = make(Stack, 0, depth)
-	_ = m.numbers(1, func(id uint64) {
-		frames := d.locations[id]
-		s.Stack = append(s.Stack, frames[:min(len(frames), depth-len(s.Stack))]...)
-	})
-	var labels []byte // with the length of each in front
-	_ = m.each(func(field int, _ uint64, label message) error {
-		if field == 3 && len(label) < 128 && len(labels) < maxLabels { // a label is two or more small numbers
-			labels = append(append(labels, byte(len(label))), label...)
-		}
-		return nil
-	})
-	s.Labels = d.labelsIn(labels)
+	s.Stack = slices.Clone(d.stack)
 	d.Samples = append(d.Samples, s)
-	return d.take(grown, sampleSize)
-}
-
-// labelsIn returns the labels with a text.
-func (d *decoder) labelsIn(encoded message) map[string]string {
-	labels, known := d.labels[string(encoded)]
-	if known || len(encoded) == 0 {
-		return labels
-	}
-	labels = map[string]string{}
-	for rest := encoded; len(rest) > 0; rest = rest[1+rest[0]:] {
-		if t := d.texts(rest[1:1+rest[0]], 1, 2); t[1] != "" { // others are numbers
-			labels[t[0]] = t[1]
-		}
-	}
-	d.labels[string(encoded)] = labels
-	_ = d.take(1, mapSize+len(encoded)+len(labels)*entrySize)
-	return labels
+	d.take(len(s.Stack), frameSize)
+	d.take(1, grown*sampleSize+goroutineSize) // of a dump, later
 }

@@ -6,6 +6,7 @@ import (
 	"hash/maphash"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,25 +18,25 @@ import (
 //
 //   - with states, as debug=2, a crash and a signal write them: a header, and for each
 //     call a line with the function and one with the place;
-//   - with counts, as debug=1 writes them: a count with addresses, and for each call a
-//     line that begins with #.
+//   - with counts, as debug=1 writes them, and contentions, too: a line with numbers and
+//     addresses, and for each call a line that begins with #.
 //
 // Lines that are neither are skipped.
 type texts struct {
 	*budget
-	dumps []*Dump
-	leaks *Profile // with counts
-	other error    // why a text with counts does not help
+	parts []part
+	other error // why a text with counts does not help
 
 	prefix []byte // before the last header
-	// The line with which a process died, in front of its goroutines, and its prefix.
-	crash, crashPrefix string
-	threads            bool           // the threads of a process that crashed write their goroutines once more
-	numbers            map[uint64]int // places of the goroutines in the last dump
-	// The goroutine that is being read; nil before the first, and after its creator.
-	current *Goroutines
-	frames  []Frame
-	counts  *counts // the text with counts that is being read
+	crash  string // the line with which a process died, in front of its goroutines
+	indent int    // of that line, behind a prefix
+
+	dump    *Dump          // the last one with states, which may go on
+	numbers map[uint64]int // places of its goroutines
+	threads bool           // the threads of a process that crashed write their goroutines once more
+	current *Goroutines    // that is being read; nil before the first, and after its creator
+	frames  Stack          // of current
+	counts  *counts        // that are being read, in place of goroutines with states
 
 	names  map[string]string
 	stacks map[uint64]Stack
@@ -44,9 +45,10 @@ type texts struct {
 
 // counts is a text with counts.
 type counts struct {
-	kind    kind
-	total   int
-	samples []Sample
+	Profile
+	kind   kind
+	total  int64   // goroutines
+	second float64 // cycles in a second
 }
 
 func newTexts(b *budget) *texts {
@@ -56,36 +58,34 @@ func newTexts(b *budget) *texts {
 // read reads a text as far as the budget goes.
 func (t *texts) read(r io.Reader) error {
 	limited := &io.LimitedReader{R: r, N: maxText}
-	l := newLines(limited)
-	for t.left >= 0 && l.Scan() {
-		if line := l.line(); len(line) > 0 {
-			t.line(line)
-		}
-	}
-	unfinished := t.left < 0 || l.Err() != nil || limited.N == 0
+	err := eachLine(limited, func(line []byte) bool {
+		t.line(line)
+		return t.left >= 0
+	})
+	unfinished := t.left < 0 || err != nil || limited.N == 0
 	if g, last := t.current, len(t.frames)-1; g != nil { // only the main goroutine has no creator
 		unfinished = unfinished || g.ID != 1 || g.CreatedBy.Function != "" || last < 0 || t.frames[last].File == ""
 	}
 	t.end()
-	if last := len(t.dumps) - 1; last >= 0 && unfinished {
-		t.dumps[last].Truncated = true
+	if t.dump != nil {
+		t.dump.Truncated = unfinished
 	}
-	return l.Err()
+	return err
 }
 
 // line reads one line.
 func (t *texts) line(line []byte) {
 	if prefix, g, ok := header(line); ok {
 		t.begin(prefix, g)
-		_ = t.take(1, len(line)+goroutineSize*grown+len(g.Labels)*entrySize) // the state and the labels keep the line
 		return
 	}
-	if before, after, ok := bytes.Cut(line, totalWords); ok {
-		start := bytes.LastIndexAny(before, " \t\"|") + 1
-		t.beginCounts(before[:start], string(before[start:]), string(after))
+	if t.beginCounts(line) {
 		return
 	}
-	rest := t.strip(line)
+	rest := behind(t.prefix, line)
+	if tab := []byte("#011"); bytes.HasPrefix(rest, tab) { // as syslog writes it
+		rest = slices.Concat([]byte("\t"), rest[len(tab):])
+	}
 	if t.counts != nil {
 		t.countLine(rest)
 		return
@@ -101,97 +101,45 @@ func (t *texts) line(line []byte) {
 		if at < 0 || t.crash != "" && (bytes.HasSuffix(line[:at], []byte("\t")) || bytes.HasSuffix(line[:at], []byte("[signal "))) {
 			continue // a panic in a panic, and its signal
 		}
-		t.crash, t.crashPrefix = string(line[at:min(len(line), at+1024)]), string(line[:at])
+		t.crash, t.indent = string(line[at:min(len(line), at+1024)]), at
 	}
 }
 
-// strip removes what a log puts in front of each line.
-func (t *texts) strip(line []byte) []byte {
-	if alike(t.prefix, line) {
-		line = line[len(t.prefix):]
-	}
-	if tab := []byte("#011"); bytes.HasPrefix(line, tab) { // as syslog writes it
-		line = slices.Concat([]byte("\t"), line[len(tab):])
-	}
-	return line
-}
-
-var goroutineWord, totalWords = []byte("goroutine "), []byte(" profile: total ")
-
-// header finds the line above a goroutine's stack at the end of a line. Its form depends
-// on the version of Go and on settings:
+// The line above a goroutine's stack, behind its first word. Its form depends on the
+// version of Go and on settings:
 //
 //	goroutine 7 [chan receive (nil chan), 3 minutes, locked to thread]:
 //	goroutine 7 gp=0xc000002380 m=0 mp=0x5b8020 [running]:
 //	goroutine 7 [select (durable), synctest bubble 4]:
 //	goroutine 7 [chan receive labels:{"queue": "in"}]:
 //	goroutine 7 [chan receive (leaked)] {queue: in, tenant: "a]b"}:
+var (
+	goroutineWord = []byte("goroutine ")
+	headerForm    = regexp.MustCompile(`^([0-9]+)(?: gp=[^\[]*)? \[([^\]{]*?)(?: labels:\{.*\})?\](?: \{.*\})?:$`)
+)
+
+// header finds a header at the end of a line.
 func header(line []byte) (prefix []byte, g Goroutines, ok bool) {
 	at := bytes.Index(line, goroutineWord)
-	if text, ends := bytes.CutSuffix(line, []byte(":")); ends && at >= 0 {
-		g, ok = headerIn(string(text[at+len(goroutineWord):]))
-		return line[:at], g, ok
+	if at < 0 || line[len(line)-1] != ':' {
+		return nil, g, false
 	}
-	return nil, g, false
-}
-
-// headerIn reads what follows the word goroutine.
-func headerIn(text string) (g Goroutines, ok bool) {
-	number, rest, _ := strings.Cut(text, " ")
-	id, err := strconv.ParseUint(number, 10, 64)
-	registers, rest, opened := strings.Cut(rest, "[")
-	if err != nil || !opened || registers != "" && !strings.HasPrefix(registers, "gp=") {
-		return g, false
+	m := headerForm.FindSubmatch(line[at+len(goroutineWord):])
+	if m == nil {
+		return nil, g, false
 	}
-	status, labels, inside := strings.Cut(rest, " labels:{")
-	if inside && !strings.Contains(status, "]") {
-		g.Labels, rest = labelsIn(labels)
-	} else {
-		status, rest, ok = strings.Cut(rest, "]")
-		if labels, behind := strings.CutPrefix(rest, " {"); behind {
-			g.Labels, rest = labelsIn(labels)
-		}
-		rest += "]"
-	}
+	id, err := strconv.ParseUint(string(m[1]), 10, 64)
+	remarks := strings.Split(string(m[2]), ", ")
 	g.Count, g.ID = 1, id
-	parts := strings.Split(status, ", ")
-	g.State, _, _ = strings.Cut(parts[0], " (") // remarks
-	g.Forever = strings.Contains(parts[0], "(nil chan)") || strings.Contains(parts[0], "(no cases)")
-	g.Leaked = strings.Contains(parts[0], "(leaked)")
-	for _, part := range parts[1:] {
-		const century = 100 * 365 * 24 * 60
-		if n, err := strconv.Atoi(strings.TrimSuffix(part, " minutes")); err == nil && 0 < n && n < century {
+	g.State, _, _ = strings.Cut(remarks[0], " (")
+	g.Forever = strings.Contains(remarks[0], "(nil chan)") || strings.Contains(remarks[0], "(no cases)")
+	g.Leaked = strings.Contains(remarks[0], "(leaked)")
+	for _, remark := range remarks[1:] {
+		if n, err := strconv.ParseUint(strings.TrimSuffix(remark, " minutes"), 10, 27); err == nil { // 255 years
 			g.Waited = time.Duration(n) * time.Minute
 		}
 	}
-	return g, rest == "]" && (ok || inside)
-}
-
-// labelsIn reads labels, quoted or not, up to the closing brace, and returns what is
-// behind it.
-func labelsIn(text string) (labels map[string]string, rest string) {
-	labels = map[string]string{}
-	for rest = text; rest != "" && rest[0] != '}'; rest = strings.TrimLeft(rest, ", ") {
-		var key, value string
-		key, rest = token(rest, ":")
-		value, rest = token(strings.TrimLeft(rest, ": "), ",}")
-		if key != "" {
-			labels[key] = value
-		}
-	}
-	return labels, strings.TrimPrefix(rest, "}")
-}
-
-// token reads a word in quotes, or up to one of the ends.
-func token(text, ends string) (word, rest string) {
-	if quoted, err := strconv.QuotedPrefix(text); err == nil {
-		word, _ = strconv.Unquote(quoted)
-		return word, text[len(quoted):]
-	}
-	if end := strings.IndexAny(text, ends); end >= 0 {
-		return text[:end], text[end:]
-	}
-	return text, ""
+	return line[:at], g, err == nil
 }
 
 // begin starts a goroutine, and a dump if it belongs to another one: behind the end of a
@@ -200,24 +148,22 @@ func (t *texts) begin(prefix []byte, g Goroutines) {
 	if t.end(); g.ID == 0 { // the scheduler's stack of a thread
 		return
 	}
-	died := t.crash != "" && len(t.crashPrefix) == len(prefix) && alike([]byte(t.crashPrefix), prefix)
-	crash := t.crash
-	t.crash, t.prefix = "", append(t.prefix[:0], prefix...)
+	g.State = t.name([]byte(g.State))
+	died := t.crash != "" && t.indent == len(prefix)
 	at, again := t.numbers[g.ID]
-	switch {
-	case t.numbers == nil, died, again && g.State != "running":
-		t.numbers, t.threads = map[uint64]int{}, false
-		t.dumps = append(t.dumps, &Dump{States: true})
+	if t.dump == nil || died || again && g.State != "running" {
+		t.dump, t.numbers, t.threads, again = &Dump{States: true}, map[uint64]int{}, false, false
 		if died {
-			t.dumps[len(t.dumps)-1].Crash = crash
+			t.dump.Crash = t.crash
 		}
-		_ = t.take(1, dumpSize)
-	case again: // see threads
-		if t.dumps[len(t.dumps)-1].Groups[at].Stack != nil {
-			return
-		}
+		t.parts = append(t.parts, part{kind: kindDump, dump: t.dump})
+		t.take(1, dumpSize)
 	}
-	t.current, t.frames = &g, t.frames[:0]
+	t.crash, t.prefix = "", append(t.prefix[:0], prefix...)
+	if !again || t.dump.Groups[at].Stack == nil { // see threads
+		t.current, t.frames = &g, t.frames[:0]
+	}
+	t.take(1, goroutineSize*grown)
 }
 
 // end adds what was being read to its dump.
@@ -227,23 +173,26 @@ func (t *texts) end() {
 	if t.current = nil; g == nil {
 		return
 	}
-	if len(t.frames) > 0 {
-		sum := hashOf(t.seed, t.frames)
-		if g.Stack = t.stacks[sum]; !slices.Equal(g.Stack, t.frames) { // thousands of goroutines may have the same
-			g.Stack = slices.Clone(Stack(t.frames))
-			t.stacks[sum] = g.Stack
-			_ = t.take(1, len(t.frames)*frameSize+entrySize)
+	if len(t.frames) > 0 { // thousands of goroutines may have the same stack
+		var h maphash.Hash
+		h.SetSeed(t.seed)
+		for _, f := range t.frames {
+			maphash.WriteComparable(&h, f)
+		}
+		if g.Stack = t.stacks[h.Sum64()]; !slices.Equal(g.Stack, t.frames) {
+			g.Stack = slices.Clone(t.frames)
+			t.stacks[h.Sum64()] = g.Stack
+			t.take(1, len(t.frames)*frameSize+entrySize)
 		}
 	}
-	d := t.dumps[len(t.dumps)-1]
 	if at, again := t.numbers[g.ID]; again {
-		d.Groups[at] = *g
+		t.dump.Groups[at] = *g
 		return
 	}
-	t.numbers[g.ID] = d.Total
-	d.Groups = append(d.Groups, *g)
-	d.Total++
-	_ = t.take(1, entrySize)
+	t.numbers[g.ID] = t.dump.Total
+	t.dump.Groups = append(t.dump.Groups, *g)
+	t.dump.Total++
+	t.take(1, entrySize)
 }
 
 // stackLine reads a call, its place, or the creator, and reports whether it is one.
@@ -302,14 +251,11 @@ func place(line []byte) (file []byte, n int, ok bool) {
 		return nil, 0, false
 	}
 	number, err := strconv.ParseUint(string(path[colon+1:]), 10, 64)
-	if number > math.MaxInt32 {
-		number = 0
-	}
 	path = path[:colon]
 	if line[0] != '\t' && line[0] != ' ' && path[0] != '/' && !bytes.HasPrefix(path[1:], []byte(":/")) {
 		path = path[bytes.LastIndexAny(path, "\t \"|")+1:]
 	}
-	return path, int(number), err == nil && bytes.ContainsAny(path, "./<")
+	return path, int(min(number, math.MaxInt32)), err == nil && bytes.ContainsAny(path, "./<")
 }
 
 // name returns the one copy of a string.
@@ -318,50 +264,71 @@ func (t *texts) name(text []byte) string {
 	if !ok {
 		known = string(text)
 		t.names[known] = known
-		_ = t.take(1, len(text)+entrySize)
+		t.take(1, len(text)+entrySize)
 	}
 	return known
 }
 
-// beginCounts starts a text with counts.
-func (t *texts) beginCounts(prefix []byte, name, total string) {
-	t.end()
-	if kind(name) != kindDump && kind(name) != kindLeak {
-		t.other = fmt.Errorf("a text of a %s profile, which does not help here (want goroutine or goroutineleak)", name)
-		return
+// beginCounts starts a text with counts, if line is the first of one.
+func (t *texts) beginCounts(line []byte) bool {
+	before, total, ok := bytes.Cut(line, []byte(" profile: total "))
+	at := bytes.LastIndexAny(before, " \t\"|") + 1
+	k := kind(before[at:])
+	for _, title := range []string{"--- mutex:", "--- contention:"} {
+		if before, found := bytes.CutSuffix(line, []byte(title)); found {
+			ok, at, k = true, len(before), kindBlock
+		}
 	}
-	n, _ := strconv.Atoi(total)
-	t.counts, t.prefix, t.crash = &counts{kind: kind(name), total: n}, append(t.prefix[:0], prefix...), ""
+	if !ok {
+		return false
+	}
+	t.end()
+	t.dump, t.numbers = nil, nil
+	if k != kindDump && k != kindLeak && k != kindBlock {
+		t.other = fmt.Errorf("a text of a %s profile, which does not help here (want goroutine, goroutineleak, mutex or block)", k)
+		return true
+	}
+	n, _ := strconv.ParseInt(string(total), 10, 32)
+	t.counts, t.prefix, t.crash = &counts{kind: k, total: n}, append(t.prefix[:0], line[:at]...), ""
+	return true
 }
 
-// countLine reads a count, a call, or labels.
+// countLine reads the numbers of a stack, or a call:
+//
+//	25 @ 0x489ace 0x41a5ae
+//	210000 3 @ 0x489ace 0x41a5ae
+//	#	0x489acd	main.late+0x18	/src/main.go:14
 func (t *texts) countLine(line []byte) {
-	if count, _, ok := bytes.Cut(line, []byte(" @")); ok {
-		if n, err := strconv.ParseUint(string(count), 10, 31); err == nil {
-			t.counts.samples = append(t.counts.samples, Sample{Count: int64(n), Value: int64(n)})
-			_ = t.take(1, grown*sampleSize)
-		}
+	c := t.counts
+	if second, ok := bytes.CutPrefix(line, []byte("cycles/second=")); ok {
+		c.second, _ = strconv.ParseFloat(string(second), 64)
 		return
 	}
 	fields := bytes.Fields(line)
-	last := len(t.counts.samples) - 1
-	if len(fields) < 3 || string(fields[0]) != "#" || last < 0 {
+	if at := slices.IndexFunc(fields, func(f []byte) bool { return string(f) == "@" }); at == 1 || at == 2 {
+		value, err := strconv.ParseUint(string(fields[0]), 10, 63)
+		count, errCount := strconv.ParseUint(string(fields[at-1]), 10, 31)
+		s := Sample{Count: int64(count), Value: int64(value)}
+		if c.kind == kindBlock {
+			s.Value = int64(min(float64(value)/max(c.second, 1)*1e9, math.MaxInt64/2))
+		}
+		if err == nil && errCount == nil {
+			c.Samples = append(c.Samples, s)
+			t.take(1, grown*sampleSize+goroutineSize)
+		}
 		return
 	}
-	s := &t.counts.samples[last]
-	if string(fields[1]) == "labels:" {
-		_, text, _ := bytes.Cut(line, []byte("{"))
-		s.Labels, _ = labelsIn(string(text))
-		_ = t.take(1, len(text)+mapSize+len(s.Labels)*entrySize)
-	} else if len(s.Stack) < maxFrames {
-		function, _, _ := bytes.Cut(fields[2], []byte("+0x"))
-		f := Frame{Function: t.name(function)}
-		if file, n, ok := place(slices.Concat([]byte(" "), bytes.Join(fields[3:], []byte(" ")))); ok {
-			f.File, f.Line = t.name(file), n
-		}
-		s.Stack = append(s.Stack, f)
-		_ = t.take(1, grown*frameSize)
+	last := len(c.Samples) - 1
+	if len(fields) < 4 || string(fields[0]) != "#" || !bytes.HasPrefix(fields[1], []byte("0x")) || last < 0 || len(c.Samples[last].Stack) == maxFrames {
+		return // labels, for one
 	}
+	function, _, _ := bytes.Cut(fields[2], []byte("+0x"))
+	f := Frame{Function: t.name(function)}
+	if file, n, ok := place(slices.Concat([]byte(" "), bytes.Join(fields[3:], []byte(" ")))); ok {
+		f.File, f.Line = t.name(file), n
+	}
+	c.Samples[last].Stack = append(c.Samples[last].Stack, f)
+	t.take(1, grown*frameSize)
 }
 
 // endCounts keeps the text with counts that was read.
@@ -370,15 +337,16 @@ func (t *texts) endCounts() {
 	if t.counts = nil; c == nil {
 		return
 	}
-	if c.kind == kindLeak {
-		t.leaks = &Profile{Samples: c.samples}
-		return
-	}
-	d := dumpOf(c.samples)
-	d.Truncated = d.Total < c.total
-	if d.Total > 0 {
-		t.dumps, t.numbers = append(t.dumps, d), nil
-	} else if t.other == nil {
+	p, err := partOf(c.kind, time.Time{}, &c.Profile)
+	switch {
+	case err != nil:
+		t.other = err
+	case p.dump != nil && p.dump.Total == 0:
 		t.other = errTruncated
+	default:
+		if p.dump != nil {
+			p.dump.Truncated = int64(p.dump.Total) < c.total
+		}
+		t.parts = append(t.parts, p)
 	}
 }

@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -19,20 +18,11 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 )
 
-// Limits of one request.
-const (
-	maxRedirects = 3
-	maxReason    = 300 // bytes of a response that are part of an error
-)
-
-// A meter holds the bytes that may still be read from a service: bodies, headers and what
-// else its connections carry.
-type meter struct{ atomic.Int64 }
-
-// A metered connection reads no more than its meter has.
+// A metered connection reads no more than what may still be read from the service: bodies,
+// headers and what else its connections carry.
 type metered struct {
 	net.Conn
-	left *meter
+	left *atomic.Int64
 }
 
 func (c *metered) Read(p []byte) (int, error) {
@@ -45,16 +35,12 @@ func (c *metered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errSpent ends requests that need more than an observation may take.
-var errSpent = fmt.Errorf("left out: all parts together are larger than %s", megabytes(maxBytes))
-
-// errLate ends requests for which there is no time.
-var errLate = errors.New("left out: the requests before it took too long")
-
-// errLarge is a response that is larger than its limit.
-type errLarge struct{ limit int64 }
-
-func (e *errLarge) Error() string { return "response larger than " + megabytes(e.limit) }
+var (
+	errSpent = fmt.Errorf("left out: all parts together are larger than %s", megabytes(maxBytes))
+	errLate  = errors.New("left out: the requests before it took too long")
+	errLarge = errors.New("response larger") // than its limit
+	errSlow  = errors.New("no whole response")
+)
 
 func megabytes(n int64) string { return fmt.Sprintf("%.3g MB", float64(n)/1e6) }
 
@@ -68,24 +54,15 @@ type errStatus struct {
 func (e *errStatus) Error() string {
 	text := address.ExplainStatus(e.code, e.reason, e.at, "net/http/pprof")
 	switch {
-	case e.code == http.StatusUnauthorized:
-		text += `. Pass a token with -header "Authorization: Bearer TOKEN"`
-	case e.code == http.StatusForbidden && e.reason == "":
-		text += ` Pass a token with -header "Authorization: Bearer TOKEN"`
+	case e.code == http.StatusUnauthorized, e.code == http.StatusForbidden && e.reason == "":
+		text += ` (-header "Authorization: Bearer TOKEN" passes a token)`
 	case e.code == http.StatusNotFound:
 		text += ` A mux of its own needs mux.HandleFunc("/debug/pprof/", pprof.Index) and its siblings`
 	}
 	return text
 }
 
-// errSlow is a request without a response in time.
-type errSlow struct{ within time.Duration }
-
-func (e *errSlow) Error() string {
-	return fmt.Sprintf("no whole response within %s", e.within.Round(time.Millisecond))
-}
-
-// get fetches a page. If it is larger than limit bytes, get returns these and an *errLarge.
+// get fetches a page. If it is larger than limit bytes, get returns these and errLarge.
 func (s *Service) get(ctx context.Context, page string, limit int64) ([]byte, error) {
 	if ctx.Err() != nil {
 		return nil, errLate
@@ -93,9 +70,17 @@ func (s *Service) get(ctx context.Context, page string, limit int64) ([]byte, er
 	began := time.Now()
 	data, err := s.request(ctx, s.page(page), limit)
 	if err != nil && ctx.Err() != nil {
-		return nil, &errSlow{time.Since(began)}
+		return nil, fmt.Errorf("%w within %s", errSlow, time.Since(began).Round(time.Millisecond))
 	}
 	return data, err
+}
+
+// page returns the address of a page with its query, relative to the profiles.
+func (s *Service) page(name string) *url.URL {
+	name, query, _ := strings.Cut(name, "?")
+	u := s.base.JoinPath(name)
+	u.RawQuery = query
+	return u
 }
 
 func (s *Service) request(ctx context.Context, u *url.URL, limit int64) ([]byte, error) {
@@ -118,30 +103,27 @@ func (s *Service) request(ctx context.Context, u *url.URL, limit int64) ([]byte,
 	}
 	defer response.Body.Close()
 	defer cancel() // so that Close does not read on to reuse the connection
+	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode != http.StatusOK {
-		return nil, &errStatus{response.StatusCode, reasonIn(response), u}
+		why := &errStatus{code: response.StatusCode, at: u}
+		if (media == "" || media == "text/plain") && why.code != http.StatusNotFound { // a missing page says nothing
+			head, _ := io.ReadAll(io.LimitReader(response.Body, 300))
+			line, _, _ := bytes.Cut(head, []byte("\n"))
+			why.reason = strings.TrimSpace(string(line))
+		}
+		return nil, why
 	}
-	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "text/html" {
+	if media == "text/html" {
 		return nil, errors.New("the response is a web page: is this the address of the profiles?")
 	}
-	var body io.Reader = response.Body
-	switch encoding := response.Header.Get("Content-Encoding"); encoding {
-	case "", "identity":
-	case "gzip":
-		if body, err = gzip.NewReader(body); err != nil {
-			return nil, errors.New("invalid response: not in the form of gzip that its header announces")
-		}
-	default:
-		return nil, fmt.Errorf("unsupported encoding %.40q of the response (want none, or gzip)", encoding)
-	}
-	data, err := io.ReadAll(io.LimitReader(body, limit+1))
+	data, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, errors.New("incomplete response: the connection ended early; try again")
 	case err != nil:
 		return nil, s.explain(err, u)
 	case int64(len(data)) > limit:
-		return data[:limit], &errLarge{limit}
+		return data[:limit], fmt.Errorf("%w than %s", errLarge, megabytes(limit))
 	case len(data) == 0:
 		return nil, errors.New("empty response")
 	}
@@ -164,15 +146,4 @@ func (s *Service) explain(err error, u *url.URL) error {
 		return fmt.Errorf("%w with -ca FILE; if the name in it is another one, pass that with -header \"Host: NAME\"", err)
 	}
 	return err
-}
-
-// reasonIn returns the first line of an error response. A missing page says nothing.
-func reasonIn(response *http.Response) string {
-	media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	if media != "" && media != "text/plain" || response.StatusCode == http.StatusNotFound {
-		return ""
-	}
-	head, _ := io.ReadAll(io.LimitReader(response.Body, maxReason))
-	line, _, _ := bytes.Cut(head, []byte("\n"))
-	return strings.TrimSpace(string(line))
 }

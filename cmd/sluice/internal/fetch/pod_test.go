@@ -124,30 +124,26 @@ func running(t *testing.T, pid string) bool {
 
 func TestForwardArguments(t *testing.T) {
 	t.Parallel()
-	for _, test := range []struct {
-		pod  string
-		port int
-		want string // arguments, or error
-	}{
-		{"orders-1", 0, "port-forward --address=127.0.0.1 pod/orders-1 :6060"},
-		{"prod/orders-1", 0, "port-forward --address=127.0.0.1 --namespace=prod pod/orders-1 :6060"},
-		{"prod/orders-1:80", 7070, "port-forward --address=127.0.0.1 --namespace=prod pod/orders-1 :80"},
-		{"a.b", 7070, "port-forward --address=127.0.0.1 pod/a.b :7070"},
-		{"", 0, `invalid pod "" (want`},
-		{"/x", 0, `invalid pod "/x" (want`},
-		{"x/", 0, `invalid pod "x/" (want`},
-		{"a/b/c", 0, `invalid pod "a/b/c" (want`},
-		{"--kubeconfig=x", 0, "invalid pod"},
-		{"-n/x", 0, "invalid pod"},
-		{"x y", 0, "invalid pod"},
-		{"x:", 0, "invalid port of the pod"},
-		{"x:0", 0, "invalid port of the pod"},
-		{"x:65536", 0, "invalid port of the pod"},
-		{"x", -1, "invalid port of the pod"},
+	for pod, want := range map[string]string{ // arguments, or error
+		"orders-1":         "port-forward --address=127.0.0.1 pod/orders-1 :6060",
+		"prod/orders-1":    "port-forward --address=127.0.0.1 --namespace=prod pod/orders-1 :6060",
+		"prod/orders-1:80": "port-forward --address=127.0.0.1 --namespace=prod pod/orders-1 :80",
+		"a.b:7070":         "port-forward --address=127.0.0.1 pod/a.b :7070",
+		"":                 `invalid pod "" (want`,
+		"/x":               `invalid pod "/x" (want`,
+		"x/":               `invalid pod "x/" (want`,
+		"a/b/c":            `invalid pod "a/b/c" (want`,
+		"--kubeconfig=x":   "invalid pod",
+		"-n/x":             "invalid pod",
+		"x y":              "invalid pod",
+		"x:":               "invalid pod",
+		"x:y":              "invalid pod",
+		"x:0":              "invalid port of the pod",
+		"x:65536":          "invalid port of the pod",
 	} {
-		args, err := forwardArgs(test.pod, test.port)
-		if got := strings.Join(args, " "); got != test.want && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
-			t.Errorf("%q: %s %v, want %s", test.pod, got, err, test.want)
+		args, err := forwardArgs(pod)
+		if got := strings.Join(args, " "); got != want && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%q: %s %v, want %s", pod, got, err, want)
 		}
 	}
 }
@@ -157,7 +153,7 @@ func TestPod(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }))
 	defer server.Close()
 	wrote := fakeKubectl(t, "forward", server.Listener.Addr().String())
-	target, stop, err := Pod(t.Context(), "prod/orders:7070", 0)
+	target, stop, err := Pod(t.Context(), "prod/orders:7070")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,11 +163,8 @@ func TestPod(t *testing.T) {
 	if got := wrote()[1:]; !slices.Equal(got, []string{"port-forward", "--address=127.0.0.1", "--namespace=prod", "pod/orders", ":7070"}) {
 		t.Errorf("%q", got)
 	}
-	for range 2 {
-		if err := stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	}
+	stop()
+	stop() // again
 	if running(t, wrote()[0]) {
 		t.Error("kubectl still runs")
 	}
@@ -184,7 +177,7 @@ func TestPodErrors(t *testing.T) {
 	} {
 		t.Run(mode, func(t *testing.T) {
 			fakeKubectl(t, mode, "")
-			target, stop, err := Pod(t.Context(), "x", 0)
+			target, stop, err := Pod(t.Context(), "x")
 			if err == nil || err.Error() != want || target != "" || stop != nil {
 				t.Errorf("%s, %v, want %s", target, err, want)
 			}
@@ -192,7 +185,7 @@ func TestPodErrors(t *testing.T) {
 	}
 	t.Run("no kubectl", func(t *testing.T) {
 		t.Setenv("PATH", t.TempDir())
-		if _, _, err := Pod(t.Context(), "x", 0); err == nil || !strings.HasPrefix(err.Error(), "kubectl is not in PATH") {
+		if _, _, err := Pod(t.Context(), "x"); err == nil || !strings.HasPrefix(err.Error(), "kubectl is not in PATH") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -203,15 +196,15 @@ func TestLostPod(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "x") }))
 	defer server.Close()
 	fakeKubectl(t, "dies", server.Listener.Addr().String())
-	f, err := startForward(t.Context(), nil)
+	target, stop, err := Pod(t.Context(), "x")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := one(t, "127.0.0.1:"+<-f.port, Options{}, 100); err != nil {
+	if _, err := one(t, target, Options{}, 100); err != nil {
 		t.Fatal(err)
 	}
-	<-f.ended
-	if err := f.stop(); err == nil || err.Error() != "kubectl port-forward: exit status 1: error: lost connection to pod" {
+	stop()
+	if _, err := one(t, target, Options{}, 100); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("%v", err)
 	}
 }
@@ -242,16 +235,14 @@ func TestInterruptedPod(t *testing.T) {
 			if mode != "forward" {
 				go interrupt()
 			}
-			_, stop, err := Pod(ctx, "x", 0)
+			_, stop, err := Pod(ctx, "x")
 			if mode == "forward" {
 				if err != nil {
 					t.Fatal(err)
 				}
 				interrupt()
 				<-ctx.Done()
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
+				stop()
 			} else if !errors.Is(err, context.Canceled) {
 				t.Errorf("%v", err)
 			}

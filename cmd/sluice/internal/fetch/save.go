@@ -28,9 +28,6 @@ func (s *Service) Save(dir string) error {
 	if err := Vacant(dir); err != nil {
 		return err
 	}
-	if len(s.files) == 0 {
-		return &capture.FileError{Name: dir, Err: errors.New("nothing was read that could be saved")}
-	}
 	header, err := json.MarshalIndent(s.header(), "", "  ")
 	if err != nil {
 		return err
@@ -38,14 +35,12 @@ func (s *Service) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	for _, file := range append([]capture.File{{Name: capture.HeaderFile, Data: append(header, '\n')}}, s.files...) {
-		path := filepath.Join(dir, file.Name)
-		defer func() {
-			if err != nil {
-				_ = os.Remove(path) // it was not there before
+	files := append(s.all(), capture.File{Name: capture.HeaderFile, Data: append(header, '\n')})
+	for i, file := range files {
+		if err := os.WriteFile(filepath.Join(dir, file.Name), file.Data, 0o644); err != nil {
+			for _, file := range files[:i+1] {
+				_ = os.Remove(filepath.Join(dir, file.Name)) // it was not there before
 			}
-		}()
-		if err = os.WriteFile(path, file.Data, 0o644); err != nil {
 			return err
 		}
 	}

@@ -114,15 +114,14 @@ func TestSaveFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	s.keep("a", []byte("x"))
-	s.keep(filepath.Join("no such folder", "b"), nil)
+	s.files = map[string][]byte{"a": nil, filepath.Join("no such folder", "b"): nil}
 	if err := s.Save(dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	if entries, err := os.ReadDir(dir); len(entries) > 0 {
 		t.Errorf("%v %v", entries, err)
 	}
-	s.files = s.files[:1]
+	delete(s.files, filepath.Join("no such folder", "b"))
 	if err := s.Save(dir); err != nil {
 		t.Error(err)
 	}

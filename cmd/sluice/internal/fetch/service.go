@@ -26,6 +26,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
@@ -48,7 +49,9 @@ type Options struct {
 	// the service is on this machine. It must be nil for an address of [Pod].
 	Busy func() (seconds float64, cpus int, ok bool)
 
-	Trace bool // take an execution trace
+	// Trace takes an execution trace. Without one, Watch takes the contention profiles,
+	// which say less and only of services that turned them on.
+	Trace bool
 
 	// Leaks takes the leak profile of Go 1.27, and of 1.26 built with
 	// GOEXPERIMENT=goroutineleakprofile. For that the service runs a garbage collection
@@ -64,12 +67,12 @@ type Service struct {
 	o      Options
 	client *http.Client
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
-	left   meter // bytes that may still be read from the service
+	left   atomic.Int64 // bytes that may still be read from the service
 
 	start   time.Time
 	machine *capture.Machine
 	mu      sync.Mutex // guards files and missing while requests run concurrently
-	files   []capture.File
+	files   map[string][]byte
 	missing []capture.Missing
 }
 
@@ -78,7 +81,7 @@ type Service struct {
 // unix:/path/to.sock. A query is ignored. Errors do not repeat passwords.
 func At(target string, o Options) (*Service, error) {
 	s := &Service{o: o, dial: new(net.Dialer).DialContext}
-	secure, err := clientTLS(&o)
+	config, err := clientTLS(&o)
 	if err != nil {
 		return nil, err
 	}
@@ -89,26 +92,21 @@ func At(target string, o Options) (*Service, error) {
 		}
 		target = "localhost"
 	}
-	if secure != nil && !strings.Contains(target, "://") {
-		if strings.HasPrefix(target, ":") {
-			target = "localhost" + target
-		}
-		target = "https://" + target
-	}
 	if s.base, err = address.Parse(target, pprofPath); err != nil {
 		return nil, err
 	}
-	if secure != nil && s.base.Scheme != "https" {
+	switch {
+	case o.CertFile == "" && o.CAFile == "":
+	case !strings.Contains(target, "://"):
+		s.base.Scheme = "https"
+	case s.base.Scheme != "https":
 		return nil, errors.New("a certificate requires an address of https")
 	}
 	if at := strings.Index(s.base.Path, pprofPath); at >= 0 { // the page of one profile
-		s.base.Path = s.base.Path[:at+len(pprofPath)]
-	}
-	if !strings.HasSuffix(s.base.Path, "/") {
-		s.base.Path += "/"
+		s.base.Path = s.base.Path[:at] + pprofPath
 	}
 	s.base.RawPath, s.base.RawQuery = "", ""
-	s.client = s.newClient(secure)
+	s.client = s.newClient(config)
 	return s, nil
 }
 
@@ -122,15 +120,11 @@ func (s *Service) Target() string {
 	return strings.TrimSuffix(address.Redacted(s.base), "/")
 }
 
-// clientTLS returns nil if o has no certificates.
 func clientTLS(o *Options) (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: (&url.URL{Host: o.Header.Get("Host")}).Hostname()}
 	if (o.CertFile == "") != (o.KeyFile == "") {
 		return nil, errors.New("a client certificate requires its file and the file of its key")
 	}
-	if o.CertFile == "" && o.CAFile == "" {
-		return nil, nil
-	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CertFile != "" {
 		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
 		if err != nil {
@@ -154,15 +148,11 @@ func clientTLS(o *Options) (*tls.Config, error) {
 }
 
 // newClient returns a client that follows no redirect to another host.
-func (s *Service) newClient(secure *tls.Config) *http.Client {
-	if secure == nil {
-		secure = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	secure.ServerName = (&url.URL{Host: s.o.Header.Get("Host")}).Hostname()
+func (s *Service) newClient(config *tls.Config) *http.Client {
 	transport := &http.Transport{
-		TLSClientConfig:        secure,
+		TLSClientConfig:        config,
 		MaxResponseHeaderBytes: 16 << 10,
-		DisableCompression:     true, // pages that are compressed all the same are unpacked within their limit
+		DisableCompression:     true, // it costs the service time, and profiles are compressed
 		DialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
 			if s.socket != "" {
 				network, to = "unix", s.socket
@@ -179,12 +169,10 @@ func (s *Service) newClient(secure *tls.Config) *http.Client {
 	}
 	return &http.Client{Transport: transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		switch was := via[0].URL; {
-		case next.URL.Host != was.Host:
-			return fmt.Errorf("refused a redirect to another host, %s", next.URL.Host)
-		case next.URL.Scheme != was.Scheme && next.URL.Scheme != "https":
-			return fmt.Errorf("refused a redirect from %s to %s", was.Scheme, next.URL.Scheme)
-		case len(via) > maxRedirects:
-			return fmt.Errorf("more than %d redirects", maxRedirects)
+		case next.URL.Host != was.Host, next.URL.Scheme != was.Scheme && next.URL.Scheme != "https":
+			return fmt.Errorf("refused a redirect to %s", address.Redacted(next.URL))
+		case len(via) > 3:
+			return errors.New("more than 3 redirects")
 		}
 		next.Host = via[0].Host
 		return nil

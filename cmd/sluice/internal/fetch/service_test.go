@@ -1,8 +1,6 @@
 package fetch
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -114,13 +112,6 @@ func TestAddressErrors(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const limit = 1000
-	zipped := func(text []byte) []byte {
-		var b bytes.Buffer
-		w := gzip.NewWriter(&b)
-		w.Write(text)
-		w.Close()
-		return b.Bytes()
-	}
 	answer := func(header, value string, text []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set(header, value)
@@ -141,15 +132,10 @@ func TestPages(t *testing.T) {
 		want string // error
 		size int
 	}{
-		"whole":      {answer("X", "", make([]byte, limit)), "", limit},
-		"large":      {answer("X", "", make([]byte, limit+1)), "response larger than 0.001 MB", limit},
-		"empty":      {answer("X", "", nil), "empty response", 0},
-		"HTML":       {answer("Content-Type", "text/html; charset=utf-8", []byte("<html>")), "the response is a web page", 0},
-		"compressed": {answer("Content-Encoding", "gzip", zipped(make([]byte, limit))), "", limit},
-		"a bomb":     {answer("Content-Encoding", "gzip", zipped(make([]byte, 10<<20))), "response larger than 0.001 MB", limit},
-		"not gzip":   {answer("Content-Encoding", "gzip", []byte("plain text, and long enough")), "invalid response: not in the form of gzip", 0},
-		"cut gzip":   {answer("Content-Encoding", "gzip", zipped([]byte(strings.Repeat("text", 50)))[:20]), "incomplete response", 0},
-		"encoded":    {answer("Content-Encoding", "b\tr", []byte("x")), `unsupported encoding "b\tr"`, 0},
+		"whole": {answer("X", "", make([]byte, limit)), "", limit},
+		"large": {answer("X", "", make([]byte, limit+1)), "response larger than 0.001 MB", limit},
+		"empty": {answer("X", "", nil), "empty response", 0},
+		"HTML":  {answer("Content-Type", "text/html; charset=utf-8", []byte("<html>")), "the response is a web page", 0},
 		"endless": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				if _, err := w.Write(make([]byte, 1<<16)); err != nil {
@@ -162,11 +148,11 @@ func TestPages(t *testing.T) {
 			io.WriteString(w, "x")
 		}, "incomplete response: the connection ended early", 0},
 		"404":       {http.NotFound, "status 404 Not Found: does the service register net/http/pprof at /debug/pprof/page, on this port? A mux of its own needs", 0},
-		"401":       {status(401, "text/plain", "who?"), `as http://USER:PASSWORD@HOST. Pass a token with -header "Authorization: Bearer TOKEN"`, 0},
-		"403":       {status(403, "text/html", "no"), `Pass a token with -header`, 0},
+		"401":       {status(401, "text/plain", "who?"), `as http://USER:PASSWORD@HOST (-header "Authorization: Bearer TOKEN" passes a token)`, 0},
+		"403":       {status(403, "text/html", "no"), `Bearer TOKEN" passes a token`, 0},
 		"403 why":   {status(403, "text/plain; charset=utf-8", "only for root\nand others"), "status 403 Forbidden: only for root", 0},
 		"500":       {status(500, "text/plain", "Could not enable CPU profiling: cpu profiling already in use\n"), "cpu profiling already in use", 0},
-		"elsewhere": {http.RedirectHandler(elsewhere.URL, http.StatusFound).ServeHTTP, "refused a redirect to another host, 127.0.0.1", 0},
+		"elsewhere": {http.RedirectHandler(elsewhere.URL, http.StatusFound).ServeHTTP, "refused a redirect to http://127.0.0.1", 0},
 		"a circle":  {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) }, "more than 3 redirects", 0},
 		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.RawQuery == "" {

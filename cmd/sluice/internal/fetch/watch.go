@@ -2,13 +2,12 @@ package fetch
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,8 +36,8 @@ const (
 )
 
 // Watch observes the service for d, rounded down to whole seconds, as net/http/pprof
-// takes them, and at least one. It reads goroutines, the map and the contention profiles,
-// then the CPU profile, then the others again.
+// takes them, and at least one. It reads goroutines and the map, then the CPU profile,
+// then goroutines and the map again.
 //
 // The trace is taken while the CPU profile runs: then it has the samples of that profile
 // with their goroutines, and both show the same time. It adds at most 2% to the samples,
@@ -48,7 +47,7 @@ const (
 // fails is in Capture.Missing.
 func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture, error) {
 	d = max(d.Truncate(time.Second), time.Second)
-	s.start, s.files, s.missing, s.machine = time.Now().UTC(), nil, nil, nil
+	s.start, s.files, s.missing, s.machine = time.Now().UTC(), map[string][]byte{}, nil, nil
 	s.left.Store(maxBytes)
 	defer s.client.CloseIdleConnections()
 	whole, cancel := context.WithTimeout(ctx, d+extraTime)
@@ -57,19 +56,21 @@ func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture,
 	first, cancelFirst := context.WithTimeout(whole, firstTime)
 	defer cancelFirst()
 	err := s.readGoroutines(first, "-before")
-	if answered := errors.As(err, new(*errStatus)) || errors.As(err, new(*errLarge)); err != nil && !answered && ctx.Err() == nil {
+	if answered := errors.As(err, new(*errStatus)) || errors.Is(err, errLarge); err != nil && !answered && ctx.Err() == nil {
 		return nil, s.unreachable(err)
 	}
 	s.readMap(first) // from then on the service knows rates
-	s.readContention(first, "-before")
 	window, cancelWindow := context.WithTimeout(whole, time.Until(s.start.Add(d+extraTime-lastTime)))
 	defer cancelWindow()
 	s.readWindow(window, d)
 	_ = s.readGoroutines(whole, "") // in missing
 	s.readMap(whole)
-	s.readContention(whole, "")
 	if s.o.Leaks {
-		s.readLeaks(whole)
+		data, err := s.get(whole, "goroutineleak", maxProfile)
+		if status := (*errStatus)(nil); errors.As(err, &status) && status.code == http.StatusNotFound {
+			err = errors.New("not available: the leak profile requires Go 1.27, or 1.26 built with GOEXPERIMENT=goroutineleakprofile")
+		}
+		s.keep("leaks", "goroutineleak.pprof", data, err)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -77,13 +78,12 @@ func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture,
 	case len(s.files) == 0:
 		return nil, s.unreachable(errors.New(s.missing[0].Reason))
 	}
-	return capture.Read(s.header(), s.files)
+	return capture.Read(s.header(), s.all())
 }
 
 // unreachable is the error of a service of which nothing could be read.
 func (s *Service) unreachable(err error) error {
-	var slow *errSlow
-	if errors.As(err, &slow) {
+	if errors.Is(err, errSlow) {
 		err = fmt.Errorf("%w: %s", err, address.CheckReach)
 	}
 	return &capture.FileError{Name: s.Target(), Err: err}
@@ -93,47 +93,28 @@ func (s *Service) header() *capture.Header {
 	return &capture.Header{Format: capture.HeaderFormat, Target: s.Target(), Start: s.start, Machine: s.machine, Missing: s.missing}
 }
 
-// page returns the address of a profile with its query.
-func (s *Service) page(name string) *url.URL {
-	name, query, _ := strings.Cut(name, "?")
-	u := s.base.JoinPath(name)
-	u.RawQuery = query
-	return u
-}
-
-// read fetches a page and keeps it as a file. If that fails, the reason is in missing,
-// too.
-func (s *Service) read(ctx context.Context, what, page, file string, limit int64) ([]byte, error) {
-	data, err := s.get(ctx, page, limit)
-	if err != nil {
-		s.miss(what, err)
-		return nil, err
+// all returns the files by name.
+func (s *Service) all() (files []capture.File) {
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
+		files = append(files, capture.File{Name: name, Data: s.files[name]})
 	}
-	s.keep(file, data)
-	return data, nil
+	return files
 }
 
-// keep keeps a file, in place of one of the same name.
-func (s *Service) keep(name string, data []byte) {
+// keep keeps a part as a file, or the reason why it is missing. Some parts are read twice:
+// the last file stands, and the first reason.
+func (s *Service) keep(what, file string, data []byte, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	byName := func(f capture.File, name string) int { return cmp.Compare(f.Name, name) }
-	at, found := slices.BinarySearchFunc(s.files, name, byName)
-	if found {
-		s.files[at].Data = data
-		return
-	}
-	s.files = slices.Insert(s.files, at, capture.File{Name: name, Data: data})
-}
-
-// miss records why a part is missing. Some parts are read twice; the first reason stands.
-func (s *Service) miss(what string, why error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !slices.ContainsFunc(s.missing, func(m capture.Missing) bool { return m.What == what }) {
+	switch {
+	case why == nil:
+		s.files[file] = data
+	case !slices.ContainsFunc(s.missing, func(m capture.Missing) bool { return m.What == what }):
 		s.missing = append(s.missing, capture.Missing{What: what, Reason: format.Clean(why.Error())})
 	}
 }
+
+func (s *Service) miss(what string, why error) { s.keep(what, "", nil, why) }
 
 // readGoroutines reads a dump in both forms: the compressed profile, which counts all
 // goroutines and has the time, and the text, which has their states. It returns the
@@ -141,7 +122,8 @@ func (s *Service) miss(what string, why error) {
 func (s *Service) readGoroutines(ctx context.Context, when string) error {
 	const states = "states of goroutines"
 	name := "goroutine" + when
-	data, err := s.read(ctx, "goroutines", "goroutine", name+".pprof", maxDump)
+	data, err := s.get(ctx, "goroutine", maxDump)
+	s.keep("goroutines", name+".pprof", data, err)
 	if err != nil {
 		return err
 	}
@@ -163,7 +145,7 @@ func (s *Service) readGoroutines(ctx context.Context, when string) error {
 		text = text[:bytes.LastIndex(text, []byte(":\n"))+1] // a goroutine without a stack ends a text that is cut off, wherever that was
 	}
 	if len(text) > 0 {
-		s.keep(name+".txt", text)
+		s.keep(states, name+".txt", text, nil)
 	}
 	return nil
 }
@@ -182,36 +164,14 @@ func (s *Service) readMap(ctx context.Context) {
 		}
 		err = errors.New(why)
 	}
-	if err != nil {
-		s.miss("map", err)
-	} else if bytes.HasPrefix(data, []byte("{")) {
-		s.keep("flow.json", data)
+	if err != nil || bytes.HasPrefix(data, []byte("{")) {
+		s.keep("map", "flow.json", data, err)
 	}
 }
 
-// readLeaks reads the leak profile, for which the service runs a garbage collection.
-func (s *Service) readLeaks(ctx context.Context) {
-	data, err := s.get(ctx, "goroutineleak", maxProfile)
-	if status := (*errStatus)(nil); errors.As(err, &status) && status.code == http.StatusNotFound {
-		err = errors.New("not available: the leak profile requires Go 1.27, or 1.26 built with GOEXPERIMENT=goroutineleakprofile")
-	}
-	if err != nil {
-		s.miss("leaks", err)
-		return
-	}
-	s.keep("goroutineleak.pprof", data)
-}
-
-// readContention reads both contention profiles, which count since the process started.
-func (s *Service) readContention(ctx context.Context, when string) {
-	for _, name := range []string{"mutex", "block"} {
-		_, _ = s.read(ctx, name, name, name+when+".pprof", maxProfile) // the reason is in missing
-	}
-}
-
-// readWindow reads the CPU profile and the trace. Without a CPU profile it waits as long,
-// so that two dumps are that far apart; if there is no dump, a service that has nothing
-// else fails at once.
+// readWindow reads the CPU profile and, at the same time, the trace or the contention
+// profiles. Without a CPU profile it waits as long, so that two dumps are that far apart;
+// if there is no dump, a service that has nothing else fails at once.
 func (s *Service) readWindow(ctx context.Context, d time.Duration) {
 	began := time.Now()
 	reserve := (maxBytes-s.left.Load())*5/4 + maxProfile // what follows is as large as what came first
@@ -220,12 +180,21 @@ func (s *Service) readWindow(ctx context.Context, d time.Duration) {
 	if len(s.files) > 0 {
 		end = began.Add(d)
 	}
-	var profile sync.WaitGroup
-	defer profile.Wait()
-	profile.Go(func() { _, _ = s.read(ctx, "cpu", during("profile", d), "cpu.pprof", maxProfile) })
+	var profiles sync.WaitGroup
+	defer profiles.Wait()
+	profile := func(what, page string) {
+		profiles.Go(func() {
+			data, err := s.get(ctx, during(page, d), maxProfile)
+			s.keep(what, what+".pprof", data, err)
+		})
+	}
+	profile("cpu", "profile")
 	if s.o.Trace {
 		pause(ctx, time.Until(end.Add(-maxTrace*3/2)))
 		s.readTrace(ctx, min(maxTrace, d), min(maxTraceBytes, s.left.Load()-reserve))
+	} else {
+		profile("mutex", "mutex")
+		profile("block", "block")
 	}
 	pause(ctx, time.Until(end))
 }
@@ -280,39 +249,37 @@ func (s *Service) readTrace(ctx context.Context, longest time.Duration, limit in
 		s.miss("trace", fmt.Errorf("left out: the other parts leave %s for it", megabytes(max(0, limit))))
 		return
 	}
-	fixed, _, err := s.glimpse(ctx, shortGlimpse, limit)
-	if err != nil {
-		s.miss("trace", err)
-		return
-	}
-	limit -= fixed
-	was, length := shortGlimpse, longGlimpse
-	switch {
-	case fixed > limit/3:
-		length = minTrace
-	case shortGlimpse*time.Duration(limit/2) < longGlimpse*time.Duration(fixed): // if all of the first were events, it would need half
-		length /= 4
-	}
-	for size := fixed; length >= 2*was; {
-		before := size
-		var took time.Duration
-		if size, took, err = s.glimpse(ctx, length, limit); err != nil {
-			s.miss("longer trace", err)
+	what, fixed, before, was, length := "trace", int64(0), int64(0), time.Duration(0), shortGlimpse
+	for length >= 2*was {
+		began := time.Now()
+		data, err := s.get(ctx, during("trace", length), limit)
+		if s.keep(what, traceFile, data, err); err != nil {
 			return
 		}
+		size, took := int64(len(data)), time.Since(began)
 		limit -= size
-		room := limit
-		// At the speed of a slow connection it arrives in half of the time that is left.
-		if due, ok := ctx.Deadline(); ok && took > length {
-			speed := float64(size) / (took - length).Seconds()
-			room = min(room, int64(speed*time.Until(due).Seconds()/2))
+		next := longGlimpse
+		switch {
+		case what == "longer trace":
+			room := limit
+			// At the speed of a slow connection it arrives in half of the time that is left.
+			if due, ok := ctx.Deadline(); ok && took > length {
+				speed := float64(size) / (took - length).Seconds()
+				room = min(room, int64(speed*time.Until(due).Seconds()/2))
+			}
+			rate := float64(max(size-before, 1)) / (length - was).Seconds()
+			if next = min(traceLength(fixed, rate, room), longest); length < trusted {
+				next = min(next, 6*length)
+			}
+		case size > limit/3:
+			next = minTrace
+		case shortGlimpse*time.Duration(limit/2) < longGlimpse*time.Duration(size): // if all of the first were events, it would need half
+			next /= 4
 		}
-		rate := float64(max(size-before, 1)) / (length - was).Seconds()
-		next := min(traceLength(fixed, rate, room), longest)
-		if length < trusted {
-			next = min(next, 6*length)
+		if what == "trace" {
+			what, fixed = "longer trace", size
 		}
-		was, length = length, next
+		before, was, length = size, length, next
 	}
 }
 
@@ -324,15 +291,4 @@ func traceLength(fixed int64, rate float64, limit int64) time.Duration {
 	least := min(minTrace.Seconds(), (float64(limit)-float64(fixed))*4/5/rate)
 	seconds := min(max(least, room/rate, 0), maxTrace.Seconds())
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
-}
-
-// glimpse takes a trace, and keeps it in place of the one before.
-func (s *Service) glimpse(ctx context.Context, d time.Duration, limit int64) (size int64, took time.Duration, err error) {
-	began := time.Now()
-	data, err := s.get(ctx, during("trace", d), limit)
-	if err != nil {
-		return 0, 0, err
-	}
-	s.keep(traceFile, data)
-	return int64(len(data)), time.Since(began), nil
 }

@@ -170,12 +170,7 @@ func (f *fake) serve(t *testing.T, o Options) (s *Service, stop func()) {
 }
 
 func (s *Service) file(name string) []byte {
-	for _, f := range s.files {
-		if f.Name == name {
-			return f.Data
-		}
-	}
-	return nil
+	return s.files[name]
 }
 
 func reasons(missing []capture.Missing) map[string]string {
@@ -201,17 +196,17 @@ func TestOrder(t *testing.T) {
 		if took := time.Since(began); took != 5*time.Second {
 			t.Errorf("took %v", took)
 		}
-		want := []string{"pprof/goroutine", "pprof/goroutine?debug=2", "sluice?format=flow", "pprof/mutex", "pprof/block",
+		want := []string{"pprof/goroutine", "pprof/goroutine?debug=2", "sluice?format=flow",
 			"pprof/profile?seconds=5", "pprof/trace?seconds=0.001", "pprof/trace?seconds=0.02", "pprof/trace?seconds=0.12", "pprof/trace?seconds=2",
-			"pprof/goroutine", "pprof/goroutine?debug=2", "sluice?format=flow", "pprof/mutex", "pprof/block", "pprof/goroutineleak"}
+			"pprof/goroutine", "pprof/goroutine?debug=2", "sluice?format=flow", "pprof/goroutineleak"}
 		if !slices.Equal(f.requested, want) {
 			t.Errorf("%q\nwant %q", f.requested, want)
 		}
 		var names []string
-		for _, file := range s.files {
+		for _, file := range s.all() {
 			names = append(names, file.Name)
 		}
-		if want := []string{"block-before.pprof", "block.pprof", "cpu.pprof", "flow.json", "goroutine-before.pprof", "goroutine-before.txt", "goroutine.pprof", "goroutine.txt", "mutex-before.pprof", "mutex.pprof", "trace.out"}; !slices.Equal(names, want) {
+		if want := []string{"cpu.pprof", "flow.json", "goroutine-before.pprof", "goroutine-before.txt", "goroutine.pprof", "goroutine.txt", "trace.out"}; !slices.Equal(names, want) {
 			t.Errorf("%q", names)
 		}
 		if got := reasons(s.missing); len(got) != 1 || !strings.Contains(got["leaks"], "Go 1.27") {
@@ -220,8 +215,29 @@ func TestOrder(t *testing.T) {
 		if len(s.file(traceFile)) != len(traceHead)+4000*3+20_000 {
 			t.Errorf("a trace of %d bytes", len(s.file(traceFile)))
 		}
-		if !c.Live || c.Target != "http://localhost:1/debug/pprof" || c.Flow == nil || c.Trace == nil || len(c.Dumps) != 4 || c.CPU == nil || c.Mutex == nil || c.Block == nil || len(c.Missing) != 1 {
+		if !c.Live || c.Target != "http://localhost:1/debug/pprof" || c.Flow == nil || c.Trace == nil || len(c.Dumps) != 4 || c.CPU == nil || len(c.Missing) != 1 {
 			t.Errorf("%q", c.Missing)
+		}
+	})
+}
+
+// TestContention: without a trace, the contention profiles cover the window of the CPU
+// profile.
+func TestContention(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{goroutines: 20, text: 5000}
+		s, stop := f.serve(t, Options{})
+		defer stop()
+		began := time.Now()
+		c, err := s.Watch(t.Context(), 5*time.Second)
+		if err != nil || c.CPU == nil || c.Mutex == nil || c.Block == nil || c.Trace != nil || len(c.Missing) > 0 || time.Since(began) != 5*time.Second {
+			t.Fatalf("%+v, %v after %v", c, err, time.Since(began))
+		}
+		for _, name := range []string{"profile", "mutex", "block"} {
+			if !slices.Contains(f.requested, "pprof/"+during(name, 5*time.Second)) {
+				t.Errorf("%s: %q", name, f.requested)
+			}
 		}
 	})
 }
@@ -266,7 +282,7 @@ func TestLimits(t *testing.T) {
 		}
 		return pages
 	}
-	everything := []string{"goroutine", "profile", "mutex", "block", "trace", "/debug/sluice", "goroutineleak"}
+	everything := []string{"goroutine", "profile", "trace", "/debug/sluice"}
 	for name, test := range map[string]struct {
 		f            *fake
 		least, most  time.Duration // of the trace; 0 without one
@@ -284,7 +300,7 @@ func TestLimits(t *testing.T) {
 		"many and hot":     {f: &fake{goroutines: 9000, text: 6 << 20, flow: 200_000, fixed: 150_000, rate: 30e6}, least: minTrace, most: 50 * time.Millisecond, missing: "states of goroutines", cut: true},
 		"50,000":           {f: &fake{goroutines: 50_000, fixed: 900_000, rate: 200_000}, least: minTrace, most: time.Second, missing: "states of goroutines", counted: true},
 		"a slow link":      {f: &fake{goroutines: 50, text: 30_000, fixed: 8000, rate: 1e6, speed: 200_000}, least: longGlimpse, most: time.Second},
-		"a slower link":    {f: &fake{goroutines: 50, text: 200_000, fixed: 8000, rate: 1e6, speed: 20_000}, most: maxTrace, missing: "block,map,mutex,states of goroutines", counted: true},
+		"a slower link":    {f: &fake{goroutines: 50, text: 200_000, fixed: 8000, rate: 1e6, speed: 20_000}, most: maxTrace, missing: "map,states of goroutines", counted: true},
 		"a large map":      {f: &fake{goroutines: 5, text: 3000, flow: 1 << 20, fixed: 4000}, least: maxTrace, most: maxTrace, missing: "map"},
 		"labels":           {f: &fake{goroutines: 30_000, fixed: 4000, pages: all(labeled, "goroutine")}, least: maxTrace, most: maxTrace, missing: "states of goroutines", counted: true},
 		"endless dumps":    {f: &fake{fixed: 4000, pages: all(endless, "goroutine")}, least: maxTrace, most: maxTrace, missing: "goroutines", without: true},
@@ -292,9 +308,9 @@ func TestLimits(t *testing.T) {
 		"a slow trace":     {f: &fake{goroutines: 5, text: 3000, pages: all(drip, "trace")}, missing: "trace"},
 		"all hang":         {f: &fake{pages: all(hang, everything...)}, failed: true},
 		"all drip":         {f: &fake{pages: all(drip, everything...)}, failed: true},
-		"all but one hang": {f: &fake{goroutines: 5, text: 3000, pages: all(hang, everything[1:]...)}, missing: "block,cpu,map,mutex,trace"},
+		"all but one hang": {f: &fake{goroutines: 5, text: 3000, pages: all(hang, everything[1:]...)}, missing: "cpu,map,trace"},
 		"all endless":      {f: &fake{pages: all(endless, everything...)}, failed: true},
-		"profiles endless": {f: &fake{goroutines: 5, text: 3000, flow: 100, fixed: 4000, pages: all(endless, "profile", "mutex", "block")}, least: maxTrace, most: maxTrace, missing: "block,cpu,mutex"},
+		"profiles endless": {f: &fake{goroutines: 5, text: 3000, flow: 100, fixed: 4000, pages: all(endless, "profile")}, least: maxTrace, most: maxTrace, missing: "cpu"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -364,8 +380,8 @@ func TestMissing(t *testing.T) {
 	}{
 		"a CPU profile runs": {map[string]http.HandlerFunc{"profile": refuse(500, "Could not enable CPU profiling\x1b[2J\u202e")},
 			map[string]string{"cpu": `status 500 Internal Server Error: Could not enable CPU profiling\x1b[2J\u202e`}},
-		"one handler": {map[string]http.HandlerFunc{"goroutine": http.NotFound, "trace": http.NotFound, "mutex": http.NotFound, "block": http.NotFound},
-			map[string]string{"goroutines": "status 404", "trace": "status 404", "mutex": "status 404", "block": "status 404"}},
+		"one handler": {map[string]http.HandlerFunc{"goroutine": http.NotFound, "trace": http.NotFound},
+			map[string]string{"goroutines": "status 404", "trace": "status 404"}},
 		"another host": {map[string]http.HandlerFunc{"/debug/sluice": refuse(403, `sluice: host "x" is refused`)},
 			map[string]string{"map": `host "x" is refused`}},
 		"no map":                  {map[string]http.HandlerFunc{"/debug/sluice": refuse(403, "no")}, nil},
@@ -418,14 +434,11 @@ func TestUnreachable(t *testing.T) {
 		if !errors.As(err, &file) || file.Name != s.Target() || !strings.Contains(err.Error(), "no whole response within 2s: is the host right") {
 			t.Errorf("%v", err)
 		}
-		if err := s.Save(t.TempDir()); err == nil || !strings.Contains(err.Error(), "nothing was read") {
-			t.Errorf("%v", err)
-		}
 	})
 	for _, refuse := range []http.HandlerFunc{http.NotFound, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(401) }} {
 		synctest.Test(t, func(t *testing.T) {
 			pages := map[string]http.HandlerFunc{}
-			for _, name := range []string{"goroutine", "profile", "mutex", "block", "trace"} {
+			for _, name := range []string{"goroutine", "profile", "trace"} {
 				pages[name] = refuse
 			}
 			s, stop := (&fake{pages: pages}).serve(t, Options{Trace: true})
@@ -512,10 +525,11 @@ func TestCutText(t *testing.T) {
 			s, stop := f.serve(t, Options{})
 			defer stop()
 			s.left.Store(maxBytes)
+			s.files = map[string][]byte{}
 			if err := s.readGoroutines(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
-			c, err := capture.Read(nil, s.files)
+			c, err := capture.Read(nil, s.all())
 			if err != nil || len(c.Dumps) != 2 || c.Dumps[0].Truncated || !c.Dumps[1].Truncated {
 				t.Errorf("%d: %v", at, err)
 			}
