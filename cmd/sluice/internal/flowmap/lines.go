@@ -69,7 +69,7 @@ const (
 // room for boxes.
 const (
 	All   = 10 * maxEdges
-	boxed = 56
+	boxed = 50
 )
 
 // Draw returns the map in at most most lines: the path through the bottleneck, in boxes if
@@ -214,16 +214,15 @@ func Beside(left, right []Line, arrow string, row int) []Line {
 		wide = max(wide, line.width())
 	}
 	for i := range lines {
-		between := strings.Repeat(" ", displaywidth.String(arrow))
-		if i == row {
-			between = arrow
-		}
 		if i < len(left) {
 			lines[i] = slices.Clone(left[i])
 		}
-		lines[i] = append(lines[i], Span{strings.Repeat(" ", wide-lines[i].width()) + between, Soft})
 		if i < len(right) {
-			lines[i] = append(lines[i], right[i]...)
+			between := arrow
+			if i != row {
+				between = strings.Repeat(" ", displaywidth.String(arrow))
+			}
+			lines[i] = append(append(lines[i], Span{strings.Repeat(" ", wide-lines[i].width()) + between, Soft}), right[i]...)
 		}
 	}
 	return lines
