@@ -104,6 +104,8 @@ func (m *model) limiting(score float64) (best, second candidate) {
 // ruling explains a candidate that is busy all the time.
 func (m *model) ruling(c candidate) *ruling {
 	switch {
+	case c.part >= 0 && m.parts[c.part].made.cpu()+m.parts[c.part].made.System >= m.cores.have/worth:
+		return m.busyCores(c) // it has all of them: more of its goroutines would have no more
 	case c.part >= 0:
 		return m.busyPart(&m.parts[c.part], c)
 	case c.meet >= 0:
@@ -191,6 +193,12 @@ func (m *model) meetCandidate(g *meeting) (c candidate) {
 	return c
 }
 
+// writes reports whether a wait is for the other end to take what is written: that is full
+// then, whereas a read waits for an answer.
+func writes(l observe.Line) bool {
+	return strings.Contains(l.In, ").Write") || strings.Contains(l.In, ").Flush") || strings.HasPrefix(l.In, "fmt.Fprint") || l.In == "io.WriteString"
+}
+
 // excludes reports whether a channel or a condition is used as a lock or a limit: the
 // goroutines that wait at it wait on one side only, and their own role ends the waits.
 func (m *model) excludes(g *meeting) bool {
@@ -219,8 +227,14 @@ func (m *model) busyPart(p *part, c candidate) *ruling {
 		r.at = either(takes, line)
 	}
 	switch top.kind {
-	case costPassing, costLocking, costTimers:
+	case costPassing, costLocking:
 		r.verdict, r.channels = Channel, Yes
+	case costOutside:
+		// All goroutines of a pool wait, or the other end does not take what is written: its
+		// pace is what limits.
+		if p.Alive >= 1.5 && !p.skewed() || writes(top.line) {
+			r.verdict = Outside
+		}
 	case costMemory:
 		r.verdict, r.channels = Memory, No
 	case costOwn:
@@ -230,6 +244,9 @@ func (m *model) busyPart(p *part, c candidate) *ruling {
 	}
 	r.answer = fmt.Sprintf("%s is busy %s of the time while %s for it: it %s%s.", p.naming(), percent(c.util), waiting(c.holds), top.doing(), near(top.line))
 	r.changes = m.relieve(p, costs)
+	for i := range r.changes {
+		r.changes[i].blind = r.changes[i].blind || r.verdict == Outside // how much more it takes cannot be seen here
+	}
 	return r
 }
 
@@ -477,46 +494,83 @@ func herds(m *model) *ruling {
 	return nil
 }
 
-// shedding is the law of bursts: values are dropped while the service is idle on average. A
-// send that does not wait wakes its receiver, which then has more to do than one value: all
-// its goroutines at once for some time, or several calls of its own for a wake-up. Without
-// that, it may be a burst of which little was accepted, or a mere notification.
+// shedding is the law of bursts: values are dropped, or given up after a deadline, while
+// the service is idle on average.
 func shedding(m *model) *ruling {
 	for i := range m.links {
-		l := &m.links[i]
-		p := &m.parts[l.wait.Role]
-		// Many that are woken at once by a broadcast wait for a core, and have one value each.
-		if l.by.Op != observe.PollSend || p.serves() > 1/worth || l.rate < p.turns/4 || p.made.Runnable > p.made.sum()/2 && p.Alive > 2*m.cores.have {
+		if l := &m.links[i]; l.by.Op == observe.PollSend {
+			if r := m.drops(l); r != nil {
+				return r
+			}
+		}
+	}
+	for i := range m.waits {
+		w := &m.waits[i]
+		if w.Op != observe.Select || w.kind(m) != observe.Channel || w.pushes == 0 {
 			continue
 		}
-		several := 0.0 // of the role's own waits, for one of these wake-ups
-		if w := m.longest(p.index, func(w *wait) bool { return w.kind(m) == observe.Outside || w.kind(m) == observe.Disk }); w != nil && l.rate > 0 {
-			several = w.Rate / l.rate
+		late, taken, to := 0.0, 0.0, -1
+		for _, k := range m.o.Wakes {
+			switch {
+			case k.Wait != i:
+			case k.Role < 0:
+				late += k.Rate
+			case takes(k.By.Op) && k.Role != w.Role:
+				taken, to = taken+k.Rate, k.Role
+			default:
+				taken = math.Inf(1) // it also receives, or excludes others
+			}
 		}
-		// Independent work would fill all goroutines at once for the Alive-th power of the
-		// busy share.
-		full := 1 - math.Pow(p.busy, max(1, p.Alive))/max(p.Full, 1e-9)
-		r := &ruling{verdict: Shedding, channels: Yes, part: p.index, meet: l.wait.Node, util: p.busy, at: l.by, why: "bursts are dropped while it is idle on average",
-			next: "Count what the default case of " + where(l.by.At) + " drops."}
-		switch {
-		case p.Full > max(0.02, p.busy/2):
-			r.clear = min(1, max(0.4, full))
-		case several >= 2:
-			r.clear = 0.4
-		case m.cores.full < 0.1:
-			r.clear = 0.1
-		default:
-			continue
+		// More than half of those that wait give up, and the receiver has time left.
+		if to >= 0 && late > taken && m.parts[to].serves() <= 1/worth {
+			r := m.shed(&m.parts[to], w.Node, w.Line, fmt.Sprintf("%s values a second are given up at %s after a wait", format.Compact(late), where(w.At)))
+			r.clear = late / (late + taken)
+			return r
 		}
-		r.answer = fmt.Sprintf("%s is busy only %s of the time, but in bursts: the send at %s does not wait, so what comes while it is busy is dropped.",
-			p.naming(), percent(p.busy), where(l.by.At))
-		r.evidence = []Evidence{{fmt.Sprintf("the send wakes %s %s times a second, all of its goroutines are busy at once in %s of all slices of 5 ms", p.Name, format.Compact(l.rate), percent(p.Full)), "trace"}}
-		r.changes = []change{{name: Buffer, line: l.by, part: -1, text: "Give the channel of " + at(l.by) + " a buffer that holds a burst",
-			fixed:    &Gain{Low: 1, High: 1 / max(p.busy, 0.01), Bound: fmt.Sprintf("%s is busy %s of the time", p.Name, percent(p.busy))},
-			evidence: []string{"the receiver is idle " + percent(1-p.busy) + " of the time, so the buffer empties between bursts"}}}
-		return r
 	}
 	return nil
+}
+
+// drops holds if a send that does not wait drops values. It wakes its receiver, which then
+// has more to do than one value: all its goroutines at once for some time, or several calls
+// of its own for a wake-up. Without that, it may be a burst of which little was accepted, or
+// a mere notification.
+func (m *model) drops(l *link) *ruling {
+	p := &m.parts[l.wait.Role]
+	// Many that are woken at once by a broadcast wait for a core, and have one value each.
+	if p.serves() > 1/worth || l.rate < p.turns/4 || p.made.Runnable > p.made.sum()/2 && p.Alive > 2*m.cores.have {
+		return nil
+	}
+	several := 0.0 // of the role's own waits, for one of these wake-ups
+	if w := m.longest(p.index, func(w *wait) bool { return w.kind(m) == observe.Outside || w.kind(m) == observe.Disk }); w != nil && l.rate > 0 {
+		several = w.Rate / l.rate
+	}
+	r := m.shed(p, l.wait.Node, l.by, fmt.Sprintf("the send at %s does not wait, so what comes while it is busy is dropped", where(l.by.At)))
+	r.next = "Count what the default case of " + where(l.by.At) + " drops."
+	r.evidence = []Evidence{{fmt.Sprintf("the send wakes %s %s times a second, all of its goroutines are busy at once in %s of all slices of 5 ms", p.Name, format.Compact(l.rate), percent(p.Full)), "trace"}}
+	switch {
+	case p.Full > max(0.02, p.busy/2):
+		// Independent work would fill all goroutines at once for the Alive-th power of the
+		// busy share.
+		r.clear = min(1, max(0.4, 1-math.Pow(p.busy, max(1, p.Alive))/max(p.Full, 1e-9)))
+	case several >= 2:
+		r.clear = 0.4
+	case m.cores.full < 0.1:
+		r.clear = 0.1
+	default:
+		return nil
+	}
+	return r
+}
+
+// shed explains how bursts are lost at a line before a part.
+func (m *model) shed(p *part, node int, line observe.Line, how string) *ruling {
+	r := &ruling{verdict: Shedding, channels: Yes, part: p.index, meet: node, util: p.busy, at: line, why: "bursts are dropped while it is idle on average"}
+	r.answer = fmt.Sprintf("%s is busy only %s of the time, but in bursts: %s.", p.naming(), percent(p.busy), how)
+	r.changes = []change{{name: Buffer, line: line, part: -1, text: "Give the channel of " + at(line) + " a buffer that holds a burst",
+		fixed:    &Gain{Low: 1, High: 1 / max(p.busy, 0.01), Bound: fmt.Sprintf("%s is busy %s of the time", p.Name, percent(p.busy))},
+		evidence: []string{"the receiver is idle " + percent(1-p.busy) + " of the time, so the buffer empties between bursts"}}}
+	return r
 }
 
 // outside holds if goroutines wait for answers from outside, and no others wait for them.
@@ -535,37 +589,43 @@ func outside(m *model) *ruling {
 		clear: min(1, p.made.away()/max(p.Alive-p.Time.Unknown, 1e-9))}
 	r.answer = fmt.Sprintf("%s %s %s of the time%s: nothing inside the service is busy (%s).", p.naming(), top.doing(), percent(p.busy), near(top.line), m.inUse())
 	r.next = "Look at what it waits for, or let more of these waits overlap: nothing between the goroutines is slow."
-	if p.Created > p.Alive && p.Created > 2*p.turns {
+	if p.refuses() {
 		r.clear, r.next = 0.1, fmt.Sprintf("Count what %s refuses: %s of them are started each second, and only %s wait.", p.Name, format.Compact(p.Created), format.Compact(p.turns))
 	}
 	return r
 }
 
-// keepsUp reports whether a role that waits outside follows a pace: it copies what comes,
-// is started or waits for answers as often as a clock of the program ticks, or has time left
-// to wait for what such a clock sends.
+// keepsUp reports whether a role that waits outside follows a pace: it has time left to wait
+// for what a source sends, or a clock of the program ticks about as often as its waits end.
+// A request takes several of them: in and out, of each side of a proxy.
 func (m *model) keepsUp(p *part) bool {
 	w := m.longest(p.index, func(w *wait) bool { return w.kind(m) == observe.Outside || w.Op == observe.Network })
-	if w == nil || p.room+p.reply > 0.1 {
+	if w == nil || p.room+p.reply > 0.1 || p.refuses() {
 		return false
 	}
-	if strings.HasPrefix(w.In, "io.Copy") && w.Mean > 0.95*(p.Alive-p.Time.Unknown) && p.Created < p.Alive {
-		return true
-	}
-	for i := range m.waits {
-		v := &m.waits[i]
-		if v.load && v.kind(m) == observe.Timer && v.Role != p.index && v.Rate > 1 && v.Mean > m.parts[v.Role].Alive/2 &&
-			(math.Abs(v.Rate/max(w.Rate, 1e-9)-1) < 0.1 || p.Created > p.Alive && p.Created > 0.9*v.Rate && p.Created < 2*w.Rate) {
-			return true
-		}
-	}
-	for i := range m.links {
-		if l := &m.links[i]; l.wait.Role == p.index && l.idle() && l.mean > 0.05*p.Alive && m.parts[l.waker()].load > 0.5*m.parts[l.waker()].Alive {
-			return true
-		}
-	}
-	return false
+	l := m.follows(p)
+	return l != nil && l.mean > 0.05*p.Alive || slices.ContainsFunc(m.waits, func(v wait) bool {
+		return v.load && v.kind(m) == observe.Timer && v.Role != p.index && v.Rate > w.Rate/4
+	})
 }
+
+// refuses reports whether most goroutines of a role end before they have waited for
+// anything.
+func (p *part) refuses() bool { return p.Created > p.Alive && p.Created > 2*p.turns }
+
+// follows returns where a part, with nothing to do, waits longest for a source, or nil.
+func (m *model) follows(p *part) (best *link) {
+	for i := range m.links {
+		if l := &m.links[i]; l.wait.Role == p.index && l.idle() && m.parts[l.waker()].source() && (best == nil || l.mean > best.mean) {
+			best = l
+		}
+	}
+	return best
+}
+
+// source reports whether a role waits for requests or for the clock most of the time, so that
+// what it sends comes at a pace.
+func (p *part) source() bool { return p.load > p.Alive/2 }
 
 // idle holds where too little happens to say anything.
 func idle(m *model) *ruling {
@@ -618,10 +678,10 @@ func loaded(m *model) *ruling {
 		r.clear = max(r.clear, 0.4) // it still has to wait for values at times
 	}
 	for i := range m.links {
-		// Workers that wait at a condition for what is paced are idle; senders that wait
-		// for a consumer that sleeps are not. The two look the same.
-		if l := &m.links[i]; l.wait.Op == observe.CondWait && l.mean > 0.5 && m.parts[l.waker()].load > 0.5 {
-			r.clear, r.next = 0.1, "Find out whether what waits at "+where(l.wait.At)+" waits for work, or for room."
+		// One that sleeps is a clock; several may ask again for what others do for them.
+		l := &m.links[i]
+		if w := m.longest(l.from, func(w *wait) bool { return w.load && w.Op == observe.Sleep }); w != nil && l.from != l.to && m.parts[l.from].Alive >= 1.5 && m.parts[l.from].source() {
+			r.clear, r.next = 0.1, fmt.Sprintf("Find out whether %s asks for an answer of %s after its sleep at %s: then it should wait for that instead.", m.parts[l.from].Name, m.parts[l.to].Name, where(w.At))
 		}
 	}
 	r.answer = fmt.Sprintf("Nothing inside holds the service back: the busiest part, %s, is busy %s of the time, so the load could grow to about ×%.2g.",

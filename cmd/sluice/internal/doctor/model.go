@@ -376,7 +376,7 @@ func (m *model) findLoad() {
 func serving(w *observe.Wait) bool {
 	for _, f := range []string{w.In, w.At.Function} {
 		if strings.HasPrefix(f, "net/http.(*conn") || strings.HasPrefix(f, "net/http.(*http2serverConn)") ||
-			strings.HasSuffix(f, ".Accept") || strings.HasSuffix(f, ").AcceptTCP") || strings.HasSuffix(f, ").Serve") {
+			strings.HasPrefix(f, "net.(*UDPConn).Read") && f != "net.(*UDPConn).Read" || strings.HasSuffix(f, ".Accept") || strings.HasSuffix(f, ").AcceptTCP") || strings.HasSuffix(f, ").Serve") {
 			return true
 		}
 	}

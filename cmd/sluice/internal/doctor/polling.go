@@ -130,32 +130,10 @@ func (m *model) parksAt(p *part, l observe.Line) bool {
 // its attempts succeed at times. An attempt costs a tenth of a microsecond: a role that
 // makes ten thousand of them for each wait that it ends spins all the same.
 func (m *model) productive(p *part, polls float64) bool {
-	if m.traced() && m.feedsBusy(p) {
-		return true
-	}
 	if !m.traced() || p.turns > 0 && polls/p.turns > 10_000*100e-9 {
 		return false
 	}
 	return p.room+p.reply > 0.1 || p.Time.Partner+p.Time.Lock+p.Time.Limit > 0.2*p.Alive
-}
-
-// feedsBusy reports whether a role sends to one that is busy with its values. Where the
-// cores are full, neither has to wait for the other: a select that is always ready then
-// sends a value in each turn.
-func (m *model) feedsBusy(p *part) bool {
-	for i := range m.meets {
-		g := &m.meets[i]
-		if g.Kind != observe.Channel || !slices.ContainsFunc(g.senders, func(e end) bool { return e.role == p.index }) {
-			continue
-		}
-		for _, e := range g.receivers {
-			q := &m.parts[e.role]
-			if e.role != p.index && !q.Runtime && q.busy >= 0.5 && q.made.cpu()+q.made.Runnable > q.busy*q.Alive/2 {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // spinning is the law of polling: a goroutine that asks again and again uses its core for
@@ -244,14 +222,10 @@ func napping(m *model) *ruling {
 			}
 			return r
 		}
+		// It has values, and waits for something else that comes at a pace.
 		_, queue := m.queueAt(p)
-		for j := range m.links {
-			l := &m.links[j]
+		if l := m.follows(p); l != nil && l.wait.Node != queue && l.mean >= 0.5*p.Alive && p.room >= 0.5 {
 			q := &m.parts[l.waker()]
-			// It has values, and waits for something else that comes at a pace.
-			if l.wait.Role != i || !l.idle() || l.wait.Op != observe.Receive || l.wait.Node == queue || l.mean < 0.5*p.Alive || q.load < 0.5*q.Alive || p.room < 0.5 {
-				continue
-			}
 			r := &ruling{verdict: Limit, channels: No, part: -1, meet: l.wait.Node, util: l.mean / p.Alive, holds: p.room, at: l.wait.Line, why: "a limit of the rate", clear: 0.5,
 				next: fmt.Sprintf("If the rate at which %s lets values through may be higher, raise it; otherwise this is what it is for.", q.Name)}
 			r.answer = fmt.Sprintf("%s waits at %s for what %s sends %s times a second, %s of the time, while %s for it: the rate is limited, by design or not.",

@@ -217,9 +217,9 @@ func TestShapes(t *testing.T) {
 		{"goroutines of requests", func() *scene {
 			s := newScene(2)
 			c, think := s.node(observe.Channel, ""), s.node(observe.Timer, "")
-			u, d, h := s.role("user", 40, run{Running: 0.03}), s.role("serve", 1, run{}), s.role("handle", 0.03, run{Running: 0.027})
+			u, d, h := s.role("user", 1, run{Running: 0.03}), s.role("serve", 1, run{}), s.role("handle", 0.03, run{Running: 0.027})
 			s.Roles[h].Created = 800
-			s.wait(u, think, observe.Sleep, 39.9, 800, -1, "")
+			s.wait(u, think, observe.Sleep, 0.96, 800, -1, "")
 			s.wait(d, c, rcv, 0.99, 800, u, snd)
 			s.wait(h, c, rcv, 0.001, 800, d, snd)
 			s.spend(u, observe.OwnCode, 0.1, "", false)
@@ -436,6 +436,46 @@ func TestShapes(t *testing.T) {
 			s.spend(h, observe.OwnCode, 0.03, "", false)
 			return s
 		}, Outside, No, "client", "", 0, 0},
+		{"clients of something outside that has no more for two", func() *scene {
+			s := newScene(2)
+			c, n := s.node(observe.Channel, ""), s.node(observe.Outside, "")
+			p, w := s.role("source", 1, run{Running: 0.01}), s.role("clerk", 4, run{Running: 0.02})
+			s.wait(p, c, snd, 0.98, 300, w, rcv)
+			s.wait(w, n, observe.Network, 3.95, 300, -1, "")
+			return s
+		}, Outside, Partly, "clerk", MoreReceivers, 0, 0},
+		{"a write that the other end does not take", func() *scene {
+			s := newScene(2)
+			c, n := s.node(observe.Channel, ""), s.node(observe.Outside, "")
+			p, w := s.role("source", 6, run{Running: 0.2}), s.role("forward", 1, run{Running: 0.02})
+			s.wait(p, c, snd, 5.8, 300, w, rcv)
+			l := s.at(w, observe.Network)
+			l.In = "bufio.(*Writer).Write"
+			s.waitAt(l, w, n, 0.95, 200, -1, "")
+			return s
+		}, Outside, Partly, "forward", MoreReceivers, 0, 0},
+		{"values that are given up after a deadline", func() *scene {
+			s := newScene(2)
+			c, tick, n := s.node(observe.Channel, ""), s.node(observe.Timer, ""), s.node(observe.Outside, "")
+			g, p, w := s.role("clock", 1, run{}), s.role("put", 4, run{}), s.role("store", 1, run{Running: 0.01})
+			s.Roles[p].Created = 1000
+			s.wait(g, tick, observe.Sleep, 0.98, 5, -1, "")
+			s.wait(p, c, observe.Select, 4, 945, w, rcv)
+			k := len(s.Wakes) - 1
+			s.Wakes[k].Rate, s.Wakes[k].Mean = 15, 0.04
+			s.Wakes = append(s.Wakes, observe.Wake{Wait: s.Wakes[k].Wait, Role: -1, Rate: 930, Mean: 3.9})
+			s.wait(w, c, rcv, 0.88, 5, p, observe.Select)
+			s.wait(w, n, observe.Network, 0.1, 70, -1, "")
+			return s
+		}, Shedding, Yes, "store", Buffer, 2, 10},
+		{"goroutines that sleep and may ask again", func() *scene {
+			s := newScene(2)
+			c, t := s.node(observe.Channel, ""), s.node(observe.Timer, "")
+			p, w := s.role("client", 12, run{Running: 0.05}), s.role("worker", 2, run{Running: 0.05})
+			s.wait(p, t, observe.Sleep, 11.9, 1400, -1, "")
+			s.wait(w, c, rcv, 1.95, 1400, p, snd)
+			return s
+		}, Undecided, Unknown, "", "", 0, 0},
 		{"bursts that are shed", func() *scene {
 			s := newScene(2)
 			c := s.node(observe.Channel, "")
@@ -457,7 +497,7 @@ func TestShapes(t *testing.T) {
 			s.spend(w, observe.Passing, 0.1, rcv, true)
 			s.spend(p, observe.Passing, 0.3, snd, true)
 			return s
-		}, Channel, Yes, "consumer", Reuse, 2, 8},
+		}, Stage, Partly, "consumer", Reuse, 2, 8},
 		{"a quota", func() *scene {
 			s := newScene(2)
 			w := s.role("worker", 8, run{Running: 1.9, Runnable: 6})
