@@ -7,11 +7,11 @@ import (
 
 // The limits of memory for a Capture, for any content of the files: maxBuilt bytes for
 // everything that is kept, and for the profile that is being decoded twice maxPacked
-// while it is read; together 320 MiB. Profiles of a busy service take a few megabytes,
+// while it is read; together 256 MiB. Profiles of a busy service take a few megabytes,
 // and a dump of 100,000 goroutines takes 60.
 const (
 	maxBuilt   = 192 << 20 // bytes in memory, as reckoned when they are allocated
-	maxPacked  = 64 << 20  // bytes of one profile in pprof format, unpacked
+	maxPacked  = 32 << 20  // bytes of one profile in pprof format, unpacked
 	maxJSON    = 16 << 20  // bytes of a header or a map
 	maxText    = 256 << 20 // bytes of a text, of which one line at a time is in memory
 	maxLine    = 64 << 10  // bytes of a line; a longer one is read as several

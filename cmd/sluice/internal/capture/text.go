@@ -6,7 +6,6 @@ import (
 	"hash/maphash"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,31 +104,35 @@ func (t *texts) line(line []byte) {
 	}
 }
 
-// The line above a goroutine's stack, behind its first word. Its form depends on the
-// version of Go and on settings:
+var goroutineWord = []byte("goroutine ")
+
+// header finds the line above a goroutine's stack at the end of a line. Its form depends
+// on the version of Go and on settings:
 //
 //	goroutine 7 [chan receive (nil chan), 3 minutes, locked to thread]:
 //	goroutine 7 gp=0xc000002380 m=0 mp=0x5b8020 [running]:
 //	goroutine 7 [select (durable), synctest bubble 4]:
 //	goroutine 7 [chan receive labels:{"queue": "in"}]:
 //	goroutine 7 [chan receive (leaked)] {queue: in, tenant: "a]b"}:
-var (
-	goroutineWord = []byte("goroutine ")
-	headerForm    = regexp.MustCompile(`^([0-9]+)(?: gp=[^\[]*)? \[([^\]{]*?)(?: labels:\{.*\})?\](?: \{.*\})?:$`)
-)
-
-// header finds a header at the end of a line.
 func header(line []byte) (prefix []byte, g Goroutines, ok bool) {
-	at := bytes.Index(line, goroutineWord)
-	if at < 0 || line[len(line)-1] != ':' {
+	text, ends := bytes.CutSuffix(line, []byte(":"))
+	at := bytes.Index(text, goroutineWord)
+	if !ends || at < 0 {
 		return nil, g, false
 	}
-	m := headerForm.FindSubmatch(line[at+len(goroutineWord):])
-	if m == nil {
-		return nil, g, false
+	number, rest, _ := strings.Cut(string(text[at+len(goroutineWord):]), " ")
+	id, err := strconv.ParseUint(number, 10, 64)
+	registers, rest, _ := strings.Cut(rest, "[")
+	status, labels, closed := strings.Cut(rest, "]")
+	status, _, inside := strings.Cut(status, " labels:{")
+	ok = err == nil && closed && (registers == "" || strings.HasPrefix(registers, "gp="))
+	switch {
+	case inside:
+		ok = ok && strings.HasSuffix(rest, "}]")
+	case labels != "":
+		ok = ok && strings.HasPrefix(labels, " {") && strings.HasSuffix(labels, "}")
 	}
-	id, err := strconv.ParseUint(string(m[1]), 10, 64)
-	remarks := strings.Split(string(m[2]), ", ")
+	remarks := strings.Split(status, ", ")
 	g.Count, g.ID = 1, id
 	g.State, _, _ = strings.Cut(remarks[0], " (")
 	g.Forever = strings.Contains(remarks[0], "(nil chan)") || strings.Contains(remarks[0], "(no cases)")
@@ -139,7 +142,7 @@ func header(line []byte) (prefix []byte, g Goroutines, ok bool) {
 			g.Waited = time.Duration(n) * time.Minute
 		}
 	}
-	return line[:at], g, err == nil
+	return line[:at], g, ok
 }
 
 // begin starts a goroutine, and a dump if it belongs to another one: behind the end of a

@@ -22,7 +22,7 @@ import (
 // Limits of one observation.
 const (
 	maxBytes  = 4_000_000               // in all
-	extraTime = 5 * time.Second         // in addition to the CPU profile
+	extraTime = 4900 * time.Millisecond // in addition to the CPU profile: 10 s with the time of the program itself
 	firstTime = 2 * time.Second         // of extraTime, at most before the CPU profile begins
 	lastTime  = 1500 * time.Millisecond // of extraTime, at least for what begins after it
 
