@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -56,7 +57,7 @@ func TestStages(t *testing.T) {
 		for _, open := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				var ended bool
-				src := source.Seq(count(1000, &ended))
+				src := source.Seq(count(math.MaxInt, &ended)) // however long the worker that fails is preempted
 				defer src.Close()
 				var r sluice.BatchReceiver[int] = src
 				if open {
