@@ -71,9 +71,6 @@ func nearly(m *model) *ruling {
 	}
 	r := m.ruling(best)
 	r.clear = 0.3
-	if r.verdict == Channel || r.verdict == Lockstep {
-		r.clear = max(r.clear, m.passingCPU()) // whatever waits, the hand-offs have the time
-	}
 	return r
 }
 
@@ -121,47 +118,28 @@ func (m *model) partCandidate(p *part) (c candidate) {
 		return c // fewer are goroutines of requests: the load
 	}
 	c = candidate{part: p.index, meet: -1, util: p.serves(), holds: max(p.room+p.reply+min(1, p.feed), p.blame)}
-	if _, node := m.queueAt(p); node >= 0 && p.made.Runnable < p.made.sum()/3 {
-		// The same seen from the other side: those that give it values wait all their life.
-		// Its own short waits for a core are part of that.
-		if g := &m.meets[node]; g.sending > g.receiving {
-			c.util = max(c.util, min(p.hot, g.share))
-		}
-	}
 	if p.made.away() > p.made.sum()/2 {
-		// It waits outside. If it only gives, that is the load, unless it fetches what it
-		// gives. If each of its callers waits for no more than its own answer, it has
-		// goroutines enough.
-		c.holds = p.room + p.reply
-		if p.room < 0.1 && p.reply <= p.busy*p.Alive {
-			c.holds = p.feed
-			if !m.calls(p) || p.feed < 0.5 {
-				c.util = 0
-			}
+		// It waits outside. If each of its callers waits for no more than its own answer, it
+		// has goroutines enough. If it only gives, that is the load, unless it fetches what it
+		// gives.
+		c.holds = p.room + max(0, p.reply-p.made.sum())
+		if c.holds < 0.1 && !m.calls(p) {
+			c.util = 0
 		}
+		c.holds = max(c.holds, p.feed)
 	}
 	return c
 }
 
-// calls reports whether a role waits for what it asked for itself, by a client in a library, or
-// for a disk that it writes to, and not for requests of others.
+// calls reports whether a role waits for what it asked for itself, by a client in a library
+// or of a disk, and not for requests of others.
 func (m *model) calls(p *part) bool {
-	if p.made.Disk > p.made.away()/2 && m.longest(p.index, func(w *wait) bool {
-		return w.Op == observe.File && (strings.Contains(w.In, ").Write") || strings.HasSuffix(strings.ToLower(w.In), "sync"))
-	}) != nil {
-		return true
-	}
 	w := m.longest(p.index, func(w *wait) bool { return !w.load && w.Op == observe.Network })
 	if w == nil {
-		return false
+		return p.made.Disk > p.made.away()/2
 	}
-	for _, client := range []string{"net/http.(*Client)", "net/http.(*Transport)", "net/http.Get", "net/http.Post", "database/sql.", "net/rpc."} {
-		if strings.HasPrefix(w.In, client) {
-			return true
-		}
-	}
-	host, _, _ := strings.Cut(w.In, "/")
-	return strings.Contains(host, ".") && strings.Contains(w.In, "/")
+	host, _, isPath := strings.Cut(w.In, "/")
+	return isPath && (strings.Contains(host, ".") || slices.ContainsFunc([]string{"net/http.", "net/rpc.", "database/sql."}, func(client string) bool { return strings.HasPrefix(w.In, client) }))
 }
 
 // meetCandidate returns a lock or a limit as a candidate; util is 0 for other nodes.
@@ -177,19 +155,6 @@ func (m *model) meetCandidate(g *meeting) (c candidate) {
 	}
 	// If a role spends all its life waiting here, the slots were taken all the time.
 	c = candidate{part: -1, meet: g.index, util: max(taken(waiting), g.share), holds: waiting}
-	if len(g.receivers) > 0 {
-		// Those that hold it must be busy while they do: else what they wait for limits.
-		p := &m.parts[g.receivers[0].role]
-		inside := p.Alive - p.Time.Unknown
-		for _, e := range g.senders {
-			if e.role == p.index {
-				inside -= e.waiting
-			}
-		}
-		if p.made.sum()+p.load < inside/2 && p.same < waiting/2 {
-			c.util *= 0.5
-		}
-	}
 	return c
 }
 
@@ -213,14 +178,7 @@ func (m *model) busyPart(p *part, c candidate) *ruling {
 		return m.busyMeeting(&m.meets[node], c) // its goroutines are those inside of a limit
 	}
 	costs := p.costs()
-	top := costs[0]
-	for _, k := range costs[1:] {
-		// A cost that values can share or do without decides before code that has to run.
-		if top.kind == costOwn && k.share >= 1-1/worth && k.share > 0.6*top.share {
-			top = k
-		}
-	}
-	top = m.located(p, top)
+	top := m.located(p, costs[0])
 	r := &ruling{verdict: Stage, channels: Partly, part: p.index, meet: -1, util: c.util, holds: c.holds, at: top.line,
 		why: fmt.Sprintf("%s: %s of its busy time", top.kind, percent(top.share))}
 	if takes := m.takesAt(p); r.at.At.Function == "" || top.kind == costOwn && takes.At.Function != "" {
@@ -237,10 +195,6 @@ func (m *model) busyPart(p *part, c candidate) *ruling {
 		}
 	case costMemory:
 		r.verdict, r.channels = Memory, No
-	case costOwn:
-		if p.room+p.reply+p.same < 0.1 {
-			r.channels = No // a source that computes: those that wait for it wait for work
-		}
 	}
 	r.answer = fmt.Sprintf("%s is busy %s of the time while %s for it: it %s%s.", p.naming(), percent(c.util), waiting(c.holds), top.doing(), near(top.line))
 	r.changes = m.relieve(p, costs)
@@ -263,19 +217,16 @@ func (m *model) busyMeeting(g *meeting, c candidate) *ruling {
 	case g.Kind == observe.Mutex:
 		r.verdict, r.why = Lock, "a lock that is always held"
 		r.answer = fmt.Sprintf("The lock that %s takes is held %s of the time while %s for it.", where(r.at.At), percent(c.util), waiting(c.holds))
-	case g.Kind == observe.Condition:
-		r.verdict, r.why = Limit, "a limit made of a condition, whose places are always taken"
-		r.answer = fmt.Sprintf("All places inside are taken while %s at the condition of %s.", waiting(c.holds), where(r.at.At))
 	case own && (slots < 1.5 || g.Kind == observe.Channel && inside.away() < inside.sum()/2):
 		// Inside includes the time before and after. If there are no waits in it, it is a
 		// critical section.
 		r.verdict, r.channels, r.why = Channel, Yes, "a channel that is used as a lock"
 		r.answer = fmt.Sprintf("The %s is used as a lock: %s for each other at it.", name, waiting(c.holds))
-	case own:
-		r.verdict, r.channels, r.why = Limit, Partly, "a limit whose slots are always taken"
-		r.answer = fmt.Sprintf("The limit of about %.0f at %s is always taken while %s for a slot.", slots, where(r.at.At), waiting(c.holds))
 	default:
 		r.verdict, r.why = Limit, "a limit whose slots are always taken"
+		if own {
+			r.channels = Partly
+		}
 		r.answer = fmt.Sprintf("All slots of the limit (%s) are taken while %s for one at %s.", name, waiting(c.holds), where(r.at.At))
 	}
 	r.evidence = []Evidence{{fmt.Sprintf("a goroutine inside %s, for %s of the time", costs[0].doing(), percent(costs[0].share)), "trace"}}
@@ -303,23 +254,24 @@ func (m *model) slots(g *meeting) (n float64, inside made) {
 func (m *model) busyCores(c candidate) *ruling {
 	costs := m.process()
 	r := &ruling{verdict: Cores, channels: No, part: -1, meet: -1, util: c.util, holds: c.holds}
-	top := costs[0]
+	top, limiting := costs[0], costOwn
 	// Half of what is allocated can be reused at best, and half of a call saved, without
 	// which the change is not worth it; any number of values can share a hand-off.
-	memory, system, passing, timers := pick(costs, costMemory), pick(costs, costSystem), pick(costs, costPassing), pick(costs, costTimers)
 	const whole, half = 1 - 1/worth, 2 * (1 - 1/worth)
-	switch {
-	case memory.share >= half && memory.share > passing.share:
-		r.verdict, top = Memory, memory
-	case timers.share >= whole && timers.share > passing.share:
-		r.verdict, r.channels, top = Stage, Partly, timers
-	case system.share >= half && system.share > passing.share && m.most(costSystem) != nil:
-		r.verdict, r.channels, top = Stage, Partly, system
-	case passing.share >= whole:
+	enough := map[costKind]float64{costMemory: half, costSystem: half, costPassing: whole, costTimers: whole}
+	if i := slices.IndexFunc(costs, func(k cost) bool { return enough[k.kind] > 0 && k.share >= enough[k.kind] }); i >= 0 {
+		top, limiting = costs[i], costs[i].kind
+	}
+	switch limiting {
+	case costMemory:
+		r.verdict = Memory
+	case costTimers, costSystem:
+		r.verdict, r.channels = Stage, Partly
+	case costPassing:
 		if g := m.busiest(); g != nil && m.excludes(g) {
 			return m.busyMeeting(g, candidate{-1, g.index, c.util, g.sending + g.receiving})
 		}
-		r.verdict, r.channels, top = Channel, Yes, passing
+		r.verdict, r.channels = Channel, Yes
 		if m.turns() {
 			r.verdict = Lockstep
 		}
@@ -334,19 +286,11 @@ func (m *model) busyCores(c candidate) *ruling {
 	}
 	r.at, r.why = top.line, fmt.Sprintf("%s: %s of CPU time", top.kind, percent(top.share))
 	r.answer = fmt.Sprintf("%s, and %s of CPU time is %s%s.", m.inUse(), percent(top.share), top.kind, near(top.line))
-	switch {
-	case m.cores.crowded && m.cores.used < m.cores.have/2 && m.paced():
-		r.clear = 0.1 // alone on the machine, its cores might not be full
-	case r.verdict == Cores && m.compete():
+	if r.verdict == Cores && m.compete() {
 		r.clear, r.next = 0.1, fmt.Sprintf("Look at %s: goroutines of several roles run all the time and never wait, so that some may spin until others write a variable; a condition or a channel lets them wait.", where(r.at.At))
 	}
 	r.changes = m.lighten(top, r)
 	return r
-}
-
-// paced reports whether a role waits for requests or ticks, so that the load has an end.
-func (m *model) paced() bool {
-	return slices.ContainsFunc(m.waits, func(w wait) bool { return w.load && w.Rate > 0 && !m.parts[w.Role].Runtime })
 }
 
 // compete reports whether several roles share the cores all the time, and nobody waits for

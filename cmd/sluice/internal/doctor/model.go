@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -115,6 +116,7 @@ func newModel(o *observe.Observation) *model {
 	for i := range o.Waits {
 		m.waits[i] = wait{Wait: &o.Waits[i]}
 	}
+	m.schedule()
 	m.direct()
 	m.meet()
 	m.ask()
@@ -127,6 +129,24 @@ func newModel(o *observe.Observation) *model {
 	m.blame()
 	m.fillCores()
 	return m
+}
+
+// schedule bounds the scheduler's part of the CPU time: the end of a wait and the start of
+// a goroutine take 1 to 10 µs of it. What is more are threads that look for work, which take
+// nothing from the program.
+func (m *model) schedule() {
+	turns := 0.0
+	for i := range m.waits {
+		turns += m.waits[i].Rate
+	}
+	for i := range m.parts {
+		turns += m.parts[i].Created
+	}
+	for _, s := range m.o.Spent {
+		if s.Role < 0 && s.What == observe.Scheduling && m.traced() {
+			m.spent[observe.Scheduling] -= max(0, s.Cores-turns*10e-6)
+		}
+	}
 }
 
 // traced reports whether there is a trace: only a trace shows which role a wait is for.
@@ -182,18 +202,9 @@ func (m *model) madeOf(role int) made {
 // direct finds the direction of each wait and of the values: the operation that ended a
 // wait shows whether the waiter gave a value or took one. A select may do both.
 func (m *model) direct() {
-	// A channel may wake one waiter, which wakes the next at the same operation: what
-	// passes on a wake-up stands for those on the other side.
-	ended, relayed := make([]float64, len(m.waits)), make([]float64, len(m.waits))
-	relays := func(k observe.Wake) bool {
-		w := &m.waits[k.Wait]
-		return w.kind(m) == observe.Channel && k.By.Op == w.Op && w.Op != observe.Select
-	}
+	ended := make([]float64, len(m.waits))
 	for _, k := range m.o.Wakes {
 		ended[k.Wait] += k.Mean
-		if relays(k) {
-			relayed[k.Wait] += k.Mean
-		}
 	}
 	for i := range m.waits {
 		switch m.waits[i].Op {
@@ -208,14 +219,12 @@ func (m *model) direct() {
 	}
 	for _, k := range m.o.Wakes {
 		w := &m.waits[k.Wait]
-		direct := ended[k.Wait] - relayed[k.Wait]
-		if k.Role < 0 || m.parts[k.Role].Runtime || m.parts[w.Role].Runtime || relays(k) && direct > 0 {
+		// In a channel of this module, a waiter may pass its wake-up on to the next.
+		relayed := w.kind(m) == observe.Channel && k.By.Op == w.Op && w.Op != observe.Select
+		if k.Role < 0 || m.parts[k.Role].Runtime || m.parts[w.Role].Runtime || relayed {
 			continue
 		}
 		l := link{k.Role, w.Role, w.pushes >= 0.5 || takes(k.By.Op), w, k.By, k.Rate, k.Mean}
-		if relayed[k.Wait] > 0 && direct > 0 {
-			l.mean *= ended[k.Wait] / direct
-		}
 		if l.push {
 			l.from, l.to = l.to, l.from
 		}
@@ -364,23 +373,19 @@ func (m *model) findLoad() {
 		}
 		still := w.Known && w.Rate == 0 // it did not end: no value waited for it
 		paced := !fed[w.Role] && (w.Op == observe.Sleep || w.kind(m) == observe.Timer)
-		if still || paced || serving(w.Wait) || m.meets[w.Node].Name == "new connections" {
+		if still || paced || m.serving(w) {
 			w.load = true
 			m.parts[w.Role].load += w.Mean
 		}
 	}
 }
 
-// serving reports whether a server waits for its next request: there is no line of the
-// program in such a wait, or only one that accepts.
-func serving(w *observe.Wait) bool {
-	for _, f := range []string{w.In, w.At.Function} {
-		if strings.HasPrefix(f, "net/http.(*conn") || strings.HasPrefix(f, "net/http.(*http2serverConn)") ||
-			strings.HasPrefix(f, "net.(*UDPConn).Read") && f != "net.(*UDPConn).Read" || strings.HasSuffix(f, ".Accept") || strings.HasSuffix(f, ").AcceptTCP") || strings.HasSuffix(f, ").Serve") {
-			return true
-		}
-	}
-	return false
+// serving reports whether a server waits for its next request: for a connection, on one of
+// net/http's, or for a datagram of anybody.
+func (m *model) serving(w *wait) bool {
+	f := cmp.Or(w.In, w.At.Function)
+	return m.meets[w.Node].Name == "new connections" || strings.HasPrefix(f, "net/http.(*conn") ||
+		strings.HasPrefix(f, "net.(*UDPConn).Read") && f != "net.(*UDPConn).Read"
 }
 
 // share computes what part of its life a role serves.
@@ -444,23 +449,17 @@ func (m *model) holdUp() {
 // cannot be seen, and does not matter: no value has others to be passed with.
 func (m *model) trip() {
 	flow := map[[2]int]float64{} // values per second that were seen to go from one role to another
-	at := map[[2]int]bool{}      // roles whose goroutines give each other values, with the node
-	inner := make([]int, len(m.parts))
 	for i := range m.links {
 		l := &m.links[i]
 		if l.wait.kind(m) != observe.Channel {
 			continue
 		}
 		flow[[2]int{l.from, l.to}] += l.rate
-		if node := [2]int{l.from, l.wait.Node}; l.from == l.to && !l.push && l.rate > m.parts[l.from].turns/4 && !at[node] {
-			at[node] = true
-			inner[l.from]++
-		}
 	}
 	for pair, there := range flow {
 		a, b := pair[0], pair[1]
 		back := flow[[2]int{b, a}]
-		if a == b && inner[a] > 1 || a != b && min(there, back) > 0.02*max(there, back) {
+		if a != b && min(there, back) > 0.02*max(there, back) {
 			m.parts[a].trips, m.parts[b].trips = true, true
 		}
 	}

@@ -79,17 +79,10 @@ func (m *model) spinOf(p *part) spin {
 	// A loop that spins parks when it is told to end.
 	always := m.traced() && p.Alive >= 0.5 && p.Time.Running+p.Time.Runnable > 0.95*p.Alive && p.room+p.reply < 0.2 && parks < 10*p.Alive
 	switch {
-	case always && p.Time.Runnable > p.Time.Running && m.o.Cores.Running < 0.75*m.cores.have && m.cores.queue < p.Time.Runnable+1 && m.passingCPU() > 0.5:
-		// It calls runtime.Gosched: it never waits, yet it hardly runs although there are
-		// cores and no others that want them, and the scheduler has the CPU time.
-		w, _ := m.costliest(p.index, observe.OwnCode, observe.Scheduling)
-		s.line = either(w.Line, observe.Line{At: p.Start})
-		return spin{p, observe.Line{Op: observe.Yield, At: s.line.At}, m.cores.used, m.passingCPU(), 1}
 	case s.cores < m.core()/2:
 		return spin{}
 	case polls > 0:
-		// Time in timers, memory and calls is work, and not the loop.
-		if s.polls < 0.05 || m.productive(p, polls) || share(p.costs(), costTimers, costMemory, costSystem, costDisk) > 0.2 {
+		if s.polls < 0.05 || m.productive(p, polls) {
 			return spin{}
 		}
 	case always:
@@ -97,20 +90,12 @@ func (m *model) spinOf(p *part) spin {
 		// the function that takes values from the channel, yet no goroutine ever waits to
 		// send there: a server that is busy all the time has a queue.
 		s.polls = 0.3 // hardly more than a guess
-		if s.line = m.takesAt(p); s.line.At.Function == "" {
-			// Nor does it wait once. Work takes values, or has more than one line, or is
-			// shared by more goroutines than there are cores.
-			w, _ := m.costliest(p.index, observe.OwnCode)
-			if p.Alive > m.cores.have+0.5 || w.Cores < 0.9*s.cores || w.In != "" || w.At.Function != p.Start.Function {
-				return spin{}
-			}
-			return spin{p, w.Line, s.cores, 0.3, 0}
-		}
+		s.line = m.takesAt(p)
 	default:
 		return spin{}
 	}
 	for _, w := range m.o.Spent {
-		if w.Role == p.index && w.What != observe.Profiling && (w.At.Function == s.line.At.Function || w.Caller.Function == s.line.At.Function && w.Op != observe.Other) {
+		if w.Role == p.index && w.What != observe.Profiling && w.At.Function == s.line.At.Function {
 			s.loop += w.Cores / s.cores
 		}
 	}
