@@ -74,7 +74,8 @@ func (s *resizing) send(all *sync.WaitGroup) {
 func (s *resizing) f(_ context.Context, v int) error {
 	s.gauge.enter()
 	defer s.gauge.leave()
-	if limit, running := s.settled.Load(), s.gauge.running.Load(); limit > 0 && running > limit {
+	running := s.gauge.running.Load() // first: once the limit is no longer settled, others may begin
+	if limit := s.settled.Load(); limit > 0 && running > limit {
 		s.t.Errorf("seed %d: a call of f began beside %d others, and the limit is %d", s.seed, running-1, limit)
 	}
 	s.fates[v].Add(1)
