@@ -254,20 +254,14 @@ func (m *model) slots(g *meeting) (n float64, inside made) {
 func (m *model) busyCores(c candidate) *ruling {
 	costs := m.process()
 	r := &ruling{verdict: Cores, channels: No, part: -1, meet: -1, util: c.util, holds: c.holds}
-	top, limiting := costs[0], costOwn
-	// Half of what is allocated can be reused at best, and half of a call saved, without
-	// which the change is not worth it; any number of values can share a hand-off.
-	const whole, half = 1 - 1/worth, 2 * (1 - 1/worth)
-	enough := map[costKind]float64{costMemory: half, costSystem: half, costPassing: whole, costTimers: whole}
-	if i := slices.IndexFunc(costs, func(k cost) bool { return enough[k.kind] > 0 && k.share >= enough[k.kind] }); i >= 0 {
-		top, limiting = costs[i], costs[i].kind
-	}
-	switch limiting {
-	case costMemory:
+	top, times := tooMuch(costs)
+	switch {
+	case times < 1:
+	case top.kind == costMemory:
 		r.verdict = Memory
-	case costTimers, costSystem:
+	case top.kind == costTimers || top.kind == costSystem:
 		r.verdict, r.channels = Stage, Partly
-	case costPassing:
+	case top.kind == costPassing:
 		if g := m.busiest(); g != nil && m.excludes(g) {
 			return m.busyMeeting(g, candidate{-1, g.index, c.util, g.sending + g.receiving})
 		}
@@ -291,6 +285,20 @@ func (m *model) busyCores(c candidate) *ruling {
 	}
 	r.changes = m.lighten(top, r)
 	return r
+}
+
+// tooMuch returns the largest cost that is worth removing, and how many times as large as
+// that it is; or the largest one. Half of what is allocated can be reused at best, and half of
+// a call saved; any number of values can share a hand-off.
+func tooMuch(costs []cost) (top cost, times float64) {
+	const whole, half = 1 - 1/worth, 2 * (1 - 1/worth)
+	enough := map[costKind]float64{costMemory: half, costSystem: half, costPassing: whole, costTimers: whole}
+	for _, k := range costs {
+		if n := enough[k.kind]; n > 0 && k.share >= n {
+			return k, k.share / n
+		}
+	}
+	return costs[0], 0
 }
 
 // compete reports whether several roles share the cores all the time, and nobody waits for

@@ -143,7 +143,7 @@ func (m *model) schedule() {
 		turns += m.parts[i].Created
 	}
 	for _, s := range m.o.Spent {
-		if s.Role < 0 && s.What == observe.Scheduling && m.traced() {
+		if s.Role < 0 && s.What == observe.Scheduling {
 			m.spent[observe.Scheduling] -= max(0, s.Cores-turns*10e-6)
 		}
 	}

@@ -55,60 +55,45 @@ func (m *model) core() float64 { return 1 - min(0.95, m.o.Cores.Starved) }
 // spinOf returns how a role spins; its part is nil if it does not. A loop takes a core, or
 // what it gets of one; nearly all of that is in one function; and no other goroutine waits
 // for it, because a loop that finds nothing serves none.
-func (m *model) spinOf(p *part) spin {
-	s := spin{}
-	best, parks := 0.0, 0.0
+func (m *model) spinOf(p *part) (s spin) {
+	in, best := map[string]float64{}, 0.0
 	for _, w := range m.o.Spent {
-		if w.Role == p.index && w.What != observe.Profiling {
-			s.cores += w.Cores
-			if !w.Parks && slices.Contains(asking, w.Op) && !m.parksAt(p, w.Line) {
-				s.polls += w.Cores
-				if w.Cores > best {
-					best, s.line = w.Cores, w.Line
-				}
+		if w.Role != p.index || w.What == observe.Profiling {
+			continue
+		}
+		s.cores += w.Cores
+		in[w.At.Function] += w.Cores
+		if !w.Parks && slices.Contains(asking, w.Op) && !m.parks(p, w.At) {
+			s.polls += w.Cores
+			if w.Cores > best {
+				best, s.line = w.Cores, w.Line
 			}
 		}
 	}
-	for i := range m.waits {
-		if m.waits[i].Role == p.index {
-			parks += m.waits[i].Rate
-		}
-	}
-	polls := s.polls
-	s.polls /= max(s.cores, 1e-9)
-	// A loop that spins parks when it is told to end.
-	always := m.traced() && p.Alive >= 0.5 && p.Time.Running+p.Time.Runnable > 0.95*p.Alive && p.room+p.reply < 0.2 && parks < 10*p.Alive
-	switch {
-	case s.cores < m.core()/2:
-		return spin{}
+	switch polls := s.polls; {
 	case polls > 0:
-		if s.polls < 0.05 || m.productive(p, polls) {
-			return spin{}
+		if s.polls /= s.cores; s.polls < 0.05 || m.productive(p, polls) {
+			return s
 		}
-	case always:
+	case m.traced() && p.Alive >= 0.5 && p.Time.Running+p.Time.Runnable > 0.95*p.Alive && p.room+p.reply < 0.2 && !m.parks(p, observe.Frame{}):
 		// A profile does not show a loop over len of a channel. It runs all the time in
 		// the function that takes values from the channel, yet no goroutine ever waits to
 		// send there: a server that is busy all the time has a queue.
 		s.polls = 0.3 // hardly more than a guess
 		s.line = m.takesAt(p)
-	default:
-		return spin{}
 	}
-	for _, w := range m.o.Spent {
-		if w.Role == p.index && w.What != observe.Profiling && w.At.Function == s.line.At.Function {
-			s.loop += w.Cores / s.cores
-		}
-	}
-	if s.loop >= 0.8 {
+	if s.loop = in[s.line.At.Function] / max(s.cores, 1e-9); s.loop >= 0.8 && s.cores >= m.core()/2 && s.line.At.Function != "" {
 		s.part = p
 	}
 	return s
 }
 
-// parksAt reports whether a role waits at a line: not once, as a loop does that is told to
-// end, but in the course of its work.
-func (m *model) parksAt(p *part, l observe.Line) bool {
-	return slices.ContainsFunc(m.waits, func(w wait) bool { return w.Role == p.index && w.Line.At == l.At && w.Rate >= 10*p.Alive })
+// parks reports whether a role waits at a line, or anywhere: not once, as a loop does that
+// is told to end, but in the course of its work.
+func (m *model) parks(p *part, at observe.Frame) bool {
+	return slices.ContainsFunc(m.waits, func(w wait) bool {
+		return w.Role == p.index && (w.At == at || at.Function == "") && w.Rate >= 10*p.Alive
+	})
 }
 
 // productive reports whether others wait for a role, or it waits for them itself: then
@@ -244,25 +229,14 @@ func unseen(m *model) *ruling {
 		return r
 	}
 	costs := m.process()
-	most := 0.0 // by which factor a cost is worth removing
-	for _, k := range costs {
-		switch k.kind {
-		case costPassing:
-			// Threads without work look for it: with idle cores that costs nothing.
-			most = max(most, (k.share-m.spent[observe.Scheduling]/max(m.cores.used, 1e-9))/(1-1/worth))
-		case costTimers:
-			most = max(most, k.share/(1-1/worth))
-		case costMemory:
-			most = max(most, k.share/(2*(1-1/worth)))
-		case costOwn:
-			if m.cores.full >= 1/worth {
-				most = max(most, 2*k.share) // code that has to run, on all cores
-			}
-		}
+	// Code that has to run counts on all cores. Of less than a quarter of a core, waits decide.
+	top, times := tooMuch(costs)
+	if top.kind == costOwn && m.cores.full >= 1/worth {
+		times = 2 * top.share
 	}
-	if most >= 1 {
+	if times >= 1 && m.cores.used >= 0.25 {
 		r := m.busyCores(candidate{-1, -1, m.cores.full, m.cores.queue})
-		r.clear = min(1, 0.4+0.6*(most-1))
+		r.clear = min(1, 0.4+0.6*(times-1))
 		return r
 	}
 	r.answer = fmt.Sprintf("Passing values takes %s of CPU time, with %s; whether goroutines wait for each other cannot be seen.", percent(m.passingCPU()), m.inUse())
