@@ -12,87 +12,36 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 )
 
-// First, do no harm: a remedy that is right for one program breaks another. A hazard is
-// what a remedy can break, the evidence without which it is not given, and the condition
-// that no observation can show.
-type hazard struct {
-	breaks string // in which program it is wrong, and what happens there
-	unless string // the condition in its text; "" if the evidence excludes all that it could break
-	// lacks returns what is missing of the evidence, or "".
-	lacks func(*model, *ruling, *change) string
-}
-
-// hazards has all remedies: one that is not here is not given.
-var hazards = map[Name]hazard{
+// First, do no harm: a remedy that is right for one program breaks another. hazards has
+// what each remedy can break, in which program, and the condition in its text that no
+// observation can show; "" if what is seen excludes all of that. The changes below are
+// made only with that evidence, and a remedy that is not here is not given.
+var hazards = map[Name]struct{ breaks, unless string }{
 	Batch: {"values wait for their batch, and the last batch is lost if nothing flushes it",
-		"flush the last, partial batch, and do not let a value wait for the next one", nil},
+		"flush the last, partial batch, and do not let a value wait for the next one"},
 	Buffer: {"a lock or a limit gets more holders; a send that means \"received\" no longer does",
-		"not if its capacity is a limit, or a send must mean that the value was received", lacksFlow},
+		"not if its capacity is a limit, or a send must mean that the value was received"},
 	MoreReceivers: {"values are processed in another order and at the same time; a lock gets more holders",
-		"if order does not matter, and what the receiver keeps (maps, counters, files) is locked or each gets its own", lacksFree},
+		"if order does not matter, and what the receiver keeps (maps, counters, files) is locked or each gets its own"},
 	Split: {"the order between values of different senders is lost; what needs both parts at once needs two locks",
-		"if order between senders does not matter, and no operation needs two parts at once", nil},
+		"if order between senders does not matter, and no operation needs two parts at once"},
 	Balance: {"values of one key are processed in another order, or at the same time",
-		"if values of one key need no order between them", nil},
+		"if values of one key need no order between them"},
 	RemoveHop: {"values of several senders lose the one order that the goroutine gave them; a send blocks where the goroutine did",
-		"not if it is there to order values, to keep state, or to keep its senders from blocking", nil},
+		"not if it is there to order values, to keep state, or to keep its senders from blocking"},
 	UseMutex: {"callers wait for each other's I/O, without a context; several holders become one",
-		"if nothing blocks while it is held", lacksOne},
+		"if nothing blocks while it is held"},
 	RaiseLimit: {"a lock gets a second holder; what is behind the limit gets more load than it is made for",
-		"if what the holders wait for can serve more at once", lacksSeveral},
-	StopPolling: {"the loop no longer does its other work, and may never end", "keep a case that ends the loop", nil},
+		"if what the holders wait for can serve more at once"},
+	StopPolling: {"the loop no longer does its other work, and may never end", "keep a case that ends the loop"},
 	Release: {"goroutines of an idle pool end; closing a channel makes its senders panic",
-		"close a channel only where no goroutine sends any more", nil},
+		"close a channel only where no goroutine sends any more"},
 	Reuse: {"what is still read is overwritten; a Reset of a timer that has fired leaves its old value in the channel",
-		"only what no goroutine uses any more; with go 1.22 or older in go.mod, stop and drain a timer before each Reset", nil},
+		"only what no goroutine uses any more; with go 1.22 or older in go.mod, stop and drain a timer before each Reset"},
 	Signal: {"a waiter of another condition is woken and the right one sleeps on",
-		"if all waiters wait for the same condition, and one of them can act on each change", nil},
-	Cheaper:   {"nothing", "", nil},
-	MoreCores: {"nothing", "", nil},
-}
-
-// lacksFlow: values go from one role to another at the node.
-func lacksFlow(m *model, r *ruling, _ *change) string {
-	if r.meet >= 0 {
-		if g := &m.meets[r.meet]; g.Kind != observe.Channel || m.excludes(g) {
-			return "goroutines exclude each other at it"
-		}
-	}
-	return ""
-}
-
-// lacksFree: the part is no single owner of a state that answers its callers from memory.
-func lacksFree(m *model, _ *ruling, c *change) string {
-	p := &m.parts[c.part]
-	switch {
-	case p.Alive < 1.5 && p.reply > p.room && p.made.away() < p.made.sum()/2:
-		return "a single goroutine that answers its callers may be there to own a state"
-	case p.room < 0.1 && m.takesAt(p).At.Function == "":
-		return "it takes no values from other goroutines that a second one could take"
-	}
-	return ""
-}
-
-// lacksOne: one holder at a time, which waits for nothing else.
-func lacksOne(m *model, r *ruling, c *change) string {
-	i := c.part
-	if i < 0 && r.meet >= 0 && len(m.meets[r.meet].receivers) > 0 {
-		i = m.meets[r.meet].receivers[0].role
-	}
-	if i >= 0 && m.parts[i].made.away() > m.parts[i].made.sum()/5 {
-		return "those that hold it wait outside, and would make the callers wait for each other's I/O"
-	}
-	return ""
-}
-
-// lacksSeveral: several are inside at once, so it is a limit and no lock.
-func lacksSeveral(m *model, r *ruling, _ *change) string {
-	if r.meet >= 0 {
-		if slots, _ := m.slots(&m.meets[r.meet]); slots < 1.2 && builtin(r.at) {
-			return "one at a time is inside, so it may be a lock"
-		}
-	}
-	return ""
+		"if all waiters wait for the same condition, and one of them can act on each change"},
+	Cheaper:   {"nothing", ""},
+	MoreCores: {"nothing", ""},
 }
 
 // A change is a change of the model, from which the bounds of its gain follow.
@@ -165,9 +114,6 @@ func (m *model) stations(c *change, best bool) (all []station) {
 		}
 		// Waiting for a core is the cores' matter.
 		s := station{i, p.Name, p.made.sum() - p.made.Runnable, max(p.Alive-p.Time.Unknown, 1e-9)}
-		if w := m.longest(i, func(w *wait) bool { return w.load && w.Op != observe.Network }); w != nil {
-			s.demand += p.load // a pace is part of what a value takes
-		}
 		if p.hot > p.busy && p.busy > 0 {
 			s.servers = min(s.servers, s.demand/max(p.serves(), 1e-9)) // as its busiest goroutine limits
 		}
@@ -262,12 +208,6 @@ func (m *model) remedies(r *ruling) []Remedy {
 			continue
 		}
 		seen[c.name] = true
-		if h.lacks != nil {
-			if why := h.lacks(m, r, c); why != "" {
-				r.next = fmt.Sprintf("No %s: %s.", c.name, why)
-				continue
-			}
-		}
 		g := m.gain(c)
 		if g != nil && m.cores.crowded && (g.High < 2 || c.name == MoreCores) {
 			g = nil // the cores bound it, and other processes have them now
@@ -293,40 +233,39 @@ func (m *model) relieve(p *part, costs []cost) (all []change) {
 		}
 		all = append(all, m.reduce(p, m.located(p, k))...)
 	}
-	if share(costs, costPassing) >= 1-1/worth {
-		// More receivers would contend for the channel that is the cost.
-		all = slices.DeleteFunc(all, func(c change) bool { return c.name == MoreReceivers })
-	}
 	return all
 }
 
 // reduce returns the changes that relieve a part of one of its costs, the best first.
 func (m *model) reduce(p *part, k cost) []change {
-	more := m.balance(p) // in shards, values stay in order
-	if len(more) == 0 {
-		more = []change{m.moreReceivers(p)}
-	}
 	switch k.kind {
 	case costMemory, costTimers:
 		return []change{m.reuse(p, k)}
 	case costSystem, costDisk:
-		if p.Alive < 1.5 {
-			more = nil // one that writes keeps an order
-		}
-		return append([]change{m.batchSink(p, k)}, more...)
+		return append([]change{m.batchSink(p, k)}, m.spread(p, k)...)
 	case costOutside, costSleep:
-		if m.broadcast(p) {
-			more = nil
-		}
-		return append(more, m.batchSink(p, k))
+		return append(m.spread(p, k), m.batchSink(p, k))
 	case costOwn:
-		if p.Alive < 1.5 && (p.reply > 0.1 || share(p.costs(), costMemory) > 0.1) {
-			more = nil // one goroutine that computes may own a state, and cheaper work breaks none
-		}
-		return append(more, cheaper(p, k))
+		return append(m.spread(p, k), cheaper(p, k))
 	}
 	line, node := m.queueAt(p)
 	return m.handOffs(p, k, line, node)
+}
+
+// spread returns the change that gives the work of a part to more goroutines, if there is one
+// that breaks nothing: a goroutine that computes and answers, or that makes much, may own a
+// state; one that writes keeps an order; more receivers contend for a channel that is a cost.
+func (m *model) spread(p *part, k cost) []change {
+	costs := p.costs()
+	if p.skewed() && p.same <= p.held() {
+		return []change{m.balance(p)} // in shards, values stay in order
+	}
+	alone := p.Alive < 1.5 && (k.kind == costSystem || k.kind == costDisk || k.kind == costOwn && (p.reply > 0.1 || share(costs, costMemory) > 0.1))
+	takes := p.room >= 0.1 || m.takesAt(p).At.Function != ""
+	if alone || !takes || share(costs, costPassing) >= 1-1/worth || k.kind == costOutside && m.broadcast(p) {
+		return nil
+	}
+	return []change{m.moreReceivers(p)}
 }
 
 // tokens returns how many values are at a part: those that it has, and those that wait.
@@ -349,16 +288,12 @@ func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change 
 		why = "its hand-offs are in a library: only the number of its calls is the program's"
 		return []change{with(Batch, 0.5, line, "Make fewer, larger calls of %s at %s, and at its other end: collect values first, as a bufio.Writer does", line.In, where(line.At))}
 	}
-	if q := m.startedForEach(); q != nil {
-		name, at := Reuse, observe.Line{At: q.By}
-		if m.longest(m.maker(q), func(w *wait) bool { return w.Op == observe.GroupWait }) != nil {
-			name = Batch // it starts them for a set of values, and has them all
-		}
+	// Starting and ending a goroutine takes about a microsecond: a hundred thousand a second
+	// take a tenth of a core.
+	if i := slices.IndexFunc(m.parts, func(p part) bool { return !p.Runtime && p.Created >= 1000 && p.Created > p.turns/4 }); i >= 0 {
+		q := &m.parts[i]
 		why = fmt.Sprintf("%s goroutines of %s are started each second", format.Compact(q.Created), q.Name)
-		if q.same > q.held() {
-			return []change{with(RemoveHop, 0.5, at, "Start no goroutine at %s: values pass from one of them to the next, and a function that is called for each value needs none", where(q.By))}
-		}
-		return []change{with(name, 0.5, at, "Start no goroutine for each value at %s: keep some workers, and give each of them several values", where(q.By))}
+		return []change{with(RemoveHop, 0.5, observe.Line{At: q.By}, "Start no goroutine for each value at %s: call its function, or keep some workers and give each of them several values", where(q.By))}
 	}
 	if p != nil {
 		dispatches, relays := m.passesOn(p)
@@ -369,19 +304,17 @@ func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change 
 			return []change{hop, batch}
 		case p.answers():
 			why = "its callers wait for each answer, so a value has nothing to be batched with"
-			mutex := with(UseMutex, 0.5, line, "Do the work of %s in the goroutines that ask for it, under a mutex: each call is two hand-offs now", p.Name)
-			mutex.part = p.index
-			if p.Alive >= 1.5 {
-				mutex.name = RemoveHop // there is no one owner
+			if blocks(&p.made) {
+				return nil
 			}
-			return []change{mutex}
+			return []change{with(UseMutex, 0.5, line, "Do the work of %s in the goroutines that ask for it, under a mutex: each call is two hand-offs now", p.Name)}
 		case relays:
 			return []change{batch, hop}
 		}
 	}
 	// A rendezvous lasts as long as a wake-up, 1 to 20 µs with its queue for a core.
 	// Where waits are longer, values have room already, and wait for a full channel.
-	if node < 0 || m.meets[node].each() >= 20*time.Microsecond || p != nil && !m.bothWait(node) {
+	if !m.bothWait(node) || m.meets[node].each() >= 20*time.Microsecond {
 		return []change{batch}
 	}
 	why = "senders and receivers wait in turns: their channel has no room"
@@ -429,26 +362,9 @@ func (m *model) answerer(g *meeting) (best *part) {
 	return best
 }
 
-// startedForEach returns a role of which a goroutine is started for most values, or nil:
-// starting and ending one takes about a microsecond, so that a hundred thousand a second
-// take a tenth of a core.
-func (m *model) startedForEach() *part {
-	i := slices.IndexFunc(m.parts, func(p part) bool { return !p.Runtime && p.Created >= 1000 && p.Created > p.turns/4 })
-	if i < 0 {
-		return nil
-	}
-	return &m.parts[i]
-}
-
-// maker returns the role that waits for the goroutines of another one, or -1.
-func (m *model) maker(p *part) int {
-	for i := range m.links {
-		if l := &m.links[i]; l.waker() == p.index && l.wait.Op == observe.GroupWait {
-			return l.wait.Role
-		}
-	}
-	return -1
-}
+// blocks reports whether what is done under a lock waits outside, so that callers would wait for
+// each other's I/O under a mutex.
+func blocks(d *made) bool { return d.away() > d.sum()/5 }
 
 // moreReceivers returns the change that gives a part more goroutines: twice as many at
 // least, at best as many as the next station can use or as wait.
@@ -481,24 +397,11 @@ func (m *model) batchSink(p *part, k cost) change {
 // the others waits as often as the sender does for the slow one. Shards wait for values
 // seldom, because they get few, and workers at one channel share them.
 func (m *model) broadcast(p *part) bool {
-	if l, node := m.queueAt(p); node >= 0 && m.meets[node].Kind == observe.Channel && l.Op != observe.Receive {
-		for _, e := range m.meets[node].receivers {
-			if q := &m.parts[e.role]; e.role != p.index && !q.Runtime && q.made.sum() < q.Alive/2 && e.rate > p.turns/2 {
-				return true
-			}
-		}
-	}
-	in, out := 0.0, 0.0
-	for i := range m.links {
-		switch l := &m.links[i]; {
-		case l.from == l.to || l.to != p.index:
-		case l.push:
-			out += l.rate
-		default:
-			in += l.rate
-		}
-	}
-	return p.skewed() && out > 0 && in > out*(p.Alive-1)/2
+	l, node := m.queueAt(p)
+	return node >= 0 && m.meets[node].Kind == observe.Channel && l.Op != observe.Receive && slices.ContainsFunc(m.meets[node].receivers, func(e end) bool {
+		q := &m.parts[e.role]
+		return e.role != p.index && !q.Runtime && q.made.sum() < q.Alive/2 && e.rate > p.turns/2
+	})
 }
 
 // skewed reports whether one goroutine of a role has most of the work: of two, it is as
@@ -507,13 +410,10 @@ func (p *part) skewed() bool { return p.Alive > 1.5 && p.serves() >= 1/worth && 
 
 // balance returns the change that spreads values over all goroutines of a role, if one of
 // them has most of the work.
-func (m *model) balance(p *part) []change {
-	if !p.skewed() || p.same > p.held() || m.broadcast(p) {
-		return nil
-	}
-	return []change{{name: Balance, line: m.takesAt(p), part: p.index, servers: remains{1, p.hot / max(p.busy, 0.01)}, tokens: p.Alive + p.room,
+func (m *model) balance(p *part) change {
+	return change{name: Balance, line: m.takesAt(p), part: p.index, servers: remains{1, p.hot / max(p.busy, 0.01)}, tokens: p.Alive + p.room,
 		text:     fmt.Sprintf("Spread the values over all %.0f goroutines of %s: by another key, or more keys", p.Alive, p.Name),
-		evidence: []string{fmt.Sprintf("one goroutine is busy %s of the time, all of them %s on average", percent(p.hot), percent(p.busy))}}}
+		evidence: []string{fmt.Sprintf("one goroutine is busy %s of the time, all of them %s on average", percent(p.hot), percent(p.busy))}}
 }
 
 // reuse returns the change that makes fewer new objects.
@@ -522,12 +422,11 @@ func (m *model) reuse(p *part, k cost) change {
 	if k.kind == costTimers && k.makes != "context" {
 		what = "timer"
 	}
-	c := change{name: Reuse, line: k.line, part: -1, cpu: less(m.process(), k.kind), tokens: 1,
+	// Code beside allocation waits for memory that is new: how much of that is left is not
+	// known.
+	c := change{name: Reuse, line: k.line, part: -1, cpu: less(m.process(), k.kind), tokens: 1, blind: k.kind == costMemory,
 		text:     fmt.Sprintf("Make no new %s for each value%s: reuse it", what, near(k.line)),
 		evidence: []string{fmt.Sprintf("%s of the time is %s", percent(k.share), k.kind)}}
-	// Code beside much allocation waits for memory that is new: how much of that is left
-	// is not known.
-	c.blind = k.kind == costMemory && k.share > 0.5
 	if p != nil {
 		c.part, c.kept, c.tokens = p.index, less(p.costs(), k.kind), max(1, p.tokens())
 	}
@@ -576,6 +475,9 @@ func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []chang
 	}
 	if r.verdict == Channel {
 		p := m.passingCPU()
+		if blocks(&inside) {
+			return []change{split}
+		}
 		return []change{{name: UseMutex, line: r.at, part: -1, text: fmt.Sprintf("Use a sync.Mutex in place of the channel of %s", at(r.at)),
 			fixed:    &Gain{Low: 1, High: m.spare(1 - p), Bound: fmt.Sprintf("%s, %s of that for passing", m.inUse(), percent(p))},
 			evidence: []string{"those that wait at it free each other: it carries no values", fmt.Sprintf("%.2g of them are inside", slots)}}, split}

@@ -265,7 +265,7 @@ func TestShapes(t *testing.T) {
 			s.spend(w, observe.OwnCode, 0.1, "", false)
 			s.spend(k, observe.Passing, 0.4, rcv, true)
 			return s
-		}, Channel, Yes, "", Reuse, 2, 20},
+		}, Channel, Yes, "", RemoveHop, 2, 20},
 		{"round trips between two", func() *scene {
 			s := newScene(2)
 			in, out := s.node(observe.Channel, ""), s.node(observe.Channel, "")

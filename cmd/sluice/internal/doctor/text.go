@@ -86,28 +86,16 @@ func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
 			s.put(s.item(string(d.Remedies[i].Name) + ": " + text))
 		}
 	}
-	s.head("Evidence", len(d.Evidence))
-	for _, e := range d.Evidence {
-		s.put(s.item(e.sentence()))
-	}
-	s.head("Also seen", len(d.Also))
-	for _, f := range d.Also {
-		s.put(s.item(f.sentence()))
+	section(&s, "Evidence", d.Evidence, (*Evidence).sentence)
+	section(&s, "Also seen", d.Also, func(f *Finding) string {
+		text := f.sentence()
 		for _, e := range f.Evidence {
-			s.put(s.paragraph(flowmap.Channel, "  - "+e.sentence(), "    "))
+			text += " " + format.Capital(e.sentence())
 		}
-	}
-	s.head("Roles", len(d.Roles))
-	for i := range d.Roles {
-		s.put(s.paragraph(flowmap.Channel, "- "+d.Roles[i].sentence(), "  "))
-	}
-	s.head("Unknown", len(d.Unknown))
-	for _, g := range d.Unknown {
-		s.put(s.item(strings.TrimSuffix(g.What+": "+g.Reason, ": ")))
-		if g.Command != "" {
-			s.put(s.paragraph(flowmap.Channel, "    "+g.Command, "      "))
-		}
-	}
+		return text
+	})
+	section(&s, "Roles", d.Roles, (*RoleRow).sentence)
+	section(&s, "Unknown", d.Unknown, func(g *Gap) string { return listed(": ", g.What, g.Reason, g.Command) })
 	s.put(nil, s.paragraph(flowmap.Soft, d.foot(2*widest), ""))
 	return s.write(w)
 }
@@ -126,7 +114,12 @@ func (d *Diagnosis) fixes(s sheet) (all [][]flowmap.Line) {
 }
 
 func (r *Remedy) sentence() string {
-	return strings.Join(slices.DeleteFunc([]string{stop(r.Change), r.gives(), condition(r.Condition)}, func(s string) bool { return s == "" }), " ")
+	return listed(" ", stop(r.Change), r.gives(), condition(r.Condition))
+}
+
+// listed joins the words that are not empty.
+func listed(between string, words ...string) string {
+	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), between)
 }
 
 // gives writes the gain of a remedy. A remedy that ends a wait forever needs none.
@@ -292,10 +285,13 @@ func (s *sheet) put(paragraphs ...[]flowmap.Line) {
 	}
 }
 
-// head writes a heading, if there are items below it.
-func (s *sheet) head(text string, items int) {
-	if items > 0 {
-		s.put(nil, []flowmap.Line{{{Text: text, Role: flowmap.Stage}}})
+// section writes a heading and items, if there are any.
+func section[T any](s *sheet, head string, items []T, text func(*T) string) {
+	for i := range items {
+		if i == 0 {
+			s.put(nil, []flowmap.Line{{{Text: head, Role: flowmap.Stage}}})
+		}
+		s.put(s.item(text(&items[i])))
 	}
 }
 
