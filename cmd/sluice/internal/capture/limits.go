@@ -24,7 +24,6 @@ const (
 // Sizes of what is built, in bytes.
 const (
 	frameSize     = 40
-	stringSize    = 16
 	sliceSize     = 24
 	sampleSize    = 24 + sliceSize
 	goroutineSize = 128

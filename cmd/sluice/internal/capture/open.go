@@ -154,10 +154,6 @@ type reader struct {
 	folder bool // a folder was named: its files were not
 }
 
-func (r *reader) fail(name string, err error) {
-	r.failed = append(r.failed, &FileError{name, err})
-}
-
 // file adds a file, under the given name if it fails.
 func (r *reader) file(path, name string) {
 	info, err := os.Stat(path)
@@ -165,7 +161,7 @@ func (r *reader) file(path, name string) {
 		err = errors.New("not a regular file")
 	}
 	if err != nil {
-		r.fail(name, err)
+		r.failed = append(r.failed, &FileError{name, err})
 		return
 	}
 	r.add(name, &Trace{path, info.Size(), func() (io.ReadCloser, error) { return unpacked(os.Open(path)) }})
@@ -180,7 +176,7 @@ func (r *reader) add(name string, file *Trace) {
 		err = errTruncated
 	}
 	if err != nil {
-		r.fail(name, err)
+		r.failed = append(r.failed, &FileError{name, err})
 		return
 	}
 	r.budget.left -= r.budget.left/2 - max(0, share.left)

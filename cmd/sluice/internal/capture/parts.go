@@ -68,7 +68,8 @@ func (r *reader) of(k kind) []part {
 func (r *reader) last(found []part) (last part) {
 	for i, p := range found {
 		if last = p; i < len(found)-1 {
-			r.fail(filepath.Base(p.name), fmt.Errorf("one %s file too many for one capture: -compare takes two captures", p.kind))
+			err := fmt.Errorf("one %s file too many for one capture: -compare takes two captures", p.kind)
+			r.failed = append(r.failed, &FileError{filepath.Base(p.name), err})
 		}
 	}
 	return last
@@ -98,9 +99,7 @@ func (r *reader) capture(target string) (*Capture, error) {
 	}
 	if h := r.header; h != nil {
 		c.Target, c.Machine, c.Missing = format.Clean(h.Target), h.Machine, slices.Clone(h.Missing)
-		if c.Start.IsZero() {
-			c.Start = h.Start
-		}
+		c.Start = cmp.Or(c.Start, h.Start)
 	}
 	for _, f := range r.failed {
 		if !errors.Is(f.Err, errNoWaits) { // like most services

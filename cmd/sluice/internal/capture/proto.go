@@ -129,7 +129,7 @@ func (d *decoder) add(table int, m message) {
 	case 1:
 		r := d.record(m)
 		d.types = append(d.types, [2]string{d.text(r[1]), d.text(r[2])})
-		d.take(2*grown, stringSize)
+		d.take(grown, 2*sliceSize)
 	case 5:
 		r := d.record(m)
 		d.functions[r[1]] = Frame{Function: d.text(r[2]), File: d.text(r[4])}

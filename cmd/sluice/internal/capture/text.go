@@ -74,33 +74,25 @@ func (t *texts) read(r io.Reader) error {
 
 // line reads one line.
 func (t *texts) line(line []byte) {
-	if prefix, g, ok := header(line); ok {
-		t.begin(prefix, g)
-		return
-	}
-	if t.beginCounts(line) {
-		return
-	}
+	prefix, g, ok := header(line)
 	rest := behind(t.prefix, line)
-	if tab := []byte("#011"); bytes.HasPrefix(rest, tab) { // as syslog writes it
-		rest = slices.Concat([]byte("\t"), rest[len(tab):])
-	}
-	if t.counts != nil {
+	switch {
+	case ok:
+		t.begin(prefix, g)
+	case t.beginCounts(line):
+	case t.counts != nil:
 		t.countLine(rest)
-		return
-	}
-	if t.current != nil && t.stackLine(rest) {
-		return
-	}
-	if t.threads = t.threads || string(rest) == "-----"; t.threads {
-		return
-	}
-	for _, word := range []string{"fatal error: ", "panic: ", "SIGQUIT: ", "SIGABRT: ", "SIGSEGV: "} {
-		at := bytes.Index(line, []byte(word))
-		if at < 0 || t.crash != "" && (bytes.HasSuffix(line[:at], []byte("\t")) || bytes.HasSuffix(line[:at], []byte("[signal "))) {
-			continue // a panic in a panic, and its signal
+	case t.current != nil && t.stackLine(rest):
+	case t.threads || string(rest) == "-----":
+		t.threads = true
+	default:
+		for _, word := range []string{"fatal error: ", "panic: ", "SIGQUIT: ", "SIGABRT: ", "SIGSEGV: "} {
+			at := bytes.Index(line, []byte(word))
+			if at < 0 || t.crash != "" && (bytes.HasSuffix(line[:at], []byte("\t")) || bytes.HasSuffix(line[:at], []byte("[signal "))) {
+				continue // a panic in a panic, and its signal
+			}
+			t.crash, t.indent = string(line[at:min(len(line), at+1024)]), at
 		}
-		t.crash, t.indent = string(line[at:min(len(line), at+1024)]), at
 	}
 }
 
@@ -124,14 +116,9 @@ func header(line []byte) (prefix []byte, g Goroutines, ok bool) {
 	id, err := strconv.ParseUint(number, 10, 64)
 	registers, rest, _ := strings.Cut(rest, "[")
 	status, labels, closed := strings.Cut(rest, "]")
-	status, _, inside := strings.Cut(status, " labels:{")
-	ok = err == nil && closed && (registers == "" || strings.HasPrefix(registers, "gp="))
-	switch {
-	case inside:
-		ok = ok && strings.HasSuffix(rest, "}]")
-	case labels != "":
-		ok = ok && strings.HasPrefix(labels, " {") && strings.HasSuffix(labels, "}")
-	}
+	labeled := strings.HasSuffix(strings.TrimSuffix(rest, "]"), "}")
+	ok = err == nil && closed && (registers == "" || strings.HasPrefix(registers, "gp=")) && (labels == "" || labeled)
+	status, _, _ = strings.Cut(status, " labels:{")
 	remarks := strings.Split(status, ", ")
 	g.Count, g.ID = 1, id
 	g.State, _, _ = strings.Cut(remarks[0], " (")
@@ -242,9 +229,10 @@ func call(line []byte) (function []byte, ok bool) {
 	return function, ok && len(pkg) > 0 && len(name) > 0 && !bytes.Contains(function, []byte("://"))
 }
 
-// place reads "	/src/q/queue.go:17 +0x1d". The tab may have become spaces. Behind an
-// unusual prefix, a path with spaces is cut.
+// place reads "	/src/q/queue.go:17 +0x1d". The tab may have become spaces, or #011 in
+// syslog. Behind an unusual prefix, a path with spaces is cut.
 func place(line []byte) (file []byte, n int, ok bool) {
+	line = bytes.TrimPrefix(line, []byte("#011"))
 	for _, word := range []string{" +0x", " fp=0x"} {
 		line, _, _ = bytes.Cut(line, []byte(word))
 	}

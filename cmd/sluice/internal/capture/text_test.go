@@ -135,7 +135,7 @@ func TestHeaders(t *testing.T) {
 	for _, line := range []string{
 		"", "goroutine", "goroutine :", "goroutine x [running]:", "goroutine 1 [running", "goroutine 1 running]:", "goroutine 1 [running]",
 		"goroutine profile: total 7", "[originating from goroutine 1]:", "created by a.b in goroutine 3", "goroutine 1 was [here]:",
-		"goroutine 1 [a labels:{]:", "goroutine 1 [a] b:",
+		"goroutine 1 [a] b:",
 	} {
 		if _, _, ok := header([]byte(line)); ok {
 			t.Errorf("%q was taken for a header", line)

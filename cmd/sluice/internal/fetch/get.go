@@ -2,10 +2,12 @@ package fetch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -91,12 +93,8 @@ func (s *Service) request(ctx context.Context, u *url.URL, limit int64) ([]byte,
 		return nil, errors.New("invalid address")
 	}
 	request.Header.Set("User-Agent", "sluice-doctor")
-	for name, values := range s.o.Header {
-		request.Header[http.CanonicalHeaderKey(name)] = values
-	}
-	if host := s.o.Header.Get("Host"); host != "" {
-		request.Host = host
-	}
+	maps.Copy(request.Header, s.o.Header)
+	request.Host = cmp.Or(s.o.Header.Get("Host"), request.Host)
 	response, err := s.client.Do(request)
 	if err != nil {
 		return nil, s.explain(err, u)
