@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/doctor"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/fetch"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
@@ -239,10 +240,10 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 	}
 	target := ""
 	if c.Pod != "" {
-		fmt.Fprintf(to.stderr, "forwarding a port to %s\n", c.Pod)
+		fmt.Fprintf(to.stderr, "forwarding a port to %s\n", format.Clean(c.Pod))
 		forwarded, stop, err := fetch.Pod(ctx, c.Pod)
 		if err != nil {
-			return nil, err
+			return nil, inputError{err}
 		}
 		defer stop()
 		target, options.Busy = forwarded, nil // it runs on another machine
@@ -262,7 +263,7 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 		if err := service.Save(c.Save); err != nil {
 			return nil, err
 		}
-		fmt.Fprintf(to.stderr, "saved in %s\n", c.Save)
+		fmt.Fprintf(to.stderr, "saved in %s\n", format.Clean(c.Save))
 	}
 	return observe.Of(watched)
 }

@@ -23,8 +23,12 @@ func TestHostileNames(t *testing.T) {
 		fmt.Fprintf(&curves, "%[1]s,%[1]s,%[1]s,%[1]s,%[2]d,%[2]d0000000,ops/s,%[1]s,curve,64\n", hostile, procs)
 	}
 	fmt.Fprintf(&curves, "a,b,c,d,%s,1,ops/s,,curve,64\n", hostile)
+	var dump strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&dump, "goroutine %d [chan send, 20 minutes]:\nmain.%s(...)\n\t/%s.go:1\ncreated by main.%s in goroutine 1\n\t/%s.go:2\n\n", i+1, hostile, hostile, hostile, hostile)
+	}
 	name := "old" + strings.ReplaceAll(hostile, "/", "")
-	for file, text := range map[string]string{name: results.String(), "new": other.String(), "curves.csv": curves.String()} {
+	for file, text := range map[string]string{name: results.String(), "new": other.String(), "curves.csv": curves.String(), "dump": dump.String()} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +37,8 @@ func TestHostileNames(t *testing.T) {
 		{"compare", name, "new"}, {"compare", name, "new", "-v"}, {"compare", name, "gone" + hostile},
 		{"predict", "curves.csv"}, {"predict", "curves.csv", "-v"}, {"predict", "curves.csv", "-list"}, {"predict", "-score", "curves.csv"},
 		{"predict", name}, {"predict", "gone" + hostile}, {"predict", "curves.csv", "-series", hostile},
-		{"report", "gone" + hostile}, {"doctor", "gone" + hostile}, {"doctor", name}, {"lab", "gone" + hostile}, {hostile}, {"watch", hostile},
+		{"report", "gone" + hostile}, {"doctor", "gone" + hostile}, {"doctor", name}, {"doctor", "dump"}, {"doctor", "dump", "-v"},
+		{"doctor", "-json", "dump"}, {"doctor", "-pod", hostile}, {"doctor", "-save", name + "s", "-seconds", "1", pprofServer(t)}, {"lab", "gone" + hostile}, {hostile}, {"watch", hostile},
 	} {
 		_, stdout, stderr := sluice(t, 0, args...)
 		for _, r := range stdout + stderr {

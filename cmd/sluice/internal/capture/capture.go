@@ -73,10 +73,9 @@ type Profile struct {
 
 // A Sample is a stack of a Profile with its value.
 type Sample struct {
-	Stack Stack
-	Count int64 // of events; 1 for each sample of a CPU profile
-	Value int64 // as Capture says for each profile; the same as Count for goroutines
-
+	Stack  Stack
+	Count  int64             // of events; 1 for each sample of a CPU profile
+	Value  int64             // as Capture says for each profile; the same as Count for goroutines
 	Labels map[string]string // not read: no answer needs them
 }
 
