@@ -296,8 +296,9 @@ func TestResultsCloseBeforeError(t *testing.T) {
 func TestResultsEndAfterUnprocessed(t *testing.T) {
 	gate, entered := make(chan struct{}), make(chan struct{}, 4000)
 	calls := 0
-	m := workers.Map(t.Context(), backlog(4000), 1, func(_ context.Context, job int) (int, error) {
-		if job == 3000 {
+	c := backlog(4000)
+	m := workers.Map(t.Context(), c, 1, func(_ context.Context, job int) (int, error) {
+		if 4000-c.Len() > job+1 { // the worker has received more jobs
 			return 0, errPlanted
 		}
 		return job, nil
