@@ -424,13 +424,9 @@ func (m *model) reuse(p *part, k cost) change {
 	}
 	// Code beside allocation waits for memory that is new: how much of that is left is not
 	// known.
-	c := change{name: Reuse, line: k.line, part: -1, cpu: less(m.process(), k.kind), tokens: 1, blind: k.kind == costMemory,
+	return change{name: Reuse, line: k.line, part: p.index, kept: less(p.costs(), k.kind), cpu: less(m.process(), k.kind), tokens: max(1, p.tokens()), blind: k.kind == costMemory,
 		text:     fmt.Sprintf("Make no new %s for each value%s: reuse it", what, near(k.line)),
 		evidence: []string{fmt.Sprintf("%s of the time is %s", percent(k.share), k.kind)}}
-	if p != nil {
-		c.part, c.kept, c.tokens = p.index, less(p.costs(), k.kind), max(1, p.tokens())
-	}
-	return c
 }
 
 // cheaper names the code that the time goes into: nothing between goroutines helps.
@@ -543,7 +539,7 @@ func (m *model) lighten(top cost, r *ruling) []change {
 	switch top.kind {
 	case costMemory, costTimers, costSystem, costPassing:
 		if p == nil {
-			return []change{m.reuse(p, top)}
+			return nil // of no role of the program
 		}
 		top.share = pick(p.costs(), top.kind).share
 		// All roles share the cores.

@@ -89,7 +89,7 @@ func (m *Map) Draw(width, most int) (lines []Line) {
 		lines, shown = m.inBoxes(path, width, most-1)
 	}
 	if len(lines) == 0 || len(lines) > most-1 {
-		lines, shown = m.around(path, width, most, 1)
+		lines, shown = m.around(path, width, most, inLine)
 		lines = lines[:min(most, len(lines))]
 	}
 	for _, other := range paths[1:] {
@@ -97,7 +97,7 @@ func (m *Map) Draw(width, most int) (lines []Line) {
 			break
 		}
 		with := slices.Clone(shown)
-		if more := m.layOut(other, with, width, 1); len(lines)+len(more) < most {
+		if more := m.layOut(other, with, width, inLine); len(lines)+len(more) < most {
 			lines, shown = append(lines, more...), with
 		}
 	}
@@ -127,38 +127,34 @@ func (m *Map) Draw(width, most int) (lines []Line) {
 	return lines
 }
 
-// inBoxes writes a path in the boxes that need the fewest lines below the first ones: with
-// figures and what goroutines do, if they are known, or without the latter; or in lines, if
-// only those have room for all of it; or in boxes without its ends.
+// A form is how nodes are written.
+type form int
+
+const (
+	inLine     form = iota // all of a node in one line
+	inBox                  // a stage in a box, with its figures in a second line
+	withDoings             // and with what its goroutines do
+)
+
+// inBoxes writes a path in boxes: with what goroutines do unless that takes one more band
+// of boxes; or in lines, if only those have room for all of it; or in boxes without its ends.
 func (m *Map) inBoxes(path []int, width, most int) (lines []Line, shown []bool) {
-	figures, does := 0, 0 // rows
-	for _, at := range path {
-		if s := m.nodes[at].stage; s != nil && s.Doing != "" {
-			does = 1
-		}
-		if s := m.nodes[at].stage; s != nil && (s.Busy != nil || at == m.worst && s.HoldsUp >= least) {
-			figures = 1
-		}
-	}
-	below := most
-	for _, rows := range []int{3 + figures + does, 3 + figures, 1} {
-		if rows == 1 && lines != nil {
-			break
-		}
+	const band = 4
+	for form := withDoings; form >= inBox || form == inLine && lines == nil; form-- {
 		with := make([]bool, len(m.nodes))
-		if drawn := m.layOut(path, with, width, rows); len(drawn) <= most && len(drawn)-rows < below {
-			lines, shown, below = drawn, with, len(drawn)-rows
+		if drawn := m.layOut(path, with, width, form); len(drawn) <= most && (lines == nil || len(drawn) <= len(lines)-band) {
+			lines, shown = drawn, with
 		}
 	}
 	if lines == nil {
-		return m.around(path, width, most, 3+figures)
+		return m.around(path, width, most, inBox)
 	}
 	return lines, shown
 }
 
 // around omits from the ends of a path what does not fit most lines: first what is farther
 // from the bottleneck.
-func (m *Map) around(path []int, width, most, rows int) (lines []Line, shown []bool) {
+func (m *Map) around(path []int, width, most int, form form) (lines []Line, shown []bool) {
 	from, end, at := 0, len(path), max(0, slices.Index(path, m.worst))
 	for {
 		part := slices.Clone(path[from:end])
@@ -170,7 +166,7 @@ func (m *Map) around(path []int, width, most, rows int) (lines []Line, shown []b
 		}
 		if end-from <= max(3, most*width/6) { // a node and an arrow have six cells at least
 			shown = make([]bool, len(m.nodes))
-			if lines = m.layOut(part, shown, width, rows); len(lines) <= most || end-from <= 3 {
+			if lines = m.layOut(part, shown, width, form); len(lines) <= most || end-from <= 3 {
 				return lines, shown
 			}
 		}
@@ -183,22 +179,22 @@ func (m *Map) around(path []int, width, most, rows int) (lines []Line, shown []b
 }
 
 // layOut writes a path in bands of nodes, and marks the nodes as shown.
-func (m *Map) layOut(path []int, shown []bool, width, rows int) []Line {
+func (m *Map) layOut(path []int, shown []bool, width int, form form) []Line {
 	var lines, band []Line
-	middle := min(1, rows-1) // the row of the arrows
+	middle := min(1, int(form)) // the row of the arrows
 	for i, at := range path {
 		arrow, further := " "+arrowTo+" ", indent+indent
 		switch {
-		case i == 0 && rows == 1 && at != omitted && shown[at]:
+		case i == 0 && form == inLine && at != omitted && shown[at]:
 			arrow = indent
 		case i == 0:
 			arrow = ""
-		case rows > 1 && at != omitted && m.nodes[at].stage != nil: // an arrow touches a box
+		case form != inLine && at != omitted && m.nodes[at].stage != nil: // an arrow touches a box
 			arrow, further = " "+arrowTo, indent
-		case rows > 1:
+		case form != inLine:
 			arrow, further = arrowTo+" ", indent
 		}
-		column := m.column(at, shown, width, rows)
+		column := m.column(at, shown, width, form)
 		if i > 0 && band[middle].width()+displaywidth.String(arrow)+column[middle].width() > width {
 			lines, band, arrow = appendUsed(lines, band, width), nil, further+strings.TrimLeft(arrow, " ")
 		}
@@ -245,83 +241,78 @@ func appendUsed(lines, band []Line, width int) []Line {
 	return lines
 }
 
-// column writes a node in rows, all of the same width: a stage in a box, and
-// what is between two in the row of its arrows, with its figures below.
-func (m *Map) column(at int, shown []bool, width, rows int) []Line {
-	cells := min(widest, max(8, width/3))
-	texts := make([]Span, rows) // the first and the last are borders
+// column writes a node in lines of the same width: a stage in a box, and what is between
+// two in the row of its arrows, with its figures below.
+func (m *Map) column(at int, shown []bool, width int, form form) []Line {
 	if at == omitted {
-		texts[min(1, rows-1)] = Span{"…", Soft}
-		return even(texts, "", 0)
+		return append(make([]Line, min(1, int(form))), Line{{"…", Soft}})
 	}
+	cells := min(widest, max(8, width/3))
 	n, known := &m.nodes[at], shown[at]
 	shown[at] = true
-	role, figures := Stage, Channel
-	text, hot := n.figures(width, rows)
+	name, figures, side := Span{n.title(cells), Stage}, Span{"", Channel}, Soft
+	text, hot := n.figures(width, form)
 	if hot {
-		figures = Full
+		figures.Role = Full
 	}
 	switch {
 	case at == m.worst:
-		role = Bottleneck
+		name.Role, side = Bottleneck, Bottleneck
 	case known:
-		role = Soft
+		name.Role = Soft
 	case n.channel != nil:
-		role = Channel
+		name.Role = Channel
 	}
-	if rows == 1 {
-		name := n.title(cells)
+	if form == inLine {
 		if at == m.worst {
-			name = "[" + name + "]"
+			name.Text = "[" + name.Text + "]"
 		}
 		if known || text == "" {
-			return []Line{{{name, role}}}
+			return []Line{{name}}
 		}
-		return []Line{{{name + " ", role}, {text, figures}}}
+		figures.Text = " " + text
+		return []Line{{name, figures}}
 	}
-	texts[1], texts[2] = Span{n.title(cells), role}, Span{text, figures}
-	heading, border, corners := "", "│", []rune("╭─╮╰╯")
+	heading := ""
 	if at == m.worst {
-		heading, border, corners = "bottleneck", "┃", []rune("┏━┓┗┛")
+		heading = "bottleneck"
 	}
 	if n.channel != nil {
-		texts[0] = Span{heading, Bottleneck}
-		return even(texts, "", 0)
+		figures.Text = text
+		return even([]Span{{heading, side}, name, figures}, Span{}, 0)
 	}
 	if at == m.worst && n.stage.HoldsUp >= least {
-		texts[2].Text = strings.TrimPrefix(text+", holds up "+few(n.stage.HoldsUp), ", ")
+		text = strings.TrimPrefix(text+", holds up "+few(n.stage.HoldsUp), ", ")
 	}
-	row := 2
-	if texts[2].Text != "" {
-		row = 3
+	rows := []Span{name}
+	if figures.Text = text; text != "" {
+		rows = append(rows, figures)
 	}
-	if row < rows-1 {
-		texts[row] = Span{cut(format.Clean(n.stage.Doing), max(cells, displaywidth.String(texts[2].Text))), Soft}
+	if does := n.stage.Doing; form == withDoings && does != "" {
+		rows = append(rows, Span{cut(format.Clean(does), max(cells, displaywidth.String(text))), Soft})
 	}
-	lines := even(texts, border, len(heading)+2)
-	edge, side := string(corners[1]), lines[0][0].Role
-	if heading != "" {
-		heading = edge + " " + heading + " "
+	border, edge, corners := "│", "─", []string{"╭", "╮", "╰", "╯"}
+	if at == m.worst {
+		border, edge, corners, heading = "┃", "━", []string{"┏", "┓", "┗", "┛"}, "━ "+heading+" "
 	}
-	inner := lines[1].width() - 2
-	lines[0] = Line{{string(corners[0]) + heading + strings.Repeat(edge, inner-displaywidth.String(heading)) + string(corners[2]), side}}
-	lines[rows-1] = Line{{string(corners[3]) + strings.Repeat(edge, inner) + string(corners[4]), side}}
-	return lines
+	lines := even(rows, Span{border, side}, displaywidth.String(heading)-1)
+	inner := lines[0].width() - 2
+	top := Span{corners[0] + heading + strings.Repeat(edge, inner-displaywidth.String(heading)) + corners[1], side}
+	return append(append([]Line{{top}}, lines...), Line{{corners[2] + strings.Repeat(edge, inner) + corners[3], side}})
 }
 
 // even pads texts to the same width, and puts a border at their sides.
-func even(texts []Span, border string, least int) []Line {
+func even(texts []Span, border Span, least int) (lines []Line) {
 	for _, t := range texts {
 		least = max(least, displaywidth.String(t.Text))
 	}
-	lines := make([]Line, len(texts))
-	for i, t := range texts {
+	left, right := border, border
+	if border.Text != "" {
+		left.Text, right.Text = border.Text+" ", " "+border.Text
+	}
+	for _, t := range texts {
 		t.Text += strings.Repeat(" ", least-displaywidth.String(t.Text))
-		lines[i] = Line{t}
-		if border != "" {
-			side := map[bool]Role{true: Bottleneck, false: Soft}[border == "┃"]
-			lines[i] = Line{{border + " ", side}, t, {" " + border, side}}
-		}
+		lines = append(lines, Line{left, t, right})
 	}
 	return lines
 }
@@ -388,7 +379,7 @@ var barOf = map[bool]string{false: "░", true: "█"}
 // figures writes the busy share of a stage; or a channel's fill, its waiters, and what fits
 // of its rate and the age of its oldest value. Lost values are always written. hot reports
 // whether the stage is busy all the time, or the channel nearly full or loses values.
-func (n *node) figures(width, rows int) (text string, hot bool) {
+func (n *node) figures(width int, form form) (text string, hot bool) {
 	if n.stage != nil && n.stage.Busy == nil {
 		return "", false
 	} else if n.stage != nil {
@@ -422,7 +413,7 @@ func (n *node) figures(width, rows int) (text string, hot bool) {
 		parts = append(parts, "drops "+format.Compact(*c.DroppedRate)+"/s")
 		hot = true
 	}
-	if c.OldestValue > 0 && width >= widthOfAges && rows == 1 {
+	if c.OldestValue > 0 && width >= widthOfAges && form == inLine {
 		parts = append(parts, "oldest "+format.CompactSeconds(c.OldestValue))
 	}
 	return strings.Join(parts, " "), hot
