@@ -32,7 +32,7 @@ var doing = map[costKind]string{
 // spentOn are the categories of CPU time of each kind.
 var spentOn = map[costKind][]observe.Category{
 	costOwn:     {observe.OwnCode, observe.Foreign, observe.Detector},
-	costPassing: {observe.Passing, observe.ChannelLock, observe.Scheduling},
+	costPassing: {observe.Passing, observe.Scheduling},
 	costLocking: {observe.Locking},
 	costMemory:  {observe.Allocating, observe.Collecting},
 	costTimers:  {observe.Timers},

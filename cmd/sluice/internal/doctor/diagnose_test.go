@@ -83,7 +83,7 @@ func TestSoundAnswers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	ops := []observe.Op{snd, rcv, observe.Select, observe.PollSend, observe.PollReceive, observe.Lock, observe.Acquire, observe.CondWait, observe.GroupWait, observe.Sleep, observe.Network, observe.File, observe.Yield, ""}
 	kinds := []observe.NodeKind{observe.Channel, observe.Mutex, observe.Limit, observe.Condition, observe.Group, observe.Outside, observe.Disk, observe.Timer}
-	what := []observe.Category{observe.OwnCode, observe.Passing, observe.ChannelLock, observe.Scheduling, observe.Locking, observe.Collecting, observe.Allocating, observe.SystemCalls, observe.Timers, observe.Profiling}
+	what := []observe.Category{observe.OwnCode, observe.Passing, observe.Scheduling, observe.Locking, observe.Collecting, observe.Allocating, observe.SystemCalls, observe.Timers, observe.Profiling}
 	pick := func(n int) int { return random.IntN(n) }
 	figure := func() float64 { return []float64{0, 1e-9, 0.01, 0.5, 1, 3, 40, 1e6}[pick(8)] * random.Float64() }
 	for range 3000 {

@@ -158,12 +158,6 @@ func (m *model) meetCandidate(g *meeting) (c candidate) {
 	return c
 }
 
-// writes reports whether a wait is for the other end to take what is written: that is full
-// then, whereas a read waits for an answer.
-func writes(l observe.Line) bool {
-	return strings.Contains(l.In, ").Write") || strings.Contains(l.In, ").Flush") || strings.HasPrefix(l.In, "fmt.Fprint") || l.In == "io.WriteString"
-}
-
 // excludes reports whether a channel or a condition is used as a lock or a limit: the
 // goroutines that wait at it wait on one side only, and their own role ends the waits.
 func (m *model) excludes(g *meeting) bool {
@@ -190,7 +184,8 @@ func (m *model) busyPart(p *part, c candidate) *ruling {
 	case costOutside:
 		// All goroutines of a pool wait, or the other end does not take what is written: its
 		// pace is what limits.
-		if p.Alive >= 1.5 && !p.skewed() || writes(top.line) {
+		w := m.longest(p.index, func(w *wait) bool { return !w.load && w.kind(m) == observe.Outside })
+		if p.Alive >= 1.5 && !p.skewed() || w != nil && m.meets[w.Node].Name == observe.SlowReader {
 			r.verdict = Outside
 		}
 	case costMemory:

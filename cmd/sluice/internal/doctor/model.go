@@ -384,8 +384,7 @@ func (m *model) findLoad() {
 // net/http's, or for a datagram of anybody.
 func (m *model) serving(w *wait) bool {
 	f := cmp.Or(w.In, w.At.Function)
-	return m.meets[w.Node].Name == "new connections" || strings.HasPrefix(f, "net/http.(*conn") ||
-		strings.HasPrefix(f, "net.(*UDPConn).Read") && f != "net.(*UDPConn).Read"
+	return slices.Contains(observe.Arrivals, m.meets[w.Node].Name) || strings.HasPrefix(f, "net/http.(*conn")
 }
 
 // share computes what part of its life a role serves.

@@ -188,7 +188,7 @@ func TestShapes(t *testing.T) {
 			s := newScene(2)
 			l, o := s.node(observe.Limit, "database/sql"), s.node(observe.Outside, "")
 			h := s.role("handler", 64, run{Running: 0.2})
-			s.wait(h, l, observe.Acquire, 55.8, 800, h, observe.Release)
+			s.wait(h, l, observe.Acquire, 55.8, 800, h, observe.Receive)
 			s.wait(h, o, observe.Network, 8, 800, -1, "")
 			s.Waits[0].In = "database/sql.(*DB).QueryContext"
 			return s
@@ -208,8 +208,8 @@ func TestShapes(t *testing.T) {
 			p, w := s.role("listen", 1, run{Running: 0.48, Runnable: 0.5}), s.role("follow", 1, run{Running: 0.6, Runnable: 0.38})
 			s.wait(p, c, snd, 0.02, 15_000, w, rcv)
 			s.wait(w, c, rcv, 0.02, 15_000, p, snd)
-			s.spend(p, observe.ChannelLock, 0.4, snd, false)
-			s.spend(w, observe.ChannelLock, 0.35, rcv, false)
+			s.spend(p, observe.Passing, 0.4, snd, false)
+			s.spend(w, observe.Passing, 0.35, rcv, false)
 			s.spend(w, observe.OwnCode, 0.15, "", false)
 			s.Cores.Others, s.Cores.Starved = 2, 0.4
 			return s
@@ -446,12 +446,10 @@ func TestShapes(t *testing.T) {
 		}, Outside, Partly, "clerk", MoreReceivers, 0, 0},
 		{"a write that the other end does not take", func() *scene {
 			s := newScene(2)
-			c, n := s.node(observe.Channel, ""), s.node(observe.Outside, "")
+			c, n := s.node(observe.Channel, ""), s.node(observe.Outside, observe.SlowReader)
 			p, w := s.role("source", 6, run{Running: 0.2}), s.role("forward", 1, run{Running: 0.02})
 			s.wait(p, c, snd, 5.8, 300, w, rcv)
-			l := s.at(w, observe.Network)
-			l.In = "bufio.(*Writer).Write"
-			s.waitAt(l, w, n, 0.95, 200, -1, "")
+			s.wait(w, n, observe.Network, 0.95, 200, -1, "")
 			return s
 		}, Outside, Partly, "forward", MoreReceivers, 0, 0},
 		{"values that are given up after a deadline", func() *scene {

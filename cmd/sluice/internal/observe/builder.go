@@ -30,7 +30,7 @@ func Of(c *capture.Capture) (*Observation, error) {
 	b.contentions(c, traced)
 	b.dumps(c, traced)
 	b.finish(c)
-	if len(b.o.Roles)+len(b.o.Spent)+len(b.o.Stood)+len(b.o.Waits) == 0 && !b.seen {
+	if len(b.o.Roles)+len(b.o.Spent)+len(b.o.Stood)+len(b.o.Waits)+len(c.Dumps) == 0 && c.CPU == nil && b.o.Sources.Events == 0 {
 		return nil, errors.New("nothing to observe: no trace, no CPU profile, and no goroutines")
 	}
 	return &b.o, nil
@@ -41,10 +41,8 @@ func Of(c *capture.Capture) (*Observation, error) {
 type builder struct {
 	o       Observation
 	roleOf  map[roleKey]int
-	nodeOf  map[Line]int    // the first node of a line, and of a place: see placeKey
-	program bool            // some stack has a function of the program
-	seen    bool            // something was read, even if nothing counts
-	passes  map[Line]passes // what selects were seen to do
+	nodeOf  map[Line]int // the first node of a line, and of a place: see placeKey
+	program bool         // some stack has a function of the program
 }
 
 // A roleKey is what tells roles apart. Only one of the functions is set.
@@ -61,14 +59,10 @@ const (
 )
 
 func newBuilder(c *capture.Capture) *builder {
-	b := &builder{roleOf: map[roleKey]int{}, nodeOf: map[Line]int{}, passes: map[Line]passes{}}
+	b := &builder{roleOf: map[roleKey]int{}, nodeOf: map[Line]int{}}
 	b.o.Target, b.o.Live, b.o.Start, b.o.Flow = c.Target, c.Live, c.Start, c.Flow
 	if c.Machine != nil {
-		b.o.Cores.CPUs = c.Machine.CPUs
-	}
-	if c.Machine != nil {
-		b.o.Cores.Others = c.Machine.Busy
-		b.o.Cores.CPUs = cmp.Or(b.o.Cores.CPUs, c.Machine.CPUs)
+		b.o.Cores.CPUs, b.o.Cores.Others = c.Machine.CPUs, c.Machine.Busy
 	}
 	for _, m := range c.Missing {
 		b.o.Missing = append(b.o.Missing, Gap{What: m.What, Reason: m.Reason})
@@ -145,7 +139,6 @@ func (b *builder) finish(c *capture.Capture) {
 	o := &b.o
 	o.Sources.Block, o.Sources.Mutex, o.Sources.Leaks = c.Block != nil, c.Mutex != nil, c.Leaks != nil
 	b.countDumps(c)
-	b.seen = len(c.Dumps) > 0 || c.CPU != nil || c.Trace != nil && o.Sources.Events > 0
 	if !b.program {
 		for i := range o.Roles { // a tool whose modules all have versions: it is its own program
 			r := &o.Roles[i]
@@ -153,7 +146,7 @@ func (b *builder) finish(c *capture.Capture) {
 		}
 	}
 	b.adopt()
-	b.directSelects()
+	b.startedBy()
 	b.nameChannels(c.Flow)
 	b.nameNodes()
 	b.nameRoles()
@@ -181,10 +174,13 @@ func (b *builder) jobs() map[int]int {
 
 // adopt gives the rows of a library's goroutines to its only job: a worker that waits has
 // no line of the program. What waits for the network stays: a server between two
-// requests. So do the waits of a trace, which belong to a Time.
+// requests. A trace has done so already.
 func (b *builder) adopt() {
+	if b.o.Sources.Trace > 0 {
+		return
+	}
 	jobs := b.jobs()
-	b.eachRole(b.o.Sources.Trace == 0, func(role *int, op Op) {
+	b.eachRole(func(role *int, op Op) {
 		job, ok := jobs[*role]
 		if ok && op != Network && levelOfFunction(b.o.Roles[*role].Start.Function) >= library {
 			*role = job
@@ -192,24 +188,36 @@ func (b *builder) adopt() {
 	})
 }
 
-// eachRole calls f for each row that refers to a role, of Waits and Wakes only if waits.
-func (b *builder) eachRole(waits bool, f func(role *int, op Op)) {
+// eachRole calls f for each row that refers to a role.
+func (b *builder) eachRole(f func(role *int, op Op)) {
 	o := &b.o
 	for i := range o.Waits {
-		if waits {
-			f(&o.Waits[i].Role, o.Waits[i].Op)
-		}
+		f(&o.Waits[i].Role, o.Waits[i].Op)
 	}
 	for i := range o.Wakes {
-		if waits {
-			f(&o.Wakes[i].Role, o.Wakes[i].By.Op)
-		}
+		f(&o.Wakes[i].Role, o.Wakes[i].By.Op)
 	}
 	for i := range o.Spent {
 		f(&o.Spent[i].Role, o.Spent[i].Op)
 	}
 	for i := range o.Stood {
 		f(&o.Stood[i].Role, o.Stood[i].Op)
+	}
+}
+
+// startedBy adds what dumps know of who started the goroutines of a role. In a wait without a
+// line of the program, it stands for the caller.
+func (b *builder) startedBy() {
+	o := &b.o
+	for _, s := range o.Stood {
+		if s.Role >= 0 {
+			o.Roles[s.Role].By = cmp.Or(o.Roles[s.Role].By, s.By)
+		}
+	}
+	for i := range o.Waits {
+		if w := &o.Waits[i]; o.Roles[w.Role].Runtime {
+			w.Caller = cmp.Or(w.Caller, o.Roles[w.Role].By)
+		}
 	}
 }
 
@@ -314,7 +322,7 @@ func shortName(function string) string {
 // without rows.
 func (b *builder) sort() {
 	o, used := &b.o, make([]bool, len(b.o.Roles))
-	b.eachRole(true, func(role *int, _ Op) {
+	b.eachRole(func(role *int, _ Op) {
 		if *role >= 0 {
 			used[*role] = true
 		}
@@ -326,7 +334,7 @@ func (b *builder) sort() {
 	}
 	roles := sorted(o.Roles, func(a, b *Role) int { return cmp.Or(cmp.Compare(b.Alive, a.Alive), cmp.Compare(a.Name, b.Name)) })
 	o.Roles = slices.DeleteFunc(o.Roles, func(r Role) bool { return r.Alive < 0 })
-	b.eachRole(true, func(role *int, _ Op) {
+	b.eachRole(func(role *int, _ Op) {
 		if *role >= 0 {
 			*role = roles[*role]
 		}

@@ -17,7 +17,7 @@ func TestSpentOn(t *testing.T) {
 		parks bool
 	}{
 		{"runtime.memmove\nruntime.chansend\nruntime.chansend1\nmain.f", Passing, "", false},
-		{"runtime.procyield\nruntime.lock2\nruntime.lock\nruntime.chansend\nruntime.chansend1\nmain.f", ChannelLock, "", false},
+		{"runtime.procyield\nruntime.lock2\nruntime.lock\nruntime.chansend\nruntime.chansend1\nmain.f", Passing, "", false},
 		{"runtime.lock2\nruntime.ready\nruntime.goready.func1\nruntime.send\nruntime.chansend\nruntime.chansend1\nmain.f", Passing, "", false},
 		{"runtime.mallocgc\nruntime.acquireSudog\nruntime.selectgo\nmain.f", Passing, "", true},
 		{"runtime.cputicks\nruntime.chanrecv\nruntime.chanrecv1\nmain.f", Profiling, "", false},
@@ -38,14 +38,17 @@ func TestSpentOn(t *testing.T) {
 		{"time.sendTime\nruntime.(*timer).unlockAndRun\nruntime.(*timers).run\nruntime.(*timers).check\nruntime.findRunnable", Timers, "", false},
 		{"runtime.(*timers).check\nruntime.findRunnable", Scheduling, "", false},
 		{"runtime.gcDrain\nruntime.gcBgMarkWorker.func2\nruntime.systemstack\nruntime.gcBgMarkWorker", Collecting, "", false},
-		{"runtime.kevent\nruntime.netpoll\nruntime.findRunnable", Foreign, "", false},
+		{"runtime.kevent\nruntime.netpoll\nruntime.findRunnable", Asleep, "", false},
 		{"runtime.cgocall\nmain._Cfunc_work\nmain.f", Foreign, "", false},
 		{"__tsan::MemoryAccess", Detector, "", false},
 		{"runtime.racefuncenter\nmain.f", Detector, "", false},
 		{"compress/flate.(*compressor).write\nnet/http/pprof.Profile\nnet/http.(*conn).serve", Profiling, "", false},
 		{"main.f\nmain.main.func1\nruntime/pprof.Do\nmain.main.gowrap1", OwnCode, "", false},
 		{"runtime.memmove\ngithub.com/sluice-go/sluice/internal/segqueue.(*Engine[...]).send\ngithub.com/sluice-go/sluice.(*channel[...]).Send\nmain.f", Passing, "", false},
-		{"runtime.procyield\ngithub.com/sluice-go/sluice/internal/spin.(*Lock).slow\ngithub.com/sluice-go/sluice.(*channel[...]).Send\nmain.f", ChannelLock, "", false},
+		{"runtime.memclrNoHeapPointers\nruntime.mallocgc\nruntime.newobject\ncompress/flate.NewWriter\ncompress/gzip.(*Writer).Write\nmain.f", Allocating, "compressor", false},
+		{"compress/flate.(*compressor).deflate\ncompress/gzip.(*Writer).Write\nmain.f", OwnCode, "", false},
+		{"runtime.gcAssistAlloc\nruntime.mallocgc\nregexp.compile\nregexp.MustCompile\nmain.f", Collecting, "regular expression", false},
+		{"regexp/syntax.(*parser).push\nregexp/syntax.parse\nregexp.compile\nregexp.MustCompile\nmain.f", Allocating, "regular expression", false},
 	} {
 		s := stackOf(test.stack)
 		p := place(s)
@@ -84,7 +87,7 @@ func TestCPURowsAddUp(t *testing.T) {
 	}
 	sum, samples := 0.0, int64(0)
 	for _, s := range o.Spent {
-		if s.What != Foreign {
+		if s.What != Asleep {
 			sum += s.Cores
 		}
 		samples += s.Samples
@@ -115,18 +118,6 @@ func TestArtifacts(t *testing.T) {
 	}
 	if !slices.Equal(kinds, []string{"race build", "other processes", "32 bit"}) || o.Spent[0].What != Detector {
 		t.Errorf("%q %+v", kinds, o.Spent[0])
-	}
-}
-
-func TestDirectionOfSelects(t *testing.T) {
-	b := newBuilder(&capture.Capture{})
-	take := place(stackOf("runtime.selectgo\nmain.f m.go:1"))
-	b.o.Waits = []Wait{{Line: Line{Op: Select}}}
-	b.o.Wakes = []Wake{{By: take.Line}}
-	b.cpu(profileOf(map[string]int64{"runtime.memmove\nruntime.recv\nruntime.selectgo\nmain.f m.go:1": 5, "runtime.selectgo\nmain.f m.go:1": 50}))
-	b.directSelects()
-	if b.o.Wakes[0].By.Op != Receive {
-		t.Errorf("%+v", b.o.Wakes[0])
 	}
 }
 
@@ -198,12 +189,15 @@ func TestAdoptedRows(t *testing.T) {
 	for _, traced := range []bool{false, true} {
 		b := newBuilder(&capture.Capture{})
 		job := b.role(place(stackOf("main.work m.go:1\n" + host)))
-		worker := b.role(place(stackOf("runtime.chanrecv1\n" + host)))
-		b.o.Waits, b.o.Spent = []Wait{{Role: worker}}, []Spend{{Role: worker}}
+		idle := place(stackOf("runtime.chanrecv1\n" + host))
+		worker := b.role(idle)
+		b.o.Waits = []Wait{{Role: worker}}
 		want := job
 		if traced {
 			b.o.Sources.Trace, want = time.Second, worker
+			newTracer(b).adopt()
 		}
+		b.o.Spent = []Spend{{Role: b.role(idle)}}
 		if b.adopt(); b.o.Waits[0].Role != want || b.o.Spent[0].Role != job {
 			t.Errorf("with a trace: %v: %+v %+v", traced, b.o.Waits, b.o.Spent)
 		}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -14,11 +15,14 @@ type meaning struct {
 	only Op     // the operation further in that it applies to; "" for any
 }
 
+const nothing Op = "nothing" // further in
+
 // meanings are the functions that wait, wake others, or enter the system. The outermost
 // one below the line of the program counts: a receive in (*DB).conn is the wait for a
 // connection. A request in a client waits for goroutines of the client, which wait for
-// the network: the request waits for the network.
-var meanings = byName(map[meaning]string{
+// the network: the request waits for the network. An ellipsis stands for
+// versions, packages and types, and the longest name decides.
+var meanings, patterns = byName(map[meaning]string{
 	{op: Send, node: Channel}:        "runtime.chansend1 runtime.chansend runtime.reflect_chansend",
 	{op: Receive, node: Channel}:     "runtime.chanrecv1 runtime.chanrecv2 runtime.chanrecv runtime.reflect_chanrecv",
 	{op: Select, node: Channel}:      "runtime.selectgo runtime.reflect_rselect runtime.block reflect.rselect reflect.Select",
@@ -27,6 +31,11 @@ var meanings = byName(map[meaning]string{
 	{op: Close, node: Channel}:       "runtime.closechan runtime.reflect_chanclose",
 	{op: Sleep, node: Timer}:         "runtime.timeSleep time.Sleep",
 	{op: Yield}:                      "runtime.Gosched",
+
+	{op: Send, node: Channel, name: "io.Pipe"}:     "io.(*pipe).write",
+	{op: Receive, node: Channel, name: "io.Pipe"}:  "io.(*pipe).read",
+	{op: Send, node: Channel, name: "net.Pipe"}:    "net.(*pipe).write",
+	{op: Receive, node: Channel, name: "net.Pipe"}: "net.(*pipe).read",
 
 	{op: Lock, node: Mutex}: "sync.(*Mutex).Lock sync.(*Mutex).TryLock internal/sync.(*Mutex).Lock " +
 		"sync.(*RWMutex).Lock sync.(*RWMutex).RLock sync.(*RWMutex).TryLock sync.(*RWMutex).TryRLock",
@@ -37,58 +46,85 @@ var meanings = byName(map[meaning]string{
 	{op: GroupWait, node: Group}:          "sync.(*WaitGroup).Wait",
 	{op: GroupDone, node: Group}:          "sync.(*WaitGroup).Done sync.(*WaitGroup).Add",
 
+	{op: GroupWait, node: Group, name: "singleflight", only: GroupWait}: "golang.org/x/sync/singleflight.(*Group).Do",
+
+	{op: File, node: Disk, only: nothing}: "syscall.… internal/runtime/syscall… internal/syscall/unix.… golang.org/x/sys/unix.…",
+	{op: File, node: Disk, name: "sync"}:  "os.(*File).Sync syscall.Fsync syscall.Fdatasync syscall.fcntl_F_FULLFSYNC golang.org/x/sys/unix.Fsync golang.org/x/sys/unix.Fdatasync",
+
+	{op: Network, node: Outside, only: nothing}:                    "internal/poll.…",
+	{op: Network, node: Outside, name: "datagrams", only: nothing}: "internal/poll.(*FD).ReadFrom… internal/poll.(*FD).ReadMsg…",
+	{op: Network, node: Outside, name: SlowReader, only: nothing}:  "internal/poll.(*FD).Write…",
+	{op: Network, node: Outside, name: "new connections"}:          "internal/poll.(*FD).Accept",
+	{op: Network, node: Outside, only: File}:                       "net.…",
 	{op: Network, node: Outside}: "internal/poll.runtime_pollWait net.(*sysDialer).dialParallel net/textproto.(*Pipeline).StartRequest " +
-		"net/http.(*persistConn).roundTrip net/http.(*persistConn).wroteRequest net/http.(*Transport).dialConnFor net/http.(*connReader).abortPendingRead",
-	{op: Network, node: Outside, name: "new connections"}: "internal/poll.(*FD).Accept",
-	{op: Network, node: Outside, name: "signals"}:         "os/signal.signal_recv",
-	{op: Network, node: Outside, name: "name server"}:     "net.(*Resolver).lookupIPAddr net.(*Resolver).goLookupIPCNAMEOrder net.cgoLookupIP net.doBlockingWithCtx",
+		"net/http.(*persistConn).roundTrip net/http.(*persistConn).wroteRequest net/http.(*Transport).dialConnFor net/http.(*connReader).abortPendingRead " +
+		"net/http…ClientConn).RoundTrip net/http…ClientConn).roundTrip golang.org/x/net/http2…ClientConn).RoundTrip golang.org/x/net/http2…ClientConn).roundTrip",
+	{op: Network, node: Outside, name: "signals"}:     "os/signal.signal_recv",
+	{op: Network, node: Outside, name: "name server"}: "net.(*Resolver).lookupIPAddr net.(*Resolver).goLookupIPCNAMEOrder net.cgoLookupIP net.doBlockingWithCtx",
 	{op: Network, node: Outside, name: "child process"}: "os.(*Process).Wait os/exec.(*Cmd).Wait os/exec.(*Cmd).awaitGoroutines " +
 		"syscall.Wait4 syscall.forkAndExecInParent",
+	{op: Network, node: Outside, only: CondWait}: "net/http…ipe).Read golang.org/x/net/http2…ipe).Read github.com/jackc/pgx/…BGReader).Read",
+	{op: Network, node: Outside, only: Select}: "net/http…serverConn).writeDataFromHandler golang.org/x/net/http2…serverConn).writeDataFromHandler " +
+		"google.golang.org/grpc/internal/transport.…recvBufferReader).readClient google.golang.org/grpc/internal/transport.…recvBufferReader).read " +
+		"google.golang.org/grpc/internal/transport.…waitOnHeader google.golang.org/grpc.…pickerWrapper).pick",
+	{op: Network, node: Outside, name: SlowReader, only: Select}: "google.golang.org/grpc/internal/transport.…writeQuota).get",
 
-	{op: Acquire, node: Limit, name: "semaphore", only: Select}:          "golang.org/x/sync/semaphore.(*Weighted).Acquire",
-	{op: Release, node: Limit, name: "semaphore"}:                        "golang.org/x/sync/semaphore.(*Weighted).Release golang.org/x/sync/semaphore.(*Weighted).notifyWaiters " + Module + "/semaphore.(*Semaphore).Release",
-	{op: Acquire, node: Limit, name: "semaphore"}:                        Module + "/semaphore.(*Semaphore).Acquire",
-	{op: Acquire, node: Limit, name: "errgroup.SetLimit", only: Send}:    "golang.org/x/sync/errgroup.(*Group).Go",
-	{op: Release, node: Limit, name: "errgroup.SetLimit", only: Receive}: "golang.org/x/sync/errgroup.(*Group).done",
-	{op: Acquire, node: Limit, name: "rate.Limiter", only: Select}:       "golang.org/x/time/rate.(*Limiter).wait",
-	{op: Acquire, node: Limit, name: "database/sql", only: Select}:       "database/sql.(*DB).conn",
-	{op: Release, node: Limit, name: "database/sql"}:                     "database/sql.(*DB).putConnDBLocked database/sql.(*DB).putConn",
-	{op: Acquire, node: Limit, name: "http.Transport", only: Select}:     "net/http.(*Transport).getConn",
-	{op: Release, node: Limit, name: "http.Transport"}:                   "net/http.(*Transport).tryPutIdleConn net/http.(*Transport).decConnsPerHost",
+	{op: Acquire, node: Limit, name: "semaphore", only: Select}:        "golang.org/x/sync/semaphore.(*Weighted).Acquire",
+	{op: Acquire, node: Limit, name: "semaphore"}:                      Module + "/semaphore.(*Semaphore).Acquire",
+	{op: Acquire, node: Limit, name: "errgroup.SetLimit", only: Send}:  "golang.org/x/sync/errgroup.(*Group).Go",
+	{op: Acquire, node: Limit, name: "LimitListener", only: Select}:    "golang.org/x/net/netutil.(*limitListener).acquire",
+	{op: Acquire, node: Limit, name: "rate.Limiter", only: Select}:     "golang.org/x/time/rate.(*Limiter).wait",
+	{op: Acquire, node: Limit, name: "database/sql", only: Select}:     "database/sql.(*DB).conn",
+	{op: Acquire, node: Limit, name: "http.Transport", only: Select}:   "net/http.(*Transport).getConn",
+	{op: Acquire, node: Limit, name: "streams of HTTP/2"}:              "net/http…awaitOpenSlotForStreamLocked golang.org/x/net/http2…awaitOpenSlotForStreamLocked",
+	{op: Acquire, node: Limit, name: "streams of gRPC", only: Select}:  "google.golang.org/grpc/internal/transport.…http2Client).NewStream",
+	{op: Acquire, node: Limit, name: "streams of gRPC", only: Receive}: "google.golang.org/grpc.…Semaphore).acquire",
+	{op: Acquire, node: Limit, name: "pgxpool"}:                        "github.com/jackc/puddle…acquire github.com/jackc/puddle…Pool).Acquire",
+	{op: Acquire, node: Limit, name: "go-redis"}: "github.com/redis/go-redis/…ConnPool).waitTurn github.com/redis/go-redis/…Semaphore).Acquire " +
+		"github.com/go-redis/redis/…ConnPool).waitTurn",
+	{op: Acquire, node: Limit, name: "redigo", only: Select}:   "github.com/gomodule/redigo/…Pool).waitVacantConn",
+	{op: Acquire, node: Limit, name: "ants", only: CondWait}:   "github.com/panjf2000/ants…retrieveWorker",
+	{op: Acquire, node: Limit, name: "tunny"}:                  "github.com/Jeffail/tunny…Pool).Process github.com/Jeffail/tunny…Pool).ProcessTimed github.com/Jeffail/tunny…Pool).ProcessCtx",
+	{op: Acquire, node: Limit, name: "conc", only: Select}:     "github.com/sourcegraph/conc/pool.…Pool).Go",
+	{op: Acquire, node: Limit, name: "pond", only: Send}:       "github.com/alitto/pond.…WorkerPool).submit",
+	{op: Acquire, node: Limit, name: "pond", only: Select}:     "github.com/alitto/pond/…pool).dispatchTask",
+	{op: Acquire, node: Limit, name: "fasthttp", only: Select}: "github.com/valyala/fasthttp.…HostClient).acquireConn",
+	{op: Acquire, node: Limit, name: "mongo", only: Select}:    "go.mongodb.org/mongo-driver/…wantConn).wait",
 })
 
-func byName(table map[meaning]string) map[string]meaning {
-	all := map[string]meaning{}
-	for m, functions := range table {
-		for function := range strings.FieldsSeq(functions) {
-			all[function] = m
-		}
-	}
-	return all
+// selects are the lines of runtime.selectgo at which it wakes the other side, in Go 1.25 to
+// 1.27.
+var selects = map[int]portSide{497: sideReceive, 527: sideSend}
+
+// Arrivals are the names of things outside at which a service waits for its load.
+var Arrivals = []string{"new connections", "datagrams", "signals"}
+
+// SlowReader is the name of a far end that takes no more of what is written.
+const SlowReader = "slow reader"
+
+// A pattern is a name with an ellipsis.
+type pattern struct {
+	begin, end string
+	meaning
 }
 
-// families are functions of several versions or packages: the beginnings of the package,
-// and the ends of the function.
-var families = []struct {
-	packages, ends []string
-	meaning
-}{
-	{words("net/http golang.org/x/net/http2"), words("ClientConn).RoundTrip ClientConn).roundTrip waitOnHeader"), meaning{op: Network, node: Outside}},
-	{words("net/http golang.org/x/net/http2"), words("ipe).Read"), meaning{op: Network, node: Outside, only: CondWait}}, // http2pipe
-	{words("net/http golang.org/x/net/http2"), words("awaitOpenSlotForStreamLocked"), meaning{op: Acquire, node: Limit, name: "streams of HTTP/2"}},
-	{words("google.golang.org/grpc/internal/transport"), words("http2Client).NewStream"), meaning{op: Acquire, node: Limit, name: "streams of gRPC", only: Select}},
-	{words("google.golang.org/grpc/internal/transport"), words("recvBufferReader).readClient recvBufferReader).read waitOnHeader"), meaning{op: Network, node: Outside, only: Select}},
-	{words("github.com/jackc/puddle"), words("acquire Pool).Acquire"), meaning{op: Acquire, node: Limit, name: "pgxpool"}},
-	{words("github.com/jackc/puddle"), words("releaseAcquiredResource"), meaning{op: Release, node: Limit, name: "pgxpool"}},
-	{words("github.com/redis/go-redis github.com/go-redis/redis"), words("ConnPool).waitTurn Semaphore).Acquire"), meaning{op: Acquire, node: Limit, name: "go-redis"}},
-	{words("github.com/redis/go-redis github.com/go-redis/redis"), words("ConnPool).freeTurn Semaphore).Release"), meaning{op: Release, node: Limit, name: "go-redis"}},
-	{words("github.com/gomodule/redigo"), words("Pool).waitVacantConn"), meaning{op: Acquire, node: Limit, name: "redigo", only: Select}},
-	{words("github.com/panjf2000/ants"), words("retrieveWorker"), meaning{op: Acquire, node: Limit, name: "ants", only: CondWait}},
-	{words("github.com/panjf2000/ants"), words("revertWorker"), meaning{op: Release, node: Limit, name: "ants", only: Signal}},
-	{words("github.com/Jeffail/tunny"), words("Pool).Process Pool).ProcessTimed Pool).ProcessCtx"), meaning{op: Acquire, node: Limit, name: "tunny"}},
-	{words("github.com/sourcegraph/conc/pool"), words("Pool).Go"), meaning{op: Acquire, node: Limit, name: "conc", only: Select}},
-	{words("github.com/sourcegraph/conc/pool"), words("limiter.release"), meaning{op: Release, node: Limit, name: "conc"}},
-	{words("go.mongodb.org/mongo-driver"), words("wantConn).wait"), meaning{op: Acquire, node: Limit, name: "mongo"}},
+// byName returns the meanings of whole names, and those of names with an
+// ellipsis, the longest first.
+func byName(table map[meaning]string) (names map[string]meaning, open []pattern) {
+	names = map[string]meaning{}
+	for m, functions := range table {
+		for function := range strings.FieldsSeq(functions) {
+			if begin, end, ok := strings.Cut(function, "…"); ok {
+				open = append(open, pattern{begin, end, m})
+			} else {
+				names[function] = m
+			}
+		}
+	}
+	slices.SortFunc(open, func(a, b pattern) int {
+		return cmp.Or(cmp.Compare(len(b.begin)+len(b.end), len(a.begin)+len(a.end)), cmp.Compare(a.begin+a.end, b.begin+b.end))
+	})
+	return names, open
 }
 
 var words = strings.Fields
@@ -109,22 +145,15 @@ func meaningOf(function, pkg string) (m meaning, ok bool) {
 		return m, true
 	}
 	switch pkg {
-	case "syscall", "internal/poll", "internal/runtime/syscall", "internal/runtime/syscall/linux", "internal/syscall/unix", "golang.org/x/sys/unix":
-		return meaning{op: File, node: Disk}, true
-	case "net":
-		return meaning{op: Network, node: Outside, only: File}, true
 	case "runtime", "sync", "time", "os", "internal/sync":
 		return m, false
 	}
 	if rest, ours := strings.CutPrefix(pkg, Module); ours && (rest == "" || rest[0] == '/') {
 		return movingOf(function, pkg)
 	}
-	if !strings.Contains(pkg, "/") {
-		return m, false
-	}
-	for _, f := range families {
-		if anyPrefix(pkg, f.packages) && slices.ContainsFunc(f.ends, func(end string) bool { return strings.HasSuffix(closing(function), end) }) {
-			return f.meaning, true
+	for _, p := range patterns {
+		if strings.HasPrefix(function, p.begin) && strings.HasSuffix(closing(function), p.end) {
+			return p.meaning, true
 		}
 	}
 	return m, false
@@ -186,9 +215,6 @@ var libraries = words("golang.org/x/ google.golang.org/grpc google.golang.org/pr
 // goroutine, and not the middleware around them.
 var routers = set("net/http.(*ServeMux).ServeHTTP github.com/gorilla/mux.(*Router).ServeHTTP github.com/go-chi/chi.(*Mux).routeHTTP " +
 	"github.com/go-chi/chi/v5.(*Mux).routeHTTP github.com/julienschmidt/httprouter.(*Router).ServeHTTP")
-
-// syncs write what is in memory of a file to its disk.
-var syncs = set("os.(*File).Sync syscall.Fsync syscall.Fdatasync golang.org/x/sys/unix.Fsync golang.org/x/sys/unix.Fdatasync syscall.fcntl_F_FULLFSYNC")
 
 // observers are packages whose handlers show the service to the observer.
 var observers = set("net/http/pprof runtime/pprof runtime/trace " + Module + "/livepage")
@@ -279,6 +305,9 @@ func iterator(function, file string) bool {
 // timerSend sends the time to the channel of a timer that fired: the scheduler calls it,
 // and a receive from that channel.
 const timerSend = "time.sendTime"
+
+// timerCall starts a goroutine for the callback of time.AfterFunc.
+const timerCall = "time.goFunc"
 
 // wrapper reports whether the compiler generated function for a go or defer statement
 // with arguments, such as main.main.gowrap1.

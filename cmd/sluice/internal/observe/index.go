@@ -22,13 +22,6 @@ func (x index[K]) of(key K, limit int) (i int32, added bool) {
 // to itself.
 type union []int32
 
-// grow makes sets of one number each, up to n.
-func (u *union) grow(n int) {
-	for len(*u) < n {
-		*u = append(*u, int32(len(*u)))
-	}
-}
-
 // find returns the number that stands for the set of i.
 func (u union) find(i int32) int32 {
 	for u[i] != i {

@@ -2,10 +2,8 @@ package observe
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -36,8 +34,14 @@ func side(s, other *spot, ended ending) portSide {
 	switch {
 	case ended == byOutside && s.node != Outside:
 		return sideOutside
-	case s.Op != Select || other == nil:
+	case s.Op != Select:
 		return sideAny
+	case s.side != sideAny || other == nil:
+		return s.side
+	case other.side == sideSend:
+		return sideReceive
+	case other.side == sideReceive:
+		return sideSend
 	}
 	switch other.Op {
 	case Send, PollSend:
@@ -59,6 +63,7 @@ type portKey struct {
 type port struct {
 	portKey
 	op        Op
+	name      string // of what it waits at, where that is known
 	sum       time.Duration
 	open      time.Duration // part of it in waits that did not end
 	woken     time.Duration // part of it in waits that other ports ended
@@ -87,8 +92,9 @@ func (t *tracer) port(seat int32, s *spot, side portSide) int32 {
 	i, added := t.portAt.of(key, maxPorts)
 	if added {
 		t.ports = append(t.ports, port{portKey: key, op: s.Op})
-		t.union.grow(len(t.ports))
+		t.union = append(t.union, i)
 	}
+	t.ports[i].name = cmp.Or(t.ports[i].name, s.name)
 	return i
 }
 
@@ -179,13 +185,18 @@ func (t *tracer) result() {
 		return
 	}
 	t.adopt()
-	t.leftovers()
 	t.positions()
+	t.gather()
 	t.rows(t.nodes(), window)
 	t.roleRows(window)
 	c := &o.Cores
 	c.Procs = cmp.Or(c.Procs, t.procs)
-	c.Running, c.Runnable = t.running.Seconds()/window.Seconds(), t.runnable.Seconds()/window.Seconds()
+	c.Running = -float64(t.away) / float64(window)
+	for i := range t.seats { // with those of the observer
+		times := &t.seats[i].times
+		c.Running += (times.Running + times.System - times.Disk) / float64(window)
+		c.Runnable += times.Runnable / float64(window)
+	}
 	if most := max(c.Procs, t.procs); most > 0 {
 		c.Running = min(c.Running, float64(most))
 	}
@@ -206,120 +217,91 @@ func (t *tracer) adopt() {
 			t.seats[i].role, t.seats[i].created = int32(job), 0
 		}
 	}
+	for key, i := range t.b.roleOf { // for the CPU profile and the dumps
+		if job, ok := jobs[i]; ok {
+			t.b.roleOf[key] = job
+		}
+	}
 }
 
-// leftovers moves the waits of a receive or a select that no partner ended to the port of
-// the same line that partners have used most, first of the same seat, then of the role.
-func (t *tracer) leftovers() {
-	type at struct{ role, seat, line int32 }
-	keys := func(p *port) []at {
-		role := t.seats[p.seat].role
-		return []at{{role, p.seat, p.line}, {role, -1, p.line}}
+// gather joins ports that are one node although no goroutine has used both: meetings of the
+// same roles at the same lines, such as each request's own reply channel; waits that no
+// goroutine ended with what the same goroutine, or else its role, meets others at there;
+// and what is outside, which is the same for all roles.
+func (t *tracer) gather() {
+	type end struct {
+		role, line int32
+		side       portSide
 	}
-	used := map[at]int32{}
-	for i := range t.ports {
-		p := &t.ports[i]
-		if !p.byPartner || p.op != Receive && p.op != Select || p.side == sideClosed {
-			continue
-		}
-		for _, key := range keys(p) {
-			if j, ok := used[key]; !ok || t.ports[j].wakes < p.wakes {
-				used[key] = int32(i)
+	type use struct{ role, seat, line int32 }
+	linked, meets, most := make([]bool, len(t.ports)), map[[2]end]int32{}, map[use]int32{}
+	uses := func(p *port) []use {
+		role := t.seats[p.seat].role
+		return []use{{role, p.seat, p.line}, {role, -1, p.line}}
+	}
+	for _, w := range t.wakes {
+		key := [2]end{}
+		for side, i := range []int32{w.sleeper, w.waker} {
+			p := &t.ports[i]
+			key[side] = end{t.seats[p.seat].role, p.line, p.side}
+			linked[i] = true
+			for _, use := range uses(p) {
+				if j, ok := most[use]; p.side != sideClosed && (!ok || t.ports[j].wakes < p.wakes) {
+					most[use] = i
+				}
 			}
 		}
+		if i, ok := meets[key]; ok {
+			t.union.join(w.sleeper, i)
+		}
+		meets[key] = w.sleeper
 	}
+	type thing struct {
+		kind NodeKind
+		name string
+		line int32 // if it has no name
+	}
+	outside := map[thing]int32{}
 	for i := range t.ports {
 		p := &t.ports[i]
-		if !p.alone() || p.sum == 0 || p.side == sideOutside || t.seats[p.seat].role < 0 {
-			continue
-		}
-		for _, key := range keys(p) {
-			if j, ok := used[key]; ok {
+		for _, use := range uses(p) {
+			if j, ok := most[use]; ok && !linked[i] && p.sum > 0 && p.side != sideOutside {
 				p.byPartner = true
 				t.union.join(int32(i), j)
 				break
 			}
 		}
-	}
-}
-
-// A meeting is connected ports, and all others with the same sides: their roles and lines.
-type meeting struct {
-	sides map[string]bool
-	key   string
-	into  *meeting // a larger one of which it is a part: not every goroutine waits in a short window
-	ports []int32
-}
-
-// meetings returns the meeting of each port.
-func (t *tracer) meetings() []*meeting {
-	sets := map[int32]*meeting{} // by the root of the union
-	for i := range t.ports {
-		p, root := &t.ports[i], t.union.find(int32(i))
-		if sets[root] == nil {
-			sets[root] = &meeting{sides: map[string]bool{}}
-		}
-		role, class := t.seats[p.seat].role, NodeKind("")
 		if kind := t.kindOf(p); kind == Outside || kind == Disk || kind == Timer {
-			role, class = -1, kind // the same thing for all roles
-		}
-		sets[root].sides[fmt.Sprintf("%06d %06d %d %s", role, p.line, p.side, class)] = true
-	}
-	same := map[string]*meeting{}
-	for root, m := range sets {
-		m.key = strings.Join(slices.Sorted(maps.Keys(m.sides)), "\n")
-		if same[m.key] == nil {
-			same[m.key] = m
-		}
-		sets[root] = same[m.key]
-	}
-	bySize := slices.SortedFunc(maps.Values(same), func(a, b *meeting) int {
-		return cmp.Or(cmp.Compare(len(b.sides), len(a.sides)), cmp.Compare(a.key, b.key))
-	})
-	const many = 1 << 10 // comparing each with each is for services, and not for hostile files
-	for i, small := range bySize {
-		if small.into = small; i >= many {
-			continue
-		}
-		for _, large := range bySize[:i] {
-			if large.into == large && len(large.sides) > len(small.sides) && large.covers(small) {
-				small.into = large
-				break
+			key := thing{kind, p.name, p.line}
+			if p.name != "" {
+				key.line = 0
 			}
+			if j, ok := outside[key]; ok {
+				t.union.join(int32(i), j)
+			}
+			outside[key] = int32(i)
 		}
 	}
-	of := make([]*meeting, len(t.ports))
-	for i := range t.ports {
-		m := sets[t.union.find(int32(i))].into
-		m.ports = append(m.ports, int32(i))
-		of[i] = m
-	}
-	return of
-}
-
-func (m *meeting) covers(small *meeting) bool {
-	for side := range small.sides {
-		if !m.sides[side] {
-			return false
-		}
-	}
-	return true
 }
 
 // nodes returns the index of each port's node, and adds the nodes.
 func (t *tracer) nodes() []int {
-	at, of := map[*meeting]int{}, make([]int, len(t.ports))
-	for i, m := range t.meetings() {
-		if of[i] = -1; t.seats[t.ports[i].seat].role < 0 {
-			continue // of the observer
+	ports, at, of := map[int32][]int32{}, map[int32]int{}, make([]int, len(t.ports))
+	for i := range t.ports {
+		if t.seats[t.ports[i].seat].role >= 0 { // not of the observer
+			root := t.union.find(int32(i))
+			ports[root] = append(ports[root], int32(i))
 		}
-		node, ok := at[m]
+	}
+	for i := range t.ports {
+		root := t.union.find(int32(i))
+		node, ok := at[root]
 		if !ok {
 			node = -1
-			if n := t.node(m.ports); len(n.Lines) > 0 {
+			if n := t.node(ports[root]); len(n.Lines) > 0 {
 				node = t.b.addNode(n)
 			}
-			at[m] = node
+			at[root] = node
 		}
 		of[i] = node
 	}
@@ -340,15 +322,17 @@ func (t *tracer) node(ports []int32) Node {
 			n.Kind = kind
 		}
 	}
+	for _, i := range ports {
+		if p := &t.ports[i]; t.lines[p.line].node == n.Kind {
+			n.Name = max(n.Name, p.name)
+		}
+	}
 	for _, i := range slices.SortedFunc(maps.Keys(weight), func(a, b int32) int {
 		return cmp.Or(cmp.Compare(weight[b], weight[a]), t.lines[a].Line.compare(t.lines[b].Line))
 	}) {
 		line := t.lines[i]
 		if line.At.Function == "" || line.Op == Other {
 			continue // of the runtime alone
-		}
-		if n.Name == "" && line.node == n.Kind {
-			n.Name = line.name
 		}
 		n.Lines = append(n.Lines, line.Line)
 	}
@@ -358,7 +342,10 @@ func (t *tracer) node(ports []int32) Node {
 // rows adds the rows of waits and wake-ups.
 func (t *tracer) rows(nodes []int, window time.Duration) {
 	type waitKey struct{ role, node, line int32 }
-	type wakeKey struct{ wait, role, line int32 }
+	type wakeKey struct {
+		wait, role, line int32
+		op               Op
+	}
 	o, span := &t.b.o, window.Seconds()
 	waits, wakes := index[waitKey]{}, index[wakeKey]{}
 	row := make([]int32, len(t.ports)) // of o.Waits
@@ -391,13 +378,20 @@ func (t *tracer) rows(nodes []int, window time.Duration) {
 		o.Waits[at].Mean += p.sum.Seconds() / span
 		o.Waits[at].Rate += float64(p.count) / span
 		if p.count > p.wakes { // what no goroutine ended
-			wake(wakeKey{at, -1, -1}, Line{}, p.count-p.wakes, p.sum-p.open-p.woken)
+			wake(wakeKey{at, -1, -1, Other}, Line{}, p.count-p.wakes, p.sum-p.open-p.woken)
 		}
 	}
 	for _, w := range t.wakes {
 		if row[w.sleeper] >= 0 {
-			role, line := t.seats[t.ports[w.waker].seat].role, t.ports[w.waker].line
-			wake(wakeKey{row[w.sleeper], role, line}, t.lines[line].Line, w.count, w.sum)
+			waker := &t.ports[w.waker]
+			by := t.lines[waker.line].Line
+			switch waker.side {
+			case sideSend:
+				by.Op = Send
+			case sideReceive:
+				by.Op = Receive
+			}
+			wake(wakeKey{row[w.sleeper], t.seats[waker.seat].role, waker.line, by.Op}, by, w.count, w.sum)
 		}
 	}
 }
@@ -409,10 +403,7 @@ func (t *tracer) roleRows(window time.Duration) {
 			continue
 		}
 		r := &t.b.o.Roles[s.role]
-		to, from := r.Time.parts(), s.times.parts()
-		for i := range to {
-			*to[i] += *from[i] / float64(window)
-		}
+		r.Time.add(&s.times, 1/float64(window))
 		r.Created += float64(s.created) / window.Seconds()
 	}
 	for i := range t.roles {

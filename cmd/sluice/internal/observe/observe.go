@@ -14,8 +14,8 @@
 //     Disk and Unknown, and each wait is in one row;
 //   - the Means of the Wakes of a Wait add up to its Mean, without the waits that had not
 //     ended;
-//   - the Cores of Spent add up to Cores.Used, and each sample is in one row; waits that
-//     macOS counts as CPU time are rows, and not part of Used.
+//   - the Cores of Spent add up to Cores.Used, and each sample is in one row; what is
+//     Asleep is not part of Used.
 //
 // Goroutines that take profiles and traces or serve the live page are in no row, except
 // for their CPU time, which is Profiling.
@@ -89,7 +89,7 @@ type Role struct {
 
 	Alive   float64 // goroutines
 	Created float64 // per second; a goroutine of a library that turns to another job counts again
-	By      Frame   // where most of them were started; zero if unknown
+	By      Frame   // where most of them were started; time.goFunc for callbacks of time.AfterFunc; zero if unknown
 
 	// Time is Alive by what the goroutines do. Its parts add up to Alive. All are zero
 	// without a trace; then Waits have what dumps say.
@@ -118,16 +118,6 @@ type Time struct {
 	Unknown  float64 // the wait began before the window, and its stack is not known
 }
 
-// Busy returns the part of the role's life in which it did not wait for partners, locks
-// or limits, from 0 to 1: 1 is a goroutine that others can only wait for.
-func (r *Role) Busy() float64 {
-	if r.Alive <= 0 {
-		return 0
-	}
-	t := &r.Time
-	return min(1, max(0, (t.Running+t.Runnable+t.System+t.Outside+t.Sleep+t.Collect)/r.Alive))
-}
-
 // parts returns the parts of t, and Disk, a part of a part, last.
 func (t *Time) parts() [11]*float64 {
 	return [...]*float64{&t.Running, &t.Runnable, &t.System, &t.Outside, &t.Sleep, &t.Lock, &t.Limit, &t.Partner, &t.Collect, &t.Unknown, &t.Disk}
@@ -139,6 +129,14 @@ func (t *Time) sum() (all float64) {
 		all += *part
 	}
 	return all
+}
+
+// add adds o, times by.
+func (t *Time) add(o *Time, by float64) {
+	to, from := t.parts(), o.parts()
+	for i := range to {
+		*to[i] += *from[i] * by
+	}
 }
 
 // An Op is what a goroutine does at a line.
@@ -159,7 +157,6 @@ const (
 	GroupWait   Op = "wait group"
 	GroupDone   Op = "done"
 	Acquire     Op = "acquire" // a slot of a limit, of a semaphore, of a pool
-	Release     Op = "release"
 	Sleep       Op = "sleep"
 	Network     Op = "network"
 	File        Op = "file"  // a system call for a file, or a sync
@@ -200,8 +197,8 @@ type Line struct {
 	// channels of this module, "sluice.(*Bounded).Send".
 	At Frame
 	In string
-	// Caller is the line of the program that called the function of At; zero if At is
-	// in the start function.
+	// Caller is the line of the program that called the function of At, or, where At is
+	// in a library, that started it; zero if At is in the start function.
 	Caller Frame
 }
 
@@ -231,9 +228,8 @@ type Category string
 
 // The categories.
 const (
-	OwnCode     Category = "own code" // of the program and its libraries
-	Passing     Category = "channels" // channel operations, including the wake-ups in them
-	ChannelLock Category = "channel lock"
+	OwnCode     Category = "own code"  // of the program and its libraries
+	Passing     Category = "channels"  // channel operations, including the wake-ups in them
 	Scheduling  Category = "scheduler" // including looking for work, idle threads that spin, goroutines that start and end
 	Locking     Category = "locks"     // package sync, atomics of locks
 	Collecting  Category = "collector"
@@ -242,7 +238,8 @@ const (
 	Timers      Category = "timers" // making, stopping and running timers and contexts with deadlines
 	Profiling   Category = "profiling"
 	Detector    Category = "race detector"
-	Foreign     Category = "not Go" // cgo, and waits that some systems count as CPU time
+	Foreign     Category = "not Go" // cgo
+	Asleep      Category = "asleep" // waits that macOS counts as CPU time
 )
 
 // A Spend is CPU time of one role at one line.
@@ -253,7 +250,7 @@ type Spend struct {
 	Cores   float64
 	Samples int64
 	Parks   bool   // some of the time is in parking: an operation that waits at times. Of a channel operation without it, every turn was ready, or there is a default
-	Makes   string // what is made, where that is the cost: "channel", "goroutine", "timer", "context", "slice", "map", or StackCopy; "" otherwise
+	Makes   string // what is made, where that is the cost: "channel", "goroutine", "timer", "compressor", or another of cpu.go; "" otherwise
 }
 
 // StackCopy is what a Spend makes that corrects pointers to copied stacks: each copy of a

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"go/token"
 	"path"
 	"slices"
@@ -21,7 +22,7 @@ type placed struct {
 	role Frame    // start function, or first function of the program; zero without a function of the program
 	host string   // the function that the goroutine started with, where that is another one
 	own  bool     // it serves profiles, traces or the live page: it never counts
-	sync bool     // it is in a sync of a file
+	side portSide // what a select did when it woke another goroutine
 	at   int      // index of the frame of At; the length of the stack without one
 }
 
@@ -50,13 +51,17 @@ func place(s capture.Stack) placed {
 		if i > p.at || i == p.at && f.level == program {
 			break // a line of a library counts as one of its functions
 		}
-		p.sync = p.sync || syncs[f.Function]
+		if f.Function == "runtime.selectgo" {
+			p.side = selects[f.Line]
+		}
 		if found, ok := meaningOf(f.Function, f.pkg); ok && found.covers(m.op) {
 			m = found
 		}
 	}
 	p.Op, p.node, p.name = m.op, m.node, m.name
-	p.In = calledBy(steps, p.at)
+	if p.In = calledBy(steps, p.at); p.In == "" && p.node == Limit && p.at < len(steps) && steps[p.at].level < program {
+		p.In = p.At.Function // the library itself waits for a slot
+	}
 	p.around(steps)
 	p.own = strings.HasPrefix(p.host, "runtime.trace") || strings.HasPrefix(p.host, "runtime.(*trace")
 	p.own = p.own || slices.ContainsFunc(steps, func(f step) bool { return observers[f.pkg] && !wrappers[f.Function] })
@@ -66,13 +71,10 @@ func place(s capture.Stack) placed {
 // covers reports whether a function with meaning m that does inner does what m says. A
 // lock stays a lock wherever it is, except in this module's channels.
 func (m meaning) covers(inner Op) bool {
-	switch {
-	case inner == Lock || inner == Unlock:
+	if inner == Lock || inner == Unlock {
 		return m.node == Channel
-	case m.op == File:
-		return inner == Other
 	}
-	return m.only == "" || m.only == inner
+	return m.only == "" || cmp.Or(inner, nothing) == m.only
 }
 
 func stepsOf(s capture.Stack) []step {

@@ -76,7 +76,7 @@ func TestPlace(t *testing.T) {
 			runtime.chanrecv1
 			golang.org/x/sync/errgroup.(*Group).done
 			golang.org/x/sync/errgroup.(*Group).Go.func1`,
-			"release of limit errgroup.SetLimit at golang.org/x/sync/errgroup.(*Group).done:0, role  on golang.org/x/sync/errgroup.(*Group).Go.func1"},
+			"receive of channel at golang.org/x/sync/errgroup.(*Group).done:0, role  on golang.org/x/sync/errgroup.(*Group).Go.func1"},
 		{"the round trip of a client waits outside", `
 			runtime.selectgo
 			net/http.(*persistConn).roundTrip
@@ -108,7 +108,7 @@ func TestPlace(t *testing.T) {
 			internal/poll.(*FD).Fsync
 			os.(*File).Sync
 			main.store s.go:3`,
-			"file of disk synced at main.store:3 in os.(*File).Sync, role main.store"},
+			"file of disk sync at main.store:3 in os.(*File).Sync, role main.store"},
 		{"a channel of this module", `
 			runtime.chanrecv1
 			github.com/sluice-go/sluice/internal/park.Parker.Wait
@@ -219,6 +219,39 @@ func TestPlace(t *testing.T) {
 			github.com/jackc/pgx/v5/pgxpool.(*Pool).Acquire
 			main.query q.go:3`,
 			"acquire of limit pgxpool at main.query:3 in github.com/jackc/pgx/v5/pgxpool.(*Pool).Acquire, role main.query"},
+		{"a limit of connections", `
+			runtime.selectgo
+			golang.org/x/net/netutil.(*limitListener).acquire /mod/golang.org/x/net@v0.62.0/netutil/listen.go:40
+			golang.org/x/net/netutil.(*limitListener).Accept /mod/golang.org/x/net@v0.62.0/netutil/listen.go:49
+			net/http.(*Server).Serve
+			net/http.Serve
+			main.main m.go:9`,
+			"acquire of limit LimitListener at main.main:9 in net/http.Serve, role main.main"},
+		{"a pipe takes what is written", `
+			runtime.chanrecv1
+			io.(*pipe).write
+			io.(*PipeWriter).Write
+			fmt.Fprintln
+			main.dump m.go:3`,
+			"send of channel io.Pipe at main.dump:3 in fmt.Fprintln, role main.dump"},
+		{"the far side reads slowly", `
+			internal/poll.(*FD).Write
+			net.(*netFD).Write
+			net.(*conn).Write
+			main.reply m.go:3`,
+			"network of outside slow reader at main.reply:3 in net.(*conn).Write, role main.reply"},
+		{"a server of datagrams", `
+			internal/poll.(*FD).ReadFromInet4
+			net.(*netFD).readFromInet4
+			net.(*UDPConn).ReadFrom
+			main.listen m.go:3`,
+			"network of outside datagrams at main.listen:3 in net.(*UDPConn).ReadFrom, role main.listen"},
+		{"a connection is made", `
+			internal/poll.(*FD).WaitWrite
+			net.(*netFD).connect
+			net.DialTCP
+			main.dial m.go:3`,
+			"network of outside at main.dial:3 in net.DialTCP, role main.dial"},
 		{"a sleep", `
 			runtime.gopark
 			time.Sleep
@@ -240,9 +273,6 @@ func describe(p placed) string {
 	}
 	if p.name != "" {
 		s += " " + p.name
-	}
-	if p.sync {
-		s += " synced"
 	}
 	if p.own {
 		s += " own"

@@ -64,8 +64,10 @@ func (t *tracer) positions() {
 func placesOf(all map[int32]*exchange) [][]int32 {
 	seats, same := index[int32]{}, union{}
 	number := func(seat int32) int32 {
-		i, _ := seats.of(seat, maxPorts)
-		same.grow(len(seats))
+		i, added := seats.of(seat, maxPorts)
+		if added {
+			same = append(same, i)
+		}
 		return i
 	}
 	for _, x := range all {

@@ -70,7 +70,7 @@ func (b *builder) trace(c *capture.Trace) (err error) {
 			if limited.N == 0 {
 				text = fmt.Sprintf("Only the first %d MB of the trace were read. Take a shorter one.", maxTrace>>20)
 			}
-			b.o.Artifacts = append(b.o.Artifacts, Artifact{Kind: "truncated trace", Text: text})
+			b.o.artifact("truncated trace", false, "%s", text)
 			break
 		}
 		t.add(&event)
@@ -101,8 +101,7 @@ type tracer struct {
 	first, last trace.Time
 	transitions int
 	procs       int           // the largest GOMAXPROCS
-	running     time.Duration // of all goroutines, with short system calls
-	runnable    time.Duration
+	away        time.Duration // in system calls that may wait
 }
 
 // A tracedRole is what is known of a role beside its Role.
@@ -137,19 +136,17 @@ const discard = 0
 // A traced is a goroutine while the trace is read. Its times have no role yet.
 type traced struct {
 	state   trace.GoState
-	since   trace.Time // when it entered that state
-	open    trace.Time // up to which its time belongs to a role
-	spot    *spot      // of its wait or system call; nil if unknown
-	guess   *spot      // of a goroutine that only a preempted stack has shown
-	collect bool       // it waits for the collector
-	network bool       // the network ended its last wait
-	created bool       // within the trace
-	by      int32      // the line that started it; -1 if unknown
-	seat    int32      // -1 if unknown
-	home    int32      // its seat in its first role of the program; -1 if unknown
-	run     time.Duration
-	ready   time.Duration
-	lost    time.Duration // in waits that are unknown
+	since   trace.Time    // when it entered that state
+	open    trace.Time    // up to which its time belongs to a role
+	spot    *spot         // of its wait or system call; nil if unknown
+	guess   *spot         // of a goroutine that only a preempted stack has shown
+	collect bool          // it waits for the collector
+	network bool          // the network ended its last wait
+	created bool          // within the trace
+	by      int32         // the line that started it; -1 if unknown
+	seat    int32         // -1 if unknown
+	home    int32         // its seat in its first role of the program; -1 if unknown
+	time    Time          // in nanoseconds, since open, without its known waits
 	life    time.Duration // at home
 	idle    time.Duration // of it, in waits for partners
 }
@@ -206,8 +203,11 @@ func (t *tracer) transition(event *trace.Event, change *trace.StateTransition) {
 		return
 	}
 	if from == trace.GoNotExist {
-		if g.created = true; event.Stack() != trace.NoStack {
+		switch g.created = true; {
+		case event.Stack() != trace.NoStack:
 			g.by = t.spot(event.Stack()).line
+		case event.Goroutine() == trace.NoGoroutine:
+			g.by = t.line(&placed{Line: Line{At: Frame{Function: timerCall}}})
 		}
 	} else {
 		t.leave(g, from, event, now)
@@ -236,11 +236,9 @@ func (t *tracer) transition(event *trace.Event, change *trace.StateTransition) {
 func (t *tracer) leave(g *traced, state trace.GoState, event *trace.Event, now trace.Time) {
 	switch d := now.Sub(g.since); state {
 	case trace.GoRunning:
-		g.run += d
-		t.running += d
+		g.time.Running += float64(d)
 	case trace.GoRunnable:
-		g.ready += d
-		t.runnable += d
+		g.time.Runnable += float64(d)
 	case trace.GoWaiting:
 		t.endWait(g, event, d, now)
 	case trace.GoSyscall:
@@ -274,32 +272,15 @@ func (t *tracer) seatAt(g *traced, seat int32, now trace.Time) {
 
 // settle gives the time up to now to the role of g.
 func (t *tracer) settle(g *traced, now trace.Time) {
-	to := &t.seats[g.seat].times
-	to.Running += float64(g.run)
-	to.Runnable += float64(g.ready)
-	to.Unknown += float64(g.lost)
+	t.seats[g.seat].times.add(&g.time, 1)
 	if role := t.seats[g.seat].role; role >= 0 && now > g.open {
 		t.roles[role].alive.add(g.open.Sub(t.first), now.Sub(t.first))
 	}
 	if g.seat == g.home {
-		g.life += g.run + g.ready + g.lost
-		g.idle += g.lost
+		g.life += now.Sub(g.open)
+		g.idle += time.Duration(g.time.Unknown)
 	}
-	g.run, g.ready, g.lost, g.open = 0, 0, 0, now
-}
-
-// spend adds a wait or a system call to the life of a goroutine.
-func (t *tracer) spend(g *traced, d time.Duration, idle bool, now trace.Time) {
-	if role := t.seats[g.seat].role; idle && role >= 0 {
-		t.roles[role].idle.add(g.since.Sub(t.first), now.Sub(t.first))
-	}
-	if g.seat == g.home {
-		g.life += d
-		if idle {
-			g.idle += d
-		}
-	}
-	t.settle(g, now)
+	g.time, g.open = Time{}, now
 }
 
 // seatOf returns the seat of a goroutine with a stack.
@@ -348,11 +329,11 @@ const (
 func (t *tracer) endWait(g *traced, event *trace.Event, d time.Duration, now trace.Time) {
 	switch {
 	case g.spot == nil || g.seat < 0:
-		g.lost += d
+		g.time.Unknown += float64(d)
 		return
 	case g.collect:
-		t.seats[g.seat].times.Collect += float64(d)
-		t.spend(g, d, false, now)
+		g.time.Collect += float64(d)
+		t.settle(g, now)
 		return
 	}
 	ended, waker, by := never, (*spot)(nil), (*traced)(nil)
@@ -367,8 +348,16 @@ func (t *tracer) endWait(g *traced, event *trace.Event, d time.Duration, now tra
 	if ended == byPartner && by != nil && by.seat > 0 {
 		t.wake(sleeper, t.port(by.seat, waker, side(waker, g.spot, byPartner)), d)
 	}
-	g.network = ended == byOutside && waker == nil
-	t.spend(g, d, t.idle(&t.ports[sleeper], ended), now)
+	g.network = ended == byOutside
+	if role := t.seats[g.seat].role; t.idle(&t.ports[sleeper], ended) {
+		if role >= 0 {
+			t.roles[role].idle.add(g.since.Sub(t.first), now.Sub(t.first))
+		}
+		if g.seat == g.home {
+			g.idle += d
+		}
+	}
+	t.settle(g, now)
 }
 
 // endedBy returns how a wait ended, and what its waker did, if that is a goroutine.
@@ -393,8 +382,8 @@ func (t *tracer) endedBy(g *traced, event *trace.Event) (ended ending, waker *sp
 		return byTimer, nil, nil
 	case s.Op == Acquire && waker.Op == Network: // a new connection
 		return byOutside, waker, by
-	case s.library && waker.role < 0 && by != nil && by.network && (s.node == Channel || s.node == Condition):
-		return byOutside, waker, by // the goroutine of a client that reads the answers
+	case (s.library || s.role < 0) && waker.role < 0 && by != nil && by.network && s.node != Mutex && s.node != Limit:
+		return byOutside, waker, by // goroutines of a client that read the answers
 	}
 	return byPartner, waker, by
 }
@@ -403,24 +392,23 @@ func (t *tracer) endedBy(g *traced, event *trace.Event) (ended ending, waker *sp
 func (t *tracer) endCall(g *traced, d time.Duration, now trace.Time) {
 	s := g.spot
 	if s == nil || g.seat < 0 || s.Op == Other { // C may compute
-		g.run += d
-		t.running += d
+		g.time.Running += float64(d)
 		return
 	}
-	disk, outside := s.sync || s.Op == File && d >= longCall, s.node == Outside && s.name != ""
-	to := &t.seats[g.seat].times
+	disk, outside := s.node == Disk && (s.name == "sync" || d >= longCall), s.node == Outside && s.name != ""
 	if !outside {
-		to.System += float64(d)
+		g.time.System += float64(d)
 	}
-	if disk && !outside {
-		to.Disk += float64(d)
-	}
-	if disk || outside {
+	switch {
+	case disk || outside:
 		t.ports[t.port(g.seat, s, sideAny)].waited(d, byOutside)
-	} else if d < longCall {
-		t.running += d
+		if disk {
+			g.time.Disk += float64(d)
+		}
+	case d >= longCall:
+		t.away += d
 	}
-	t.spend(g, d, false, now)
+	t.settle(g, now)
 }
 
 // end processes the end of a goroutine or of the trace, and keeps its own share if it
@@ -430,7 +418,7 @@ func (t *tracer) end(g *traced, now trace.Time) {
 		t.seatAt(g, t.seatOf(g, g.guess), now)
 	}
 	if g.seat < 0 {
-		return // nothing has shown what it is
+		g.seat = discard // nothing has shown what it is
 	}
 	t.settle(g, now)
 	if g.home >= 0 && g.life >= now.Sub(t.first)/2 && len(t.shares) < maxPorts {
