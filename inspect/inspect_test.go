@@ -22,10 +22,13 @@ func named(name string) (found []inspect.Channel) {
 	return found
 }
 
+// unique returns a name for the channels of t: those of an earlier run may still be listed.
+func unique(t *testing.T) string { return fmt.Sprint(t.Name(), rand.Uint64()) }
+
 // TestChannelsOfEachKind: Channels lists each kind, on each of its engines, with its
 // kind and its Stats.
 func TestChannelsOfEachKind(t *testing.T) {
-	name := t.Name()
+	name := unique(t)
 	bounded := &sluice.BoundedOptions[int]{Name: name}
 	elastic := &sluice.ElasticOptions[int]{Name: name}
 	sized := &sluice.ElasticOptions[int]{Name: name, MaxBytes: 100, Size: func(int) int { return 1 }}
@@ -80,18 +83,20 @@ func TestChannelsOmitsUnnamed(t *testing.T) {
 // leaves it, and the order of the others does not change.
 func TestChannelsOmitsGarbage(t *testing.T) {
 	const made, kept = 100, 7
-	name := t.Name()
-	var referenced []*sluice.Bounded[int]
+	name := unique(t)
+	var channels, referenced []*sluice.Bounded[int]
 	for i := range made {
 		c := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: name})
 		if err := c.TrySend(i); err != nil { // it still holds a value
 			t.Fatal(err)
 		}
+		channels = append(channels, c)
 		if i%(made/kept) == 0 && len(referenced) < kept {
 			referenced = append(referenced, c)
 		}
 	}
 	all := named(name)
+	runtime.KeepAlive(channels) // until they are listed
 	runtime.GC()
 	alive := slices.DeleteFunc(slices.Clone(all), func(c inspect.Channel) bool { _, ok := c.Stats(); return !ok })
 	if len(all) != made || len(alive) != kept {
@@ -112,13 +117,14 @@ func TestChannelsOmitsGarbage(t *testing.T) {
 // TestChannelsListsChannelOfLane: a channel to which only a Lane refers is still in use
 // and listed.
 func TestChannelsListsChannelOfLane(t *testing.T) {
-	lane := sluice.NewSharded[int](64, &sluice.ShardedOptions[int]{Name: t.Name()}).Lane()
+	name := unique(t)
+	lane := sluice.NewSharded[int](64, &sluice.ShardedOptions[int]{Name: name}).Lane()
 	runtime.GC()
 	runtime.GC()
 	if err := lane.Send(context.Background(), 1); err != nil {
 		t.Fatal(err)
 	}
-	found := named(t.Name())
+	found := named(name)
 	if len(found) != 1 {
 		t.Fatalf("%d channels are listed, want 1", len(found))
 	}
@@ -144,7 +150,7 @@ func (t *tank) Stats() sluice.Stats {
 // TestRegister: a registered channel is listed with its name and kind after the older
 // channels, and is not kept alive. Without a name it is not listed.
 func TestRegister(t *testing.T) {
-	name := fmt.Sprint(t.Name(), rand.Uint64()) // channels of an earlier run may still be listed
+	name := unique(t)
 	first := sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: name})
 	mine := &tank{fill: 3}
 	inspect.Register(name, "Tank", mine)

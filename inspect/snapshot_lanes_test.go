@@ -16,8 +16,9 @@ import (
 func TestSnapshotLanes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()
-		c := sluice.NewSharded(3, &sluice.ShardedOptions[int]{Name: t.Name(), Lanes: 2})
-		listed := named(t.Name())[0]
+		name := unique(t)
+		c := sluice.NewSharded(3, &sluice.ShardedOptions[int]{Name: name, Lanes: 2})
+		listed := named(name)[0]
 		mine := c.Lane()
 		for range 3 {
 			if err := mine.Send(ctx, 1); err != nil {

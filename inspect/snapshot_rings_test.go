@@ -56,13 +56,14 @@ func TestSnapshotRings(t *testing.T) {
 
 // TestSnapshotLimitsRings: a snapshot lists the 64 rings at the head of an Elastic.
 func TestSnapshotLimitsRings(t *testing.T) {
-	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: t.Name()})
+	name := unique(t)
+	c := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: name})
 	for i := range 200_000 {
 		if err := c.TrySend(i); err != nil {
 			t.Fatal(err)
 		}
 	}
-	snapshot, ok := named(t.Name())[0].Snapshot()
+	snapshot, ok := named(name)[0].Snapshot()
 	sum := 0
 	for _, r := range snapshot.Rings {
 		sum += r.Len

@@ -50,8 +50,9 @@ func eachKind(t *testing.T, test func(t *testing.T, c sluice.Channel[int], liste
 	for i, k := range namedKinds() {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := k.make(t.Name())
-				found := named(t.Name())
+				name := unique(t)
+				c := k.make(name)
+				found := named(name)
 				if len(found) != 1 || found[0].Kind != k.kind {
 					t.Fatalf("listed: %+v", found)
 				}
@@ -92,14 +93,15 @@ func TestSnapshotUnavailable(t *testing.T) {
 	if _, ok := (inspect.Channel{}).Snapshot(); ok {
 		t.Error("the zero Channel has a snapshot")
 	}
-	foreign := &tank{}
-	inspect.Register(t.Name(), "Tank", foreign)
-	if _, ok := named(t.Name())[0].Snapshot(); ok {
+	name, foreign := unique(t), &tank{}
+	inspect.Register(name, "Tank", foreign)
+	if _, ok := named(name)[0].Snapshot(); ok {
 		t.Error("a foreign channel has a snapshot")
 	}
 	runtime.KeepAlive(foreign)
-	sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: t.Name() + " garbage"})
-	garbage := named(t.Name() + " garbage")[0]
+	c := sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name + " garbage"})
+	garbage := named(name + " garbage")[0]
+	runtime.KeepAlive(c) // garbage from now on
 	for _, ok := garbage.Snapshot(); ok; _, ok = garbage.Snapshot() { // until the test times out
 		runtime.GC()
 	}
@@ -113,8 +115,9 @@ func TestSnapshotConsistent(t *testing.T) {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
-			c := k.make(t.Name())
-			listed := named(t.Name())[0]
+			name := unique(t)
+			c := k.make(name)
+			listed := named(name)[0]
 			ctx := context.Background()
 			var users sync.WaitGroup
 			for s := range 6 {

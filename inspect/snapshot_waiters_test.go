@@ -117,7 +117,8 @@ func TestSnapshotLimitsWaiters(t *testing.T) {
 func TestSnapshotMergesQueues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const each = 30
-		c := sluice.NewSharded(1, &sluice.ShardedOptions[int]{Name: t.Name(), Lanes: 2})
+		name := unique(t)
+		c := sluice.NewSharded(1, &sluice.ShardedOptions[int]{Name: name, Lanes: 2})
 		for c.TrySend(0) == nil {
 		}
 		for i := range 3 * each {
@@ -131,7 +132,7 @@ func TestSnapshotMergesQueues(t *testing.T) {
 			synctest.Wait()
 			time.Sleep(time.Second)
 		}
-		snapshot := snapshotOf(t, named(t.Name())[0])
+		snapshot := snapshotOf(t, named(name)[0])
 		for i, age := range snapshot.Senders {
 			if age != time.Duration(3*each-i)*time.Second {
 				t.Fatalf("sender %d has waited for %v: %v", i, age, snapshot.Senders)
@@ -151,9 +152,9 @@ func TestSnapshotAfterSpuriousWakeUp(t *testing.T) {
 		t.Run(fmt.Sprint(i, k.kind), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx := context.Background()
-				c := k.make(t.Name())
-				found := named(t.Name())
-				listed := found[len(found)-1] // the others belong to earlier runs
+				name := unique(t)
+				c := k.make(name)
+				listed := named(name)[0]
 				if c.Cap() == 0 {
 					return // a Rendezvous has no spurious wake-ups
 				}
