@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -255,7 +256,8 @@ func TestPriorityOldestValue(t *testing.T) {
 // TestPriorityInspect: the levels are in the snapshot.
 func TestPriorityInspect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := sluice.NewPriority(2, 3, &sluice.PriorityOptions[int]{Name: t.Name()})
+		name := fmt.Sprint(t.Name(), rand.Uint64()) // the channel of an earlier run may still be listed
+		p := sluice.NewPriority(2, 3, &sluice.PriorityOptions[int]{Name: name})
 		sendAll(t, p.Level(0), 1)
 		sendAll(t, p.Level(1), 1, 1)
 		go func() { _ = p.Level(1).Send(context.Background(), 1) }()
@@ -263,7 +265,7 @@ func TestPriorityInspect(t *testing.T) {
 		p.Level(0).Close()
 		time.Sleep(time.Second)
 		for _, c := range inspect.Channels() {
-			if c.Name != t.Name() {
+			if c.Name != name {
 				continue
 			}
 			in, ok := c.Snapshot()

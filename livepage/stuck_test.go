@@ -2,6 +2,7 @@ package livepage
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -97,9 +98,10 @@ func TestStuckStats(t *testing.T) {
 
 // A name and a warning from outside do not make a report longer than they should.
 func TestLongTexts(t *testing.T) {
+	long := fmt.Sprint("long", rand.Uint64()) // the channel of an earlier run may still be listed
 	c := &warned{strings.Repeat("w", 1<<20)}
-	inspect.Register("long"+strings.Repeat("n", 1<<20), "Warned", c)
-	if body := get(new(handler), "format=json&filter=long").Body; body.Len() > 4096 || !strings.Contains(body.String(), "nnn…") || !strings.Contains(body.String(), "www…") {
+	inspect.Register(long+strings.Repeat("n", 1<<20), "Warned", c)
+	if body := get(new(handler), "format=json&filter="+long).Body; body.Len() > 4096 || !strings.Contains(body.String(), "nnn…") || !strings.Contains(body.String(), "www…") {
 		t.Errorf("%d bytes: %.500s", body.Len(), body)
 	}
 	runtime.KeepAlive(c)
