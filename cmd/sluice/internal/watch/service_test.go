@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -36,22 +37,23 @@ func at(t *testing.T, target string) *Service {
 
 // Fetch works with the real handler, for different kinds.
 func TestFetch(t *testing.T) {
-	ring := sluice.NewBounded[int](16, &sluice.BoundedOptions[int]{Name: "watch ask ring"})
-	unlimited := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: "watch ask unlimited"})
+	prefix := fmt.Sprint("watch ask ", rand.Uint64()) // channels of an earlier run may still be listed
+	ring := sluice.NewBounded[int](16, &sluice.BoundedOptions[int]{Name: prefix + " ring"})
+	unlimited := sluice.NewElastic[int](sluice.Unlimited, &sluice.ElasticOptions[int]{Name: prefix + " unlimited"})
 	for v := range 3 {
 		if err := ring.TrySend(v); err != nil {
 			t.Fatal(err)
 		}
 	}
 	s, _ := serve(t, livepage.Handler())
-	report, err := s.Fetch(t.Context(), Query{Filter: "Watch ASK"})
+	report, err := s.Fetch(t.Context(), Query{Filter: strings.ToUpper(prefix)})
 	if err != nil || report.Matching != 2 || len(report.Channels) != 2 {
 		t.Fatalf("%+v, %v", report, err)
 	}
-	if c := report.Channels[0]; c.Name != "watch ask ring" || c.Len != 3 || *c.Cap != 16 {
+	if c := report.Channels[0]; c.Name != prefix+" ring" || c.Len != 3 || *c.Cap != 16 {
 		t.Errorf("%+v", c)
 	}
-	if c := report.Channels[1]; c.Name != "watch ask unlimited" || c.Cap != nil {
+	if c := report.Channels[1]; c.Name != prefix+" unlimited" || c.Cap != nil {
 		t.Errorf("%+v", c)
 	}
 	id := report.Channels[0].ID
