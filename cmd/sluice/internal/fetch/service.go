@@ -69,6 +69,8 @@ type Service struct {
 	dial   func(ctx context.Context, network, address string) (net.Conn, error)
 	left   atomic.Int64 // bytes that may still be read from the service
 
+	reached atomic.Bool // it accepted a connection
+
 	start   time.Time
 	machine *capture.Machine
 	mu      sync.Mutex // guards files and missing while requests run concurrently
@@ -161,6 +163,7 @@ func (s *Service) newClient(config *tls.Config) *http.Client {
 			if err != nil {
 				return nil, err
 			}
+			s.reached.Store(true)
 			return &metered{conn, &s.left}, nil
 		},
 	}

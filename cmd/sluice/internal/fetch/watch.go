@@ -56,8 +56,11 @@ func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture,
 	first, cancelFirst := context.WithTimeout(whole, firstTime)
 	defer cancelFirst()
 	err := s.readGoroutines(first, "-before")
-	if answered := errors.As(err, new(*errStatus)) || errors.Is(err, errLarge); err != nil && !answered && ctx.Err() == nil {
-		return nil, s.unreachable(err)
+	if err != nil && !s.reached.Load() && ctx.Err() == nil { // a service that is busy may be late
+		if errors.Is(err, errSlow) {
+			err = fmt.Errorf("%w: %s", err, address.CheckReach)
+		}
+		return nil, &capture.FileError{Name: s.Target(), Err: err}
 	}
 	s.readMap(first) // from then on the service knows rates
 	window, cancelWindow := context.WithTimeout(whole, time.Until(s.start.Add(d+extraTime-lastTime)))
@@ -76,17 +79,9 @@ func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture,
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case len(s.files) == 0:
-		return nil, s.unreachable(errors.New(s.missing[0].Reason))
+		return nil, &capture.FileError{Name: s.Target(), Err: errors.New(s.missing[0].Reason)}
 	}
 	return capture.Read(s.header(), s.all())
-}
-
-// unreachable is the error of a service of which nothing could be read.
-func (s *Service) unreachable(err error) error {
-	if errors.Is(err, errSlow) {
-		err = fmt.Errorf("%w: %s", err, address.CheckReach)
-	}
-	return &capture.FileError{Name: s.Target(), Err: err}
 }
 
 func (s *Service) header() *capture.Header {

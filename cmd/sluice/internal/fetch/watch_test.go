@@ -308,6 +308,7 @@ func TestLimits(t *testing.T) {
 		"a slow trace":     {f: &fake{goroutines: 5, text: 3000, pages: all(drip, "trace")}, missing: "trace"},
 		"all hang":         {f: &fake{pages: all(hang, everything...)}, failed: true},
 		"all drip":         {f: &fake{pages: all(drip, everything...)}, failed: true},
+		"late goroutines":  {f: &fake{fixed: 4000, pages: all(hang, "goroutine")}, least: maxTrace, most: maxTrace, missing: "goroutines,map", without: true},
 		"all but one hang": {f: &fake{goroutines: 5, text: 3000, pages: all(hang, everything[1:]...)}, missing: "cpu,map,trace"},
 		"all endless":      {f: &fake{pages: all(endless, everything...)}, failed: true},
 		"profiles endless": {f: &fake{goroutines: 5, text: 3000, flow: 100, fixed: 4000, pages: all(endless, "profile")}, least: maxTrace, most: maxTrace, missing: "cpu"},
@@ -427,8 +428,12 @@ func TestMissing(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, stop := (&fake{pages: map[string]http.HandlerFunc{"goroutine": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}}).serve(t, Options{})
+		s, stop := new(fake).serve(t, Options{})
 		defer stop()
+		s.dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
 		_, err := s.Watch(t.Context(), time.Second)
 		var file *capture.FileError
 		if !errors.As(err, &file) || file.Name != s.Target() || !strings.Contains(err.Error(), "no whole response within 2s: is the host right") {
