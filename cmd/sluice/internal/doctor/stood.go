@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
@@ -9,69 +10,58 @@ import (
 
 // stood holds where goroutines wait for what will not come, and little else happens.
 func stood(m *model) *ruling {
-	for _, b := range m.blocked() {
-		if b.Probability >= sure && b.Kind != idlePool && !m.moves(b.At) && !(b.Kind == leak && m.busy()) {
-			return m.stuck(&b)
-		}
-	}
-	return nil
+	return m.stuck(func(b *blockage) bool { return b.Kind != idlePool && (b.Kind != leak || !m.busy()) })
 }
 
 // leaking holds for a service that is fine otherwise, but whose goroutines do not end.
 func leaking(m *model) *ruling {
-	for _, b := range m.blocked() {
-		if b.Probability >= sure && b.Kind == leak && !m.moves(b.At) {
-			return m.stuck(&b)
-		}
-	}
-	return nil
+	return m.stuck(func(b *blockage) bool { return b.Kind == leak })
 }
 
-func (m *model) stuck(b *blockage) *ruling {
+// stuck says that the first blockage that counts holds the service back.
+func (m *model) stuck(counts func(*blockage) bool) *ruling {
+	all := m.blocked()
+	i := slices.IndexFunc(all, func(b blockage) bool { return b.Probability >= sure && counts(&b) && !m.moves(b.At) })
+	if i < 0 {
+		return nil
+	}
+	b := &all[i]
+	row := &m.o.Stood[b.Row]
 	r := &ruling{
-		verdict: Stuck, channels: Yes, part: -1, meet: -1, holds: float64(b.Count + b.Explains),
+		verdict: Stuck, channels: Yes, part: row.Role, meet: -1, holds: float64(b.Count + b.Explains), at: row.Line,
 		why: b.Kind, answer: b.Text, evidence: b.Evidence, seen: 1, clear: (b.Probability - 0.5) / atBest,
 	}
-	if len(b.Rows) > 0 {
-		row := &m.o.Stood[b.Rows[0]]
-		r.at, r.part = row.Line, row.Role
-		switch row.Op {
-		case observe.Lock:
-			r.channels = No
-		case observe.Acquire:
-			r.channels = Partly
-		}
+	switch row.Op {
+	case observe.Lock:
+		r.channels = No
+	case observe.Acquire:
+		r.channels = Partly
 	}
-	if b.At != nil && r.at.At.Function == "" {
-		r.at.At = observe.Frame{Function: b.At.Function, File: b.At.File, Line: b.At.Line}
-	}
-	r.changes = release(&b.Finding, r.at)
-	if len(r.changes) == 0 {
+	if r.changes = release(b.Missing, b.Count, r.at); len(r.changes) == 0 {
 		r.next = fmt.Sprintf("What is missing: %s.", b.Missing)
 	}
 	return r
 }
 
-// release returns the change that ends the waits of a finding.
-func release(f *Finding, line observe.Line) []change {
-	c := change{name: Release, line: line, part: -1, blind: true, plain: f.Missing != "close", evidence: []string{fmt.Sprintf("%d goroutines wait there, and do not move", f.Count)}}
-	switch f.Missing {
-	case "close":
-		c.text = fmt.Sprintf("Close the channel of %s when nothing more is sent, or cancel its receivers", at(line))
-	case "cancel":
-		c.text = fmt.Sprintf("Give %s a case that ends it, such as a context's Done, and cancel it", at(line))
-	case "sender":
-		c.text = fmt.Sprintf("Let the receive at %s end without its sender: close its channel, or add a case for a context's Done, and cancel it", where(line.At))
-	case "receiver":
-		c.text = fmt.Sprintf("Let the send at %s end without its receiver: a buffer of one value, or a case for a context's Done", where(line.At))
-	case "unlock", "lock order":
-		c.text = fmt.Sprintf("Release the lock of %s on every path, take locks in one order everywhere, and do not send or wait while one is held", where(line.At))
-	case "slot":
-		c.text = fmt.Sprintf("Give back what %s waits for before it is taken a second time, and end the wait with a deadline", where(line.At))
-	default:
+// releases are the changes that end waits, by what is missing.
+var releases = map[string]string{
+	"close":      "Close what the %s waits for when it is no longer used: a channel after its last value, the body of a response, an iterator of iter.Pull",
+	"cancel":     "Give the %s a case that ends it, such as a context's Done, and cancel it",
+	"sender":     "Let the %s end without its sender: close its channel, or add a case for a context's Done, and cancel it",
+	"receiver":   "Let the %s end without its receiver: a buffer of one value, or a case for a context's Done",
+	"unlock":     "Release what %s waits for on every path, take locks in one order everywhere, and do not send or wait while one is held",
+	"lock order": "Release what %s waits for on every path, take locks in one order everywhere, and do not send or wait while one is held",
+	"slot":       "Give back what %s waits for before it is taken a second time, and end the wait with a deadline",
+}
+
+// release returns the change that ends the waits of goroutines at a line.
+func release(missing string, count int, line observe.Line) []change {
+	text, ok := releases[missing]
+	if !ok {
 		return nil
 	}
-	return []change{c}
+	return []change{{name: Release, line: line, part: -1, blind: true, plain: missing != "close", text: fmt.Sprintf(text, at(line)),
+		evidence: []string{fmt.Sprintf("%d goroutines wait there, and do not move", count)}}}
 }
 
 // halted is the law of the lock that no goroutine gets: in a trace of seconds, the waits for
@@ -85,7 +75,7 @@ func halted(m *model) *ruling {
 		r := &ruling{verdict: Stuck, channels: No, part: g.senders[0].role, meet: i, holds: g.sending, at: g.senders[0].line, why: deadlock, clear: 0.5}
 		r.answer = fmt.Sprintf("%s for the lock at %s in all of the trace of %s, and no goroutine gets it: its holder is stuck, or locks are taken in different orders.",
 			waiting(g.sending), where(r.at.At), span(m.o.Sources.Trace))
-		r.changes = release(&Finding{Missing: "lock order", Count: int(g.sending + 0.5)}, r.at)
+		r.changes = release("lock order", int(g.sending+0.5), r.at)
 		return r
 	}
 	return nil
@@ -117,22 +107,6 @@ func (m *model) busy() bool {
 func (m *model) blocked() []blockage {
 	if m.blockages == nil {
 		m.blockages = append([]blockage{}, stuck(m.o)...)
-		for i := range m.blockages {
-			b := &m.blockages[i]
-			if b.Kind != leak || b.At == nil || len(b.Rows) == 0 || m.o.Stood[b.Rows[0]].Role < 0 {
-				continue
-			}
-			// A trace in which they only start, and wait on, is evidence, too.
-			ended := 0.0
-			for j := range m.waits {
-				if w := &m.waits[j]; w.At.Function == b.At.Function && w.At.Line == b.At.Line {
-					ended += w.Rate
-				}
-			}
-			if p := &m.parts[m.o.Stood[b.Rows[0]].Role]; p.Created >= 10 && ended < p.Created/10 && p.Alive > p.Created {
-				b.Probability = max(b.Probability, 0.7)
-			}
-		}
 	}
 	return m.blockages
 }

@@ -3,6 +3,7 @@ package doctor
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -11,25 +12,28 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 )
 
-// Goroutines that do not move. The evidence, from the strongest:
+// Goroutines that do not move. A wait is a blockage if it stands, and no goroutine that
+// moves could end it:
 //
-//   - the collector proved that nothing else can reach what goroutines wait for;
-//   - the process died because all goroutines were asleep;
-//   - a wait for a lock, or in a send, of minutes;
-//   - the same goroutines at the same place in two dumps, and no goroutine in the same
-//     packages that ran or waited for the outside, and could end the wait.
+//   - it stands if the same goroutine is at the same place in two dumps, or for minutes;
+//   - goroutines move if they run, wait for the outside, or are not where they were in
+//     the first dump;
+//   - which goroutines could end a wait is not on their stacks: those with functions of
+//     the same packages, or, of a lock that has been held for seconds, with
+//     functions of its owner. What holds a lock, a slot or a mailbox may wait itself.
 //
-// A receive, a select or a condition is where a goroutine without work waits. Neither
-// its length nor a second dump makes a problem of it: growth does, or a lock that others
-// want meanwhile.
+// The collector proves it, and so does a process that died because all goroutines were
+// asleep. A receive, a select or a condition is where a goroutine without work waits:
+// neither its length nor a second dump makes a problem of it.
 
 // A blockage is goroutines that wait for what may never come.
 type blockage struct {
 	Finding
 	Probability float64 // that they wait forever, or for far too long
 	Longest     time.Duration
-	Rows        []int // of Stood: the first of the cause
-	Explains    int   // goroutines that wait because of it
+	Row         int // of Stood: the first of the cause
+	Explains    int // goroutines that wait for a lock because of it
+	rank        int
 }
 
 // Kinds of blockages.
@@ -41,8 +45,9 @@ const (
 )
 
 const (
-	// proved is for what the runtime itself says; the rest is for what it cannot.
-	proved = 0.97
+	// What the runtime says is proved; what two dumps say was right for three of four
+	// programs with known bugs; and the rest is not worth advice.
+	proved, likely, unlikely = 0.97, 0.75, 0.3
 	// minute is the resolution of waits in a dump.
 	minute = time.Minute
 	// crowd is the number of goroutines at one place that is worth a word although
@@ -58,68 +63,18 @@ const (
 	grown = 1.5
 )
 
-// stuck returns what does not move, the most important first.
-func stuck(o *observe.Observation) []blockage {
-	s := &stall{o: o, dead: strings.Contains(o.Sources.Crash, "all goroutines are asleep"), program: map[string]bool{}, moving: map[string]bool{}}
-	for i := range o.Stood {
-		for _, f := range o.Stood[i].Through {
-			s.program[packageName(f.Function)] = true
-		}
-	}
-	for i := range min(len(o.Stood), maxJudged) {
-		s.add(i)
-	}
-	// What explains others comes first: they are no findings of their own.
-	slices.SortStableFunc(s.places, func(a, b *spot) int { return weight[b.Op] - weight[a.Op] })
-	s.locks()
-	for _, p := range s.places {
-		switch {
-		case p.taken, p.Op == observe.Lock:
-		case p.Op == observe.Acquire:
-			s.pool(p)
-		case p.Op == observe.Send:
-			s.send(p, s.onlySends())
-		default:
-			s.wait(p)
-		}
-	}
-	slices.SortStableFunc(s.found, func(a, b blockage) int {
-		return cmp.Or(
-			cmp.Compare(min(b.Probability, sure), min(a.Probability, sure)),
-			b.rank()-a.rank(),
-			cmp.Compare(b.Longest, a.Longest),
-			b.Count+b.Explains-a.Count-a.Explains)
-	})
-	return s.found
-}
-
-// rank orders blockages of the same certainty: a cause before what it may explain.
-func (b *blockage) rank() int {
-	if b.Kind == deadlock && b.Explains > 0 {
-		return 4
-	}
-	switch b.Missing {
-	case "lock order", "unlock":
-		return 3
-	case "receiver", "slot":
-		return 2
-	case "done", "": // an idle pool lacks nothing
-		return 0
-	}
-	return 1
-}
-
-// weight is how unlikely it is that a goroutine waits for work in an operation.
-var weight = map[observe.Op]int{observe.Send: 3, observe.Acquire: 3, observe.Lock: 3, observe.GroupWait: 2, observe.Receive: 1, observe.Select: 1}
+// rank is how unlikely it is that a goroutine waits for work in an operation. Wait groups
+// wait for goroutines that wait for something else.
+var rank = map[observe.Op]int{observe.Lock: 4, observe.Acquire: 3, observe.Send: 3, observe.Receive: 1, observe.Select: 1, observe.CondWait: 1}
 
 // A stall is the state of stuck.
 type stall struct {
-	o       *observe.Observation
-	dead    bool
-	program map[string]bool // packages of the program
-	moving  map[string]bool // those with goroutines that may do anything next
-	places  []*spot
-	found   []blockage
+	o      *observe.Observation
+	dead   bool
+	moving map[string]bool // packages and owners of functions with goroutines that move
+	at     map[observe.Line]*spot
+	places []*spot
+	found  []blockage
 }
 
 // A spot is the rows with one operation at one line.
@@ -136,21 +91,49 @@ type spot struct {
 	taken   bool // by a finding
 }
 
+// stuck returns what does not move, the most important first.
+func stuck(o *observe.Observation) []blockage {
+	s := &stall{o: o, dead: strings.Contains(o.Sources.Crash, "all goroutines are asleep"), moving: map[string]bool{}, at: map[observe.Line]*spot{}}
+	for i := range min(len(o.Stood), maxJudged) {
+		s.add(i)
+	}
+	// What explains others comes first: they are no findings of their own.
+	slices.SortStableFunc(s.places, func(a, b *spot) int { return rank[b.Op] - rank[a.Op] })
+	for _, p := range s.places {
+		switch {
+		case p.taken:
+		case p.Op == observe.Lock:
+			s.lock(p)
+		default:
+			s.wait(p)
+		}
+	}
+	slices.SortStableFunc(s.found, func(a, b blockage) int {
+		return cmp.Or(
+			cmp.Compare(min(b.Probability, sure), min(a.Probability, sure)),
+			b.rank-a.rank,
+			cmp.Compare(b.Longest, a.Longest),
+			b.Count+b.Explains-a.Count-a.Explains)
+	})
+	return s.found
+}
+
 // add sorts a row in.
 func (s *stall) add(i int) {
 	r := &s.o.Stood[i]
 	if r.Moves || outward(r) || r.Same >= 0 && (r.Same < r.Before || r.Before == 0) {
-		for _, pkg := range s.packages(r) {
-			s.moving[pkg] = true
+		for _, name := range r.Around {
+			s.moving[name] = true
 		}
 	}
 	if r.Moves || r.Forever && r.Op == observe.Select {
 		return // a select without cases is meant to wait
 	}
-	p := s.at(r)
+	key := observe.Line{Op: r.Op, At: r.At, In: r.In}
+	p := s.at[key]
 	if p == nil {
 		p = &spot{Line: r.Line, owner: observe.Owner(r.At.Function), first: i}
-		s.places = append(s.places, p)
+		s.at[key], s.places = p, append(s.places, p)
 	}
 	p.rows = append(p.rows, r)
 	p.count += r.Count
@@ -164,16 +147,6 @@ func (s *stall) add(i int) {
 	}
 }
 
-// at returns the place of a row, or nil.
-func (s *stall) at(r *observe.Standing) *spot {
-	for _, p := range s.places {
-		if p.Op == r.Op && p.At == r.At && p.In == r.In {
-			return p
-		}
-	}
-	return nil
-}
-
 // outward reports whether goroutines wait inside a library, as for a response, other than
 // for a slot or in a channel of this module.
 func outward(r *observe.Standing) bool {
@@ -181,16 +154,31 @@ func outward(r *observe.Standing) bool {
 	return r.In != "" && !ours && len(r.Through) > 0 && (r.Op == observe.Receive || r.Op == observe.Select || r.Op == observe.CondWait)
 }
 
-// packages returns the packages of the program on a stack, with the one that started it:
-// goroutines that share a channel mostly share one of these.
-func (s *stall) packages(r *observe.Standing) []string {
-	var all []string
-	for _, f := range append(slices.Clone(r.Through), r.By) {
-		if pkg := packageName(f.Function); s.program[pkg] {
-			all = append(all, pkg)
-		}
+// near reports whether goroutines that move could end the waits at p.
+func (s *stall) near(p *spot) bool {
+	if p.Op == observe.Lock && p.stand == p.count && s.o.Sources.Apart >= longHold {
+		return s.moving[p.owner]
 	}
-	return all
+	return slices.ContainsFunc(p.rows, func(r *observe.Standing) bool {
+		return slices.ContainsFunc(r.Around, func(name string) bool { return s.moving[name] })
+	})
+}
+
+// certain returns the probability that goroutines at places wait for what does not come,
+// because of what one of them waits for.
+func (s *stall) certain(places ...*spot) float64 {
+	stands, ours, long, near := false, false, false, false
+	for _, p := range places {
+		if p.leaked > 0 || s.dead {
+			return proved
+		}
+		stands, long, near = stands || p.stand > 0, long || p.longest >= minute, near || s.near(p)
+		ours = ours || p.ours() // how goroutines of a library should wait is not known
+	}
+	if stands && ours && (long || !near) {
+		return likely
+	}
+	return unlikely
 }
 
 // any reports whether a function of the program on the stacks at p fits.
@@ -198,60 +186,21 @@ func (p *spot) any(fits func(observe.Frame) bool) bool {
 	return slices.ContainsFunc(p.rows, func(r *observe.Standing) bool { return slices.ContainsFunc(r.Through, fits) })
 }
 
+// ours reports whether goroutines at p run functions of the program.
+func (p *spot) ours() bool { return p.any(func(observe.Frame) bool { return true }) }
+
+// stands reports whether goroutines at p do not move.
+func (p *spot) stands() bool { return p.stand+p.leaked > 0 }
+
 // inside reports whether goroutines at p are in a function of owner.
 func (p *spot) inside(owner string) bool {
 	return p.any(func(f observe.Frame) bool { return observe.Owner(f.Function) == owner })
 }
 
-// again reports whether goroutines at p come from another function of the same owner.
-func (p *spot) again() bool {
-	return p.any(func(f observe.Frame) bool { return observe.Owner(f.Function) == p.owner && f.Function != p.At.Function })
-}
-
-// ours reports whether the goroutines at p run functions of the program.
-func (p *spot) ours() bool { return p.any(func(observe.Frame) bool { return true }) }
-
-// certain returns the probability that goroutines at places wait for what does not come,
-// because of what one of them waits for.
-func (s *stall) certain(places ...*spot) float64 {
-	var all spot
-	near := false // goroutines of the same packages may end the wait
-	for _, p := range places {
-		all.rows = append(all.rows, p.rows...)
-		all.stand, all.leaked, all.longest = all.stand+p.stand, all.leaked+p.leaked, max(all.longest, p.longest)
-	}
-	for _, r := range all.rows {
-		near = near || slices.ContainsFunc(s.packages(r), func(pkg string) bool { return s.moving[pkg] })
-	}
-	switch {
-	case all.leaked > 0, s.dead:
-		return proved
-	case all.stand == 0:
-		return 0.1
-	case !all.ours(): // a library's own goroutines: how they should wait is not known
-		return 0.3
-	case all.longest < minute && near:
-		return 0.3
-	case slices.ContainsFunc(places, func(p *spot) bool { return weight[p.Op] < 2 }):
-		return 0.65 // what ends that wait is not known
-	case all.longest >= minute:
-		return 0.85
-	}
-	return 0.75
-}
-
-// unless returns a probability, or at most another one if nothing is proved.
-func unless(probability, most float64) float64 {
-	if probability == proved {
-		return proved
-	}
-	return min(probability, most)
-}
-
 // report adds a blockage: the goroutines at p, and those that wait because of them.
 func (s *stall) report(kind, missing string, probability float64, p *spot, text string, explained ...*spot) {
-	b := blockage{Probability: probability, Longest: p.longest, Rows: []int{p.first}}
-	b.Finding = Finding{Kind: kind, Missing: missing, At: placeOf(p.Line), Count: p.count, Text: format.Clean(text)}
+	b := blockage{Probability: probability, Longest: p.longest, Row: p.first, rank: rank[p.Op]}
+	b.Finding = Finding{Kind: kind, Missing: missing, At: placeOf(p.Line), Count: p.count, Text: format.Clean(p.says() + text)}
 	switch {
 	case p.leaked > 0:
 		b.Evidence = append(b.Evidence, Evidence{fmt.Sprintf("the collector proved that nothing can wake %d of them", p.leaked), "leak profile"})
@@ -260,289 +209,190 @@ func (s *stall) report(kind, missing string, probability float64, p *spot, text 
 	}
 	p.taken = true
 	for i, e := range explained {
+		if e == nil || e == p {
+			continue
+		}
 		e.taken = true
 		if e.Op == observe.Lock {
 			b.Explains += e.count
+			b.rank = rank[observe.Lock] + 1
 		}
 		b.Longest = max(b.Longest, e.longest)
 		if i < 3 {
-			b.Evidence = append(b.Evidence, Evidence{fmt.Sprintf("%s in %s%s", format.Plural(e.count, "goroutine"), format.Clean(at(e.Line)), minutes(e.longest)), "dumps"})
+			b.Evidence = append(b.Evidence, Evidence{format.Clean(e.says()), "dumps"})
 		}
 	}
 	s.found = append(s.found, b)
 }
 
-// locks looks for what holds the locks that goroutines wait for.
-func (s *stall) locks() {
-	waits := func(p *spot) bool {
-		return p.Op == observe.Lock && p.stand+p.leaked > 0 && !strings.Contains(p.In, "Once") && !p.taken
-	}
-	for _, p := range s.places {
-		var with []*spot
-		for _, q := range s.places {
-			// For the same lock, or for each other's.
-			if waits(p) && waits(q) && (p.owner == q.owner || p.inside(q.owner) || q.inside(p.owner)) {
-				with = append(with, q)
-			}
-		}
-		if len(with) > 0 {
-			s.lock(with)
+// holder returns the first place whose goroutines hold what those at waiters wait for, and
+// wait themselves, or nil.
+func (s *stall) holder(waiters ...*spot) *spot {
+	for _, q := range s.places {
+		if q.stands() && !q.taken && slices.ContainsFunc(waiters, q.holds) {
+			return q
 		}
 	}
+	return nil
 }
 
-// lock judges places whose goroutines wait for locks that belong together.
-func (s *stall) lock(waiters []*spot) {
-	slices.SortStableFunc(waiters, func(a, b *spot) int {
-		return cmp.Or(cmp.Compare(b.longest, a.longest), b.count-a.count)
+// holds reports whether goroutines at q hold what those at p wait for: a lock or a slot,
+// judging from the functions that they are in; or a slot of a limit that is a channel,
+// because they have passed its send or, in something that they call after it, the call of a
+// function that sends.
+func (q *spot) holds(p *spot) bool {
+	return slices.ContainsFunc(q.rows, func(r *observe.Standing) bool {
+		for i, f := range r.Through {
+			passed := func(line observe.Frame) bool {
+				return f.Function == line.Function && f.File == line.File && f.Line > line.Line
+			}
+			if p.Op == observe.Send && (passed(p.At) || i > 1 && passed(p.Caller)) {
+				return true
+			}
+		}
+		return q.Op != p.Op && slices.ContainsFunc(r.Holds, func(h observe.Hold) bool {
+			return slices.ContainsFunc(p.rows, func(w *observe.Standing) bool { return w.Node == h.Node })
+		})
 	})
-	first, total := waiters[0], 0
-	for _, p := range waiters {
-		total += p.count
+}
+
+// lock judges goroutines that wait for a lock, with those that wait for the same one, or
+// for each other's.
+func (s *stall) lock(p *spot) {
+	var waiters []*spot
+	total := 0
+	for _, q := range s.places {
+		if q.Op == observe.Lock && q.stands() && p.stands() && !q.taken && !strings.Contains(q.In+p.In, "Once") &&
+			(p.owner == q.owner || p.inside(q.owner) || q.inside(p.owner)) {
+			waiters, total = append(waiters, q), total+q.count
+		}
 	}
-	if holder := s.holder(waiters); holder != nil {
-		holds, wait := "holds", fmt.Sprintf("%d others wait", total)
-		if holder.count > 1 {
-			holds = "hold"
-		}
-		if total == 1 {
-			wait = "another one waits"
-		}
-		s.report(deadlock, missingAt(holder), s.certain(append(slices.Clone(waiters), holder)...), holder,
-			fmt.Sprintf("%s, and most likely %s a lock of %s that %s for.", holder.stands(), holds, shortName(first.owner), wait), waiters...)
+	if len(waiters) == 0 {
 		return
 	}
-	missing, text := "unlock", "nothing on any stack holds it: a path without Unlock, or a goroutine that locks it twice"
-	twice := slices.IndexFunc(waiters, (*spot).again)
-	in := func(name string) bool {
-		return slices.ContainsFunc(waiters, func(p *spot) bool { return p.In == name })
+	if h := s.holder(waiters...); h != nil {
+		s.report(deadlock, missingAt(h), s.certain(append(slices.Clone(waiters), h)...), h,
+			fmt.Sprintf(", and most likely holds a lock of %s: %s for it.", path.Base(p.owner), waiting(float64(total))), waiters...)
+		return
 	}
+	first, missing, text := waiters[0], "unlock", ", and nothing on any stack holds it: a path without Unlock, or a goroutine that locks it twice."
+	again := slices.IndexFunc(waiters, (*spot).again)
 	switch {
-	case twice >= 0 && in("sync.(*RWMutex).RLock") && in("sync.(*RWMutex).Lock"):
-		first, text = waiters[twice], "a writer waits too: a read lock below a read lock of the same goroutine waits for the writer, which waits for the first of them"
-	case crossed(waiters):
-		missing, text = "lock order", "each may hold the lock that the other wants"
-	case twice >= 0:
-		first, text = waiters[twice], "the same goroutine is in another function of its owner further out: it may hold the lock already"
-	case len(waiters) > 1:
-		text = fmt.Sprintf("%d at other lines: a path without Unlock, or locks taken in different orders", total-first.count)
+	case crossed(waiters) && (again < 0 || waiters[again].In == "sync.(*Mutex).Lock"):
+		missing, text = "lock order", ", and each may hold the lock that the other wants."
+	case again >= 0:
+		first = waiters[again]
+		text = ", and the same goroutine is in another function of its owner further out: it may hold the lock already, and a second read lock waits for a writer between the two."
 	}
-	probability := s.certain(waiters...)
-	if probability < sure && s.o.Sources.Apart >= longHold && !s.held(waiters) {
-		probability = 0.75
-	}
-	s.report(deadlock, missing, probability, first, fmt.Sprintf("%s, and %s.", first.stands(), text),
-		slices.DeleteFunc(slices.Clone(waiters), func(p *spot) bool { return p == first })...)
+	s.report(deadlock, missing, s.certain(waiters...), first, text, waiters...)
 }
 
-// held reports whether some goroutine that moves may hold the lock: it is in a function of
-// its owner, or the waiters do not all stand in both dumps. Whatever holds a lock of which
-// no other function is on any stack is among the waiters.
-func (s *stall) held(waiters []*spot) bool {
-	total := 0
-	for _, p := range waiters {
-		if total += p.count; p.stand < p.count {
-			return true
-		}
-		for _, r := range s.o.Stood {
-			if r.Op != observe.Lock && slices.ContainsFunc(r.Through, func(f observe.Frame) bool { return observe.Owner(f.Function) == p.owner }) {
-				return true
-			}
-		}
-	}
-	return total < 2
+// again reports whether goroutines at p come from another function of the same owner.
+func (p *spot) again() bool {
+	return p.any(func(f observe.Frame) bool { return observe.Owner(f.Function) == p.owner && f.Function != p.At.Function })
 }
 
-// holder returns the place whose goroutines most likely hold the lock: they are in a
-// function of its owner, and wait for something else; or, for a lock that several types
-// take, they wait in a send in the same package.
-func (s *stall) holder(waiters []*spot) (near *spot) {
-	for _, p := range s.places {
-		switch {
-		case p.taken || p.Op == observe.Lock || p.stand+p.leaked == 0:
-		case slices.ContainsFunc(waiters, func(w *spot) bool { return p.inside(w.owner) }):
-			return p
-		case p.Op == observe.Send && packageName(p.At.Function) == packageName(waiters[0].At.Function) && !p.generator():
-			near = p
-		}
-	}
-	return near
-}
-
-// crossed reports whether two of the waiters may hold each other's locks: each is in
-// functions of the other's owner; or they wait in two functions of one type, and come to them
-// in different ways.
+// crossed reports whether waiters may hold each other's locks: they wait at two lines of
+// one function, or come from a method of another type.
 func crossed(waiters []*spot) bool {
-	for _, p := range waiters {
-		method := func(f observe.Frame) bool {
+	return len(waiters) > 1 && slices.ContainsFunc(waiters, func(p *spot) bool {
+		first := waiters[0].At
+		return p.At.Function == first.Function && p.At.Line != first.Line || p.any(func(f observe.Frame) bool {
 			owner := observe.Owner(f.Function)
 			return owner != p.owner && strings.Contains(owner, ".(")
-		}
-		for _, q := range waiters {
-			if p.At.Function == q.At.Function && p.At.Line != q.At.Line && p.count+q.count > 2 {
-				return true // one of them has taken the first lock of the function, and wants the second
-			}
-			if q.owner != p.owner && p.inside(q.owner) && q.inside(p.owner) || q.owner == p.owner &&
-				(p.In == "sync.(*Mutex).Lock" && strings.HasPrefix(q.In, "sync.(*RWMutex)") || p.At.Function != q.At.Function && p.any(method)) {
-				return true
-			}
-		}
-	}
-	return false
+		})
+	})
 }
 
-// send judges a place where goroutines send.
-func (s *stall) send(p *spot, only int) {
-	kind, missing, text, probability := leak, "receiver", "no goroutine is seen that would receive", s.certain(p)
+// wait judges a place where goroutines wait for anything but a lock.
+func (s *stall) wait(p *spot) {
+	kind, missing, probability := leak, missingAt(p), s.certain(p)
 	if s.dead {
 		kind = deadlock
 	}
-	for _, q := range s.places {
-		passed := func(f observe.Frame) bool {
-			return f.Function == p.At.Function && f.File == p.At.File && f.Line > p.At.Line
-		}
-		switch {
-		case q == p:
-		case q.stand+q.leaked > 0 && q.any(passed):
-			kind, missing, text = exhausted, "slot", "goroutines that have passed it wait too, and most likely hold what it counts: "+at(q.Line)
-			probability = s.certain(p, q)
-		case q.Op == observe.Send && p.start() != q.start() && p.start() == q.owner && q.start() == p.owner:
-			kind, text = deadlock, "its receiver waits in turn to send to it: "+at(q.Line)
-		}
-	}
+	var text string
+	h := s.holder(p)
 	switch {
-	case kind == leak && p.grows():
-		probability, text = max(probability, 0.65), fmt.Sprintf("%d before, and none of those has gone on", p.before)
-	case kind == leak && only >= 3 && p.stand == p.count && probability < proved:
-		// One or two may be generators at rest, but not all of a program.
-		kind, probability, text = deadlock, max(probability, 0.65), "so do all others of the program: none is left that could receive"
-	case p.generator() && probability < proved:
-		// One that hands out tokens or numbers waits as long without being asked.
-		probability = min(probability, 0.4)
-		if kind == leak {
-			text = "a generator at rest, or a sender without a receiver"
+	case h != nil:
+		kind, missing = exhausted, "slot"
+		if probability = s.certain(p, h); p.Op == observe.Send && p.generator() { // or a loop at rest
+			probability = min(probability, unlikely)
 		}
+		text = ": goroutines that hold what it counts wait, too: " + at(h.Line) + "."
+		if h.At.Function == "database/sql.(*Tx).awaitDone" {
+			text = fmt.Sprintf(": %s %s held by open transactions%s.", format.Plural(h.count, "slot"), format.Are(h.count), minutes(h.longest))
+		}
+	case p.Op == observe.Acquire:
+		kind, text = exhausted, ": what holds them is not seen: most likely goroutines that wait here for a second one."
+	case p.grows():
+		text = fmt.Sprintf(", %d before: none of those has gone on.", p.before)
+		if apart := s.o.Sources.Apart; p.Op == observe.Send || apart >= minute || apart > 0 && float64(p.count-p.before) >= crowd*apart.Seconds() {
+			probability = max(probability, likely)
+		} else if probability < proved {
+			probability = unlikely // a pool grows with the load, too, and sessions come
+		}
+	case p.Op == observe.Send && slices.ContainsFunc(s.places, func(q *spot) bool {
+		return q.Op == p.Op && q.owner != p.owner && p.inside(q.owner) && q.inside(p.owner)
+	}):
+		kind, text = deadlock, ": its receiver waits in turn to send to it."
+	case p.Op == observe.Send && p.stand == p.count && s.only(p.Op) >= 3:
+		// One or two may be generators at rest, but not all of a program.
+		kind, probability, text = deadlock, max(probability, likely), ": so do all others of the program: none is left that could receive."
+	case p.Op == observe.Send && probability < proved && p.generator():
+		// One that hands out tokens or numbers waits as long without being asked.
+		probability, text = unlikely, ": a generator at rest, or a sender without a receiver."
+	case p.Op == observe.Send:
+		text = ": no goroutine is seen that would receive."
+	case probability == proved:
+		text = ": nothing can end the wait."
+	case p.stands() && p.stops() && p.again():
+		kind, missing, text = deadlock, "close", ", below the loop whose end it waits for."
+	case p.stands() && p.Op == observe.GroupWait && s.only(p.Op) > 0:
+		text = ", and no goroutine is left that could call Done."
+	case p.count >= crowd && p.Op != observe.GroupWait:
+		kind, missing, probability, text = idlePool, "", unlikely, ": an idle pool, or a leak: two captures show which."
+		if p.before > 0 {
+			text = ": no more than before: an idle pool, if the load is the same."
+		}
+	default:
+		return
 	}
-	s.report(kind, missing, probability, p, fmt.Sprintf("%s: %s.", p.stands(), text))
+	s.report(kind, missing, probability, p, text, h)
 }
 
-// onlySends returns the number of places where goroutines send, or 0 if any goroutine of
-// the program but the main one does something else.
-func (s *stall) onlySends() (places int) {
-	for i := range s.o.Stood {
-		if r := &s.o.Stood[i]; !r.Main && len(r.Through) > 0 && r.Op != observe.Send && r.Op != observe.Lock {
-			return 0
-		}
+// generator reports whether the goroutines at p may be generators: they only send, or one
+// does it in a type of its own, and they belong to the program as a whole or to a
+// function that still runs.
+func (p *spot) generator() bool {
+	return !slices.ContainsFunc(p.rows, func(r *observe.Standing) bool {
+		return r.Orphans > 0 || slices.ContainsFunc(r.Through, func(f observe.Frame) bool {
+			own := f.Function == p.At.Function || p.count == 1 && observe.Owner(f.Function) == p.owner
+			return !own && !strings.HasPrefix(f.Function, r.By.Function+".") // the closure of a go statement
+		})
+	})
+}
+
+// only returns the number of places where goroutines wait in op, or 0 if any goroutine of
+// the program but the main one does something else, except waiting for a lock: none is
+// left that could end the waits.
+func (s *stall) only(op observe.Op) (places int) {
+	if slices.ContainsFunc(s.o.Stood, func(r observe.Standing) bool {
+		return !r.Main && len(r.Through) > 0 && r.Op != op && r.Op != observe.Lock
+	}) {
+		return 0
 	}
 	for _, p := range s.places {
-		if p.Op == observe.Send {
+		if p.Op == op && !p.rows[0].Main {
 			places++
 		}
 	}
 	return places
 }
 
-// generator reports whether the goroutines at p may be generators: they only send, or one
-// does it in a method of its own, and they belong to the program as a whole or to a
-// function that still runs.
-func (p *spot) generator() bool {
-	alone := p.count == 1 && !p.any(func(f observe.Frame) bool { return observe.Owner(f.Function) != p.owner })
-	return !slices.ContainsFunc(p.rows, func(r *observe.Standing) bool {
-		return !r.Calls && !alone || r.Owned < r.Count && r.Creators > 0
-	})
-}
-
-// start returns the type of the outermost method on the first stack at p.
-func (p *spot) start() string {
-	for _, f := range slices.Backward(p.rows[0].Through) {
-		if owner := observe.Owner(f.Function); strings.Contains(owner, ".(") {
-			return owner
-		}
-	}
-	return ""
-}
-
-// pool judges a place where goroutines wait for a slot.
-func (s *stall) pool(p *spot) {
-	probability := s.certain(p)
-	if p.count < 3 {
-		probability = unless(probability, 0.3) // one or two wait now and then
-	}
-	var holders []*spot
-	held, longest, by := 0, time.Duration(0), ""
-	for i := range s.o.Stood {
-		r := &s.o.Stood[i]
-		if r.Op == observe.Acquire || !slices.ContainsFunc(r.Holds, func(h observe.Hold) bool { return h.Node == p.rows[0].Node }) {
-			continue
-		}
-		held, longest = held+r.Count, max(longest, r.Longest)
-		if r.At.Function == "database/sql.(*Tx).awaitDone" {
-			by = " by open transactions"
-		}
-		if h := s.at(r); h != nil && !slices.Contains(holders, h) {
-			holders = append(holders, h)
-		}
-	}
-	text := "what holds them is not seen: most likely goroutines that wait here for a second one"
-	if held > 0 {
-		text = fmt.Sprintf("%s %s held%s%s", format.Plural(held, "slot"), format.Are(held), by, minutes(longest))
-	}
-	s.report(exhausted, "slot", probability, p, fmt.Sprintf("%s: %s.", p.stands(), text), holders...)
-}
-
-// wait judges a place where goroutines may also wait for work.
-func (s *stall) wait(p *spot) {
-	certain := s.certain(p)
-	switch {
-	case certain == proved:
-		kind := leak
-		if s.dead {
-			kind = deadlock
-		}
-		s.report(kind, missingAt(p), certain, p, p.stands()+": nothing can end the wait.")
-	case p.grows():
-		probability := 0.55 // a pool may grow with the load, too
-		if s.o.Sources.Apart >= minute && p.ours() {
-			probability = 0.65
-		}
-		s.report(leak, missingAt(p), probability, p, fmt.Sprintf("%s, %d before: none of those has gone on.", p.stands(), p.before))
-	case p.joins():
-		s.report(deadlock, "close", min(certain, 0.7), p, p.stands()+", below the loop whose end it waits for.")
-	case p.Op == observe.GroupWait && p.stand > 0 && s.last(p):
-		s.report(leak, "done", min(certain, 0.7), p, p.stands()+", and no goroutine is left that could call Done.")
-	case p.count >= crowd && p.Op != observe.GroupWait:
-		text, probability := "an idle pool, or a leak: two captures show which", 0.3
-		if p.orphans() {
-			text, probability = "each was started by another goroutine, which has ended: a leak, unless each serves a session", 0.5
-		} else if p.before > 0 {
-			text, probability = "no more than before: an idle pool, if the load is the same", 0.1
-		}
-		s.report(idlePool, "", probability, p, fmt.Sprintf("%s: %s.", p.stands(), text))
-	}
-}
-
-// orphans reports whether goroutines of their own started those at p, and have ended.
-func (p *spot) orphans() bool {
-	gone, creators := 0, 0
-	for _, r := range p.rows {
-		gone, creators = gone+r.Gone, creators+r.Creators
-	}
-	return gone == p.count && creators == p.count
-}
-
 // grows reports whether the goroutines at p increased, and none left.
 func (p *spot) grows() bool {
 	return p.count-p.before >= crowd && float64(p.count) >= grown*float64(p.before) &&
 		!slices.ContainsFunc(p.rows, func(r *observe.Standing) bool { return r.Before < 0 || r.Same >= 0 && r.Same < r.Before })
-}
-
-// joins reports whether the goroutines at p wait in a function that ends their own loop.
-func (p *spot) joins() bool {
-	return p.stand > 0 && p.stops() && (p.Op == observe.Receive || p.Op == observe.GroupWait) && strings.Contains(p.owner, ".(") &&
-		slices.ContainsFunc(p.rows, func(r *observe.Standing) bool {
-			n := len(r.Through)
-			return n > 2 && observe.Owner(r.Through[n-1].Function) == p.owner
-		})
 }
 
 // stops reports whether the function at p ends something, judging from its name: it
@@ -552,44 +402,24 @@ func (p *spot) stops() bool {
 	return slices.Contains([]string{"close", "stop", "shutdown", "join", "terminate"}, strings.ToLower(function[strings.LastIndexByte(function, '.')+1:]))
 }
 
-// last reports whether only wait groups keep goroutines of the program, other than the
-// main one.
-func (s *stall) last(p *spot) bool {
-	return !p.rows[0].Main && !slices.ContainsFunc(s.o.Stood, func(r observe.Standing) bool {
-		return len(r.Through) > 0 && !r.Main && r.Op != observe.GroupWait
-	})
-}
-
 // ends are what would end waits.
 var ends = map[observe.Op]string{
 	observe.Send: "receiver", observe.Receive: "sender", observe.GroupWait: "done", observe.CondWait: "signal",
-	observe.Lock: "unlock", observe.Acquire: "slot", observe.Select: "cancel",
+	observe.Lock: "unlock", observe.Acquire: "slot", observe.Select: "cancel", observe.Other: "close", // a coroutine
 }
 
 // missingAt returns what would end the waits at p.
 func missingAt(p *spot) string {
-	if p.Op == observe.Receive && p.stops() {
+	if p.Op == observe.Receive && p.stops() || !p.ours() {
 		return "close"
 	}
 	return ends[p.Op]
 }
 
-// stands starts a sentence about the goroutines at p: "30 goroutines wait in a send at
+// says starts a sentence about the goroutines at p: "30 goroutines wait in send at
 // main.run (main.go:30) for 5 minutes".
-func (p *spot) stands() string {
-	text := fmt.Sprintf("%d goroutines wait ", p.count)
-	if p.count == 1 {
-		text = "A goroutine waits "
-	}
-	switch {
-	case p.Op == observe.Acquire && p.In != "":
-		text += "in " + shortName(p.In) + " "
-	case p.Op == observe.Lock, p.Op == observe.GroupWait:
-		text += "for a " + string(p.Op) + " "
-	case p.Op != observe.Other:
-		text += "in a " + string(p.Op) + " "
-	}
-	return text + "at " + where(p.At) + minutes(p.longest)
+func (p *spot) says() string {
+	return waiting(float64(p.count)) + " in " + at(p.Line) + minutes(p.longest)
 }
 
 // minutes returns how long goroutines have waited: " for 10 minutes", or "" below one.
@@ -598,14 +428,4 @@ func minutes(d time.Duration) string {
 		return ""
 	}
 	return " for " + format.Plural(int(d/minute), "minute")
-}
-
-// shortName removes the folders of a package.
-func shortName(function string) string { return function[strings.LastIndexByte(function, '/')+1:] }
-
-// packageName returns the package of a function with its path.
-func packageName(function string) string {
-	slash := strings.LastIndexByte(function, '/') + 1
-	name, _, _ := strings.Cut(function[slash:], ".")
-	return function[:slash] + name
 }

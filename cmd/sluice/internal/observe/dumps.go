@@ -2,10 +2,8 @@ package observe
 
 import (
 	"cmp"
-	"maps"
+	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
 )
@@ -22,7 +20,7 @@ const maxStanding = 4096
 // dumps adds the rows that dumps and the leak profile have. Without a trace, they are
 // also the roles and waits.
 func (b *builder) dumps(c *capture.Capture, traced bool) {
-	d := &dumped{b: b, traced: traced, rows: map[string]*standing{}, known: map[string]*standing{}, of: map[uint64]*standing{}, stacks: map[uint64]capture.Stack{}}
+	d := &dumped{b: b, same: map[string]*Standing{}, known: map[stackKey]*Standing{}, of: map[uint64]*Standing{}, stacks: map[uint64]capture.Stack{}}
 	first, last := ends(c.Dumps)
 	if last != nil {
 		d.last(last)
@@ -33,7 +31,14 @@ func (b *builder) dumps(c *capture.Capture, traced bool) {
 	if c.Leaks != nil {
 		d.leaks(c.Leaks)
 	}
-	d.finish()
+	for _, row := range d.rows {
+		b.o.Stood = append(b.o.Stood, *row)
+		if row.Role >= 0 && !traced {
+			b.o.Roles[row.Role].Alive += float64(row.Count)
+			b.waits(row)
+		}
+	}
+	holds(b.o.Stood)
 }
 
 // ends returns the first and the last of the dumps that can be compared: those with
@@ -55,45 +60,41 @@ var innermost = map[string]string{
 	"sync.RWMutex.RLock": "sync.(*RWMutex).RLock", "sync.Cond.Wait": "sync.(*Cond).Wait", "sync.WaitGroup.Wait": "sync.(*WaitGroup).Wait",
 }
 
-// A standing is a row while it is counted.
-type standing struct {
-	Standing
-	order    int
-	ids      map[uint64]bool
-	creators map[uint64]bool
+// A stackKey finds the row of goroutines with one stack, which a capture keeps once.
+type stackKey struct {
+	stack *capture.Frame
+	by    capture.Frame
+	state string
 }
 
 // dumped collects the rows of dumps.
 type dumped struct {
 	b      *builder
-	traced bool
-	rows   map[string]*standing
-	known  map[string]*standing // by the whole stack
-	key    []byte
-	of     map[uint64]*standing // goroutines of the last dump
+	rows   []*Standing
+	same   map[string]*Standing
+	known  map[stackKey]*Standing
+	of     map[uint64]*Standing // goroutines of the last dump
 	stacks map[uint64]capture.Stack
 }
 
 // row returns the row of goroutines, or nil if they do not count: the runtime's own, and
 // the one that writes the dump.
-func (d *dumped) row(g *capture.Goroutines, create bool) *standing {
-	d.key = d.key[:0]
-	for _, f := range append(g.Stack[:len(g.Stack):len(g.Stack)], g.CreatedBy, capture.Frame{Function: g.State}) {
-		d.key = append(append(append(d.key, f.Function...), f.File...), 0)
-		d.key = strconv.AppendInt(d.key, int64(f.Line), 10)
+func (d *dumped) row(g *capture.Goroutines, create bool) *Standing {
+	if len(g.Stack) == 0 {
+		return nil
 	}
-	if known, ok := d.known[string(d.key)]; ok && (known != nil || !create) {
-		return known
-	}
-	row := d.place(g, create)
-	if len(d.known) < maxStanding {
-		d.known[string(d.key)] = row
+	key := stackKey{&g.Stack[0], g.CreatedBy, g.State}
+	row, ok := d.known[key]
+	if !ok {
+		if row = d.place(g, create); len(d.known) < maxStanding {
+			d.known[key] = row
+		}
 	}
 	return row
 }
 
 // place is row for a stack that was not seen before.
-func (d *dumped) place(g *capture.Goroutines, create bool) *standing {
+func (d *dumped) place(g *capture.Goroutines, create bool) *Standing {
 	stack := g.Stack
 	if f := innermost[g.State]; f != "" {
 		stack = append(capture.Stack{{Function: f}}, stack...)
@@ -102,29 +103,20 @@ func (d *dumped) place(g *capture.Goroutines, create bool) *standing {
 	if p.own || p.At.Function == "" {
 		return nil
 	}
-	through := throughOf(g.Stack)
-	by := plainFrame(g.CreatedBy)
-	var key strings.Builder
-	for _, f := range append(through[:len(through):len(through)], p.At, by) {
-		key.WriteString(f.Function + " " + f.File + " " + strconv.Itoa(f.Line) + "\n")
+	row := &Standing{Line: p.Line, Moves: moves(g.State, &p), Before: -1, Same: -1, Through: throughOf(g.Stack), By: Frame(g.CreatedBy)}
+	row.By.Function = plain(row.By.Function)
+	key := fmt.Sprint(row.Line, row.Moves, row.By, row.Through)
+	if same, ok := d.same[key]; ok || !create || len(d.rows) == maxStanding {
+		return same
 	}
-	key.WriteString(g.State + string(p.Op) + p.In)
-	row := d.rows[key.String()]
-	if row != nil || !create || len(d.rows) >= maxStanding {
-		return row
+	row.Role, row.Node = d.b.role(p), d.b.node(p)
+	for _, f := range append(row.Through[:len(row.Through):len(row.Through)], row.By) {
+		if pkg := packageOf(f.Function); levelOf(f.Function, f.File, pkg) == program {
+			row.Around = append(row.Around, pkg, Owner(f.Function))
+		}
 	}
-	row = &standing{order: len(d.rows), ids: map[uint64]bool{}, creators: map[uint64]bool{}}
-	row.Standing = Standing{Role: d.b.role(p), Node: d.b.node(p), Line: p.Line, State: g.State, Before: -1, Same: -1, Through: through, By: by}
-	row.Moves = moves(g.State, &p)
-	row.Calls = len(through) > 0 && !slices.ContainsFunc(through, func(f Frame) bool { return closing(f.Function) != closing(through[0].Function) && !started(f, by) })
-	d.rows[key.String()] = row
+	d.same[key], d.rows = row, append(d.rows, row)
 	return row
-}
-
-// started reports whether f is the closure of a go statement in the function by: what it
-// calls is what was started.
-func started(f, by Frame) bool {
-	return by.Function != "" && closing(f.Function) != f.Function && strings.HasPrefix(f.Function, by.Function+".")
 }
 
 // moves reports whether goroutines may do anything next. Waits for new connections and
@@ -159,7 +151,7 @@ func (d *dumped) last(dump *capture.Dump) {
 		}
 		row.Longest = max(row.Longest, g.Waited)
 		if g.ID != 0 {
-			row.ids[g.ID], d.of[g.ID] = true, row
+			d.of[g.ID] = row
 		}
 	}
 	if dump.Truncated {
@@ -170,25 +162,20 @@ func (d *dumped) last(dump *capture.Dump) {
 	}
 }
 
-// creator counts a goroutine by what its creator does now.
+// creator counts a goroutine whose creator will not receive what it sends: it has ended,
+// or left the function that started it, or it sends or waits for a lock there.
 func (d *dumped) creator(g *capture.Goroutines) {
-	row := d.of[g.ID]
+	row, by := d.of[g.ID], d.of[g.Creator]
 	if row == nil || g.Creator == 0 {
 		return
 	}
-	row.creators[g.Creator] = true
 	starts := func(f capture.Frame) bool { return plain(f.Function) == row.By.Function }
 	if n := len(row.Through); n > 0 && levelOf(row.By.Function, row.By.File, packageOf(row.By.Function)) < program { // sync.(*WaitGroup).Go
 		starts = func(f capture.Frame) bool { return closing(plain(f.Function)) == closing(row.Through[n-1].Function) }
 	}
-	stack, alive := d.stacks[g.Creator]
-	inside := slices.ContainsFunc(stack, starts)
-	switch by := d.of[g.Creator]; {
-	case inside && by != nil && (by.Op == Send || by.Op == Lock): // it will not receive
-	case inside || g.Creator == 1:
-		row.Owned++
-	case !alive:
-		row.Gone++
+	inside := slices.ContainsFunc(d.stacks[g.Creator], starts)
+	if inside && by != nil && (by.Op == Send || by.Op == Lock || by.Op == GroupWait && g.Creator != 1) || !inside && g.Creator != 1 {
+		row.Orphans++
 	}
 }
 
@@ -204,7 +191,7 @@ func (d *dumped) before(dump *capture.Dump) {
 		g := &dump.Groups[i]
 		if row := d.row(g, false); row != nil {
 			row.Before += g.Count
-			if row.ids[g.ID] {
+			if row == d.of[g.ID] {
 				row.Same++
 			}
 		}
@@ -216,47 +203,25 @@ func (d *dumped) before(dump *capture.Dump) {
 func (d *dumped) leaks(p *capture.Profile) {
 	for _, s := range p.Samples {
 		count := int(min(max(s.Value, s.Count), 1<<31))
-		through, at := throughOf(s.Stack), place(s.Stack)
-		var same *standing
-		for _, row := range d.rows {
-			if row.At == at.At && slices.Equal(row.Through, through) && (same == nil || row.order < same.order) {
-				same = row
-			}
-		}
-		if same == nil {
-			same = d.row(&capture.Goroutines{Stack: s.Stack, Labels: s.Labels}, true)
-			if same == nil {
-				continue
-			}
-			same.Moves = false
-			same.Count += count
-			same.Forever = len(s.Stack) > 0 && slices.ContainsFunc(s.Stack, func(f capture.Frame) bool { return f.Function == "runtime.block" })
-		}
-		same.Leaked = max(same.Leaked, count)
-	}
-}
-
-// finish writes the rows to the observation.
-func (d *dumped) finish() {
-	o := &d.b.o
-	for _, row := range slices.SortedFunc(maps.Values(d.rows), func(a, b *standing) int { return a.order - b.order }) {
-		row.Creators = len(row.creators)
-		o.Stood = append(o.Stood, row.Standing)
-		if d.traced {
+		through, at := throughOf(s.Stack), place(s.Stack).At
+		row := (*Standing)(nil)
+		if i := slices.IndexFunc(d.rows, func(r *Standing) bool { return r.At == at && slices.Equal(r.Through, through) }); i >= 0 {
+			row = d.rows[i]
+		} else if row = d.place(&capture.Goroutines{Stack: s.Stack}, true); row != nil {
+			row.Moves, row.Count = false, count
+			row.Forever = slices.ContainsFunc(s.Stack, func(f capture.Frame) bool { return f.Function == "runtime.block" })
+		} else {
 			continue
 		}
-		if row.Role >= 0 {
-			o.Roles[row.Role].Alive += float64(row.Count)
-		}
-		if row.Role >= 0 && row.Node >= 0 {
-			d.b.waits(row)
-		}
+		row.Leaked = max(row.Leaked, count)
 	}
-	holds(o.Stood)
 }
 
 // waits adds a row of dumps to Waits.
-func (b *builder) waits(row *standing) {
+func (b *builder) waits(row *Standing) {
+	if row.Node < 0 {
+		return
+	}
 	for i := range b.o.Waits {
 		if w := &b.o.Waits[i]; w.Role == row.Role && w.Line == row.Line {
 			w.Mean += float64(row.Count)
@@ -284,5 +249,3 @@ func throughOf(s capture.Stack) []Frame {
 	}
 	return through
 }
-
-func plainFrame(f capture.Frame) Frame { return Frame{plain(f.Function), f.File, f.Line} }

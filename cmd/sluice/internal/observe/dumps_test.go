@@ -64,14 +64,14 @@ func TestTwoDumps(t *testing.T) {
 	after.Groups[2].Waited = 3 * time.Minute
 	rows := stood(t, &capture.Capture{Dumps: []capture.Dump{before, after}})
 
-	if r := rows["receive main.(*pool).work:20"]; r.Count != 1 || r.Before != 2 || r.Same != 1 || r.Longest != 3*time.Minute || r.Owned != 1 || !r.Calls || r.Moves {
+	if r := rows["receive main.(*pool).work:20"]; r.Count != 1 || r.Before != 2 || r.Same != 1 || r.Longest != 3*time.Minute || r.Orphans != 0 || r.Moves {
 		t.Errorf("worker: %+v", r)
 	}
-	if r := rows["send main.request.func1:41"]; r.Gone != 1 || r.Before != 0 || r.Same != 0 || r.Creators != 1 {
+	if r := rows["send main.request.func1:41"]; r.Orphans != 1 || r.Before != 0 || r.Same != 0 {
 		t.Errorf("request: %+v", r)
 	}
 	// Its creator is in a send: it will not receive.
-	if r := rows["select main.watch:50"]; r.Owned != 0 || r.Gone != 0 {
+	if r := rows["select main.watch:50"]; r.Orphans != 1 {
 		t.Errorf("watch: %+v", r)
 	}
 	if r := rows["wait group main.main:9"]; !r.Main {

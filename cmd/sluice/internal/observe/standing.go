@@ -9,7 +9,6 @@ type Standing struct {
 	Role int // index of Observation.Roles
 	Node int // index of Observation.Nodes; -1 if unknown
 	Line
-	State   string
 	Count   int           // in the last dump
 	Before  int           // in the first dump; -1 with one dump
 	Same    int           // of Count, those that are the same goroutine at the same place in both dumps; -1 with one dump
@@ -18,13 +17,11 @@ type Standing struct {
 	Leaked  int           // of Count, proved by the collector
 	Moves   bool          // they run, sleep, or wait for the network, a disk or a child process
 	Main    bool          // the main goroutine is one of them
-	Calls   bool          // the start function itself waits here: no other function of the program is on the stack
 
-	// The following count goroutines of the last dump, judging from the numbers in
-	// "created by". All are 0 if unknown.
-	Creators int // distinct goroutines that started them
-	Owned    int // of Count, started by the main goroutine, or by one that is still in the function that started them, and may receive
-	Gone     int // of Count, started by a goroutine that has ended, and is not the main one
+	// Orphans are those of Count whose creator will not receive what they send: it has
+	// ended, or left the function that started them, or it sends or waits for a lock. The
+	// main goroutine never leaves. 0 if unknown.
+	Orphans int
 
 	// Holds are the locks and slots that these goroutines hold while they stand here, by
 	// the frames below: a method that locks and is still on the stack.
@@ -32,6 +29,9 @@ type Standing struct {
 	// Through are the functions of the program on the stack, the innermost first.
 	Through []Frame
 	By      Frame // where they were started
+	// Around are the packages and owners of the functions of the program among these:
+	// goroutines that share a channel mostly share one.
+	Around []string
 }
 
 // A Hold is something that a goroutine holds while it waits, judging from its stack.
