@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"reflect"
-	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -90,29 +88,28 @@ func side(o *observe.Observation) Side {
 // common returns the rates of a named channel that both have once: the one at the
 // bottleneck before, or else the busiest.
 func common(a, b *livepage.Flow, before *Diagnosis) (name string, rateA, rateB float64) {
-	ratesA, ratesB := ratesOf(a), ratesOf(b)
-	for n, r := range ratesA {
-		if len(r) != 1 || len(ratesB[n]) != 1 {
+	rates := map[string][2][]float64{}
+	for side, f := range []*livepage.Flow{a, b} {
+		for i := 0; f != nil && i < len(f.Channels); i++ {
+			if c := &f.Channels[i]; c.ReceivedRate != nil && *c.ReceivedRate > 0 {
+				both := rates[c.Name]
+				both[side] = append(both[side], *c.ReceivedRate)
+				rates[c.Name] = both
+			}
+		}
+	}
+	for n, r := range rates {
+		if len(r[0]) != 1 || len(r[1]) != 1 {
 			continue
 		}
 		if before.Bottleneck != nil && before.Bottleneck.Node == n {
-			return n, r[0], ratesB[n][0]
+			return n, r[0][0], r[1][0]
 		}
-		if r[0] > rateA || r[0] == rateA && n < name {
-			name, rateA, rateB = n, r[0], ratesB[n][0]
+		if r[0][0] > rateA || r[0][0] == rateA && n < name {
+			name, rateA, rateB = n, r[0][0], r[1][0]
 		}
 	}
 	return name, rateA, rateB
-}
-
-func ratesOf(f *livepage.Flow) map[string][]float64 {
-	by := map[string][]float64{}
-	for i := 0; f != nil && i < len(f.Channels); i++ {
-		if c := &f.Channels[i]; c.ReceivedRate != nil && *c.ReceivedRate > 0 {
-			by[c.Name] = append(by[c.Name], *c.ReceivedRate)
-		}
-	}
-	return by
 }
 
 // limited reports whether something inside the service limits it, and not its load.
@@ -159,26 +156,23 @@ func (c *Comparison) decide() {
 // moved names the bottleneck before and after.
 func (c *Comparison) moved() string {
 	before, after := c.Before.place(), c.After.place()
-	switch {
-	case before == after && before == "":
-		return "neither has a bottleneck inside"
-	case before == after:
+	if before == after {
 		return "the bottleneck is still " + before
-	case after == "":
-		return "the bottleneck was " + before + ", and nothing inside limits the service now"
-	case before == "":
-		return "the bottleneck is now " + after
 	}
-	return "the bottleneck moved from " + before + " to " + after
+	return "the bottleneck was " + before + " and is now " + after
 }
 
-// place names the bottleneck, or returns "".
+// place names the bottleneck.
 func (s *Side) place() string {
-	b := s.Diagnosis.Bottleneck
-	if b == nil || !s.limited() {
-		return ""
+	switch b := s.Diagnosis.Bottleneck; {
+	case s.Diagnosis.Verdict == Undecided:
+		return "unknown"
+	case !s.limited():
+		return "the load"
+	case b != nil:
+		return b.Role + b.Node
 	}
-	return strings.TrimSpace(b.Role + b.Node)
+	return "the " + string(s.Diagnosis.Verdict)
 }
 
 // work states how much work each did.
@@ -195,18 +189,13 @@ func (c *Comparison) announced(rate float64) string {
 	if len(c.Before.Diagnosis.Remedies) == 0 || c.Before.Diagnosis.Remedies[0].Gain == nil {
 		return ""
 	}
-	r := &c.Before.Diagnosis.Remedies[0]
-	text := fmt.Sprintf(" Announced for %s: %s", r.Name, r.Gain)
-	switch {
-	case r.Gain.Of != "throughput":
-	case rate < r.Gain.Low:
-		text += "; it gave less"
-	case rate > r.Gain.High:
-		text += "; it gave more"
-	default:
-		text += "; it holds"
+	r, gave := &c.Before.Diagnosis.Remedies[0], "it holds"
+	if rate < r.Gain.Low {
+		gave = "it gave less"
+	} else if rate > r.Gain.High {
+		gave = "it gave more"
 	}
-	return text + "."
+	return fmt.Sprintf(" Announced for %s: %s; %s.", r.Name, r.Gain, gave)
 }
 
 // sideBySide is the width from which both maps are beside each other, each with room for boxes.
@@ -214,13 +203,12 @@ const sideBySide = 110
 
 // WriteText writes the comparison: the answer, and both maps.
 func (c *Comparison) WriteText(w io.Writer, o Screen) error {
-	clean(reflect.ValueOf(c))
-	s := sheet{Screen: o.fitted()}
+	s := o.on(c)
 	s.put(s.cut(s.paragraph(flowmap.Stage, c.Answer, ""), 8), nil)
 	const gap = "   "
-	part, room := sheet{Screen: s.Screen}, (s.Lines-2-len(s.lines)-1)/2
+	part, room := sheet{Screen: s.Screen}, (screenful-len(s.lines)-1)/2
 	if s.Width >= sideBySide {
-		part.Width, room = (s.Width-len(gap))/2, s.Lines-2-len(s.lines)
+		part.Width, room = (s.Width-len(gap))/2, screenful-len(s.lines)
 	}
 	draw := func(when string, d *Diagnosis) []flowmap.Line {
 		lines := part.cut(part.paragraph(flowmap.Stage, when+" ("+d.target()+"): "+d.Answer, "  "), 4)

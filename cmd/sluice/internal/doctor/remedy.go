@@ -393,15 +393,12 @@ func (m *model) batchSink(p *part, k cost) change {
 		evidence: []string{fmt.Sprintf("%s of the time of %s is in that call, and %s", percent(k.share), p.Name, waiting(p.room+p.reply))}}
 }
 
-// broadcast reports whether a value goes to several receivers, of which one is slow: each of
-// the others waits as often as the sender does for the slow one. Shards wait for values
-// seldom, because they get few, and workers at one channel share them.
+// broadcast reports whether a value goes to several receivers, of which one is slow: roles
+// at one node, where workers that share a channel are one role.
 func (m *model) broadcast(p *part) bool {
 	l, node := m.queueAt(p)
-	return node >= 0 && m.meets[node].Kind == observe.Channel && l.Op != observe.Receive && slices.ContainsFunc(m.meets[node].receivers, func(e end) bool {
-		q := &m.parts[e.role]
-		return e.role != p.index && !q.Runtime && q.made.sum() < q.Alive/2 && e.rate > p.turns/2
-	})
+	return node >= 0 && m.meets[node].Kind == observe.Channel && l.Op != observe.Receive &&
+		slices.ContainsFunc(m.meets[node].receivers, func(e end) bool { return e.role != p.index && !m.parts[e.role].Runtime })
 }
 
 // skewed reports whether one goroutine of a role has most of the work: of two, it is as

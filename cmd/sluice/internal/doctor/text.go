@@ -20,35 +20,33 @@ import (
 // A Screen is where text is written. Its zero value is a plain file.
 type Screen struct {
 	Width int  // in cells; 0 for 80
-	Lines int  // of a terminal, with its prompt and a line of progress; 0 for 24
 	Color bool // it understands escape codes
 }
 
-// The narrowest and the widest text.
 const (
-	narrowest = 40
-	widest    = 120
+	narrowest, widest = 40, 120 // texts
+	screenful         = 22      // lines of a terminal, without its prompt and a line of progress
 )
 
-func (o Screen) fitted() Screen {
-	return Screen{min(widest, max(narrowest, cmp.Or(o.Width, 80))), cmp.Or(o.Lines, 24), o.Color}
+// on cleans what is written, and returns the sheet for it.
+func (o Screen) on(v any) sheet {
+	clean(reflect.ValueOf(v))
+	return sheet{Screen: Screen{min(widest, max(narrowest, cmp.Or(o.Width, 80))), o.Color}}
 }
 
 // WriteSummary writes what fits one screen: the answer, the map, what to do, and then
 // what the answer is based on, as far as there is room.
 func (d *Diagnosis) WriteSummary(w io.Writer, o Screen) error {
-	clean(reflect.ValueOf(d))
-	o = o.fitted()
-	s := sheet{Screen: o}
+	s := o.on(d)
 	s.put(s.cut(s.paragraph(flowmap.Stage, d.Answer, ""), 5))
 	fixes := d.fixes(s)
 	foot := s.cut(s.paragraph(flowmap.Soft, d.foot(s.Width/2)+" More: -v, or -html FILE.", ""), 2)
-	room := o.Lines - 3 - len(s.lines) - len(foot)
+	room := screenful - 1 - len(s.lines) - len(foot)
 	first := s.cut(fixes[0], max(1, min(6, room-4)))
 	room -= 1 + len(first)
 	// At most half of what is left is the map, but enough for its path in boxes.
 	const boxes, facts = 8, 3
-	if drawn := flowmap.New(d.Map).Draw(o.Width, min(room-1, max(boxes, room-1-facts))); len(drawn) > 0 && room > 2 {
+	if drawn := flowmap.New(d.Map).Draw(s.Width, min(room-1, max(boxes, room-1-facts))); len(drawn) > 0 && room > 2 {
 		s.put(nil, drawn)
 		room -= 1 + len(drawn)
 	}
@@ -73,8 +71,7 @@ func (d *Diagnosis) WriteSummary(w io.Writer, o Screen) error {
 
 // WriteText writes all of the diagnosis.
 func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
-	clean(reflect.ValueOf(d))
-	s := sheet{Screen: o.fitted()}
+	s := o.on(d)
 	s.put(s.paragraph(flowmap.Stage, d.Answer, ""))
 	if drawn := flowmap.New(d.Map).Draw(s.Width, flowmap.All); len(drawn) > 0 {
 		s.put(nil, drawn)
