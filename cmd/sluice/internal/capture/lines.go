@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"io"
 	"strings"
+	"unicode"
 )
 
 // eachLine calls f for each line that is not empty until f returns false. The text may be
@@ -65,11 +66,14 @@ func split(data []byte, atEOF bool) (advance int, line []byte, err error) {
 	return 0, nil, nil
 }
 
-// behind returns what follows a log's prefix in line. Its times and numbers differ from
-// line to line: its length and its end do not.
+// behind returns what follows a log's prefix in line. Its times and names differ from line
+// to line: its length and its other characters do not.
 func behind(prefix, line []byte) []byte {
-	if n := len(prefix); n > 0 && len(line) >= n && line[n-1] == prefix[n-1] {
-		return line[n:]
+	word := func(c byte) bool { return unicode.IsLetter(rune(c)) || unicode.IsDigit(rune(c)) }
+	for i, c := range prefix {
+		if i == len(line) || c != line[i] && !(word(c) && word(line[i])) {
+			return line
+		}
 	}
-	return line
+	return line[len(prefix):]
 }

@@ -50,8 +50,8 @@ func (p part) rank() int {
 	return 0
 }
 
-// of returns the parts of a kind, the earliest first. A part without a time has that of
-// the part in front of it by name.
+// of returns the parts of a kind, the earliest first. A part without a time has the
+// time of the part in front of it by name.
 func (r *reader) of(k kind) []part {
 	found := r.parts[k]
 	slices.SortStableFunc(found, func(a, b part) int { return cmp.Compare(a.rank(), b.rank()) })

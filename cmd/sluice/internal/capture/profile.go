@@ -39,8 +39,7 @@ var (
 // partOf returns a profile as a part, if its numbers are possible.
 func partOf(k kind, at time.Time, p *Profile) (part, error) {
 	found := part{kind: k, at: at, profile: p}
-	var total int64
-	possible := true
+	total, possible := int64(0), true
 	for _, s := range p.Samples {
 		total += s.Value
 		possible = possible && s.Value >= 0 && s.Count >= 0 && total >= 0

@@ -30,7 +30,7 @@ type texts struct {
 	crash  string // the line with which a process died, in front of its goroutines
 	indent int    // of that line, behind a prefix
 
-	dump    *Dump          // the last one with states, which may go on
+	dump    *Dump          // the last one with states, which may continue
 	numbers map[uint64]int // places of its goroutines
 	threads bool           // the threads of a process that crashed write their goroutines once more
 	current *Goroutines    // that is being read; nil before the first, and after its creator

@@ -92,9 +92,10 @@ func TestForms(t *testing.T) {
 		"a log between": "GET http://example.com/a(1)\n" + strings.Replace(plain, "\nmain.worker", "\n2026/01/02 15:04:05 served (200) in 3ms\nmain.worker", 1),
 		"the system's stack": "goroutine 0 gp=0x1 m=0 mp=0x2 [idle]:\nruntime.futex()\n\t/go/futex.s:1 +0x1\n\n" + plain +
 			"\nrax    0xca\nrip    0x46fbe1\n",
-		"ancestors": strings.Replace(plain, "main.go:27 +0x9a\n", "main.go:27 +0x9a\n[originating from goroutine 1]:\nmain.start(...)\n\t/src/app/main.go:27 +0x9a\n", 1),
-		"elided":    strings.Replace(plain, "created by", "...23 frames elided...\ncreated by", 1),
-		"registers": strings.Replace(strings.ReplaceAll(plain, " +0x5b", " +0x5b fp=0xc000 sp=0xc001 pc=0x1"), "goroutine 7 [", "goroutine 7 gp=0xc0 m=nil [", 1),
+		"ancestors":  strings.Replace(plain, "main.go:27 +0x9a\n", "main.go:27 +0x9a\n[originating from goroutine 1]:\nmain.start(...)\n\t/src/app/main.go:27 +0x9a\n", 1),
+		"one prefix": strings.Repeat("x", strings.Index(dump[1], " ")) + " " + plain, // of the first line, as package log writes it
+		"elided":     strings.Replace(plain, "created by", "...23 frames elided...\ncreated by", 1),
+		"registers":  strings.Replace(strings.ReplaceAll(plain, " +0x5b", " +0x5b fp=0xc000 sp=0xc001 pc=0x1"), "goroutine 7 [", "goroutine 7 gp=0xc0 m=nil [", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := textOf(t, text)

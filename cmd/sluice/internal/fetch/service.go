@@ -62,14 +62,13 @@ type Options struct {
 // A Service is a running process that serves net/http/pprof. It is not safe for
 // concurrent use.
 type Service struct {
-	base   *url.URL
-	socket string // path of the Unix socket; "" for TCP
-	o      Options
-	client *http.Client
-	dial   func(ctx context.Context, network, address string) (net.Conn, error)
-	left   atomic.Int64 // bytes that may still be read from the service
-
-	reached atomic.Bool // it accepted a connection
+	base    *url.URL
+	socket  string // path of the Unix socket; "" for TCP
+	o       Options
+	client  *http.Client
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	left    atomic.Int64 // bytes that may still be read from the service
+	reached atomic.Bool  // it accepted a connection
 
 	start   time.Time
 	machine *capture.Machine
