@@ -39,18 +39,17 @@ func taken(l float64) float64 { return (math.Sqrt(l*l+4*l) - l) / 2 }
 // saturated is the law of the bottleneck: something is busy all the time, and others wait
 // for it.
 func saturated(m *model) *ruling {
-	best, second := m.limiting(0.5)
+	best := m.limiting(0.5)
 	if best.util == 0 {
 		return nil
 	}
 	r := m.ruling(best)
-	if r.clear > 0 {
-		return r
+	if r.clear == 0 { // from just enough to all the time
+		r.clear = 0.4 + 0.6*(best.util-1/worth)/(1-1/worth)
 	}
-	// From just enough to all the time, and by how much it leads.
-	r.clear = 0.4 + 0.6*(best.util-1/worth)/(1-1/worth)
-	if lead := 1 - second.weight()/best.weight(); lead < 0.1 {
-		r.clear *= 0.7 + 3*lead // two of them: relieving one leaves the other
+	// Without the time in which its thread has no core, it would have time left.
+	if p := r.part; p >= 0 && m.cores.crowded && m.paced() && best.util-m.parts[p].made.cpu()/m.parts[p].Alive*m.cores.lacks < 1/worth {
+		r.clear = 0.1
 	}
 	return r
 }
@@ -58,7 +57,7 @@ func saturated(m *model) *ruling {
 // nearly is the law of what is as busy as a bottleneck, although hardly anything was seen
 // to wait for it.
 func nearly(m *model) *ruling {
-	best, _ := m.limiting(0)
+	best := m.limiting(0)
 	// Two that share the cores with others wait for a core as long as they run, and then
 	// hardly ever for each other: neither is idle.
 	for i := range m.parts {
@@ -74,10 +73,10 @@ func nearly(m *model) *ruling {
 	return r
 }
 
-// limiting returns the first two of the candidates with at least a score.
-func (m *model) limiting(score float64) (best, second candidate) {
+// limiting returns the first of the candidates with at least a score.
+func (m *model) limiting(score float64) (best candidate) {
 	if !m.traced() {
-		return best, second
+		return best
 	}
 	var all []candidate
 	for i := range m.parts {
@@ -87,15 +86,11 @@ func (m *model) limiting(score float64) (best, second candidate) {
 		all = append(all, m.meetCandidate(&m.meets[i]))
 	}
 	for _, c := range append(all, candidate{-1, -1, m.cores.full, m.cores.queue}) {
-		switch {
-		case c.util < 1/worth || c.score() < score:
-		case best.util == 0 || c.weight() > best.weight():
-			best, second = c, best
-		case c.weight() > second.weight():
-			second = c
+		if c.util >= 1/worth && c.score() >= score && (best.util == 0 || c.weight() > best.weight()) {
+			best = c
 		}
 	}
-	return best, second
+	return best
 }
 
 // ruling explains a candidate that is busy all the time.
@@ -117,6 +112,9 @@ func (m *model) partCandidate(p *part) (c candidate) {
 	if p.Runtime || p.Alive < 0.5 || p.held() <= 0 || p.made.sum() <= 0 {
 		return c // fewer are goroutines of requests: the load
 	}
+	if _, node := m.queueAt(p); node >= 0 && m.meets[node].Kind == observe.Limit {
+		return c // its goroutines are those inside of a limit: see meetCandidate
+	}
 	c = candidate{part: p.index, meet: -1, util: p.serves(), holds: max(p.room+p.reply+min(1, p.feed), p.blame)}
 	if p.made.away() > p.made.sum()/2 {
 		// It waits outside. If each of its callers waits for no more than its own answer, it
@@ -135,11 +133,7 @@ func (m *model) partCandidate(p *part) (c candidate) {
 // or of a disk, and not for requests of others.
 func (m *model) calls(p *part) bool {
 	w := m.longest(p.index, func(w *wait) bool { return !w.load && w.Op == observe.Network })
-	if w == nil {
-		return p.made.Disk > p.made.away()/2
-	}
-	host, _, isPath := strings.Cut(w.In, "/")
-	return isPath && (strings.Contains(host, ".") || slices.ContainsFunc([]string{"net/http.", "net/rpc.", "database/sql."}, func(client string) bool { return strings.HasPrefix(w.In, client) }))
+	return w != nil && client(w.In) || w == nil && p.made.Disk > p.made.away()/2
 }
 
 // meetCandidate returns a lock or a limit as a candidate; util is 0 for other nodes.
@@ -167,10 +161,7 @@ func (m *model) excludes(g *meeting) bool {
 
 // busyPart explains a busy role by the costs that its time consists of.
 func (m *model) busyPart(p *part, c candidate) *ruling {
-	line, node := m.queueAt(p)
-	if node >= 0 && m.meets[node].Kind == observe.Limit {
-		return m.busyMeeting(&m.meets[node], c) // its goroutines are those inside of a limit
-	}
+	line, _ := m.queueAt(p)
 	costs := p.costs()
 	top := m.located(p, costs[0])
 	r := &ruling{verdict: Stage, channels: Partly, part: p.index, meet: -1, util: c.util, holds: c.holds, at: top.line,
@@ -255,7 +246,9 @@ func (m *model) busyCores(c candidate) *ruling {
 	case top.kind == costMemory:
 		r.verdict = Memory
 	case top.kind == costTimers || top.kind == costSystem:
-		r.verdict, r.channels = Stage, Partly
+		if p := m.most(top.kind); p == nil || p.inFlow() || !m.traced() {
+			r.verdict, r.channels = Stage, Partly
+		}
 	case top.kind == costPassing:
 		if g := m.busiest(); g != nil && m.excludes(g) {
 			return m.busyMeeting(g, candidate{-1, g.index, c.util, g.sending + g.receiving})
@@ -294,6 +287,11 @@ func tooMuch(costs []cost) (top cost, times float64) {
 		}
 	}
 	return costs[0], 0
+}
+
+// paced reports whether values start at requests or ticks, so that the load has an end.
+func (m *model) paced() bool {
+	return slices.ContainsFunc(m.waits, func(w wait) bool { return w.load && w.Rate > 10 && !m.parts[w.Role].Runtime })
 }
 
 // compete reports whether several roles share the cores all the time, and nobody waits for
@@ -536,29 +534,24 @@ func outside(m *model) *ruling {
 		clear: min(1, p.made.away()/max(p.Alive-p.Time.Unknown, 1e-9))}
 	r.answer = fmt.Sprintf("%s %s %s of the time%s: nothing inside the service is busy (%s).", p.naming(), top.doing(), percent(p.busy), near(top.line), m.inUse())
 	r.next = "Look at what it waits for, or let more of these waits overlap: nothing between the goroutines is slow."
-	if p.refuses() {
-		r.clear, r.next = 0.1, fmt.Sprintf("Count what %s refuses: %s of them are started each second, and only %s wait.", p.Name, format.Compact(p.Created), format.Compact(p.turns))
-	}
 	return r
 }
 
-// keepsUp reports whether a role that waits outside follows a pace: it has time left to wait
-// for what a source sends, or a clock of the program ticks about as often as its waits end.
-// A request takes several of them: in and out, of each side of a proxy.
+// keepsUp reports whether a role that waits outside follows a pace: it, or the role that
+// starts its goroutines, has time left to wait for a source, or a clock of the program ticks
+// about as often as its waits end. A request takes several of them: in and out, of each side
+// of a proxy.
 func (m *model) keepsUp(p *part) bool {
 	w := m.longest(p.index, func(w *wait) bool { return w.kind(m) == observe.Outside || w.Op == observe.Network })
-	if w == nil || p.room+p.reply > 0.1 || p.refuses() {
+	if w == nil {
 		return false
 	}
 	l := m.follows(p)
 	return l != nil && l.mean > 0.05*p.Alive || slices.ContainsFunc(m.waits, func(v wait) bool {
-		return v.load && v.kind(m) == observe.Timer && v.Role != p.index && v.Rate > w.Rate/4
+		q := &m.parts[v.Role]
+		return q != p && (v.load && v.kind(m) == observe.Timer && v.Rate > w.Rate/4 || p.By.Function != "" && v.At.Function == p.By.Function && q.load > 0.05*q.Alive && q.turns > 1)
 	})
 }
-
-// refuses reports whether most goroutines of a role end before they have waited for
-// anything.
-func (p *part) refuses() bool { return p.Created > p.Alive && p.Created > 2*p.turns }
 
 // follows returns where a part, with nothing to do, waits longest for a source, or nil.
 func (m *model) follows(p *part) (best *link) {
@@ -623,6 +616,12 @@ func loaded(m *model) *ruling {
 	r.clear = min(0.9, max(0, 3*(1/worth-most)))
 	if alone {
 		r.clear = max(r.clear, 0.4) // it still has to wait for values at times
+	}
+	for i := range m.parts {
+		// Most of those that come end before they have waited for anything outside.
+		if p := &m.parts[i]; !p.Runtime && p.turns > 0 && p.came > p.Alive && p.came > 2*p.turns && p.made.away() > p.made.sum()/2 {
+			r.clear, r.next = 0.1, fmt.Sprintf("Count what %s refuses: %s of them come each second, and only %s wait.", p.Name, format.Compact(p.came), format.Compact(p.turns))
+		}
 	}
 	for i := range m.links {
 		// One that sleeps is a clock; several may ask again for what others do for them.

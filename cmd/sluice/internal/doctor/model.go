@@ -30,6 +30,7 @@ type part struct {
 	index int
 	made  made    // of what its busy time is
 	turns float64 // per second: the most frequent of its waits and wake-ups, a lower bound of its values
+	came  float64 // per second: its goroutines that were started, or its server's requests
 	trips bool    // what it takes is answered, so that each value waits for its answer
 
 	busy float64 // share of its life in which it served, without waiting for load
@@ -350,34 +351,46 @@ func reaches(next map[int][]int, from, to int) bool {
 
 // findLoad marks the waits for requests and ticks. A sleep is part of the load if the
 // role takes nothing from others and is in no lock: values start there. Otherwise the
-// sleep is part of the cost of a value.
+// sleep is part of the cost of a value. A read from the network is, if values start there or
+// the program has accepted the connection, and it is what the role is for: a client asks in
+// a function of its own.
 func (m *model) findLoad() {
-	fed := make([]bool, len(m.parts))
+	fed, locks, gives := make([]bool, len(m.parts)), make([]bool, len(m.parts)), make([]bool, len(m.parts))
 	for i := range m.links {
 		l := &m.links[i]
 		switch {
 		case l.wait.Op == observe.GroupWait: // it waits for the end of what it began
-		case (l.from == l.to || excluding(l.wait.kind(m))) && l.mean < 0.001*m.parts[l.wait.Role].Alive: // by chance
 		case l.from == l.to || excluding(l.wait.kind(m)):
-			fed[l.from], fed[l.to] = true, true
+			if l.mean >= 0.001*m.parts[l.wait.Role].Alive { // less is by chance
+				locks[l.waker()] = true
+			}
 		case l.push || !l.wait.asks:
-			fed[l.to] = true
+			fed[l.to], gives[l.from] = true, true
 		default:
 			fed[l.from] = true // it answers: a question that never waited is a value, too
 		}
 	}
+	accepts := slices.ContainsFunc(m.waits, func(w wait) bool { return strings.HasSuffix(w.In, "Listener).Accept") })
 	for i := range m.waits {
 		w := &m.waits[i]
+		p := &m.parts[w.Role]
 		if k := w.kind(m); k != observe.Outside && k != observe.Timer {
 			continue
 		}
 		still := w.Known && w.Rate == 0 // it did not end: no value waited for it
-		paced := !fed[w.Role] && (w.Op == observe.Sleep || w.kind(m) == observe.Timer)
-		if still || paced || m.serving(w) {
+		paced := !fed[w.Role] && !locks[w.Role] && (w.Op == observe.Sleep || w.kind(m) == observe.Timer)
+		reads := !fed[w.Role] && w.Op == observe.Network && w.At.Function == p.Start.Function && (accepts || gives[w.Role]) && !client(w.In)
+		if still || paced || reads || m.serving(w) {
 			w.load = true
-			m.parts[w.Role].load += w.Mean
+			p.load += w.Mean
 		}
 	}
+}
+
+// client reports whether a function of a library asks another process and waits for the answer.
+func client(function string) bool {
+	host, _, path := strings.Cut(function, "/")
+	return path && (strings.Contains(host, ".") || slices.ContainsFunc([]string{"net/http.", "net/rpc.", "database/sql."}, func(pkg string) bool { return strings.HasPrefix(function, pkg) }))
 }
 
 // serving reports whether a server waits for its next request: for a connection, on one of
@@ -389,9 +402,13 @@ func (m *model) serving(w *wait) bool {
 
 // share computes what part of its life a role serves.
 func (m *model) share(p *part) {
+	p.came = p.Created
 	for i := range m.waits {
-		if m.waits[i].Role == p.index {
-			p.turns = max(p.turns, m.waits[i].Rate)
+		switch w := &m.waits[i]; {
+		case w.Role == p.index:
+			p.turns = max(p.turns, w.Rate)
+		case strings.HasSuffix(p.Host, ").serve") && w.At.Function == p.Host:
+			p.came = max(p.came, w.Rate)
 		}
 	}
 	for i := range m.links {

@@ -452,6 +452,36 @@ func TestShapes(t *testing.T) {
 			s.wait(w, n, observe.Network, 0.95, 200, -1, "")
 			return s
 		}, Outside, Partly, "forward", MoreReceivers, 0, 0},
+		{"a plan for each tick, under a limit that is met for half of the time", func() *scene {
+			s := newScene(2)
+			g, l, n, t := s.node(observe.Group, ""), s.node(observe.Limit, "errgroup.SetLimit"), s.node(observe.Outside, ""), s.node(observe.Timer, "")
+			p, w := s.role("plan", 1, run{Running: 0.01}), s.role("ask", 2, run{Running: 0.02})
+			s.Roles[w].Created, s.Roles[w].By = 400, s.Roles[p].Start
+			s.wait(p, l, observe.Acquire, 0.49, 370, w, rcv)
+			s.wait(p, t, rcv, 0.47, 7, -1, "")
+			s.wait(p, g, observe.GroupWait, 0.02, 7, w, observe.GroupDone)
+			s.wait(w, n, observe.Network, 1.95, 400, -1, "")
+			return s
+		}, Load, No, "", "", 0, 0},
+		{"sessions that wait for their clients", func() *scene {
+			s := newScene(2)
+			in, n := s.node(observe.Outside, "new connections"), s.node(observe.Outside, "")
+			a, w := s.role("listen", 1, run{}), s.role("attend", 300, run{Running: 0.03})
+			l := s.at(a, observe.Network)
+			l.In = "net.(*TCPListener).Accept"
+			s.waitAt(l, a, in, 1, 0, -1, "")
+			s.wait(w, n, observe.Network, 299, 850, -1, "")
+			return s
+		}, Load, No, "", "", 0, 0},
+		{"requests that are refused before they wait", func() *scene {
+			s := newScene(2)
+			n, t := s.node(observe.Outside, ""), s.node(observe.Timer, "")
+			c, w := s.role("arrivals", 1, run{Running: 0.01}), s.role("quote", 2.7, run{Running: 0.06})
+			s.Roles[w].Created, s.Roles[w].By = 2000, s.Roles[c].Start
+			s.wait(c, t, rcv, 0.98, 500, -1, "")
+			s.wait(w, n, observe.Network, 2.6, 310, -1, "")
+			return s
+		}, Undecided, Unknown, "", "", 0, 0},
 		{"values that are given up after a deadline", func() *scene {
 			s := newScene(2)
 			c, tick, n := s.node(observe.Channel, ""), s.node(observe.Timer, ""), s.node(observe.Outside, "")

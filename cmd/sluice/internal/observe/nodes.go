@@ -271,9 +271,10 @@ func (t *tracer) gather() {
 				break
 			}
 		}
-		if kind := t.kindOf(p); kind == Outside || kind == Disk || kind == Timer {
+		// The clock ends the waits for a limit of the rate.
+		if kind := t.kindOf(p); kind == Outside || kind == Disk || kind == Timer || kind == Limit && !linked[i] {
 			key := thing{kind, p.name, p.line}
-			if p.name != "" {
+			if p.name != "" && kind != Limit {
 				key.line = 0
 			}
 			if j, ok := outside[key]; ok {
