@@ -73,10 +73,9 @@ type Profile struct {
 
 // A Sample is a stack of a Profile with its value.
 type Sample struct {
-	Stack  Stack
-	Count  int64             // of events; 1 for each sample of a CPU profile
-	Value  int64             // as Capture says for each profile; the same as Count for goroutines
-	Labels map[string]string // not read: no answer needs them
+	Stack Stack
+	Count int64 // of events; 1 for each sample of a CPU profile
+	Value int64 // as Capture says for each profile; the same as Count for goroutines
 }
 
 // A Dump is the goroutines of the process at one moment.
@@ -101,8 +100,7 @@ type Goroutines struct {
 	Forever   bool          // it waits at a nil channel or in a select without cases
 	Leaked    bool          // according to the runtime
 	CreatedBy Frame
-	Creator   uint64            // the number of the goroutine that started it; 0 if unknown
-	Labels    map[string]string // not read: no answer needs them
+	Creator   uint64 // the number of the goroutine that started it; 0 if unknown
 }
 
 // A Trace is an execution trace that can be read any number of times.

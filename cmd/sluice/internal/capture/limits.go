@@ -25,8 +25,8 @@ const (
 const (
 	frameSize     = 40
 	sliceSize     = 24
-	sampleSize    = 24 + sliceSize
-	goroutineSize = 128
+	sampleSize    = 16 + sliceSize
+	goroutineSize = 120
 	dumpSize      = 2048 // with its goroutines by number
 	entrySize     = 128  // of a map, with its growth
 	grown         = 3    // times as much is allocated by a slice that grows
