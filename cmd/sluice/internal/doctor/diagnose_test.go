@@ -134,12 +134,12 @@ func TestHazards(t *testing.T) {
 	}
 
 	s := newScene(2) // a mailbox whose owner waits outside for each call
-	in, out := s.node(observe.Channel, ""), s.node(observe.Outside, "")
+	in, reply, out := s.node(observe.Channel, ""), s.node(observe.Channel, ""), s.node(observe.Outside, "")
 	h, a := s.role("caller", 8, run{}), s.role("owner", 1, run{Running: 0.1})
-	s.wait(h, in, rcv, 8, 500, a, snd)
+	s.wait(h, in, snd, 4, 500, a, rcv)
+	s.wait(h, reply, rcv, 4, 500, a, snd)
 	s.wait(a, out, observe.Network, 0.9, 500, -1, "")
 	m = newModel(&s.Observation)
-	m.parts[a].trips = true
 	if got := m.loosen(&m.meets[in], &ruling{}); len(got) != 0 {
 		t.Errorf("%+v: a mutex held during a call", got)
 	}

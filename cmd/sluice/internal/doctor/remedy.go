@@ -228,8 +228,8 @@ func (m *model) remedies(r *ruling) []Remedy {
 // relieve returns the changes that relieve a busy part, the best first.
 func (m *model) relieve(p *part, costs []cost) (all []change) {
 	for _, k := range costs {
-		if k.share < 0.15 {
-			break // removing less is not worth it: see worth
+		if k.share < 1-1/worth {
+			break
 		}
 		all = append(all, m.reduce(p, m.located(p, k))...)
 	}
@@ -302,7 +302,7 @@ func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change 
 		switch {
 		case dispatches:
 			return []change{hop, batch}
-		case p.answers():
+		case p.trips:
 			why = "its callers wait for each answer, so a value has nothing to be batched with"
 			if blocks(&p.made) {
 				return nil
@@ -344,18 +344,14 @@ func (m *model) passesOn(p *part) (dispatches, relays bool) {
 		}
 	}
 	own := share(p.costs(), costOwn, costSystem, costDisk, costOutside, costSleep)
-	return both > 0 && len(take) > both, len(take) > 0 && len(give) > 0 && p.reply < p.room+p.feed && own < 0.4
+	return both > 0 && len(take) > both, len(take) > 0 && len(give) > 0 && own < 0.4
 }
-
-// answers reports whether those that give a part values wait for its answers.
-func (p *part) answers() bool { return p.trips || p.reply > p.room+p.feed }
 
 // answerer returns the role at a meeting that answers the values that it takes, or nil. The
 // one with fewer goroutines wins.
 func (m *model) answerer(g *meeting) (best *part) {
-	for _, e := range append(g.receivers[:len(g.receivers):len(g.receivers)], g.senders...) {
-		p := &m.parts[e.role]
-		if dispatches, _ := m.passesOn(p); !p.Runtime && p.answers() && !dispatches && (best == nil || p.Alive < best.Alive) {
+	for _, e := range slices.Concat(g.receivers, g.senders) {
+		if p := &m.parts[e.role]; !p.Runtime && p.trips && (best == nil || p.Alive < best.Alive) {
 			best = p
 		}
 	}
@@ -493,7 +489,7 @@ func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []chang
 // those that take it hardly use a core, and one of them waits for something else.
 func (m *model) heldIn(g *meeting, util float64) (best *wait) {
 	roles, cpu := map[int]bool{}, 0.0
-	for _, e := range append(g.receivers[:len(g.receivers):len(g.receivers)], g.senders...) {
+	for _, e := range slices.Concat(g.receivers, g.senders) {
 		if p := &m.parts[e.role]; !p.Runtime && !roles[e.role] {
 			roles[e.role] = true
 			cpu += p.made.cpu() + p.made.System
