@@ -58,12 +58,13 @@ func TestHandOff(t *testing.T) {
 // TestOneHandOff: while a hand-off is in progress, values are queued, and no other receiver
 // is woken; they are received in order.
 func TestOneHandOff(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 20})
-		first, second := recvLater(context.Background(), e), recvLater(context.Background(), e)
+		var first waitq.Wait // of a receiver that runs when the test says so
+		first.JoinToAccept(e.receivers, nil)
+		second := recvLater(context.Background(), e)
 		for v := range 4 {
-			_ = e.TrySend(v + 1) // the woken receiver has yet to run
+			_ = e.TrySend(v + 1)
 		}
 		if e.receivers.HandOffs() != 1 || e.Len() != 3 {
 			t.Fatalf("%d values were handed off, Len %d", e.receivers.HandOffs(), e.Len())
@@ -71,9 +72,10 @@ func TestOneHandOff(t *testing.T) {
 		if v, err := e.TryRecv(); v != 2 || err != nil {
 			t.Errorf("TryRecv: %d, %v, want the first value in the queue", v, err)
 		}
-		synctest.Wait()
-		if first.v != 1 || second.v != 3 || e.Len() != 1 {
-			t.Errorf("received %d and %d, Len %d, want 1, 3 and 1", first.v, second.v, e.Len())
+		first.Step()
+		v, err := e.resume(context.Background(), first)
+		if synctest.Wait(); v != 1 || err != nil || second.v != 3 || e.Len() != 1 {
+			t.Errorf("received %d, %v, and %d, Len %d, want 1, 3 and 1", v, err, second.v, e.Len())
 		}
 	})
 }

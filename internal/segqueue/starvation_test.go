@@ -294,7 +294,6 @@ func TestShrinkBeforeHandOff(t *testing.T) {
 // begins to starve, comes back behind that one. In front of it, it would be woken to rescue
 // the starving one, which would sleep on with its value.
 func TestWithdrawnBehindStarving(t *testing.T) {
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 20})
 		send := func(v int) {
@@ -302,56 +301,47 @@ func TestWithdrawnBehindStarving(t *testing.T) {
 				t.Fatal(n, err)
 			}
 		}
-		recv := func() {
+		// Both receivers go step by step, so neither is ever faster than the test.
+		lose := func(receiver *turn) { // is woken, finds nothing, and rejoins
+			send(1)
 			if _, err := e.TryRecv(); err != nil {
 				t.Fatal(err)
 			}
+			receiver.wait.Step()
+			if _, err := e.take(e.recv.lock(), make([]int, 1), nil, receiver); err != engine.ErrEmpty || !receiver.wait.Woken() {
+				t.Fatal(err)
+			}
+			receiver.wait.Step()
 		}
-		// The first receiver, step by step.
-		first := turn{receives: true}
+		goOn := func(receiver *turn) *received {
+			r := new(received)
+			go func() {
+				var buf [1]int
+				_, r.err = e.recvSlow(context.Background(), buf[:], false, receiver, nil)
+				r.v = buf[0]
+			}()
+			synctest.Wait()
+			return r
+		}
+		first, second := turn{receives: true}, turn{receives: true}
 		first.wait.JoinToAccept(e.receivers, nil)
-		send(1)
-		recv()
-		first.wait.Step()
-		if _, err := e.take(e.recv.lock(), make([]int, 1), nil, &first); err != engine.ErrEmpty || !first.wait.Woken() {
-			t.Fatal(err)
-		}
-		first.wait.Step() // rejoins
-		second := recvLater(context.Background(), e)
+		lose(&first)
+		second.wait.JoinToAccept(e.receivers, nil)
 		first.wait.Withdraw() // as it does when it finds a value after it has rejoined
 		for range maxLosses {
-			send(1)
-			recv()
-			synctest.Wait()
+			lose(&second)
 		}
 		if e.recv.word.Load()&starving == 0 {
 			t.Fatal("the second receiver does not starve")
 		}
-		// The first receiver: the value is gone.
-		v := 0
-		go func() {
-			var buf [1]int
-			_, err := e.take(e.recv.lock(), buf[:], nil, &first)
-			for err == engine.ErrEmpty {
-				if e.awaitValue(context.Background(), &first) {
-					buf[0], err = e.takeHanded(), nil
-					break
-				}
-				_, err = e.take(e.recv.lock(), buf[:], nil, &first)
-			}
-			if first.wait.Leave() && e.Len() > 0 {
-				e.receivers.Wake()
-			}
-			v = buf[0]
-		}()
-		synctest.Wait()
+		starved, other := goOn(&second), goOn(&first) // for the first one, the value is gone
 		send(2)
-		if synctest.Wait(); second.v != 2 {
-			t.Errorf("a value was sent: the starving receiver has %d, the other one %d, Len %d, %+v", second.v, v, e.Len(), e.Stats())
+		if synctest.Wait(); starved.v != 2 {
+			t.Errorf("a value was sent: the starving receiver has %d, the other one %d, Len %d, %+v", starved.v, other.v, e.Len(), e.Stats())
 		}
 		send(3)
-		if synctest.Wait(); second.v != 2 || v != 3 {
-			t.Errorf("two values were sent: the starving receiver has %d, the other one %d", second.v, v)
+		if synctest.Wait(); starved.v != 2 || other.v != 3 {
+			t.Errorf("two values were sent: the starving receiver has %d, the other one %d", starved.v, other.v)
 		}
 	})
 }
