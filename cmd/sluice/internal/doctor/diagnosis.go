@@ -171,11 +171,10 @@ type RoleRow struct {
 	Doing   string  `json:"doing"`    // a few words: "computes", "waits in send at main.go:30"
 }
 
-// A Gap is something that was not seen, with the command that would show it.
+// A Gap is something that was not seen.
 type Gap struct {
 	What    string `json:"what"`
 	Reason  string `json:"reason,omitempty"`
-	Command string `json:"command,omitempty"`
 }
 
 // Found reports whether something in the program holds it back, or will: what a check

@@ -449,12 +449,15 @@ func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []chang
 	split := change{name: Split, line: r.at, part: -1, fixed: freed, evidence: []string{waiting(r.holds) + " for it, on average"},
 		text: fmt.Sprintf("Split what %s protects, by key, so that few callers meet", where(r.at.At))}
 	if g.Kind == observe.Mutex {
+		w, call := m.heldIn(g, r.util), costOutside
+		if costs[0].kind == costDisk {
+			call = costDisk
+		}
 		batch := split
 		batch.name, batch.text = Batch, fmt.Sprintf("Let one goroutine do the work under the lock of %s, for all that has arrived in one call", where(r.at.At))
-		batch.fixed = m.freed(tokens, inside, less(costs, costs[0].kind), less(m.process(), costSystem))
-		w := m.heldIn(g, r.util)
+		batch.fixed = m.freed(tokens, inside, less(costs, call), less(m.process(), costSystem))
 		switch {
-		case costs[0].kind == costDisk, w != nil && inLibrary(r.at):
+		case call == costDisk, w != nil && inLibrary(r.at):
 			return []change{batch, split}
 		case w != nil:
 			return []change{{name: Cheaper, line: w.Line, part: -1, blind: true, evidence: []string{"the lock is held, but no core is in use for it", fmt.Sprintf("%.2g goroutines are in that wait, on average", w.Mean)},
@@ -472,8 +475,11 @@ func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []chang
 			evidence: []string{"those that wait at it free each other: it carries no values", fmt.Sprintf("%.2g of them are inside", slots)}}, split}
 	}
 	limit := change{name: RaiseLimit, line: r.at, part: -1,
-		text:     fmt.Sprintf("Raise the limit that %s waits for (%s), from about %.0f", where(r.at.At), m.nodeName(g.index), math.Round(slots)),
+		text:     fmt.Sprintf("Raise the limit that %s waits for (%s)", where(r.at.At), m.nodeName(g.index)),
 		evidence: []string{fmt.Sprintf("a goroutine inside takes no core for %s of the time", percent(inside.away()/max(inside.sum(), 1e-9))), waiting(r.holds) + " for a slot"}}
+	if slots >= 0.5 {
+		limit.text += fmt.Sprintf(", from about %.0f", slots)
+	}
 	switch {
 	case m.timed(g):
 		limit.blind = true // a rate, and not a number of slots

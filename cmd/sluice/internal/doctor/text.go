@@ -92,7 +92,7 @@ func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
 		return text
 	})
 	section(&s, "Roles", d.Roles, (*RoleRow).sentence)
-	section(&s, "Unknown", d.Unknown, func(g *Gap) string { return listed(": ", g.What, g.Reason, g.Command) })
+	section(&s, "Unknown", d.Unknown, func(g *Gap) string { return listed(": ", g.What, g.Reason) })
 	s.put(nil, s.paragraph(flowmap.Soft, d.foot(2*widest), ""))
 	return s.write(w)
 }
