@@ -173,8 +173,8 @@ type RoleRow struct {
 
 // A Gap is something that was not seen.
 type Gap struct {
-	What    string `json:"what"`
-	Reason  string `json:"reason,omitempty"`
+	What   string `json:"what"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // Found reports whether something in the program holds it back, or will: what a check
