@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -25,22 +26,13 @@ func (m *model) stuck(counts func(*blockage) bool) *ruling {
 	if i < 0 {
 		return nil
 	}
-	b := &all[i]
-	row := &m.o.Stood[b.Row]
-	r := &ruling{
-		verdict: Stuck, channels: Yes, part: row.Role, meet: -1, holds: float64(b.Count + b.Explains), at: row.Line,
+	b, row := &all[i], all[i].Row
+	channels := cmp.Or(map[observe.Op]Involvement{observe.Lock: No, observe.Acquire: Partly}[row.Op], Yes)
+	return &ruling{
+		verdict: Stuck, channels: channels, part: row.Role, meet: -1, holds: float64(b.Count + b.Explains), at: row.Line,
 		why: b.Kind, answer: b.Text, evidence: b.Evidence, seen: 1, clear: (b.Probability - 0.5) / atBest,
+		changes: release(b.Missing, b.Count, row.Line),
 	}
-	switch row.Op {
-	case observe.Lock:
-		r.channels = No
-	case observe.Acquire:
-		r.channels = Partly
-	}
-	if r.changes = release(b.Missing, b.Count, r.at); len(r.changes) == 0 {
-		r.next = fmt.Sprintf("What is missing: %s.", b.Missing)
-	}
-	return r
 }
 
 // releases are the changes that end waits, by what is missing.
@@ -51,16 +43,14 @@ var releases = map[string]string{
 	"receiver":   "Let the %s end without its receiver: a buffer of one value, or a case for a context's Done",
 	"unlock":     "Release what %s waits for on every path, take locks in one order everywhere, and do not send or wait while one is held",
 	"lock order": "Release what %s waits for on every path, take locks in one order everywhere, and do not send or wait while one is held",
+	"done":       "Call Done on every path of what the %s waits for, and let what it waits for end",
+	"signal":     "Signal every change of what the %s waits for while its lock is held, and ask for it before each wait",
 	"slot":       "Give back what %s waits for before it is taken a second time, and end the wait with a deadline",
 }
 
 // release returns the change that ends the waits of goroutines at a line.
 func release(missing string, count int, line observe.Line) []change {
-	text, ok := releases[missing]
-	if !ok {
-		return nil
-	}
-	return []change{{name: Release, line: line, part: -1, blind: true, plain: missing != "close", text: fmt.Sprintf(text, at(line)),
+	return []change{{name: Release, line: line, part: -1, blind: true, plain: missing != "close", text: fmt.Sprintf(releases[missing], at(line)),
 		evidence: []string{fmt.Sprintf("%d goroutines wait there, and do not move", count)}}}
 }
 
@@ -84,23 +74,14 @@ func halted(m *model) *ruling {
 // moves reports whether waits at a line were seen to end, so that goroutines do not stand
 // still there: at the present rate, each of them ends within ten seconds.
 func (m *model) moves(p *Place) bool {
-	for i := range m.waits {
-		w := &m.waits[i]
-		if p != nil && w.Rate*10 > w.Mean && w.At.Function == p.Function && w.At.Line == p.Line && w.At.File == p.File {
-			return true
-		}
-	}
-	return false
+	return p != nil && slices.ContainsFunc(m.waits, func(w wait) bool {
+		return w.Rate*10 > w.Mean && w.At.Function == p.Function && w.At.Line == p.Line && w.At.File == p.File
+	})
 }
 
 // busy reports whether the service works: then what stands still is not all there is.
 func (m *model) busy() bool {
-	for i := range m.parts {
-		if p := &m.parts[i]; !p.Runtime && p.turns > 100 {
-			return true
-		}
-	}
-	return m.cores.used > 0.05
+	return m.cores.used > 0.05 || slices.ContainsFunc(m.parts, func(p part) bool { return !p.Runtime && p.turns > 100 })
 }
 
 // blocked returns what does not move, looked for once.

@@ -31,8 +31,8 @@ type blockage struct {
 	Finding
 	Probability float64 // that they wait forever, or for far too long
 	Longest     time.Duration
-	Row         int // of Stood: the first of the cause
-	Explains    int // goroutines that wait for a lock because of it
+	Row         *observe.Standing // the first of the cause
+	Explains    int               // goroutines that wait for a lock because of it
 	rank        int
 }
 
@@ -72,6 +72,8 @@ type stall struct {
 	o      *observe.Observation
 	dead   bool
 	moving map[string]bool // packages and owners of functions with goroutines that move
+	all    int             // rows of the program, other than the main goroutine's
+	waits  map[observe.Op]int
 	at     map[observe.Line]*spot
 	places []*spot
 	found  []blockage
@@ -80,12 +82,13 @@ type stall struct {
 // A spot is the rows with one operation at one line.
 type spot struct {
 	observe.Line
-	owner   string // of the lock
+	owner   string          // of the lock
+	again   bool            // they come from another function of that
+	owners  map[string]bool // of the functions of the program on their stacks
 	rows    []*observe.Standing
-	first   int // index of the first row
 	count   int
 	stand   int // of count, at the same place in both dumps, or for minutes
-	leaked  int
+	leaked  int // of count, that nothing can wake, according to the runtime
 	before  int
 	longest time.Duration
 	taken   bool // by a finding
@@ -93,9 +96,9 @@ type spot struct {
 
 // stuck returns what does not move, the most important first.
 func stuck(o *observe.Observation) []blockage {
-	s := &stall{o: o, dead: strings.Contains(o.Sources.Crash, "all goroutines are asleep"), moving: map[string]bool{}, at: map[observe.Line]*spot{}}
+	s := &stall{o: o, dead: strings.Contains(o.Sources.Crash, "all goroutines are asleep"), moving: map[string]bool{}, waits: map[observe.Op]int{}, at: map[observe.Line]*spot{}}
 	for i := range min(len(o.Stood), maxJudged) {
-		s.add(i)
+		s.add(&o.Stood[i])
 	}
 	// What explains others comes first: they are no findings of their own.
 	slices.SortStableFunc(s.places, func(a, b *spot) int { return rank[b.Op] - rank[a.Op] })
@@ -119,12 +122,15 @@ func stuck(o *observe.Observation) []blockage {
 }
 
 // add sorts a row in.
-func (s *stall) add(i int) {
-	r := &s.o.Stood[i]
+func (s *stall) add(r *observe.Standing) {
 	if r.Moves || outward(r) || r.Same >= 0 && (r.Same < r.Before || r.Before == 0) {
 		for _, name := range r.Around {
 			s.moving[name] = true
 		}
+	}
+	if !r.Main && len(r.Through) > 0 {
+		s.all++
+		s.waits[r.Op]++
 	}
 	if r.Moves || r.Forever && r.Op == observe.Select {
 		return // a select without cases is meant to wait
@@ -132,17 +138,24 @@ func (s *stall) add(i int) {
 	key := observe.Line{Op: r.Op, At: r.At, In: r.In}
 	p := s.at[key]
 	if p == nil {
-		p = &spot{Line: r.Line, owner: observe.Owner(r.At.Function), first: i}
+		p = &spot{Line: r.Line, owner: observe.Owner(r.At.Function), owners: map[string]bool{}}
 		s.at[key], s.places = p, append(s.places, p)
+	}
+	for _, f := range r.Through {
+		owner := observe.Owner(f.Function)
+		p.owners[owner], p.again = true, p.again || owner == p.owner && f.Function != p.At.Function
 	}
 	p.rows = append(p.rows, r)
 	p.count += r.Count
 	p.leaked += r.Leaked
 	p.before += max(0, r.Before)
 	p.longest = max(p.longest, r.Longest)
-	if r.Same >= 0 && !s.dead {
+	switch {
+	case s.dead:
+		p.leaked += r.Count
+	case r.Same >= 0:
 		p.stand += r.Same
-	} else if s.dead || r.Longest >= minute {
+	case r.Longest >= minute:
 		p.stand += r.Count
 	}
 }
@@ -169,11 +182,11 @@ func (s *stall) near(p *spot) bool {
 func (s *stall) certain(places ...*spot) float64 {
 	stands, ours, long, near := false, false, false, false
 	for _, p := range places {
-		if p.leaked > 0 || s.dead {
+		if p.leaked > 0 {
 			return proved
 		}
 		stands, long, near = stands || p.stand > 0, long || p.longest >= minute, near || s.near(p)
-		ours = ours || p.ours() // how goroutines of a library should wait is not known
+		ours = ours || len(p.owners) > 0 // how goroutines of a library should wait is not known
 	}
 	if stands && ours && (long || !near) {
 		return likely
@@ -181,29 +194,16 @@ func (s *stall) certain(places ...*spot) float64 {
 	return unlikely
 }
 
-// any reports whether a function of the program on the stacks at p fits.
-func (p *spot) any(fits func(observe.Frame) bool) bool {
-	return slices.ContainsFunc(p.rows, func(r *observe.Standing) bool { return slices.ContainsFunc(r.Through, fits) })
-}
-
-// ours reports whether goroutines at p run functions of the program.
-func (p *spot) ours() bool { return p.any(func(observe.Frame) bool { return true }) }
-
 // stands reports whether goroutines at p do not move.
 func (p *spot) stands() bool { return p.stand+p.leaked > 0 }
 
-// inside reports whether goroutines at p are in a function of owner.
-func (p *spot) inside(owner string) bool {
-	return p.any(func(f observe.Frame) bool { return observe.Owner(f.Function) == owner })
-}
-
 // report adds a blockage: the goroutines at p, and those that wait because of them.
 func (s *stall) report(kind, missing string, probability float64, p *spot, text string, explained ...*spot) {
-	b := blockage{Probability: probability, Longest: p.longest, Row: p.first, rank: rank[p.Op]}
+	b := blockage{Probability: probability, Longest: p.longest, Row: p.rows[0], rank: rank[p.Op]}
 	b.Finding = Finding{Kind: kind, Missing: missing, At: placeOf(p.Line), Count: p.count, Text: format.Clean(p.says() + text)}
 	switch {
 	case p.leaked > 0:
-		b.Evidence = append(b.Evidence, Evidence{fmt.Sprintf("the collector proved that nothing can wake %d of them", p.leaked), "leak profile"})
+		b.Evidence = append(b.Evidence, Evidence{fmt.Sprintf("nothing can wake %d of them, according to the runtime", p.leaked), "dumps"})
 	case p.stand > 0 && p.before > 0:
 		b.Evidence = append(b.Evidence, Evidence{fmt.Sprintf("%d of them stood there in both dumps", p.stand), "dumps"})
 	}
@@ -263,7 +263,7 @@ func (s *stall) lock(p *spot) {
 	total := 0
 	for _, q := range s.places {
 		if q.Op == observe.Lock && q.stands() && p.stands() && !q.taken && !strings.Contains(q.In+p.In, "Once") &&
-			(p.owner == q.owner || p.inside(q.owner) || q.inside(p.owner)) {
+			(p.owner == q.owner || p.owners[q.owner] || q.owners[p.owner]) {
 			waiters, total = append(waiters, q), total+q.count
 		}
 	}
@@ -272,11 +272,11 @@ func (s *stall) lock(p *spot) {
 	}
 	if h := s.holder(waiters...); h != nil {
 		s.report(deadlock, missingAt(h), s.certain(append(slices.Clone(waiters), h)...), h,
-			fmt.Sprintf(", and most likely holds a lock of %s: %s for it.", path.Base(p.owner), waiting(float64(total))), waiters...)
+			fmt.Sprintf(", most likely with a lock of %s: %s for it.", path.Base(p.owner), waiting(float64(total))), waiters...)
 		return
 	}
 	first, missing, text := waiters[0], "unlock", ", and nothing on any stack holds it: a path without Unlock, or a goroutine that locks it twice."
-	again := slices.IndexFunc(waiters, (*spot).again)
+	again := slices.IndexFunc(waiters, func(p *spot) bool { return p.again })
 	switch {
 	case crossed(waiters) && (again < 0 || waiters[again].In == "sync.(*Mutex).Lock"):
 		missing, text = "lock order", ", and each may hold the lock that the other wants."
@@ -287,20 +287,16 @@ func (s *stall) lock(p *spot) {
 	s.report(deadlock, missing, s.certain(waiters...), first, text, waiters...)
 }
 
-// again reports whether goroutines at p come from another function of the same owner.
-func (p *spot) again() bool {
-	return p.any(func(f observe.Frame) bool { return observe.Owner(f.Function) == p.owner && f.Function != p.At.Function })
-}
-
 // crossed reports whether waiters may hold each other's locks: they wait at two lines of
 // one function, or come from a method of another type.
 func crossed(waiters []*spot) bool {
 	return len(waiters) > 1 && slices.ContainsFunc(waiters, func(p *spot) bool {
-		first := waiters[0].At
-		return p.At.Function == first.Function && p.At.Line != first.Line || p.any(func(f observe.Frame) bool {
-			owner := observe.Owner(f.Function)
-			return owner != p.owner && strings.Contains(owner, ".(")
-		})
+		for owner := range p.owners {
+			if owner != p.owner && strings.Contains(owner, ".(") {
+				return true
+			}
+		}
+		return p.At.Function == waiters[0].At.Function && p.At.Line != waiters[0].At.Line
 	})
 }
 
@@ -318,10 +314,7 @@ func (s *stall) wait(p *spot) {
 		if probability = s.certain(p, h); p.Op == observe.Send && p.generator() { // or a loop at rest
 			probability = min(probability, unlikely)
 		}
-		text = ": goroutines that hold what it counts wait, too: " + at(h.Line) + "."
-		if h.At.Function == "database/sql.(*Tx).awaitDone" {
-			text = fmt.Sprintf(": %s %s held by open transactions%s.", format.Plural(h.count, "slot"), format.Are(h.count), minutes(h.longest))
-		}
+		text = ": what it waits for is held: " + h.says() + "."
 	case p.Op == observe.Acquire:
 		kind, text = exhausted, ": what holds them is not seen: most likely goroutines that wait here for a second one."
 	case p.grows():
@@ -332,10 +325,10 @@ func (s *stall) wait(p *spot) {
 			probability = unlikely // a pool grows with the load, too, and sessions come
 		}
 	case p.Op == observe.Send && slices.ContainsFunc(s.places, func(q *spot) bool {
-		return q.Op == p.Op && q.owner != p.owner && p.inside(q.owner) && q.inside(p.owner)
+		return q.Op == p.Op && q.owner != p.owner && p.owners[q.owner] && q.owners[p.owner]
 	}):
 		kind, text = deadlock, ": its receiver waits in turn to send to it."
-	case p.Op == observe.Send && p.stand == p.count && s.only(p.Op) >= 3:
+	case p.Op == observe.Send && p.stand == p.count && s.only(p.Op) && s.all >= 3:
 		// One or two may be generators at rest, but not all of a program.
 		kind, probability, text = deadlock, max(probability, likely), ": so do all others of the program: none is left that could receive."
 	case p.Op == observe.Send && probability < proved && p.generator():
@@ -345,9 +338,9 @@ func (s *stall) wait(p *spot) {
 		text = ": no goroutine is seen that would receive."
 	case probability == proved:
 		text = ": nothing can end the wait."
-	case p.stands() && p.stops() && p.again():
-		kind, missing, text = deadlock, "close", ", below the loop whose end it waits for."
-	case p.stands() && p.Op == observe.GroupWait && s.only(p.Op) > 0:
+	case p.stands() && p.stops() && p.Op != observe.Select && !p.rows[0].Main:
+		text = ": what it waits for does not end."
+	case p.stands() && p.Op == observe.GroupWait && s.only(p.Op) && !p.rows[0].Main:
 		text = ", and no goroutine is left that could call Done."
 	case p.count >= crowd && p.Op != observe.GroupWait:
 		kind, missing, probability, text = idlePool, "", unlikely, ": an idle pool, or a leak: two captures show which."
@@ -372,22 +365,9 @@ func (p *spot) generator() bool {
 	})
 }
 
-// only returns the number of places where goroutines wait in op, or 0 if any goroutine of
-// the program but the main one does something else, except waiting for a lock: none is
-// left that could end the waits.
-func (s *stall) only(op observe.Op) (places int) {
-	if slices.ContainsFunc(s.o.Stood, func(r observe.Standing) bool {
-		return !r.Main && len(r.Through) > 0 && r.Op != op && r.Op != observe.Lock
-	}) {
-		return 0
-	}
-	for _, p := range s.places {
-		if p.Op == op && !p.rows[0].Main {
-			places++
-		}
-	}
-	return places
-}
+// only reports whether all goroutines of the program but the main one wait in op or for a
+// lock: none is left that could end the waits.
+func (s *stall) only(op observe.Op) bool { return s.waits[op]+s.waits[observe.Lock] == s.all }
 
 // grows reports whether the goroutines at p increased, and none left.
 func (p *spot) grows() bool {
@@ -410,7 +390,7 @@ var ends = map[observe.Op]string{
 
 // missingAt returns what would end the waits at p.
 func missingAt(p *spot) string {
-	if p.Op == observe.Receive && p.stops() || !p.ours() {
+	if p.Op == observe.Receive && p.stops() || len(p.owners) == 0 {
 		return "close"
 	}
 	return ends[p.Op]

@@ -77,7 +77,7 @@ func TestStuckKinds(t *testing.T) {
 		caller, evidence, text string
 	}{
 		"a lock holder in a send":          {[]string{dump(requests, kill)}, deadlock, "receiver", "events.go:63", 1, 900, true, "", "list.go:84", "41 minutes"},
-		"a pool held by its waiters":       {[]string{dump(waiting, transactions)}, exhausted, "slot", "store.go:52", 60, 0, true, "server.go:40", "sql.go:2226", "16 slots are held by open transactions for 61 minutes"},
+		"a pool held by its waiters":       {[]string{dump(waiting, transactions)}, exhausted, "slot", "store.go:52", 60, 0, true, "server.go:40", "sql.go:2226", "16 goroutines wait in select at sql.(*Tx).awaitDone (sql.go:2226) for 61 minutes"},
 		"an idle pool in one dump":         {[]string{dump(idle)}, idlePool, "", "pool.go:58", 200, 0, false, "", "", "two captures show which"},
 		"an idle pool in two":              {[]string{dump(idle), dump(idle)}, idlePool, "", "pool.go:58", 200, 0, false, "", "", "no more than before"},
 		"goroutines that grow":             {[]string{dump(idle), dump(grown)}, leak, "sender", "pool.go:58", 500, 0, false, "", "", "200 before"},

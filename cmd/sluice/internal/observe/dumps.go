@@ -20,7 +20,7 @@ const maxStanding = 4096
 // dumps adds the rows that dumps and the leak profile have. Without a trace, they are
 // also the roles and waits.
 func (b *builder) dumps(c *capture.Capture, traced bool) {
-	d := &dumped{b: b, same: map[string]*Standing{}, known: map[stackKey]*Standing{}, of: map[uint64]*Standing{}, stacks: map[uint64]capture.Stack{}}
+	d := &dumped{b: b, same: map[string]*Standing{}, known: map[stackKey]*Standing{}, of: map[uint64]*capture.Goroutines{}}
 	first, last := ends(c.Dumps)
 	if last != nil {
 		d.last(last)
@@ -69,18 +69,17 @@ type stackKey struct {
 
 // dumped collects the rows of dumps.
 type dumped struct {
-	b      *builder
-	rows   []*Standing
-	same   map[string]*Standing
-	known  map[stackKey]*Standing
-	of     map[uint64]*Standing // goroutines of the last dump
-	stacks map[uint64]capture.Stack
+	b     *builder
+	rows  []*Standing
+	same  map[string]*Standing
+	known map[stackKey]*Standing
+	of    map[uint64]*capture.Goroutines // of the last dump, by number
 }
 
 // row returns the row of goroutines, or nil if they do not count: the runtime's own, and
 // the one that writes the dump.
 func (d *dumped) row(g *capture.Goroutines, create bool) *Standing {
-	if len(g.Stack) == 0 {
+	if g == nil || len(g.Stack) == 0 {
 		return nil
 	}
 	key := stackKey{&g.Stack[0], g.CreatedBy, g.State}
@@ -136,9 +135,7 @@ func moves(state string, p *placed) bool {
 func (d *dumped) last(dump *capture.Dump) {
 	for i := range dump.Groups {
 		g := &dump.Groups[i]
-		if g.ID != 0 {
-			d.stacks[g.ID] = g.Stack
-		}
+		d.of[g.ID] = g
 		row := d.row(g, true)
 		if row == nil {
 			continue
@@ -150,33 +147,29 @@ func (d *dumped) last(dump *capture.Dump) {
 			row.Leaked += g.Count
 		}
 		row.Longest = max(row.Longest, g.Waited)
-		if g.ID != 0 {
-			d.of[g.ID] = row
-		}
-	}
-	if dump.Truncated {
-		return // a creator that is missing may be alive
 	}
 	for i := range dump.Groups {
-		d.creator(&dump.Groups[i])
+		if g := &dump.Groups[i]; g.Creator != 0 && !dump.Truncated && d.orphan(g) {
+			d.row(g, false).Orphans++
+		}
 	}
 }
 
-// creator counts a goroutine whose creator will not receive what it sends: it has ended,
-// or left the function that started it, or it sends or waits for a lock there.
-func (d *dumped) creator(g *capture.Goroutines) {
-	row, by := d.of[g.ID], d.of[g.Creator]
-	if row == nil || g.Creator == 0 {
-		return
+// orphan reports whether the creator of a goroutine will not receive what it sends: it has
+// ended, or left the function that started it, or it sends or waits for others there.
+func (d *dumped) orphan(g *capture.Goroutines) bool {
+	row, by := d.row(g, false), d.of[g.Creator]
+	if row == nil || by == nil {
+		return row != nil && g.Creator != 1
 	}
-	starts := func(f capture.Frame) bool { return plain(f.Function) == row.By.Function }
-	if n := len(row.Through); n > 0 && levelOf(row.By.Function, row.By.File, packageOf(row.By.Function)) < program { // sync.(*WaitGroup).Go
-		starts = func(f capture.Frame) bool { return closing(plain(f.Function)) == closing(row.Through[n-1].Function) }
-	}
-	inside := slices.ContainsFunc(d.stacks[g.Creator], starts)
-	if inside && by != nil && (by.Op == Send || by.Op == Lock || by.Op == GroupWait && g.Creator != 1) || !inside && g.Creator != 1 {
-		row.Orphans++
-	}
+	inside := slices.ContainsFunc(by.Stack, func(f capture.Frame) bool {
+		if n := len(row.Through); n > 0 && levelOf(row.By.Function, row.By.File, packageOf(row.By.Function)) < program { // sync.(*WaitGroup).Go
+			return closing(plain(f.Function)) == closing(row.Through[n-1].Function)
+		}
+		return plain(f.Function) == row.By.Function
+	})
+	at := d.row(by, false)
+	return !inside && g.Creator != 1 || inside && at != nil && (at.Op == Send || at.Op == Lock || at.Op == GroupWait && g.Creator != 1)
 }
 
 // before counts the first of two dumps.
@@ -191,7 +184,7 @@ func (d *dumped) before(dump *capture.Dump) {
 		g := &dump.Groups[i]
 		if row := d.row(g, false); row != nil {
 			row.Before += g.Count
-			if row == d.of[g.ID] {
+			if dump.States && row == d.row(d.of[g.ID], false) {
 				row.Same++
 			}
 		}

@@ -19,29 +19,25 @@ func Owner(function string) string {
 
 // holds notes what the goroutines of each row may hold.
 func holds(rows []Standing) {
-	locks := map[string]int{} // nodes, by owner
-	slots := -1
+	nodes := map[string]int{} // locks and slots, by the type whose methods hold them
 	for i := range rows {
 		switch r := &rows[i]; {
 		case r.Op == Lock && len(r.Through) > 0 && r.Node >= 0:
-			locks[Owner(r.Through[0].Function)] = r.Node
+			nodes[Owner(r.Through[0].Function)] = r.Node
 		case r.Op == Acquire && strings.HasPrefix(r.In, "database/sql."):
-			slots = r.Node
+			// A transaction has a connection until it ends, and a goroutine that waits
+			// for that: the goroutine is its only trace in a dump.
+			nodes["database/sql.(*Tx)"] = r.Node
 		}
 	}
 	for i := range rows {
-		r := &rows[i]
-		// A transaction has a connection until it ends, and a goroutine that waits for
-		// that: the goroutine is its only trace in a dump.
-		if slots >= 0 && r.At.Function == "database/sql.(*Tx).awaitDone" {
-			r.Holds = append(r.Holds, Hold{slots, r.At})
-		}
-		for at, f := range r.Through {
+		r, inner := &rows[i], ""
+		for at, f := range append([]Frame{r.At}, r.Through...) {
 			owner := Owner(f.Function)
-			again := at > 0 && owner == Owner(r.Through[at-1].Function)
-			if node, locked := locks[owner]; locked && !again && node != r.Node && (at > 0 || r.Op != Lock) {
+			if node, ok := nodes[owner]; ok && owner != inner && node != r.Node && (at > 1 || r.Op != Lock) {
 				r.Holds = append(r.Holds, Hold{node, f})
 			}
+			inner = owner
 		}
 	}
 }
