@@ -12,36 +12,25 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 )
 
-// First, do no harm: a remedy that is right for one program breaks another. hazards has
-// what each remedy can break, in which program, and the condition in its text that no
-// observation can show; "" if what is seen excludes all of that. The changes below are
-// made only with that evidence, and a remedy that is not here is not given.
-var hazards = map[Name]struct{ breaks, unless string }{
-	Batch: {"values wait for their batch, and the last batch is lost if nothing flushes it",
-		"flush the last, partial batch, and do not let a value wait for the next one"},
-	Buffer: {"a lock or a limit gets more holders; a send that means \"received\" no longer does",
-		"not if its capacity is a limit, or a send must mean that the value was received"},
-	MoreReceivers: {"values are processed in another order and at the same time; a lock gets more holders",
-		"if order does not matter, and what the receiver keeps (maps, counters, files) is locked or each gets its own"},
-	Split: {"the order between values of different senders is lost; what needs both parts at once needs two locks",
-		"if order between senders does not matter, and no operation needs two parts at once"},
-	Balance: {"values of one key are processed in another order, or at the same time",
-		"if values of one key need no order between them"},
-	RemoveHop: {"values of several senders lose the one order that the goroutine gave them; a send blocks where the goroutine did",
-		"not if it is there to order values, to keep state, or to keep its senders from blocking"},
-	UseMutex: {"callers wait for each other's I/O, without a context; several holders become one",
-		"if nothing blocks while it is held"},
-	RaiseLimit: {"a lock gets a second holder; what is behind the limit gets more load than it is made for",
-		"if what the holders wait for can serve more at once"},
-	StopPolling: {"the loop no longer does its other work, and may never end", "keep a case that ends the loop"},
-	Release: {"goroutines of an idle pool end; closing a channel makes its senders panic",
-		"close a channel only where no goroutine sends any more"},
-	Reuse: {"what is still read is overwritten; a Reset of a timer that has fired leaves its old value in the channel",
-		"only what no goroutine uses any more; with go 1.22 or older in go.mod, stop and drain a timer before each Reset"},
-	Signal: {"a waiter of another condition is woken and the right one sleeps on",
-		"if all waiters wait for the same condition, and one of them can act on each change"},
-	Cheaper:   {"nothing", ""},
-	MoreCores: {"nothing", ""},
+// First, do no harm: a remedy that is right for one program breaks another. The changes
+// below are made only with the evidence that excludes that; conditions has, for each remedy,
+// what no observation can show. What each can break is in docs/doctor.md. A remedy that is
+// not here is not given.
+var conditions = map[Name]string{
+	Batch:         "flush the last, partial batch, and do not let a value wait for the next one",
+	Buffer:        "not if its capacity is a limit, or a send must mean that the value was received",
+	MoreReceivers: "if order does not matter, and what the receiver keeps (maps, counters, files) is locked or each gets its own",
+	Split:         "if order between senders does not matter, and no operation needs two parts at once",
+	Balance:       "if values of one key need no order between them",
+	RemoveHop:     "not if it is there to order values, to keep state, or to keep its senders from blocking",
+	UseMutex:      "if nothing blocks while it is held",
+	RaiseLimit:    "if what the holders wait for can serve more at once",
+	StopPolling:   "keep a case that ends the loop",
+	Release:       "close a channel only where no goroutine sends any more",
+	Reuse:         "only what no goroutine uses any more; with go 1.22 or older in go.mod, stop and drain a timer before each Reset",
+	Signal:        "if all waiters wait for the same condition, and one of them can act on each change",
+	Cheaper:       "",
+	MoreCores:     "",
 }
 
 // A change is a change of the model, from which the bounds of its gain follow.
@@ -203,7 +192,7 @@ func (m *model) remedies(r *ruling) []Remedy {
 	kept, seen := []Remedy{}, map[Name]bool{}
 	for i := range r.changes {
 		c := &r.changes[i]
-		h, known := hazards[c.name]
+		condition, known := conditions[c.name]
 		if seen[c.name] || !known || len(kept) == 2 {
 			continue
 		}
@@ -216,7 +205,7 @@ func (m *model) remedies(r *ruling) []Remedy {
 			r.next = fmt.Sprintf("No change is known that gives more than ×%.2g: %s.", g.High, g.Bound)
 			continue // within the noise of any measurement
 		}
-		x := Remedy{Name: c.name, Change: c.text + ".", At: placeOf(c.line), Gain: g, Condition: h.unless, Evidence: append([]string{}, c.evidence...)}
+		x := Remedy{Name: c.name, Change: c.text + ".", At: placeOf(c.line), Gain: g, Condition: condition, Evidence: append([]string{}, c.evidence...)}
 		if c.plain {
 			x.Condition = ""
 		}
