@@ -41,15 +41,12 @@ func Of(c *capture.Capture) (*Observation, error) {
 type builder struct {
 	o       Observation
 	roleOf  map[roleKey]int
-	nodeOf  map[Line]int // the first node of a line, and of a place: see placeKey
+	nodeOf  map[Line]int // the first node of a line
 	program bool         // some stack has a function of the program
 }
 
 // A roleKey is what tells roles apart. Only one of the functions is set.
 type roleKey struct{ start, host string }
-
-// placeKey finds a node by a place, regardless of its caller.
-func placeKey(kind NodeKind, at Frame) Line { return Line{Op: "at " + Op(kind), At: at} }
 
 // Bounds of tables: a service has some hundreds of each, and a hostile file as many as it
 // has bytes.
@@ -103,32 +100,22 @@ func (b *builder) role(p placed) int {
 // node returns the index of the node that a stack waits at or uses, and adds it. It
 // returns -1 for a stack that does neither.
 func (b *builder) node(p placed) int {
-	if p.node == "" {
-		return -1
+	if i, ok := b.nodeOf[p.Line]; ok {
+		return i
 	}
-	for _, key := range []Line{p.Line, placeKey(p.node, p.At)} {
-		if i, ok := b.nodeOf[key]; ok {
-			return i
-		}
-	}
-	if len(b.o.Nodes) >= maxLines {
+	if p.node == "" || len(b.o.Nodes) >= maxLines {
 		return -1
 	}
 	return b.addNode(Node{Kind: p.node, Name: p.name, Lines: []Line{p.Line}})
 }
 
-// addNode adds a node, and the ways to find it by its lines.
+// addNode adds a node. Of several with a line, it is found by that line if it is the first.
 func (b *builder) addNode(n Node) int {
 	i := len(b.o.Nodes)
 	b.o.Nodes = append(b.o.Nodes, n)
-	add := func(key Line) {
-		if _, ok := b.nodeOf[key]; !ok {
-			b.nodeOf[key] = i
-		}
-	}
 	for _, line := range n.Lines {
-		if add(line); line.Caller == (Frame{}) {
-			add(placeKey(n.Kind, line.At))
+		if _, ok := b.nodeOf[line]; !ok {
+			b.nodeOf[line] = i
 		}
 	}
 	return i

@@ -3,7 +3,6 @@ package observe
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -60,11 +59,10 @@ var parking = set("runtime.gopark runtime.goparkunlock runtime.acquireSudog runt
 
 // A spent stack is what a stack of a CPU profile is spent on.
 type spent struct {
-	what      Category
-	makes     string
-	parks     bool
-	afterPark bool // the thread looks for work after a goroutine has parked
-	yields    bool // of a goroutine that yields
+	what   Category
+	makes  string
+	parks  bool
+	yields bool // of a goroutine that yields
 }
 
 func (o Op) channel() bool {
@@ -79,7 +77,6 @@ func anyPrefix(function string, prefixes []string) bool {
 func spentOn(s capture.Stack, p *placed) (out spent) {
 	for _, f := range s[:p.at] {
 		out.parks = out.parks || parking[f.Function]
-		out.afterPark = out.afterPark || f.Function == "runtime.park_m"
 		out.yields = out.yields || f.Function == "runtime.gosched_m"
 		i := slices.IndexFunc(clues, func(c clue) bool { return anyPrefix(f.Function, c.prefixes) })
 		if i < 0 {
@@ -138,7 +135,7 @@ func (b *builder) cpu(p *capture.Profile) {
 	}
 	o, rows := &b.o, index[key]{}
 	o.Sources.CPU = p.Window
-	by, all, after, narrow := map[Category]float64{}, 0.0, 0.0, false
+	by, all, narrow := map[Category]float64{}, 0.0, false
 	for _, s := range p.Samples {
 		if s.Value <= 0 {
 			continue
@@ -157,8 +154,6 @@ func (b *builder) cpu(p *capture.Profile) {
 		role := -1
 		if !placed.own && (placed.role.Function != "" || placed.At.Function != "" && levelOfFunction(placed.host) >= library) {
 			role = b.role(placed)
-		} else if on.afterPark && on.what == Scheduling {
-			after += cores
 		}
 		if placed.own || placed.At.Function == "" {
 			placed.Line = Line{}
@@ -176,7 +171,6 @@ func (b *builder) cpu(p *capture.Profile) {
 		row.Parks = row.Parks || on.parks
 	}
 	b.splitSpent()
-	b.shareParks(after)
 	o.Cores.Used += all - by[Asleep]
 	share := func(part float64) string { return fmt.Sprintf("%.0f%%", 100*part/max(all, 1e-12)) }
 	if by[Detector] > 0 {
@@ -198,55 +192,27 @@ func (b *builder) cpu(p *capture.Profile) {
 // splitSpent shares the time of a function that runs at several places of a pipeline,
 // which a CPU profile does not tell apart, as a trace has seen them run.
 func (b *builder) splitSpent() {
-	running := map[string]map[int]float64{}
+	places, running := map[string][]int{}, map[string]float64{}
 	for i, r := range b.o.Roles {
-		if running[r.Start.Function] == nil {
-			running[r.Start.Function] = map[int]float64{}
-		}
-		running[r.Start.Function][i] = r.Time.Running
+		places[r.Start.Function] = append(places[r.Start.Function], i)
+		running[r.Start.Function] += r.Time.Running
 	}
-	for i := range b.o.Spent {
-		if s := &b.o.Spent[i]; s.Role >= 0 {
-			b.share(i, s.Cores, *s, running[b.o.Roles[s.Role].Start.Function])
-		}
-	}
-}
-
-// shareParks gives the time for which threads look for work after a goroutine has parked
-// to the roles that park, where a trace has counted how often each does.
-func (b *builder) shareParks(cores float64) {
-	parks := map[int]float64{}
-	for _, w := range b.o.Waits {
-		parks[w.Role] += w.Rate
-	}
-	i := slices.IndexFunc(b.o.Spent, func(s Spend) bool {
-		return s.Role == -1 && s.What == Scheduling && s.Op == Other && s.At.Function == ""
-	})
-	if i >= 0 && cores > 0 {
-		b.share(i, min(cores, b.o.Spent[i].Cores), Spend{What: Scheduling, Parks: true}, parks)
-	}
-}
-
-// share moves cores of the row at i to rows like part, one for each role, in proportion.
-func (b *builder) share(i int, cores float64, part Spend, by map[int]float64) {
-	all, from := 0.0, b.o.Spent[i]
-	roles := slices.Sorted(maps.Keys(by))
-	for _, role := range roles {
-		all += by[role]
-	}
-	if all <= 0 || from.Cores <= 0 || len(roles) == 1 && roles[0] == from.Role {
-		return
-	}
-	for _, role := range roles {
-		part.Role, part.Cores = role, cores*by[role]/all
-		part.Samples = int64(float64(from.Samples)*part.Cores/from.Cores + 0.5)
-		part.Samples = min(part.Samples, b.o.Spent[i].Samples)
-		if role == from.Role {
+	for i, s := range b.o.Spent {
+		if s.Role < 0 {
 			continue
 		}
-		b.o.Spent[i].Cores -= part.Cores
-		b.o.Spent[i].Samples -= part.Samples
-		b.o.Spent = append(b.o.Spent, part)
+		f := b.o.Roles[s.Role].Start.Function
+		for _, role := range places[f] {
+			part := s
+			if part.Role = role; role == s.Role || running[f] == 0 {
+				continue
+			}
+			part.Cores *= b.o.Roles[role].Time.Running / running[f]
+			part.Samples = int64(float64(s.Samples) * part.Cores / s.Cores)
+			b.o.Spent[i].Cores -= part.Cores
+			b.o.Spent[i].Samples -= part.Samples
+			b.o.Spent = append(b.o.Spent, part)
+		}
 	}
 }
 

@@ -121,20 +121,21 @@ func TestArtifacts(t *testing.T) {
 	}
 }
 
-func TestSharesOfARow(t *testing.T) {
+func TestPlacesShareTheTimeOfTheirFunction(t *testing.T) {
 	b := newBuilder(&capture.Capture{})
-	b.o.Spent = []Spend{{Role: -1, What: Scheduling, Line: Line{Op: Yield}, Cores: 1, Samples: 10}, {Role: -1, What: Scheduling, Cores: 1, Samples: 10}, {Role: -1, What: Collecting, Cores: 1, Samples: 10}}
-	b.o.Waits = []Wait{{Role: 0, Rate: 30}, {Role: 1, Rate: 1}, {Role: 0, Rate: 1}}
-	b.shareParks(0.8)
-	cores, samples := 0.0, int64(0)
+	stage := Frame{Function: "main.stage"}
+	b.o.Roles = []Role{{Start: stage, Time: Time{Running: 0.3}}, {Start: Frame{Function: "main.sink"}, Time: Time{Running: 1}}, {Start: stage, Time: Time{Running: 0.1}}}
+	b.o.Spent = []Spend{{Role: 0, What: Passing, Cores: 1, Samples: 10}, {Role: 1, Cores: 1, Samples: 10}, {Role: -1, Cores: 1, Samples: 10}}
+	b.splitSpent()
+	samples := int64(0)
 	for i, s := range b.o.Spent {
-		if want := []float64{1, 0.2, 1, 0.8 * 31 / 32, 0.8 / 32}[i]; math.Abs(s.Cores-want) > 1e-9 || s.Parks != (s.Role >= 0) || s.Samples < 0 {
+		if want := []float64{0.75, 1, 1, 0.25}[i]; math.Abs(s.Cores-want) > 1e-9 || s.Samples < 0 || i == 3 && (s.Role != 2 || s.What != Passing) {
 			t.Errorf("%+v, want %v cores", s, want)
 		}
-		cores, samples = cores+s.Cores, samples+s.Samples
+		samples += s.Samples
 	}
-	if math.Abs(cores-3) > 1e-9 || samples != 30 {
-		t.Errorf("%v cores, %d samples", cores, samples)
+	if samples != 30 {
+		t.Errorf("%d samples", samples)
 	}
 }
 

@@ -165,14 +165,10 @@ func (t *tracer) part(p *port, of *Time) *float64 {
 	return &of.Partner
 }
 
-// idle reports whether the last wait at a port was for a partner, as far as the waits
-// before it show. A receive that a timer ended was for the timer.
-func (t *tracer) idle(p *port, ended ending) bool {
-	switch t.kindOf(p) {
-	case Disk, Outside, Timer:
-		return false
-	}
-	return p.op != Receive || ended != byTimer
+// idle reports whether a port waits for partners, as far as the waits there show.
+func (t *tracer) idle(p *port) bool {
+	kind := t.kindOf(p)
+	return kind != Disk && kind != Outside && kind != Timer
 }
 
 // result turns what was added up into rows.
