@@ -158,8 +158,8 @@ func (m *model) gain(c *change) *Gain {
 				sum += s.demand
 			}
 		}
-		if math.IsInf(g.High, 1) || most <= 0 || g.High > 20 && c.servers.most == 0 {
-			return nil // nothing is known, or less remains than a profile can measure
+		if math.IsInf(g.High, 1) || most <= 0 {
+			return nil
 		}
 		if c.tokens >= 1 {
 			g.Low = c.tokens / max(sum+(c.tokens-1)*most, 1e-9)
