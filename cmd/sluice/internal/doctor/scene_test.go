@@ -252,7 +252,7 @@ func TestShapes(t *testing.T) {
 			s.wait(q, c, rcv, 2.95, 2400, f, snd)
 			s.wait(w, o, observe.Network, 0.97, 800, -1, "")
 			return s
-		}, Stage, Partly, "slow", Batch, 0, 0},
+		}, Stage, Partly, "slow", Batch, 2, 30},
 		{"a goroutine for each value", func() *scene {
 			s := newScene(2)
 			c := s.node(observe.Channel, "")
