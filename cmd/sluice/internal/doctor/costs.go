@@ -89,12 +89,6 @@ func (d *made) sum() float64 { return d.cpu() + d.Runnable + d.System + d.away()
 func (d *made) cpu() float64  { return d.Own + d.Passing + d.Locking + d.Memory + d.Timers }
 func (d *made) away() float64 { return d.Disk + d.Outside + d.Sleep }
 
-func (d *made) scale(by float64) {
-	for _, c := range d.each() {
-		*c.of *= by
-	}
-}
-
 func (d *made) add(o *made) {
 	for i, c := range d.each() {
 		*c.of += *o.each()[i].of

@@ -197,7 +197,7 @@ func (m *model) evidence(r *ruling) []Evidence {
 	return all
 }
 
-// rows returns the roles as the answer shows them: by what waits for them in the end, then
+// rows returns the roles as the answer shows them: by what waits for them, then
 // by busy share.
 func (m *model) rows() []RoleRow {
 	parts := make([]*part, 0, len(m.parts))
@@ -207,7 +207,7 @@ func (m *model) rows() []RoleRow {
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b *part) int {
-		return cmp.Or(cmp.Compare(b.blame, a.blame), cmp.Compare(b.busy, a.busy))
+		return cmp.Or(cmp.Compare(b.held(), a.held()), cmp.Compare(b.busy, a.busy))
 	})
 	rows := []RoleRow{}
 	for _, p := range parts {

@@ -109,13 +109,13 @@ func (m *model) ruling(c candidate) *ruling {
 // partCandidate returns a role as a candidate; util is 0 if the role cannot limit. The
 // number of those that wait for work says nothing: an idle pool may have any size.
 func (m *model) partCandidate(p *part) (c candidate) {
-	if p.Runtime || p.Alive < 0.5 || p.held() <= 0 || p.made.sum() <= 0 {
+	if p.Runtime || p.Alive < 0.5 || p.held() <= 0 {
 		return c // fewer are goroutines of requests: the load
 	}
 	if _, node := m.queueAt(p); node >= 0 && m.meets[node].Kind == observe.Limit {
 		return c // its goroutines are those inside of a limit: see meetCandidate
 	}
-	c = candidate{part: p.index, meet: -1, util: p.serves(), holds: max(p.room+p.reply+min(1, p.feed), p.blame)}
+	c = candidate{part: p.index, meet: -1, util: p.serves(), holds: p.room + p.reply + min(1, p.feed)}
 	if p.made.away() > p.made.sum()/2 {
 		// It waits outside. If each of its callers waits for no more than its own answer, it
 		// has goroutines enough. If it only gives, that is the load, unless it fetches what it
@@ -304,7 +304,7 @@ func (m *model) compete() bool {
 		case p.Runtime:
 		case p.inFlow():
 			return false
-		case t.Running+t.Runnable > 0.95*p.Alive && t.Runnable > t.Running && p.Alive >= 0.5:
+		case t.Running+t.Runnable > 0.95*p.Alive:
 			n++
 		}
 	}
@@ -340,35 +340,32 @@ func (m *model) bothWait(node int) bool {
 		min(m.meets[node].sending, m.meets[node].receiving) > 0.1*max(m.meets[node].sending, m.meets[node].receiving)
 }
 
-// turns reports whether most waiting for partners is where both sides wait in turns.
+// turns reports whether most waiting for partners is where both sides wait in turns, and
+// most values wait: a hand-off for which one side waits takes up to 2 µs of CPU time, and
+// those for which none does take the rest.
 func (m *model) turns() bool {
-	in, all := 0.0, 0.0
+	in, all, rate := 0.0, 0.0, 0.0
 	for i := range m.meets {
 		if g := &m.meets[i]; g.Kind == observe.Channel {
 			all += g.sending + g.receiving
+			rate += g.rate
 			if m.bothWait(i) {
 				in += g.sending + g.receiving
 			}
 		}
 	}
-	return in > all/2
+	return in > all/2 && m.spent[observe.Passing]+m.spent[observe.Scheduling] < rate*2e-6
 }
 
 // locksteps is the law of turns: no goroutine is busy, none waits outside, and the time
 // goes into the hand-offs themselves.
 func locksteps(m *model) *ruling {
-	inside, outside, held, util := 0.0, 0.0, 0.0, 0.0
+	held, util := 0.0, 0.0
 	for i := range m.parts {
-		p := &m.parts[i]
-		if p.Runtime {
-			continue
-		}
-		inside += p.made.cpu() + p.made.Runnable + p.made.System
-		if p.held()+p.same > 0 {
-			outside += p.made.away() + p.load
+		if p := &m.parts[i]; !p.Runtime {
 			held += p.held() + p.same
+			util = max(util, p.serves())
 		}
-		util = max(util, p.serves())
 	}
 	// A wake-up takes 1 to 10 µs, or a few times that where other goroutines run first: a
 	// wait longer than 100 µs is for the work of another goroutine. A thousand of 10 µs a second are 1%
@@ -376,11 +373,11 @@ func locksteps(m *model) *ruling {
 	var g *meeting
 	for i := range m.meets {
 		h := &m.meets[i]
-		if (h.Kind == observe.Channel || h.Kind == observe.Condition || h.Kind == observe.Group) && h.rate >= 1000 && h.each() <= 100*time.Microsecond && (g == nil || h.rate > g.rate) {
+		if h.ended > 0 && !excluding(h.Kind) && h.rate >= 1000 && h.each() <= 100*time.Microsecond && (g == nil || h.rate > g.rate) {
 			g = h
 		}
 	}
-	if !m.traced() || g == nil || outside > inside || held < 0.2 {
+	if !m.traced() || g == nil || held < 0.2 {
 		return nil
 	}
 	r := &ruling{verdict: Lockstep, channels: Yes, part: -1, meet: g.index, util: util, holds: g.sending + g.receiving,
@@ -388,31 +385,22 @@ func locksteps(m *model) *ruling {
 	r.answer = fmt.Sprintf("No goroutine is busy all the time (%s at most): they wait for each other at %s, %s a time, %s times a second.",
 		percent(util), where(r.at.At), g.each().Round(100*time.Nanosecond), format.Compact(g.rate))
 	// A utilization a quarter below a bottleneck's rules one out.
-	r.clear = min(1, max(0, (1/worth-util)*4)) * (1 - outside/max(inside, 1e-9)/2)
+	r.clear = min(1, max(0, (1/worth-util)*4))
 	r.changes = m.loosen(g, r)
 	return r
 }
 
 // meetingLine returns the line of a meeting that an answer names: where it acquires or
-// sends.
+// sends. Tokens in a channel are acquired by a receive.
 func (m *model) meetingLine(g *meeting) observe.Line {
-	if excluding(g.Kind) && len(g.senders) > 0 {
-		return g.senders[0].line
+	sides := append(slices.Clone(g.senders), g.receivers...)
+	if m.excludes(g) && g.receiving > g.sending {
+		sides = append(slices.Clone(g.receivers), g.senders...)
 	}
-	if m.excludes(g) && g.receiving > g.sending && len(g.receivers) > 0 {
-		return g.receivers[0].line // tokens are in the channel: a receive acquires
+	if len(sides) == 0 {
+		return observe.Line{}
 	}
-	for _, l := range g.Lines {
-		if l.Op == observe.Send {
-			return l
-		}
-	}
-	for _, side := range [][]end{g.senders, g.receivers} {
-		if len(side) > 0 {
-			return side[0].line
-		}
-	}
-	return observe.Line{}
+	return sides[0].line
 }
 
 // herds is the law of the thundering herd: a broadcast wakes all that wait at a condition,
@@ -522,7 +510,7 @@ func (m *model) shed(p *part, node int, line observe.Line, how string) *ruling {
 func outside(m *model) *ruling {
 	var p *part
 	for i := range m.parts {
-		if q := &m.parts[i]; !q.Runtime && q.made.away() > 0.5*max(1, q.Alive-q.Time.Unknown) && (p == nil || q.made.away() > p.made.away()) && !m.keepsUp(q) {
+		if q := &m.parts[i]; !q.Runtime && q.made.away() > max(1, q.Alive-q.Time.Unknown)/worth && (p == nil || q.made.away() > p.made.away()) && !m.keepsUp(q) {
 			p = q
 		}
 	}
@@ -586,7 +574,7 @@ func idle(m *model) *ruling {
 		// Goroutines of an idle pool stand at one line. Those at a second line of the same
 		// function have begun something that does not end.
 		if slices.ContainsFunc(m.o.Stood, func(t observe.Standing) bool {
-			return s.Op == observe.Receive && t.Op == s.Op && t.Role == s.Role && t.At.Function == s.At.Function && t.At.Line < s.At.Line && s.Same == s.Count && t.Same == t.Count
+			return s.Op == observe.Receive && t.Op == s.Op && t.Role == s.Role && t.At.Line < s.At.Line
 		}) {
 			r.clear, r.next = 0.1, fmt.Sprintf("Find out what the %d goroutines at %s wait for, while others wait before that.", s.Count, where(s.At))
 		}

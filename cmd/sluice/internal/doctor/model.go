@@ -41,7 +41,6 @@ type part struct {
 	reply float64 // that have given it something and wait for the answer
 	feed  float64 // that have nothing to do until it sends
 	same  float64 // of its own, that wait for each other
-	blame float64 // that wait for it, also through others
 }
 
 // made is what the busy time of a part consists of, in goroutines.
@@ -127,7 +126,6 @@ func newModel(o *observe.Observation) *model {
 	}
 	m.holdUp()
 	m.trip()
-	m.blame()
 	m.fillCores()
 	return m
 }
@@ -163,10 +161,6 @@ func (m *model) madeOf(role int) made {
 	t := r.Time
 	d := made{Memory: t.Collect, System: max(0, t.System-t.Disk), Disk: t.Disk, Outside: t.Outside, Sleep: t.Sleep, Runnable: t.Runnable}
 	run := t.Running
-	if all := d.sum() + run; all > r.Alive && r.Alive > 0 { // a goroutine changed its role in the middle
-		d.scale(r.Alive / all)
-		run *= r.Alive / all
-	}
 	by, all, calls, n := map[costKind]float64{}, 0.0, 0.0, int64(0)
 	for _, s := range m.o.Spent {
 		if s.Role != role || s.What == observe.Profiling {
@@ -377,7 +371,7 @@ func (m *model) findLoad() {
 		if k := w.kind(m); k != observe.Outside && k != observe.Timer {
 			continue
 		}
-		still := w.Known && w.Rate == 0 // it did not end: no value waited for it
+		still := w.Rate == 0 // it did not end: no value waited for it
 		paced := !fed[w.Role] && !locks[w.Role] && (w.Op == observe.Sleep || w.kind(m) == observe.Timer)
 		reads := !fed[w.Role] && w.Op == observe.Network && w.At.Function == p.Start.Function && (accepts || gives[w.Role]) && !client(w.In)
 		if still || paced || reads || m.serving(w) {
@@ -461,16 +455,15 @@ func (m *model) holdUp() {
 }
 
 // trip marks the parts that answer: values go to them and come back, from the same role,
-// and not only now and then. Only those are seen for which one side waits. Which of two roles that answer each other asks
-// cannot be seen, and does not matter: no value has others to be passed with.
+// and not only now and then. Only those are seen for which one side waits. Which of two
+// roles that answer each other asks cannot be seen, and does not matter: no value has others
+// to be passed with.
 func (m *model) trip() {
 	flow := map[[2]int]float64{} // values per second that were seen to go from one role to another
 	for i := range m.links {
-		l := &m.links[i]
-		if l.wait.kind(m) != observe.Channel {
-			continue
+		if l := &m.links[i]; l.wait.kind(m) == observe.Channel {
+			flow[[2]int{l.from, l.to}] += l.rate
 		}
-		flow[[2]int{l.from, l.to}] += l.rate
 	}
 	for pair, there := range flow {
 		a, b := pair[0], pair[1]
@@ -481,44 +474,11 @@ func (m *model) trip() {
 	}
 }
 
-// blame follows each wait to the role whose service it waits for in the end. While B
-// serves, what waits for B is B's; while it waits itself, it is for others, in the
-// proportions of B's own waits.
-func (m *model) blame() {
-	mass, all := make([]float64, len(m.parts)), make([]float64, len(m.parts))
-	for i := range m.links {
-		if l := &m.links[i]; l.from != l.to && !l.idle() {
-			mass[l.waker()] += l.mean
-			all[l.wait.Role] += l.mean
-		}
-	}
-	for range 12 { // what is left after as many roles in a row as that is little
-		next := make([]float64, len(m.parts))
-		for i := range mass {
-			kept := m.parts[i].hot
-			if all[i] == 0 {
-				kept = 1
-			}
-			m.parts[i].blame += mass[i] * kept
-			mass[i] *= 1 - kept
-		}
-		for i := range m.links {
-			if l := &m.links[i]; l.from != l.to && !l.idle() && all[l.wait.Role] > 0 {
-				next[l.waker()] += mass[l.wait.Role] * l.mean / all[l.wait.Role]
-			}
-		}
-		mass = next
-	}
-}
-
 // fillCores computes how full the cores are. A thread that has no core, because of a quota
 // or of other processes, still has its P.
 func (m *model) fillCores() {
 	c, k := m.o.Cores, &m.cores
-	k.have, k.used, k.queue = float64(c.Procs), c.Used, c.Runnable
-	if c.CPUs > 0 && (k.have == 0 || float64(c.CPUs) < k.have) {
-		k.have = float64(c.CPUs)
-	}
+	k.have, k.used, k.queue = float64(cmp.Or(c.Procs, c.CPUs)), c.Used, c.Runnable
 	running := 0.0 // without the goroutines that serve the observer
 	for i := range m.parts {
 		t := &m.parts[i].Time
@@ -532,7 +492,7 @@ func (m *model) fillCores() {
 	}
 	k.full = min(1, max(k.used, running)/k.have)
 	k.crowded = c.Others > k.have/3
-	steady := k.used > k.have/4 && max(k.full, k.used/k.have/(1-min(0.95, c.Starved))) > 0.45
+	steady := k.used > k.have/4
 	for i := range m.parts {
 		p := &m.parts[i]
 		steady = steady || !p.Runtime && p.Created < p.Alive && p.Time.Runnable > p.Alive/2 && p.Time.Runnable >= 1

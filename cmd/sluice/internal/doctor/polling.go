@@ -173,12 +173,11 @@ func napping(m *model) *ruling {
 			switch {
 			case !l.idle():
 				served, asked = served+l.rate, asked+l.mean
-			case l.by.Op == observe.Close && l.rate > 10:
+			case l.by.Op == observe.Close:
 				served, closed = served+l.rate, closed+l.mean
 			}
 		}
-		// No timer of a poll is shorter than a millisecond: that is a goroutine that is not known.
-		if naps > 0.5*p.Alive && naps > often/1000 && served > 2*often && asked+closed > 0.5 {
+		if naps > 0.5*p.Alive && served > 2*often && asked+closed > 0.5 {
 			w := m.longest(i, func(w *wait) bool {
 				return w.Op == observe.Sleep || w.kind(m) == observe.Timer || w.Op == observe.Select
 			})
@@ -193,8 +192,7 @@ func napping(m *model) *ruling {
 			return r
 		}
 		// It has values, and waits for something else that comes at a pace.
-		_, queue := m.queueAt(p)
-		if l := m.follows(p); l != nil && l.wait.Node != queue && l.mean >= 0.5*p.Alive && p.room >= 0.5 {
+		if l := m.follows(p); l != nil && l.mean >= 0.5*p.Alive && p.room >= 0.5 {
 			q := &m.parts[l.waker()]
 			r := &ruling{verdict: Limit, channels: No, part: -1, meet: l.wait.Node, util: l.mean / p.Alive, holds: p.room, at: l.wait.Line, why: "a limit of the rate", clear: 0.5,
 				next: fmt.Sprintf("If the rate at which %s lets values through may be higher, raise it; otherwise this is what it is for.", q.Name)}
