@@ -227,45 +227,37 @@ func (b *builder) countDumps(c *capture.Capture) {
 // nameRoles gives each role the shortest name that is unique, and a number to roles at
 // several places of a pipeline.
 func (b *builder) nameRoles() {
-	forms := []func(f string) string{
-		func(f string) string {
-			short := shortName(f)
-			if closing(f) != f || levelOfFunction(f) < program {
-				return short
-			}
-			_, function, _ := strings.Cut(short, ".")
-			return cmp.Or(function, short)
-		},
-		shortName,
-		func(f string) string { return f },
-	}
-	taken, places := map[string]string{}, map[string]int{}
+	functions, places := map[string]map[string]bool{}, map[string]int{} // by name; by function
 	for _, r := range b.o.Roles {
 		f := r.Start.Function
-		if places[f]++; places[f] > 1 {
-			continue
-		}
-		for _, form := range forms {
-			if by, ok := taken[form(f)]; ok && by != f {
-				taken[form(f)] = "" // of several
-			} else {
-				taken[form(f)] = f
+		for _, name := range names(f) {
+			if functions[name] == nil {
+				functions[name] = map[string]bool{}
 			}
+			functions[name][f] = true
 		}
+		places[f]++
 	}
 	number := map[string]int{}
 	for i := range b.o.Roles {
 		r := &b.o.Roles[i]
 		f := r.Start.Function
-		for _, form := range forms {
-			if r.Name = form(f); taken[r.Name] == f {
-				break
-			}
-		}
+		all := names(f)
+		r.Name = all[max(0, slices.IndexFunc(all, func(name string) bool { return len(functions[name]) == 1 }))]
 		if number[f]++; places[f] > 1 {
 			r.Name = fmt.Sprintf("%s %d", r.Name, number[f])
 		}
 	}
+}
+
+// names returns the names of a function, the shortest first: without its package, if it
+// is a function of the program that has a name, with that, and with its path.
+func names(f string) []string {
+	short := shortName(f)
+	if _, function, ok := strings.Cut(short, "."); ok && closing(f) == f && levelOfFunction(f) == program {
+		return []string{function, short, f}
+	}
+	return []string{short, f}
 }
 
 // nameNodes names nodes after their place, if they have no name yet.
@@ -308,12 +300,8 @@ func shortName(function string) string {
 // sort brings the rows in their order, renumbers what refers to them, and drops roles
 // without rows.
 func (b *builder) sort() {
-	o, used := &b.o, make([]bool, len(b.o.Roles))
-	b.eachRole(func(role *int, _ Op) {
-		if *role >= 0 {
-			used[*role] = true
-		}
-	})
+	o, used := &b.o, map[int]bool{}
+	b.eachRole(func(role *int, _ Op) { used[*role] = true })
 	for i := range o.Roles {
 		if r := &o.Roles[i]; !used[i] && r.Alive == 0 && r.Created == 0 {
 			r.Alive = -1

@@ -230,11 +230,11 @@ func (b *builder) contentions(c *capture.Capture, traced bool) {
 	}
 	rows, seconds := index[key]{}, p.Window.Seconds()
 	for _, s := range p.Samples {
-		placed := place(s.Stack)
-		if placed.own || placed.At.Function == "" || placed.node == "" || s.Value < 0 || s.Count < 0 {
+		at := place(s.Stack)
+		if at.own || at.At.Function == "" || s.Value < 0 || s.Count < 0 {
 			continue
 		}
-		k := key{b.role(placed), b.node(placed), placed.Line}
+		k := key{b.role(at), b.node(at), at.Line}
 		if k.role < 0 || k.node < 0 {
 			continue
 		}

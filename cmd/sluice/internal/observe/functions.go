@@ -312,25 +312,17 @@ const timerCall = "time.goFunc"
 // wrapper reports whether the compiler generated function for a go or defer statement
 // with arguments, such as main.main.gowrap1.
 func wrapper(function string) bool {
-	digits, ok := strings.CutPrefix(last(function), "gowrap")
-	if !ok {
-		digits, ok = strings.CutPrefix(last(function), "deferwrap")
-	}
-	return ok && digits != "" && strings.Trim(digits, "0123456789") == ""
+	name := strings.TrimRight(last(function), "0123456789")
+	return name == "gowrap" || name == "deferwrap"
 }
 
-// starter reports whether function only calls the function that a goroutine was started
-// for, such as the Go method of a group of the program's own.
+// starters are names of functions that only call, in a goroutine, what they are given, such
+// as the Go method of a group of the program's own.
+var starters = set("Go TryGo SafeGo GoSafe GoCtx GoWithContext RunSafe Spawn Async")
+
 func starter(function string) bool {
 	outer := closing(function)
-	if outer == function {
-		return false
-	}
-	switch last(outer) {
-	case "Go", "TryGo", "SafeGo", "GoSafe", "GoCtx", "GoWithContext", "RunSafe", "Spawn", "Async":
-		return true
-	}
-	return false
+	return outer != function && starters[last(outer)]
 }
 
 // plain removes type arguments from a function's name, and the suffix of the body of a
