@@ -30,7 +30,7 @@ const seldom = 0.02
 // mapOf draws the map of a service: its roles as stages, and what they meet at as channels.
 // The diagnosis has everything but its map.
 func mapOf(o *observe.Observation, m *model, d *Diagnosis) *livepage.Flow {
-	p := &plan{o: o, m: m, d: d, known: map[uint64]int{}, edges: map[livepage.Edge]float64{},
+	p := &plan{o: o, m: m, d: d, channels: map[uint64]*livepage.FlowChannel{}, edges: map[livepage.Edge]float64{},
 		Flow: livepage.Flow{Time: o.Start, Over: o.Sources.Trace.Seconds(), Summary: d.Answer, Unknown: []string{},
 			Stages: []livepage.Stage{}, Channels: []livepage.FlowChannel{}, Edges: []livepage.Edge{}}}
 	p.met()
@@ -46,23 +46,18 @@ func mapOf(o *observe.Observation, m *model, d *Diagnosis) *livepage.Flow {
 // A plan is a map that is being drawn. Roles have their names as IDs.
 type plan struct {
 	livepage.Flow
-	o     *observe.Observation
-	m     *model
-	d     *Diagnosis
-	known map[uint64]int            // index of Channels by ID
-	edges map[livepage.Edge]float64 // weights of edges without a share
-	place uint64                    // ID of the node that is the bottleneck, or 0
+	o        *observe.Observation
+	m        *model
+	d        *Diagnosis
+	channels map[uint64]*livepage.FlowChannel
+	edges    map[livepage.Edge]float64 // weights of edges without a share
+	place    uint64                    // ID of the node that is the bottleneck, or 0
 }
 
 const (
 	send    = "send"
 	receive = "receive"
 )
-
-func (p *plan) add(c livepage.FlowChannel) {
-	p.known[c.ID] = len(p.Channels)
-	p.Channels = append(p.Channels, c)
-}
 
 // node returns the channel of a node, which is added if it is new.
 func (p *plan) node(i int) *livepage.FlowChannel {
@@ -76,10 +71,10 @@ func (p *plan) node(i int) *livepage.FlowChannel {
 	if p.isPlace(i) {
 		p.place = c.ID
 	}
-	if _, ok := p.known[c.ID]; !ok {
-		p.add(c)
+	if p.channels[c.ID] == nil {
+		p.channels[c.ID] = &c
 	}
-	return &p.Channels[p.known[c.ID]]
+	return p.channels[c.ID]
 }
 
 // nodeWord returns a word for a node. Things outside that have a name need no other word.
@@ -166,11 +161,11 @@ func (p *plan) cores() {
 	if p.d.Verdict != Cores || k.have <= 0 {
 		return
 	}
-	c := livepage.FlowChannel{ID: unnamed + uint64(len(p.o.Nodes)), Name: fmt.Sprintf("%.2g cores", k.have), Kind: "cores", Unnamed: true, Fill: &k.full, SendersMean: k.queue}
-	p.add(c)
+	c := &livepage.FlowChannel{ID: unnamed + uint64(len(p.o.Nodes)), Name: fmt.Sprintf("%.2g cores", k.have), Kind: "cores", Unnamed: true, Fill: &k.full, SendersMean: k.queue}
+	p.channels[c.ID] = c
 	for i := range p.m.parts {
 		if made := &p.m.parts[i].made; made.cpu()+made.Runnable >= seldom {
-			p.connect(i, &c, send, made.cpu()+made.Runnable)
+			p.connect(i, c, send, made.cpu()+made.Runnable)
 		}
 	}
 }
@@ -207,17 +202,15 @@ func (p *plan) named() {
 	if p.o.Flow == nil {
 		return
 	}
-	met, functions := len(p.Channels), map[string]string{}
+	met, functions := maps.Clone(p.channels), map[string]string{}
 	for _, c := range p.o.Flow.Channels {
-		if _, ok := p.known[c.ID]; !ok {
-			p.add(c)
-		}
+		p.channels[c.ID] = cmp.Or(met[c.ID], &c)
 	}
 	for _, s := range p.o.Flow.Stages {
 		functions[s.ID] = s.Function
 	}
 	for _, e := range p.o.Flow.Edges {
-		if at, ok := p.known[e.Channel]; ok && at >= met {
+		if met[e.Channel] == nil && p.channels[e.Channel] != nil {
 			p.edges[livepage.Edge{Stage: cmp.Or(p.roleOf(functions[e.Stage]), e.Stage), Channel: e.Channel, Side: e.Side}] += e.Share
 		}
 	}
@@ -234,37 +227,33 @@ func (p *plan) roleOf(function string) string {
 	return ""
 }
 
+// first is more than any number of goroutines.
+const first = 1e12
+
 // keepChannels keeps channels with an edge: the bottleneck's first, then the ones where most
 // goroutines wait.
 func (p *plan) keepChannels() {
 	rank := map[uint64]float64{}
 	for e := range p.edges {
-		c := &p.Channels[p.known[e.Channel]]
+		c := p.channels[e.Channel]
 		waiting := c.SendersMean + c.ReceiversMean + float64(c.Senders+c.Receivers)
 		if c.ID == p.place || p.isBottleneck(e.Stage) {
 			waiting += first
 		}
 		rank[c.ID] = max(rank[c.ID], waiting)
 	}
-	p.Channels = slices.DeleteFunc(p.Channels, func(c livepage.FlowChannel) bool {
-		_, ok := rank[c.ID]
-		if !ok && !c.Unnamed && len(p.Unknown) < mostNodes {
+	for _, id := range slices.SortedFunc(maps.Keys(p.channels), func(a, b uint64) int { return cmp.Or(cmp.Compare(rank[b], rank[a]), cmp.Compare(a, b)) }) {
+		c := p.channels[id]
+		switch _, met := rank[id]; {
+		case met && len(p.Channels) < mostNodes:
+			p.Channels = append(p.Channels, *c)
+		case met:
+			p.Omitted++
+		case !c.Unnamed && len(p.Unknown) < mostNodes:
 			p.Unknown = append(p.Unknown, c.Name)
 		}
-		return !ok
-	})
-	p.Omitted = max(0, len(p.Channels)-mostNodes)
-	p.Channels = best(p.Channels, mostNodes, func(c livepage.FlowChannel) float64 { return rank[c.ID] })
+	}
 	slices.SortFunc(p.Channels, func(a, b livepage.FlowChannel) int { return cmp.Compare(a.ID, b.ID) })
-}
-
-// first is more than any number of goroutines.
-const first = 1e12
-
-// best returns the most items with the highest rank.
-func best[T any](items []T, most int, rank func(T) float64) []T {
-	slices.SortStableFunc(items, func(a, b T) int { return cmp.Compare(rank(b), rank(a)) })
-	return items[:min(most, len(items))]
 }
 
 // keepStages adds the stages: the bottleneck, then those that hold others up, then the
@@ -299,12 +288,14 @@ func (p *plan) keepStages() {
 			}
 		}
 	}
-	p.Stages = best(p.Stages, mostStages, func(s livepage.Stage) float64 {
+	rank := func(s livepage.Stage) float64 {
 		if p.isBottleneck(s.ID) {
 			return first
 		}
 		return 1000*s.HoldsUp + works[s.ID] // what holds up a goroutine comes before what only works
-	})
+	}
+	slices.SortStableFunc(p.Stages, func(a, b livepage.Stage) int { return cmp.Compare(rank(b), rank(a)) })
+	p.Stages = p.Stages[:min(mostStages, len(p.Stages))]
 	slices.SortFunc(p.Stages, func(a, b livepage.Stage) int { return cmp.Compare(a.ID, b.ID) })
 }
 

@@ -108,7 +108,7 @@ func (m *model) stations(c *change, best bool) (all []station) {
 		}
 		switch {
 		case c.lighter && best:
-			s.demand = max(p.made.work(), 0.02*s.demand)
+			s.demand = max(m.sampled(p.made.work()), 0.02*s.demand)
 		case c.lighter:
 			s.demand -= p.made.Passing * c.gone
 		case i == c.part:
@@ -122,9 +122,20 @@ func (m *model) stations(c *change, best bool) (all []station) {
 		if m.cores.crowded && best {
 			used = m.cores.used // others had the rest, and need not have it then
 		}
-		all = append(all, station{-1, "the cores", used * c.cpu.at(best), m.cores.have})
+		if used *= c.cpu.at(best); best {
+			used = m.sampled(used)
+		}
+		all = append(all, station{-1, "the cores", used, m.cores.have})
 	}
 	return all
+}
+
+// sampled returns how little of the cores may be behind a share of the samples of a CPU
+// profile: a standard error less, which is the root of their number, or half of it where
+// there are hardly any.
+func (m *model) sampled(cores float64) float64 {
+	n := cores * float64(m.o.Sources.Samples) / max(m.cores.used, 1e-9)
+	return cores * (1 - 1/math.Sqrt(max(n, 4)))
 }
 
 // limit lowers the upper bound of a gain.
@@ -278,8 +289,10 @@ func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change 
 		return []change{with(Batch, 0.5, line, "Make fewer, larger calls of %s at %s, and at its other end: collect values first, as a bufio.Writer does", line.In, where(line.At))}
 	}
 	// Starting and ending a goroutine takes about a microsecond: a hundred thousand a second
-	// take a tenth of a core.
-	if i := slices.IndexFunc(m.parts, func(p part) bool { return !p.Runtime && p.Created >= 1000 && p.Created > p.turns/4 }); i >= 0 {
+	// take a tenth of a core. A server starts its own.
+	if i := slices.IndexFunc(m.parts, func(p part) bool {
+		return !p.Runtime && p.Created >= 1000 && p.Created > p.turns/4 && !strings.HasSuffix(p.Host, ").serve")
+	}); i >= 0 {
 		q := &m.parts[i]
 		why = fmt.Sprintf("%s goroutines of %s are started each second", format.Compact(q.Created), q.Name)
 		return []change{with(RemoveHop, 0.5, observe.Line{At: q.By}, "Start no goroutine for each value at %s: call its function, or keep some workers and give each of them several values", where(q.By))}
