@@ -174,15 +174,8 @@ func (m *model) process() (all []cost) {
 func (m *model) passingCPU() float64 { return pick(m.process(), costPassing).share }
 
 // most returns the role of the program that has most CPU time of a kind, or nil.
-func (m *model) most(kind costKind) (best *part) {
-	for i := range m.parts {
-		p := &m.parts[i]
-		of := func(p *part) float64 { return *p.made.each()[index(kind)].of }
-		if !p.Runtime && of(p) > 0 && (best == nil || of(p) > of(best)) {
-			best = p
-		}
-	}
-	return best
+func (m *model) most(kind costKind) *part {
+	return largest(m.parts, func(p *part) float64 { return given(!p.Runtime, *p.made.each()[index(kind)].of) })
 }
 
 func index(kind costKind) int {

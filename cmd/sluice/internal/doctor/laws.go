@@ -78,17 +78,15 @@ func (m *model) limiting(score float64) (best candidate) {
 	if !m.traced() {
 		return best
 	}
-	var all []candidate
+	all := []candidate{{-1, -1, m.cores.full, m.cores.queue}}
 	for i := range m.parts {
 		all = append(all, m.partCandidate(&m.parts[i]))
 	}
 	for i := range m.meets {
 		all = append(all, m.meetCandidate(&m.meets[i]))
 	}
-	for _, c := range append(all, candidate{-1, -1, m.cores.full, m.cores.queue}) {
-		if c.util >= 1/worth && c.score() >= score && (best.util == 0 || c.weight() > best.weight()) {
-			best = c
-		}
+	if c := largest(all, func(c *candidate) float64 { return given(c.util >= 1/worth && c.score() >= score, c.weight()+1e-9) }); c != nil {
+		return *c
 	}
 	return best
 }
@@ -312,25 +310,16 @@ func (m *model) compete() bool {
 }
 
 // busiest returns the channel with the most waits, or nil.
-func (m *model) busiest() (best *meeting) {
-	for i := range m.meets {
-		if g := &m.meets[i]; g.Kind == observe.Channel && (best == nil || g.rate > best.rate) {
-			best = g
-		}
-	}
-	return best
+func (m *model) busiest() *meeting {
+	return largest(m.meets, func(g *meeting) float64 { return given(g.Kind == observe.Channel, g.rate) })
 }
 
 // hub returns the role that most others wait to give something or to get an answer from,
 // if it is one goroutine that passes values for a good part of its time.
-func (m *model) hub() (best *part) {
-	for i := range m.parts {
-		p := &m.parts[i]
-		if !p.Runtime && p.room+p.reply > 0.2 && p.Alive < 1.5 && share(p.costs(), costPassing) > 1-1/worth && (best == nil || p.room+p.reply > best.room+best.reply) {
-			best = p
-		}
-	}
-	return best
+func (m *model) hub() *part {
+	return largest(m.parts, func(p *part) float64 {
+		return given(!p.Runtime && p.room+p.reply > 0.2 && p.Alive < 1.5 && share(p.costs(), costPassing) > 1-1/worth, p.room+p.reply)
+	})
 }
 
 // bothWait reports whether senders and receivers wait at a node in turns: its channel has
@@ -370,13 +359,9 @@ func locksteps(m *model) *ruling {
 	// A wake-up takes 1 to 10 µs, or a few times that where other goroutines run first: a
 	// wait longer than 100 µs is for the work of another goroutine. A thousand of 10 µs a second are 1%
 	// of the time.
-	var g *meeting
-	for i := range m.meets {
-		h := &m.meets[i]
-		if h.ended > 0 && !excluding(h.Kind) && h.rate >= 1000 && h.each() <= 100*time.Microsecond && (g == nil || h.rate > g.rate) {
-			g = h
-		}
-	}
+	g := largest(m.meets, func(g *meeting) float64 {
+		return given(g.ended > 0 && !excluding(g.Kind) && g.rate >= 1000 && g.each() <= 100*time.Microsecond, g.rate)
+	})
 	if !m.traced() || g == nil || held < 0.2 {
 		return nil
 	}
@@ -508,12 +493,9 @@ func (m *model) shed(p *part, node int, line observe.Line, how string) *ruling {
 
 // outside holds if goroutines wait for answers from outside, and no others wait for them.
 func outside(m *model) *ruling {
-	var p *part
-	for i := range m.parts {
-		if q := &m.parts[i]; !q.Runtime && q.made.away() > max(1, q.Alive-q.Time.Unknown)/worth && (p == nil || q.made.away() > p.made.away()) && !m.keepsUp(q) {
-			p = q
-		}
-	}
+	p := largest(m.parts, func(p *part) float64 {
+		return given(!p.Runtime && p.made.away() > max(1, p.Alive-p.Time.Unknown)/worth && !m.keepsUp(p), p.made.away())
+	})
 	if p == nil || !m.traced() {
 		return nil
 	}
@@ -542,13 +524,10 @@ func (m *model) keepsUp(p *part) bool {
 }
 
 // follows returns where a part, with nothing to do, waits longest for a source, or nil.
-func (m *model) follows(p *part) (best *link) {
-	for i := range m.links {
-		if l := &m.links[i]; l.wait.Role == p.index && l.idle() && m.parts[l.waker()].source() && (best == nil || l.mean > best.mean) {
-			best = l
-		}
-	}
-	return best
+func (m *model) follows(p *part) *link {
+	return largest(m.links, func(l *link) float64 {
+		return given(l.wait.Role == p.index && l.idle() && m.parts[l.waker()].source(), l.mean)
+	})
 }
 
 // source reports whether a role waits for requests or for the clock most of the time, so that

@@ -66,25 +66,39 @@ func near(l observe.Line) string {
 	return " at " + where(l.At)
 }
 
-// longest returns the wait of a role in which most of its goroutines are, or nil.
-func (m *model) longest(role int, of func(*wait) bool) (best *wait) {
-	for i := range m.waits {
-		if w := &m.waits[i]; w.Role == role && of(w) && (best == nil || w.Mean > best.Mean) {
-			best = w
+// largest returns the row with the largest figure above 0, or nil.
+func largest[T any](rows []T, figure func(*T) float64) (best *T) {
+	most := 0.0
+	for i := range rows {
+		if f := figure(&rows[i]); f > most {
+			best, most = &rows[i], f
 		}
 	}
 	return best
 }
 
+// given returns a figure under a condition.
+func given(holds bool, figure float64) float64 {
+	if holds {
+		return figure
+	}
+	return 0
+}
+
+// longest returns the wait of a role in which most of its goroutines are, or nil.
+func (m *model) longest(role int, of func(*wait) bool) *wait {
+	return largest(m.waits, func(w *wait) float64 { return given(w.Role == role && of(w), w.Mean) })
+}
+
 // costliest returns the line of a role, or of any with -1, at which most CPU time of some
 // categories is spent.
 func (m *model) costliest(role int, categories ...observe.Category) (best observe.Spend, ok bool) {
-	for _, s := range m.o.Spent {
-		if (role < 0 || s.Role == role) && slices.Contains(categories, category(&s)) && s.At.Function != "" && s.Cores > best.Cores {
-			best, ok = s, true
-		}
+	if s := largest(m.o.Spent, func(s *observe.Spend) float64 {
+		return given((role < 0 || s.Role == role) && slices.Contains(categories, category(s)) && s.At.Function != "", s.Cores)
+	}); s != nil {
+		return *s, true
 	}
-	return best, ok
+	return best, false
 }
 
 // takesAt returns the line where a part takes its values: the receive at which it waits
@@ -95,25 +109,20 @@ func (m *model) takesAt(p *part) (line observe.Line) {
 	}); w != nil {
 		return w.Line
 	}
-	most := 0.0
-	for i := range m.links {
-		if l := &m.links[i]; l.push && l.to == p.index && l.mean > most && l.wait.kind(m) != observe.Mutex {
-			line, most = l.by, l.mean
-		}
+	if l := largest(m.links, func(l *link) float64 {
+		return given(l.push && l.to == p.index && l.wait.kind(m) != observe.Mutex, l.mean)
+	}); l != nil {
+		return l.by
 	}
 	return line
 }
 
 // queueAt returns the line and the node where most goroutines wait for a part.
 func (m *model) queueAt(p *part) (line observe.Line, node int) {
-	most := 0.0
-	node = -1
-	for i := range m.links {
-		if l := &m.links[i]; l.waker() == p.index && l.from != l.to && l.mean > most {
-			line, node, most = l.wait.Line, l.wait.Node, l.mean
-		}
+	if l := largest(m.links, func(l *link) float64 { return given(l.waker() == p.index && l.from != l.to, l.mean) }); l != nil {
+		return l.wait.Line, l.wait.Node
 	}
-	return line, node
+	return line, -1
 }
 
 // nodeName returns a name for a node: its own, or the line where it is used most.
