@@ -252,11 +252,17 @@ func TestFlightErrors(t *testing.T) {
 	}
 }
 
-// A mute channel blocks in Stats.
-type mute struct{ free chan struct{} }
+// A mute channel blocks in Stats until it is freed. Later tests may still read it, from outside
+// of its bubble.
+type mute struct {
+	free  chan struct{}
+	freed atomic.Bool
+}
 
 func (s *mute) Stats() sluice.Stats {
-	<-s.free
+	if !s.freed.Load() {
+		<-s.free
+	}
 	return sluice.Stats{}
 }
 
@@ -265,7 +271,7 @@ func (s *mute) Stats() sluice.Stats {
 func TestFlightOfStuckChannel(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		s := &mute{make(chan struct{})}
+		s := &mute{free: make(chan struct{})}
 		inspect.Register(nameOf(t), "Stuck", s)
 		old := sluice.NewBounded[int](2, &sluice.BoundedOptions[int]{Name: nameOf(t)})
 		old.TrySend(1)
@@ -277,6 +283,7 @@ func TestFlightOfStuckChannel(t *testing.T) {
 		if len(got.see().paths) != 1 {
 			t.Errorf("%q", got.see())
 		}
+		s.freed.Store(true)
 		close(s.free)
 		synctest.Wait()
 		runtime.KeepAlive(old)
