@@ -67,7 +67,10 @@ func (m *model) answer(r *ruling) *Diagnosis {
 		Schema: Schema, Target: o.Target, Start: o.Start, Observed: observed(o),
 		Verdict: r.verdict, Channels: r.channels, Probability: r.probability(),
 		Answer: r.answer, Remedies: []Remedy{}, Evidence: m.evidence(r),
-		Also: m.also(r), Roles: m.rows(), Unknown: gaps(o),
+		Also: m.also(r), Roles: m.rows(), Unknown: []Gap{},
+	}
+	for _, g := range o.Missing {
+		d.Unknown = append(d.Unknown, Gap{What: g.What, Reason: g.Reason})
 	}
 	if d.Probability < sure || r.verdict == Undecided {
 		if r.verdict != Undecided {
@@ -197,27 +200,23 @@ func (m *model) evidence(r *ruling) []Evidence {
 	return all
 }
 
-// rows returns the roles as the answer shows them: by what waits for them, then
-// by busy share.
+// rows returns the roles as the answer shows them: by what waits for them, then by busy
+// share.
 func (m *model) rows() []RoleRow {
-	parts := make([]*part, 0, len(m.parts))
+	rows := []RoleRow{}
 	for i := range m.parts {
-		if !m.parts[i].Runtime {
-			parts = append(parts, &m.parts[i])
+		p := &m.parts[i]
+		if t, n := &p.Time, max(p.Alive, 1e-9); !p.Runtime {
+			rows = append(rows, RoleRow{
+				Name: p.Name, Start: place(observe.Line{At: p.Start}), Alive: round(p.Alive), Busy: round(p.busy),
+				Running: round((t.Running + t.Runnable) / n), System: round(t.System / n), Outside: round((t.Outside + t.Sleep) / n),
+				Waiting: round((t.Partner + t.Lock + t.Limit) / n), HoldsUp: round(p.held()), Doing: m.doing(p),
+			})
 		}
 	}
-	slices.SortStableFunc(parts, func(a, b *part) int {
-		return cmp.Or(cmp.Compare(b.held(), a.held()), cmp.Compare(b.busy, a.busy))
+	slices.SortStableFunc(rows, func(a, b RoleRow) int {
+		return cmp.Or(cmp.Compare(b.HoldsUp, a.HoldsUp), cmp.Compare(b.Busy, a.Busy))
 	})
-	rows := []RoleRow{}
-	for _, p := range parts {
-		t, n := &p.Time, max(p.Alive, 1e-9)
-		rows = append(rows, RoleRow{
-			Name: p.Name, Start: place(observe.Line{At: p.Start}), Alive: round(p.Alive), Busy: round(p.busy),
-			Running: round((t.Running + t.Runnable) / n), System: round(t.System / n), Outside: round((t.Outside + t.Sleep) / n),
-			Waiting: round((t.Partner + t.Lock + t.Limit) / n), HoldsUp: round(p.held()), Doing: m.doing(p),
-		})
-	}
 	return rows
 }
 
@@ -226,8 +225,6 @@ func (m *model) doing(p *part) string {
 	w := m.longest(p.index, func(*wait) bool { return true })
 	waits := p.Time.Partner + p.Time.Lock + p.Time.Limit + p.load
 	switch {
-	case p.made.sum() > waits && p.made.Runnable > p.made.sum()/2:
-		return doing[costQueue]
 	case p.made.sum() > waits:
 		return p.costs()[0].doing()
 	case w == nil:
@@ -254,15 +251,6 @@ func observed(o *observe.Observation) string {
 		}
 	}
 	return strings.Join(all, ", ")
-}
-
-// gaps returns what was not seen, with the command that shows it.
-func gaps(o *observe.Observation) []Gap {
-	all := []Gap{}
-	for _, g := range o.Missing {
-		all = append(all, Gap{What: g.What, Reason: g.Reason})
-	}
-	return all
 }
 
 // decide names the source or the load that would decide.

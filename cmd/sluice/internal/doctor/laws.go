@@ -456,13 +456,10 @@ func shedding(m *model) *ruling {
 func (m *model) drops(l *link) *ruling {
 	p := &m.parts[l.wait.Role]
 	// Many that are woken at once by a broadcast wait for a core, and have one value each.
-	if p.serves() > 1/worth || l.rate < p.turns/4 || p.made.Runnable > p.made.sum()/2 && p.Alive > 2*m.cores.have {
+	if p.serves() > 1/worth || p.made.Runnable > p.made.sum()/2 && p.Alive > 2*m.cores.have {
 		return nil
 	}
-	several := 0.0 // of the role's own waits, for one of these wake-ups
-	if w := m.longest(p.index, func(w *wait) bool { return w.kind(m) == observe.Outside || w.kind(m) == observe.Disk }); w != nil && l.rate > 0 {
-		several = w.Rate / l.rate
-	}
+	calls := m.longest(p.index, func(w *wait) bool { return w.kind(m) == observe.Outside || w.kind(m) == observe.Disk })
 	r := m.shed(p, l.wait.Node, l.by, fmt.Sprintf("the send at %s does not wait, so what comes while it is busy is dropped", where(l.by.At)))
 	r.next = "Count what the default case of " + where(l.by.At) + " drops."
 	r.evidence = []Evidence{{fmt.Sprintf("the send wakes %s %s times a second, all of its goroutines are busy at once in %s of all slices of 5 ms", p.Name, format.Compact(l.rate), percent(p.Full)), "trace"}}
@@ -471,7 +468,7 @@ func (m *model) drops(l *link) *ruling {
 		// Independent work would fill all goroutines at once for the Alive-th power of the
 		// busy share.
 		r.clear = min(1, max(0.4, 1-math.Pow(p.busy, max(1, p.Alive))/max(p.Full, 1e-9)))
-	case several >= 2:
+	case calls != nil && calls.Rate >= 2*l.rate:
 		r.clear = 0.4
 	case m.cores.full < 0.1:
 		r.clear = 0.1
@@ -573,7 +570,7 @@ func loaded(m *model) *ruling {
 	for i := range m.parts {
 		// A role that waits for no other, and no other for it, may have as many goroutines
 		// as there are requests.
-		if p := &m.parts[i]; !p.Runtime && p.Alive >= 0.5 && p.Created < 0.5*p.Alive && p.inFlow() && p.serves() > most {
+		if p := &m.parts[i]; !p.Runtime && p.Created < 0.5*p.Alive && p.inFlow() && p.serves() > most {
 			name, most, alone = p.Name, p.serves(), p.held() == 0
 		}
 	}

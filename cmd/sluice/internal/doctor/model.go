@@ -219,7 +219,7 @@ func (m *model) direct() {
 		if k.Role < 0 || m.parts[k.Role].Runtime || m.parts[w.Role].Runtime || relayed {
 			continue
 		}
-		l := link{k.Role, w.Role, w.pushes >= 0.5 || takes(k.By.Op), w, k.By, k.Rate, k.Mean}
+		l := link{k.Role, w.Role, w.pushes >= 0.5, w, k.By, k.Rate, k.Mean}
 		if l.push {
 			l.from, l.to = l.to, l.from
 		}
@@ -301,29 +301,25 @@ func excluding(k observe.NodeKind) bool { return k == observe.Limit || k == obse
 // more.
 func (m *model) ask() {
 	gives := make(map[int][]int, len(m.parts))
-	by := make([]int, len(m.waits)) // the role that ended most of each wait
-	most := make([]float64, len(m.waits))
+	by := make([]observe.Wake, len(m.waits)) // the wake-ups that ended most of each wait
 	for i := range m.links {
 		l := &m.links[i]
 		if !slices.Contains(gives[l.from], l.to) && l.from != l.to && l.wait.Op != observe.GroupWait {
 			gives[l.from] = append(gives[l.from], l.to)
 		}
 	}
-	for i := range by {
-		by[i] = -1
-	}
 	for _, k := range m.o.Wakes {
-		if k.Mean > most[k.Wait] {
-			by[k.Wait], most[k.Wait] = k.Role, k.Mean
+		if k.Mean > by[k.Wait].Mean {
+			by[k.Wait] = k
 		}
 	}
 	for i := range m.waits {
-		w := &m.waits[i]
-		if by[i] < 0 || by[i] == w.Role || w.pushes >= 0.5 {
+		w, other := &m.waits[i], by[i].Role
+		if by[i].Mean == 0 || other < 0 || other == w.Role || w.pushes >= 0.5 {
 			continue
 		}
-		p, q := &m.parts[w.Role], &m.parts[by[i]]
-		w.asks = p.Created > 0.5*p.Alive || (p.Alive > q.Alive || p.Created > q.Created) && reaches(gives, w.Role, by[i])
+		p, q := &m.parts[w.Role], &m.parts[other]
+		w.asks = p.Created > 0.5*p.Alive || p.Alive > q.Alive && reaches(gives, w.Role, other)
 	}
 }
 
@@ -495,7 +491,7 @@ func (m *model) fillCores() {
 	steady := k.used > k.have/4
 	for i := range m.parts {
 		p := &m.parts[i]
-		steady = steady || !p.Runtime && p.Created < p.Alive && p.Time.Runnable > p.Alive/2 && p.Time.Runnable >= 1
+		steady = steady || !p.Runtime && p.Time.Runnable > p.Alive/2 && p.Time.Runnable >= 1
 	}
 	if k.queue >= 1 && steady {
 		// Goroutines queue only while all Ps are in use, at least by the scheduler. Less

@@ -178,7 +178,9 @@ func napping(m *model) *ruling {
 			}
 		}
 		if naps > 0.5*p.Alive && served > 2*often && asked+closed > 0.5 {
-			w := m.longest(i, func(w *wait) bool { return w.Op == observe.Sleep || w.Op == observe.Select || w.kind(m) == observe.Timer })
+			w := m.longest(i, func(w *wait) bool {
+				return w.Op == observe.Sleep || w.Op == observe.Select || w.kind(m) == observe.Timer
+			})
 			r := &ruling{verdict: Polling, channels: Yes, part: i, meet: -1, util: 1, holds: asked + closed, at: w.Line, why: "it waits for a timer while others wait for it", clear: 0.7}
 			r.answer = fmt.Sprintf("%s waits for a timer at %s %s of the time, while %s for it: it finds %.1f values after each of its waits, %s a second.",
 				p.naming(), where(w.At), percent(naps/p.Alive), waiting(asked+closed), served/often, format.Compact(often))
