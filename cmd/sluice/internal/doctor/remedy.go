@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
@@ -297,26 +296,16 @@ func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change 
 		why = fmt.Sprintf("%s goroutines of %s are started each second", format.Compact(q.Created), q.Name)
 		return []change{with(RemoveHop, 0.5, observe.Line{At: q.By}, "Start no goroutine for each value at %s: call its function, or keep some workers and give each of them several values", where(q.By))}
 	}
-	if p != nil {
-		dispatches, relays := m.passesOn(p)
-		// The hop after it is left.
+	switch {
+	case p != nil && m.dispatches(p): // the hop after it is left
 		hop := with(RemoveHop, 0.25, either(k.line, line), "Pass values past %s: let its receivers take them from the channel that it takes them from", p.Name)
-		switch {
-		case dispatches:
-			return []change{hop, batch}
-		case p.trips:
-			why = "its callers wait for each answer, so a value has nothing to be batched with"
-			if blocks(&p.made) {
-				return nil
-			}
-			return []change{with(UseMutex, 0.5, line, "Do the work of %s in the goroutines that ask for it, under a mutex: each call is two hand-offs now", p.Name)}
-		case relays:
-			return []change{batch, hop}
-		}
-	}
-	// A rendezvous lasts as long as a wake-up, 1 to 20 µs with its queue for a core.
-	// Where waits are longer, values have room already, and wait for a full channel.
-	if !m.bothWait(node) || m.meets[node].each() >= 20*time.Microsecond {
+		return []change{hop, batch}
+	case p != nil && p.trips && blocks(&p.made):
+		return nil
+	case p != nil && p.trips:
+		why = "its callers wait for each answer, so a value has nothing to be batched with"
+		return []change{with(UseMutex, 0.5, line, "Do the work of %s in the goroutines that ask for it, under a mutex: each call is two hand-offs now", p.Name)}
+	case !m.bothWait(node):
 		return []change{batch}
 	}
 	why = "senders and receivers wait in turns: their channel has no room"
@@ -327,26 +316,21 @@ func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change 
 	return []change{room, batch} // a buffer is a number, slices change the code at both ends
 }
 
-// passesOn reports whether a part only passes values on: it takes from other roles, gives
-// to other roles, and does little with what it gets; and whether those that it gives to
-// tell it when they are free, so that they are at both of its sides.
-func (m *model) passesOn(p *part) (dispatches, relays bool) {
-	give, take := map[int]bool{}, map[int]bool{}
+// dispatches reports whether a part gives values to those that tell it when they are free, so
+// that they are at both of its sides, and takes the values from others.
+func (m *model) dispatches(p *part) bool {
+	give, both, others := map[int]bool{}, false, false
 	for i := range m.links {
 		if l := &m.links[i]; l.from == p.index && l.to != p.index {
 			give[l.to] = true
-		} else if l.to == p.index && l.from != p.index {
-			take[l.from] = true
 		}
 	}
-	both := 0
-	for other := range take {
-		if give[other] {
-			both++
+	for i := range m.links {
+		if l := &m.links[i]; l.to == p.index && l.from != p.index {
+			both, others = both || give[l.from], others || !give[l.from]
 		}
 	}
-	own := share(p.costs(), costOwn, costSystem, costDisk, costOutside, costSleep)
-	return both > 0 && len(take) > both, len(take) > 0 && len(give) > 0 && own < 0.4
+	return both && others
 }
 
 // answerer returns the role at a meeting that answers the values that it takes, or nil. The
@@ -370,7 +354,7 @@ func (m *model) moreReceivers(p *part) change {
 	now := max(1, p.Alive)
 	c := change{name: MoreReceivers, line: either(m.takesAt(p), observe.Line{At: p.Start}), part: p.index, servers: remains{2, 1000}, tokens: 2*now + p.room,
 		evidence: []string{fmt.Sprintf("%s of its time takes no core", percent(p.made.away()/max(p.made.sum(), 1e-9))), waiting(p.held()) + " for it"}}
-	if dispatches, _ := m.passesOn(p); p.reply > p.room || p.trips && !dispatches {
+	if p.reply > p.room || p.trips && !m.dispatches(p) {
 		c.callers, c.tokens = true, p.tokens()
 	}
 	n := 2 * now
