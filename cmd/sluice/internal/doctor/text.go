@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -190,11 +189,7 @@ func (e *Evidence) sentence() string {
 }
 
 func (f *Finding) sentence() string {
-	text := stop(f.Text)
-	if f.Missing != "" {
-		text += " Missing: " + f.Missing + "."
-	}
-	return text
+	return listed(" Missing: ", stop(f.Text), stop(f.Missing))
 }
 
 // timed reports whether the parts of the role's time are known.
@@ -216,21 +211,13 @@ func (d *Diagnosis) target() string {
 	return strings.TrimSuffix(strings.TrimPrefix(d.Target, "http://"), "/debug/pprof")
 }
 
-// foot returns how sure the answer is, its sources and its service, without the
-// folders of files that need more cells.
+// foot returns how sure the answer is, its sources and its service, in a number of cells.
 func (d *Diagnosis) foot(cells int) string {
-	text, target := d.Observed, d.target()
+	sure := ""
 	if d.Probability > 0 {
-		text = strings.TrimSuffix(fmt.Sprintf("Confidence %.0f%%, from %s", 100*d.Probability, text), ", from ")
+		sure = fmt.Sprintf("Confidence %.0f%%", 100*d.Probability)
 	}
-	if displaywidth.String(target) > cells {
-		words := strings.Fields(target)
-		for i, w := range words {
-			words[i] = path.Base(w)
-		}
-		target = displaywidth.TruncateString(strings.Join(words, " "), cells, "…")
-	}
-	return strings.TrimSuffix(text+" of "+target, " of ") + "."
+	return listed(" of ", listed(", from ", sure, d.Observed), displaywidth.TruncateString(d.target(), cells, "…")) + "."
 }
 
 // WriteJSON writes the diagnosis as JSON.
