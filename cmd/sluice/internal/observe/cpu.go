@@ -41,17 +41,17 @@ var clues = []clue{
 	{SystemCalls, "", words("syscall. internal/runtime/syscall internal/poll. runtime.entersyscall runtime.exitsyscall runtime.reentersyscall runtime.netpoll")},
 
 	// Things that are made to be used many times, and cost much more than their use.
-	{Allocating, "compressor", words("compress/flate.NewWriter compress/flate.(*compressor).init compress/lzw.NewWriter " +
+	{Making, "compressor", words("compress/flate.NewWriter compress/flate.(*compressor).init compress/lzw.NewWriter " +
 		"github.com/klauspost/compress/flate.NewWriter github.com/klauspost/compress/zstd.NewWriter github.com/andybalholm/brotli.NewWriter")},
-	{Allocating, "decompressor", words("compress/flate.NewReader compress/gzip.NewReader compress/zlib.NewReader compress/lzw.NewReader " +
+	{Making, "decompressor", words("compress/flate.NewReader compress/gzip.NewReader compress/zlib.NewReader compress/lzw.NewReader " +
 		"github.com/klauspost/compress/flate.NewReader github.com/klauspost/compress/gzip.NewReader github.com/klauspost/compress/zstd.NewReader")},
-	{Allocating, "buffer", words("bufio.NewReader bufio.NewWriter")},
-	{Allocating, "regular expression", words("regexp.compile regexp.Compile regexp.MustCompile")},
-	{Allocating, "template", words("text/template.(*Template).Parse html/template.(*Template).Parse html/template.(*Template).escape")},
-	{Allocating, "codec", words("encoding/gob.(*Encoder).sendTypeDescriptor encoding/gob.(*Decoder).getDecoderEnginePtr encoding/gob.(*Decoder).compileDec")},
-	{Allocating, "cipher", words("crypto/aes.NewCipher crypto/cipher.NewGCM")},
-	{Allocating, "random source", words("math/rand.NewSource math/rand.(*rngSource).Seed")},
-	{Allocating, "location", words("time.LoadLocation")},
+	{Making, "buffer", words("bufio.NewReader bufio.NewWriter")},
+	{Making, "regular expression", words("regexp.compile regexp.Compile regexp.MustCompile")},
+	{Making, "template", words("text/template.(*Template).Parse html/template.(*Template).Parse html/template.(*Template).escape")},
+	{Making, "codec", words("encoding/gob.(*Encoder).sendTypeDescriptor encoding/gob.(*Decoder).getDecoderEnginePtr encoding/gob.(*Decoder).compileDec")},
+	{Making, "cipher", words("crypto/aes.NewCipher crypto/cipher.NewGCM")},
+	{Making, "random source", words("math/rand.NewSource math/rand.(*rngSource).Seed")},
+	{Making, "location", words("time.LoadLocation")},
 }
 
 // parking are functions that a goroutine enters only to wait.
@@ -86,13 +86,14 @@ func spentOn(s capture.Stack, p *placed) (out spent) {
 		if p.Op.channel() && (c.what == Allocating && c.makes == "" || c.what == Scheduling || c.what == Timers) {
 			continue // a waiter's record, a waiter that yields, a timer's own channel
 		}
-		if out.makes = cmp.Or(out.makes, c.makes); c.what != Timers && c.what != Allocating {
-			out.what = cmp.Or(out.what, c.what)
-			continue
-		}
-		out.makes = cmp.Or(c.makes, out.makes)
-		if out.what != Profiling && out.what != Collecting && out.what != Detector {
-			out.what = c.what
+		switch c.what {
+		default:
+			out.what, out.makes = cmp.Or(out.what, c.what), cmp.Or(out.makes, c.makes)
+		case Timers, Allocating, Making:
+			out.makes = cmp.Or(c.makes, out.makes)
+			if out.what != Profiling && out.what != Detector && (out.what != Collecting || c.what == Making) {
+				out.what = c.what
+			}
 		}
 	}
 	out.what = p.category(s, out.what)

@@ -45,10 +45,10 @@ func TestSpentOn(t *testing.T) {
 		{"compress/flate.(*compressor).write\nnet/http/pprof.Profile\nnet/http.(*conn).serve", Profiling, "", false},
 		{"main.f\nmain.main.func1\nruntime/pprof.Do\nmain.main.gowrap1", OwnCode, "", false},
 		{"runtime.memmove\ngithub.com/sluice-go/sluice/internal/segqueue.(*Engine[...]).send\ngithub.com/sluice-go/sluice.(*channel[...]).Send\nmain.f", Passing, "", false},
-		{"runtime.memclrNoHeapPointers\nruntime.mallocgc\nruntime.newobject\ncompress/flate.NewWriter\ncompress/gzip.(*Writer).Write\nmain.f", Allocating, "compressor", false},
+		{"runtime.memclrNoHeapPointers\nruntime.mallocgc\nruntime.newobject\ncompress/flate.NewWriter\ncompress/gzip.(*Writer).Write\nmain.f", Making, "compressor", false},
 		{"compress/flate.(*compressor).deflate\ncompress/gzip.(*Writer).Write\nmain.f", OwnCode, "", false},
-		{"runtime.gcAssistAlloc\nruntime.mallocgc\nregexp.compile\nregexp.MustCompile\nmain.f", Collecting, "regular expression", false},
-		{"regexp/syntax.(*parser).push\nregexp/syntax.parse\nregexp.compile\nregexp.MustCompile\nmain.f", Allocating, "regular expression", false},
+		{"runtime.gcAssistAlloc\nruntime.mallocgc\nregexp.compile\nregexp.MustCompile\nmain.f", Making, "regular expression", false},
+		{"regexp/syntax.(*parser).push\nregexp/syntax.parse\nregexp.compile\nregexp.MustCompile\nmain.f", Making, "regular expression", false},
 	} {
 		s := stackOf(test.stack)
 		p := place(s)

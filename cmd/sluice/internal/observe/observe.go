@@ -234,6 +234,7 @@ const (
 	Locking     Category = "locks"     // package sync, atomics of locks
 	Collecting  Category = "collector"
 	Allocating  Category = "allocation"
+	Making      Category = "construction" // of things that are made to be used many times, with their memory
 	SystemCalls Category = "system calls"
 	Timers      Category = "timers" // making, stopping and running timers and contexts with deadlines
 	Profiling   Category = "profiling"
