@@ -113,7 +113,7 @@ func stuck(o *observe.Observation) []blockage {
 	}
 	slices.SortStableFunc(s.found, func(a, b blockage) int {
 		return cmp.Or(
-			cmp.Compare(min(b.Probability, sure), min(a.Probability, sure)),
+			cmp.Compare(b.Probability, a.Probability),
 			b.rank-a.rank,
 			cmp.Compare(b.Longest, a.Longest),
 			b.Count+b.Explains-a.Count-a.Explains)
@@ -345,7 +345,7 @@ func (s *stall) wait(p *spot) {
 	case p.count >= crowd && p.Op != observe.GroupWait:
 		kind, missing, probability, text = idlePool, "", unlikely, ": an idle pool, or a leak: two captures show which."
 		if p.before > 0 {
-			text = ": no more than before: an idle pool, if the load is the same."
+			text = fmt.Sprintf(", and %d before: an idle pool, if the load is the same.", p.before)
 		}
 	default:
 		return
@@ -399,7 +399,7 @@ func missingAt(p *spot) string {
 // says starts a sentence about the goroutines at p: "30 goroutines wait in send at
 // main.run (main.go:30) for 5 minutes".
 func (p *spot) says() string {
-	return waiting(float64(p.count)) + " in " + at(p.Line) + minutes(p.longest)
+	return waiting(float64(p.count)) + strings.Replace(" in "+at(p.Line), " in code at", " at", 1) + minutes(p.longest)
 }
 
 // minutes returns how long goroutines have waited: " for 10 minutes", or "" below one.

@@ -2,10 +2,14 @@ package doctor
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 )
 
 // A goroutine of a dump: the functions of its stack, the innermost first, each with the
@@ -68,6 +72,26 @@ func TestStuckKinds(t *testing.T) {
 	sink := goroutine{1, "IO wait", "net.(*conn).Write net.go:1 < example.com/a.Sink sink.go:5", "main.main in goroutine 1"}
 	grown := idle
 	grown.count = 500
+	const page = "example.com/a.(*Limit).acquire limit.go:5 < example.com/a.(*View).page view.go:7 < "
+	nested := []goroutine{
+		{4, "chan send", page + "example.com/a.handle handle.go:5", "net/http.(*Server).Serve in goroutine 1"},
+		{4, "chan send", page + "example.com/a.(*View).page view.go:9 < example.com/a.handle handle.go:5", "net/http.(*Server).Serve in goroutine 1"},
+	}
+	fetch := func(state, wait string) string { // goroutine 11 started the senders
+		return dump(goroutine{1, state, wait + "example.com/a.Fetch fetch.go:9", "net/http.(*Server).Serve in goroutine 1"},
+			goroutine{3, "chan send", "example.com/a.Fetch.func1 fetch.go:5", "example.com/a.Fetch in goroutine 11"})
+	}
+	group, collector := fetch("sync.WaitGroup.Wait", "sync.(*WaitGroup).Wait waitgroup.go:1 < "), fetch("chan receive", "")
+	upgrade := []goroutine{
+		{1, "sync.RWMutex.Lock", "sync.(*RWMutex).Lock rwmutex.go:1 < example.com/a.(*Cache).create cache.go:9 < example.com/a.(*Cache).get cache.go:5", "main.main in goroutine 1"},
+		{5, "sync.RWMutex.RLock", "sync.(*RWMutex).RLock rwmutex.go:1 < example.com/a.(*Cache).get cache.go:4 < example.com/b.(*Server).serve server.go:4", "main.main in goroutine 1"},
+	}
+	ring := []goroutine{
+		{1, "chan send", "example.com/a.(*Lobby).Run lobby.go:5", "main.main in goroutine 1"}, {1, "chan send", "example.com/a.(*Match).Run match.go:5", "main.main in goroutine 1"},
+		{1, "chan send", "example.com/a.(*Score).Run score.go:5", "main.main in goroutine 1"},
+	}
+	receiver := goroutine{1, "chan receive", "example.com/a.Collect collect.go:5", "main.main in goroutine 1"}
+	stop := goroutine{1, "sync.WaitGroup.Wait", "sync.(*WaitGroup).Wait waitgroup.go:1 < example.com/a.(*Pool).Stop pool.go:9 < example.com/a.run a.go:4", "main.main in goroutine 1"}
 
 	for name, test := range map[string]struct {
 		dumps                  []string
@@ -79,7 +103,7 @@ func TestStuckKinds(t *testing.T) {
 		"a lock holder in a send":          {[]string{dump(requests, kill)}, deadlock, "receiver", "events.go:63", 1, 900, true, "", "list.go:84", "41 minutes"},
 		"a pool held by its waiters":       {[]string{dump(waiting, transactions)}, exhausted, "slot", "store.go:52", 60, 0, true, "server.go:40", "sql.go:2226", "16 goroutines wait in select at sql.(*Tx).awaitDone (sql.go:2226) for 61 minutes"},
 		"an idle pool in one dump":         {[]string{dump(idle)}, idlePool, "", "pool.go:58", 200, 0, false, "", "", "two captures show which"},
-		"an idle pool in two":              {[]string{dump(idle), dump(idle)}, idlePool, "", "pool.go:58", 200, 0, false, "", "", "no more than before"},
+		"an idle pool in two":              {[]string{dump(idle), dump(idle)}, idlePool, "", "pool.go:58", 200, 0, false, "", "", "200 before: an idle pool"},
 		"goroutines that grow":             {[]string{dump(idle), dump(grown)}, leak, "sender", "pool.go:58", 500, 0, false, "", "", "200 before"},
 		"senders without a receiver":       {[]string{dump(exporters)}, leak, "receiver", "exporter.go:88", 150, 0, true, "", "", "12 minutes"},
 		"all asleep":                       {[]string{asleep}, deadlock, "receiver", "main.go:20", 1, 0, true, "", "", "in send"},
@@ -88,6 +112,13 @@ func TestStuckKinds(t *testing.T) {
 		"locks in one moment":              {[]string{dump(order...)}, "", "", "", 0, 0, false, "", "", ""},
 		"senders in two dumps":             {[]string{dump(sending), dump(sending)}, leak, "receiver", "stage.go:5", 20, 0, true, "", "", ""},
 		"senders with a receiver outside":  {[]string{dump(sending, sink), dump(sending, sink)}, leak, "receiver", "stage.go:5", 20, 0, false, "", "", ""},
+		"a limit held by its waiters":      {[]string{dump(nested...), dump(nested...)}, exhausted, "slot", "limit.go:5", 8, 0, true, "view.go:7", "", ""},
+		"senders whose group is awaited":   {[]string{group, group}, leak, "receiver", "fetch.go:5", 3, 0, true, "", "", ""},
+		"senders whose creator receives":   {[]string{collector, collector}, leak, "receiver", "fetch.go:5", 3, 0, false, "", "", "a generator at rest"},
+		"a read lock that is upgraded":     {[]string{dump(upgrade...), dump(upgrade...)}, deadlock, "unlock", "cache.go:9", 1, 5, true, "cache.go:5", "cache.go:4", ""},
+		"senders whose receiver moves":     {[]string{dump(sending, receiver), dump(sending, idle, receiver)}, leak, "receiver", "stage.go:5", 20, 0, false, "", "", ""},
+		"only senders":                     {[]string{dump(ring...), dump(ring...)}, deadlock, "receiver", "lobby.go:5", 1, 0, true, "", "", "none is left"},
+		"a stop that does not end":         {[]string{dump(stop, idle), dump(stop, idle)}, leak, "done", "pool.go:9", 1, 0, true, "a.go:4", "", ""},
 		"a main goroutine without workers": {[]string{dump()}, "", "", "", 0, 0, false, "", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,5 +146,45 @@ func TestStuckKinds(t *testing.T) {
 				t.Errorf("text %q, caller %v, evidence %v", b.Text, b.At.Caller, b.Evidence)
 			}
 		})
+	}
+}
+
+// TestApart judges by the time between two dumps: a lock that is held for seconds, though
+// other goroutines of the package move, and goroutines that increase by many a second.
+func TestApart(t *testing.T) {
+	waiting := goroutine{3, "sync.Mutex.Lock", lock + "example.com/a.(*Index).add index.go:5", "main.main in goroutine 1"}
+	moving := goroutine{1, "IO wait", "net.(*conn).Read net.go:1 < example.com/a.serve serve.go:5", "main.main in goroutine 1"}
+	conns := func(n int) goroutine {
+		return goroutine{n, "select", "net/http.(*persistConn).readLoop transport.go:1", "net/http.(*Transport).dialConn in goroutine 1"}
+	}
+	for name, test := range map[string]struct {
+		dumps [2]string
+		apart time.Duration
+		want  string // what is missing; "" if nothing is sure
+	}{
+		"a lock at one moment":  {[2]string{dump(waiting, moving), dump(waiting, moving)}, 0, ""},
+		"a lock for seconds":    {[2]string{dump(waiting, moving), dump(waiting, moving)}, 3 * time.Second, "unlock"},
+		"connections that come": {[2]string{dump(conns(20)), dump(conns(40))}, 5 * time.Second, ""},
+		"responses not closed":  {[2]string{dump(conns(20)), dump(conns(400))}, 5 * time.Second, "close"},
+		"a leak of minutes":     {[2]string{dump(conns(20)), dump(conns(400))}, time.Hour, "close"},
+	} {
+		o := observationOf(t, readFiles(t, []capture.File{{Name: "1.txt", Data: []byte(test.dumps[0])}, {Name: "2.txt", Data: []byte(test.dumps[1])}}))
+		o.Sources.Apart = test.apart
+		missing := ""
+		if b := mostSure(stuck(o)); b != nil {
+			missing = b.Missing
+		}
+		if missing != test.want {
+			t.Errorf("%s: %q is missing, not %q", name, missing, test.want)
+		}
+	}
+}
+
+// TestReleases has a change for everything that can be missing.
+func TestReleases(t *testing.T) {
+	for _, missing := range append(slices.Collect(maps.Values(ends)), "lock order", "unlock", "close") {
+		if text := release(missing, 1, observe.Line{})[0].text; !strings.Contains(text, "unknown line") {
+			t.Errorf("%s: %s", missing, text)
+		}
 	}
 }

@@ -240,6 +240,20 @@ func rpcClient() {
 	}
 }
 
+// slowServer has a client whose server takes its time.
+func slowServer() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return
+	}
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return
+	}
+	c := rpc.NewClient(conn)
+	go feed(4, func(v int) { c.Call("Slow.Answer", v, new(int)) })
+}
+
 func lineReader() {
 	r, w := io.Pipe()
 	lines := make(chan string)

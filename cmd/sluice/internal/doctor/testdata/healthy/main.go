@@ -50,7 +50,7 @@ func observe(folder string, leaks *pprof.Profile, started <-chan struct{}) {
 	time.Sleep(300 * time.Millisecond)
 	write(filepath.Join(folder, "2.txt"), pprof.Lookup("goroutine"), 2)
 	if leaks != nil {
-		write(filepath.Join(folder, "leaks.pprof"), leaks, 0)
+		write(filepath.Join(folder, "leaks.txt"), leaks, 1)
 	}
 	os.Exit(0)
 }

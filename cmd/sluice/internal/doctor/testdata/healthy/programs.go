@@ -60,6 +60,7 @@ func init() {
 		"longPoll":     longPoll,
 		"chat":         chat,
 		"rpcClient":    rpcClient,
+		"slowServer":   slowServer,
 		"lineReader":   lineReader,
 		"childProcess": childProcess,
 		"retry":        retry,
