@@ -48,7 +48,7 @@ func saturated(m *model) *ruling {
 		r.clear = 0.4 + 0.6*(best.util-1/worth)/(1-1/worth)
 	}
 	// Without the time in which its thread has no core, it would have time left.
-	if p := r.part; p >= 0 && m.cores.crowded && m.paced() && best.util-m.parts[p].made.cpu()/m.parts[p].Alive*m.cores.lacks < 1/worth {
+	if p := r.part; p >= 0 && m.paced() && best.util-m.parts[p].made.cpu()/m.parts[p].Alive*m.cores.lacks < 1/worth {
 		r.clear = 0.1
 	}
 	return r
@@ -61,7 +61,7 @@ func nearly(m *model) *ruling {
 	// Two that share the cores with others wait for a core as long as they run, and then
 	// hardly ever for each other: neither is idle.
 	for i := range m.parts {
-		if p := &m.parts[i]; best.util == 0 && m.traced() && p.inFlow() && p.Alive >= 0.5 && p.hot >= 0.9 && p.made.away() < p.made.sum()/2 {
+		if p := &m.parts[i]; best.util == 0 && p.inFlow() && p.hot >= 0.9 && p.made.away() < p.made.sum()/2 {
 			best = candidate{i, -1, p.hot, p.held()}
 		}
 	}
@@ -75,9 +75,6 @@ func nearly(m *model) *ruling {
 
 // limiting returns the first of the candidates with at least a score.
 func (m *model) limiting(score float64) (best candidate) {
-	if !m.traced() {
-		return best
-	}
 	all := []candidate{{-1, -1, m.cores.full, m.cores.queue}}
 	for i := range m.parts {
 		all = append(all, m.partCandidate(&m.parts[i]))
@@ -113,25 +110,11 @@ func (m *model) partCandidate(p *part) (c candidate) {
 	if _, node := m.queueAt(p); node >= 0 && m.meets[node].Kind == observe.Limit {
 		return c // its goroutines are those inside of a limit: see meetCandidate
 	}
-	c = candidate{part: p.index, meet: -1, util: p.serves(), holds: p.room + p.reply + min(1, p.feed)}
+	c = candidate{p.index, -1, p.serves(), p.room + p.reply + min(1, p.feed)}
 	if p.made.away() > p.made.sum()/2 {
-		// It waits outside. If each of its callers waits for no more than its own answer, it
-		// has goroutines enough. If it only gives, that is the load, unless it fetches what it
-		// gives.
-		c.holds = p.room + max(0, p.reply-p.made.sum())
-		if c.holds < 0.1 && !m.calls(p) {
-			c.util = 0
-		}
-		c.holds = max(c.holds, p.feed)
+		c.holds -= min(p.reply, p.made.sum()) // callers that wait for no more than their own answer
 	}
 	return c
-}
-
-// calls reports whether a role waits for what it asked for itself, by a client in a library
-// or of a disk, and not for requests of others.
-func (m *model) calls(p *part) bool {
-	w := m.longest(p.index, func(w *wait) bool { return !w.load && w.Op == observe.Network })
-	return w != nil && client(w.In) || w == nil && p.made.Disk > p.made.away()/2
 }
 
 // meetCandidate returns a lock or a limit as a candidate; util is 0 for other nodes.
@@ -275,14 +258,13 @@ func (m *model) busyCores(c candidate) *ruling {
 
 // tooMuch returns the largest cost that is worth removing, and how many times as large as
 // that it is; or the largest one. Half of what is allocated can be reused at best, and half of
-// a call saved; any number of values can share a hand-off, and what is made to be used many
-// times.
+// a call saved; any number of values can share a hand-off.
 func tooMuch(costs []cost) (top cost, times float64) {
 	const whole, half = 1 - 1/worth, 2 * (1 - 1/worth)
 	enough := map[costKind]float64{costMemory: half, costSystem: half, costPassing: whole, costTimers: whole}
 	for _, k := range costs {
-		if n := enough[k.kind]; n > 0 && k.share+k.whole >= n {
-			return k, (k.share + k.whole) / n
+		if n := enough[k.kind]; n > 0 && k.share >= n {
+			return k, k.share / n
 		}
 	}
 	return costs[0], 0
@@ -358,12 +340,11 @@ func locksteps(m *model) *ruling {
 		}
 	}
 	// A wake-up takes 1 to 10 µs, or a few times that where other goroutines run first: a
-	// wait longer than 100 µs is for the work of another goroutine. A thousand of 10 µs a second are 1%
-	// of the time.
+	// wait longer than 100 µs is for the work of another goroutine.
 	g := largest(m.meets, func(g *meeting) float64 {
-		return given(g.ended > 0 && !excluding(g.Kind) && g.rate >= 1000 && g.each() <= 100*time.Microsecond, g.rate)
+		return given(g.ended > 0 && !excluding(g.Kind) && g.each() <= 100*time.Microsecond, g.rate)
 	})
-	if !m.traced() || g == nil || held < 0.2 {
+	if g == nil || held < 0.2 {
 		return nil
 	}
 	r := &ruling{verdict: Lockstep, channels: Yes, part: -1, meet: g.index, util: util, holds: g.sending + g.receiving,
@@ -494,7 +475,7 @@ func outside(m *model) *ruling {
 	p := largest(m.parts, func(p *part) float64 {
 		return given(!p.Runtime && p.made.away() > max(1, p.Alive-p.Time.Unknown)/worth && !m.keepsUp(p), p.made.away())
 	})
-	if p == nil || !m.traced() {
+	if p == nil {
 		return nil
 	}
 	top := m.located(p, p.costs()[0])
@@ -542,7 +523,7 @@ func idle(m *model) *ruling {
 	}
 	// A hundredth of a core and ten events a second are what a service without load
 	// uses for its own timers.
-	if m.o.Sources.CPU == 0 && !m.traced() || m.cores.used > 0.01*max(1, m.cores.have) || turns > 10 {
+	if m.cores.used > 0.01*max(1, m.cores.have) || turns > 10 {
 		return nil
 	}
 	r := &ruling{verdict: Idle, channels: No, part: -1, meet: -1, clear: 0.9, seen: 1, next: "Observe it under its usual load.",
@@ -564,9 +545,6 @@ const fine = "Nothing to do at this load."
 
 // loaded holds where nothing inside is busy all the time: the load is the limit.
 func loaded(m *model) *ruling {
-	if !m.traced() {
-		return nil
-	}
 	name, most, alone := "the cores", m.cores.full, false
 	for i := range m.parts {
 		// A role that waits for no other, and no other for it, may have as many goroutines
@@ -584,14 +562,14 @@ func loaded(m *model) *ruling {
 	}
 	for i := range m.parts {
 		// Most of those that come end before they have waited for anything outside.
-		if p := &m.parts[i]; !p.Runtime && p.turns > 0 && p.came > p.Alive && p.came > 2*p.turns && p.made.away() > p.made.sum()/2 {
+		if p := &m.parts[i]; !p.Runtime && p.turns > 0 && p.came > 2*p.turns && p.made.away() > p.made.sum()/2 {
 			r.clear, r.next = 0.1, fmt.Sprintf("Count what %s refuses: %s of them come each second, and only %s wait.", p.Name, format.Compact(p.came), format.Compact(p.turns))
 		}
 	}
 	for i := range m.links {
 		// One that sleeps is a clock; several may ask again for what others do for them.
 		l := &m.links[i]
-		if w := m.longest(l.from, func(w *wait) bool { return w.load && w.Op == observe.Sleep }); w != nil && l.from != l.to && m.parts[l.from].Alive >= 1.5 && m.parts[l.from].source() {
+		if w := m.longest(l.from, func(w *wait) bool { return w.load && w.Op == observe.Sleep }); w != nil && l.from != l.to && m.parts[l.from].Alive >= 1.5 {
 			r.clear, r.next = 0.1, fmt.Sprintf("Find out whether %s asks for an answer of %s after its sleep at %s: then it should wait for that instead.", m.parts[l.from].Name, m.parts[l.to].Name, where(w.At))
 		}
 	}

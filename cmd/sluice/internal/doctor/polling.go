@@ -72,7 +72,9 @@ func (m *model) spinOf(p *part) (s spin) {
 	}
 	switch polls := s.polls; {
 	case polls > 0:
-		if s.polls /= s.cores; s.polls < 0.05 || m.productive(p, polls) {
+		// If others wait for it, some of its attempts succeed. An attempt costs a tenth of a
+		// microsecond: with ten thousand of them for each wait that it ends, it spins all the same.
+		if s.polls /= s.cores; s.polls < 0.05 || p.room+p.reply > 0.1 && polls < p.turns*10_000*100e-9 {
 			return s
 		}
 	case m.traced() && p.Alive >= 0.5 && p.Time.Running+p.Time.Runnable > 0.95*p.Alive && p.room+p.reply < 0.2 && !m.parks(p, observe.Frame{}):
@@ -94,16 +96,6 @@ func (m *model) parks(p *part, at observe.Frame) bool {
 	return slices.ContainsFunc(m.waits, func(w wait) bool {
 		return w.Role == p.index && (w.At == at || at.Function == "") && w.Rate >= 10*p.Alive
 	})
-}
-
-// productive reports whether others wait for a role, or it waits for them itself: then
-// its attempts succeed at times. An attempt costs a tenth of a microsecond: a role that
-// makes ten thousand of them for each wait that it ends spins all the same.
-func (m *model) productive(p *part, polls float64) bool {
-	if !m.traced() || p.turns > 0 && polls/p.turns > 10_000*100e-9 {
-		return false
-	}
-	return p.room+p.reply > 0.1 || p.Time.Partner+p.Time.Lock+p.Time.Limit > 0.2*p.Alive
 }
 
 // spinning is the law of polling: a goroutine that asks again and again uses its core for
@@ -159,7 +151,7 @@ func napping(m *model) *ruling {
 	for i := range m.parts {
 		p := &m.parts[i]
 		naps, often := m.naps(p)
-		if p.Runtime || !m.traced() || p.Alive < 0.5 {
+		if p.Runtime {
 			continue
 		}
 		served, asked, closed := 0.0, 0.0, 0.0
