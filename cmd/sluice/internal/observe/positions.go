@@ -17,12 +17,17 @@ import (
 // more, each request or connection has a pipeline of its own.
 const maxPositions = 16
 
-// An exchange is the seats of one role at both sides of a channel.
-type exchange struct{ senders, receivers []int32 }
-
-// exchanges returns the channels of each role whose seats are all told apart.
-func (t *tracer) exchanges() map[int32]map[int32]*exchange {
-	all := map[int32]map[int32]*exchange{} // by role, and by the root of the union
+// positions gives the places of a pipeline roles of their own. It leaves roles alone whose
+// goroutines are not all told apart.
+func (t *tracer) positions() {
+	type side struct {
+		role, channel int32 // the channel by the root of the union
+		sends         bool
+	}
+	first, seats, same := map[side]int32{}, map[int32][]int32{}, union{}
+	for i := range t.seats {
+		same = append(same, int32(i))
+	}
 	for i := range t.ports {
 		p := &t.ports[i]
 		sends := p.op == Send || p.op == PollSend || p.side == sideSend
@@ -31,61 +36,34 @@ func (t *tracer) exchanges() map[int32]map[int32]*exchange {
 		if !sends && !receives || role < 0 || t.b.o.Roles[role].Runtime || t.roles[role].shared != 0 {
 			continue
 		}
-		if all[role] == nil {
-			all[role] = map[int32]*exchange{}
+		key := side{role, t.union.find(int32(i)), sends}
+		if _, ok := first[key]; !ok {
+			first[key] = p.seat
 		}
-		root := t.union.find(int32(i))
-		x := all[role][root]
-		if x == nil {
-			x = &exchange{}
-			all[role][root] = x
-		}
-		if sends {
-			x.senders = append(x.senders, p.seat)
-		} else {
-			x.receivers = append(x.receivers, p.seat)
+		same.join(p.seat, first[key])
+		seats[role] = append(seats[role], p.seat)
+	}
+	hops := map[int32][][2]int32{} // of each role, from seat to seat
+	for from, seat := range first {
+		if to, ok := first[side{from.role, from.channel, false}]; ok && from.sends {
+			hops[from.role] = append(hops[from.role], [2]int32{seat, to})
 		}
 	}
-	return all
-}
-
-// positions gives the places of a pipeline roles of their own.
-func (t *tracer) positions() {
-	exchanges := t.exchanges()
-	for _, role := range slices.Sorted(maps.Keys(exchanges)) {
-		if places := placesOf(exchanges[role]); len(places) > 1 {
+	for _, role := range slices.Sorted(maps.Keys(hops)) {
+		if places := placesOf(same, seats[role], hops[role]); len(places) > 1 {
 			t.split(role, places)
 		}
 	}
 }
 
 // placesOf returns the seats at each place, from the source to the sink; nil if they are
-// no pipeline.
-func placesOf(all map[int32]*exchange) [][]int32 {
-	seats, same := index[int32]{}, union{}
-	number := func(seat int32) int32 {
-		i, added := seats.of(seat, maxPorts)
-		if added {
-			same = append(same, i)
-		}
-		return i
-	}
-	for _, x := range all {
-		for _, side := range [][]int32{x.senders, x.receivers} {
-			for _, seat := range side {
-				same.join(number(seat), number(side[0]))
-			}
-		}
-	}
-	depth, passes := map[int32]int{}, false // by place
+// no pipeline. same joins the seats at one place.
+func placesOf(same union, seats []int32, hops [][2]int32) (sorted [][]int32) {
+	depth := map[int32]int{} // by place
 	for again := true; again; {
 		again = false
-		for _, x := range all {
-			if len(x.senders) == 0 || len(x.receivers) == 0 {
-				continue
-			}
-			passes = true
-			from, to := same.find(seats[x.senders[0]]), same.find(seats[x.receivers[0]])
+		for _, hop := range hops {
+			from, to := same.find(hop[0]), same.find(hop[1])
 			if depth[to] <= depth[from] {
 				depth[to], again = depth[from]+1, true
 			}
@@ -95,18 +73,16 @@ func placesOf(all map[int32]*exchange) [][]int32 {
 		}
 	}
 	places := map[int32][]int32{}
-	for _, seat := range slices.Sorted(maps.Keys(seats)) {
-		at := same.find(seats[seat])
+	for _, seat := range slices.Compact(slices.Sorted(slices.Values(seats))) {
+		at := same.find(seat)
 		places[at] = append(places[at], seat)
 	}
-	if !passes || len(places) > maxPositions {
+	if len(places) > maxPositions {
 		return nil
 	}
-	order := slices.SortedFunc(maps.Keys(places), func(a, b int32) int {
+	for _, at := range slices.SortedFunc(maps.Keys(places), func(a, b int32) int {
 		return cmp.Or(cmp.Compare(depth[a], depth[b]), cmp.Compare(places[a][0], places[b][0]))
-	})
-	var sorted [][]int32
-	for _, at := range order {
+	}) {
 		sorted = append(sorted, places[at])
 	}
 	return sorted

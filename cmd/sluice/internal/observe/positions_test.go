@@ -7,28 +7,43 @@ import (
 )
 
 func TestPlaces(t *testing.T) {
-	chain := func(n int32) map[int32]*exchange {
-		all := map[int32]*exchange{}
+	type channel struct{ senders, receivers []int32 }
+	chain := func(n int32) (all []channel) {
 		for i := range n {
-			all[i] = &exchange{senders: []int32{n - i}, receivers: []int32{n - i - 1}}
+			all = append(all, channel{[]int32{n - i}, []int32{n - i - 1}})
 		}
 		return all
 	}
 	for _, test := range []struct {
 		name string
-		all  map[int32]*exchange
+		all  []channel
 		want string
 	}{
 		{"a chain", chain(3), "[[3] [2] [1] [0]]"},
-		{"several goroutines at each place", map[int32]*exchange{7: {[]int32{1, 4}, []int32{2, 3}}}, "[[1 4] [2 3]]"},
-		{"two channels to one place", map[int32]*exchange{7: {[]int32{5}, []int32{2}}, 8: {[]int32{5}, []int32{3}}, 9: {[]int32{2, 3}, nil}}, "[[5] [2 3]]"},
-		{"a lock", map[int32]*exchange{7: {[]int32{1, 2}, []int32{1, 2}}}, "[]"},
-		{"a ring", map[int32]*exchange{7: {[]int32{1}, []int32{2}}, 8: {[]int32{2}, []int32{1}}}, "[]"},
-		{"nothing passes between them", map[int32]*exchange{7: {[]int32{1}, nil}, 8: {nil, []int32{2}}}, "[]"},
+		{"several goroutines at each place", []channel{{[]int32{1, 4}, []int32{2, 3}}}, "[[1 4] [2 3]]"},
+		{"two channels to one place", []channel{{[]int32{5}, []int32{2}}, {[]int32{5}, []int32{3}}, {[]int32{2, 3}, nil}}, "[[5] [2 3]]"},
+		{"a lock", []channel{{[]int32{1, 2}, []int32{1, 2}}}, "[]"},
+		{"a ring", []channel{{[]int32{1}, []int32{2}}, {[]int32{2}, []int32{1}}}, "[]"},
 		{"a pipeline for each request", chain(maxPositions + 1), "[]"},
-		{"nothing", nil, "[]"},
 	} {
-		if got := fmt.Sprint(placesOf(test.all)); got != test.want {
+		var same union
+		for i := range int32(2 * maxPositions) {
+			same = append(same, i)
+		}
+		var seats []int32
+		var hops [][2]int32
+		for _, c := range test.all {
+			for _, side := range [][]int32{c.senders, c.receivers} {
+				for _, seat := range side {
+					same.join(seat, side[0])
+					seats = append(seats, seat)
+				}
+			}
+			if len(c.receivers) > 0 {
+				hops = append(hops, [2]int32{c.senders[0], c.receivers[0]})
+			}
+		}
+		if got := fmt.Sprint(placesOf(same, seats, hops)); got != test.want {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}

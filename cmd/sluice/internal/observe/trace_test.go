@@ -310,6 +310,47 @@ func TestSelectOfTwoChannels(t *testing.T) {
 	}
 }
 
+func offer(out chan<- int, stop <-chan bool) {
+	for {
+		select {
+		case out <- 1:
+		case <-stop:
+			return
+		}
+	}
+}
+
+func accept(in <-chan int, stop, done chan bool) {
+	for range values {
+		time.Sleep(50 * time.Microsecond)
+		select {
+		case <-in:
+		case <-stop:
+		}
+	}
+	close(stop)
+	done <- true
+}
+
+func TestDirectionOfSelects(t *testing.T) {
+	o := observed(t, func() {
+		c, stop, done := make(chan int), make(chan bool), make(chan bool)
+		go offer(c, stop)
+		go accept(c, stop, done)
+		<-done
+	})
+	for i, w := range o.Waits {
+		if o.Roles[w.Role].Name != "offer" {
+			continue
+		}
+		if k := o.Wakes[slices.IndexFunc(o.Wakes, func(k Wake) bool { return k.Wait == i })]; k.By.Op != Receive {
+			t.Errorf("%+v ended by %+v: are the lines of runtime.selectgo still these?", w, k)
+		}
+		return
+	}
+	t.Errorf("no wait in %+v", o.Waits)
+}
+
 func tick(stop <-chan bool, done chan<- bool) {
 	ticker := time.NewTicker(200 * time.Microsecond)
 	defer ticker.Stop()
