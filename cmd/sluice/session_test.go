@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -20,12 +21,31 @@ import (
 )
 
 // asProgram, set in the environment, makes the test binary run as the program,
-// which a test can kill.
-const asProgram = "SLUICE_AS_PROGRAM"
+// which a test can kill. With the value stalling it stalls after so many lines of progress.
+const (
+	asProgram  = "SLUICE_AS_PROGRAM"
+	stalling   = "stalling"
+	stallAfter = 4
+)
+
+// A staller writes to the standard error output until it stalls.
+type staller struct{ lines int }
+
+func (s *staller) Write(p []byte) (int, error) {
+	n, err := os.Stderr.Write(p)
+	for s.lines += bytes.Count(p, []byte("\n")); s.lines >= stallAfter; {
+		time.Sleep(time.Hour)
+	}
+	return n, err
+}
 
 func TestMain(m *testing.M) {
 	noiseTime = 8 * time.Millisecond
-	if os.Getenv(asProgram) != "" {
+	switch os.Getenv(asProgram) {
+	case "":
+	case stalling:
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, new(staller)))
+	default:
 		main()
 	}
 	os.Exit(m.Run())
@@ -102,7 +122,7 @@ func TestKilledAndResumed(t *testing.T) {
 	before, dir := contents(t, out), out+"-2"
 	child := exec.Command(os.Args[0], append(small, "-v", "-o", out)...)
 	// The run is resumed here, with the same GOMAXPROCS.
-	child.Env = append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0)))
+	child.Env = append(os.Environ(), asProgram+"="+stalling, fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0)))
 	progress, err := child.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +131,7 @@ func TestKilledAndResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(progress)
-	for range 4 { // one per point
+	for range stallAfter { // one per point
 		if !lines.Scan() {
 			t.Fatal("the program ended by itself")
 		}
