@@ -45,7 +45,7 @@ var releases = map[string]string{
 	"lock order": "Release what %s waits for on every path, take locks in one order everywhere, and do not send or wait while one is held",
 	"done":       "Call Done on every path of what the %s waits for, and let what it waits for end",
 	"signal":     "Signal every change of what the %s waits for while its lock is held, and ask for it before each wait",
-	"slot":       "Give back what %s waits for before it is taken a second time, and end the wait with a deadline",
+	"slot":       "Give back what %s waits for on every path, as by closing rows and bodies, before it is taken a second time, and end the wait with a deadline",
 }
 
 // release returns the change that ends the waits of goroutines at a line.

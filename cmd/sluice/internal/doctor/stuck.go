@@ -103,11 +103,9 @@ func stuck(o *observe.Observation) []blockage {
 	// What explains others comes first: they are no findings of their own.
 	slices.SortStableFunc(s.places, func(a, b *spot) int { return rank[b.Op] - rank[a.Op] })
 	for _, p := range s.places {
-		switch {
-		case p.taken:
-		case p.Op == observe.Lock:
+		if p.Op == observe.Lock && !p.taken {
 			s.lock(p)
-		default:
+		} else if !p.taken {
 			s.wait(p)
 		}
 	}
@@ -399,13 +397,9 @@ func missingAt(p *spot) string {
 // says starts a sentence about the goroutines at p: "30 goroutines wait in send at
 // main.run (main.go:30) for 5 minutes".
 func (p *spot) says() string {
-	return waiting(float64(p.count)) + strings.Replace(" in "+at(p.Line), " in code at", " at", 1) + minutes(p.longest)
-}
-
-// minutes returns how long goroutines have waited: " for 10 minutes", or "" below one.
-func minutes(d time.Duration) string {
-	if d < minute {
-		return ""
+	text := waiting(float64(p.count)) + strings.Replace(" in "+at(p.Line), " in code at", " at", 1)
+	if p.longest >= minute {
+		text += " for " + format.Plural(int(p.longest/minute), "minute")
 	}
-	return " for " + format.Plural(int(d/minute), "minute")
+	return text
 }

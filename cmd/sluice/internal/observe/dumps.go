@@ -38,7 +38,7 @@ func (b *builder) dumps(c *capture.Capture, traced bool) {
 			b.waits(row)
 		}
 	}
-	holds(b.o.Stood)
+	holds(&b.o)
 }
 
 // ends returns the first and the last of the dumps that can be compared: those with
