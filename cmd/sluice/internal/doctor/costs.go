@@ -34,7 +34,7 @@ var spentOn = map[costKind][]observe.Category{
 	costOwn:     {observe.OwnCode, observe.Foreign, observe.Detector},
 	costPassing: {observe.Passing, observe.Scheduling},
 	costLocking: {observe.Locking},
-	costMemory:  {observe.Allocating, observe.Collecting},
+	costMemory:  {observe.Allocating, observe.Collecting, observe.Making},
 	costTimers:  {observe.Timers},
 	costSystem:  {observe.SystemCalls},
 }
@@ -62,7 +62,8 @@ type cost struct {
 	kind  costKind
 	share float64
 	line  observe.Line
-	makes string // what is made there: see observe.Spend
+	makes string  // what is made there: see observe.Spend
+	whole float64 // part of share of which all can be saved, of those of which only half can
 }
 
 func (c cost) doing() string { return doing[c.kind] }
@@ -157,6 +158,9 @@ func (m *model) process() (all []cost) {
 		for _, what := range categories {
 			c.share += m.spent[what]
 		}
+		if c.kind == costMemory {
+			c.whole = m.spent[observe.Making]
+		}
 		sum += c.share
 		if s, ok := m.costliest(-1, categories...); ok {
 			c.line, c.makes = s.Line, s.Makes
@@ -165,6 +169,7 @@ func (m *model) process() (all []cost) {
 	}
 	for i := range all {
 		all[i].share /= max(sum, 1e-12)
+		all[i].whole /= max(sum, 1e-12)
 	}
 	slices.SortStableFunc(all, func(a, b cost) int { return cmp.Compare(b.share, a.share) })
 	return all

@@ -258,13 +258,14 @@ func (m *model) busyCores(c candidate) *ruling {
 
 // tooMuch returns the largest cost that is worth removing, and how many times as large as
 // that it is; or the largest one. Half of what is allocated can be reused at best, and half of
-// a call saved; any number of values can share a hand-off.
+// a call saved; any number of values can share a hand-off, and what is made to be used many
+// times.
 func tooMuch(costs []cost) (top cost, times float64) {
 	const whole, half = 1 - 1/worth, 2 * (1 - 1/worth)
 	enough := map[costKind]float64{costMemory: half, costSystem: half, costPassing: whole, costTimers: whole}
 	for _, k := range costs {
-		if n := enough[k.kind]; n > 0 && k.share >= n {
-			return k, k.share / n
+		if n := enough[k.kind]; n > 0 && k.share+k.whole >= n {
+			return k, (k.share + k.whole) / n
 		}
 	}
 	return costs[0], 0

@@ -304,7 +304,7 @@ func (m *model) ask() {
 	by := make([]observe.Wake, len(m.waits)) // the wake-ups that ended most of each wait
 	for i := range m.links {
 		l := &m.links[i]
-		if !slices.Contains(gives[l.from], l.to) && l.from != l.to && l.wait.Op != observe.GroupWait {
+		if !slices.Contains(gives[l.from], l.to) && l.from != l.to && l.wait.Op != observe.GroupWait && !m.byChance(l) {
 			gives[l.from] = append(gives[l.from], l.to)
 		}
 	}
@@ -351,9 +351,7 @@ func (m *model) findLoad() {
 		switch {
 		case l.wait.Op == observe.GroupWait: // it waits for the end of what it began
 		case l.from == l.to || excluding(l.wait.kind(m)):
-			if l.mean >= 0.001*m.parts[l.wait.Role].Alive { // less is by chance
-				locks[l.waker()] = true
-			}
+			locks[l.waker()] = locks[l.waker()] || !m.byChance(l)
 		case l.push || !l.wait.asks:
 			fed[l.to], gives[l.from] = true, true
 		default:
@@ -381,6 +379,12 @@ func (m *model) findLoad() {
 func client(function string) bool {
 	host, _, path := strings.Cut(function, "/")
 	return path && (strings.Contains(host, ".") || slices.ContainsFunc([]string{"net/http.", "net/rpc.", "database/sql."}, func(pkg string) bool { return strings.HasPrefix(function, pkg) }))
+}
+
+// byChance reports whether goroutines meet at a lock, or others of their role, only now and
+// then: a thousandth of their time.
+func (m *model) byChance(l *link) bool {
+	return (l.from == l.to || excluding(l.wait.kind(m))) && l.mean < 0.001*m.parts[l.wait.Role].Alive
 }
 
 // serving reports whether a server waits for its next request: for a connection, on one of
