@@ -267,6 +267,6 @@ func (b *builder) artifacts(c *capture.Capture) {
 	if cores.Running > 0 && cores.Used > 0 && !slices.ContainsFunc(b.o.Artifacts, func(a Artifact) bool { return a.Bars }) {
 		cores.Starved = max(0, 1-cores.Used/cores.Running)
 	}
-	rank := map[string]int{"race build": 0, "macOS": 1, "truncated trace": 2, "other processes": 3, "32 bit": 4}
-	slices.SortStableFunc(b.o.Artifacts, func(x, y Artifact) int { return cmp.Compare(rank[x.Kind], rank[y.Kind]) })
+	rank := []string{"race build", "macOS", "truncated trace", "other processes", "32 bit"}
+	slices.SortStableFunc(b.o.Artifacts, func(x, y Artifact) int { return slices.Index(rank, x.Kind) - slices.Index(rank, y.Kind) })
 }

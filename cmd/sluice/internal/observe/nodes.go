@@ -165,12 +165,6 @@ func (t *tracer) part(p *port, of *Time) *float64 {
 	return &of.Partner
 }
 
-// idle reports whether a port waits for partners, as far as the waits there show.
-func (t *tracer) idle(p *port) bool {
-	kind := t.kindOf(p)
-	return kind != Disk && kind != Outside && kind != Timer
-}
-
 // result turns what was added up into rows.
 func (t *tracer) result() {
 	t.close()
@@ -419,7 +413,7 @@ func (t *tracer) roleRows(window time.Duration) {
 			r.Own = append(r.Own, float64(own.busy)/float64(own.life))
 		}
 	}
-	for i := range t.b.o.Roles {
+	for i := range t.roles {
 		r := &t.b.o.Roles[i]
 		slices.SortFunc(r.Own, func(a, b float64) int { return cmp.Compare(b, a) })
 		r.Own = slices.Clone(r.Own[:min(len(r.Own), 64)])

@@ -349,7 +349,7 @@ func (t *tracer) endWait(g *traced, event *trace.Event, d time.Duration, now tra
 		t.wake(sleeper, t.port(by.seat, waker, side(waker, g.spot, byPartner)), d)
 	}
 	g.network = ended == byOutside
-	if role := t.seats[g.seat].role; t.idle(&t.ports[sleeper]) {
+	if kind, role := t.kindOf(&t.ports[sleeper]), t.seats[g.seat].role; kind != Disk && kind != Outside && kind != Timer {
 		if role >= 0 {
 			t.roles[role].idle.add(g.since.Sub(t.first), now.Sub(t.first))
 		}
