@@ -61,8 +61,8 @@ func TestFewEvents(t *testing.T) {
 	}
 }
 
-// TestBlame follows waits through a role that waits itself.
-func TestBlame(t *testing.T) {
+// TestBehind names the role that is busy, and not the one before it, for which most wait.
+func TestBehind(t *testing.T) {
 	s := newScene(4)
 	front, back := s.node(observe.Channel, ""), s.node(observe.Channel, "")
 	h, m, w := s.role("handler", 10, run{}), s.role("middle", 1, run{Running: 0.1}), s.role("worker", 1, run{Running: 1})
@@ -70,11 +70,8 @@ func TestBlame(t *testing.T) {
 	s.wait(m, back, snd, 0.9, 1000, w, rcv)
 	s.spend(w, observe.OwnCode, 1, "", false)
 	d := s.diagnose()
-	if d.Bottleneck == nil || d.Bottleneck.Role != "worker" || d.Bottleneck.HoldsUp < 9 {
-		t.Errorf("%s: %+v, want the worker, which holds up all", d.Verdict, d.Bottleneck)
-	}
-	if d.Roles[0].Name != "worker" {
-		t.Errorf("first role is %s", d.Roles[0].Name)
+	if d.Bottleneck == nil || d.Bottleneck.Role != "worker" {
+		t.Errorf("%s: %+v, want the worker", d.Verdict, d.Bottleneck)
 	}
 }
 
