@@ -68,20 +68,14 @@ type cost struct {
 
 func (c cost) doing() string { return doing[c.kind] }
 
-// A figure is one of the parts of made.
-type figure struct {
-	kind costKind
-	of   *float64
-}
+// kinds are the kinds of costs in the order of made; the first running are part of
+// Time.Running.
+var kinds = [...]costKind{costOwn, costPassing, costLocking, costMemory, costTimers, costSystem, costDisk, costOutside, costSleep, costQueue}
 
-// lastRunning is the index of the last figure that is part of Time.Running.
-const lastRunning = 4
+const running = 5
 
-func (d *made) each() [10]figure {
-	return [...]figure{
-		{costOwn, &d.Own}, {costPassing, &d.Passing}, {costLocking, &d.Locking}, {costMemory, &d.Memory}, {costTimers, &d.Timers},
-		{costSystem, &d.System}, {costDisk, &d.Disk}, {costOutside, &d.Outside}, {costSleep, &d.Sleep}, {costQueue, &d.Runnable},
-	}
+func (d *made) each() [len(kinds)]*float64 {
+	return [...]*float64{&d.Own, &d.Passing, &d.Locking, &d.Memory, &d.Timers, &d.System, &d.Disk, &d.Outside, &d.Sleep, &d.Runnable}
 }
 
 func (d *made) sum() float64 { return d.cpu() + d.Runnable + d.System + d.away() }
@@ -91,17 +85,17 @@ func (d *made) cpu() float64  { return d.Own + d.Passing + d.Locking + d.Memory 
 func (d *made) away() float64 { return d.Disk + d.Outside + d.Sleep }
 
 func (d *made) add(o *made) {
-	for i, c := range d.each() {
-		*c.of += *o.each()[i].of
+	for i, of := range d.each() {
+		*of += *o.each()[i]
 	}
 }
 
 // split returns what busy time is spent on, without waiting for a core, as shares of it,
 // the largest first. It never returns none.
 func (d *made) split() (all []cost) {
-	for _, c := range d.each() {
-		if c.kind != costQueue {
-			all = append(all, cost{kind: c.kind, share: *c.of / max(d.sum()-d.Runnable, 1e-12)})
+	for i, of := range d.each() {
+		if kinds[i] != costQueue {
+			all = append(all, cost{kind: kinds[i], share: *of / max(d.sum()-d.Runnable, 1e-12)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b cost) int { return cmp.Compare(b.share, a.share) })
@@ -149,20 +143,16 @@ func (m *model) located(p *part, c cost) cost {
 // process returns what all CPU time of the process is spent on.
 func (m *model) process() (all []cost) {
 	sum := 0.0
-	for _, f := range new(made).each() {
-		categories, ok := spentOn[f.kind]
-		if !ok {
-			continue
-		}
-		c := cost{kind: f.kind}
-		for _, what := range categories {
+	for _, kind := range kinds[:running+1] {
+		c := cost{kind: kind}
+		for _, what := range spentOn[kind] {
 			c.share += m.spent[what]
 		}
 		if c.kind == costMemory {
 			c.whole = m.spent[observe.Making]
 		}
 		sum += c.share
-		if s, ok := m.costliest(-1, categories...); ok {
+		if s, ok := m.costliest(-1, spentOn[kind]...); ok {
 			c.line, c.makes = s.Line, s.Makes
 		}
 		all = append(all, c)
@@ -180,10 +170,5 @@ func (m *model) passingCPU() float64 { return pick(m.process(), costPassing).sha
 
 // most returns the role of the program that has most CPU time of a kind, or nil.
 func (m *model) most(kind costKind) *part {
-	return largest(m.parts, func(p *part) float64 { return given(!p.Runtime, *p.made.each()[index(kind)].of) })
-}
-
-func index(kind costKind) int {
-	all := new(made).each()
-	return slices.IndexFunc(all[:], func(f figure) bool { return f.kind == kind })
+	return largest(m.parts, func(p *part) float64 { return given(!p.Runtime, *p.made.each()[slices.Index(kinds[:], kind)]) })
 }

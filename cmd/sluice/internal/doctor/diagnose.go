@@ -259,8 +259,6 @@ func decide(m *model, r *ruling) string {
 	switch {
 	case r.next != "":
 		return r.next
-	case s.Trace == 0 && m.o.Live:
-		return "An execution trace shows which goroutines wait for each other, but the service sent none."
 	case s.Trace == 0:
 		return "An execution trace of 0.2 s, taken at the same load, shows which goroutines wait for each other: curl -o trace 'HOST/debug/pprof/trace?seconds=0.2'."
 	case s.CPU == 0:

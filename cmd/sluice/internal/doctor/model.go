@@ -186,9 +186,9 @@ func (m *model) madeOf(role int) made {
 	if more := (run+d.System)*calls/(all+calls) - d.System; more > 0 && m.traced() {
 		d.System, run = d.System+more, max(0, run-more)
 	}
-	for i, c := range d.each() {
-		if i <= lastRunning && all > 0 {
-			*c.of += run * by[c.kind] / all
+	for i, of := range d.each() {
+		if i < running {
+			*of += run * by[kinds[i]] / max(all, 1e-12)
 		}
 	}
 	return d

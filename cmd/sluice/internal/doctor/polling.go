@@ -105,12 +105,9 @@ func spinning(m *model) *ruling {
 	if len(all) == 0 {
 		return nil
 	}
-	worst, cores := all[0], 0.0
+	worst, cores := largest(all, func(s *spin) float64 { return s.cores }), 0.0
 	for _, s := range all {
 		cores += s.cores
-		if s.cores > worst.cores {
-			worst = s
-		}
 	}
 	r := &ruling{verdict: Polling, channels: Yes, part: worst.part.index, meet: -1, util: 1, at: worst.line, why: "it asks again and again instead of waiting",
 		clear: max(worst.polls, min(1, worst.loop)*0.8), seen: min(1, float64(m.o.Sources.Samples)/100)}
