@@ -10,8 +10,7 @@ import (
 
 // The forms of dumps: a text with states has numbers, states, minutes and creators, and
 // two of them show which goroutines stand. A profile or a debug=1 text has stacks and
-// counts: two of them show growth. A leak profile has stacks that the
-// collector proved to be blocked forever.
+// counts: two of them show growth. The stacks of a leak profile are proved to be stuck.
 
 // maxStanding bounds the rows of Stood: a service has some hundreds of places, and a
 // hostile dump has as many as goroutines.
@@ -109,10 +108,11 @@ func (d *dumped) place(g *capture.Goroutines, create bool) *Standing {
 		return same
 	}
 	row.Role, row.Node = d.b.role(p), d.b.node(p)
-	for _, f := range append(row.Through[:len(row.Through):len(row.Through)], row.By) {
-		if pkg := packageOf(f.Function); levelOf(f.Function, f.File, pkg) == program {
-			row.Around = append(row.Around, pkg, Owner(f.Function))
-		}
+	for _, f := range row.Through {
+		row.Around = append(row.Around, packageOf(f.Function), Owner(f.Function))
+	}
+	if pkg := packageOf(row.By.Function); levelOf(row.By.Function, row.By.File, pkg) == program {
+		row.Around = append(row.Around, pkg)
 	}
 	d.same[key], d.rows = row, append(d.rows, row)
 	return row

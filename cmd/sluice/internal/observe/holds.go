@@ -17,7 +17,7 @@ func Owner(function string) string {
 		return function
 	}
 	first, _, _ := strings.Cut(function[len(pkg)+1:], ".")
-	return pkg + "." + first
+	return function[:len(pkg)+1+len(first)]
 }
 
 // holders are functions of libraries in which a goroutine stands for a slot that is taken,

@@ -29,8 +29,8 @@ type Standing struct {
 	// Through are the functions of the program on the stack, the innermost first.
 	Through []Frame
 	By      Frame // where they were started
-	// Around are the packages and owners of the functions of the program among these:
-	// goroutines that share a channel mostly share one.
+	// Around are the packages and owners of Through, and the package of By if it is of the
+	// program: goroutines that share a channel mostly share one.
 	Around []string
 }
 
