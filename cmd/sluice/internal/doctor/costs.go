@@ -127,14 +127,14 @@ func pick(costs []cost, kind costKind) cost {
 // located returns a cost of a part with its line: where the CPU time goes, or where the
 // goroutines wait.
 func (m *model) located(p *part, c cost) cost {
-	if s, ok := m.costliest(p.index, spentOn[c.kind]...); ok {
+	if s := m.costliest(p.index, spentOn[c.kind]...); s != nil {
 		c.line, c.makes = s.Line, s.Makes
 		return c
 	}
 	kind := map[costKind]observe.NodeKind{costDisk: observe.Disk, costSystem: observe.Disk, costOutside: observe.Outside, costSleep: observe.Timer}[c.kind]
 	if w := m.longest(p.index, func(w *wait) bool { return !w.load && w.kind(m) == kind && kind != "" }); w != nil {
 		c.line = w.Line
-	} else if s, ok := m.costliest(p.index, observe.SystemCalls); ok && c.kind == costDisk {
+	} else if s := m.costliest(p.index, observe.SystemCalls); s != nil && c.kind == costDisk {
 		c.line = s.Line
 	}
 	return c
@@ -152,7 +152,7 @@ func (m *model) process() (all []cost) {
 			c.whole = m.spent[observe.Making]
 		}
 		sum += c.share
-		if s, ok := m.costliest(-1, spentOn[kind]...); ok {
+		if s := m.costliest(-1, spentOn[kind]...); s != nil {
 			c.line, c.makes = s.Line, s.Makes
 		}
 		all = append(all, c)

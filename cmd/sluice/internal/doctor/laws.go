@@ -60,10 +60,11 @@ func nearly(m *model) *ruling {
 	best := m.limiting(0)
 	// Two that share the cores with others wait for a core as long as they run, and then
 	// hardly ever for each other: neither is idle.
-	for i := range m.parts {
-		if p := &m.parts[i]; best.util == 0 && p.inFlow() && p.hot >= 0.9 && p.made.away() < p.made.sum()/2 {
-			best = candidate{i, -1, p.hot, p.held()}
-		}
+	p := largest(m.parts, func(p *part) float64 {
+		return given(p.inFlow() && p.hot >= 0.9 && p.made.away() < p.made.sum()/2, p.hot)
+	})
+	if best.util == 0 && p != nil {
+		best = candidate{p.index, -1, p.hot, p.held()}
 	}
 	if best.util == 0 {
 		return nil
@@ -405,27 +406,24 @@ func shedding(m *model) *ruling {
 			}
 		}
 	}
+	late, taken, to := make([]float64, len(m.waits)), make([]float64, len(m.waits)), make([]int, len(m.waits))
+	for _, k := range m.o.Wakes {
+		switch w := &m.waits[k.Wait]; {
+		case k.Role < 0:
+			late[k.Wait] += k.Rate
+		case takes(k.By.Op) && k.Role != w.Role:
+			taken[k.Wait] += k.Rate
+			to[k.Wait] = k.Role
+		default:
+			taken[k.Wait] = math.Inf(1) // it also receives, or excludes others
+		}
+	}
 	for i := range m.waits {
-		w := &m.waits[i]
-		if w.Op != observe.Select || w.kind(m) != observe.Channel || w.pushes == 0 {
-			continue
-		}
-		late, taken, to := 0.0, 0.0, -1
-		for _, k := range m.o.Wakes {
-			switch {
-			case k.Wait != i:
-			case k.Role < 0:
-				late += k.Rate
-			case takes(k.By.Op) && k.Role != w.Role:
-				taken, to = taken+k.Rate, k.Role
-			default:
-				taken = math.Inf(1) // it also receives, or excludes others
-			}
-		}
 		// More than half of those that wait give up, and the receiver has time left.
-		if to >= 0 && late > taken && m.parts[to].serves() <= 1/worth {
-			r := m.shed(&m.parts[to], w.Node, w.Line, fmt.Sprintf("%s values a second are given up at %s after a wait", format.Compact(late), where(w.At)))
-			r.clear = late / (late + taken)
+		w, p := &m.waits[i], &m.parts[to[i]]
+		if w.Op == observe.Select && w.kind(m) == observe.Channel && taken[i] > 0 && late[i] > taken[i] && p.serves() <= 1/worth {
+			r := m.shed(p, w.Node, w.Line, fmt.Sprintf("%s values a second are given up at %s after a wait", format.Compact(late[i]), where(w.At)))
+			r.clear = late[i] / (late[i] + taken[i])
 			return r
 		}
 	}
@@ -546,13 +544,12 @@ const fine = "Nothing to do at this load."
 
 // loaded holds where nothing inside is busy all the time: the load is the limit.
 func loaded(m *model) *ruling {
+	// A role that waits for no other, and no other for it, may have as many goroutines as
+	// there are requests.
 	name, most, alone := "the cores", m.cores.full, false
-	for i := range m.parts {
-		// A role that waits for no other, and no other for it, may have as many goroutines
-		// as there are requests.
-		if p := &m.parts[i]; !p.Runtime && p.Created < 0.5*p.Alive && p.inFlow() && p.serves() > most {
-			name, most, alone = p.Name, p.serves(), p.held() == 0
-		}
+	p := largest(m.parts, func(p *part) float64 { return given(p.Created < 0.5*p.Alive && p.inFlow(), p.serves()) })
+	if p != nil && p.serves() > most {
+		name, most, alone = p.Name, p.serves(), p.held() == 0
 	}
 	r := &ruling{verdict: Load, channels: No, part: -1, meet: -1, util: most, headroom: 1 / max(most, 0.01),
 		next: fine}
@@ -562,16 +559,15 @@ func loaded(m *model) *ruling {
 		r.clear = max(r.clear, 0.4) // it still has to wait for values at times
 	}
 	for i := range m.parts {
-		// Most of those that come end before they have waited for anything outside.
-		if p := &m.parts[i]; !p.Runtime && p.turns > 0 && p.came > 2*p.turns && p.made.away() > p.made.sum()/2 {
+		p := &m.parts[i]
+		sleeps := m.longest(i, func(w *wait) bool { return w.load && w.Op == observe.Sleep })
+		switch l := largest(m.links, func(l *link) float64 { return given(l.from == i && l.to != i, l.rate) }); {
+		case !p.Runtime && p.turns > 0 && p.came > 2*p.turns && p.made.away() > p.made.sum()/2:
+			// Most of those that come end before they have waited for anything outside.
 			r.clear, r.next = 0.1, fmt.Sprintf("Count what %s refuses: %s of them come each second, and only %s wait.", p.Name, format.Compact(p.came), format.Compact(p.turns))
-		}
-	}
-	for i := range m.links {
-		// One that sleeps is a clock; several may ask again for what others do for them.
-		l := &m.links[i]
-		if w := m.longest(l.from, func(w *wait) bool { return w.load && w.Op == observe.Sleep }); w != nil && l.from != l.to && m.parts[l.from].Alive >= 1.5 {
-			r.clear, r.next = 0.1, fmt.Sprintf("Find out whether %s asks for an answer of %s after its sleep at %s: then it should wait for that instead.", m.parts[l.from].Name, m.parts[l.to].Name, where(w.At))
+		case sleeps != nil && l != nil && p.Alive >= 1.5:
+			// One that sleeps is a clock; several may ask again for what others do for them.
+			r.clear, r.next = 0.1, fmt.Sprintf("Find out whether %s asks for an answer of %s after its sleep at %s: then it should wait for that instead.", p.Name, m.parts[l.to].Name, where(sleeps.At))
 		}
 	}
 	r.answer = fmt.Sprintf("Nothing inside holds the service back: the busiest part, %s, is busy %s of the time, so the load could grow to about ×%.2g.",

@@ -92,13 +92,10 @@ func (m *model) longest(role int, of func(*wait) bool) *wait {
 
 // costliest returns the line of a role, or of any with -1, at which most CPU time of some
 // categories is spent.
-func (m *model) costliest(role int, categories ...observe.Category) (best observe.Spend, ok bool) {
-	if s := largest(m.o.Spent, func(s *observe.Spend) float64 {
+func (m *model) costliest(role int, categories ...observe.Category) *observe.Spend {
+	return largest(m.o.Spent, func(s *observe.Spend) float64 {
 		return given((role < 0 || s.Role == role) && slices.Contains(categories, category(s)) && s.At.Function != "", s.Cores)
-	}); s != nil {
-		return *s, true
-	}
-	return best, false
+	})
 }
 
 // takesAt returns the line where a part takes its values: the receive at which it waits

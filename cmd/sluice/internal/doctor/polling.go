@@ -42,7 +42,7 @@ func (m *model) spins() (found []spin) {
 		}
 	}
 	s.polls = s.cores / max(m.cores.used, 1e-9)
-	if w, ok := m.costliest(-1, observe.OwnCode); ok && w.Role >= 0 && s.polls >= 0.5 && s.cores >= m.core()/2 {
+	if w := m.costliest(-1, observe.OwnCode); w != nil && w.Role >= 0 && s.polls >= 0.5 && s.cores >= m.core()/2 {
 		s.part, s.line.At = &m.parts[w.Role], w.At
 		found = append(found, s)
 	}
