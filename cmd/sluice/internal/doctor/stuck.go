@@ -19,7 +19,7 @@ import (
 //   - goroutines move if they run, wait for the outside, or are not where they were in
 //     the first dump;
 //   - which goroutines could end a wait is not on their stacks: those with functions of
-//     the same packages, or, of a lock that has been held for seconds, with
+//     the same packages, or, of a lock that no goroutine got for seconds, with
 //     functions of its owner. What holds a lock, a slot or a mailbox may wait itself.
 //
 // The collector proves it, and so does a process that died because all goroutines were
@@ -167,7 +167,7 @@ func outward(r *observe.Standing) bool {
 
 // near reports whether goroutines that move could end the waits at p.
 func (s *stall) near(p *spot) bool {
-	if p.Op == observe.Lock && p.stand == p.count && s.o.Sources.Apart >= longHold {
+	if o := s.o.Sources; p.Op == observe.Lock && p.stand == p.count && o.Apart >= longHold && o.Trace > 0 { // see model.moves
 		return s.moving[p.owner]
 	}
 	return slices.ContainsFunc(p.rows, func(r *observe.Standing) bool {

@@ -158,18 +158,19 @@ func TestApart(t *testing.T) {
 		return goroutine{n, "select", "net/http.(*persistConn).readLoop transport.go:1", "net/http.(*Transport).dialConn in goroutine 1"}
 	}
 	for name, test := range map[string]struct {
-		dumps [2]string
-		apart time.Duration
-		want  string // what is missing; "" if nothing is sure
+		dumps         [2]string
+		apart, traced time.Duration
+		want          string // what is missing; "" if nothing is sure
 	}{
-		"a lock at one moment":  {[2]string{dump(waiting, moving), dump(waiting, moving)}, 0, ""},
-		"a lock for seconds":    {[2]string{dump(waiting, moving), dump(waiting, moving)}, 3 * time.Second, "unlock"},
-		"connections that come": {[2]string{dump(conns(20)), dump(conns(40))}, 5 * time.Second, ""},
-		"responses not closed":  {[2]string{dump(conns(20)), dump(conns(400))}, 5 * time.Second, "close"},
-		"a leak of minutes":     {[2]string{dump(conns(20)), dump(conns(400))}, time.Hour, "close"},
+		"a lock at one moment":  {[2]string{dump(waiting, moving), dump(waiting, moving)}, 0, time.Second, ""},
+		"a lock for seconds":    {[2]string{dump(waiting, moving), dump(waiting, moving)}, 3 * time.Second, time.Second, "unlock"},
+		"without a trace":       {[2]string{dump(waiting, moving), dump(waiting, moving)}, 3 * time.Second, 0, ""},
+		"connections that come": {[2]string{dump(conns(20)), dump(conns(40))}, 5 * time.Second, 0, ""},
+		"responses not closed":  {[2]string{dump(conns(20)), dump(conns(400))}, 5 * time.Second, 0, "close"},
+		"a leak of minutes":     {[2]string{dump(conns(20)), dump(conns(400))}, time.Hour, 0, "close"},
 	} {
 		o := observationOf(t, readFiles(t, []capture.File{{Name: "1.txt", Data: []byte(test.dumps[0])}, {Name: "2.txt", Data: []byte(test.dumps[1])}}))
-		o.Sources.Apart = test.apart
+		o.Sources.Apart, o.Sources.Trace = test.apart, test.traced
 		missing := ""
 		if b := mostSure(stuck(o)); b != nil {
 			missing = b.Missing
