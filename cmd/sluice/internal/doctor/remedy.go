@@ -283,10 +283,6 @@ func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change 
 	}
 	line = either(line, k.line)
 	batch := with(Batch, 0.5, line, "Send slices of values at %s, and at the channels after it: one channel operation for each slice", where(line.At))
-	if inLibrary(line) {
-		why = "its hand-offs are in a library: only the number of its calls is the program's"
-		return []change{with(Batch, 0.5, line, "Make fewer, larger calls of %s at %s, and at its other end: collect values first, as a bufio.Writer does", line.In, where(line.At))}
-	}
 	// Starting and ending a goroutine takes about a microsecond: a hundred thousand a second
 	// take a tenth of a core. A server starts its own.
 	if i := slices.IndexFunc(m.parts, func(p part) bool {
@@ -295,6 +291,10 @@ func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change 
 		q := &m.parts[i]
 		why = fmt.Sprintf("%s goroutines of %s are started each second", format.Compact(q.Created), q.Name)
 		return []change{with(RemoveHop, 0.5, observe.Line{At: q.By}, "Start no goroutine for each value at %s: call its function, or keep some workers and give each of them several values", where(q.By))}
+	}
+	if inLibrary(line) {
+		why = "its hand-offs are in a library: only the number of its calls is the program's"
+		return []change{with(Batch, 0.5, line, "Make fewer, larger calls of %s at %s, and at its other end: collect values first, as a bufio.Writer does", line.In, where(line.At))}
 	}
 	switch {
 	case p != nil && m.dispatches(p): // the hop after it is left
@@ -447,7 +447,7 @@ func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []chang
 			return []change{batch, split}
 		case w != nil:
 			return []change{{name: Cheaper, line: w.Line, part: -1, blind: true, evidence: []string{"the lock is held, but no core is in use for it", fmt.Sprintf("%.2g goroutines are in that wait, on average", w.Mean)},
-				text: fmt.Sprintf("Move the wait in %s, reached from %s, out of the critical section: whoever holds the lock waits there", at(w.Line), where(cmp.Or(w.Caller, m.parts[w.Role].Start)))}, split}
+				text: fmt.Sprintf("Move the wait in %s, reached from %s, out of the critical section: the holder of the lock waits there", at(w.Line), where(cmp.Or(w.Caller, m.parts[w.Role].Start)))}, split}
 		}
 		return []change{split}
 	}
