@@ -134,8 +134,6 @@ func (m *model) located(p *part, c cost) cost {
 	kind := map[costKind]observe.NodeKind{costDisk: observe.Disk, costSystem: observe.Disk, costOutside: observe.Outside, costSleep: observe.Timer}[c.kind]
 	if w := m.longest(p.index, func(w *wait) bool { return !w.load && w.kind(m) == kind && kind != "" }); w != nil {
 		c.line = w.Line
-	} else if s := m.costliest(p.index, observe.SystemCalls); s != nil && c.kind == costDisk {
-		c.line = s.Line
 	}
 	return c
 }

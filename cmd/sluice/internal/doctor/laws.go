@@ -181,7 +181,7 @@ func (m *model) busyMeeting(g *meeting, c candidate) *ruling {
 	}
 	r := &ruling{part: -1, meet: g.index, util: c.util, holds: c.holds, channels: No, at: m.meetingLine(g)}
 	name := m.nodeName(g.index)
-	switch own := g.Kind == observe.Channel || g.Kind == observe.Limit && builtin(r.at); {
+	switch own := g.Kind == observe.Channel || g.Kind == observe.Limit && r.at.In == ""; { // own: of the program itself
 	case g.Kind == observe.Mutex:
 		r.verdict, r.why = Lock, "a lock that is always held"
 		r.answer = fmt.Sprintf("The lock that %s takes is held %s of the time while %s for it.", where(r.at.At), percent(c.util), waiting(c.holds))

@@ -183,7 +183,7 @@ func (m *model) madeOf(role int) made {
 	}
 	// A trace counts the way into the kernel as running; samples show how much of the
 	// time belongs to the call.
-	if more := (run+d.System)*calls/(all+calls) - d.System; more > 0 && m.traced() {
+	if more := (run+d.System)*calls/(all+calls) - d.System; more > 0 {
 		d.System, run = d.System+more, max(0, run-more)
 	}
 	for i, of := range d.each() {
@@ -215,7 +215,7 @@ func (m *model) direct() {
 	for _, k := range m.o.Wakes {
 		w := &m.waits[k.Wait]
 		// In a channel of this module, a waiter may pass its wake-up on to the next.
-		relayed := w.kind(m) == observe.Channel && k.By.Op == w.Op && w.Op != observe.Select
+		relayed := k.By.Op == w.Op && w.Op != observe.Select
 		if k.Role < 0 || m.parts[k.Role].Runtime || m.parts[w.Role].Runtime || relayed {
 			continue
 		}
@@ -304,7 +304,7 @@ func (m *model) ask() {
 	by := make([]observe.Wake, len(m.waits)) // the wake-ups that ended most of each wait
 	for i := range m.links {
 		l := &m.links[i]
-		if !slices.Contains(gives[l.from], l.to) && l.from != l.to && l.wait.Op != observe.GroupWait && !m.byChance(l) {
+		if !slices.Contains(gives[l.from], l.to) && l.wait.Op != observe.GroupWait && !m.byChance(l) {
 			gives[l.from] = append(gives[l.from], l.to)
 		}
 	}
@@ -366,7 +366,7 @@ func (m *model) findLoad() {
 			continue
 		}
 		still := w.Rate == 0 // it did not end: no value waited for it
-		paced := !fed[w.Role] && !locks[w.Role] && (w.Op == observe.Sleep || w.kind(m) == observe.Timer)
+		paced := !fed[w.Role] && !locks[w.Role] && w.kind(m) == observe.Timer
 		reads := !fed[w.Role] && w.Op == observe.Network && w.At.Function == p.Start.Function && (accepts || gives[w.Role]) && !client(w.In)
 		if still || paced || reads || m.serving(w) {
 			w.load = true
@@ -430,7 +430,7 @@ func (p *part) serves() float64 { return p.hot * (1 - p.made.Runnable/max(p.made
 // inFlow reports whether a part meets others: what hardly ever waits for others or is
 // waited for limits nothing but the cores.
 func (p *part) inFlow() bool {
-	return !p.Runtime && p.Alive > 0 && p.held()+p.same+p.Time.Partner+p.Time.Lock+p.Time.Limit > 0.02
+	return !p.Runtime && p.held()+p.same+p.Time.Partner+p.Time.Lock+p.Time.Limit > 0.02
 }
 
 // held returns the number of goroutines of other roles that wait for a part.

@@ -36,11 +36,6 @@ func either(a, b observe.Line) observe.Line {
 	return b
 }
 
-// builtin reports whether an operation is one of a channel in the program itself.
-func builtin(l observe.Line) bool {
-	return l.In == "" && slices.Contains([]observe.Op{observe.Send, observe.Receive, observe.Select, observe.Acquire}, l.Op)
-}
-
 // where returns a line for a sentence: "main.run (main.go:30)".
 func where(f observe.Frame) string {
 	name := f.Function[strings.LastIndex(f.Function, "/")+1:]
