@@ -38,10 +38,7 @@ func TestOverdue(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
-	heard, err := client(t, s.ClientURL()).SubscribeSync("$JS.ACK.jobs.>")
-	if err != nil {
-		t.Fatal(err)
-	}
+	heard := subscribed(t, s, "$JS.ACK.jobs.>")
 	c.Ready() // fetches a value
 	mustSend(t, c, "a")
 	stall(t, c)

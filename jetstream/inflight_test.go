@@ -68,10 +68,7 @@ func TestRedelivered(t *testing.T) {
 	t.Parallel()
 	s := listening(t, nil)
 	c := open(t, Options[string]{Name: "jobs", URL: s.ClientURL(), Replicas: 1, Log: mute()})
-	heard, err := client(t, s.ClientURL()).SubscribeSync("again")
-	if err != nil {
-		t.Fatal(err)
-	}
+	heard := subscribed(t, s, "again")
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
 	again := &message{key: d.message.key, reply: "again", delivered: 2, arrived: time.Now()}

@@ -64,10 +64,7 @@ func TestInProgress(t *testing.T) {
 		t.Errorf("interval is %v with an AckWait of 1m", c.core.deliveries.interval)
 	}
 	c.core.deliveries.interval = 10 * time.Millisecond
-	heard, err := client(t, s.ClientURL()).SubscribeSync("$JS.ACK.jobs.>")
-	if err != nil {
-		t.Fatal(err)
-	}
+	heard := subscribed(t, s, "$JS.ACK.jobs.>")
 	mustSend(t, c, "a")
 	d := mustDeliver(t, c)
 	for range 4 {

@@ -204,3 +204,17 @@ func client(t testing.TB, url string) *nats.Conn {
 	t.Cleanup(nc.Close)
 	return nc
 }
+
+// subscribed returns a subscription that the server has.
+func subscribed(t *testing.T, s *server.Server, subject string) *nats.Subscription {
+	t.Helper()
+	nc := client(t, s.ClientURL())
+	heard, err := nc.SubscribeSync(subject)
+	if err == nil {
+		err = nc.Flush()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return heard
+}
