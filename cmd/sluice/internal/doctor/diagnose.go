@@ -84,7 +84,12 @@ func (m *model) answer(r *ruling) *Diagnosis {
 		return d
 	}
 	if r.part >= 0 || r.meet >= 0 || r.at.At.Function != "" {
-		d.Bottleneck = m.bottleneck(r)
+		d.Bottleneck = &Bottleneck{At: place(r.at), Why: r.why, Busy: round(min(1, r.util)), HoldsUp: round(r.holds)}
+		if r.part >= 0 {
+			d.Bottleneck.Role = m.parts[r.part].Name
+		} else if r.meet >= 0 {
+			d.Bottleneck.Node = m.nodeName(r.meet)
+		}
 	}
 	if r.headroom > 1 {
 		h := round(r.headroom)
@@ -147,17 +152,6 @@ func barred(m *model) *ruling {
 		}
 	}
 	return nil
-}
-
-// bottleneck returns what limits, as the answer has it.
-func (m *model) bottleneck(r *ruling) *Bottleneck {
-	b := &Bottleneck{At: place(r.at), Why: r.why, Busy: round(min(1, r.util)), HoldsUp: round(r.holds)}
-	if r.part >= 0 {
-		b.Role = m.parts[r.part].Name
-	} else if r.meet >= 0 {
-		b.Node = m.nodeName(r.meet)
-	}
-	return b
 }
 
 // evidence returns what was seen of what limits: what is special to the law first, then its
@@ -265,8 +259,6 @@ func decide(m *model, r *ruling) string {
 		return "A CPU profile of the same minutes shows what the busy goroutines spend their time on."
 	case m.cores.crowded:
 		return fmt.Sprintf("Other processes use %.2g of %d CPUs: observe it again on a quiet machine.", m.o.Cores.Others, m.o.Cores.CPUs)
-	case m.seen() < 0.5:
-		return "Little happened while the service was observed: observe it under its usual load."
 	default:
 		return "Observe it again, for longer or at a higher load: the figures are close to each other."
 	}

@@ -232,7 +232,7 @@ func (m *model) busyCores(c candidate) *ruling {
 			r.verdict, r.channels = Stage, Partly
 		}
 	case top.kind == costPassing:
-		if g := m.busiest(); g != nil && m.excludes(g) {
+		if g := largest(m.meets, func(g *meeting) float64 { return given(g.Kind == observe.Channel, g.rate) }); g != nil && m.excludes(g) {
 			return m.busyMeeting(g, candidate{-1, g.index, c.util, g.sending + g.receiving})
 		}
 		r.verdict, r.channels = Channel, Yes
@@ -241,7 +241,11 @@ func (m *model) busyCores(c candidate) *ruling {
 		}
 	}
 	p := m.most(top.kind)
-	if hub := m.hub(); top.kind == costPassing && hub != nil {
+	// One goroutine that most others wait to give something, or to get an answer from, and
+	// that passes values for a good part of its time.
+	if hub := largest(m.parts, func(p *part) float64 {
+		return given(!p.Runtime && p.room+p.reply > 0.2 && p.Alive < 1.5 && share(p.costs(), costPassing) > 1-1/worth, p.room+p.reply)
+	}); top.kind == costPassing && hub != nil {
 		p = hub
 	}
 	if p != nil {
@@ -292,19 +296,6 @@ func (m *model) compete() bool {
 		}
 	}
 	return n > 1
-}
-
-// busiest returns the channel with the most waits, or nil.
-func (m *model) busiest() *meeting {
-	return largest(m.meets, func(g *meeting) float64 { return given(g.Kind == observe.Channel, g.rate) })
-}
-
-// hub returns the role that most others wait to give something or to get an answer from,
-// if it is one goroutine that passes values for a good part of its time.
-func (m *model) hub() *part {
-	return largest(m.parts, func(p *part) float64 {
-		return given(!p.Runtime && p.room+p.reply > 0.2 && p.Alive < 1.5 && share(p.costs(), costPassing) > 1-1/worth, p.room+p.reply)
-	})
 }
 
 // bothWait reports whether senders and receivers wait at a node in turns: its channel has
@@ -501,16 +492,15 @@ func (m *model) keepsUp(p *part) bool {
 	})
 }
 
-// follows returns where a part, with nothing to do, waits longest for a source, or nil.
+// follows returns where a part, with nothing to do, waits longest for a source, or nil: a
+// role that waits for requests or for the clock most of the time, so that what it sends
+// comes at a pace.
 func (m *model) follows(p *part) *link {
 	return largest(m.links, func(l *link) float64 {
-		return given(l.wait.Role == p.index && l.idle() && m.parts[l.waker()].source(), l.mean)
+		q := &m.parts[l.waker()]
+		return given(l.wait.Role == p.index && l.idle() && q.load > q.Alive/2, l.mean)
 	})
 }
-
-// source reports whether a role waits for requests or for the clock most of the time, so that
-// what it sends comes at a pace.
-func (p *part) source() bool { return p.load > p.Alive/2 }
 
 // idle holds where too little happens to say anything.
 func idle(m *model) *ruling {

@@ -115,6 +115,9 @@ func newModel(o *observe.Observation) *model {
 	m.waits = make([]wait, len(o.Waits))
 	for i := range o.Waits {
 		m.waits[i] = wait{Wait: &o.Waits[i]}
+		if op := o.Waits[i].Op; op == observe.Send || op == observe.Lock || op == observe.Acquire {
+			m.waits[i].pushes = 1
+		}
 	}
 	m.schedule()
 	m.direct()
@@ -200,12 +203,6 @@ func (m *model) direct() {
 	ended := make([]float64, len(m.waits))
 	for _, k := range m.o.Wakes {
 		ended[k.Wait] += k.Mean
-	}
-	for i := range m.waits {
-		switch m.waits[i].Op {
-		case observe.Send, observe.Lock, observe.Acquire:
-			m.waits[i].pushes = 1
-		}
 	}
 	for _, k := range m.o.Wakes {
 		if w := &m.waits[k.Wait]; w.Op == observe.Select && ended[k.Wait] > 0 && takes(k.By.Op) {
@@ -319,24 +316,17 @@ func (m *model) ask() {
 			continue
 		}
 		p, q := &m.parts[w.Role], &m.parts[other]
-		w.asks = p.Created > 0.5*p.Alive || p.Alive > q.Alive && reaches(gives, w.Role, other)
+		w.asks = p.Created > 0.5*p.Alive || p.Alive > q.Alive && reaches(gives, w.Role, other, map[int]bool{})
 	}
 }
 
-func reaches(next map[int][]int, from, to int) bool {
-	seen, stack := map[int]bool{}, []int{from}
-	for len(stack) > 0 {
-		at := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if slices.Contains(next[at], to) {
-			return true
-		}
-		if !seen[at] {
-			seen[at] = true
-			stack = append(stack, next[at]...)
-		}
+// reaches reports whether a way leads from one role to another, past those that were seen.
+func reaches(next map[int][]int, from, to int, seen map[int]bool) bool {
+	if seen[from] {
+		return false
 	}
-	return false
+	seen[from] = true
+	return slices.ContainsFunc(next[from], func(via int) bool { return via == to || reaches(next, via, to, seen) })
 }
 
 // findLoad marks the waits for requests and ticks. A sleep is part of the load if the
@@ -466,10 +456,8 @@ func (m *model) trip() {
 		}
 	}
 	for pair, there := range flow {
-		a, b := pair[0], pair[1]
-		back := flow[[2]int{b, a}]
-		if a != b && min(there, back) > 0.02*max(there, back) {
-			m.parts[a].trips, m.parts[b].trips = true, true
+		if back := flow[[2]int{pair[1], pair[0]}]; pair[0] != pair[1] && min(there, back) > 0.02*max(there, back) {
+			m.parts[pair[0]].trips = true // and the other one, in its turn
 		}
 	}
 }
