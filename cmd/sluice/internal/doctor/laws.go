@@ -47,8 +47,10 @@ func saturated(m *model) *ruling {
 	if r.clear == 0 { // from just enough to all the time
 		r.clear = 0.4 + 0.6*(best.util-1/worth)/(1-1/worth)
 	}
-	// Without the time in which its thread has no core, it would have time left.
-	if p := r.part; p >= 0 && m.paced() && best.util-m.parts[p].made.cpu()/m.parts[p].Alive*m.cores.lacks < 1/worth {
+	// If the load has an end, because values start at requests or ticks: without the time in
+	// which its thread has no core, it would have time left.
+	paced := slices.ContainsFunc(m.waits, func(w wait) bool { return w.load && w.Rate > 10 && !m.parts[w.Role].Runtime })
+	if p := r.part; p >= 0 && paced && best.util-m.parts[p].made.cpu()/m.parts[p].Alive*m.cores.lacks < 1/worth {
 		r.clear = 0.1
 	}
 	return r
@@ -274,11 +276,6 @@ func tooMuch(costs []cost) (top cost, times float64) {
 		}
 	}
 	return costs[0], 0
-}
-
-// paced reports whether values start at requests or ticks, so that the load has an end.
-func (m *model) paced() bool {
-	return slices.ContainsFunc(m.waits, func(w wait) bool { return w.load && w.Rate > 10 && !m.parts[w.Role].Runtime })
 }
 
 // compete reports whether several roles share the cores all the time, and nobody waits for

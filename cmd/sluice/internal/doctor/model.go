@@ -358,7 +358,8 @@ func (m *model) findLoad() {
 		still := w.Rate == 0 // it did not end: no value waited for it
 		paced := !fed[w.Role] && !locks[w.Role] && w.kind(m) == observe.Timer
 		reads := !fed[w.Role] && w.Op == observe.Network && w.At.Function == p.Start.Function && (accepts || gives[w.Role]) && !client(w.In)
-		if still || paced || reads || m.serving(w) {
+		arrives := slices.Contains(observe.Arrivals, m.meets[w.Node].Name) || strings.HasPrefix(cmp.Or(w.In, w.At.Function), "net/http.(*conn")
+		if still || paced || reads || arrives {
 			w.load = true
 			p.load += w.Mean
 		}
@@ -375,13 +376,6 @@ func client(function string) bool {
 // then: a thousandth of their time.
 func (m *model) byChance(l *link) bool {
 	return (l.from == l.to || excluding(l.wait.kind(m))) && l.mean < 0.001*m.parts[l.wait.Role].Alive
-}
-
-// serving reports whether a server waits for its next request: for a connection, on one of
-// net/http's, or for a datagram of anybody.
-func (m *model) serving(w *wait) bool {
-	f := cmp.Or(w.In, w.At.Function)
-	return slices.Contains(observe.Arrivals, m.meets[w.Node].Name) || strings.HasPrefix(f, "net/http.(*conn")
 }
 
 // share computes what part of its life a role serves.

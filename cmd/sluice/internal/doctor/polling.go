@@ -112,10 +112,7 @@ func spinning(m *model) *ruling {
 	r := &ruling{verdict: Polling, channels: Yes, part: worst.part.index, meet: -1, util: 1, at: worst.line, why: "it asks again and again instead of waiting",
 		clear: max(worst.polls, min(1, worst.loop)*0.8), seen: min(1, float64(m.o.Sources.Samples)/100)}
 	r.answer = fmt.Sprintf("Busy polling: %s takes %s at %s, where it never waits.", worst.part.naming(), cpus(cores), where(worst.line.At))
-	r.evidence = []Evidence{
-		{fmt.Sprintf("%s of its CPU time is in the function with the loop, %s in operations that returned at once", percent(min(1, worst.loop)), percent(min(1, worst.polls))), "CPU profile"},
-		{"no sample of it is in a wait", "CPU profile"},
-	}
+	r.evidence = []Evidence{{fmt.Sprintf("%s of its CPU time is in the function with the loop, %s in operations that returned at once", percent(min(1, worst.loop)), percent(min(1, worst.polls))), "CPU profile"}}
 	c := change{name: StopPolling, line: worst.line, part: -1, evidence: []string{"no other goroutine waits for this loop"},
 		text: fmt.Sprintf("Wait at %s: leave out the default case, set a closed channel to nil, or receive where the loop asks", where(worst.line.At))}
 	if rest := m.cores.used - cores; m.cores.full >= 1/worth && rest > 0.05*m.cores.used {
