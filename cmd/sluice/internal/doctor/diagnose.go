@@ -136,9 +136,8 @@ func (m *model) seen() float64 {
 		return trace * max(cpu, 1-min(1, m.cores.used))
 	case s.Trace > 0:
 		return 0.8 * trace
-	default:
-		return 0.7 * cpu
 	}
+	return 0.7 * cpu
 }
 
 // barred holds if an artifact makes all figures useless.
@@ -259,9 +258,8 @@ func decide(m *model, r *ruling) string {
 		return "A CPU profile of the same minutes shows what the busy goroutines spend their time on."
 	case m.cores.crowded:
 		return fmt.Sprintf("Other processes use %.2g of %d CPUs: observe it again on a quiet machine.", m.o.Cores.Others, m.o.Cores.CPUs)
-	default:
-		return "Observe it again, for longer or at a higher load: the figures are close to each other."
 	}
+	return "Observe it again, for longer or at a higher load: the figures are close to each other."
 }
 
 func round(f float64) float64 { return math.Round(f*100) / 100 }

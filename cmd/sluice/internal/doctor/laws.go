@@ -284,11 +284,10 @@ func (m *model) compete() bool {
 	n := 0
 	for i := range m.parts {
 		p := &m.parts[i]
-		switch t := &p.Time; {
-		case p.Runtime:
-		case p.inFlow():
+		if p.inFlow() {
 			return false
-		case t.Running+t.Runnable > 0.95*p.Alive:
+		}
+		if !p.Runtime && p.Time.Running+p.Time.Runnable > 0.95*p.Alive {
 			n++
 		}
 	}
@@ -502,10 +501,8 @@ func (m *model) follows(p *part) *link {
 // idle holds where too little happens to say anything.
 func idle(m *model) *ruling {
 	turns := 0.0
-	for i := range m.parts {
-		if !m.parts[i].Runtime {
-			turns = max(turns, m.parts[i].turns)
-		}
+	if p := largest(m.parts, func(p *part) float64 { return given(!p.Runtime, p.turns) }); p != nil {
+		turns = p.turns
 	}
 	// A hundredth of a core and ten events a second are what a service without load
 	// uses for its own timers.

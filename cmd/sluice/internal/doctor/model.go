@@ -160,8 +160,7 @@ const fewSamples = 25
 
 // madeOf splits the busy time of a role.
 func (m *model) madeOf(role int) made {
-	r := &m.o.Roles[role]
-	t := r.Time
+	t := m.o.Roles[role].Time
 	d := made{Memory: t.Collect, System: max(0, t.System-t.Disk), Disk: t.Disk, Outside: t.Outside, Sleep: t.Sleep, Runnable: t.Runnable}
 	run := t.Running
 	by, all, calls, n := map[costKind]float64{}, 0.0, 0.0, int64(0)
@@ -189,10 +188,8 @@ func (m *model) madeOf(role int) made {
 	if more := (run+d.System)*calls/(all+calls) - d.System; more > 0 {
 		d.System, run = d.System+more, max(0, run-more)
 	}
-	for i, of := range d.each() {
-		if i < running {
-			*of += run * by[kinds[i]] / max(all, 1e-12)
-		}
+	for i, kind := range kinds[:running] {
+		*d.each()[i] += run * by[kind] / max(all, 1e-12)
 	}
 	return d
 }
@@ -461,10 +458,11 @@ func (m *model) trip() {
 func (m *model) fillCores() {
 	c, k := m.o.Cores, &m.cores
 	k.have, k.used, k.queue = float64(cmp.Or(c.Procs, c.CPUs)), c.Used, c.Runnable
-	running := 0.0 // without the goroutines that serve the observer
+	running, same := 0.0, false // without the goroutines that serve the observer
 	for i := range m.parts {
-		t := &m.parts[i].Time
-		running += t.Running + max(0, t.System-t.Disk)
+		p := &m.parts[i]
+		running += p.Time.Running + max(0, p.Time.System-p.Time.Disk)
+		same = same || !p.Runtime && p.Time.Runnable > p.Alive/2 && p.Time.Runnable >= 1
 	}
 	if k.used == 0 {
 		k.used = running
@@ -474,12 +472,7 @@ func (m *model) fillCores() {
 	}
 	k.full = min(1, max(k.used, running)/k.have)
 	k.crowded = c.Others > k.have/3
-	steady := k.used > k.have/4
-	for i := range m.parts {
-		p := &m.parts[i]
-		steady = steady || !p.Runtime && p.Time.Runnable > p.Alive/2 && p.Time.Runnable >= 1
-	}
-	if k.queue >= 1 && steady {
+	if k.queue >= 1 && (same || k.used > k.have/4) {
 		// Goroutines queue only while all Ps are in use, at least by the scheduler. Less
 		// than one is how long wake-ups take; many in mostly idle cores come in bursts,
 		// unless the same ones queue most of the time.
