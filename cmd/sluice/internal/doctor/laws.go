@@ -61,9 +61,10 @@ func saturated(m *model) *ruling {
 func nearly(m *model) *ruling {
 	best := m.limiting(0)
 	// Two that share the cores with others wait for a core as long as they run, and then
-	// hardly ever for each other: neither is idle.
+	// hardly ever for each other: neither is idle. Nor is one that reads what comes, and never
+	// has to wait for more. A goroutine that lives for one value is busy as long as it lives.
 	p := largest(m.parts, func(p *part) float64 {
-		return given(p.inFlow() && p.hot >= 0.9 && p.made.away() < p.made.sum()/2, p.hot)
+		return given(!p.Runtime && p.Alive >= 0.5 && (p.inFlow() || p.Created < p.Alive) && p.hot >= 0.9 && p.made.away() < p.made.sum()/2, p.hot)
 	})
 	if best.util == 0 && p != nil {
 		best = candidate{p.index, -1, p.hot, p.held()}
@@ -549,6 +550,8 @@ func loaded(m *model) *ruling {
 		case !p.Runtime && p.turns > 0 && p.came > 2*p.turns && p.made.away() > p.made.sum()/2:
 			// Most of those that come end before they have waited for anything outside.
 			r.clear, r.next = 0.1, fmt.Sprintf("Count what %s refuses: %s of them come each second, and only %s wait.", p.Name, format.Compact(p.came), format.Compact(p.turns))
+		case strings.HasSuffix(p.Host, ".TryGo.func1"):
+			r.clear, r.next = 0.1, fmt.Sprintf("Count how often TryGo refuses at %s.", where(p.By))
 		case sleeps != nil && l != nil && p.Alive >= 1.5:
 			// One that sleeps is a clock; several may ask again for what others do for them.
 			r.clear, r.next = 0.1, fmt.Sprintf("Find out whether %s asks for an answer of %s after its sleep at %s: then it should wait for that instead.", p.Name, m.parts[l.to].Name, where(sleeps.At))

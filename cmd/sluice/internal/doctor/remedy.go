@@ -253,7 +253,8 @@ func (m *model) reduce(p *part, k cost) []change {
 
 // spread returns the change that gives the work of a part to more goroutines, if there is one
 // that breaks nothing: a goroutine that computes and answers, or that makes much, may own a
-// state; one that writes keeps an order; more receivers contend for a channel that is a cost.
+// state; one that writes keeps an order, as does one at a pipe, whose bytes are one stream;
+// more receivers contend for a channel that is a cost.
 func (m *model) spread(p *part, k cost) []change {
 	costs := p.costs()
 	if p.skewed() && p.same <= p.held() {
@@ -261,7 +262,10 @@ func (m *model) spread(p *part, k cost) []change {
 	}
 	alone := p.Alive < 1.5 && (k.kind == costSystem || k.kind == costDisk || k.kind == costOwn && (p.reply > 0.1 || share(costs, costMemory) > 0.1))
 	takes := p.room >= 0.1 || m.takesAt(p).At.Function != ""
-	if alone || !takes || share(costs, costPassing) >= 1-1/worth || k.kind == costOutside && m.broadcast(p) {
+	stream := slices.ContainsFunc(m.links, func(l link) bool {
+		return (l.from == p.index || l.to == p.index) && l.wait.Node >= 0 && m.meets[l.wait.Node].Name == observe.Pipe
+	})
+	if alone || !takes || stream || share(costs, costPassing) >= 1-1/worth || k.kind == costOutside && m.broadcast(p) {
 		return nil
 	}
 	return []change{m.moreReceivers(p)}

@@ -32,8 +32,8 @@ var meanings, patterns = byName(map[meaning]string{
 	{op: Sleep, node: Timer}:         "runtime.timeSleep time.Sleep",
 	{op: Yield}:                      "runtime.Gosched",
 
-	{op: Send, node: Channel, name: "io.Pipe"}:     "io.(*pipe).write",
-	{op: Receive, node: Channel, name: "io.Pipe"}:  "io.(*pipe).read",
+	{op: Send, node: Channel, name: Pipe}:          "io.(*pipe).write",
+	{op: Receive, node: Channel, name: Pipe}:       "io.(*pipe).read",
 	{op: Send, node: Channel, name: "net.Pipe"}:    "net.(*pipe).write",
 	{op: Receive, node: Channel, name: "net.Pipe"}: "net.(*pipe).read",
 
@@ -101,6 +101,9 @@ var Arrivals = []string{"new connections", "datagrams", "signals"}
 
 // SlowReader is the name of a far end that takes no more of what is written.
 const SlowReader = "slow reader"
+
+// Pipe is the name of pipes of packages io and net: a channel of bytes.
+const Pipe = "io.Pipe"
 
 // A pattern is a name with an ellipsis.
 type pattern struct {

@@ -90,7 +90,8 @@ type tracer struct {
 	goroutines  map[trace.GoID]*traced
 	lines       []placed // of each line, the first
 	lineAt      index[Line]
-	roles       []tracedRole // by index of Observation.Roles
+	roles       []tracedRole    // by index of Observation.Roles
+	starts      map[int32]int32 // the role of goroutines that a line started
 	seats       []seat
 	shares      []share
 	ports       []port
@@ -141,7 +142,7 @@ type traced struct {
 	spot    *spot         // of its wait or system call; nil if unknown
 	guess   *spot         // of a goroutine that only a preempted stack has shown
 	collect bool          // it waits for the collector
-	network bool          // the network ended its last wait
+	network bool          // the network ended its last wait, in a library's own goroutine
 	created bool          // within the trace
 	by      int32         // the line that started it; -1 if unknown
 	seat    int32         // -1 if unknown
@@ -154,7 +155,7 @@ type traced struct {
 func newTracer(b *builder) *tracer {
 	return &tracer{
 		b: b, stacks: map[trace.Stack]*spot{}, goroutines: map[trace.GoID]*traced{}, lineAt: index[Line]{},
-		portAt: index[portKey]{}, wakeAt: index[[2]int32]{}, seats: []seat{{role: -1}},
+		starts: map[int32]int32{}, portAt: index[portKey]{}, wakeAt: index[[2]int32]{}, seats: []seat{{role: -1}},
 	}
 }
 
@@ -263,6 +264,7 @@ func (t *tracer) seatAt(g *traced, seat int32, now trace.Time) {
 		}
 		if role := t.seats[seat].role; role >= 0 && g.by >= 0 {
 			t.roles[role].by[g.by]++
+			t.starts[g.by] = role
 			g.by = -1
 		}
 		g.seat = seat
@@ -299,18 +301,25 @@ func (t *tracer) seatOf(g *traced, s *spot) int32 {
 	case g.home >= 0 && t.seats[g.home].role == role:
 		return g.home
 	}
-	r, first := &t.roles[role], g.home < 0 && s.role >= 0
+	first := g.home < 0 && s.role >= 0
+	to := t.seatIn(role, first)
+	if first {
+		g.home = to
+	}
+	return to
+}
+
+// seatIn returns a seat of a role: one of its own, as long as there are any, or the shared one.
+func (t *tracer) seatIn(role int32, own bool) int32 {
+	r := &t.roles[role]
 	to := &r.shared
-	if first && r.seats < maxSeats {
+	if own && r.seats < maxSeats {
 		r.seats++
 		to = new(int32)
 	}
 	if *to == 0 {
 		*to = int32(len(t.seats))
 		t.seats = append(t.seats, seat{role: role})
-	}
-	if first {
-		g.home = *to
 	}
 	return *to
 }
@@ -348,7 +357,7 @@ func (t *tracer) endWait(g *traced, event *trace.Event, d time.Duration, now tra
 	if ended == byPartner && by != nil && by.seat > 0 {
 		t.wake(sleeper, t.port(by.seat, waker, side(waker, g.spot, byPartner)), d)
 	}
-	g.network = ended == byOutside
+	g.network = ended == byOutside && g.spot.role < 0
 	if kind, role := t.kindOf(&t.ports[sleeper]), t.seats[g.seat].role; kind != Disk && kind != Outside && kind != Timer {
 		if role >= 0 {
 			t.roles[role].idle.add(g.since.Sub(t.first), now.Sub(t.first))
@@ -416,6 +425,9 @@ func (t *tracer) endCall(g *traced, d time.Duration, now trace.Time) {
 func (t *tracer) end(g *traced, now trace.Time) {
 	if g.seat < 0 && g.guess != nil {
 		t.seatAt(g, t.seatOf(g, g.guess), now)
+	}
+	if role, ok := t.starts[g.by]; g.seat < 0 && ok { // it only computed, like others of that line
+		t.seatAt(g, t.seatIn(role, false), now)
 	}
 	if g.seat < 0 {
 		g.seat = discard // nothing has shown what it is
