@@ -49,11 +49,21 @@ func saturated(m *model) *ruling {
 	}
 	// If the load has an end, because values start at requests or ticks: without the time in
 	// which its thread has no core, it would have time left.
-	paced := slices.ContainsFunc(m.waits, func(w wait) bool { return w.load && w.Rate > 10 && !m.parts[w.Role].Runtime })
-	if p := r.part; p >= 0 && paced && best.util-m.parts[p].made.cpu()/m.parts[p].Alive*m.cores.lacks < 1/worth {
+	if p := r.part; p >= 0 && m.paced(10) && best.util-m.parts[p].made.cpu()/m.parts[p].Alive*m.cores.lacks < 1/worth {
 		r.clear = 0.1
 	}
 	return r
+}
+
+// paced reports whether requests or ticks end waits more than so many times a second, so
+// that the load has an end. The observer's own requests come less than ten times a second.
+func (m *model) paced(often float64) bool {
+	return slices.ContainsFunc(m.waits, func(w wait) bool {
+		p := &m.parts[w.Role]
+		return w.load && w.Rate > often && (!p.Runtime || w.Rate > 10 && strings.HasSuffix(p.Start.Function, ").serve"))
+	}) || slices.ContainsFunc(m.o.Wakes, func(k observe.Wake) bool {
+		return k.Role < 0 && k.Rate > often && m.waits[k.Wait].Op == observe.Select // a timer, in a select
+	})
 }
 
 // nearly is the law of what is as busy as a bottleneck, although hardly anything was seen
@@ -542,6 +552,9 @@ func loaded(m *model) *ruling {
 	r.clear = min(0.9, max(0, 3*(1/worth-most)))
 	if alone {
 		r.clear = max(r.clear, 0.4) // it still has to wait for values at times
+	}
+	if !m.paced(0) {
+		r.clear, r.next = 0.1, "Find out what the values wait for: nothing was seen to come from outside or from a clock, so that more could come at any time."
 	}
 	for i := range m.parts {
 		p := &m.parts[i]

@@ -355,7 +355,8 @@ func (m *model) findLoad() {
 		still := w.Rate == 0 // it did not end: no value waited for it
 		paced := !fed[w.Role] && !locks[w.Role] && w.kind(m) == observe.Timer
 		reads := !fed[w.Role] && w.Op == observe.Network && w.At.Function == p.Start.Function && (accepts || gives[w.Role]) && !client(w.In)
-		arrives := slices.Contains(observe.Arrivals, m.meets[w.Node].Name) || strings.HasPrefix(cmp.Or(w.In, w.At.Function), "net/http.(*conn")
+		name := m.meets[w.Node].Name
+		arrives := slices.Contains(observe.Arrivals, name) || strings.HasPrefix(w.In, "net/http.(*conn") || name != observe.SlowReader && strings.HasPrefix(w.At.Function, "net/http.(*conn")
 		if still || paced || reads || arrives {
 			w.load = true
 			p.load += w.Mean
