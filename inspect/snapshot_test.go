@@ -101,7 +101,7 @@ func TestSnapshotUnavailable(t *testing.T) {
 	runtime.KeepAlive(foreign)
 	c := sluice.NewRendezvous(&sluice.RendezvousOptions[int]{Name: name + " garbage"})
 	garbage := named(name + " garbage")[0]
-	runtime.KeepAlive(c) // garbage from now on
+	runtime.KeepAlive(c)                                              // garbage from now on
 	for _, ok := garbage.Snapshot(); ok; _, ok = garbage.Snapshot() { // until the test times out
 		runtime.GC()
 	}
