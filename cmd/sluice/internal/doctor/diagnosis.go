@@ -153,7 +153,7 @@ type Finding struct {
 	Text     string     `json:"text"`
 	At       *Place     `json:"at"`
 	Count    int        `json:"goroutines"`
-	Missing  string     `json:"missing,omitempty"` // what would end the waits: "close", "cancel", "receiver", "sender", "slot", "lock order", "unlock"
+	Missing  string     `json:"missing,omitempty"` // what would end the waits: "close", "cancel", "receiver", "sender", "slot", "lock order", "unlock", "done", "signal"
 	Evidence []Evidence `json:"evidence"`
 }
 
