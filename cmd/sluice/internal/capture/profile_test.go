@@ -172,6 +172,7 @@ func TestContentionText(t *testing.T) {
 	defer runtime.SetMutexProfileFraction(0)
 	defer runtime.SetBlockProfileRate(0)
 	var mu sync.Mutex
+	waited := 0
 	for range 3 {
 		mu.Lock()
 		go func() {
@@ -179,6 +180,7 @@ func TestContentionText(t *testing.T) {
 			mu.Unlock()
 		}()
 		mu.Lock()
+		waited++
 		mu.Unlock()
 	}
 	for _, name := range []string{"mutex", "block"} {
