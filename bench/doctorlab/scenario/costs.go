@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/bench/doctorlab/scenario/remote"
 	"github.com/sluice-go/sluice/workers"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
 )
 
 // Locks.
@@ -624,4 +625,21 @@ func archives(s *service) {
 			keep(mapAll([]int{1, 2, 3, 4}, 2, func(n int) uint32 { return work(60_000 + n) })[0])
 		}
 	}()
+}
+
+type studio struct{ easels *semaphore.Weighted }
+
+func (d *studio) draw() {
+	_ = d.easels.Acquire(context.Background(), 1)
+	hash(page[:50_000])
+	d.easels.Release(1)
+}
+
+// mosaics: tiles are drawn at a few easels, beside other processes.
+func mosaics(s *service) {
+	if !s.with(moreCores) {
+		s.fail(remote.StartNeighbors())
+	}
+	d := &studio{semaphore.NewWeighted(4)}
+	s.loop(6, d.draw)
 }

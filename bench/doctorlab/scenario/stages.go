@@ -521,6 +521,32 @@ func shops(s *service) {
 	}, nil)
 }
 
+type crate interface{ add(grams int) }
+
+type lined chan int
+
+func (c lined) add(grams int) { c <- grams }
+
+// orchards: fruit is weighed, a crate for each sort.
+func orchards(s *service) {
+	crates := map[int]crate{}
+	for sort := range 9 {
+		c := make(lined, 32)
+		crates[sort] = c
+		go func() {
+			for n := range c {
+				hash(page[:n])
+				s.done(1)
+			}
+		}()
+	}
+	go func() {
+		for n := 0; ; n++ {
+			crates[s.place(n, len(crates))].add(30_000)
+		}
+	}()
+}
+
 // Hubs with one slow subscriber.
 
 // news: each line goes to four readers, of which one stores it.

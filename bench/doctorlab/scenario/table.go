@@ -239,7 +239,8 @@ var shapesOf = []shape{
 			{tuning, "closures", regions, "balance keys", "", "regions.*"},
 			{tuning, "methods, outside", topics, "balance keys", "", "(*partition).run (*topic).publish"},
 			{held, "generics, errgroup, outside", buses, "balance keys", "", "(*lanes).send buses.*"},
-			{held, "workers.RunKeyed", shops, "balance keys", "", "shops.*"},
+			{tuning, "workers.RunKeyed", shops, "balance keys", "", "shops.*"},
+			{held, "interface, a map", orchards, "balance keys", "", "orchards.* lined.add"},
 		}},
 	// The slow one, or the one that writes to it, is a busy role, and that time is outside.
 	// A goroutine for each client is both more of them and a split.
@@ -324,7 +325,8 @@ var shapesOf = []shape{
 			{tuning, "closures", hashes, "", "", "compute.*"},
 			{tuning, "methods, quota", signatures, "more cores", "", "signatures.*"},
 			{held, "errgroup", fractals, "", "", "fractals.*"},
-			{held, "generics, other processes", archives, "more cores", "", "mapAll.* archives.*"},
+			{tuning, "generics, other processes", archives, "more cores", "", "mapAll.* archives.*"},
+			{held, "methods, semaphore, other processes", mosaics, "more cores", "", "(*studio).draw"},
 		}},
 	{"bursts", "bursts are refused at a full channel, while the average is idle",
 		shedding, "", "", []row{

@@ -368,6 +368,41 @@ func TestShapes(t *testing.T) {
 			s.spend(h, observe.OwnCode, 0.1, "", false)
 			return s
 		}, Load, No, "", "", 0, 0},
+		{"two that ask each other, with nothing from outside", func() *scene {
+			s := newScene(2)
+			in, out := s.node(observe.Channel, ""), s.node(observe.Channel, "")
+			a, b := s.role("asker", 1, run{Running: 0.5}), s.role("answerer", 1, run{Running: 0.5})
+			s.wait(a, out, rcv, 0.5, 2000, b, snd)
+			s.wait(b, in, rcv, 0.5, 2000, a, snd)
+			s.spend(a, observe.OwnCode, 0.5, "", false)
+			s.spend(b, observe.OwnCode, 0.5, "", false)
+			return s
+		}, Undecided, Unknown, "", "", 0, 0},
+		{"a reader of the network that never has to wait for more", func() *scene {
+			s := newScene(2)
+			w := s.role("ingest", 1, run{Running: 0.13, System: 0.85})
+			s.spend(w, observe.SystemCalls, 0.85, observe.Network, false)
+			s.spend(w, observe.OwnCode, 0.13, "", false)
+			return s
+		}, Stage, Partly, "ingest", Batch, 1.3, 8},
+		{"goroutines of values that compute and wait for nothing", func() *scene {
+			s := newScene(4)
+			tick := s.node(observe.Timer, "")
+			c, w := s.role("clock", 1, run{}), s.role("each", 0.9, run{Running: 0.9})
+			s.Roles[w].Created, s.Roles[w].By = 400, s.Roles[c].Start
+			s.wait(c, tick, rcv, 1, 400, -1, "")
+			s.spend(w, observe.OwnCode, 0.9, "", false)
+			return s
+		}, Load, No, "", "", 0, 0},
+		{"a pipe into a goroutine that computes", func() *scene {
+			s := newScene(4)
+			c := s.node(observe.Channel, observe.Pipe)
+			p, w := s.role("write", 1, run{Running: 0.1}), s.role("compress", 1, run{Running: 0.98})
+			s.wait(p, c, snd, 0.9, 5000, w, rcv)
+			s.spend(w, observe.OwnCode, 0.95, "", false)
+			s.spend(p, observe.OwnCode, 0.1, "", false)
+			return s
+		}, Stage, Partly, "compress", Cheaper, 0, 0},
 		{"full cores, own code", func() *scene {
 			s := newScene(2)
 			w := s.role("worker", 8, run{Running: 1.98, Runnable: 5.9})
