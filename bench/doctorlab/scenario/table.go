@@ -240,7 +240,7 @@ var shapesOf = []shape{
 			{tuning, "methods, outside", topics, "balance keys", "", "(*partition).run (*topic).publish"},
 			{held, "generics, errgroup, outside", buses, "balance keys", "", "(*lanes).send buses.*"},
 			{tuning, "workers.RunKeyed", shops, "balance keys", "", "shops.*"},
-			{held, "interface, a map", orchards, "balance keys", "", "orchards.* lined.add"},
+			{tuning, "interface, a map", orchards, "balance keys", "", "orchards.* lined.add"},
 		}},
 	// The slow one, or the one that writes to it, is a busy role, and that time is outside.
 	// A goroutine for each client is both more of them and a split.

@@ -389,7 +389,7 @@ func (m *model) broadcast(p *part) bool {
 
 // skewed reports whether one goroutine of a role has most of the work: of two, it is as
 // busy as it can be, and the other one is half as busy at most.
-func (p *part) skewed() bool { return p.Alive > 1.5 && p.serves() >= 1/worth && p.busy < 0.75*p.hot }
+func (p *part) skewed() bool { return p.Alive > 1.5 && p.hot >= 1/worth && p.busy < 0.75*p.hot }
 
 // balance returns the change that spreads values over all goroutines of a role, if one of
 // them has most of the work.
