@@ -115,7 +115,7 @@ func (m *model) rule() *ruling {
 }
 
 // probability turns clearness into the probability that the verdict is right. A law that
-// just holds is a coin toss; of those that hold clearly, in much data, nine in ten were
+// just holds is a coin toss; of those that hold clearly, in much data, more than nine in ten were
 // right on services that no law was tuned on (docs/doctor.md).
 func (r *ruling) probability() float64 {
 	p := 0.5 + atBest*min(1, max(0, r.clear))*min(1, max(0, r.seen))
