@@ -253,7 +253,11 @@ func (t *tracer) flush(g *traced, s *spot, now trace.Time) {
 		g.guess = s // a stack that shows more may follow
 		return
 	}
-	t.seatAt(g, t.seatOf(g, s), now)
+	seat := t.seatOf(g, s)
+	if role := t.seats[seat].role; g.by >= 0 && role >= 0 && !t.b.o.Roles[role].Runtime { // a guess may miss the program
+		t.starts[g.by] = role
+	}
+	t.seatAt(g, seat, now)
 }
 
 // seatAt moves a goroutine to a seat, with its time up to now.
@@ -264,7 +268,6 @@ func (t *tracer) seatAt(g *traced, seat int32, now trace.Time) {
 		}
 		if role := t.seats[seat].role; role >= 0 && g.by >= 0 {
 			t.roles[role].by[g.by]++
-			t.starts[g.by] = role
 			g.by = -1
 		}
 		g.seat = seat

@@ -5,8 +5,10 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -590,6 +592,93 @@ func TestPreempted(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
+}
+
+// sumBriefly computes for less time than a goroutine may run for before it is preempted.
+//
+//go:noinline
+func sumBriefly(results *[values]int, i int) {
+	for k := range 100_000 {
+		results[i] += k ^ i
+	}
+}
+
+// The trace has no stack of a goroutine that never waits and wakes no other. The line that started it
+// shows what it is, if another goroutine of that line has waited.
+func TestComputesWithoutAStack(t *testing.T) {
+	o := observed(t, func() {
+		wg, results := sync.WaitGroup{}, new([values]int)
+		for i := range values {
+			wg.Go(func() {
+				if i < 4 {
+					time.Sleep(time.Millisecond)
+				}
+				sumBriefly(results, i)
+			})
+			if i < 4 {
+				wg.Wait() // what it is has been seen before the others end
+			}
+		}
+		wg.Wait()
+	})
+	r := role(t, o, "observe.TestComputesWithoutAStack.func1.1")
+	if started := r.Created * o.Sources.Trace.Seconds(); started < 0.9*values {
+		t.Errorf("%.0f of %d goroutines: %+v", started, values, r)
+	}
+}
+
+var errAnswered = errors.New("answered")
+
+// readAnswer waits for the network, and then ends the pool that it is a job of.
+func readAnswer(_ context.Context, c net.Conn) error {
+	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+		return err
+	}
+	return errAnswered
+}
+
+// A worker of a pool that has nothing to do waits for a partner, even if the worker that wakes it has
+// waited for the network in a job: what reads answers in a client is a goroutine of the library's own.
+func TestWokenAfterAnAnswer(t *testing.T) {
+	near, far := connected(t)
+	o := observed(t, func() {
+		for range 5 {
+			jobs := sluice.NewBounded[net.Conn](1, nil)
+			_ = jobs.Send(t.Context(), near)
+			time.AfterFunc(10*time.Millisecond, func() { _, _ = far.Write([]byte("x")) })
+			if err := workers.Run(t.Context(), jobs, 8, readAnswer, nil); !errors.Is(err, errAnswered) {
+				t.Error(err)
+			}
+		}
+	})
+	partner, outside := 0.0, 0.0
+	for _, r := range o.Roles {
+		if strings.HasPrefix(r.Name, "readAnswer") { // one waits for the network, and seven for it
+			partner += r.Time.Partner
+			outside += r.Time.Outside
+		}
+	}
+	if partner < outside {
+		t.Errorf("%v wait for partners, and %v outside", partner, outside)
+	}
+}
+
+// connected returns the ends of a connection.
+func connected(t *testing.T) (near, far net.Conn) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "localhost:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer listener.Close()
+	if near, err = net.Dial("tcp", listener.Addr().String()); err == nil {
+		far, err = listener.Accept()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { near.Close(); far.Close() })
+	return near, far
 }
 
 func TestCutOffTrace(t *testing.T) {
