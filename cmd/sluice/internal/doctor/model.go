@@ -354,20 +354,14 @@ func (m *model) findLoad() {
 		}
 		still := w.Rate == 0 // it did not end: no value waited for it
 		paced := !fed[w.Role] && !locks[w.Role] && w.kind(m) == observe.Timer
-		reads := !fed[w.Role] && w.Op == observe.Network && w.At.Function == p.Start.Function && (accepts || gives[w.Role]) && !client(w.In)
+		reads := !fed[w.Role] && w.Op == observe.Network && w.At.Function == p.Start.Function && (accepts || gives[w.Role]) && !observe.Client(w.In)
 		name := m.meets[w.Node].Name
-		arrives := slices.Contains(observe.Arrivals, name) || strings.HasPrefix(w.In, "net/http.(*conn") || name != observe.SlowReader && strings.HasPrefix(w.At.Function, "net/http.(*conn")
+		arrives := slices.Contains(observe.Arrivals, name) || observe.Connection(w.In) || name != observe.SlowReader && observe.Connection(w.At.Function)
 		if still || paced || reads || arrives {
 			w.load = true
 			p.load += w.Mean
 		}
 	}
-}
-
-// client reports whether a function of a library asks another process and waits for the answer.
-func client(function string) bool {
-	host, _, path := strings.Cut(function, "/")
-	return path && (strings.Contains(host, ".") || slices.ContainsFunc([]string{"net/http.", "net/rpc.", "database/sql."}, func(pkg string) bool { return strings.HasPrefix(function, pkg) }))
 }
 
 // byChance reports whether goroutines meet at a lock, or others of their role, only now and
@@ -383,7 +377,7 @@ func (m *model) share(p *part) {
 		switch w := &m.waits[i]; {
 		case w.Role == p.index:
 			p.turns = max(p.turns, w.Rate)
-		case strings.HasSuffix(p.Host, ").serve") && w.At.Function == p.Host:
+		case observe.Server(p.Host) && w.At.Function == p.Host:
 			p.came = max(p.came, w.Rate)
 		}
 	}

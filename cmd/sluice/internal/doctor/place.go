@@ -36,6 +36,12 @@ func either(a, b observe.Line) observe.Line {
 	return b
 }
 
+// inLibrary reports whether an operation is inside a library, so that the program can only
+// call it less often.
+func inLibrary(l observe.Line) bool {
+	return l.In != "" && !strings.HasPrefix(l.In, "sync.") && !strings.HasPrefix(l.In, "sluice.")
+}
+
 // where returns a line for a sentence: "main.run (main.go:30)".
 func where(f observe.Frame) string {
 	name := f.Function[strings.LastIndex(f.Function, "/")+1:]

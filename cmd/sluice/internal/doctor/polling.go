@@ -132,11 +132,17 @@ func (m *model) naps(p *part) (mean, rate float64) {
 		}
 	}
 	for _, k := range m.o.Wakes {
-		if w := &m.waits[k.Wait]; w.Role == p.index && k.Role < 0 && w.Op == observe.Select && w.kind(m) == observe.Channel {
+		if m.waits[k.Wait].Role == p.index && m.timer(&k) {
 			mean, rate = mean+k.Mean, rate+k.Rate
 		}
 	}
 	return mean, rate
+}
+
+// timer reports whether a timer ended a wait in a select with other cases.
+func (m *model) timer(k *observe.Wake) bool {
+	w := &m.waits[k.Wait]
+	return k.Role < 0 && w.Op == observe.Select && w.kind(m) == observe.Channel
 }
 
 // napping is the law of loops that wait for a timer while others wait for them: a poll finds

@@ -35,14 +35,17 @@ func (m *model) stuck(counts func(*blockage) bool) *ruling {
 	}
 }
 
+// unlock is what ends the waits for a lock, whether its holder forgets it or waits itself.
+const unlock = "Release what %s waits for on every path, take locks in one order everywhere, and do not send or wait while one is held"
+
 // releases are the changes that end waits, by what is missing.
 var releases = map[string]string{
 	"close":      "Close what the %s waits for when it is no longer used: a channel after its last value, the body of a response, an iterator of iter.Pull",
 	"cancel":     "Give the %s a case that ends it, such as a context's Done, and cancel it",
 	"sender":     "Let the %s end without its sender: close its channel, or add a case for a context's Done, and cancel it",
 	"receiver":   "Let the %s end without its receiver: a buffer of one value, or a case for a context's Done",
-	"unlock":     "Release what %s waits for on every path, take locks in one order everywhere, and do not send or wait while one is held",
-	"lock order": "Release what %s waits for on every path, take locks in one order everywhere, and do not send or wait while one is held",
+	"unlock":     unlock,
+	"lock order": unlock,
 	"done":       "Call Done on every path of what the %s waits for, and let what it waits for end",
 	"signal":     "Signal every change of what the %s waits for while its lock is held, and ask for it before each wait",
 	"slot":       "Give back what %s waits for on every path, as by closing rows and bodies, before it is taken a second time, and end the wait with a deadline",

@@ -161,8 +161,7 @@ func (s *stall) add(r *observe.Standing) {
 // outward reports whether goroutines wait inside a library, as for a response, other than
 // for a slot or in a channel of this module.
 func outward(r *observe.Standing) bool {
-	ours := strings.HasPrefix(r.In, "sluice.") || strings.HasPrefix(r.In, "sync.")
-	return r.In != "" && !ours && len(r.Through) > 0 && (r.Op == observe.Receive || r.Op == observe.Select || r.Op == observe.CondWait)
+	return inLibrary(r.Line) && len(r.Through) > 0 && (r.Op == observe.Receive || r.Op == observe.Select || r.Op == observe.CondWait)
 }
 
 // near reports whether goroutines that move could end the waits at p.

@@ -105,6 +105,27 @@ const SlowReader = "slow reader"
 // Pipe is the name of pipes of packages io and net: a channel of bytes.
 const Pipe = "io.Pipe"
 
+// Server reports whether a library starts goroutines with a function, each of which serves a
+// connection.
+func Server(function string) bool { return strings.HasSuffix(function, ").serve") }
+
+// Connection reports whether a function belongs to the server's side of a connection of
+// HTTP, which waits for requests.
+func Connection(function string) bool { return strings.HasPrefix(function, "net/http.(*conn") }
+
+// Client reports whether a function of a library asks another process and waits for the
+// answer.
+func Client(function string) bool {
+	host, _, path := strings.Cut(function, "/")
+	return path && (strings.Contains(host, ".") || anyPrefix(function, clients))
+}
+
+var clients = words("net/http. net/rpc. database/sql.")
+
+// Refuses reports whether a library starts goroutines with a function only while there is
+// room for more: what it refuses is not seen.
+func Refuses(function string) bool { return strings.HasSuffix(function, ".TryGo.func1") }
+
 // A pattern is a name with an ellipsis.
 type pattern struct {
 	begin, end string
