@@ -111,12 +111,15 @@ func (d *dumped) place(g *capture.Goroutines, create bool) *Standing {
 	for _, f := range row.Through {
 		row.Around = append(row.Around, packageOf(f.Function), Owner(f.Function))
 	}
-	if pkg := packageOf(row.By.Function); levelOf(row.By.Function, row.By.File, pkg) == program {
-		row.Around = append(row.Around, pkg)
+	if row.By.ofProgram() {
+		row.Around = append(row.Around, packageOf(row.By.Function))
 	}
 	d.same[key], d.rows = row, append(d.rows, row)
 	return row
 }
+
+// ofProgram reports whether a frame without type arguments is the program's own.
+func (f Frame) ofProgram() bool { return levelOf(f.Function, f.File, packageOf(f.Function)) == program }
 
 // moves reports whether goroutines may do anything next. Waits for new connections and
 // for signals last as long as the service.
@@ -162,12 +165,11 @@ func (d *dumped) orphan(g *capture.Goroutines) bool {
 	if row == nil || by == nil {
 		return row != nil && g.Creator != 1
 	}
-	inside := slices.ContainsFunc(by.Stack, func(f capture.Frame) bool {
-		if n := len(row.Through); n > 0 && levelOf(row.By.Function, row.By.File, packageOf(row.By.Function)) < program { // sync.(*WaitGroup).Go
-			return closing(plain(f.Function)) == closing(row.Through[n-1].Function)
-		}
-		return plain(f.Function) == row.By.Function
-	})
+	started, within := row.By.Function, plain
+	if n := len(row.Through); n > 0 && !row.By.ofProgram() { // sync.(*WaitGroup).Go
+		started, within = closing(row.Through[n-1].Function), func(function string) string { return closing(plain(function)) }
+	}
+	inside := slices.ContainsFunc(by.Stack, func(f capture.Frame) bool { return within(f.Function) == started })
 	at := d.row(by, false)
 	return !inside && g.Creator != 1 || inside && at != nil && (at.Op == Send || at.Op == Lock || at.Op == GroupWait && g.Creator != 1)
 }
