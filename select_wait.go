@@ -113,32 +113,15 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 		chosen, err := a.run(done)
 		a.leave()
 		switch {
-		case chosen != nil:
-			if debtor := chosen.entry().debtor; debtor != nil {
-				debtor.Pay()
-			}
-			return chosen, err
-		case !a.pay():
+		case chosen == nil:
 			return lastPoll(ctx, cases)
+		case chosen.entry().handoff == nil:
+			return chosen, err
+		}
+		if chosen.entry().handoff.Finish(); err != engine.ErrHook {
+			return chosen, err
 		}
 	}
-}
-
-// pay lets each case run what is due, and reports whether there was one. The Select is in no queue.
-func (a *attempt) pay() (paid bool) {
-	for _, c := range a.cases {
-		if due(c) {
-			c.entry().debtor.Pay()
-			paid = true
-		}
-	}
-	return paid
-}
-
-// due reports whether a case must run something before the Select waits.
-func due(c Case) bool {
-	debtor := c.entry().debtor
-	return debtor != nil && debtor.Due()
 }
 
 // lastPoll polls once more after ctx was done: an operation that became possible before
@@ -172,7 +155,8 @@ func (a *attempt) state() *selection.State { return &a.cases[0].entry().state }
 // handoff returns the HandoffEntry at a position in the order of ranks.
 func (a *attempt) handoff(at int) engine.HandoffEntry { return a.cases[a.handoffs[at]].entry().handoff }
 
-// run returns the case that has proceeded, or nil if done was closed first, or pay is due.
+// run returns the case that has proceeded, or has to call a hook before (with ErrHook), or nil if
+// done was closed first.
 func (a *attempt) run(done <-chan struct{}) (Case, error) {
 	a.state().Start()
 	for {
@@ -182,9 +166,6 @@ func (a *attempt) run(done <-chan struct{}) (Case, error) {
 		}
 		if c, err := a.joinHandoffs(); c != nil {
 			return c, err
-		}
-		if slices.ContainsFunc(a.cases, due) {
-			return nil, nil
 		}
 		if a.state().PrepareToPark() && !a.park(done) {
 			return nil, nil
@@ -252,7 +233,7 @@ func (a *attempt) joinHandoffs() (Case, error) {
 		}
 		c := a.cases[a.handoffs[able]]
 		a.unlockExcept(able)
-		if done, err := c.entry().handoff.Proceed(); done {
+		if done, err := c.entry().handoff.Proceed(); done || err == engine.ErrHook {
 			return c, err
 		}
 	}

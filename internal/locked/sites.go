@@ -1,4 +1,4 @@
-package handoff
+package locked
 
 import (
 	"github.com/sluice-go/sluice/internal/callsite"
@@ -12,8 +12,8 @@ import (
 const (
 	probeSend = 1 << iota
 	probeRecv
-	crowded // see mode
-	timed   // see count
+	crowded    // see mode
+	timedWaits // see count
 )
 
 // watch makes e sample call sites, if it has a name.
@@ -21,7 +21,7 @@ func (e *Engine[T]) watch() {
 	if sites := e.config.Sites; sites != nil {
 		e.senders.waits.Watch(&sites.Send)
 		e.receivers.waits.Watch(&sites.Receive)
-		e.flags.Or(timed)
+		e.flags.Or(timedWaits)
 		e.probeNext()
 	}
 }

@@ -1,4 +1,4 @@
-package priority
+package locked
 
 import (
 	"time"
@@ -22,10 +22,6 @@ type schedule[T any] struct {
 	numbers uint64  // of the last item
 	passed  time.Duration
 	last    time.Duration // no value is due later
-
-	timer *time.Timer   // nil until a goroutine has waited for a value that was not due
-	until time.Duration // for which the timer is set; with armed
-	armed bool
 }
 
 // A moment is when an item is due, a time of park.Now.
@@ -52,8 +48,11 @@ type Ticket struct {
 	slot   int32
 }
 
-// isDue reports whether the first value is due. It reads the clock only if that can matter.
-func (s *schedule[T]) isDue() bool {
+func (s *schedule[T]) fits(int64) bool { return true }
+func (s *schedule[T]) over(n int) bool { return n == 0 || s.allDue() }
+
+// able reports whether the first value is due. It reads the clock only if that can matter.
+func (s *schedule[T]) able() bool {
 	if len(s.heap) == 0 {
 		return false
 	}
@@ -71,8 +70,13 @@ func (s *schedule[T]) allDue() bool {
 	return s.last <= s.passed
 }
 
-// push adds a value.
-func (s *schedule[T]) push(at time.Duration, v T) Ticket {
+// push adds a value that is due at the time key.
+func (s *schedule[T]) push(v T, key int64) Ticket {
+	at := time.Duration(key)
+	if at == atOnce {
+		s.passed = park.Now()
+		at = s.passed
+	}
 	if len(s.heap) == 0 {
 		s.last = at
 	}
@@ -161,8 +165,13 @@ func (s *schedule[T]) down(place int, m moment) int {
 	return place
 }
 
-// bytes returns the memory of the schedule.
-func (s *schedule[T]) bytes() int64 {
-	return int64(cap(s.items))*int64(engine.SizeOf[item[T]]()) +
+// evict drops no value for another one.
+func (s *schedule[T]) evict(int64) (v T, ok bool) { return v, false }
+
+func (s *schedule[T]) describe(now time.Duration, _ uint64, in *engine.Snapshot) {
+	in.Stats.Bytes = int64(cap(s.items))*int64(engine.SizeOf[item[T]]()) +
 		int64(cap(s.heap))*int64(engine.SizeOf[moment]()) + int64(cap(s.free))*4
+	if s.able() {
+		in.Stats.OldestValue = max(0, now-s.heap[0].at)
+	}
 }

@@ -1,6 +1,7 @@
-package handoff
+package locked
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/park"
@@ -12,9 +13,10 @@ import (
 type outcome uint8
 
 const (
-	left   outcome = iota // the context ended: the waiter left its queue unserved
-	done                  // the value was transferred
-	closed                // the channel was closed
+	left    outcome = iota // the context ended: the waiter left its queue unserved
+	done                   // the value was transferred
+	swapped                // it was sent in place of one that was too old, which the waiter got
+	closed                 // the channel was closed
 )
 
 // A waiter is one waiting goroutine, with the value that it sends or has received.
@@ -25,10 +27,10 @@ type waiter[T any] struct {
 	parked     bool // it sleeps: the server must Unpark it
 	untimed    bool // see count
 	outcome    outcome
-	index      int32 // of the case, with sel
+	index      int32 // of the case, with sel; otherwise of the Ticket of a value that was sent
 	parker     park.Parker
 	since      park.Since // see start
-	size       int
+	key        int64      // of the value to send; of the Ticket, once it was sent
 	value      T
 
 	// The Select of which this is an entry, or nil: see entry.
@@ -54,48 +56,85 @@ func (w *waiter[T]) start() *park.Since {
 	return &w.since
 }
 
+// ticket returns the Ticket of a value that was sent.
+func (w *waiter[T]) ticket() Ticket { return Ticket{uint64(w.key), w.index} }
+
 // maxFree bounds the number of unused waiters that an engine keeps.
 const maxFree = 64
 
+// A freeList is a stack of unused waiters. Any goroutine pushes; the holder of the engine's lock
+// takes all of them at once, so no waiter is popped that another goroutine looks at.
+type freeList[T any] struct {
+	first atomic.Pointer[waiter[T]]
+	n     atomic.Int32 // since they were taken; as good as exact
+}
+
+func (f *freeList[T]) push(w *waiter[T]) {
+	if f.n.Load() >= maxFree {
+		return
+	}
+	f.n.Add(1)
+	for {
+		w.next = f.first.Load()
+		if f.first.CompareAndSwap(w.next, w) {
+			return
+		}
+	}
+}
+
+func (f *freeList[T]) takeAll() *waiter[T] {
+	if f.first.Load() == nil {
+		return nil
+	}
+	f.n.Store(0)
+	return f.first.Swap(nil)
+}
+
 // waiter returns a waiter for the calling goroutine. The lock is held.
 func (e *Engine[T]) waiter() *waiter[T] {
-	w := e.free
+	w := e.spare
 	if w == nil {
-		return &waiter[T]{parker: park.NewParker()}
+		if w = e.spares.takeAll(); w == nil {
+			return &waiter[T]{parker: park.NewParker()}
+		}
 	}
-	e.free, w.next = w.next, nil
-	e.frees--
+	e.spare, w.next = w.next, nil
 	return w
 }
 
-// recycle stores an unused waiter, without its value. The lock is held.
+// recycle keeps a waiter that its goroutine does not use any more, without its value.
 func (e *Engine[T]) recycle(w *waiter[T]) {
-	if e.frees == maxFree {
-		return
-	}
 	var zero T
 	w.value = zero
 	w.outcome = left
 	w.parked, w.untimed = false, false
 	w.since.Reset()
-	w.next, e.free = e.free, w
-	e.frees++
+	e.spares.push(w)
 }
 
 // A queue is a FIFO of waiters.
 type queue[T any] struct {
 	first, last *waiter[T]
 	n           int32
+	total       *int32      // counts the waiters of several queues; may be nil
 	yields      spin.Yields // see mayYield
 	changes     uint64      // waiters that were queued, dequeued, or became claimable
 	parks       uint64      // waits of calls
 	waits       park.Tally  // of Selects, and how long calls have waited
 }
 
+// changed records that a waiter was queued, with 1, or dequeued, with -1.
+func (l *queue[T]) changed(by int32) {
+	l.changes++
+	l.n += by
+	if l.total != nil {
+		*l.total += by
+	}
+}
+
 // push queues w at the end.
 func (l *queue[T]) push(w *waiter[T]) {
 	w.queued = true
-	l.changes++
 	w.prev = l.last
 	if l.last == nil {
 		l.first = w
@@ -103,13 +142,12 @@ func (l *queue[T]) push(w *waiter[T]) {
 		l.last.next = w
 	}
 	l.last = w
-	l.n++
+	l.changed(1)
 }
 
 // pushFront queues a waiter at the front: one that was there before.
 func (l *queue[T]) pushFront(w *waiter[T]) {
 	w.queued = true
-	l.changes++
 	w.next = l.first
 	if l.first == nil {
 		l.last = w
@@ -117,7 +155,7 @@ func (l *queue[T]) pushFront(w *waiter[T]) {
 		l.first.prev = w
 	}
 	l.first = w
-	l.n++
+	l.changed(1)
 }
 
 // take dequeues the first waiter that can be claimed, or returns nil. The caller
@@ -168,19 +206,15 @@ func (l *queue[T]) pop() *waiter[T] {
 		l.first.prev = nil
 	}
 	w.queued = false
-	l.changes++
-	l.n--
+	l.changed(-1)
 	return w
 }
 
-// leave removes w if it is still queued, and returns its outcome.
-func (l *queue[T]) leave(w *waiter[T]) outcome {
-	if !w.queued {
-		return w.outcome
-	}
+// remove dequeues w.
+func (l *queue[T]) remove(w *waiter[T]) {
 	if w.prev == nil {
 		l.pop()
-		return left
+		return
 	}
 	w.prev.next = w.next
 	if w.next == nil {
@@ -190,7 +224,5 @@ func (l *queue[T]) leave(w *waiter[T]) outcome {
 	}
 	w.next, w.prev = nil, nil
 	w.queued = false
-	l.changes++
-	l.n--
-	return left
+	l.changed(-1)
 }

@@ -1,4 +1,4 @@
-package handoff
+package locked
 
 // A mode is what an engine has learned about the goroutines that use it. It decides how
 // they wait, and belongs to the holder of the lock.
@@ -62,7 +62,7 @@ func (e *Engine[T]) mayYield(l *queue[T], w *waiter[T]) bool {
 	switch {
 	case crowd && parallel:
 		yields = true
-	case crowd && e.config.Limit < parkSlots, !crowd && !parallel:
+	case crowd && e.limit < parkSlots, !crowd && !parallel:
 		yields = l.yields.Allow()
 	}
 	w.parked = !yields

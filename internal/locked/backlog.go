@@ -1,7 +1,7 @@
-package priority
+package locked
 
 import (
-	"math"
+	"cmp"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
@@ -22,15 +22,12 @@ import (
 // to the holder of the engine's lock.
 type backlog[T any] struct {
 	fresh, stale ring.Ring[stamped[T]]
-	now          time.Duration // of the last tick
+	now          time.Duration // when the clock was read last
 	maxAge       time.Duration
 	staleAfter   time.Duration
 	kept         int // slots up to which a ring keeps its memory
 	shrink       engine.Shrink
 	tooOld       uint64 // values that were dropped
-
-	timer *time.Timer // nil until a sender has waited: see armRoom
-	armed bool
 }
 
 // A stamped is a value and the time of park.Now at which it was queued.
@@ -40,8 +37,6 @@ type stamped[T any] struct {
 }
 
 const (
-	// never as an age is reached by no value.
-	never time.Duration = math.MaxInt64
 	// keptBytes is the memory that each ring of a backlog keeps, unless all is kept.
 	keptBytes = 16 << 10
 	// agedPerSend is how many values a send moves to stale: more than it adds, so that the
@@ -49,23 +44,23 @@ const (
 	agedPerSend = 2
 )
 
-func newBacklog[T any](c *Config[T]) *backlog[T] {
-	b := &backlog[T]{maxAge: never, staleAfter: never, shrink: c.Shrink}
-	if c.MaxAge > 0 {
-		b.maxAge = c.MaxAge
+func newBacklog[T any](shrink engine.Shrink, ages Ages[T]) *backlog[T] {
+	return &backlog[T]{
+		maxAge: cmp.Or(ages.MaxAge, never), staleAfter: cmp.Or(ages.StaleAfter, never), shrink: shrink,
+		kept: max(1, keptBytes/engine.SizeOf[stamped[T]]()),
 	}
-	if c.StaleAfter > 0 {
-		b.staleAfter = c.StaleAfter
-	}
-	b.kept = max(1, keptBytes/engine.SizeOf[stamped[T]]())
-	return b
 }
 
+func (b *backlog[T]) fits(int64) bool { return true }
+func (b *backlog[T]) over(n int) bool { return true }
+
 // push adds a value, whose age is 0.
-func (b *backlog[T]) push(v T) {
+func (b *backlog[T]) push(v T, _ int64) (t Ticket) {
+	b.now = park.Now()
 	b.fresh.Push(stamped[T]{b.now, v})
 	for n := 0; n < agedPerSend && b.moveStale(); n++ {
 	}
+	return t
 }
 
 // moveStale moves the oldest value of fresh to stale if it is old enough.
@@ -134,7 +129,31 @@ func (b *backlog[T]) newest() (at time.Duration, ok bool) {
 	return 0, false
 }
 
-// expired reports whether the oldest value was too old at the last tick.
+// evict removes the oldest value.
+func (b *backlog[T]) evict(int64) (T, bool) { return b.removeOldest(), true }
+
+// dropOldest removes the oldest value, which is too old.
+func (b *backlog[T]) dropOldest() T {
+	b.tooOld++
+	return b.removeOldest()
+}
+
+// expiry returns when the oldest value becomes too old.
+func (b *backlog[T]) expiry() time.Duration {
+	at, ok := b.oldest()
+	if !ok || b.maxAge == never || at+b.maxAge < at {
+		return never
+	}
+	return at + b.maxAge + 1 // a value of that age is not too old
+}
+
+// expires reads the clock, and reports whether the oldest value is too old.
+func (b *backlog[T]) expires() bool {
+	b.now = park.Now()
+	return b.expired()
+}
+
+// expired reports whether the oldest value was too old when the clock was read last.
 func (b *backlog[T]) expired() bool {
 	if b.maxAge == never {
 		return false
@@ -143,21 +162,16 @@ func (b *backlog[T]) expired() bool {
 	return ok && b.now-at > b.maxAge
 }
 
-// receivable reports whether a value was not too old at the last tick.
-func (b *backlog[T]) receivable() bool {
+// able reports whether a value was not too old when the clock was read last.
+func (b *backlog[T]) able() bool {
 	at, ok := b.newest()
 	return ok && b.now-at <= b.maxAge
 }
 
-// tick reads the clock.
-func (b *backlog[T]) tick() { b.now = park.Now() }
-
-// describe adds to the statistics what only a backlog knows.
-func (b *backlog[T]) describe(now time.Duration, out *engine.Stats) {
+func (b *backlog[T]) describe(now time.Duration, _ uint64, in *engine.Snapshot) {
+	out := &in.Stats
 	out.Bytes = int64(b.fresh.Size()+b.stale.Size()) * int64(engine.SizeOf[stamped[T]]())
 	out.TooOld = b.tooOld
-	out.Dropped += b.tooOld
-	out.Sent += b.tooOld // they were accepted
 	if at, ok := b.oldest(); ok {
 		out.OldestValue = max(0, now-at)
 	}
