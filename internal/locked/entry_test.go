@@ -36,6 +36,9 @@ func startSelect(e *Engine[int], v int) *selectCall {
 		for _, p := range entries {
 			p.Leave()
 		}
+		if i >= 0 {
+			entries[i].Finish()
+		}
 		if i == 2 {
 			s.err = err
 		} else if i >= 0 {
@@ -57,7 +60,7 @@ func (s *selectCall) run(ctx context.Context, e *Engine[int], entries []*entry[i
 	}
 	for {
 		s.sel.BeginPoll()
-		e.lock.Lock()
+		entries[0].Lock()
 		able := -1
 		for i, p := range entries {
 			if p.CanProceed() {
@@ -65,8 +68,15 @@ func (s *selectCall) run(ctx context.Context, e *Engine[int], entries []*entry[i
 			}
 		}
 		if able >= 0 {
-			if done, err := entries[able].Proceed(); done {
+			done, err := entries[able].Proceed()
+			if done {
 				return able, err
+			}
+			if err == engine.ErrHook {
+				for _, p := range entries {
+					p.Leave()
+				}
+				entries[able].Finish()
 			}
 			continue
 		}
@@ -74,7 +84,7 @@ func (s *selectCall) run(ctx context.Context, e *Engine[int], entries []*entry[i
 		for i, p := range entries {
 			p.Join(&s.sel, i)
 		}
-		e.lock.Unlock()
+		entries[0].Unlock()
 		runtime.Gosched()
 		if s.sel.PrepareToPark() {
 			if woken, _ := s.sel.Park(ctx.Done(), s.sel.Since().Begin()); !woken {
@@ -325,7 +335,7 @@ func TestWouldBlock(t *testing.T) {
 	})
 	sized := New(engine.Config[int]{Limit: 4, MaxBytes: 3, Elastic: true, Size: func(v int) int { return v }})
 	_ = sized.TrySend(2)
-	for size, want := range map[int]bool{-1: false, 0: false, 1: false, 2: true, 3: true, 4: false} {
+	for size, want := range map[int]bool{0: false, 1: false, 2: true, 3: true, 4: false} {
 		if sized.blocked(&size) != want {
 			t.Errorf("a value of %d bytes where 1 is free: blocked %v", size, !want)
 		}

@@ -3,6 +3,7 @@ package locked
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/selection"
@@ -24,10 +26,30 @@ import (
 func check[T comparable](e *Engine[T], quiet bool) error {
 	e.lock.Lock()
 	defer e.lock.Unlock()
-	for name, l := range map[string]*queue[T]{"senders": &e.senders, "receivers": &e.receivers} {
+	if err := e.receivers.check(quiet); err != nil {
+		return fmt.Errorf("receivers: %w", err)
+	}
+	var senders []*waiter[T]
+	waiting := int32(0)
+	for i := range e.queues() {
+		l := e.sendersAt(int64(i))
 		if err := l.check(quiet); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("senders: %w", err)
 		}
+		waiting += l.n
+		senders = append(senders, l.claimable()...)
+		if w := l.first; w != nil && w.sel == nil && e.room(w.key) {
+			return fmt.Errorf("%d senders wait, and the first one fits", l.n)
+		}
+		if e.isShut(int64(i)) && len(l.claimable()) > 0 {
+			return fmt.Errorf("%d senders wait after Close", l.n)
+		}
+	}
+	if e.offers != waiting || e.takers != e.receivers.n {
+		return fmt.Errorf("%d senders and %d receivers, counted as %d and %d", waiting, e.receivers.n, e.offers, e.takers)
+	}
+	if e.woken != nil {
+		return errors.New("a goroutine was served and is not woken")
 	}
 	if err := checkFree(e); err != nil {
 		return fmt.Errorf("free list: %w", err)
@@ -38,20 +60,19 @@ func check[T comparable](e *Engine[T], quiet bool) error {
 			return fmt.Errorf("a receiver waits with the value %v", w.value)
 		}
 	}
-	queued := e.buf.Len()
-	senders, receivers := e.senders.claimable(), e.receivers.claimable()
+	receivers := e.receivers.claimable()
 	switch {
-	case queued > e.config.Limit:
-		return fmt.Errorf("%d values queued, above the limit of %d", queued, e.config.Limit)
-	case e.closed && len(e.senders.claimable())+len(e.receivers.claimable()) > 0:
-		return fmt.Errorf("%d senders and %d receivers wait after Close", e.senders.n, e.receivers.n)
-	case len(receivers) > 0 && queued > 0 || unpaired(senders, receivers):
-		return fmt.Errorf("%d receivers wait with %d values queued and %d senders waiting", e.receivers.n, queued, e.senders.n)
-	case len(senders) > 0 && senders[0] == e.senders.first && e.fits(senders[0].size):
-		return fmt.Errorf("%d senders wait, and the first one fits", e.senders.n)
+	case e.n > e.limit:
+		return fmt.Errorf("%d values queued, above the limit of %d", e.n, e.limit)
+	case e.closed() && e.n == 0 && len(receivers) > 0:
+		return fmt.Errorf("%d receivers wait after Close", e.receivers.n)
+	case len(receivers) > 0 && e.n > 0 && (e.direct || quiet && e.store.able()) || e.direct && unpaired(senders, receivers):
+		return fmt.Errorf("%d receivers wait with %d values queued and %d senders waiting", e.receivers.n, e.n, waiting)
 	}
-	if lost := int(e.sent) - int(e.taken) - queued; lost != 0 && e.config.Overflow != engine.DropOldest {
-		return fmt.Errorf("sent %d, taken %d, queued %d", e.sent, e.taken, queued)
+	if e.config.Overflow == engine.Block {
+		if lost := int(e.sent) - int(e.taken) - int(e.dropped) - e.n; lost != 0 {
+			return fmt.Errorf("sent %d, taken %d, dropped %d, queued %d", e.sent, e.taken, e.dropped, e.n)
+		}
 	}
 	return checkSizes(e)
 }
@@ -88,40 +109,58 @@ func (l *queue[T]) check(quiet bool) error {
 // checkFree asserts that unused waiters are reset.
 func checkFree[T comparable](e *Engine[T]) error {
 	n := 0
-	for w := e.free; w != nil; w = w.next {
-		fresh := waiter[T]{next: w.next, parker: w.parker, size: w.size}
-		if n++; n > int(e.frees) {
-			return fmt.Errorf("more than %d waiters", e.frees)
+	for w := e.spare; w != nil; w = w.next {
+		fresh := waiter[T]{next: w.next, parker: w.parker, key: w.key, index: w.index}
+		if n++; n > int(e.spares) {
+			return fmt.Errorf("more than %d waiters", e.spares)
 		}
 		if *w != fresh || tokens(w) != 0 {
 			return fmt.Errorf("waiter %d is not reset: %+v, %d tokens", n, w, tokens(w))
 		}
 	}
-	if n != int(e.frees) || n > maxFree {
-		return fmt.Errorf("%d waiters, counted as %d, at most %d", n, e.frees, maxFree)
+	if n != int(e.spares) || n > maxFree {
+		return fmt.Errorf("%d waiters, counted as %d, at most %d", n, e.spares, maxFree)
 	}
 	return nil
 }
 
-// checkSizes asserts that bytes is the sum of the sizes of the queued values.
+// checkSizes asserts that the store has e.n values, and that the sizes add up.
 func checkSizes[T comparable](e *Engine[T]) error {
-	if e.config.Size == nil {
-		return nil
-	}
-	if e.sizes.Len() != e.buf.Len() {
-		return fmt.Errorf("%d sizes of %d values", e.sizes.Len(), e.buf.Len())
-	}
-	sum := int64(0)
-	for range e.buf.Len() { // once around
-		v, size := e.buf.Pop(), e.sizes.Pop()
-		e.buf.Push(v)
-		e.sizes.Push(size)
-		if sum += int64(size); size != e.config.Size(v) {
-			return fmt.Errorf("the size of %v is recorded as %d", v, size)
+	n := 0
+	switch s := e.store.(type) {
+	case *fifo[T]:
+		n = s.values.Len()
+	case *levels[T]:
+		for i := range s.of {
+			n += s.of[i].values.Len()
+			if (s.of[i].values.Len() > 0) != (s.present>>i&1 != 0) {
+				return fmt.Errorf("level %d has %d values, present %b", i, s.of[i].values.Len(), s.present)
+			}
+		}
+	case *schedule[T]:
+		n = len(s.heap)
+	case *backlog[T]:
+		n = s.fresh.Len() + s.stale.Len()
+	case *sized[T]:
+		n = s.values.Len()
+		if s.sizes.Len() != n {
+			return fmt.Errorf("%d sizes of %d values", s.sizes.Len(), n)
+		}
+		sum := int64(0)
+		for range n { // once around
+			v, size := s.values.Pop(), s.sizes.Pop()
+			s.values.Push(v)
+			s.sizes.Push(size)
+			if sum += int64(size); size != e.config.Size(v) {
+				return fmt.Errorf("the size of %v is recorded as %d", v, size)
+			}
+		}
+		if sum != s.bytes || sum > s.config.MaxBytes {
+			return fmt.Errorf("sizes add up to %d, counted as %d, limit %d", sum, s.bytes, s.config.MaxBytes)
 		}
 	}
-	if sum != e.bytes || sum > e.config.MaxBytes {
-		return fmt.Errorf("sizes add up to %d, counted as %d, limit %d", sum, e.bytes, e.config.MaxBytes)
+	if n != e.n {
+		return fmt.Errorf("%d values queued, counted as %d", n, e.n)
 	}
 	return nil
 }
@@ -134,6 +173,7 @@ func tokens[T any](w *waiter[T]) int {
 // TestCheckFails: the check reports each violation.
 func TestCheckFails(t *testing.T) {
 	type e = *Engine[int]
+	sizes := func(s e) *sized[int] { return s.store.(*sized[int]) }
 	for want, violate := range map[string]func(senders, receivers e){
 		"senders: more than 2 waiters":   func(s, _ e) { s.senders.n-- },
 		"counted as 4":                   func(s, _ e) { s.senders.n++ },
@@ -144,21 +184,24 @@ func TestCheckFails(t *testing.T) {
 		"3 is in the queue with a token": func(s, _ e) { s.senders.last.parker.Unpark() },
 		"not marked as parked":           func(s, _ e) { s.senders.last.parked = false },
 		"waits with the value 7":         func(_, r e) { r.receivers.last.value = 7 },
-		"free list: more than 0":         func(s, _ e) { s.frees-- },
-		"free list: 1 waiters":           func(s, _ e) { s.frees++ },
-		"1 is not reset":                 func(s, _ e) { s.free.value = 7 },
-		"1 tokens":                       func(s, _ e) { s.free.parker.Unpark() },
-		"above the limit of 1":           func(s, _ e) { s.config.Limit = 1 },
-		"3 senders and 0 receivers wait": func(s, _ e) { s.closed = true },
-		"0 senders and 3 receivers wait": func(_, r e) { r.closed = true },
+		"free list: more than 0":         func(s, _ e) { s.spares-- },
+		"free list: 1 waiters":           func(s, _ e) { s.spares++ },
+		"1 is not reset":                 func(s, _ e) { s.spare.value = 7 },
+		"1 tokens":                       func(s, _ e) { s.spare.parker.Unpark() },
+		"above the limit of 1":           func(s, _ e) { s.limit = 1 },
+		"3 senders wait after Close":     func(s, _ e) { s.shut = all },
+		"3 receivers wait after Close":   func(_, r e) { r.shut = all },
 		"with 1 values queued":           func(_, r e) { r.push(1, 1) },
-		"and 1 senders waiting":          func(s, r e) { r.senders.push(s.senders.pop()) },
-		"the first one fits":             func(s, _ e) { s.senders.first.size = 0 },
+		"and 1 senders waiting":          func(s, r e) { r.limit = 0; r.senders.push(s.senders.pop()) },
+		"the first one fits":             func(s, _ e) { s.senders.first.key = 0 },
+		"counted as 2 and 0":             func(s, _ e) { s.offers-- },
+		"is not woken":                   func(s, _ e) { s.woken = s.spare },
 		"sent 3, taken 0":                func(s, _ e) { s.sent++ },
-		"2 sizes of 3 values":            func(s, _ e) { s.buf.Push(1); s.sent++ },
-		"recorded as 1":                  func(s, _ e) { s.sizes.Push(s.sizes.Pop() - 1) },
-		"counted as 5, limit 4":          func(s, _ e) { s.bytes++ },
-		"counted as 4, limit 3":          func(s, _ e) { s.config.MaxBytes-- },
+		"2 sizes of 3 values":            func(s, _ e) { sizes(s).values.Push(1) },
+		"2 values queued, counted as 1":  func(s, _ e) { s.n--; s.sent-- },
+		"recorded as 1":                  func(s, _ e) { sizes(s).sizes.Push(sizes(s).sizes.Pop() - 1) },
+		"counted as 5, limit 4":          func(s, _ e) { sizes(s).bytes++ },
+		"counted as 4, limit 3":          func(s, _ e) { sizes(s).config.MaxBytes-- },
 		"cannot be claimed":              func(s, _ e) { s.senders.last.sel = new(selection.State) },
 	} {
 		senders, receivers := halted()
@@ -184,7 +227,7 @@ func halted() (senders, receivers *Engine[int]) {
 	spare := senders.waiter()
 	for range 3 {
 		w := senders.waiter()
-		w.value, w.size, w.parked = 2, 2, true
+		w.value, w.key, w.parked = 2, 2, true
 		senders.senders.push(w)
 		w = receivers.waiter()
 		w.parked = true
@@ -194,18 +237,50 @@ func halted() (senders, receivers *Engine[int]) {
 	return senders, receivers
 }
 
-// configs returns all variants of an engine.
-func configs() map[string]engine.Config[int] {
+// A variant is an engine with a store.
+type variant struct {
+	engine.Config[int]
+	open func(engine.Config[int]) *Engine[int] // nil: New
+}
+
+func (v variant) new() *Engine[int] {
+	if v.open == nil {
+		return New(v.Config)
+	}
+	return v.open(v.Config)
+}
+
+// variants returns all variants of an engine.
+func variants() map[string]variant {
 	size := func(v int) int { return v % 5 }
-	return map[string]engine.Config[int]{
-		"rendezvous":            {},
-		"one slot":              {Limit: 1},
-		"three slots":           {Limit: 3},
-		"sized":                 {Limit: 6, Elastic: true, MaxBytes: 9, Size: size},
-		"sized, oldest dropped": {Limit: 6, Elastic: true, MaxBytes: 9, Size: size, Overflow: engine.DropOldest},
-		"oldest dropped":        {Limit: 2, Overflow: engine.DropOldest},
-		"newest dropped":        {Overflow: engine.DropNewest},
-		"full rejects":          {Limit: 1, Overflow: engine.Reject},
+	urgent := func(c engine.Config[int]) *Engine[int] {
+		return NewPriority(c, Urgency[int]{Levels: 3, MaxPassed: 2, LevelOf: func(v int) int { return v % 3 }})
+	}
+	timed := func(c engine.Config[int]) *Engine[int] {
+		return NewTimed(c, func(v int) time.Time { return time.Now().Add(time.Duration(v%4) * time.Millisecond) }).Engine
+	}
+	aged := func(c engine.Config[int]) *Engine[int] {
+		hook := c.OnDrop
+		if hook == nil {
+			hook = func(int) {}
+		}
+		c.OnDrop = nil
+		return NewAged(c, Ages[int]{MaxAge: 3 * time.Millisecond, StaleAfter: time.Millisecond, OnExpire: hook})
+	}
+	config := func(c engine.Config[int]) variant { return variant{Config: c} }
+	return map[string]variant{
+		"rendezvous":            config(engine.Config[int]{}),
+		"one slot":              config(engine.Config[int]{Limit: 1}),
+		"three slots":           config(engine.Config[int]{Limit: 3}),
+		"sized":                 config(engine.Config[int]{Limit: 6, Elastic: true, MaxBytes: 9, Size: size}),
+		"sized, oldest dropped": config(engine.Config[int]{Limit: 6, Elastic: true, MaxBytes: 9, Size: size, Overflow: engine.DropOldest}),
+		"oldest dropped":        config(engine.Config[int]{Limit: 2, Overflow: engine.DropOldest}),
+		"newest dropped":        config(engine.Config[int]{Overflow: engine.DropNewest}),
+		"full rejects":          config(engine.Config[int]{Limit: 1, Overflow: engine.Reject}),
+		"levels":                {engine.Config[int]{Limit: 2}, urgent},
+		"levels, least dropped": {engine.Config[int]{Limit: 2, Overflow: engine.DropLeastUrgent}, urgent},
+		"schedule":              {engine.Config[int]{Limit: 3}, timed},
+		"backlog":               {engine.Config[int]{Limit: 3}, aged},
 	}
 }
 
@@ -247,22 +322,22 @@ func (c *call) interrupt() {
 // goroutines are running, sometimes when all are parked. In the end each value that
 // was sent has been received or dropped once.
 func TestInvariants(t *testing.T) {
-	for name, config := range configs() {
+	for name, variant := range variants() {
 		t.Run(name, func(t *testing.T) {
 			for seed := range uint64(20) {
-				synctest.Test(t, func(t *testing.T) { randomSteps(t, config, seed) })
+				synctest.Test(t, func(t *testing.T) { randomSteps(t, variant, seed) })
 			}
 		})
 	}
 }
 
-func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
+func randomSteps(t *testing.T, config variant, seed uint64) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	times := make([]int, 201) // that each value was received or dropped
-	if config.Overflow == engine.DropOldest || config.Overflow == engine.DropNewest {
+	if config.Overflow != engine.Block && config.Overflow != engine.Reject || config.open != nil {
 		config.OnDrop = func(v int) { times[v]++ }
 	}
-	e := New(config)
+	e := config.new()
 	var sends, recvs []*call
 	for step := 1; step < len(times); step++ {
 		switch rng.IntN(10) {
@@ -288,6 +363,9 @@ func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
 				}
 			}
 		}
+		if rng.IntN(4) == 0 {
+			time.Sleep(time.Millisecond)
+		}
 		quiet := config.OnDrop != nil || rng.IntN(3) == 0 // OnDrop counts without a lock
 		if quiet {
 			synctest.Wait()
@@ -297,6 +375,7 @@ func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
 		}
 	}
 	e.Close()
+	time.Sleep(time.Second)
 	synctest.Wait()
 	if err := check(e, true); err != nil {
 		t.Fatalf("seed %d, closed: %v", seed, err)
@@ -329,9 +408,9 @@ func randomSteps(t *testing.T, config engine.Config[int], seed uint64) {
 // TestInvariantsUnderLoad checks the invariants while goroutines of both sides are
 // running and are canceled.
 func TestInvariantsUnderLoad(t *testing.T) {
-	for name, config := range configs() {
+	for name, variant := range variants() {
 		t.Run(name, func(t *testing.T) {
-			e := New(config)
+			e := variant.new()
 			var senders, receivers sync.WaitGroup
 			var cancels [2]atomic.Pointer[context.CancelFunc]
 			waiting := func(side int) context.Context {

@@ -179,7 +179,10 @@ func LevelAt[T any](e *Engine[T], i int) *Level[T] { return &Level[T]{e, int64(i
 
 // Send implements engine.Engine.
 func (l *Level[T]) Send(ctx context.Context, v T) error {
-	_, err := l.send(ctx, v, l.index)
+	_, p, err := l.send(ctx, v, l.index)
+	if p.w != nil {
+		_, _, err = l.await(ctx, p)
+	}
 	return err
 }
 

@@ -15,8 +15,8 @@
 // operation possible. At each release of the lock, not counting waiters of a Select that cannot
 // be claimed:
 //
-//   - If receivers wait, no value can be received and no sender waits; with a backlog, none is
-//     queued.
+//   - If receivers wait, no value can be received: none is queued, or with a schedule none is due.
+//     Without a schedule no sender waits.
 //   - If senders wait, the value of the one whose turn it is does not fit.
 //   - closed implies that no sender waits, and that a receiver waits only for a value of a schedule
 //     that is not due yet. A closed level has no waiting senders.
@@ -32,8 +32,7 @@
 // A waiter belongs to its goroutine; while it is queued, its fields belong to the
 // holder of the lock. The goroutine that dequeues a waiter serves it under the same
 // lock: it moves the value and sets the outcome. That is the linearization point of
-// both operations. If the waiter is parked, it belongs to that goroutine until Unpark, which
-// publishes what it was served with; otherwise its goroutine reads that under the lock.
+// both operations. The waiting goroutine reads the outcome under the lock.
 //
 // No wake-up is lost. A goroutine queues its waiter in the critical section in
 // which it found nothing to do. Where that pays (see mode), it then yields once, takes the
@@ -61,43 +60,43 @@ import (
 	"github.com/sluice-go/sluice/internal/spin"
 )
 
-// An Engine is an engine.Engine.
+// An Engine is an engine.Engine. It begins with what each operation uses: two cache lines.
 type Engine[T any] struct {
-	// What each operation changes.
-	lock      spin.BusyLock
-	busy      bool     // the fast paths do not apply: see refresh
-	direct    bool     // a value can be received at once: a send serves a receiver without the store
-	offers    int32    // senders that wait, on any level
-	n         int      // queued values
-	shut      uint64   // set of closed levels; without levels, all or nothing
-	fifo      *fifo[T] // the store, if it is one
-	receivers queue[T]
-	senders   queue[T] // with levels those of the first one
-	sent      uint64
-	taken     uint64
-	high      int
+	lock   spin.BusyLock
+	flags  atomic.Uint32 // probes: see sites.go; crowded, timedWaits
+	takers int32         // receivers that wait
+	offers int32         // senders that wait, on any level
+	busy   bool          // the fast paths do not apply: see refresh
+	plain  bool          // the store is fifo
+	direct bool          // a value can be received at once: a send serves a receiver without the store
+	ended  bool          // ready is closed
+	n      int           // queued values
+	limit  int
+	shut   uint64 // set of closed levels; without levels, all or nothing
+	sent   uint64
+	taken  uint64
+	high   int
+	fifo   fifo[T]
 
-	limit   int
-	store   store[T]
-	levels  *levels[T]    // the store, if it is one
-	backlog *backlog[T]   // the store, if it is one
-	timer   *timer        // nil if time alone changes nothing
-	ready   chan struct{} // nil until Ready is called
-	ended   bool          // ready is closed
-	dropped uint64
+	store     store[T]
+	receivers queue[T]
+	senders   queue[T]      // with levels those of the first one
+	levels    *levels[T]    // the store, if it is one
+	backlog   *backlog[T]   // the store, if it is one
+	timer     *timer        // nil if time alone changes nothing
+	ready     chan struct{} // nil until Ready is called
+	dropped   uint64
 
 	woken, lastWoken *waiter[T] // to be unparked after the release of the lock: see unlock
 	spare            *waiter[T] // reused, so that waiting does not allocate
-	spares           freeList[T]
+	spares           uint8      // their number
+	mode             mode       // see mayYield
 
 	key      func(v T, method string) (int64, error) // of a value, for the store; nil: base
 	base     int64
 	onExpire func(T) // of a backlog; may be nil
 	config   engine.Config[T]
 	rank     uint64 // see lastRank
-
-	mode  mode          // see mayYield
-	flags atomic.Uint32 // probes: see sites.go; crowded, timed
 }
 
 // all is the set of all levels.
@@ -112,16 +111,18 @@ func New[T any](config engine.Config[T]) *Engine[T] {
 		e.refresh()
 		return e
 	}
-	f := newFifo[T](config.Limit)
-	e := build[T](config, f)
-	e.fifo = f
+	e := build[T](config, nil)
+	e.plain, e.store = true, &e.fifo
+	if config.Limit > 0 {
+		e.fifo.values.Grow(config.Limit)
+	}
 	return e
 }
 
 // build returns an engine with a store.
 func build[T any](config engine.Config[T], s store[T]) *Engine[T] {
 	e := &Engine[T]{config: config, limit: config.Limit, store: s, direct: true, rank: lastRank.Add(1)}
-	e.senders.total = &e.offers
+	e.senders.total, e.receivers.total = &e.offers, &e.takers
 	e.watch()
 	return e
 }

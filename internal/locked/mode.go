@@ -45,7 +45,7 @@ func (e *Engine[T]) mayYield(l *queue[T], w *waiter[T]) bool {
 	m := &e.mode
 	crowd, parallel := m.crowd > 0, m.parallel > 0
 	switch {
-	case l.n > 1:
+	case *l.total > 1:
 		if m.crowd = crowdMemory; !crowd {
 			crowd = true
 			e.flags.Or(crowded)

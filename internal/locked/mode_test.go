@@ -21,7 +21,7 @@ func yields(e *Engine[int], others, waits int) (all []bool) {
 		if all[len(all)-1] == w.parked {
 			panic("a goroutine that yields is not parked, any other one is")
 		}
-		e.senders.leave(w)
+		e.senders.remove(w)
 	}
 	for range others {
 		e.senders.pop()

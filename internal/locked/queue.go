@@ -1,7 +1,6 @@
 package locked
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/park"
@@ -62,61 +61,36 @@ func (w *waiter[T]) ticket() Ticket { return Ticket{uint64(w.key), w.index} }
 // maxFree bounds the number of unused waiters that an engine keeps.
 const maxFree = 64
 
-// A freeList is a stack of unused waiters. Any goroutine pushes; the holder of the engine's lock
-// takes all of them at once, so no waiter is popped that another goroutine looks at.
-type freeList[T any] struct {
-	first atomic.Pointer[waiter[T]]
-	n     atomic.Int32 // since they were taken; as good as exact
-}
-
-func (f *freeList[T]) push(w *waiter[T]) {
-	if f.n.Load() >= maxFree {
-		return
-	}
-	f.n.Add(1)
-	for {
-		w.next = f.first.Load()
-		if f.first.CompareAndSwap(w.next, w) {
-			return
-		}
-	}
-}
-
-func (f *freeList[T]) takeAll() *waiter[T] {
-	if f.first.Load() == nil {
-		return nil
-	}
-	f.n.Store(0)
-	return f.first.Swap(nil)
-}
-
 // waiter returns a waiter for the calling goroutine. The lock is held.
 func (e *Engine[T]) waiter() *waiter[T] {
 	w := e.spare
 	if w == nil {
-		if w = e.spares.takeAll(); w == nil {
-			return &waiter[T]{parker: park.NewParker()}
-		}
+		return &waiter[T]{parker: park.NewParker()}
 	}
 	e.spare, w.next = w.next, nil
+	e.spares--
 	return w
 }
 
-// recycle keeps a waiter that its goroutine does not use any more, without its value.
+// recycle keeps an unused waiter, without its value. The lock is held.
 func (e *Engine[T]) recycle(w *waiter[T]) {
+	if e.spares == maxFree {
+		return
+	}
 	var zero T
 	w.value = zero
 	w.outcome = left
 	w.parked, w.untimed = false, false
 	w.since.Reset()
-	e.spares.push(w)
+	w.next, e.spare = e.spare, w
+	e.spares++
 }
 
 // A queue is a FIFO of waiters.
 type queue[T any] struct {
 	first, last *waiter[T]
 	n           int32
-	total       *int32      // counts the waiters of several queues; may be nil
+	total       *int32      // the waiters of all queues of this side
 	yields      spin.Yields // see mayYield
 	changes     uint64      // waiters that were queued, dequeued, or became claimable
 	parks       uint64      // waits of calls
@@ -127,9 +101,7 @@ type queue[T any] struct {
 func (l *queue[T]) changed(by int32) {
 	l.changes++
 	l.n += by
-	if l.total != nil {
-		*l.total += by
-	}
+	*l.total += by
 }
 
 // push queues w at the end.

@@ -26,7 +26,11 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		return v, nil
 	}
 	var buf [1]T
-	_, err = e.recvSlow(ctx, buf[:])
+	_, p, err := e.recvSlow(ctx, buf[:])
+	if p.w != nil {
+		v, _, err = e.await(ctx, p)
+		return v, err
+	}
 	return buf[0], err
 }
 
@@ -34,17 +38,31 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 func (e *Engine[T]) TryRecv() (T, error) { return e.Recv(engine.NoWait{}) }
 
 // RecvBatch implements engine.Engine.
-func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
+func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	if e.flags.Load()&probeRecv != 0 {
 		e.probe(probeRecv)
 	}
 	e.acquire()
-	return e.recvSlow(ctx, buf)
+	n, p, err := e.recvSlow(ctx, buf)
+	if p.w == nil {
+		return n, err
+	}
+	if buf[0], _, err = e.await(ctx, p); err != nil {
+		return 0, err
+	}
+	if buf = buf[1:]; len(buf) > 0 {
+		e.acquire()
+		if e.backlog == nil || !e.backlog.expires() {
+			n = e.fetch(buf)
+		}
+		e.unlock()
+	}
+	return 1 + n, nil
 }
 
-// recvSlow receives into buf, and waits for a first value; under engine.NoWait it never waits. It
-// is called with the lock, and releases it.
-func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
+// recvSlow receives into buf at least one value, or begins to wait: then the lock is held, and await
+// follows. Under engine.NoWait it never does. It is called with the lock.
+func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, p pending[T], err error) {
 	var asked asked
 	for {
 		if e.backlog != nil && e.backlog.expires() {
@@ -56,8 +74,6 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 		n = e.fetch(buf)
 		switch {
 		case n > 0:
-			e.unlock()
-			return n, nil
 		case e.closed() && e.n == 0:
 			err = engine.ErrClosed
 		case !engine.MayWait(ctx):
@@ -70,10 +86,12 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, err error) {
 			e.acquire()
 			continue
 		default:
-			return e.waitForValue(ctx, asked.stop, buf)
+			w := e.waiter()
+			e.queueReceiver(w, false)
+			return 0, pending[T]{w, &e.receivers, asked.stop}, nil
 		}
 		e.unlock()
-		return 0, err
+		return n, p, err
 	}
 }
 
@@ -99,29 +117,4 @@ func (e *Engine[T]) fetch(buf []T) (n int) {
 		e.settle()
 	}
 	return n
-}
-
-// waitForValue waits until it was handed a value, and then fetches those that fit behind it. It is
-// called with the lock, and releases it.
-func (e *Engine[T]) waitForValue(ctx context.Context, stop <-chan struct{}, buf []T) (n int, err error) {
-	w := e.waiter()
-	e.queueReceiver(w, false)
-	outcome := e.wait(&e.receivers, w, stop)
-	buf[0] = w.value
-	e.recycle(w)
-	switch outcome {
-	case closed:
-		return 0, engine.ErrClosed
-	case left:
-		return 0, engine.ContextError(ctx)
-	}
-	if len(buf) == 1 {
-		return 1, nil
-	}
-	e.acquire()
-	if e.backlog == nil || !e.backlog.expires() {
-		n = e.fetch(buf[1:])
-	}
-	e.unlock()
-	return 1 + n, nil
 }

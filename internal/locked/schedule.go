@@ -62,6 +62,15 @@ func (s *schedule[T]) able() bool {
 	return s.heap[0].at <= s.passed
 }
 
+// next returns when the first value becomes due: never, if there is none or if it was due when the
+// clock was read last. So one that becomes due after able has denied it is not missed.
+func (s *schedule[T]) next() time.Duration {
+	if len(s.heap) == 0 || s.heap[0].at <= s.passed {
+		return never
+	}
+	return s.heap[0].at
+}
+
 // allDue reports whether no value will be due later.
 func (s *schedule[T]) allDue() bool {
 	if s.last > s.passed {

@@ -15,8 +15,20 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 			return err
 		}
 	}
-	_, err := e.send(ctx, v, key)
+	_, p, err := e.send(ctx, v, key)
+	if p.w != nil {
+		_, _, err = e.await(ctx, p)
+	}
 	return err
+}
+
+// sendKey is Send of a value with its key.
+func (e *Engine[T]) sendKey(ctx context.Context, v T, key int64) (Ticket, error) {
+	t, p, err := e.send(ctx, v, key)
+	if p.w != nil {
+		_, t, err = e.await(ctx, p)
+	}
+	return t, err
 }
 
 // TrySend implements engine.Engine.
@@ -28,7 +40,7 @@ func (e *Engine[T]) TrySend(v T) error {
 			return err
 		}
 	}
-	_, err := e.send(engine.NoWait{}, v, key)
+	_, _, err := e.send(engine.NoWait{}, v, key)
 	return err
 }
 
@@ -50,7 +62,7 @@ func (e *Engine[T]) sendBatch(ctx context.Context, vs []T, keyOf func(T, string)
 			if keyOf == nil {
 				k = key
 			}
-			_, err := e.send(ctx, v, k)
+			_, err := e.sendKey(ctx, v, k)
 			return err
 		})
 	}
@@ -96,29 +108,30 @@ func (e *Engine[T]) sendRun(ctx context.Context, vs []T, key int64) (n int, err 
 				break
 			}
 		}
-		if _, err = e.send(ctx, vs[n], key); err == nil {
+		if _, err = e.sendKey(ctx, vs[n], key); err == nil {
 			n++
 		}
 	}
 	return n, err
 }
 
-// send sends a value; under engine.NoWait it never waits.
-func (e *Engine[T]) send(ctx context.Context, v T, key int64) (t Ticket, err error) {
+// send sends a value, or begins to wait: then the lock is held, and await follows. Under
+// engine.NoWait it never does.
+func (e *Engine[T]) send(ctx context.Context, v T, key int64) (t Ticket, p pending[T], err error) {
 	if e.flags.Load()&probeSend != 0 {
 		e.probe(probeSend)
 	}
 	e.acquire()
-	if e.n < e.limit && e.offers == 0 && e.receivers.first == nil && e.shut == 0 && !e.busy {
+	if e.n < e.limit && e.offers == 0 && e.takers == 0 && e.shut == 0 && !e.busy {
 		e.push(v, key)
 		e.lock.Unlock()
-		return t, nil
+		return t, p, nil
 	}
 	return e.sendSlow(ctx, v, key)
 }
 
 // sendSlow is send with the lock held.
-func (e *Engine[T]) sendSlow(ctx context.Context, v T, key int64) (t Ticket, err error) {
+func (e *Engine[T]) sendSlow(ctx context.Context, v T, key int64) (t Ticket, p pending[T], err error) {
 	var asked asked
 	var one [1]T // so that one drop does not allocate
 	var expired, drops []T
@@ -143,10 +156,10 @@ func (e *Engine[T]) sendSlow(ctx context.Context, v T, key int64) (t Ticket, err
 		switch {
 		case decided && drops == nil:
 			e.unlockAndExpire(expired)
-			return t, err
+			return t, p, err
 		case decided:
 			engine.Both(func() { e.unlockAndExpire(expired) }, func() { engine.CallEach(e.config.OnDrop, drops) })
-			return t, nil
+			return t, p, nil
 		case len(expired) > 0: // others got the room
 			e.unlockAndExpire(expired)
 			expired = nil
@@ -156,28 +169,17 @@ func (e *Engine[T]) sendSlow(ctx context.Context, v T, key int64) (t Ticket, err
 			asked.ask(ctx)
 			e.acquire()
 		default:
-			return e.waitForRoom(ctx, asked.stop, v, key)
+			return t, e.offer(v, key, asked.stop), nil
 		}
 	}
 }
 
-// waitForRoom waits until v is sent. It is called with the lock, and releases it.
-func (e *Engine[T]) waitForRoom(ctx context.Context, stop <-chan struct{}, v T, key int64) (Ticket, error) {
+// offer queues a waiter that sends v.
+func (e *Engine[T]) offer(v T, key int64, stop <-chan struct{}) pending[T] {
 	w, l := e.waiter(), e.sendersAt(key)
 	w.value, w.key = v, key
 	e.queueSender(l, w, false)
-	outcome := e.wait(l, w, stop)
-	t, expired := w.ticket(), w.value
-	e.recycle(w)
-	switch outcome {
-	case swapped:
-		e.onExpire(expired)
-	case closed:
-		return Ticket{}, engine.ErrClosed
-	case left:
-		return Ticket{}, engine.ContextError(ctx)
-	}
-	return t, nil
+	return pending[T]{w, l, stop}
 }
 
 // give hands a value to a receiver, or queues it if there is room. first is whether it has

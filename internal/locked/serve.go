@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 )
 
@@ -43,7 +44,7 @@ func (e *Engine[T]) unlock() {
 
 // room reports whether a value with that key can be queued.
 func (e *Engine[T]) room(key int64) bool {
-	return e.n < e.limit && (e.fifo != nil || e.store.fits(key))
+	return e.n < e.limit && (e.plain || e.store.fits(key))
 }
 
 // push queues a value for which there is room.
@@ -52,7 +53,7 @@ func (e *Engine[T]) push(v T, key int64) (t Ticket) {
 	if e.n++; e.n > e.high {
 		e.high = e.n
 	}
-	if e.fifo != nil {
+	if e.plain {
 		e.fifo.values.Push(v)
 		return t
 	}
@@ -66,7 +67,7 @@ func (e *Engine[T]) able() bool { return e.n > 0 && (e.direct && e.backlog == ni
 func (e *Engine[T]) pop() T {
 	e.taken++
 	e.n--
-	if e.fifo != nil {
+	if e.plain {
 		return e.fifo.values.Pop()
 	}
 	return e.store.pop()
@@ -74,7 +75,7 @@ func (e *Engine[T]) pop() T {
 
 // receiver dequeues a receiver for a hand-off, or returns nil.
 func (e *Engine[T]) receiver() *waiter[T] {
-	if e.receivers.first == nil || e.n > 0 || !e.direct {
+	if e.takers == 0 || e.n > 0 || !e.direct {
 		return nil
 	}
 	return e.receivers.take()
@@ -155,7 +156,7 @@ func (e *Engine[T]) accept(w *waiter[T]) {
 // become possible, stores the token of Ready, and sets the timer.
 func (e *Engine[T]) settle() {
 	for {
-		for e.receivers.first != nil && e.able() {
+		for e.takers > 0 && e.able() {
 			w := e.receivers.take()
 			if w == nil {
 				break
@@ -164,7 +165,7 @@ func (e *Engine[T]) settle() {
 			e.serve(w, done)
 		}
 		e.admit()
-		if e.receivers.first == nil || !e.able() || e.receivers.noneClaimable() {
+		if e.takers == 0 || !e.able() || e.receivers.noneClaimable() {
 			break
 		}
 	}
@@ -181,45 +182,62 @@ func (e *Engine[T]) settle() {
 	}
 }
 
-// wait waits until w, which is queued in l, is served or stop is closed. It releases the lock. The
-// caller owns w, which is in no queue.
-func (e *Engine[T]) wait(l *queue[T], w *waiter[T], stop <-chan struct{}) outcome {
-	yields := e.mayYield(l, w)
-	weight, timed := int64(0), false
-	if !yields {
-		weight, timed = e.count(l, w)
-	}
-	e.unlock()
-	if yields {
+// A pending is an operation that waits: its waiter, which is in a queue, and what ends the wait. In
+// its zero value there is nothing to wait for.
+type pending[T any] struct {
+	w    *waiter[T]
+	in   *queue[T]
+	stop <-chan struct{}
+}
+
+// await waits until p is served or its context has ended. It is called with the lock, and releases it.
+// v is the value of a receiver, t the ticket of a sender's value.
+//
+// After a switch of goroutines each return is mispredicted, so the methods of engine.Engine call
+// await themselves.
+func (e *Engine[T]) await(ctx context.Context, p pending[T]) (v T, t Ticket, err error) {
+	w := p.w // which time may have served already
+	if w.queued && e.mayYield(p.in, w) {
+		e.unlock()
 		runtime.Gosched()
 		e.acquire()
-		if l.yields.Record(!w.queued); !w.queued {
-			e.unlock()
-			return w.outcome
+		p.in.yields.Record(!w.queued)
+		w.parked = w.queued
+	}
+	if w.parked {
+		weight, timed := e.count(p.in, w)
+		e.unlock()
+		woken := false
+		if timed {
+			woken = p.in.waits.Park(w.parker, p.stop, weight, &w.since)
+		} else {
+			woken = w.parker.Park(p.stop)
 		}
-		w.parked = true
-		weight, timed = e.count(l, w)
-		e.unlock()
+		e.acquire()
+		switch {
+		case woken:
+		case w.queued:
+			p.in.remove(w)
+			e.settle() // the next value may fit; and the timer may be needless
+		default: // served meanwhile: the token will arrive
+			e.unlock()
+			w.parker.Park(nil)
+			e.acquire()
+		}
 	}
-	woken := false
-	if timed {
-		woken = l.waits.Park(w.parker, stop, weight, &w.since)
-	} else {
-		woken = w.parker.Park(stop)
-	}
-	if woken {
-		return w.outcome
-	}
-	e.acquire()
-	if w.queued {
-		l.remove(w)
-		e.settle() // the next value may fit; and the timer may be needless
-		e.unlock()
-		return left
-	}
+	outcome := w.outcome
+	v, t = w.value, w.ticket()
+	e.recycle(w)
 	e.unlock()
-	w.parker.Park(nil) // served meanwhile: the token will arrive
-	return w.outcome
+	switch outcome {
+	case swapped:
+		e.onExpire(v)
+	case closed:
+		err = engine.ErrClosed
+	case left:
+		err = engine.ContextError(ctx)
+	}
+	return v, t, err
 }
 
 // count counts a wait of w, which is queued and parks, and returns its weight (see park.Tally).

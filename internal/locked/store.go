@@ -39,14 +39,6 @@ type fifo[T any] struct {
 	ages   *age.Log // nil until needed
 }
 
-func newFifo[T any](limit int) *fifo[T] {
-	f := new(fifo[T])
-	if limit > 0 {
-		f.values.Grow(limit)
-	}
-	return f
-}
-
 func (f *fifo[T]) fits(int64) bool              { return true }
 func (f *fifo[T]) push(v T, _ int64) (t Ticket) { f.values.Push(v); return t }
 func (f *fifo[T]) able() bool                   { return f.values.Len() > 0 }

@@ -28,10 +28,7 @@ func NewTimed[T any](config engine.Config[T], dueAt func(T) time.Time) *Timed[T]
 		e.key = func(v T, _ string) (int64, error) { return int64(at(dueAt(v))), nil }
 	}
 	e.timer = &timer{at: never, alarm: func(receivers, _ bool) (time.Duration, bool) {
-		if !receivers || len(s.heap) == 0 || s.able() {
-			return 0, false
-		}
-		return s.heap[0].at, true
+		return s.next(), receivers
 	}}
 	e.refresh()
 	return &Timed[T]{e, s}
@@ -50,12 +47,12 @@ func after(d time.Duration) time.Duration {
 
 // SendAt sends v, which is due at t.
 func (e *Timed[T]) SendAt(ctx context.Context, t time.Time, v T) (Ticket, error) {
-	return e.send(ctx, v, int64(at(t)))
+	return e.sendKey(ctx, v, int64(at(t)))
 }
 
 // SendAfter sends v, which is due after d.
 func (e *Timed[T]) SendAfter(ctx context.Context, d time.Duration, v T) (Ticket, error) {
-	return e.send(ctx, v, int64(after(d)))
+	return e.sendKey(ctx, v, int64(after(d)))
 }
 
 // Cancel removes and returns the value of a ticket. It fails if the value was received or

@@ -38,7 +38,7 @@ func TestCanceledBeforehand(t *testing.T) {
 		if err := e.Send(ctx, 2); err != nil {
 			t.Errorf("Send with room: %v", err)
 		}
-		if settled(t, e); e.frees != 0 {
+		if settled(t, e); e.spares != 0 {
 			t.Error("a call under a canceled context was queued")
 		}
 	})
@@ -129,7 +129,7 @@ func TestPanickingContext(t *testing.T) {
 // TestWaitAllocs: an operation that parks does not allocate.
 func TestWaitAllocs(t *testing.T) {
 	const runs = 100
-	for name, config := range configs() {
+	for name, config := range variants() {
 		if config.Overflow != engine.Block {
 			continue
 		}
@@ -140,14 +140,15 @@ func TestWaitAllocs(t *testing.T) {
 					if cancelable {
 						ctx = t.Context()
 					}
-					testWaitAllocates(t, New(config), ctx, runs)
+					testWaitAllocates(t, config, ctx, runs)
 				})
 			})
 		}
 	}
 }
 
-func testWaitAllocates(t *testing.T, e *Engine[int], ctx context.Context, runs int) {
+func testWaitAllocates(t *testing.T, config variant, ctx context.Context, runs int) {
+	e := config.new()
 	go func() {
 		for err := error(nil); err == nil; {
 			_, err = e.Recv(ctx)
@@ -163,7 +164,7 @@ func testWaitAllocates(t *testing.T, e *Engine[int], ctx context.Context, runs i
 	e.Close()
 	synctest.Wait()
 
-	e = New(e.config)
+	e = config.new()
 	go func() {
 		for err := error(nil); err == nil; {
 			err = e.Send(ctx, 4)
