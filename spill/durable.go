@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/spill/internal/disk"
@@ -93,7 +94,7 @@ type Durable[T any] struct {
 	reopening chan struct{}                                    // not nil while the store is opened again
 	epoch     uint64
 	repair    Repair
-	ready     chan struct{} // nil until Ready is called
+	ready     engine.Ready
 
 	sent, received  uint64
 	dropped, tooOld uint64
@@ -205,9 +206,7 @@ func (c *Durable[T]) close(err error) {
 	}
 	c.closed = true
 	c.senders.finishAll(err)
-	if c.ready != nil {
-		close(c.ready)
-	}
+	c.ready.Close()
 	c.serveWaiters()
 }
 
@@ -337,12 +336,8 @@ func (c *Durable[T]) fits(need int64) bool {
 // change that adds a record, and after each receive, so that a token is there while
 // records are left: a goroutine that took the token needs to receive only one record.
 func (c *Durable[T]) postReady() {
-	if c.ready == nil || c.closed || c.queued == 0 {
-		return
-	}
-	select {
-	case c.ready <- struct{}{}:
-	default:
+	if c.queued > 0 {
+		c.ready.Post()
 	}
 }
 
@@ -351,16 +346,11 @@ func (c *Durable[T]) postReady() {
 // received, and stays readable while values are left. After Close it is closed. Every
 // call returns the same channel.
 func (c *Durable[T]) Ready() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ready == nil {
-		c.ready = make(chan struct{}, 1)
-		if c.closed {
-			close(c.ready)
-		}
-		c.postReady()
-	}
-	return c.ready
+	return c.ready.Chan(func() (hasValue, closed bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.queued > 0, c.closed
+	})
 }
 
 // Drain returns an iterator over the values that are queued when the loop begins; it

@@ -102,7 +102,7 @@ type Engine[T any] struct {
 	name           *string  // nil without a name
 	elastic        *pool[T] // nil for a Bounded
 	keepSlots      int      // receivers that empty the channel replace a larger segment
-	ready          atomic.Pointer[Readiness]
+	ready          engine.Ready
 	dropped        atomic.Uint64
 	meter          *meter   // of a Metered
 	ages           *age.Log // nil until needed; belongs to the holder of the send lock
@@ -225,9 +225,7 @@ func (e *Engine[T]) Close() {
 	}
 	e.senders.WakeAll()
 	e.receivers.WakeAll()
-	if r := e.ready.Load(); r != nil {
-		r.Close()
-	}
+	e.ready.Close()
 }
 
 // Len implements engine.Engine.

@@ -156,7 +156,7 @@ func (e *Engine[T]) put(word uint64, vs []T, give *gift[T], turn *turn) (n int) 
 		e.receivers.Wake()
 	}
 	if word&readyInUse != 0 {
-		e.ready.Load().Post()
+		e.ready.Post()
 	}
 	return n
 }

@@ -84,7 +84,7 @@ func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	e.Hold()
 	defer e.Release()
 	e.Held(now, &in)
-	in.Ready = e.ready.Load() != nil
+	in.Ready = e.ready.InUse()
 	in.Rings = e.rings(in.Rings)
 	return in
 }
