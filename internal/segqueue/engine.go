@@ -72,15 +72,14 @@ type side[T any] struct {
 	high  uint64      // high-water mark, as this side has seen it
 	// contended counts the times that a goroutine found the lock taken. It wraps.
 	contended   atomic.Uint32
-	antiBarging bool // of the senders: see barging.go
-	_           [cacheLine - 61%cacheLine]byte
+	antiBarging bool  // of the senders: see barging.go
+	samples     uint8 // likewise
+	rescued     bool  // see starvation.go
+	_           [cacheLine - 63%cacheLine]byte
 
-	rescue  *T // see starvation.go
-	rescued bool
-	samples uint8  // this and served of the senders: see barging.go
-	served  uint32 // in values
-
+	rescue    *T // see starvation.go
 	queue     waitq.Queue
+	served    uint32      // in values: see barging.go
 	spinBusy  spin.Budget // while the other side is running
 	spinWoken spin.Budget // while a goroutine of the other side was woken
 	yields    spin.Yields // see yieldTo
