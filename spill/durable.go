@@ -322,8 +322,8 @@ func (c *Durable[T]) oldest() uint64 {
 // observe records that all values below tail have been stored by now. The caller holds
 // mu.
 func (c *Durable[T]) observe() {
-	if c.ages.Lacks(c.tail, observeEvery) {
-		c.ages.Record(park.Now(), c.oldest(), c.tail)
+	if c.ages.Lacks(c.tail, 1) {
+		c.ages.Observe(c.oldest(), c.tail)
 	}
 }
 

@@ -68,8 +68,6 @@ const (
 	// head is refilled when fewer bytes than this are left, or half of the limit for
 	// values if that is less.
 	readAhead = 4 << 20
-	// At most this many values are stored between two observations for OldestValue.
-	observeEvery = 256
 )
 
 // An Elastic is an elastic FIFO with a limit in memory, beyond which it overflows to

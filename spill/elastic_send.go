@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -208,8 +207,8 @@ func (c *Elastic[T]) append(record []byte) error {
 		return err
 	}
 	c.set(spilling, 0)
-	if tail := c.moved + uint64(c.backlog.records); c.ages.Lacks(tail, observeEvery) {
-		c.ages.Record(park.Now(), c.moved, tail)
+	if tail := c.moved + uint64(c.backlog.records); c.ages.Lacks(tail, 1) {
+		c.ages.Observe(c.moved, tail)
 	}
 	c.high = max(c.high, c.head.Len()+c.backlog.records)
 	return nil

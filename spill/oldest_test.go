@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -64,8 +65,8 @@ func oldestValue(t *testing.T, c interface {
 	}
 	for left := 3000; left > 0; left -= 500 {
 		most := time.Duration(left) * time.Second
-		if age := c.Stats().OldestValue; age > most || age < most*8/10-observeEvery*time.Second {
-			t.Errorf("oldest of %d values, one per second: %v", left, age)
+		if oldest := c.Stats().OldestValue; oldest > most || oldest < most*8/10-age.Every*time.Second {
+			t.Errorf("oldest of %d values, one per second: %v", left, oldest)
 		}
 		for range 500 {
 			receive()
