@@ -144,7 +144,7 @@ func (h *Hub[T]) Close() {
 	}
 	h.closed.Store(true)
 	for _, s := range h.roles[polled] {
-		s.closeReady()
+		s.ready.Close()
 	}
 	all := slices.Clone(h.roles[member])
 	h.lock.Unlock()
@@ -214,11 +214,9 @@ func (h *Hub[T]) drop(s *Subscription[T], r role) {
 // now on, and its queued values are discarded. The lock of the Hub is held.
 func (h *Hub[T]) remove(s *Subscription[T], err error) {
 	for r := range roles {
-		if r == polled && s.at[r] >= 0 && !h.closed.Load() {
-			s.closeReady()
-		}
 		h.drop(s, r)
 	}
+	s.ready.Close()
 	s.listed.unlist()
 	s.end(h.tail.Load(), err)
 	block := s.block

@@ -39,7 +39,7 @@ func TestRoomIsAnnounced(t *testing.T) {
 		if sent {
 			t.Error("the publisher was woken by a goroutine that only looked")
 		}
-		s.received(false, false)
+		s.received(false)
 		synctest.Wait()
 		if !sent {
 			t.Error("the publisher was not woken")

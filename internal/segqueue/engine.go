@@ -72,15 +72,14 @@ type side[T any] struct {
 	high  uint64      // high-water mark, as this side has seen it
 	// contended counts the times that a goroutine found the lock taken. It wraps.
 	contended   atomic.Uint32
-	antiBarging bool // of the senders: see barging.go
-	_           [cacheLine - 61%cacheLine]byte
+	antiBarging bool  // of the senders: see barging.go
+	samples     uint8 // likewise
+	rescued     bool  // see starvation.go
+	_           [cacheLine - 63%cacheLine]byte
 
-	rescue  *T // see starvation.go
-	rescued bool
-	samples uint8  // this and served of the senders: see barging.go
-	served  uint32 // in values
-
+	rescue    *T // see starvation.go
 	queue     waitq.Queue
+	served    uint32      // in values: see barging.go
 	spinBusy  spin.Budget // while the other side is running
 	spinWoken spin.Budget // while a goroutine of the other side was woken
 	yields    spin.Yields // see yieldTo
@@ -102,10 +101,10 @@ type Engine[T any] struct {
 	name           *string  // nil without a name
 	elastic        *pool[T] // nil for a Bounded
 	keepSlots      int      // receivers that empty the channel replace a larger segment
-	ready          atomic.Pointer[Readiness]
+	ready          engine.Ready
 	dropped        atomic.Uint64
-	meter          *meter   // of a Metered
-	ages           *age.Log // nil until needed; belongs to the holder of the send lock
+	meter          *meter  // of a Metered
+	ages           age.Log // belongs to the holder of the send lock; indices are shifted like the words
 
 	// The wait queues: those in send and recv, unless this is a lane. See lane.go.
 	senders, receivers *waitq.Queue
@@ -225,9 +224,7 @@ func (e *Engine[T]) Close() {
 	}
 	e.senders.WakeAll()
 	e.receivers.WakeAll()
-	if r := e.ready.Load(); r != nil {
-		r.Close()
-	}
+	e.ready.Close()
 }
 
 // Len implements engine.Engine.

@@ -244,7 +244,7 @@ func (e *Engine[T]) wakeSender() {
 // received posts a token for Ready if values are left.
 func (e *Engine[T]) received() {
 	if e.Len() > 0 {
-		e.ready.Load().Post()
+		e.ready.Post()
 	}
 }
 

@@ -156,7 +156,7 @@ func (e *Engine[T]) put(word uint64, vs []T, give *gift[T], turn *turn) (n int) 
 		e.receivers.Wake()
 	}
 	if word&readyInUse != 0 {
-		e.ready.Load().Post()
+		e.ready.Post()
 	}
 	return n
 }
@@ -186,8 +186,8 @@ func (e *Engine[T]) room(index, head uint64) bool {
 	s.high = max(s.high, queued+1)
 	free = min(free, e.limit-queued, max(s.high-queued, 1+queued/16))
 	s.bound = index + free<<shift
-	if queued >= minObserved {
-		e.observe(index, head)
+	if e.ages.Due(head, index, one) {
+		e.send.queue.Tally().Sample(e.ages.Observe(head, index))
 	}
 	return true
 }

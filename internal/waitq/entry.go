@@ -45,7 +45,7 @@ func (e *Entry) Joined() bool { return e.joined }
 func (e *Entry) Holds() bool {
 	e.queue.acquire()
 	defer e.queue.release()
-	return e.waiter.holds
+	return e.waiter.Value.holds
 }
 
 // Tally returns the queue's wait statistics.

@@ -17,10 +17,10 @@ func (q *Queue) joinToAccept() *waiter {
 	now := park.Now()
 	q.acquire()
 	w := q.unused()
-	w.accepts = true
-	w.since.Continue(now)
-	w.weight = q.count()
-	q.append(w)
+	w.Value.accepts = true
+	w.Since.Continue(now)
+	w.Value.weight = q.count()
+	q.list.Push(w)
 	q.release()
 	return w
 }
@@ -42,14 +42,14 @@ func (q *Queue) withdraw(w *waiter, parked bool) bool {
 	q.acquire()
 	queued := w.queued
 	if queued {
-		q.remove(w)
+		q.list.Remove(w)
 		if !parked && q.refunds < math.MaxUint16 {
 			q.refunds++
 		}
 	}
 	q.release()
 	if !queued {
-		w.parker.Park(nil)
+		w.Parker.Park(nil)
 	}
 	return queued
 }
@@ -59,17 +59,17 @@ func (q *Queue) withdraw(w *waiter, parked bool) bool {
 // in front of it would be woken for its value.
 func (q *Queue) comeBack(w *waiter, front bool) {
 	q.acquire()
-	w.weight = q.count()
-	first := q.first
+	w.Value.weight = q.count()
+	first := q.list.first
 	switch {
 	case !front:
-		q.append(w)
-	case first != nil && first.refuses():
-		q.remove(first)
-		q.prepend(w)
-		q.prepend(first)
+		q.list.Push(w)
+	case first != nil && !first.Value.accepts && first.Select == nil:
+		q.list.Remove(first)
+		q.list.PushFront(w)
+		q.list.PushFront(first)
 	default:
-		q.prepend(w)
+		q.list.PushFront(w)
 	}
 	q.release()
 }
@@ -90,15 +90,15 @@ func (q *Queue) HandOff() (to park.Parker, ok bool) {
 		return to, true
 	}
 	q.acquire()
-	w := q.first
-	if w == nil || q.inFlight || !w.accepts {
+	w := q.list.first
+	if w == nil || q.inFlight || !w.Value.accepts {
 		q.release()
 		return to, false
 	}
-	q.remove(w)
-	w.handed = true
+	q.list.Remove(w)
+	w.Value.handed = true
 	q.inFlight = true
-	to = w.parker
+	to = w.Parker
 	q.tally.Uncount() // it is counted as a hand-off
 	q.signal.Store(q.signal.Load() + handOff)
 	q.release()

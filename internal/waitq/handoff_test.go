@@ -54,7 +54,7 @@ func TestHandOff(t *testing.T) {
 		expectHandOff(t, &q, true, "once that one has left")
 		a.Leave() // without having parked: its token must not stay
 		expect(t, &q, empty, "in the end")
-		if b.JoinToAccept(&q, nil); b.waiter.handed || b.waiter.parker.Pending() {
+		if b.JoinToAccept(&q, nil); b.waiter.Value.handed || b.waiter.Parker.Pending() {
 			t.Error("a waiter is reused with an old hand-off")
 		}
 		b.Leave()
@@ -148,7 +148,7 @@ func TestWithdrawnBehindRefusal(t *testing.T) {
 		b.Step() // spurious wake-up
 		a.Step()
 		for _, w := range []*Wait{&b, &a, &c} {
-			if q.first != w.waiter {
+			if q.list.first != w.waiter {
 				t.Fatal("the order of the waiters")
 			}
 			q.Wake()
@@ -188,8 +188,8 @@ func TestHandOffWhenCanceled(t *testing.T) {
 			a.Leave()
 			expect(t, &q, empty, "when it has left")
 		}
-		for w := q.free; w != nil; w = w.next {
-			if w.parker.Pending() {
+		for w := q.list.free; w != nil; w = w.next {
+			if w.Parker.Pending() {
 				t.Fatal("an unused waiter has a token")
 			}
 		}

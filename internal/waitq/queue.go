@@ -12,21 +12,16 @@ import (
 	"github.com/sluice-go/sluice/internal/spin"
 )
 
-// A waiter is one goroutine in a Queue.
-type waiter struct {
-	next, prev *waiter
-	queued     bool
-	accepts    bool // a hand-off
-	handed     bool // it was served by a hand-off
-	lent       bool // of the seat: to a goroutine that has yet to leave with the lock
-	parker     park.Parker
-	since      park.Since // see start
-	weight     int64      // of its wait, if it accepts: see park.Tally
+// A waiter is one goroutine in a Queue, or an entry of a Select: see enter.
+type waiter = Node[waiting]
 
-	// Only for an entry of a Select: see enter.
-	choice *selection.State
-	index  int  // of the case
-	holds  bool // the queue's wake-up
+// waiting is what a Queue needs to know of a waiter.
+type waiting struct {
+	weight  int64 // of its wait, if it accepts: see park.Tally
+	accepts bool  // a hand-off
+	handed  bool  // it was served by a hand-off
+	lent    bool  // of the seat: to a goroutine that has yet to leave with the lock
+	holds   bool  // an entry: it has the queue's wake-up
 }
 
 // The state bits of Queue.signal. The number of hand-offs is above them.
@@ -74,20 +69,13 @@ const (
 // read-modify-write that releases the lock.
 type Queue struct {
 	signal   atomic.Uint64
-	n        int32
-	frees    uint8
+	list     List[waiting]
 	inFlight bool
-	refunds  uint16 // waits that were counted and then did not park
-
-	first, last *waiter
-	free        *waiter // reused, so that joining does not allocate
-	seat        *waiter // see seat.go
+	refunds  uint16  // waits that were counted and then did not park
+	seat     *waiter // see seat.go
 
 	tally park.Tally // without waits in the seat that ended with a hand-off
 }
-
-// maxFree bounds the number of unused waiters that a queue keeps.
-const maxFree = 64
 
 // acquire takes the lock.
 func (q *Queue) acquire() {
@@ -116,9 +104,9 @@ func (q *Queue) release() {
 	switch {
 	case q.inFlight:
 		state = waking
-	case q.first != nil:
+	case q.list.first != nil:
 		state = wanted
-	case q.seat != nil && !q.seat.lent && signal&shut == 0:
+	case q.seat != nil && !q.seat.Value.lent && signal&shut == 0:
 		state = vacant
 	}
 	q.signal.Swap(signal&^states | state)
@@ -134,11 +122,11 @@ func (q *Queue) Idle() bool { return q.signal.Load()&(wanted|waking) == 0 }
 func (q *Queue) join() *waiter {
 	q.acquire()
 	w := q.unused()
-	if w.accepts {
-		w.accepts = false
-		w.since.Reset()
+	if w.Value.accepts {
+		w.Value.accepts = false
+		w.Since.Reset()
 	}
-	q.append(w)
+	q.list.Push(w)
 	q.release()
 	return w
 }
@@ -146,16 +134,13 @@ func (q *Queue) join() *waiter {
 // unused returns a waiter in no queue. The caller holds the lock, which is released
 // while a waiter is allocated.
 func (q *Queue) unused() *waiter {
-	w := q.free
-	if w == nil {
+	if q.list.free == nil {
 		q.release()
-		w = &waiter{parker: park.NewParker()}
+		w := newNode[waiting]() // not Get: a waiter may be unused by now, and the lock is not held
 		q.acquire()
 		return w
 	}
-	q.free, w.next = w.next, nil
-	q.frees--
-	return w
+	return q.list.Get()
 }
 
 // rejoin returns a waiter to the front after a spurious wake-up, and ends that
@@ -163,10 +148,10 @@ func (q *Queue) unused() *waiter {
 func (q *Queue) rejoin(w *waiter) {
 	q.acquire()
 	q.inFlight = false
-	if w.accepts {
-		w.weight = q.count()
+	if w.Value.accepts {
+		w.Value.weight = q.count()
 	}
-	q.prepend(w)
+	q.list.PushFront(w)
 	q.release()
 }
 
@@ -175,22 +160,18 @@ func (q *Queue) rejoin(w *waiter) {
 func (q *Queue) requeue(w *waiter) {
 	q.acquire()
 	q.inFlight = false
-	w.since.Reset()
-	q.append(w)
+	w.Since.Reset()
+	q.list.Push(w)
 	q.release()
 }
-
-// refuses reports that a goroutine among those that accept a hand-off does not: see
-// Wait.Refuse.
-func (w *waiter) refuses() bool { return !w.accepts && w.choice == nil }
 
 // park waits until w is woken, and returns false if done is closed first. In both
 // cases the caller must rejoin or leave with w.
 func (q *Queue) park(w *waiter, done <-chan struct{}) bool {
-	if w.accepts {
-		return q.tally.ParkSince(w.parker, done, w.weight, &w.since)
+	if w.Value.accepts {
+		return q.tally.ParkSince(w.Parker, done, w.Value.weight, &w.Since)
 	}
-	return q.tally.Park(w.parker, done, q.tally.Count(), &w.since)
+	return q.tally.Park(w.Parker, done, q.tally.Count(), &w.Since)
 }
 
 // leave removes w and ends its wake-up if it has one. woken reports whether park
@@ -198,11 +179,11 @@ func (q *Queue) park(w *waiter, done <-chan struct{}) bool {
 func (q *Queue) leave(w *waiter, woken bool) {
 	q.acquire()
 	if w.queued {
-		q.remove(w)
+		q.list.Remove(w)
 	} else {
 		if !woken { // the token is there, or will be in a moment
 			q.release()
-			w.parker.Park(nil)
+			w.Parker.Park(nil)
 			q.acquire()
 		}
 		q.inFlight = false
@@ -213,23 +194,20 @@ func (q *Queue) leave(w *waiter, woken bool) {
 
 // recycle keeps w for another goroutine. The caller holds the lock.
 func (q *Queue) recycle(w *waiter) {
-	if !w.accepts { // the next one that accepts begins anew
-		w.since.Reset()
+	if !w.Value.accepts { // the next one that accepts begins anew
+		w.Since.Reset()
 	}
-	w.handed = false
-	if q.seat == nil && w.accepts {
+	w.Value.handed = false
+	if q.seat == nil && w.Value.accepts {
 		q.seat = w
 	}
 	if w == q.seat {
-		w.since.Reset()
-		w.weight = 0
-		w.lent, w.accepts = false, true
+		w.Since.Reset()
+		w.Value.weight = 0
+		w.Value.lent, w.Value.accepts = false, true
 		return
 	}
-	if q.frees < maxFree {
-		w.next, q.free = q.free, w
-		q.frees++
-	}
+	q.list.Put(w)
 }
 
 // Wake wakes the first waiter, unless a wake-up is in flight.
@@ -239,9 +217,9 @@ func (q *Queue) Wake() {
 		q.release()
 		return
 	}
-	w, unpark := q.first, true
-	for w != nil && w.choice != nil {
-		if w.holds, unpark = w.choice.Notify(w.index); w.holds {
+	w, unpark := q.list.first, true
+	for w != nil && w.Select != nil {
+		if w.Value.holds, unpark = w.Select.Notify(int(w.Index)); w.Value.holds {
 			break
 		}
 		w, unpark = w.next, true
@@ -250,9 +228,9 @@ func (q *Queue) Wake() {
 		q.release()
 		return
 	}
-	q.remove(w)
+	q.list.Remove(w)
 	q.inFlight = true
-	parker := w.parker
+	parker := w.Parker
 	q.release()
 	if unpark {
 		parker.Unpark()
@@ -266,20 +244,20 @@ func (q *Queue) WakeAll() {
 	var woken *waiter
 	q.acquire()
 	q.signal.Or(shut)
-	for q.first != nil {
-		w := q.first
-		q.remove(w)
-		if w.choice == nil {
+	for q.list.first != nil {
+		w := q.list.first
+		q.list.Remove(w)
+		if w.Select == nil {
 			w.next, woken = woken, w
-		} else if _, unpark := w.choice.Notify(w.index); unpark {
-			w.parker.Unpark()
+		} else if _, unpark := w.Select.Notify(int(w.Index)); unpark {
+			w.Parker.Unpark()
 		}
 	}
 	q.release()
 	for woken != nil {
 		w := woken
 		woken, w.next = w.next, nil // after Unpark w belongs to its goroutine
-		w.parker.Unpark()
+		w.Parker.Unpark()
 	}
 }
 
@@ -289,13 +267,13 @@ func (q *Queue) WakeAll() {
 func (q *Queue) enter(w *waiter, state *selection.State, index int) {
 	q.acquire()
 	switch {
-	case w.holds:
-		w.holds = false
+	case w.Value.holds:
+		w.Value.holds = false
 		q.inFlight = false
-		q.prepend(w)
+		q.list.PushFront(w)
 	case !w.queued:
-		w.choice, w.index, w.parker = state, index, state.Parker()
-		q.append(w)
+		w.Select, w.Index, w.Parker = state, int32(index), state.Parker()
+		q.list.Push(w)
 	}
 	q.release()
 }
@@ -305,26 +283,18 @@ func (q *Queue) enter(w *waiter, state *selection.State, index int) {
 func (q *Queue) exit(w *waiter) {
 	q.acquire()
 	if w.queued {
-		q.remove(w)
+		q.list.Remove(w)
 	}
-	if w.holds {
-		w.holds = false
+	if w.Value.holds {
+		w.Value.holds = false
 		q.inFlight = false
 	}
-	w.choice = nil
+	w.Select = nil
 	q.release()
 }
 
 // Tally returns the queue's wait statistics.
 func (q *Queue) Tally() *park.Tally { return &q.tally }
-
-// start returns when the goroutine of w began to wait.
-func (w *waiter) start() *park.Since {
-	if w.choice != nil {
-		return w.choice.Since()
-	}
-	return &w.since
-}
 
 // A Snapshot describes a Queue at one moment.
 type Snapshot struct {
@@ -342,55 +312,11 @@ func (q *Queue) Snapshot(now time.Duration, ages []time.Duration) Snapshot {
 	q.acquire()
 	defer q.release()
 	q.signal.Or(timed)
-	s := Snapshot{Waiting: int(q.n), Waits: q.tally.Waits() + q.HandOffs(), Handed: q.HandOffs(), Spent: q.tally.Spent(), Ages: ages}
-	for w := q.first; w != nil; w = w.next {
-		w.noticed(now)
+	s := Snapshot{Waiting: q.list.Len(), Waits: q.tally.Waits() + q.HandOffs(), Handed: q.HandOffs(), Spent: q.tally.Spent()}
+	for w := q.list.first; w != nil; w = w.next {
+		noticed(w, now)
 	}
-	if q.first != nil {
-		s.Oldest = q.first.start().Age(now)
-	}
-	for w := q.first; w != nil && len(s.Ages) < cap(ages); w = w.next {
-		s.Ages = append(s.Ages, w.start().Age(now))
-	}
+	s.Oldest = q.list.Oldest(now)
+	s.Ages = q.list.Ages(ages, now)
 	return s
-}
-
-func (q *Queue) prepend(w *waiter) {
-	w.queued = true
-	w.next = q.first
-	if q.first == nil {
-		q.last = w
-	} else {
-		q.first.prev = w
-	}
-	q.first = w
-	q.n++
-}
-
-func (q *Queue) append(w *waiter) {
-	w.queued = true
-	w.prev = q.last
-	if q.last == nil {
-		q.first = w
-	} else {
-		q.last.next = w
-	}
-	q.last = w
-	q.n++
-}
-
-func (q *Queue) remove(w *waiter) {
-	w.queued = false
-	if w.prev == nil {
-		q.first = w.next
-	} else {
-		w.prev.next = w.next
-	}
-	if w.next == nil {
-		q.last = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	w.next, w.prev = nil, nil
-	q.n--
 }

@@ -47,7 +47,7 @@ func TestOneWakeUpInFlight(t *testing.T) {
 	q.leave(c, false) // not woken
 	expect(t, &q, empty, "at the end")
 	for range 3 {
-		if q.join().parker.Pending() {
+		if q.join().Parker.Pending() {
 			t.Fatal("a waiter is reused with an old token")
 		}
 	}

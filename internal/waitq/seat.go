@@ -41,9 +41,9 @@ func (q *Queue) sit() *waiter {
 		return nil
 	}
 	w, n := q.seat, signal/handOff
-	w.weight = park.Weight(n + 1)
-	if n < park.AlwaysTimed || signal&timed != 0 || w.weight != 0 {
-		w.since.Continue(park.Now())
+	w.Value.weight = park.Weight(n + 1)
+	if n < park.AlwaysTimed || signal&timed != 0 || w.Value.weight != 0 {
+		w.Since.Continue(park.Now())
 	}
 	return w
 }
@@ -74,18 +74,18 @@ func (q *Queue) StandUp() bool {
 	if signal&states != wanted|seated {
 		return false
 	}
-	q.seat.weight = 0
-	q.seat.since.Reset()
+	q.seat.Value.weight = 0
+	q.seat.Since.Reset()
 	return q.signal.CompareAndSwap(signal, signal^(wanted|seated|vacant))
 }
 
 // Parker returns what the goroutine in the seat parks with. It is always the same one.
-func (q *Queue) Parker() park.Parker { return q.seat.parker }
+func (q *Queue) Parker() park.Parker { return q.seat.Parker }
 
 // Arrived is called by a goroutine that took the seat, when its park has ended. If it was served
 // there, it takes its value and calls LeaveSeat next. Otherwise it continues with Seated.
 func (q *Queue) Arrived() (served bool) {
-	if q.seat.weight != 0 {
+	if q.seat.Value.weight != 0 {
 		q.measured()
 	}
 	return q.signal.Load()&states == waking|seated
@@ -94,8 +94,8 @@ func (q *Queue) Arrived() (served bool) {
 // measured adds the time of a measured wait in the seat, which has ended.
 func (q *Queue) measured() {
 	w := q.seat
-	q.tally.Spend((park.Now() - w.since.At()) * time.Duration(w.weight))
-	w.weight = 0
+	q.tally.Spend((park.Now() - w.Since.At()) * time.Duration(w.Value.weight))
+	w.Value.weight = 0
 }
 
 // LeaveSeat leaves the seat after a hand-off. If it succeeds, no other goroutine waits. It fails
@@ -110,9 +110,9 @@ func (q *Queue) Seated(done <-chan struct{}) Wait {
 
 // noticed records that w waits at the time now, if its wait is not timed. The caller holds
 // the lock.
-func (w *waiter) noticed(now time.Duration) {
-	if w.accepts && w.since.At() == 0 {
-		w.since.Continue(now)
+func noticed(w *waiter, now time.Duration) {
+	if w.Value.accepts && w.Since.At() == 0 {
+		w.Since.Continue(now)
 	}
 }
 
@@ -125,8 +125,8 @@ func (q *Queue) HandOffSeat() (to park.Parker, ok bool) {
 	if signal&states != wanted|seated || !q.signal.CompareAndSwap(signal, (signal^(wanted|waking))+handOff) {
 		return to, false
 	}
-	q.seat.handed = true
-	return q.seat.parker, true
+	q.seat.Value.handed = true
+	return q.seat.Parker, true
 }
 
 // rise leaves the seat after a hand-off. It fails if w is not in the seat, or if another
@@ -137,20 +137,20 @@ func (q *Queue) rise(w *waiter) bool {
 	if signal&states != waking|seated || w != q.seat {
 		return false
 	}
-	w.handed = false
-	w.weight = 0
-	w.since.Reset()
+	w.Value.handed = false
+	w.Value.weight = 0
+	w.Since.Reset()
 	return q.signal.CompareAndSwap(signal, signal^(waking|seated|vacant))
 }
 
 // unseat makes the goroutine in the seat an ordinary one. The caller holds the lock, and
 // got signal.
 func (q *Queue) unseat(signal uint64) {
-	q.seat.lent = true
+	q.seat.Value.lent = true
 	if signal&waking != 0 {
 		q.inFlight = true
 		return
 	}
 	_ = q.count()
-	q.append(q.seat)
+	q.list.Push(q.seat)
 }

@@ -125,8 +125,8 @@ func TestUnseat(t *testing.T) {
 			} else {
 				expectState(t, q, vacant)
 			}
-			if s := q.Snapshot(0, nil); s.Waiting != 0 || q.inFlight || q.seat.lent || q.seat.parker.Pending() || s.Handed > s.Waits {
-				t.Errorf("%s: %+v, in flight %v, lent %v", name, s, q.inFlight, q.seat.lent)
+			if s := q.Snapshot(0, nil); s.Waiting != 0 || q.inFlight || q.seat.Value.lent || q.seat.Parker.Pending() || s.Handed > s.Waits {
+				t.Errorf("%s: %+v, in flight %v, lent %v", name, s, q.inFlight, q.seat.Value.lent)
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func (w *Wait) Step() {
 		switch {
 		case w.queue.park(w.waiter, w.done):
 			w.Arrive()
-		case w.waiter.accepts:
+		case w.waiter.Value.accepts:
 			w.GiveUp()
 		default:
 			w.canceled = true
@@ -123,7 +123,7 @@ func (w *Wait) Step() {
 // Arrive records what the token was for.
 func (w *Wait) Arrive() {
 	w.state, w.woken = holding, true
-	if w.waiter.handed {
+	if w.waiter.Value.handed {
 		w.state = handed
 	}
 }
@@ -149,7 +149,7 @@ func (w *Wait) withdraw(parked bool) {
 
 // Refuse makes a goroutine that accepts a hand-off, and is not queued, accept none. Once it
 // rejoins it stays the first until it leaves.
-func (w *Wait) Refuse() { w.waiter.accepts = false }
+func (w *Wait) Refuse() { w.waiter.Value.accepts = false }
 
 // Handed reports whether the operation of the goroutine was completed by a hand-off: it
 // takes the value, and leaves.
@@ -160,7 +160,7 @@ func (w *Wait) Woken() bool { return w.state == holding && !w.canceled }
 
 // Age returns how long the goroutine, which was woken, has kept its position. It
 // reads the clock.
-func (w *Wait) Age() time.Duration { return w.waiter.since.Age(park.Now()) }
+func (w *Wait) Age() time.Duration { return w.waiter.Since.Age(park.Now()) }
 
 // Progress records that the goroutine got a part of what it waits for. If it must
 // wait for the rest, it rejoins at the end of the queue.

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sluice-go/sluice/internal/segqueue"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
@@ -46,30 +46,26 @@ type store[U any] interface {
 // A signal tells receivers that there are results.
 type signal struct {
 	receivers waitq.Queue
-	ready     atomic.Pointer[segqueue.Readiness] // nil until Ready is called
+	ready     engine.Ready
 	ended     atomic.Bool
 }
 
 // wanted reports whether a receiver is to be notified of a result.
-func (s *signal) wanted() bool { return s.receivers.Waiting() || s.ready.Load() != nil }
+func (s *signal) wanted() bool { return s.receivers.Waiting() || s.ready.InUse() }
 
 // notify wakes a receiver. The caller has published a result.
 func (s *signal) notify() {
 	if s.receivers.Waiting() {
 		s.receivers.Wake()
 	}
-	if r := s.ready.Load(); r != nil {
-		r.Post()
-	}
+	s.ready.Post()
 }
 
 // End records that all workers have ended: there will be no more results.
 func (s *signal) End() {
 	s.ended.Store(true)
 	s.receivers.WakeAll()
-	if r := s.ready.Load(); r != nil {
-		r.Close()
-	}
+	s.ready.Close()
 }
 
 // Release lets workers that wait for room put their results. The pool has stopped.
@@ -197,16 +193,5 @@ func (o *Outlet[U]) take(run []U) (taken []U, failure error, first bool) {
 // Ready returns a channel that becomes readable when TryRecv may return a result,
 // and is closed at the end.
 func (o *Outlet[U]) Ready() <-chan struct{} {
-	r := o.ready.Load()
-	if r == nil {
-		o.ready.CompareAndSwap(nil, segqueue.NewReadiness())
-		r = o.ready.Load()
-		if o.holds() { // put before there was a channel
-			r.Post()
-		}
-		if o.ended.Load() {
-			r.Close()
-		}
-	}
-	return r.Token()
+	return o.ready.Chan(func() (hasValue, closed bool) { return o.holds(), o.ended.Load() })
 }
