@@ -65,7 +65,7 @@ func (e *Engine[T]) swapExpired() {
 		}
 		old := e.dropOldest()
 		if e.accept(w); e.onExpire != nil {
-			w.value = old
+			w.Value.value = old
 			e.serve(w, swapped)
 		} else {
 			e.serve(w, done)

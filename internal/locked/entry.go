@@ -50,7 +50,7 @@ func (e *Engine[T]) newEntry(value *T, sends bool) *entry[T] {
 
 // setKey sets the key of every value that the entry sends.
 func (p *entry[T]) setKey(key int64) {
-	p.fixed, p.waiter.key, p.queue = true, key, p.e.sendersAt(key)
+	p.fixed, p.waiter.Value.key, p.queue = true, key, p.e.sendersAt(key)
 }
 
 // Overflow implements engine.Engine.
@@ -137,31 +137,31 @@ func (p *entry[T]) Prepare() {
 	if err != nil { // as a value that is too large, which poll has found before
 		key = math.MaxInt64
 	}
-	p.waiter.key, p.queue = key, p.e.sendersAt(key)
+	p.waiter.Value.key, p.queue = key, p.e.sendersAt(key)
 }
 
 // Sized implements engine.HandoffEntry.
 func (p *entry[T]) Sized() bool { return p.sends && !p.fixed && p.e.key != nil }
 
 // Retrying implements engine.HandoffEntry.
-func (p *entry[T]) Retrying() bool { return p.joined && !p.waiter.queued }
+func (p *entry[T]) Retrying() bool { return p.joined && !p.waiter.Queued() }
 
 // Size implements engine.HandoffEntry.
-func (p *entry[T]) Size() int64 { return p.waiter.key }
+func (p *entry[T]) Size() int64 { return p.waiter.Value.key }
 
 // CanProceed implements engine.HandoffEntry. If a receive would find values that are too old, it
 // can: to call the hook.
 func (p *entry[T]) CanProceed() bool {
 	p.e.readClock()
 	if p.sends {
-		return p.e.canSend(p.waiter.key, p.Retrying())
+		return p.e.canSend(p.waiter.Value.key, p.Retrying())
 	}
 	return p.e.canRecv() || p.e.backlog != nil && p.e.backlog.expired()
 }
 
 // Proceed implements engine.HandoffEntry.
 func (p *entry[T]) Proceed() (done bool, err error) {
-	e, key := p.e, p.waiter.key
+	e, key := p.e, p.waiter.Value.key
 	switch {
 	case !p.sends && e.backlog != nil && e.backlog.expires():
 		p.more = true
@@ -207,19 +207,19 @@ func (p *entry[T]) Finish() {
 // because CanProceed has returned false.
 func (p *entry[T]) Join(c *selection.State, index int) {
 	w := &p.waiter
-	if w.queued {
+	if w.Queued() {
 		p.queue.changes++ // it is claimable again
 		return
 	}
-	w.sel, w.index, w.parker = c, int32(index), c.Parker()
-	w.outcome, w.parked = left, false
+	w.Select, w.Index, w.Parker = c, int32(index), c.Parker()
+	w.Value.outcome, w.Value.parked = left, false
 	front := p.joined
 	p.joined = true
 	if !p.sends {
 		p.e.queueReceiver(w, front)
 		return
 	}
-	w.value = *p.value
+	w.Value.value = *p.value
 	p.e.queueSender(p.queue, w, front)
 }
 
@@ -227,7 +227,7 @@ func (p *entry[T]) Join(c *selection.State, index int) {
 func (p *entry[T]) Result() (served bool, err error) {
 	p.e.acquire()
 	w := &p.waiter
-	switch w.outcome {
+	switch w.Value.outcome {
 	case closed:
 		err = engine.ErrClosed
 		if !p.sends {
@@ -235,10 +235,10 @@ func (p *entry[T]) Result() (served bool, err error) {
 			*p.value = zero
 		}
 	case swapped:
-		p.expired = append(p.expired, w.value)
+		p.expired = append(p.expired, w.Value.value)
 	case done:
 		if !p.sends {
-			*p.value = w.value
+			*p.value = w.Value.value
 		}
 	default:
 		p.e.lock.Unlock()
@@ -256,7 +256,7 @@ func (p *entry[T]) Leave() {
 	}
 	e := p.e
 	e.acquire()
-	if p.waiter.queued {
+	if p.waiter.Queued() {
 		p.queue.remove(&p.waiter)
 		e.settle() // the next value may be smaller, and fit; the timer may be needless
 	}
@@ -269,6 +269,6 @@ func (p *entry[T]) Leave() {
 func (p *entry[T]) forget() {
 	var zero T
 	p.joined = false
-	p.waiter.value = zero
-	p.waiter.sel = nil
+	p.waiter.Value.value = zero
+	p.waiter.Select = nil
 }

@@ -36,8 +36,8 @@ type level[T any] struct {
 	since  uint64 // see turns
 	sent   uint64 // the index of the next value to be sent
 	high   int
-	ages   *age.Log // nil until needed
-	woken  uint64   // since, of its senders
+	ages   age.Log
+	woken  uint64 // since, of its senders
 }
 
 // Urgency is what levels depend on. LevelOf may be nil: then what names no level has the last one.
@@ -85,9 +85,7 @@ func (s *levels[T]) push(v T, key int64) (t Ticket) {
 	l.values.Push(v)
 	l.sent++
 	l.high = max(l.high, n)
-	if n >= minObserved {
-		observe(&l.ages, n, l.sent, s.config)
-	}
+	observe(&l.ages, n, l.sent, s.config)
 	return t
 }
 
@@ -119,9 +117,7 @@ func (s *levels[T]) evict(key int64) (v T, ok bool) {
 	l := &s.of[least]
 	v = l.values.PopLast()
 	l.sent--
-	if l.ages != nil {
-		l.ages.Truncate(l.sent)
-	}
+	l.ages.Truncate(l.sent)
 	if l.values.Len() == 0 {
 		s.present &^= 1 << least
 	}
@@ -132,7 +128,7 @@ func (s *levels[T]) evict(key int64) (v T, ok bool) {
 
 // queues records that a sender is about to be queued on a level, in l.
 func (s *levels[T]) queues(l *queue[T], key int64) {
-	if l.first == nil {
+	if l.First() == nil {
 		s.wakes.begin(&s.of[key].woken)
 	}
 }
@@ -141,11 +137,11 @@ func (s *levels[T]) queues(l *queue[T], key int64) {
 // first level.
 func (s *levels[T]) next(first *queue[T]) int64 {
 	set := uint64(0)
-	if first.first != nil {
+	if first.First() != nil {
 		set = 1
 	}
 	for i := range s.senders {
-		if s.senders[i].first != nil {
+		if s.senders[i].First() != nil {
 			set |= 2 << i
 		}
 	}
@@ -158,7 +154,7 @@ func (s *levels[T]) served(key int64) { s.wakes.served(&s.of[key].woken) }
 func (s *levels[T]) describe(now time.Duration, _ uint64, in *engine.Snapshot) {
 	for i := range s.of {
 		l := &s.of[i]
-		in.Stats.OldestValue = max(in.Stats.OldestValue, oldestValue(&l.ages, now, l.values.Len(), l.sent))
+		in.Stats.OldestValue = max(in.Stats.OldestValue, l.ages.Inspect(now, l.sent-uint64(l.values.Len()), l.sent))
 		in.Stats.Bytes += int64(l.values.Size()) * int64(engine.SizeOf[T]())
 		if i < cap(in.Lanes) {
 			in.Lanes = append(in.Lanes, engine.Lane{Len: l.values.Len(), HighWater: l.high})

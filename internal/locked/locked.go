@@ -62,34 +62,32 @@ import (
 
 // An Engine is an engine.Engine. It begins with what each operation uses: two cache lines.
 type Engine[T any] struct {
-	lock   spin.BusyLock
-	flags  atomic.Uint32 // probes: see sites.go; crowded, timedWaits
-	takers int32         // receivers that wait
-	offers int32         // senders that wait, on any level
-	busy   bool          // the fast paths do not apply: see refresh
-	plain  bool          // the store is fifo
-	direct bool          // a value can be received at once: a send serves a receiver without the store
-	ended  bool          // ready is closed
-	n      int           // queued values
-	limit  int
-	shut   uint64 // set of closed levels; without levels, all or nothing
-	sent   uint64
-	taken  uint64
-	high   int
-	fifo   fifo[T]
+	lock    spin.BusyLock
+	crowded atomic.Bool // as mode says: read without the lock
+	timed   bool        // see count
+	takers  int32       // receivers that wait
+	offers  int32       // senders that wait, on any level
+	busy    bool        // the fast paths do not apply: see refresh
+	plain   bool        // the store is fifo
+	direct  bool        // a value can be received at once: a send serves a receiver without the store
+	n       int         // queued values
+	limit   int
+	shut    uint64 // set of closed levels; without levels, all or nothing
+	sent    uint64
+	taken   uint64
+	high    int
+	fifo    fifo[T]
 
 	store     store[T]
 	receivers queue[T]
-	senders   queue[T]      // with levels those of the first one
-	levels    *levels[T]    // the store, if it is one
-	backlog   *backlog[T]   // the store, if it is one
-	timer     *timer        // nil if time alone changes nothing
-	ready     chan struct{} // nil until Ready is called
+	senders   queue[T]    // with levels those of the first one
+	levels    *levels[T]  // the store, if it is one
+	backlog   *backlog[T] // the store, if it is one
+	timer     *timer      // nil if time alone changes nothing
+	ready     engine.Ready
 	dropped   uint64
 
 	woken, lastWoken *waiter[T] // to be unparked after the release of the lock: see unlock
-	spare            *waiter[T] // reused, so that waiting does not allocate
-	spares           uint8      // their number
 	mode             mode       // see mayYield
 
 	key      func(v T, method string) (int64, error) // of a value, for the store; nil: base
@@ -123,13 +121,17 @@ func New[T any](config engine.Config[T]) *Engine[T] {
 func build[T any](config engine.Config[T], s store[T]) *Engine[T] {
 	e := &Engine[T]{config: config, limit: config.Limit, store: s, direct: true, rank: lastRank.Add(1)}
 	e.senders.total, e.receivers.total = &e.offers, &e.takers
-	e.watch()
+	if sites := config.Sites; sites != nil {
+		e.senders.waits.Watch(&sites.Send)
+		e.receivers.waits.Watch(&sites.Receive)
+		e.timed = true
+	}
 	return e
 }
 
 // refresh sets busy. The lock is held.
 func (e *Engine[T]) refresh() {
-	e.busy = e.ready != nil || e.timer != nil || e.key != nil && e.levels == nil
+	e.busy = e.ready.InUse() || e.timer != nil || e.key != nil && e.levels == nil
 }
 
 // isShut reports whether sends with that key fail.

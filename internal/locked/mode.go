@@ -34,7 +34,7 @@ const (
 // acquire takes the lock.
 func (e *Engine[T]) acquire() {
 	if !e.lock.TryLock() {
-		e.lock.Wait(e.flags.Load()&crowded != 0)
+		e.lock.Wait(e.crowded.Load())
 		e.mode.parallel = parallelMemory
 	}
 }
@@ -48,11 +48,11 @@ func (e *Engine[T]) mayYield(l *queue[T], w *waiter[T]) bool {
 	case *l.total > 1:
 		if m.crowd = crowdMemory; !crowd {
 			crowd = true
-			e.flags.Or(crowded)
+			e.crowded.Store(true)
 		}
 	case crowd:
 		if m.crowd--; m.crowd == 0 {
-			e.flags.And(^uint32(crowded))
+			e.crowded.Store(false)
 		}
 	}
 	if parallel {
@@ -65,6 +65,6 @@ func (e *Engine[T]) mayYield(l *queue[T], w *waiter[T]) bool {
 	case crowd && e.limit < parkSlots, !crowd && !parallel:
 		yields = l.yields.Allow()
 	}
-	w.parked = !yields
+	w.Value.parked = !yields
 	return yields
 }

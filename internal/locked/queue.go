@@ -1,11 +1,9 @@
 package locked
 
 import (
-	"time"
-
 	"github.com/sluice-go/sluice/internal/park"
-	"github.com/sluice-go/sluice/internal/selection"
 	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/waitq"
 )
 
 // An outcome is how a wait ended.
@@ -18,123 +16,84 @@ const (
 	closed                 // the channel was closed
 )
 
-// A waiter is one waiting goroutine, with the value that it sends or has received.
-// If the value is one word, the waiter is one cache line long.
-type waiter[T any] struct {
-	next, prev *waiter[T]
-	queued     bool // in its queue
-	parked     bool // it sleeps: the server must Unpark it
-	untimed    bool // see count
-	outcome    outcome
-	index      int32 // of the case, with sel; otherwise of the Ticket of a value that was sent
-	parker     park.Parker
-	since      park.Since // see start
-	key        int64      // of the value to send; of the Ticket, once it was sent
-	value      T
+// A waiter is one waiting goroutine, with the value that it sends or has received. Index is that of
+// the case, with Select; otherwise it belongs to the Ticket of a value that was sent.
+type waiter[T any] = waitq.Node[transfer[T]]
 
-	// The Select of which this is an entry, or nil: see entry.
-	sel *selection.State
+// A transfer is what a waiter waits for.
+type transfer[T any] struct {
+	value   T
+	key     int64      // of the value to send; of the Ticket, once it was sent
+	woken   *waiter[T] // the next one to unpark: see unlock
+	parked  bool       // it sleeps: the server must Unpark it
+	untimed bool       // see count
+	outcome outcome
 }
 
 // claim reports whether a waiter that was dequeued may be served: another queue may
 // have selected a case of its Select.
-func (w *waiter[T]) claim() bool {
-	if w.sel == nil {
+func claim[T any](w *waiter[T]) bool {
+	if w.Select == nil {
 		return true
 	}
-	may, unpark := w.sel.Claim(int(w.index))
-	w.parked = unpark
+	may, unpark := w.Select.Claim(int(w.Index))
+	w.Value.parked = unpark
 	return may
 }
 
-// start returns when the goroutine of w began to wait.
-func (w *waiter[T]) start() *park.Since {
-	if w.sel != nil {
-		return w.sel.Since()
-	}
-	return &w.since
-}
-
 // ticket returns the Ticket of a value that was sent.
-func (w *waiter[T]) ticket() Ticket { return Ticket{uint64(w.key), w.index} }
-
-// maxFree bounds the number of unused waiters that an engine keeps.
-const maxFree = 64
+func ticket[T any](w *waiter[T]) Ticket { return Ticket{uint64(w.Value.key), w.Index} }
 
 // waiter returns a waiter for the calling goroutine. The lock is held.
-func (e *Engine[T]) waiter() *waiter[T] {
-	w := e.spare
-	if w == nil {
-		return &waiter[T]{parker: park.NewParker()}
-	}
-	e.spare, w.next = w.next, nil
-	e.spares--
-	return w
-}
+func (e *Engine[T]) waiter() *waiter[T] { return e.receivers.Get() }
 
 // recycle keeps an unused waiter, without its value. The lock is held.
-func (e *Engine[T]) recycle(w *waiter[T]) {
-	if e.spares == maxFree {
-		return
-	}
-	var zero T
-	w.value = zero
-	w.outcome = left
-	w.parked, w.untimed = false, false
-	w.since.Reset()
-	w.next, e.spare = e.spare, w
-	e.spares++
-}
+func (e *Engine[T]) recycle(w *waiter[T]) { e.receivers.Put(w) }
 
 // A queue is a FIFO of waiters.
 type queue[T any] struct {
-	first, last *waiter[T]
-	n           int32
-	total       *int32      // the waiters of all queues of this side
-	yields      spin.Yields // see mayYield
-	changes     uint64      // waiters that were queued, dequeued, or became claimable
-	parks       uint64      // waits of calls
-	waits       park.Tally  // of Selects, and how long calls have waited
+	waitq.List[transfer[T]]
+	total   *int32      // the waiters of all queues of this side
+	yields  spin.Yields // see mayYield
+	changes uint64      // waiters that were queued, dequeued, or became claimable
+	parks   uint64      // waits of calls
+	waits   park.Tally  // of Selects, and how long calls have waited
 }
 
 // changed records that a waiter was queued, with 1, or dequeued, with -1.
 func (l *queue[T]) changed(by int32) {
 	l.changes++
-	l.n += by
 	*l.total += by
 }
 
-// push queues w at the end.
-func (l *queue[T]) push(w *waiter[T]) {
-	w.queued = true
-	w.prev = l.last
-	if l.last == nil {
-		l.first = w
+// push queues w at the end, or at the front if it was there before.
+func (l *queue[T]) push(w *waiter[T], front bool) {
+	if front {
+		l.PushFront(w)
 	} else {
-		l.last.next = w
+		l.Push(w)
 	}
-	l.last = w
 	l.changed(1)
 }
 
-// pushFront queues a waiter at the front: one that was there before.
-func (l *queue[T]) pushFront(w *waiter[T]) {
-	w.queued = true
-	w.next = l.first
-	if l.first == nil {
-		l.last = w
-	} else {
-		l.first.prev = w
-	}
-	l.first = w
-	l.changed(1)
+// pop dequeues the first waiter; there must be one. The caller serves it if it can be
+// claimed.
+func (l *queue[T]) pop() *waiter[T] {
+	l.changed(-1)
+	return l.Pop()
+}
+
+// remove dequeues w.
+func (l *queue[T]) remove(w *waiter[T]) {
+	l.changed(-1)
+	l.Remove(w)
 }
 
 // take dequeues the first waiter that can be claimed, or returns nil. The caller
 // serves it.
 func (l *queue[T]) take() *waiter[T] {
-	for l.first != nil {
-		if w := l.pop(); w.claim() {
+	for l.First() != nil {
+		if w := l.pop(); claim(w) {
 			return w
 		}
 	}
@@ -144,57 +103,8 @@ func (l *queue[T]) take() *waiter[T] {
 // noneClaimable reports whether no waiter can be claimed. It dequeues those at the
 // front that cannot.
 func (l *queue[T]) noneClaimable() bool {
-	for l.first != nil && l.first.sel != nil && !l.first.sel.Claimable() {
+	for w := l.First(); w != nil && w.Select != nil && !w.Select.Claimable(); w = l.First() {
 		l.pop()
 	}
-	return l.first == nil
-}
-
-// ages appends to ages how long each waiter has waited, the first one first, until
-// ages is full. It does not grow ages.
-func (l *queue[T]) ages(ages []time.Duration, now time.Duration) []time.Duration {
-	for w := l.first; w != nil && len(ages) < cap(ages); w = w.next {
-		ages = append(ages, w.start().Age(now))
-	}
-	return ages
-}
-
-// oldest returns how long the first waiter has waited.
-func (l *queue[T]) oldest(now time.Duration) time.Duration {
-	if l.first == nil {
-		return 0
-	}
-	return l.first.start().Age(now)
-}
-
-// pop dequeues the first waiter; there must be one. The caller serves it if it can be
-// claimed.
-func (l *queue[T]) pop() *waiter[T] {
-	w := l.first
-	l.first, w.next = w.next, nil
-	if l.first == nil {
-		l.last = nil
-	} else {
-		l.first.prev = nil
-	}
-	w.queued = false
-	l.changed(-1)
-	return w
-}
-
-// remove dequeues w.
-func (l *queue[T]) remove(w *waiter[T]) {
-	if w.prev == nil {
-		l.pop()
-		return
-	}
-	w.prev.next = w.next
-	if w.next == nil {
-		l.last = w.prev
-	} else {
-		w.next.prev = w.prev
-	}
-	w.next, w.prev = nil, nil
-	w.queued = false
-	l.changed(-1)
+	return l.First() == nil
 }

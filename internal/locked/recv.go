@@ -11,9 +11,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	if ctx == nil {
 		panic(engine.RecvNilContext)
 	}
-	if e.flags.Load()&probeRecv != 0 {
-		e.probe(probeRecv)
-	}
+	e.receivers.waits.Probe()
 	e.acquire()
 	if e.n > 0 && !e.busy {
 		v = e.pop()
@@ -39,9 +37,7 @@ func (e *Engine[T]) TryRecv() (T, error) { return e.Recv(engine.NoWait{}) }
 
 // RecvBatch implements engine.Engine.
 func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
-	if e.flags.Load()&probeRecv != 0 {
-		e.probe(probeRecv)
-	}
+	e.receivers.waits.Probe()
 	e.acquire()
 	n, p, err := e.recvSlow(ctx, buf)
 	if p.w == nil {

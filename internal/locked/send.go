@@ -118,9 +118,7 @@ func (e *Engine[T]) sendRun(ctx context.Context, vs []T, key int64) (n int, err 
 // send sends a value, or begins to wait: then the lock is held, and await follows. Under
 // engine.NoWait it never does.
 func (e *Engine[T]) send(ctx context.Context, v T, key int64) (t Ticket, p pending[T], err error) {
-	if e.flags.Load()&probeSend != 0 {
-		e.probe(probeSend)
-	}
+	e.senders.waits.Probe()
 	e.acquire()
 	if e.n < e.limit && e.offers == 0 && e.takers == 0 && e.shut == 0 && !e.busy {
 		e.push(v, key)
@@ -177,7 +175,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, v T, key int64) (t Ticket, p p
 // offer queues a waiter that sends v.
 func (e *Engine[T]) offer(v T, key int64, stop <-chan struct{}) pending[T] {
 	w, l := e.waiter(), e.sendersAt(key)
-	w.value, w.key = v, key
+	w.Value.value, w.Value.key = v, key
 	e.queueSender(l, w, false)
 	return pending[T]{w, l, stop}
 }

@@ -13,14 +13,14 @@ import (
 // serve sets the outcome of a waiter that was dequeued and claimed. Its goroutine is woken after
 // the release of the lock, because it may take the lock at once.
 func (e *Engine[T]) serve(w *waiter[T], how outcome) {
-	w.outcome = how
-	if !w.parked {
+	w.Value.outcome = how
+	if !w.Value.parked {
 		return
 	}
 	if e.woken == nil {
 		e.woken = w
 	} else {
-		e.lastWoken.next = w
+		e.lastWoken.Value.woken = w
 	}
 	e.lastWoken = w
 }
@@ -35,9 +35,9 @@ func (e *Engine[T]) unlock() {
 	e.woken, e.lastWoken = nil, nil
 	e.lock.Unlock()
 	for w != nil {
-		next := w.next
-		w.next = nil
-		w.parker.Unpark() // from now on w belongs to its goroutine
+		next := w.Value.woken
+		w.Value.woken = nil
+		w.Parker.Unpark() // from now on w belongs to its goroutine
 		w = next
 	}
 }
@@ -83,7 +83,7 @@ func (e *Engine[T]) receiver() *waiter[T] {
 
 // handOff gives v to a receiver.
 func (e *Engine[T]) handOff(w *waiter[T], v T) {
-	w.value = v
+	w.Value.value = v
 	e.sent++
 	e.taken++
 	e.serve(w, done)
@@ -119,7 +119,7 @@ func (e *Engine[T]) noSender() bool {
 
 // collect takes the value of a sender, for which there is no store.
 func (e *Engine[T]) collect(w *waiter[T]) T {
-	v := w.value
+	v := w.Value.value
 	e.sent++
 	e.taken++
 	e.serve(w, done)
@@ -130,11 +130,11 @@ func (e *Engine[T]) collect(w *waiter[T]) T {
 func (e *Engine[T]) admit() {
 	for e.offers > 0 && e.n < e.limit {
 		l := e.next()
-		w := l.first
-		if !e.room(w.key) {
+		w := l.First()
+		if !e.room(w.Value.key) {
 			return
 		}
-		if l.pop(); w.claim() {
+		if l.pop(); claim(w) {
 			e.accept(w)
 			e.serve(w, done)
 		}
@@ -143,12 +143,12 @@ func (e *Engine[T]) admit() {
 
 // accept queues the value of a sender that was dequeued, and is served next.
 func (e *Engine[T]) accept(w *waiter[T]) {
-	t := e.push(w.value, w.key)
+	t := e.push(w.Value.value, w.Value.key)
 	if e.levels != nil {
-		e.levels.served(w.key)
+		e.levels.served(w.Value.key)
 	}
-	if w.sel == nil {
-		w.key, w.index = int64(t.number), t.slot
+	if w.Select == nil {
+		w.Value.key, w.Index = int64(t.number), t.slot
 	}
 }
 
@@ -161,7 +161,7 @@ func (e *Engine[T]) settle() {
 			if w == nil {
 				break
 			}
-			w.value = e.pop()
+			w.Value.value = e.pop()
 			e.serve(w, done)
 		}
 		e.admit()
@@ -174,7 +174,7 @@ func (e *Engine[T]) settle() {
 			e.serve(w, closed)
 		}
 	}
-	if e.ready != nil {
+	if e.ready.InUse() {
 		e.postReady()
 	}
 	if e.timer != nil {
@@ -197,36 +197,36 @@ type pending[T any] struct {
 // await themselves.
 func (e *Engine[T]) await(ctx context.Context, p pending[T]) (v T, t Ticket, err error) {
 	w := p.w // which time may have served already
-	if w.queued && e.mayYield(p.in, w) {
+	if w.Queued() && e.mayYield(p.in, w) {
 		e.unlock()
 		runtime.Gosched()
 		e.acquire()
-		p.in.yields.Record(!w.queued)
-		w.parked = w.queued
+		p.in.yields.Record(!w.Queued())
+		w.Value.parked = w.Queued()
 	}
-	if w.parked {
+	if w.Value.parked {
 		weight, timed := e.count(p.in, w)
 		e.unlock()
 		woken := false
 		if timed {
-			woken = p.in.waits.Park(w.parker, p.stop, weight, &w.since)
+			woken = p.in.waits.Park(w.Parker, p.stop, weight, &w.Since)
 		} else {
-			woken = w.parker.Park(p.stop)
+			woken = w.Parker.Park(p.stop)
 		}
 		e.acquire()
 		switch {
 		case woken:
-		case w.queued:
+		case w.Queued():
 			p.in.remove(w)
 			e.settle() // the next value may fit; and the timer may be needless
 		default: // served meanwhile: the token will arrive
 			e.unlock()
-			w.parker.Park(nil)
+			w.Parker.Park(nil)
 			e.acquire()
 		}
 	}
-	outcome := w.outcome
-	v, t = w.value, w.ticket()
+	outcome := w.Value.outcome
+	v, t = w.Value.value, ticket(w)
 	e.recycle(w)
 	e.unlock()
 	switch outcome {
@@ -247,23 +247,23 @@ func (e *Engine[T]) await(ctx context.Context, p pending[T]) (v T, t Ticket, err
 func (e *Engine[T]) count(l *queue[T], w *waiter[T]) (weight int64, timed bool) {
 	l.parks++
 	weight = park.Weight(l.parks)
-	timed = weight > 0 || l.parks <= park.AlwaysTimed || e.flags.Load()&timedWaits != 0
-	w.untimed = !timed
+	timed = weight > 0 || l.parks <= park.AlwaysTimed || e.timed
+	w.Value.untimed = !timed
 	return weight, timed
 }
 
 // notice times each wait from now on, and begins those that are not timed.
 func (e *Engine[T]) notice() {
-	if e.flags.Load()&timedWaits != 0 {
+	if e.timed {
 		return
 	}
-	e.flags.Or(timedWaits)
+	e.timed = true
 	now := park.Now() // under the lock: not before a wait that it finds
 	e.eachQueue(func(l *queue[T]) {
-		for w := l.first; w != nil; w = w.next {
-			if w.untimed {
-				w.untimed = false
-				w.since.Continue(now)
+		for w := l.First(); w != nil; w = w.Next() {
+			if w.Value.untimed {
+				w.Value.untimed = false
+				w.Since.Continue(now)
 			}
 		}
 	})
@@ -280,13 +280,9 @@ func (e *Engine[T]) eachQueue(f func(*queue[T])) {
 // queueSender queues a waiter at the end, or at the front.
 func (e *Engine[T]) queueSender(l *queue[T], w *waiter[T], front bool) {
 	if e.levels != nil {
-		e.levels.queues(l, w.key)
+		e.levels.queues(l, w.Value.key)
 	}
-	if front {
-		l.pushFront(w)
-	} else {
-		l.push(w)
-	}
+	l.push(w, front)
 	if e.busy {
 		e.settle()
 	}
@@ -294,11 +290,7 @@ func (e *Engine[T]) queueSender(l *queue[T], w *waiter[T], front bool) {
 
 // queueReceiver is queueSender for a receiver.
 func (e *Engine[T]) queueReceiver(w *waiter[T], front bool) {
-	if front {
-		e.receivers.pushFront(w)
-	} else {
-		e.receivers.push(w)
-	}
+	e.receivers.push(w, front)
 	if e.busy {
 		e.settle()
 	}

@@ -5,38 +5,35 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// postReady stores the token of Ready if a value can be received: there may be a token without a
-// value. It closes the channel once no other value will become receivable. The lock is held.
+// postReady stores the token of Ready if a value can be received, and closes the channel once no
+// other value will become receivable. The lock is held.
 func (e *Engine[T]) postReady() {
 	switch {
-	case e.ended:
 	case e.closed() && e.store.over(e.n):
-		e.ended = true
-		close(e.ready)
+		e.ready.Close()
 	case e.able() || e.limit == 0 && e.offers > 0:
-		select {
-		case e.ready <- struct{}{}:
-		default: // there is one already
-		}
+		e.ready.Post()
 	}
 }
 
 // Ready implements engine.Engine.
 func (e *Engine[T]) Ready() <-chan struct{} {
-	e.lock.Lock()
-	if e.ready == nil {
-		e.ready = make(chan struct{}, 1)
+	return e.ready.Chan(func() (hasValue, closed bool) {
+		e.acquire()
 		e.refresh()
 		e.settle()
-	}
-	ready := e.ready
-	e.unlock()
-	return ready
+		e.unlock()
+		return false, false // settle has posted, or closed it
+	})
 }
+
+// Sites implements engine.Engine.
+func (e *Engine[T]) Sites() *callsite.Sites { return e.config.Sites }
 
 // Stats implements engine.Engine.
 func (e *Engine[T]) Stats() engine.Stats {
@@ -63,16 +60,16 @@ func (e *Engine[T]) describe(in *engine.Snapshot) {
 	now := park.Now()
 	e.lock.Lock()
 	defer e.lock.Unlock()
-	e.probeNext()
+	e.config.Sites.ProbeNext()
 	e.notice()
 	r := &e.receivers
-	in.Ready = e.ready != nil
-	in.Receivers = r.ages(in.Receivers, now)
+	in.Ready = e.ready.InUse()
+	in.Receivers = r.Ages(in.Receivers, now)
 	in.Stats = engine.Stats{
 		Name: e.config.Name, Len: e.n, Cap: e.limit, HighWater: e.high, Closed: e.closed(),
 		Sent: e.sent, Received: e.taken, Dropped: e.dropped,
 		RecvWaits: r.parks + r.waits.Waits(), RecvWaitTime: r.waits.Spent(),
-		ReceiversWaiting: int(r.n), OldestReceiver: r.oldest(now),
+		ReceiversWaiting: int(r.Len()), OldestReceiver: r.Oldest(now),
 	}
 	e.store.describe(now, e.sent, in)
 	e.describeSenders(now, in)
@@ -86,15 +83,15 @@ func (e *Engine[T]) describeSenders(now time.Duration, in *engine.Snapshot) {
 		l := e.sendersAt(int64(i))
 		out.SendWaits += l.parks + l.waits.Waits()
 		out.SendWaitTime += l.waits.Spent()
-		out.SendersWaiting += int(l.n)
-		oldest := l.oldest(now)
+		out.SendersWaiting += int(l.Len())
+		oldest := l.Oldest(now)
 		out.OldestSender = max(out.OldestSender, oldest)
 		if i < len(in.Lanes) {
 			lane := &in.Lanes[i]
-			lane.InUse, lane.Cap, lane.Senders, lane.OldestSender = !e.isShut(int64(i)), e.limit, int(l.n), oldest
+			lane.InUse, lane.Cap, lane.Senders, lane.OldestSender = !e.isShut(int64(i)), e.limit, int(l.Len()), oldest
 		}
-		if l.n > 0 && n > 0 {
-			all := l.ages(in.Senders[:len(in.Senders):len(in.Senders)+n], now)
+		if l.Len() > 0 && n > 0 {
+			all := l.Ages(in.Senders[:len(in.Senders):len(in.Senders)+n], now)
 			slices.SortStableFunc(all, func(a, b time.Duration) int { return cmp.Compare(b, a) })
 			in.Senders = in.Senders[:min(n, len(all))]
 		}

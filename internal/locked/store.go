@@ -6,7 +6,6 @@ import (
 
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/ring"
 )
 
@@ -36,7 +35,7 @@ type store[T any] interface {
 // A fifo is the store of a channel with a few slots.
 type fifo[T any] struct {
 	values ring.Ring[T]
-	ages   *age.Log // nil until needed
+	ages   age.Log
 }
 
 func (f *fifo[T]) fits(int64) bool              { return true }
@@ -47,7 +46,7 @@ func (f *fifo[T]) over(int) bool                { return true }
 func (f *fifo[T]) evict(int64) (T, bool)        { return f.values.Pop(), true }
 
 func (f *fifo[T]) describe(now time.Duration, sent uint64, in *engine.Snapshot) {
-	in.Stats.OldestValue = oldestValue(&f.ages, now, f.values.Len(), sent)
+	in.Stats.OldestValue = f.ages.Inspect(now, sent-uint64(f.values.Len()), sent)
 	in.Stats.Bytes = int64(f.values.Size()) * int64(engine.SizeOf[T]())
 	describeRing(&f.values, in)
 }
@@ -111,7 +110,7 @@ func (s *sized[T]) pop() T {
 func (s *sized[T]) evict(int64) (T, bool) { return s.pop(), true }
 
 func (s *sized[T]) describe(now time.Duration, sent uint64, in *engine.Snapshot) {
-	in.Stats.OldestValue = oldestValue(&s.ages, now, s.values.Len(), s.sent)
+	in.Stats.OldestValue = s.ages.Inspect(now, s.sent-uint64(s.values.Len()), s.sent)
 	slot, values := int64(engine.SizeOf[T]()), s.bytes
 	if s.config.SizeIsKnown { // it includes the slots
 		values -= int64(s.values.Len()) * slot
@@ -120,43 +119,12 @@ func (s *sized[T]) describe(now time.Duration, sent uint64, in *engine.Snapshot)
 	describeRing(&s.values, in)
 }
 
-// The age of the oldest value follows from observations in an age.Log: each call of Stats adds
-// one, and so does a send to a long queue.
-
-const (
-	// minObserved is the length from which on a queue is observed by its senders.
-	minObserved = 64
-	// observeEvery bounds the cost of the clock: at most one reading per observeEvery values.
-	observeEvery = 256
-)
-
-// observe records that a queue of n values had been sent by now; sent is the index behind the last.
-func observe[T any](log **age.Log, n int, sent uint64, config *engine.Config[T]) {
-	if n < minObserved {
-		return
-	}
-	if *log == nil {
-		*log = new(age.Log)
-	}
-	if (*log).Lacks(sent, observeEvery) {
-		now := park.Now()
-		(*log).Record(now, sent-uint64(n), sent)
+// observe is called after the last of n queued values was sent, with the index behind it.
+func observe[T any](log *age.Log, n int, sent uint64, config *engine.Config[T]) {
+	if log.Due(sent-uint64(n), sent, 1) {
+		now := log.Observe(sent-uint64(n), sent)
 		if config.Sites != nil {
 			config.Sites.Send.Sample(now)
 		}
 	}
-}
-
-// oldestValue returns the least age of the oldest of n values, and adds an observation.
-func oldestValue(log **age.Log, now time.Duration, n int, sent uint64) time.Duration {
-	if *log == nil {
-		if n == 0 {
-			return 0
-		}
-		*log = new(age.Log)
-	}
-	head := sent - uint64(n)
-	oldest := (*log).Oldest(now, head, sent)
-	(*log).Record(park.Now(), head, sent) // now may be from before the last value was sent
-	return oldest
 }

@@ -29,7 +29,7 @@ const never time.Duration = math.MaxInt64
 // setTimer sets or stops the timer. The lock is held.
 func (e *Engine[T]) setTimer() {
 	t := e.timer
-	at, ok := t.alarm(e.receivers.first != nil || e.ready != nil && !e.ended, e.offers > 0)
+	at, ok := t.alarm(e.takers > 0 || e.ready.InUse(), e.offers > 0)
 	if !ok || at == never {
 		if t.at != never {
 			t.at = never
