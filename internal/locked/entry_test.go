@@ -142,7 +142,7 @@ func TestEntryIsSkipped(t *testing.T) {
 		if done, err := p.Result(); !done || err != nil || got != 3 {
 			t.Errorf("served: %v, %v, %d", done, err, got)
 		}
-		if p.Leave(); p.waiter.value != 0 || p.waiter.sel != nil || p.joined {
+		if p.Leave(); p.waiter.Value.value != 0 || p.waiter.Select != nil || p.joined {
 			t.Errorf("after it: %+v", &p.waiter)
 		}
 		_ = e.TrySend(4)
@@ -249,8 +249,8 @@ func TestClaimedPartner(t *testing.T) {
 		if done, err := out.Proceed(); done || err != nil {
 			t.Errorf("Proceed: %v, %v", done, err)
 		}
-		if e.Len() != 0 || e.receivers.n != 0 {
-			t.Errorf("%d queued, %d receivers", e.Len(), e.receivers.n)
+		if e.Len() != 0 || e.receivers.Len() != 0 {
+			t.Errorf("%d queued, %d receivers", e.Len(), e.receivers.Len())
 		}
 		in.Leave()
 	}
@@ -258,8 +258,8 @@ func TestClaimedPartner(t *testing.T) {
 
 // claimable returns the waiters that can be claimed.
 func (l *queue[T]) claimable() (ws []*waiter[T]) {
-	for w := l.first; w != nil; w = w.next {
-		if w.sel == nil || w.sel.Claimable() {
+	for w := l.First(); w != nil; w = w.Next() {
+		if w.Select == nil || w.Select.Claimable() {
 			ws = append(ws, w)
 		}
 	}
@@ -271,7 +271,7 @@ func (l *queue[T]) claimable() (ws []*waiter[T]) {
 func unpaired[T any](senders, receivers []*waiter[T]) bool {
 	for _, s := range senders {
 		for _, r := range receivers {
-			if s.sel == nil || s.sel != r.sel {
+			if s.Select == nil || s.Select != r.Select {
 				return true
 			}
 		}

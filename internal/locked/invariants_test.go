@@ -36,28 +36,25 @@ func check[T comparable](e *Engine[T], quiet bool) error {
 		if err := l.check(quiet); err != nil {
 			return fmt.Errorf("senders: %w", err)
 		}
-		waiting += l.n
+		waiting += int32(l.Len())
 		senders = append(senders, l.claimable()...)
-		if w := l.first; w != nil && w.sel == nil && e.room(w.key) {
-			return fmt.Errorf("%d senders wait, and the first one fits", l.n)
+		if w := l.First(); w != nil && w.Select == nil && e.room(w.Value.key) {
+			return fmt.Errorf("%d senders wait, and the first one fits", l.Len())
 		}
 		if e.isShut(int64(i)) && len(l.claimable()) > 0 {
-			return fmt.Errorf("%d senders wait after Close", l.n)
+			return fmt.Errorf("%d senders wait after Close", l.Len())
 		}
 	}
-	if e.offers != waiting || e.takers != e.receivers.n {
-		return fmt.Errorf("%d senders and %d receivers, counted as %d and %d", waiting, e.receivers.n, e.offers, e.takers)
+	if e.offers != waiting || e.takers != int32(e.receivers.Len()) {
+		return fmt.Errorf("%d senders and %d receivers, counted as %d and %d", waiting, e.receivers.Len(), e.offers, e.takers)
 	}
-	if e.woken != nil {
+	if !e.served.Empty() {
 		return errors.New("a goroutine was served and is not woken")
 	}
-	if err := checkFree(e); err != nil {
-		return fmt.Errorf("free list: %w", err)
-	}
 	var zero T
-	for w := e.receivers.first; w != nil; w = w.next {
-		if w.value != zero {
-			return fmt.Errorf("a receiver waits with the value %v", w.value)
+	for w := e.receivers.First(); w != nil; w = w.Next() {
+		if w.Value.value != zero {
+			return fmt.Errorf("a receiver waits with the value %v", w.Value.value)
 		}
 	}
 	receivers := e.receivers.claimable()
@@ -65,9 +62,9 @@ func check[T comparable](e *Engine[T], quiet bool) error {
 	case e.n > e.limit:
 		return fmt.Errorf("%d values queued, above the limit of %d", e.n, e.limit)
 	case e.closed() && e.n == 0 && len(receivers) > 0:
-		return fmt.Errorf("%d receivers wait after Close", e.receivers.n)
+		return fmt.Errorf("%d receivers wait after Close", e.receivers.Len())
 	case len(receivers) > 0 && e.n > 0 && (e.direct || quiet && e.store.able()) || e.direct && unpaired(senders, receivers):
-		return fmt.Errorf("%d receivers wait with %d values queued and %d senders waiting", e.receivers.n, e.n, waiting)
+		return fmt.Errorf("%d receivers wait with %d values queued and %d senders waiting", e.receivers.Len(), e.n, waiting)
 	}
 	if e.config.Overflow == engine.Block {
 		if lost := int(e.sent) - int(e.taken) - int(e.dropped) - e.n; lost != 0 {
@@ -77,49 +74,26 @@ func check[T comparable](e *Engine[T], quiet bool) error {
 	return checkSizes(e)
 }
 
-// check asserts that a queue is consistent, and that no queued waiter was served.
+// check asserts that no queued waiter was served.
 func (l *queue[T]) check(quiet bool) error {
-	var prev *waiter[T]
 	n := 0
-	for w := l.first; w != nil; prev, w = w, w.next {
+	for w := l.First(); w != nil; w = w.Next() {
 		switch n++; {
-		case n > int(l.n):
-			return fmt.Errorf("more than %d waiters", l.n)
-		case w.prev != prev:
-			return fmt.Errorf("waiter %d of %d does not point back", n, l.n)
-		case !w.queued:
+		case !w.Queued():
 			return fmt.Errorf("waiter %d is in the queue, but not marked as queued", n)
-		case w.outcome != left:
-			return fmt.Errorf("waiter %d is in the queue with outcome %d", n, w.outcome)
-		case w.sel != nil && quiet && !w.sel.Claimable():
+		case w.Value.outcome != left:
+			return fmt.Errorf("waiter %d is in the queue with outcome %d", n, w.Value.outcome)
+		case w.Select != nil && quiet && !w.Select.Claimable():
 			return fmt.Errorf("waiter %d belongs to a Select that sleeps and cannot be claimed", n)
-		case w.sel != nil: // it has the token of another entry, or is awake
+		case w.Select != nil: // it has the token of another entry, or is awake
 		case tokens(w) != 0:
 			return fmt.Errorf("waiter %d is in the queue with a token", n)
-		case quiet && !w.parked:
+		case quiet && !w.Value.parked:
 			return fmt.Errorf("waiter %d sleeps, but is not marked as parked", n)
 		}
 	}
-	if n != int(l.n) || l.last != prev {
-		return fmt.Errorf("%d waiters, counted as %d; the last one is %p, want %p", n, l.n, l.last, prev)
-	}
-	return nil
-}
-
-// checkFree asserts that unused waiters are reset.
-func checkFree[T comparable](e *Engine[T]) error {
-	n := 0
-	for w := e.spare; w != nil; w = w.next {
-		fresh := waiter[T]{next: w.next, parker: w.parker, key: w.key, index: w.index}
-		if n++; n > int(e.spares) {
-			return fmt.Errorf("more than %d waiters", e.spares)
-		}
-		if *w != fresh || tokens(w) != 0 {
-			return fmt.Errorf("waiter %d is not reset: %+v, %d tokens", n, w, tokens(w))
-		}
-	}
-	if n != int(e.spares) || n > maxFree {
-		return fmt.Errorf("%d waiters, counted as %d, at most %d", n, e.spares, maxFree)
+	if n != l.Len() {
+		return fmt.Errorf("%d waiters, counted as %d", n, l.Len())
 	}
 	return nil
 }
@@ -165,9 +139,9 @@ func checkSizes[T comparable](e *Engine[T]) error {
 	return nil
 }
 
-// tokens returns the number of tokens of w.parker.
+// tokens returns the number of tokens of w.Parker.
 func tokens[T any](w *waiter[T]) int {
-	return reflect.ValueOf(w.parker).Field(0).Len()
+	return reflect.ValueOf(w.Parker).Field(0).Len()
 }
 
 // TestCheckFails: the check reports each violation.
@@ -175,34 +149,25 @@ func TestCheckFails(t *testing.T) {
 	type e = *Engine[int]
 	sizes := func(s e) *sized[int] { return s.store.(*sized[int]) }
 	for want, violate := range map[string]func(senders, receivers e){
-		"senders: more than 2 waiters":   func(s, _ e) { s.senders.n-- },
-		"counted as 4":                   func(s, _ e) { s.senders.n++ },
-		"the last one is":                func(s, _ e) { s.senders.last = s.senders.first },
-		"2 of 3 does not point back":     func(s, _ e) { s.senders.first.next.prev = nil },
-		"receivers: waiter 1 is in the":  func(_, r e) { r.receivers.first.queued = false },
-		"with outcome 1":                 func(_, r e) { r.receivers.first.outcome = done },
-		"3 is in the queue with a token": func(s, _ e) { s.senders.last.parker.Unpark() },
-		"not marked as parked":           func(s, _ e) { s.senders.last.parked = false },
-		"waits with the value 7":         func(_, r e) { r.receivers.last.value = 7 },
-		"free list: more than 0":         func(s, _ e) { s.spares-- },
-		"free list: 1 waiters":           func(s, _ e) { s.spares++ },
-		"1 is not reset":                 func(s, _ e) { s.spare.value = 7 },
-		"1 tokens":                       func(s, _ e) { s.spare.parker.Unpark() },
+		"with outcome 1":                 func(_, r e) { r.receivers.First().Value.outcome = done },
+		"3 is in the queue with a token": func(s, _ e) { s.senders.First().Next().Next().Parker.Unpark() },
+		"not marked as parked":           func(s, _ e) { s.senders.First().Value.parked = false },
+		"waits with the value 7":         func(_, r e) { r.receivers.First().Value.value = 7 },
 		"above the limit of 1":           func(s, _ e) { s.limit = 1 },
 		"3 senders wait after Close":     func(s, _ e) { s.shut = all },
 		"3 receivers wait after Close":   func(_, r e) { r.shut = all },
 		"with 1 values queued":           func(_, r e) { r.push(1, 1) },
-		"and 1 senders waiting":          func(s, r e) { r.limit = 0; r.senders.push(s.senders.pop()) },
-		"the first one fits":             func(s, _ e) { s.senders.first.key = 0 },
+		"and 1 senders waiting":          func(s, r e) { r.limit = 0; r.senders.push(s.senders.pop(), false) },
+		"the first one fits":             func(s, _ e) { s.senders.First().Value.key = 0 },
 		"counted as 2 and 0":             func(s, _ e) { s.offers-- },
-		"is not woken":                   func(s, _ e) { s.woken = s.spare },
+		"is not woken":                   func(s, _ e) { s.served.Add(s.senders.First()) },
 		"sent 3, taken 0":                func(s, _ e) { s.sent++ },
 		"2 sizes of 3 values":            func(s, _ e) { sizes(s).values.Push(1) },
 		"2 values queued, counted as 1":  func(s, _ e) { s.n--; s.sent-- },
 		"recorded as 1":                  func(s, _ e) { sizes(s).sizes.Push(sizes(s).sizes.Pop() - 1) },
 		"counted as 5, limit 4":          func(s, _ e) { sizes(s).bytes++ },
 		"counted as 4, limit 3":          func(s, _ e) { sizes(s).config.MaxBytes-- },
-		"cannot be claimed":              func(s, _ e) { s.senders.last.sel = new(selection.State) },
+		"cannot be claimed":              func(s, _ e) { s.senders.First().Select = new(selection.State) },
 	} {
 		senders, receivers := halted()
 		for _, e := range []e{senders, receivers} {
@@ -224,16 +189,14 @@ func halted() (senders, receivers *Engine[int]) {
 	senders, receivers = New(config), New(config)
 	_ = senders.TrySend(2)
 	_ = senders.TrySend(2)
-	spare := senders.waiter()
 	for range 3 {
 		w := senders.waiter()
-		w.value, w.key, w.parked = 2, 2, true
-		senders.senders.push(w)
+		w.Value.value, w.Value.key, w.Value.parked = 2, 2, true
+		senders.senders.push(w, false)
 		w = receivers.waiter()
-		w.parked = true
-		receivers.receivers.push(w)
+		w.Value.parked = true
+		receivers.receivers.push(w, false)
 	}
-	senders.recycle(spare)
 	return senders, receivers
 }
 

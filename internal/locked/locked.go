@@ -58,6 +58,7 @@ import (
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/waitq"
 )
 
 // An Engine is an engine.Engine. It begins with what each operation uses: two cache lines.
@@ -87,8 +88,8 @@ type Engine[T any] struct {
 	ready     engine.Ready
 	dropped   uint64
 
-	woken, lastWoken *waiter[T] // to be unparked after the release of the lock: see unlock
-	mode             mode       // see mayYield
+	served waitq.Served[transfer[T]] // to be woken after the release of the lock: see unlock
+	mode   mode                      // see mayYield
 
 	key      func(v T, method string) (int64, error) // of a value, for the store; nil: base
 	base     int64

@@ -2,6 +2,7 @@ package locked
 
 import (
 	"context"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"unsafe"
@@ -34,6 +35,11 @@ func expectWaiting(t *testing.T, e *Engine[int], senders, receivers int) {
 	if s := e.Stats(); s.SendersWaiting != senders || s.ReceiversWaiting != receivers {
 		t.Fatalf("%d senders and %d receivers wait, want %d and %d", s.SendersWaiting, s.ReceiversWaiting, senders, receivers)
 	}
+}
+
+// unused returns the number of waiters that are kept for another wait.
+func unused(e *Engine[int]) uint64 {
+	return reflect.ValueOf(&e.receivers.List).Elem().FieldByName("frees").Uint()
 }
 
 // TestFirstComeFirstServed parks five goroutines on one side, cancels some of them,
@@ -158,28 +164,13 @@ func TestWaiterIsReused(t *testing.T) {
 						after.run(t, e)
 						settled(t, e)
 					}
-					if e.spares != 1 {
-						t.Fatalf("%d waiters were allocated, want one", e.spares)
+					if unused(e) != 1 {
+						t.Fatalf("%d waiters were allocated, want one", unused(e))
 					}
 				})
 			})
 		}
 	}
-}
-
-// TestFreeListIsBounded: after many goroutines have waited, maxFree waiters are kept.
-func TestFreeListIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := New(engine.Config[int]{})
-		for range maxFree + 10 {
-			startRecv(e)
-		}
-		expectWaiting(t, e, 0, maxFree+10)
-		e.Close()
-		if expectWaiting(t, e, 0, 0); e.spares != maxFree {
-			t.Fatalf("%d waiters kept, want %d", e.spares, maxFree)
-		}
-	})
 }
 
 // TestClose: Close serves all waiters of either side.

@@ -12,13 +12,13 @@ func yields(e *Engine[int], others, waits int) (all []bool) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	for range others {
-		e.senders.push(new(waiter[int]))
+		e.senders.push(new(waiter[int]), false)
 	}
 	for range waits {
 		w := new(waiter[int])
-		e.senders.push(w)
+		e.senders.push(w, false)
 		all = append(all, e.mayYield(&e.senders, w))
-		if all[len(all)-1] == w.parked {
+		if all[len(all)-1] == w.Value.parked {
 			panic("a goroutine that yields is not parked, any other one is")
 		}
 		e.senders.remove(w)
@@ -57,7 +57,7 @@ func TestMode(t *testing.T) {
 func TestModeIsForgotten(t *testing.T) {
 	e := New(engine.Config[int]{Limit: 8})
 	yields(e, 1, 1)
-	if e.flags.Load()&crowded == 0 {
+	if !e.crowded.Load() {
 		t.Error("the lock does not know of the crowd")
 	}
 	for i, yes := range yields(e, 0, crowdMemory+1) {
@@ -65,7 +65,7 @@ func TestModeIsForgotten(t *testing.T) {
 			t.Errorf("wait %d after a crowd yields: %v", i, yes)
 		}
 	}
-	if e.flags.Load()&crowded != 0 {
+	if e.crowded.Load() {
 		t.Error("the lock knows of a crowd that is gone")
 	}
 

@@ -23,10 +23,9 @@ type waiter[T any] = waitq.Node[transfer[T]]
 // A transfer is what a waiter waits for.
 type transfer[T any] struct {
 	value   T
-	key     int64      // of the value to send; of the Ticket, once it was sent
-	woken   *waiter[T] // the next one to unpark: see unlock
-	parked  bool       // it sleeps: the server must Unpark it
-	untimed bool       // see count
+	key     int64 // of the value to send; of the Ticket, once it was sent
+	parked  bool  // it sleeps: the server must Unpark it
+	untimed bool  // see count
 	outcome outcome
 }
 

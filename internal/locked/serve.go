@@ -14,32 +14,20 @@ import (
 // the release of the lock, because it may take the lock at once.
 func (e *Engine[T]) serve(w *waiter[T], how outcome) {
 	w.Value.outcome = how
-	if !w.Value.parked {
-		return
+	if w.Value.parked {
+		e.served.Add(w)
 	}
-	if e.woken == nil {
-		e.woken = w
-	} else {
-		e.lastWoken.Value.woken = w
-	}
-	e.lastWoken = w
 }
 
 // unlock releases the lock, and wakes the goroutines that were served.
 func (e *Engine[T]) unlock() {
-	w := e.woken
-	if w == nil {
+	if e.served.Empty() {
 		e.lock.Unlock()
 		return
 	}
-	e.woken, e.lastWoken = nil, nil
+	served := e.served.Take()
 	e.lock.Unlock()
-	for w != nil {
-		next := w.Value.woken
-		w.Value.woken = nil
-		w.Parker.Unpark() // from now on w belongs to its goroutine
-		w = next
-	}
+	served.Unpark()
 }
 
 // room reports whether a value with that key can be queued.

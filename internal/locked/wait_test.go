@@ -38,7 +38,7 @@ func TestCanceledBeforehand(t *testing.T) {
 		if err := e.Send(ctx, 2); err != nil {
 			t.Errorf("Send with room: %v", err)
 		}
-		if settled(t, e); e.spares != 0 {
+		if settled(t, e); unused(e) != 0 {
 			t.Error("a call under a canceled context was queued")
 		}
 	})

@@ -155,3 +155,39 @@ func (l *List[V]) Ages(ages []time.Duration, now time.Duration) []time.Duration 
 	}
 	return ages
 }
+
+// A Served is a list of nodes that were removed to serve their goroutines, which sleep. The holder of
+// the lock adds them, and wakes them after it has released the lock, because each takes that at once.
+// The zero value is empty.
+type Served[V any] struct{ first, last *Node[V] }
+
+// Add adds n, which is in no list.
+func (s *Served[V]) Add(n *Node[V]) {
+	if s.first == nil {
+		s.first = n
+	} else {
+		s.last.next = n
+	}
+	s.last = n
+}
+
+// Empty reports whether there is no node.
+func (s *Served[V]) Empty() bool { return s.first == nil }
+
+// Take returns the nodes, and leaves none. The lock is held.
+func (s *Served[V]) Take() Served[V] {
+	all := *s
+	*s = Served[V]{}
+	return all
+}
+
+// Unpark delivers a token to each node, in the order of Add. From then on a node belongs to its
+// goroutine.
+func (s Served[V]) Unpark() {
+	for n := s.first; n != nil; {
+		next := n.next
+		n.next = nil
+		n.Parker.Unpark()
+		n = next
+	}
+}
