@@ -34,7 +34,6 @@ import (
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/waitq"
 )
@@ -48,7 +47,7 @@ const (
 	sleepers               // a goroutine sleeps until the lock is free
 	probed                 // the next operation takes a sample: see sites.go
 
-	quiet = closed // receive word: the last Recv was handed its value: see handoff.go
+	drained = closed // receive word: the last Recv found the channel empty: see handoff.go
 
 	shift = 6
 	flags = 1<<shift - 1
@@ -95,8 +94,7 @@ type Engine[T any] struct {
 	singleReceiver bool
 	overflow       engine.Overflow
 	spinDelay      int32
-	hand           *hand[T]    // see handoff.go
-	seat           park.Parker // of the receiver in the seat: see keepSeat
+	handOff        *handOff[T] // see handoff.go
 	onDrop         func(T)
 	name           *string  // nil without a name
 	elastic        *pool[T] // nil for a Bounded
@@ -111,6 +109,7 @@ type Engine[T any] struct {
 	anySenders         *waitq.Queue    // of senders that wait for room in any lane, or nil
 	sites              *callsite.Sites // nil without a name
 
+	_    [8]byte // the sides begin with a cache line: see TestSidesAreAligned
 	send side[T]
 	recv side[T]
 }

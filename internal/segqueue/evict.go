@@ -5,7 +5,7 @@ package segqueue
 // between the look and the removal. A caller that keeps senders away can decide on the length of
 // the queue: if Evict removes a value, no receive has taken place since Len was least.
 func (e *Engine[T]) Evict(least int) (old T, ok bool) {
-	t := turn{receives: true}
+	var t turn
 	start := e.recv.lock()
 	word := e.rescueReceiver(&t, start)
 	if least < 1 || e.between(e.send.word.Load(), word) < uint64(least) {

@@ -217,8 +217,8 @@ func assertClear[T any](spare []T) {
 func (e *Engine[T]) RecvLent(ctx context.Context, buf []T, loan *engine.Loan[T]) (int, error) {
 	r := &e.recv
 	word := r.word.Load()
-	if word&flags&^quiet != 0 || !r.word.CompareAndSwap(word, word|locked) {
-		return e.recvSlow(ctx, buf, false, &turn{receives: true}, loan)
+	if word&flags&^drained != 0 || !r.word.CompareAndSwap(word, word|locked) {
+		return e.recvSlow(ctx, buf, false, new(turn), loan)
 	}
 	if index := word &^ flags; index == r.bound {
 		if n := e.takeLent(index, len(buf), loan); n > 0 {
@@ -229,7 +229,7 @@ func (e *Engine[T]) RecvLent(ctx context.Context, buf []T, loan *engine.Loan[T])
 	}
 	n, err := e.take(word, buf, nil, new(turn))
 	if err == engine.ErrEmpty {
-		return e.recvSlow(ctx, buf, true, &turn{receives: true}, loan)
+		return e.recvSlow(ctx, buf, true, new(turn), loan)
 	}
 	return n, err
 }

@@ -6,96 +6,109 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Recv implements engine.Engine. It parks here, and is inlined into the method of the interface,
-// so that only that method is between the park and the caller: after a switch of goroutines each
-// return is mispredicted.
+// Recv implements engine.Engine. This is the fast path: no flag is set, no other receiver holds the
+// lock, and a value is queued. A lone waiter parks here, because after a switch of goroutines each
+// return to a caller is mispredicted.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
-	for {
-		v, ctx, err = e.recvOrSit(ctx)
-		if ctx == nil {
-			return
-		}
-		e.seat.Wait()
-	}
-}
-
-// arrived is the context of recvOrSit after a wait in the seat.
-type arrived struct{ context.Context }
-
-// hasToken is an arrived.
-var hasToken context.Context = arrived{context.Background()}
-
-// recvOrSit is Recv without a park that only a sender or Close can end: if next is not nil, the
-// caller is in the seat, parks, and calls again with next. This is the fast path: no flag is
-// set, no other receiver holds the lock, and a value is queued.
-func (e *Engine[T]) recvOrSit(ctx context.Context) (v T, next context.Context, err error) {
 	if ctx == nil {
 		panic(engine.RecvNilContext)
 	}
-	if _, ok := ctx.(arrived); ok {
-		v, err = e.arrive(context.Background())
-		return v, nil, err
-	}
 	r := &e.recv
 	word := r.word.Load()
-	if word&flags != 0 {
-		return e.recvFlagged(ctx, word)
-	}
-	if e.singleReceiver && word != r.bound && (word+one != r.bound || len(r.buf) <= e.keepSlots) {
-		v = e.takeSlot(word)
-		if !r.word.CompareAndSwap(word, word+one) {
-			// Ready or Stats took the lock. They do not move head, but may
-			// have set a flag.
-			word = r.lock()
-			r.unlock(word + one)
-			if word&readyInUse != 0 {
-				e.received()
-			}
-		}
-	} else {
-		if !r.word.CompareAndSwap(word, word|locked) {
-			return e.recvOne(ctx, false)
-		}
-		if word == r.bound {
-			tail := e.send.word.Load()
-			if !e.run(word, tail) {
-				if len(r.buf) > e.keepSlots {
-					e.shrink(word)
+	if word&flags == 0 {
+		if e.singleReceiver && word != r.bound && (word+one != r.bound || len(r.buf) <= e.keepSlots) {
+			v = e.takeSlot(word)
+			if !r.word.CompareAndSwap(word, word+one) {
+				// Ready or Stats took the lock. They do not move head, but may
+				// have set a flag.
+				word = r.lock()
+				r.unlock(word + one)
+				if word&readyInUse != 0 {
+					e.received()
 				}
-				if e.settled() && engine.MayWait(ctx) && !r.paysToTry() {
-					word |= quiet
-				}
-				r.unlock(word)
-				return e.recvEmpty(ctx, tail)
 			}
+			e.wakeSender()
+			return v, nil
 		}
-		v = e.takeSlot(word)
-		if word+one == r.bound && len(r.buf) > e.keepSlots {
-			e.shrink(word + one)
+		if r.word.CompareAndSwap(word, word|locked) {
+			if word != r.bound || e.run(word, e.send.word.Load()) {
+				v = e.takeSlot(word)
+				if word+one == r.bound && len(r.buf) > e.keepSlots {
+					e.shrink(word + one)
+				}
+				r.unlock(word + one)
+				e.wakeSender()
+				return v, nil
+			}
+			e.unlockEmpty(ctx, word)
 		}
-		r.unlock(word + one)
 	}
-	e.wakeSender()
-	return v, nil, nil
+	v, alone, err := e.recvElse(ctx)
+	if !alone {
+		return v, err
+	}
+	e.receivers.LoneParker().Wait()
+	return e.finishAlone(ctx)
 }
 
-// recvOne is the slow path of Recv. empty is whether the caller has found the channel
-// empty and open.
-func (e *Engine[T]) recvOne(ctx context.Context, empty bool) (T, context.Context, error) {
+// unlockEmpty unlocks the side of a Recv that has found no value.
+func (e *Engine[T]) unlockEmpty(ctx context.Context, word uint64) {
+	r := &e.recv
+	if len(r.buf) > e.keepSlots {
+		e.shrink(word)
+	}
+	if e.settled() && engine.MayWait(ctx) && !r.paysToTry() {
+		word |= drained
+	}
+	r.unlock(word)
+}
+
+// recvElse is Recv without a value on the fast path. If the channel is empty, and neither spins nor
+// yields pay, it waits alone. If alone is true, the caller parks until it has its token, and calls
+// finishAlone. One in 256 calls finds out whether spins and yields pay again.
+func (e *Engine[T]) recvElse(ctx context.Context) (v T, alone bool, err error) {
+	r, q := &e.recv, e.receivers
+	word := r.word.Load()
+	tail := e.send.word.Load()
+	empty := tail&closed == 0 && (tail^word)&^flags == 0 && word&(flags&^drained) == 0 // see WouldBlock
+	var t turn
+	if empty && engine.MayWait(ctx) && !r.paysToTry() {
+		t.attempt.Tries = oneIn256(tail>>shift + q.HandOffs())
+		done := ctx.Done()
+		if !t.attempt.Tries && (done == nil || ctx.Err() == nil) && q.WaitAlone() {
+			// If the tail is where it was, so is the head.
+			now := e.send.word.Load()
+			switch {
+			case (now&^flags != tail&^flags || now&closed != 0) && q.Withdraw():
+				empty = false
+			case done == nil:
+				return v, true, nil
+			case q.ParkAloneUntil(done):
+				v, err = e.finishAlone(ctx)
+				return v, false, err
+			default:
+				t.wait.Cancel()
+				empty = false
+			}
+		}
+	}
+	v, err = e.recvOne(ctx, &t, empty)
+	return v, false, err
+}
+
+// recvOne is recvSlow for one value.
+func (e *Engine[T]) recvOne(ctx context.Context, turn *turn, empty bool) (T, error) {
 	var buf [1]T
-	_, err := e.recvSlow(ctx, buf[:], empty, &turn{receives: true}, nil)
-	return buf[0], nil, err
+	_, err := e.recvSlow(ctx, buf[:], empty, turn, nil)
+	return buf[0], err
 }
 
 // TryRecv implements engine.Engine.
-func (e *Engine[T]) TryRecv() (T, error) {
-	v, _, err := e.recvOrSit(engine.NoWait{})
-	return v, err
-}
+func (e *Engine[T]) TryRecv() (T, error) { return e.Recv(engine.NoWait{}) }
 
 // RecvBatch implements engine.Engine.
 func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
-	return e.recvSlow(ctx, buf, false, &turn{receives: true}, nil)
+	return e.recvSlow(ctx, buf, false, new(turn), nil)
 }
 
 // takeSlot takes the value out of the slot of index.
@@ -137,14 +150,9 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *tur
 		if !engine.MayWait(ctx) || turn.wait.Canceled() {
 			break
 		}
-		if e.awaitValue(ctx, turn) {
-			buf[0] = e.takeHanded()
-			n, err = 1, nil
-			if len(buf) > 1 && !e.isEmpty() {
-				more, _ := e.take(r.lock(), buf[1:], nil, turn)
-				n += more
-			}
-			break
+		r.step(ctx, turn, &e.send, e.receivers, e.senders, e.spinDelay)
+		if turn.wait.Queued() && !turn.starving && e.isEmpty() {
+			turn.wait.Step() // the poll would fail
 		}
 	}
 	if turn.wait.Leave() && e.Len() > 0 {
@@ -154,20 +162,6 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *tur
 		err = engine.ContextError(ctx)
 	}
 	return n, err
-}
-
-// awaitValue takes one step of a receiver that has found nothing. It reports whether the
-// receiver was handed a value; otherwise it must poll.
-func (e *Engine[T]) awaitValue(ctx context.Context, t *turn) (handed bool) {
-	e.recv.step(ctx, t, &e.send, e.receivers, e.senders, e.spinDelay)
-	if t.wait.Queued() && !t.starving {
-		if e.isEmpty() {
-			t.wait.Step()
-		} else {
-			t.wait.Withdraw()
-		}
-	}
-	return t.wait.Handed()
 }
 
 // take moves queued values into buf, or lends them if loan is not nil, and returns their
@@ -220,10 +214,7 @@ func (e *Engine[T]) take(word uint64, buf []T, loan *engine.Loan[T], turn *turn)
 		r.unlock(word)
 		return 0, err
 	}
-	if e.elastic != nil {
-		word &^= quiet
-	}
-	r.unlock(index | word&flags)
+	r.unlock(index | word&(flags&^drained))
 	e.wakeSender()
 	if word&readyInUse != 0 {
 		e.received()

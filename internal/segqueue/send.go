@@ -14,8 +14,8 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	if word&flags != 0 {
 		return e.sendOne(ctx, v, false)
 	}
-	if e.receivers.Waiting() {
-		return e.sendToWaiter(ctx, word, v)
+	if e.receivers.Alone() {
+		return e.sendToLone(ctx, word, v)
 	}
 	if e.singleSender && word != s.bound {
 		// No other goroutine moves tail, so the CAS that moves it needs no lock: it

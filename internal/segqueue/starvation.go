@@ -12,7 +12,7 @@ package segqueue
 //     the rescued operation behind it, for Len and for the other side, too.
 //   - At most one goroutine per side starves: while the bit is set, the starving
 //     waiter is the first in its queue or holds the wake-up, so no other one is
-//     woken. A receiver that was woken before and has withdrawn comes back behind it.
+//     woken, and none can wait alone.
 //   - A batch that made progress does not starve: it rejoins at the end.
 //   - side.rescue is the value that a starving sender sends, or the place for the
 //     value of a starving receiver. rescue and rescued belong to the holder of the
@@ -45,7 +45,6 @@ func (s *side[T]) recordLoss(t *turn, word uint64, v *T) uint64 {
 		return word
 	}
 	t.starving = true
-	t.wait.Refuse()
 	if s.rescue == nil {
 		s.rescue = new(T)
 	}

@@ -21,7 +21,6 @@ type turn struct {
 	attempt  spin.Attempt // before that
 	starving bool         // it has set the starving bit of its side
 	batch    bool         // it sends several values, and may wait
-	receives bool         // it accepts a hand-off: see handoff.go
 	losses   int          // spurious wake-ups
 }
 
@@ -41,8 +40,6 @@ func (s *side[T]) step(ctx context.Context, t *turn, other *side[T], queue, othe
 	case s.spinFor(&t.attempt, other, otherQueue, delay):
 		t.attempt.Spun()
 	case s.yieldTo(&t.attempt, other):
-	case t.receives:
-		t.wait.JoinToAccept(queue, ctx.Done())
 	default:
 		t.wait.Join(queue, ctx.Done())
 	}
@@ -104,5 +101,5 @@ func (e *Engine[T]) isFull() bool {
 // paysToTry reports whether spins or yields have paid lately.
 func (s *side[T]) paysToTry() bool { return s.spinBusy.Pays() || s.yields.Pay() }
 
-// lucky reports true for about one in 256 numbers, also if these are multiples of 256.
-func lucky(n uint64) bool { return n*0x9e3779b97f4a7c15>>56 == 0 }
+// oneIn256 reports true for about one in 256 numbers, also if these are multiples of 256.
+func oneIn256(n uint64) bool { return n*0x9e3779b97f4a7c15>>56 == 1 }
