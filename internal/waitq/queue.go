@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/park"
-	"github.com/sluice-go/sluice/internal/selection"
 	"github.com/sluice-go/sluice/internal/spin"
 )
 
@@ -109,15 +108,6 @@ func (q *Queue) Idle() bool {
 	return q.signal.Load()&(wanted|waking|alone|handed|woken) == 0
 }
 
-// join appends the calling goroutine.
-func (q *Queue) join() *waiter {
-	q.acquire()
-	w := q.unused()
-	q.list.Push(w)
-	q.release()
-	return w
-}
-
 // unused returns a waiter in no queue. The caller holds the lock, which is released while a
 // waiter is allocated.
 func (q *Queue) unused() *waiter {
@@ -128,48 +118,6 @@ func (q *Queue) unused() *waiter {
 		return w
 	}
 	return q.list.Get()
-}
-
-// rejoin returns a waiter to the front after a spurious wake-up, and ends that wake-up.
-func (q *Queue) rejoin(w *waiter) {
-	q.acquire()
-	q.inFlight = false
-	q.list.PushFront(w)
-	q.release()
-}
-
-// requeue is rejoin at the end, for a waiter that got a part of what it waits for. It waits
-// for the rest from now on.
-func (q *Queue) requeue(w *waiter) {
-	q.acquire()
-	q.inFlight = false
-	w.Since.Reset()
-	q.list.Push(w)
-	q.release()
-}
-
-// park waits until w is woken, and returns false if done is closed first. In both cases the
-// caller must rejoin or leave with w.
-func (q *Queue) park(w *waiter, done <-chan struct{}) bool {
-	return q.tally.Park(w.Parker, done, q.tally.Count(), &w.Since)
-}
-
-// leave removes w and ends its wake-up if it has one. hasToken is whether park has returned
-// true since w last joined. The caller must not use w afterwards.
-func (q *Queue) leave(w *waiter, hasToken bool) {
-	q.acquire()
-	if w.queued {
-		q.list.Remove(w)
-	} else {
-		if !hasToken { // the token is there, or will be in a moment
-			q.release()
-			w.Parker.Park(nil)
-			q.acquire()
-		}
-		q.inFlight = false
-	}
-	q.list.Put(w)
-	q.release()
 }
 
 // Wake wakes the lone waiter, or else the first in the list, unless a wake-up is in flight.
@@ -230,38 +178,6 @@ func (q *Queue) WakeAll() {
 		due, w.next = w.next, nil // after Unpark w belongs to its goroutine
 		w.Parker.Unpark()
 	}
-}
-
-// enter queues w as case index of a Select whose state is polling: at the end the
-// first time, at the front if w holds the wake-up. A queued w keeps its position.
-// w belongs to the caller, which must pass the same State until exit.
-func (q *Queue) enter(w *waiter, state *selection.State, index int) {
-	q.acquire()
-	switch {
-	case w.Value.holds:
-		w.Value.holds = false
-		q.inFlight = false
-		q.list.PushFront(w)
-	case !w.queued:
-		w.Select, w.Index, w.Parker = state, int32(index), state.Parker()
-		q.list.Push(w)
-	}
-	q.release()
-}
-
-// exit removes w, and ends the wake-up if w holds it. As after leave, the caller
-// must then check whether another waiter could proceed.
-func (q *Queue) exit(w *waiter) {
-	q.acquire()
-	if w.queued {
-		q.list.Remove(w)
-	}
-	if w.Value.holds {
-		w.Value.holds = false
-		q.inFlight = false
-	}
-	w.Select = nil
-	q.release()
 }
 
 // Tally returns the queue's wait statistics.

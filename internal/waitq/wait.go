@@ -66,7 +66,10 @@ const (
 // Join appends the goroutine, which must be idle, to q. Its next Step ends when
 // done is closed. A nil done is never closed.
 func (w *Wait) Join(q *Queue, done <-chan struct{}) {
-	*w = Wait{queue: q, waiter: q.join(), done: done, state: queued}
+	q.acquire()
+	*w = Wait{queue: q, waiter: q.unused(), done: done, state: queued}
+	q.list.Push(w.waiter)
+	q.release()
 }
 
 // Joined reports whether Join was called since the last Leave.
@@ -79,20 +82,25 @@ func (w *Wait) Queued() bool { return w.state == queued }
 // It parks until the goroutine is woken or done is closed. If the goroutine was
 // woken and its poll failed, Step returns it to the queue instead.
 func (w *Wait) Step() {
-	switch {
-	case w.state == queued:
-		if w.queue.park(w.waiter, w.done) {
+	q := w.queue
+	if w.state == queued {
+		if q.tally.Park(w.waiter.Parker, w.done, q.tally.Count(), &w.waiter.Since) {
 			w.state = holding
 		} else {
 			w.canceled = true
 		}
-	case w.progress:
-		w.state, w.progress = queued, false
-		w.queue.requeue(w.waiter)
-	default:
-		w.state = queued
-		w.queue.rejoin(w.waiter)
+		return
 	}
+	q.acquire()
+	q.inFlight = false
+	if w.progress {
+		w.waiter.Since.Reset() // it waits for the rest from now on
+		q.list.Push(w.waiter)
+	} else {
+		q.list.PushFront(w.waiter)
+	}
+	q.release()
+	w.state, w.progress = queued, false
 }
 
 // Woken reports whether the goroutine knows that it holds the queue's wake-up.
@@ -121,7 +129,19 @@ func (w *Wait) Leave() (others bool) { return w.waiter != nil && w.leave() }
 
 func (w *Wait) leave() bool {
 	q := w.queue
-	q.leave(w.waiter, w.state == holding)
+	q.acquire()
+	if w.waiter.queued {
+		q.list.Remove(w.waiter)
+	} else {
+		if w.state == queued { // the token is there, or will be in a moment
+			q.release()
+			w.waiter.Parker.Park(nil)
+			q.acquire()
+		}
+		q.inFlight = false
+	}
+	q.list.Put(w.waiter)
+	q.release()
 	*w = Wait{}
 	return q.Waiting()
 }
