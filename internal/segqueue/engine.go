@@ -82,7 +82,7 @@ type side[T any] struct {
 	spinBusy  spin.Budget // while the other side is running
 	spinWoken spin.Budget // while a goroutine of the other side was woken
 	yields    spin.Yields // see yieldTo
-	gate      spin.Gate
+	sleeping  spin.Sleepers
 	// In all two more lines: see TestSidesAreAligned.
 }
 
@@ -177,40 +177,24 @@ const (
 )
 
 // lockTaken is lock when the lock is taken. A goroutine that has retried and yielded
-// sleeps in the gate: the operating system may have descheduled the holder, which can
-// continue only when a processor is free. See ADR 0003.
+// sleeps: the operating system may have descheduled the holder, which can continue
+// only when a processor is free. See ADR 0003.
 func (s *side[T]) lockTaken() uint64 {
-	var keep uint64 // set together with the lock
-	for tries := 0; ; tries++ {
-		word := s.word.Load()
-		switch {
-		case word&locked == 0:
-			if s.word.CompareAndSwap(word, word|locked|keep) {
-				s.contended.Store(s.contended.Load() + 1)
-				return word
-			}
-		case tries < lockSpins:
-		case tries < lockSpins+lockYields:
+	word := s.sleeping.Lock(&s.word, locked, sleepers, func(n int) bool {
+		if n >= lockSpins {
 			runtime.Gosched()
-		default:
-			slept, others := s.gate.Sleep(func() bool {
-				return word&sleepers != 0 && s.word.Load() == word || s.word.CompareAndSwap(word, word|sleepers)
-			})
-			if slept {
-				tries = 0
-			}
-			if keep = 0; others {
-				keep = sleepers
-			}
 		}
-	}
+		return n < lockSpins+lockYields
+	})
+	s.contended.Store(s.contended.Load() + 1)
+	return word
 }
 
 // unlock stores word, which releases the lock and publishes the slots below its
 // index.
 func (s *side[T]) unlock(word uint64) {
 	if s.word.Swap(word)&sleepers != 0 {
-		s.gate.Open()
+		s.sleeping.Wake()
 	}
 }
 
