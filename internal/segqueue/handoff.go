@@ -99,7 +99,7 @@ func (h *handOff[T]) assert(full bool) {
 func (e *Engine[T]) finishAlone(ctx context.Context) (v T, err error) {
 	q := e.receivers
 	if !q.Handed() {
-		return e.recvOne(ctx, &turn{wait: q.Resume(ctx.Done())}, false)
+		return e.recvOne(ctx, &call{wait: q.Resume(ctx.Done())}, false)
 	}
 	v = e.takeHandOff()
 	q.LeaveAlone()

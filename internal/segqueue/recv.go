@@ -71,11 +71,11 @@ func (e *Engine[T]) recvElse(ctx context.Context) (v T, alone bool, err error) {
 	word := r.word.Load()
 	tail := e.send.word.Load()
 	empty := tail&closed == 0 && (tail^word)&^flags == 0 && word&(flags&^drained) == 0 // see WouldBlock
-	var t turn
+	var c call
 	if empty && engine.MayWait(ctx) && !r.paysToTry() {
-		t.attempt.Tries = oneIn256(tail>>shift + q.HandOffs())
+		c.attempt.Tries = oneIn256(tail>>shift + q.HandOffs())
 		done := ctx.Done()
-		if !t.attempt.Tries && (done == nil || ctx.Err() == nil) && q.WaitAlone() {
+		if !c.attempt.Tries && (done == nil || ctx.Err() == nil) && q.WaitAlone() {
 			// If the tail is where it was, so is the head.
 			now := e.send.word.Load()
 			switch {
@@ -87,19 +87,19 @@ func (e *Engine[T]) recvElse(ctx context.Context) (v T, alone bool, err error) {
 				v, err = e.finishAlone(ctx)
 				return v, false, err
 			default:
-				t.wait.Cancel()
+				c.wait.Cancel()
 				empty = false
 			}
 		}
 	}
-	v, err = e.recvOne(ctx, &t, empty)
+	v, err = e.recvOne(ctx, &c, empty)
 	return v, false, err
 }
 
 // recvOne is recvSlow for one value.
-func (e *Engine[T]) recvOne(ctx context.Context, turn *turn, empty bool) (T, error) {
+func (e *Engine[T]) recvOne(ctx context.Context, call *call, empty bool) (T, error) {
 	var buf [1]T
-	_, err := e.recvSlow(ctx, buf[:], empty, turn, nil)
+	_, err := e.recvSlow(ctx, buf[:], empty, call, nil)
 	return buf[0], err
 }
 
@@ -108,7 +108,7 @@ func (e *Engine[T]) TryRecv() (T, error) { return e.Recv(engine.NoWait{}) }
 
 // RecvBatch implements engine.Engine.
 func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
-	return e.recvSlow(ctx, buf, false, new(turn), nil)
+	return e.recvSlow(ctx, buf, false, new(call), nil)
 }
 
 // takeSlot takes the value out of the slot of index.
@@ -126,7 +126,7 @@ func (e *Engine[T]) takeSlot(index uint64) T {
 // recvSlow moves queued values into buf. It waits until there is at least one; under
 // engine.NoWait it never waits. empty is whether the caller has found the channel empty
 // and open. If loan is not nil, the values may be lent instead.
-func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *turn, loan *engine.Loan[T]) (n int, err error) {
+func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, call *call, loan *engine.Loan[T]) (n int, err error) {
 	r := &e.recv
 	for {
 		if !empty {
@@ -135,27 +135,27 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *tur
 				r.probe(word, &e.sites.Receive)
 				continue
 			}
-			if r.takeRescued(turn) {
+			if r.takeRescued(call) {
 				var zero T
 				buf[0], *r.rescue = *r.rescue, zero
 				r.unlock(word)
 				n, err = 1, nil
 				break
 			}
-			if n, err = e.take(word, buf, loan, turn); err != engine.ErrEmpty {
+			if n, err = e.take(word, buf, loan, call); err != engine.ErrEmpty {
 				break
 			}
 		}
 		empty, err = false, engine.ErrEmpty
-		if !engine.MayWait(ctx) || turn.wait.Canceled() {
+		if !engine.MayWait(ctx) || call.wait.Canceled() {
 			break
 		}
-		r.step(ctx, turn, &e.send, e.receivers, e.senders, e.spinDelay)
-		if turn.wait.Queued() && !turn.starving && e.isEmpty() {
-			turn.wait.Step() // the poll would fail
+		r.step(ctx, call, &e.send, e.receivers, e.senders, e.spinDelay)
+		if call.wait.Queued() && !call.starving && e.isEmpty() {
+			call.wait.Step() // the poll would fail
 		}
 	}
-	if turn.wait.Leave() && e.Len() > 0 {
+	if call.wait.Leave() && e.Len() > 0 {
 		e.receivers.Wake()
 	}
 	if err == engine.ErrEmpty && engine.MayWait(ctx) {
@@ -167,10 +167,10 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *tur
 // take moves queued values into buf, or lends them if loan is not nil, and returns their
 // number. Without any it returns ErrEmpty or ErrClosed. The caller has locked the side and
 // got word; take releases the lock.
-func (e *Engine[T]) take(word uint64, buf []T, loan *engine.Loan[T], turn *turn) (n int, err error) {
+func (e *Engine[T]) take(word uint64, buf []T, loan *engine.Loan[T], call *call) (n int, err error) {
 	r := &e.recv
 	start := word
-	word = e.rescueReceiver(turn, word)
+	word = e.rescueReceiver(call, word)
 	rescued := word != start
 	index := word &^ flags
 	if loan != nil && index == r.bound {
@@ -201,11 +201,11 @@ func (e *Engine[T]) take(word uint64, buf []T, loan *engine.Loan[T], turn *turn)
 	switch {
 	case n > 0:
 		err = nil
-		word = r.endStarvation(turn, word)
+		word = r.endStarvation(call, word)
 	case err == engine.ErrClosed:
-		word = r.endStarvation(turn, word)
+		word = r.endStarvation(call, word)
 	default:
-		word = r.recordLoss(turn, word, nil)
+		word = r.recordLoss(call, word, nil)
 	}
 	if index == r.bound && len(r.buf) > e.keepSlots {
 		e.shrink(index)

@@ -15,23 +15,23 @@ type stepper struct {
 	e    *Engine[int]
 	vs   []int
 	n    int
-	turn turn
+	call call
 }
 
 // poll is one attempt under the lock. It reports whether all values have been sent.
 func (s *stepper) poll() bool {
 	side := &s.e.send
 	word := side.lock()
-	if side.takeRescued(&s.turn) {
+	if side.takeRescued(&s.call) {
 		s.n++
 	}
-	if side.antiBarging && s.e.yieldToWaiters(word, &s.turn) {
+	if side.antiBarging && s.e.yieldToWaiters(word, &s.call) {
 		return false
 	}
-	if s.n += s.e.put(word, s.vs[s.n:], nil, &s.turn); s.n < len(s.vs) {
+	if s.n += s.e.put(word, s.vs[s.n:], nil, &s.call); s.n < len(s.vs) {
 		return false
 	}
-	if s.turn.wait.Leave() && s.e.Len() < int(s.e.limit) {
+	if s.call.wait.Leave() && s.e.Len() < int(s.e.limit) {
 		s.e.senders.Wake()
 	}
 	return true
@@ -39,12 +39,12 @@ func (s *stepper) poll() bool {
 
 // step is one step of the wait. It blocks if the stepper is queued and was not woken.
 func (s *stepper) step() {
-	s.e.send.step(context.Background(), &s.turn, &s.e.recv, s.e.senders, s.e.receivers, s.e.spinDelay)
+	s.e.send.step(context.Background(), &s.call, &s.e.recv, s.e.senders, s.e.receivers, s.e.spinDelay)
 }
 
 // join takes steps until s is queued, and polls once more.
 func (s *stepper) join() {
-	for !s.turn.wait.Joined() {
+	for !s.call.wait.Joined() {
 		s.poll()
 		s.step()
 	}
@@ -93,7 +93,7 @@ func TestBatchWithProgress(t *testing.T) {
 	}
 	batch.step()
 	batch.poll() // the wake-up is spurious: one more than maxLosses
-	if batch.turn.starving || e.send.word.Load()&starving != 0 {
+	if batch.call.starving || e.send.word.Load()&starving != 0 {
 		t.Fatal("a batch starves after it has sent a part")
 	}
 	batch.step() // goes to the end
@@ -107,7 +107,7 @@ func TestBatchWithProgress(t *testing.T) {
 		single.step()
 		single.poll()
 	}
-	if !single.turn.starving {
+	if !single.call.starving {
 		t.Fatal("a sender does not starve after maxLosses spurious wake-ups")
 	}
 	recv()
@@ -121,7 +121,7 @@ func TestBatchWithProgress(t *testing.T) {
 		t.Fatal("a starving sender was not served")
 	}
 	for batch.n < 3 {
-		if batch.turn.wait.Joined() && !batch.turn.wait.Woken() {
+		if batch.call.wait.Joined() && !batch.call.wait.Woken() {
 			batch.step()
 		}
 		batch.poll()
@@ -139,11 +139,11 @@ func TestBatchWithProgress(t *testing.T) {
 	}
 }
 
-// aboutToStarve returns the turn of a call that was woken, and starves if that
+// aboutToStarve returns a call that was woken, and starves if that
 // wake-up was spurious.
-func aboutToStarve() turn {
+func aboutToStarve() call {
 	var queue waitq.Queue
-	t := turn{losses: maxLosses - 1}
+	t := call{losses: maxLosses - 1}
 	t.wait.Join(&queue, nil)
 	queue.Wake()
 	t.wait.Step()
@@ -265,7 +265,7 @@ func TestNotAloneBesideStarving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 20})
 		neverTries(e)
-		var starves turn
+		var starves call
 		starves.wait.Join(e.receivers, nil)
 		for range maxLosses { // is woken, finds nothing, and rejoins
 			_ = e.TrySend(1)
