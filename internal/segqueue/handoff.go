@@ -95,11 +95,12 @@ func (h *handOff[T]) assert(full bool) {
 	h.full = !full
 }
 
-// finishAlone completes a Recv that has waited alone, and has its token.
-func (e *Engine[T]) finishAlone(ctx context.Context) (v T, err error) {
+// finishAlone completes a Recv that has waited alone, and has its token. done is ctx.Done(): a
+// context is user code and may panic, so it is not asked before the wait has ended.
+func (e *Engine[T]) finishAlone(ctx context.Context, done <-chan struct{}) (v T, err error) {
 	q := e.receivers
 	if !q.Handed() {
-		return e.recvOne(ctx, &call{wait: q.Resume(ctx.Done())}, false)
+		return e.recvOne(ctx, &call{wait: q.Resume(done)}, false)
 	}
 	v = e.takeHandOff()
 	q.LeaveAlone()

@@ -99,7 +99,7 @@ func TestOneHandOff(t *testing.T) {
 			t.Errorf("the other receiver: %d, %v, want the first value in the queue", second.v, second.err)
 		}
 		e.receivers.LoneParker().Wait()
-		if v, err := e.finishAlone(context.Background()); v != 1 || err != nil || e.Len() != 2 {
+		if v, err := e.finishAlone(context.Background(), nil); v != 1 || err != nil || e.Len() != 2 {
 			t.Errorf("received %d, %v, Len %d, want 1 and 2", v, err, e.Len())
 		}
 	})
@@ -401,6 +401,27 @@ func TestLookAlone(t *testing.T) {
 					}
 					cancel()
 				}
+			}
+		}
+	})
+}
+
+// TestContextIsAskedOnce: a context that panics does not do so while its goroutine has a wake-up.
+func TestContextIsAskedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := drainedEngine(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		for _, ctx := range []context.Context{context.Background(), ctx} {
+			asked := 0
+			r := recvLater(intruder{ctx, func() {
+				if asked++; asked > 1 {
+					panic("asked again")
+				}
+			}}, e)
+			_, _ = e.SendBatch(context.Background(), []int{7}) // wakes it
+			if synctest.Wait(); r.v != 7 || r.err != nil || asked != 1 {
+				t.Errorf("received %d, %v; Done was called %d times", r.v, r.err, asked)
 			}
 		}
 	})

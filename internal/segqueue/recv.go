@@ -48,7 +48,7 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		return v, err
 	}
 	e.receivers.LoneParker().Wait()
-	return e.finishAlone(ctx)
+	return e.finishAlone(ctx, nil)
 }
 
 // unlockEmpty unlocks the side of a Recv that has found no value.
@@ -64,8 +64,8 @@ func (e *Engine[T]) unlockEmpty(ctx context.Context, word uint64) {
 }
 
 // recvElse is Recv without a value on the fast path. If the channel is empty, and neither spins nor
-// yields pay, it waits alone. If alone is true, the caller parks until it has its token, and calls
-// finishAlone. One in 256 calls finds out whether spins and yields pay again.
+// yields pay, it waits alone. If alone is true, its context cannot end: the caller parks until it has
+// its token, and calls finishAlone. One in 256 calls finds out whether spins and yields pay again.
 func (e *Engine[T]) recvElse(ctx context.Context) (v T, alone bool, err error) {
 	r, q := &e.recv, e.receivers
 	word := r.word.Load()
@@ -84,7 +84,7 @@ func (e *Engine[T]) recvElse(ctx context.Context) (v T, alone bool, err error) {
 			case done == nil:
 				return v, true, nil
 			case q.ParkAloneUntil(done):
-				v, err = e.finishAlone(ctx)
+				v, err = e.finishAlone(ctx, done)
 				return v, false, err
 			default:
 				c.wait.Cancel()
