@@ -137,24 +137,6 @@ func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64, since *Since)
 	return woken
 }
 
-// ParkSince is Park for a wait that has begun, and was counted by the caller.
-func (t *Tally) ParkSince(p Parker, done <-chan struct{}, weight int64, since *Since) bool {
-	t.Sample(since.At())
-	if weight == 0 {
-		return p.Park(done)
-	}
-	start := Now()
-	woken := p.Park(done)
-	t.spent.Add(int64(Now()-start) * weight)
-	return woken
-}
-
-// CountBeside is Count while other waits are counted elsewhere: their number is others.
-func (t *Tally) CountBeside(others uint64) (weight int64) { return Weight(t.waits.Add(1) + others) }
-
-// Uncount undoes a Count: the wait is counted elsewhere.
-func (t *Tally) Uncount() { t.waits.Add(^uint64(0)) }
-
 // Waits returns the number of waits.
 func (t *Tally) Waits() uint64 { return t.waits.Load() + t.selects.Load() }
 

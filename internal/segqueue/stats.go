@@ -65,10 +65,8 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	out.OldestValue = e.ages.Inspect(now, head, tail)
 	e.probeNext()
 	senders, receivers := e.senders.Snapshot(now, in.Senders), e.receivers.Snapshot(now, in.Receivers)
-	if e.receivers == &e.recv.queue { // no value is handed off while that is locked
-		out.Sent += receivers.Handed
-		out.Received += receivers.Handed
-	}
+	out.Sent += receivers.Handed // without a lock: a hand-off moves no index
+	out.Received += receivers.Handed
 	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
 	out.OldestSender, out.OldestReceiver = senders.Oldest, receivers.Oldest
