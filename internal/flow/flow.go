@@ -45,7 +45,7 @@ type Edge struct {
 // Learn returns the stages, by ID, and their edges, by channel, side and stage.
 func Learn(channels []registry.Entry) ([]Stage, []Edge) {
 	var operations []*operation
-	paths := map[uint64]path{}
+	paths := map[callsite.Stack]path{}
 	for _, c := range channels {
 		if c.Sites != nil {
 			operations = append(operations, operationsOf(operation{channel: c.ID, name: c.Name, side: Send}, &c.Sites.Send, paths)...)
@@ -65,8 +65,8 @@ func learn(operations []*operation) ([]Stage, []Edge) {
 
 // operationsOf returns the call sites of one side of a channel. Samples without a function
 // of the program belong to the functions that were declared. paths has those of stacks that
-// other channels have, too, by their hashes.
-func operationsOf(side operation, sites *callsite.Side, paths map[uint64]path) (operations []*operation) {
+// other channels have, too.
+func operationsOf(side operation, sites *callsite.Side, paths map[callsite.Stack]path) (operations []*operation) {
 	inLibrary := 0.0
 	add := func(p path, weight float64, goroutines []uint64) {
 		if len(p.frames) == 0 {
@@ -78,10 +78,10 @@ func operationsOf(side operation, sites *callsite.Side, paths map[uint64]path) (
 		operations = append(operations, &o)
 	}
 	for _, s := range sites.Sites() {
-		p, ok := paths[s.Hash]
+		p, ok := paths[s.Stack]
 		if !ok {
 			p = pathOf(s.Stack)
-			paths[s.Hash] = p
+			paths[s.Stack] = p
 		}
 		add(p, s.Weight, s.Goroutines)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/sluice-go/sluice/internal/callsite"
 )
 
 // A frame is a function of the program on a stack, and where it called the next one.
@@ -31,11 +33,11 @@ type path struct {
 }
 
 // pathOf symbolizes a stack. Its frames are empty if the stack is entirely in libraries.
-func pathOf(stack []uintptr) path {
+func pathOf(stack callsite.Stack) path {
 	var all []frame // innermost first
 	kept := anotherModule
-	symbols := runtime.CallersFrames(stack)
-	for more := len(stack) > 0; more; {
+	symbols := runtime.CallersFrames(stack[:])
+	for more := true; more; {
 		var s runtime.Frame
 		s, more = symbols.Next()
 		if s.Function == "" || strings.HasPrefix(s.Function, "runtime.") {
