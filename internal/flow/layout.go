@@ -38,14 +38,11 @@ func Columns(stages []string, edges []Edge) (ofStages map[string]int, ofChannels
 			}
 		}
 	}
-	sorted := topological(starts, next)
-	place := make(map[string]int, len(sorted))
-	for i, s := range sorted {
-		place[s] = i
-	}
-	for _, from := range sorted {
+	passed := map[string]bool{}
+	for _, from := range topological(starts, next) {
+		passed[from] = true
 		for _, to := range next[from] {
-			if place[to] > place[from] {
+			if !passed[to] {
 				ofStages[to] = max(ofStages[to], ofStages[from]+1)
 			}
 		}

@@ -76,24 +76,10 @@ func pathOf(stack callsite.Stack) path {
 	return p
 }
 
-// plain returns the name of a function without type arguments, and without the suffixes
-// of loop bodies and method values.
+// plain returns the name of a function, as the runtime writes it, without the place of its
+// type arguments, and without the suffixes of loop bodies and method values.
 func plain(function string) string {
-	depth := 0 // of brackets
-	function = strings.Map(func(r rune) rune {
-		switch {
-		case r == '[':
-			depth++
-			return -1
-		case r == ']':
-			depth--
-			return -1
-		case depth > 0:
-			return -1
-		}
-		return r
-	}, function)
-	function = strings.TrimSuffix(function, "-fm")
+	function = strings.TrimSuffix(strings.Replace(function, "[...]", "", 1), "-fm")
 	for {
 		at := strings.LastIndex(function, "-range")
 		if at < 0 || strings.Trim(function[at+len("-range"):], "0123456789") != "" {

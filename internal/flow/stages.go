@@ -102,18 +102,15 @@ func byFunction(operations []*operation, depth int) [][]*operation {
 
 // walk chooses the stages of operations whose stacks are the same down to depth.
 func (a *assignment) walk(group []*operation, depth int) {
-	f := group[0].path.frames[depth]
-	var direct []*operation
 	for _, o := range group {
-		if len(o.path.frames) == depth+1 {
-			direct = append(direct, o)
-		}
+		o.stage = depth
 	}
+	f := group[0].path.frames[depth]
 	callees := byFunction(group, depth+1)
 	together := true
 	switch {
 	case len(callees) == 0:
-	case len(direct) > 0:
+	case slices.ContainsFunc(group, func(o *operation) bool { return len(o.path.frames) == depth+1 }): // it does some itself
 		together = f.function != "main.main"
 	case len(callees) == 1:
 		callee := callees[0][0].path.frames[depth+1]
@@ -126,17 +123,10 @@ func (a *assignment) walk(group []*operation, depth int) {
 	default:
 		together = !meet(callees)
 	}
-	if together {
-		for _, o := range group {
-			o.stage = depth
+	if !together {
+		for _, callee := range callees {
+			a.walk(callee, depth+1)
 		}
-		return
-	}
-	for _, o := range direct {
-		o.stage = depth
-	}
-	for _, callee := range callees {
-		a.walk(callee, depth+1)
 	}
 }
 
@@ -168,7 +158,7 @@ func dispatches(callees [][]*operation, depth int) bool {
 
 // meet reports whether one callee sends into a channel that another receives from.
 func meet(callees [][]*operation) bool {
-	users := map[end]map[int]bool{} // indices of callees
+	users := map[end]map[int]bool{} // the indices of callees
 	for i, group := range callees {
 		for _, o := range group {
 			if users[o.end()] == nil {
@@ -178,9 +168,10 @@ func meet(callees [][]*operation) bool {
 		}
 	}
 	for e, senders := range users {
-		receivers := users[end{e.channel, Receive}]
-		if e.side == Send && len(receivers) > 0 && (len(senders) > 1 || len(receivers) > 1 || !maps.Equal(senders, receivers)) {
-			return true
+		for receiver := range users[end{e.channel, Receive}] {
+			if e.side == Send && (len(senders) > 1 || !senders[receiver]) {
+				return true
+			}
 		}
 	}
 	return false
