@@ -29,7 +29,7 @@ type Ages[T any] struct {
 func NewAged[T any](config engine.Config[T], ages Ages[T]) *Engine[T] {
 	b := newBacklog[T](config.Shrink, ages)
 	e := build[T](config, b)
-	e.backlog, e.onExpire = b, ages.OnExpire
+	e.backlog = b
 	e.timer = &timer{at: never, alarm: func(_, senders bool) (time.Duration, bool) { return b.expiry(), senders }}
 	e.refresh()
 	return e
@@ -47,7 +47,7 @@ func (e *Engine[T]) dropOldest() T {
 func (e *Engine[T]) makeRoom(expired []T) []T {
 	for e.n == e.limit && e.backlog.expires() {
 		v := e.dropOldest()
-		if e.onExpire != nil {
+		if e.backlog.onExpire != nil {
 			expired = append(expired, v)
 		}
 		e.admit()
@@ -64,7 +64,7 @@ func (e *Engine[T]) swapExpired() {
 			return
 		}
 		old := e.dropOldest()
-		if e.accept(w); e.onExpire != nil {
+		if e.accept(w); e.backlog.onExpire != nil {
 			w.Value.value = old
 			e.serve(w, swapped)
 		} else {
@@ -79,7 +79,7 @@ func (e *Engine[T]) unlockAndExpire(expired []T) {
 	more := e.backlog != nil && e.backlog.expired()
 	e.unlock()
 	if len(expired) > 0 {
-		engine.CallEach(e.onExpire, expired)
+		engine.CallEach(e.backlog.onExpire, expired)
 	}
 	if more {
 		e.dropExpired()
@@ -93,7 +93,7 @@ const dropRun = 256
 func (e *Engine[T]) dropExpired() {
 	for more := true; more; {
 		run := dropRun
-		if e.onExpire != nil {
+		if e.backlog.onExpire != nil {
 			run = 1
 		}
 		var v T
@@ -103,8 +103,8 @@ func (e *Engine[T]) dropExpired() {
 		}
 		e.settle()
 		e.unlock()
-		if more && e.onExpire != nil {
-			e.onExpire(v)
+		if more && e.backlog.onExpire != nil {
+			e.backlog.onExpire(v)
 		}
 	}
 }

@@ -27,7 +27,8 @@ type backlog[T any] struct {
 	staleAfter   time.Duration
 	kept         int // slots up to which a ring keeps its memory
 	shrink       engine.Shrink
-	tooOld       uint64 // values that were dropped
+	tooOld       uint64  // values that were dropped
+	onExpire     func(T) // gets each of them; may be nil
 }
 
 // A stamped is a value and the time of park.Now at which it was queued.
@@ -46,7 +47,7 @@ const (
 
 func newBacklog[T any](shrink engine.Shrink, ages Ages[T]) *backlog[T] {
 	return &backlog[T]{
-		maxAge: cmp.Or(ages.MaxAge, never), staleAfter: cmp.Or(ages.StaleAfter, never), shrink: shrink,
+		maxAge: cmp.Or(ages.MaxAge, never), staleAfter: cmp.Or(ages.StaleAfter, never), shrink: shrink, onExpire: ages.OnExpire,
 		kept: max(1, keptBytes/engine.SizeOf[stamped[T]]()),
 	}
 }

@@ -196,7 +196,7 @@ func (p *entry[T]) Finish() {
 	expired, more := p.expired, p.more
 	p.expired, p.more = nil, false
 	if len(expired) > 0 {
-		engine.CallEach(p.e.onExpire, expired)
+		engine.CallEach(p.e.backlog.onExpire, expired)
 	}
 	if more {
 		p.e.dropExpired()

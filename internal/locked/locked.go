@@ -91,11 +91,10 @@ type Engine[T any] struct {
 	served waitq.Served[transfer[T]] // to be woken after the release of the lock: see unlock
 	mode   mode                      // see mayYield
 
-	key      func(v T, method string) (int64, error) // of a value, for the store; nil: base
-	base     int64
-	onExpire func(T) // of a backlog; may be nil
-	config   engine.Config[T]
-	rank     uint64 // see lastRank
+	key    func(v T, method string) (int64, error) // of a value, for the store; nil: base
+	base   int64
+	config engine.Config[T]
+	rank   uint64 // see lastRank
 }
 
 // all is the set of all levels.

@@ -219,7 +219,7 @@ func (e *Engine[T]) await(ctx context.Context, p pending[T]) (v T, t Ticket, err
 	e.unlock()
 	switch outcome {
 	case swapped:
-		e.onExpire(v)
+		e.backlog.onExpire(v)
 	case closed:
 		err = engine.ErrClosed
 	case left:
