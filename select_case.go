@@ -135,7 +135,7 @@ func engineOf(function string, channel any) any {
 
 // try skips the attempt if the channel had nothing the last time and a look without a
 // lock shows that it still has nothing. A channel that has values is not looked at twice:
-// the look reads a word that the other side writes. In a handoff engine a look takes the
+// the look reads a word that the other side writes. In a locked engine a look takes the
 // lock.
 func (c *RecvCase[T]) try() (bool, error) {
 	if c.engine == nil {

@@ -25,7 +25,7 @@ func (e *loggedEntry) CanProceed() bool {
 	return e.can
 }
 
-// TestDefaultUnderAllLocks: for channels of handoff engines, the moment at which Default is
+// TestDefaultUnderAllLocks: for channels of locked engines, the moment at which Default is
 // chosen is one at which all their locks are held, each taken once, in the order of ranks.
 func TestDefaultUnderAllLocks(t *testing.T) {
 	var log []string

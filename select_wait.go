@@ -16,7 +16,7 @@ import (
 //
 // The library has two ways to wait, and a Select may need both at once. In the segqueue
 // engine, and for a foreign channel, a goroutine has an entry in a wait queue, is woken,
-// and polls again (engine.Entry). In the handoff engine its partner performs the operation
+// and polls again (engine.Entry). In the locked engine its partner performs the operation
 // for it (engine.HandoffEntry). All entries of a Select share one selection.State, which
 // only one of them can select. Before it waits, a Select yields once and polls again,
 // because a park costs more than everything else (ADR 10).
@@ -26,12 +26,12 @@ import (
 //  1. The state becomes polling. The Select joins all wait queues and polls each channel
 //     behind one: announce, then look. No partner may perform its operation meanwhile, or
 //     it could receive one value by itself and be handed another.
-//  2. It takes the locks of all handoff engines, in ascending order of rank, and looks for
+//  2. It takes the locks of all locked engines, in ascending order of rank, and looks for
 //     one that can proceed. If there is one, it releases the other locks and proceeds; that
 //     fails only if the partner is another Select that was selected elsewhere: then it
 //     looks again.
 //  3. Otherwise the state accepts claims, unless a wait queue has notified it, and the
-//     Select joins the handoff engines under the same locks. A partner that came before was
+//     Select joins the locked engines under the same locks. A partner that came before was
 //     seen; a partner that comes later sees the Select. If two Selects are on opposite
 //     sides, the second to take the locks sees the first.
 //  4. It parks.
@@ -219,7 +219,7 @@ func (a *attempt) joinQueues() (Case, error) {
 	return nil, nil
 }
 
-// joinHandoffs performs an operation that is possible in a handoff engine. Otherwise it
+// joinHandoffs performs an operation that is possible in a locked engine. Otherwise it
 // joins these engines and accepts claims, unless a queue has notified the Select.
 func (a *attempt) joinHandoffs() (Case, error) {
 	if len(a.handoffs) == 0 {
@@ -264,7 +264,7 @@ func (a *attempt) able() int {
 	return able
 }
 
-// lock takes the lock of each handoff engine once.
+// lock takes the lock of each locked engine once.
 func (a *attempt) lock() {
 	for at := range a.handoffs {
 		if a.leads(at) {
