@@ -68,9 +68,6 @@ type Tally struct {
 // Watch makes t sample the call sites of waits. It is called before the first wait.
 func (t *Tally) Watch(sites *callsite.Side) { t.sites = sites }
 
-// Watched reports whether t samples call sites.
-func (t *Tally) Watched() bool { return t.sites != nil }
-
 // Count counts one wait and returns its Weight.
 func (t *Tally) Count() (weight int64) {
 	return Weight(t.waits.Add(1))
