@@ -37,7 +37,7 @@ import (
 type loneWaiter struct {
 	parker park.Parker
 	since  park.Since
-	weight int64 // of the wait: see park.Tally
+	weight int64 // of the wait: see park.Tally; 0 unless since is set
 }
 
 // WaitAlone makes the caller the lone waiter, unless others wait. If it is, it looks whether it
@@ -121,13 +121,19 @@ func (q *Queue) Handed() bool { return q.signal.Load()&handed != 0 }
 
 // LeaveAlone ends the wait of the lone waiter after it was claimed.
 func (q *Queue) LeaveAlone() {
-	lone := q.lone.Load()
+	if lone := q.lone.Load(); lone.since.At() != 0 {
+		q.measured(lone)
+	}
+	q.signal.And(^(handed | woken))
+}
+
+// measured ends the measurement of a wait that is timed.
+func (q *Queue) measured(lone *loneWaiter) {
 	if lone.weight != 0 {
 		q.tally.Spend((park.Now() - lone.since.At()) * time.Duration(lone.weight))
 		lone.weight = 0
 	}
 	lone.since.Reset()
-	q.signal.And(^(handed | woken))
 }
 
 // Resume returns the wait of a lone waiter that was woken: it continues as one that was woken
