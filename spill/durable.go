@@ -267,30 +267,23 @@ func (c *Durable[T]) serveWaiters() {
 	if c.reopening != nil { // publish calls it when the store is there again
 		return
 	}
-	for c.receivers.len() > 0 {
+	for w := c.receivers.First(); w != nil; w = c.receivers.First() {
 		record, err := c.next()
+		if err == nil && record.Seq == 0 {
+			break
+		}
+		w.Value.record, w.Value.epoch = record, c.epoch
+		c.receivers.finish(w, err)
 		if err == errTooOld { // its goroutine deletes what is too old, and comes back
-			c.receivers.pop().finish(err)
 			break
 		}
-		if err != nil {
-			c.receivers.pop().finish(err)
-			continue
-		}
-		if record.Seq == 0 {
-			break
-		}
-		w := c.receivers.pop()
-		w.record, w.epoch = record, c.epoch
-		w.finish(nil)
 	}
 	if c.config.overflow == sluice.DropOldest {
-		c.retry(func(w *waiter) bool { return c.free(w.need) })
+		c.retry(func(w *waiter) bool { return c.free(w.Value.need) })
 	} else {
-		for w := c.senders.first(); w != nil && c.fits(w.need); w = c.senders.first() {
-			c.count(w.need)
-			c.senders.pop()
-			w.finish(nil)
+		for w := c.senders.First(); w != nil && c.fits(w.Value.need); w = c.senders.First() {
+			c.count(w.Value.need)
+			c.senders.finish(w, nil)
 		}
 		c.watchAge()
 	}
@@ -322,8 +315,8 @@ func (c *Durable[T]) oldest() uint64 {
 // observe records that all values below tail have been stored by now. The caller holds
 // mu.
 func (c *Durable[T]) observe() {
-	if c.ages.Lacks(c.tail, observeEvery) {
-		c.ages.Record(park.Now(), c.oldest(), c.tail)
+	if c.ages.Lacks(c.tail, 1) {
+		c.ages.Observe(c.oldest(), c.tail)
 	}
 }
 
@@ -403,11 +396,12 @@ func (c *Durable[T]) InFlight() int {
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := park.Now()
 	s := sluice.Stats{
 		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.capacity,
 		Sent: c.sent, Received: c.received, Dropped: c.dropped, TooOld: c.tooOld, HighWater: c.high,
-		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.len(),
-		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.len(),
+		SendWaits: c.senders.tally.Waits(), SendWaitTime: c.senders.tally.Spent(), SendersWaiting: c.senders.Len(), OldestSender: c.senders.Oldest(now),
+		RecvWaits: c.receivers.tally.Waits(), RecvWaitTime: c.receivers.tally.Spent(), ReceiversWaiting: c.receivers.Len(), OldestReceiver: c.receivers.Oldest(now),
 		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, Closed: c.closed,
 	}
 	s.Disk.Bytes = c.store.Size()

@@ -67,6 +67,7 @@ func New() *Sites {
 	for _, side := range []*Side{&s.Send, &s.Receive} {
 		side.last.Store(never)
 		side.asked.Store(never)
+		side.due.Store(true)
 	}
 	return s
 }
@@ -78,6 +79,7 @@ const never = math.MinInt64 / 2
 type Side struct {
 	last  atomic.Int64 // when the last sample was taken; a value of park.Now
 	asked atomic.Int64 // when a goroutine was identified last
+	due   atomic.Bool  // see ProbeNext
 
 	mu       sync.Mutex
 	halved   time.Duration
@@ -105,6 +107,18 @@ type Site struct {
 	Goroutines []uint64
 }
 
+// ProbeNext makes the next operation on either side probe: see Due. An engine calls it in each
+// call of Stats. It does nothing if s is nil.
+func (s *Sites) ProbeNext() {
+	if s != nil {
+		s.Send.due.Store(true)
+		s.Receive.due.Store(true)
+	}
+}
+
+// Due reports whether an operation should call Probe.
+func (s *Side) Due() bool { return s.due.Load() }
+
 // Sample takes a sample at the time now, unless the last one was less than a period
 // ago.
 func (s *Side) Sample(now time.Duration) {
@@ -116,6 +130,7 @@ func (s *Side) Sample(now time.Duration) {
 // Probe is Sample for a program that is being inspected: from time to time it takes a
 // sample in any case, and records which goroutine it is.
 func (s *Side) Probe(now time.Duration) {
+	s.due.Store(false)
 	if int64(now)-s.asked.Load() < int64(identified) {
 		s.Sample(now)
 		return

@@ -14,9 +14,6 @@ import (
 const (
 	// minObserved is the length from which on a queue is observed by its senders.
 	minObserved = 64
-	// observeEvery bounds the cost of the clock: at most one reading per observeEvery
-	// values.
-	observeEvery = 256
 )
 
 // observe records that all values so far have been sent by now. The lock is held.
@@ -24,7 +21,7 @@ func (e *Engine[T]) observe() {
 	if e.ages == nil {
 		e.ages = new(age.Log)
 	}
-	if e.ages.Lacks(e.sent, observeEvery) {
+	if e.ages.Lacks(e.sent, 1) {
 		head := e.sent - uint64(e.buf.Len())
 		now := park.Now()
 		e.ages.Record(now, head, e.sent)

@@ -137,8 +137,6 @@ func longest(waits, more []time.Duration, n int) []time.Duration {
 const (
 	// minObserved is the length from which on a level is observed by its senders.
 	minObserved = 64
-	// observeEvery bounds the cost of the clock: at most one reading per observeEvery values.
-	observeEvery = 256
 )
 
 // observe records that all values of l so far have been sent by now. The lock is held.
@@ -146,7 +144,7 @@ func (e *Engine[T]) observe(l *level[T]) {
 	if l.ages == nil {
 		l.ages = new(age.Log)
 	}
-	if l.ages.Lacks(l.sent, observeEvery) {
+	if l.ages.Lacks(l.sent, 1) {
 		now := park.Now()
 		l.ages.Record(now, l.sent-uint64(l.values.Len()), l.sent)
 		if e.config.Sites != nil {

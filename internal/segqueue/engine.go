@@ -103,8 +103,8 @@ type Engine[T any] struct {
 	keepSlots      int      // receivers that empty the channel replace a larger segment
 	ready          engine.Ready
 	dropped        atomic.Uint64
-	meter          *meter   // of a Metered
-	ages           *age.Log // nil until needed; belongs to the holder of the send lock
+	meter          *meter  // of a Metered
+	ages           age.Log // belongs to the holder of the send lock; indices are shifted like the words
 
 	// The wait queues: those in send and recv, unless this is a lane. See lane.go.
 	senders, receivers *waitq.Queue

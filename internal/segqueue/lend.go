@@ -168,8 +168,8 @@ func (e *Engine[T]) lend(index uint64, left int, g *gift[T], turn *turn) (wait b
 	if int64(s.bound-p.end) < 0 {
 		s.bound = p.end
 	}
-	if queued >= minObserved {
-		e.observe(index, head)
+	if e.ages.Due(head, index, one) {
+		e.send.queue.Tally().Sample(e.ages.Observe(head, index))
 	}
 	return false
 }

@@ -186,8 +186,8 @@ func (e *Engine[T]) room(index, head uint64) bool {
 	s.high = max(s.high, queued+1)
 	free = min(free, e.limit-queued, max(s.high-queued, 1+queued/16))
 	s.bound = index + free<<shift
-	if queued >= minObserved {
-		e.observe(index, head)
+	if e.ages.Due(head, index, one) {
+		e.send.queue.Tally().Sample(e.ages.Observe(head, index))
 	}
 	return true
 }

@@ -62,7 +62,7 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	if e.meter != nil {
 		out.Bytes = engine.Bytes(out.Bytes, e.meter.held(head, tail), e.meter.overhead())
 	}
-	out.OldestValue = e.oldestValue(now, tail, head)
+	out.OldestValue = e.ages.Inspect(now, head, tail)
 	e.probeNext()
 	senders, receivers := e.senders.Snapshot(now, in.Senders), e.receivers.Snapshot(now, in.Receivers)
 	if e.receivers == &e.recv.queue { // no value is handed off while that is locked

@@ -42,12 +42,14 @@ const maxFree = 64
 func (l *List[V]) Get() *Node[V] {
 	n := l.free
 	if n == nil {
-		return &Node[V]{Parker: park.NewParker()}
+		return newNode[V]()
 	}
 	l.free, n.next = n.next, nil
 	l.frees--
 	return n
 }
+
+func newNode[V any]() *Node[V] { return &Node[V]{Parker: park.NewParker()} }
 
 // Put keeps n, which the caller must not use any more, for another goroutine.
 func (l *List[V]) Put(n *Node[V]) {

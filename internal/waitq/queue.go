@@ -136,7 +136,7 @@ func (q *Queue) join() *waiter {
 func (q *Queue) unused() *waiter {
 	if q.list.free == nil {
 		q.release()
-		w := q.list.Get()
+		w := newNode[waiting]() // not Get: a waiter may be unused by now, and the lock is not held
 		q.acquire()
 		return w
 	}
