@@ -143,9 +143,6 @@ func (h *Hub[T]) tryPublish(vs []T) (n int, lost []loss[T], err error) {
 		for _, s := range h.roles[polled] {
 			s.ready.Post()
 		}
-		if !h.idle.empty() {
-			h.waking.take(&h.idle)
-		}
 		k = h.pop(&woken)
 	}
 	lost = h.takeLost()

@@ -26,8 +26,8 @@ type Config struct {
 //	ended  it has no role and is in no list; block is nil, err is why
 //
 // It ends once, with both locks held, by Close or by an eviction. While it is live, it is in the
-// list idle (the next value wakes it), in the list waking (some goroutine is about to wake it),
-// or in none (it has values, or no goroutine waits for it, or one that waited has been woken).
+// list waiting (the next value wakes it, or some goroutine is about to wake it for the last one),
+// or not (it has values, or no goroutine waits for it, or one that waited has been woken).
 //
 // If owns is set, the word is only the lock: its values are in own.
 type Subscription[T any] struct {

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// Ordered carries results from workers to receivers in the order of their sequence
-// numbers. It has a slot for each of the next width numbers, in blocks.
+// A window puts the results of an ordered pool in order. It has a slot for each of the next
+// width numbers, in blocks.
 //
 //   - base is the number of the first result that no receiver has taken. Only jobs
-//     numbered below base+width are received (see Room), so no two jobs share a
+//     numbered below base+width are received (see room), so no two jobs share a
 //     slot.
 //   - A slot belongs to its job's worker until the worker stores ready, which
 //     publishes the result. Then it belongs to the receivers, until take moves base
@@ -18,19 +18,14 @@ import (
 //     it moves base past it: then each of its slots was used, and no other result will come to
 //     it. There is a place for twice as many blocks as width has, so that two blocks in use never
 //     share one. A single block stays, and is used like a ring.
-//   - Receivers wait for the slot of base. A worker stores ready, then checks for a
-//     waiting receiver and compares base with its number. take moves base, and the
-//     outlet then checks the slot of the new base. So one of the two sees the other.
-type Ordered[U any] struct {
-	signal
-	width    uint64
-	size     uint64 // slots of a block, 1<<shift
-	shift    uint8
-	blocks   []atomic.Pointer[block[U]] // a power of two
-	spare    atomic.Pointer[block[U]]   // one that was removed, or nil
-	base     atomic.Uint64
-	roomGrew func()
-	failed   atomic.Bool // the job numbered base failed
+type window[U any] struct {
+	width  uint64
+	size   uint64 // slots of a block, 1<<shift
+	shift  uint8
+	blocks []atomic.Pointer[block[U]] // a power of two
+	spare  atomic.Pointer[block[U]]   // one that was removed, or nil
+	base   atomic.Uint64
+	failed bool // the job numbered base failed, and take has returned that
 }
 
 type block[U any] []slot[U]
@@ -52,33 +47,26 @@ const (
 	minBlock = 1024
 )
 
-// NewOrdered returns a store of that width, and its outlet.
-func NewOrdered[U any](width int) (*Ordered[U], *Outlet[U]) {
+func newWindow[U any](width int) *window[U] {
 	all := bits.Len(uint(width - 1)) // log2 of the number of slots
 	shift := min(all, max(bits.Len(minBlock-1), (all+1)/2))
 	blocks := 1
 	if all > shift {
 		blocks = 2 << (all - shift)
 	}
-	w := &Ordered[U]{
-		width: uint64(width), size: 1 << shift, shift: uint8(shift), blocks: make([]atomic.Pointer[block[U]], blocks), roomGrew: func() {},
-	}
-	return w, &Outlet[U]{store: w, signal: &w.signal}
+	return &window[U]{width: uint64(width), size: 1 << shift, shift: uint8(shift), blocks: make([]atomic.Pointer[block[U]], blocks)}
 }
 
-// Feed connects the store and its outlet with the pool whose results they carry.
-func Feed[T, U any](p *Pool[T], w *Ordered[U], o *Outlet[U]) {
-	p.Room, w.roomGrew = w.Room, p.roomGrew
-	o.record, o.end = p.record, p.end
-}
+// room returns how many jobs may be received, if the first of them has number next.
+func (w *window[U]) room(next uint64) int { return int(w.base.Load() + w.width - next) }
 
 // place returns where the block of a sequence number is.
-func (w *Ordered[U]) place(seq uint64) *atomic.Pointer[block[U]] {
+func (w *window[U]) place(seq uint64) *atomic.Pointer[block[U]] {
 	return &w.blocks[(seq>>w.shift)&uint64(len(w.blocks)-1)]
 }
 
 // at returns the slot of a sequence number, or nil if its block has no result.
-func (w *Ordered[U]) at(seq uint64) *slot[U] {
+func (w *window[U]) at(seq uint64) *slot[U] {
 	b := w.place(seq).Load()
 	if b == nil {
 		return nil
@@ -87,7 +75,7 @@ func (w *Ordered[U]) at(seq uint64) *slot[U] {
 }
 
 // allocate returns the slot of a sequence number whose block has no result, or had none.
-func (w *Ordered[U]) allocate(seq uint64) *slot[U] {
+func (w *window[U]) allocate(seq uint64) *slot[U] {
 	fresh := w.spare.Swap(nil)
 	if fresh == nil {
 		slots := make(block[U], w.size)
@@ -101,58 +89,48 @@ func (w *Ordered[U]) allocate(seq uint64) *slot[U] {
 
 // passed is called with base when take has emptied all slots before it. It removes the block that
 // ends there.
-func (w *Ordered[U]) passed(base uint64) {
+func (w *window[U]) passed(base uint64) {
 	if base&(w.size-1) == 0 && len(w.blocks) > 1 {
 		w.spare.Store(w.place(base - 1).Swap(nil))
 	}
 }
 
-// Room returns how many jobs may be received, if the first of them has number next.
-func (w *Ordered[U]) Room(next uint64) int {
-	return int(w.base.Load() + w.width - next)
-}
-
-// Put puts the result of job seq, or its error, into its slot. It never waits.
-func (w *Ordered[U]) Put(seq uint64, v U, err error) {
+// put puts the result of job seq, or its error, into its slot, and reports whether its turn has
+// come. It never waits.
+func (w *window[U]) put(seq uint64, v U, err error) (due bool) {
 	s := w.at(seq)
 	if s == nil {
 		s = w.allocate(seq)
 	}
 	s.value, s.err = v, err
-	s.ready.Swap(true) // publishes the result before the check for receivers
-	if w.wanted() && w.base.Load() == seq {
-		w.notify()
-	}
+	s.ready.Swap(true) // publishes the result before the check of base, and of receivers
+	return w.base.Load() == seq
 }
 
-func (w *Ordered[U]) holds() bool {
-	return !w.failed.Load() && w.at(w.base.Load()).isReady()
-}
+// holds reports whether take would return something.
+func (w *window[U]) holds() bool { return !w.failed && w.at(w.base.Load()).isReady() }
 
-func (w *Ordered[U]) release() {} // Put never waits
-
-// take returns the next results in order.
-func (w *Ordered[U]) take(run []U) ([]U, error) {
+// take returns the next results in order, in run, or the failure of the next job, once. Only one
+// goroutine calls it at a time.
+func (w *window[U]) take(run []U) ([]U, error) {
 	var zero U
-	run = run[:0]
 	base := w.base.Load()
 	for s := w.at(base); len(run) < maxRun && s.isReady(); s = w.at(base) {
-		if s.err == nil {
-			run = append(run, s.value)
-			s.value = zero
-			s.ready.Store(false)
-			base++
-			w.passed(base)
-			continue
+		if s.err != nil {
+			if len(run) > 0 || w.failed {
+				break
+			}
+			w.failed = true
+			return run, s.err
 		}
-		if len(run) > 0 || w.failed.Swap(true) {
-			break
-		}
-		return run, s.err
+		run = append(run, s.value)
+		s.value = zero
+		s.ready.Store(false)
+		base++
+		w.passed(base)
 	}
 	if len(run) > 0 {
 		w.base.Swap(base) // before the check for a worker that waits for room
-		w.roomGrew()
 	}
 	return run, nil
 }
