@@ -13,7 +13,12 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	}
 	e.receivers.waits.Probe()
 	e.acquire()
-	if e.n > 0 && !e.busy {
+	var p pending[T]
+	var buf [1]T
+	switch {
+	case e.busy:
+		_, p, err = e.recvSlow(ctx, buf[:])
+	case e.n > 0:
 		v = e.pop()
 		if e.offers > 0 {
 			e.admit()
@@ -22,9 +27,11 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		}
 		e.lock.Unlock()
 		return v, nil
+	case e.offers == 0 && e.shut == 0 && ctx == context.Background():
+		p = e.join(nil)
+	default:
+		_, p, err = e.recvSlow(ctx, buf[:])
 	}
-	var buf [1]T
-	_, p, err := e.recvSlow(ctx, buf[:])
 	if p.w != nil {
 		v, _, err = e.await(ctx, p)
 		return v, err
@@ -82,13 +89,18 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, p pending[T],
 			e.acquire()
 			continue
 		default:
-			w := e.waiter()
-			e.queueReceiver(w, false)
-			return 0, pending[T]{w, &e.receivers, asked.stop}, nil
+			return 0, e.join(asked.stop), nil
 		}
 		e.unlock()
 		return n, p, err
 	}
+}
+
+// join queues a waiter that receives.
+func (e *Engine[T]) join(stop <-chan struct{}) pending[T] {
+	w := e.waiter()
+	e.queueReceiver(w, false)
+	return pending[T]{w, &e.receivers, stop}
 }
 
 // fetch moves values into buf, from the store or from senders, and returns their number. The lock

@@ -120,10 +120,24 @@ func (e *Engine[T]) sendRun(ctx context.Context, vs []T, key int64) (n int, err 
 func (e *Engine[T]) send(ctx context.Context, v T, key int64) (t Ticket, p pending[T], err error) {
 	e.senders.waits.Probe()
 	e.acquire()
-	if e.n < e.limit && e.offers == 0 && e.takers == 0 && e.shut == 0 && !e.busy {
-		e.push(v, key)
-		e.lock.Unlock()
-		return t, p, nil
+	if e.shut != 0 || e.busy {
+		return e.sendSlow(ctx, v, key)
+	}
+	switch {
+	case e.takers > 0:
+		if e.receivers.First().Select == nil { // so it can be claimed, and no value is queued
+			e.handOff(e.receivers.pop(), v)
+			e.unlock()
+			return t, p, nil
+		}
+	case e.n < e.limit:
+		if e.offers == 0 {
+			e.push(v, key)
+			e.lock.Unlock()
+			return t, p, nil
+		}
+	case ctx == context.Background() && e.config.Overflow == engine.Block:
+		return t, e.offer(v, key, nil), nil
 	}
 	return e.sendSlow(ctx, v, key)
 }
