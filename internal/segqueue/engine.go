@@ -181,7 +181,7 @@ const (
 // only when a processor is free. See ADR 0003.
 func (s *side[T]) lockTaken() uint64 {
 	word := s.sleeping.Lock(&s.word, locked, sleepers, func(n int) bool {
-		if n >= lockSpins {
+		if n >= lockSpins && n < lockSpins+lockYields {
 			runtime.Gosched()
 		}
 		return n < lockSpins+lockYields

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -500,9 +501,14 @@ func TestHandOffStorm(t *testing.T) {
 		}
 		sending.Wait()
 		sent := [senders]int{rounds, rounds, rounds}
-		for e.receivers.HandOffs() == 0 { // the receivers may have been the slower ones so far
+		// The receivers may have been the slower ones so far, or never alone.
+		for receivers == 1 && e.receivers.HandOffs() == 0 {
+			for !e.receivers.Alone() && e.Len() > 0 {
+				runtime.Gosched()
+			}
 			_ = e.Send(context.Background(), sent[0])
 			sent[0]++
+			time.Sleep(time.Microsecond)
 		}
 		e.Close()
 		receiving.Wait()

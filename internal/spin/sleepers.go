@@ -57,7 +57,8 @@ func (s *Sleepers) Lock(word *atomic.Uint64, locked, sleepers uint64, try func(n
 func (s *Sleepers) sleep(word *atomic.Uint64, old, sleepers uint64) (slept bool) {
 	s.asleep.Add(1)
 	defer s.asleep.Add(-1)
-	if old&sleepers == 0 && !word.CompareAndSwap(old, old|sleepers) || word.Load() != old|sleepers {
+	marked := old&sleepers != 0 && word.Load() == old || word.CompareAndSwap(old, old|sleepers)
+	if !marked {
 		return false
 	}
 	s.pass.Lock()
