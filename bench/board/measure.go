@@ -35,6 +35,19 @@ func timed(n uint64, run func() error) (workload.Result, error) {
 	return workload.Result{Items: n, Elapsed: time.Since(began)}, err
 }
 
+// medianOf returns the median of n measurements.
+func medianOf(n int, measure func(i int) (float64, error)) (float64, error) {
+	var values []float64
+	for i := range n {
+		v, err := measure(i)
+		if err != nil {
+			return 0, err
+		}
+		values = append(values, v)
+	}
+	return median(values), nil
+}
+
 // idle returns the CPU time of the process during d, as a percentage of one core.
 func idle(d time.Duration) float64 {
 	time.Sleep(d / 4) // until all wait
@@ -56,11 +69,11 @@ func storm(r row, n, copies int, d time.Duration) float64 {
 		_ [120]byte // no false sharing
 	}
 	taken := make([]count, n)
-	open := r.open
+	open := r.exclusive()
 	if r.storm != nil {
 		open = r.storm
 	}
-	sink := r.sink(open, n, func(i int, _ uint64) { taken[i].n++ })
+	sink := open(n, func(i int, _ uint64) { taken[i].n++ })
 	senders := stormSenders
 	if q, ok := r.what.(queue); ok && q.OneSender || copies > 1 || r.alone {
 		senders = 1

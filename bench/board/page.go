@@ -81,34 +81,23 @@ func (p page) rows(s section) (rows []row) {
 	return rows
 }
 
-// value returns a figure of the page: CPU is what the row adds to the load without it.
-func (f *figures) value(c cell, copies float64) float64 {
-	v := f.median(c)
-	if c.column == "CPU" {
-		without := c
-		without.row = nothing
-		return max(0, v-f.median(without)) / copies
-	}
-	return v
-}
-
-// text returns a figure as in the tables.
+// figure returns a figure as in the tables.
 func (p page) figure(c cell) string {
 	if why, failed := p.Failure[c.String()]; failed {
 		switch {
 		case strings.Contains(why, "received"):
 			return "loses values"
 		case strings.Contains(why, "does not end"):
-			return "hangs"
+			return "over 8 s"
 		}
 		return "fails"
 	}
-	v := p.value(c, p.copies(c.section))
+	v := p.median(c)
 	switch {
 	case math.IsNaN(v):
 		return "-"
 	case c.column == "idle":
-		return fmt.Sprintf("%.1f%%", v)
+		return fmt.Sprintf("%.0f%%", v)
 	case c.column == "lost":
 		return fmt.Sprintf("%.0f", slices.Max(p.Cells[c.String()]))
 	}
@@ -118,19 +107,14 @@ func (p page) figure(c cell) string {
 // number returns v with about three digits.
 func number(v float64) string {
 	switch {
+	case v < 0:
+		return "0" // less than the load without it, by chance
 	case v < 9.95:
 		return fmt.Sprintf("%.1f", v)
 	case v < 9999.5:
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.0fk", v/1000)
-}
-
-func (p page) copies(section string) float64 {
-	if section == "broadcast" {
-		return 10
-	}
-	return 1
 }
 
 // A heading is a column of a table on the page.
@@ -213,7 +197,7 @@ func (p page) losses() (losses []loss, compared int) {
 			l := loss{ours, other, nil}
 			worst := 0.0
 			for _, f := range p.all {
-				times := f.value(ours, 1) / f.value(other, 1)
+				times := f.median(ours) / f.median(other)
 				l.times = append(l.times, times)
 				worst = max(worst, times)
 			}

@@ -138,7 +138,9 @@ func queueSections(procs []int) []section {
 		{"queues", append(sized(queueRows(), 128), rustRows("128")...), append(speed(procs, shapes, oneByOne), waiting(1, 1, 10_000)...)},
 		{"queues 1024", append(sized(queueRows()[1:], 1024), rustRows("1024")...), speed(procs, shapes, oneByOne)},
 		{"no buffer", append(sized([]row{
-			{name: nothing}, native(), selecting(), own("sluice.Rendezvous", contender.Rendezvous(cancelable, nil)),
+			{name: nothing}, native(), selecting(),
+			own("sluice.Rendezvous", contender.Rendezvous(cancelable, nil)),
+			own("sluice.Rendezvous, no context", contender.Rendezvous(context.Background(), nil)),
 		}, 0), rustRows("0")...), append(speed(procs, shapes, oneByOne), waiting(1, 1, 10_000)...)},
 	}
 }

@@ -111,17 +111,20 @@ func find(c cell) (row, column, error) {
 	return row{}, column{}, fmt.Errorf("no such cell: %v", c)
 }
 
-// sink opens the row for a take that is called by one goroutine at a time for each number.
-func (r row) sink(open opener, n int, take func(i int, v uint64)) paced.Sink {
+// exclusive returns an opener whose take is called by one goroutine at a time for each
+// number.
+func (r row) exclusive() opener {
 	if !r.shared {
-		return open(n, take)
+		return r.open
 	}
-	var mu sync.Mutex
-	return open(n, func(_ int, v uint64) {
-		mu.Lock()
-		take(0, v)
-		mu.Unlock()
-	})
+	return func(n int, take func(i int, v uint64)) paced.Sink {
+		var mu sync.Mutex
+		return r.open(n, func(_ int, v uint64) {
+			mu.Lock()
+			take(0, v)
+			mu.Unlock()
+		})
+	}
 }
 
 // choose returns the rows of a column whose cells match and can be measured.
@@ -134,42 +137,56 @@ func (s section) choose(col column, only *regexp.Regexp) (chosen []row) {
 	return chosen
 }
 
+// parts is the number of loads in the run of a column: a stall of the machine spoils one
+// of them.
+const parts = 10
+
 // waiting returns the columns that measure what a contender costs that is not busy. The
-// load puts rate values per second, of which each of the n receivers gets copies in all.
+// load puts rate values per second, each of which is taken copies times, by n receivers.
 func waiting(n, copies int, rate float64) []column {
-	load := func(d time.Duration) paced.Load {
-		return paced.Load{Rate: rate, Senders: 1, Receivers: n, Values: max(100, int(rate*d.Seconds())), Seed: 1}
-	}
-	sink := func(r row) bool { return r.open != nil }
-	over := func(r row, d time.Duration) (*paced.Result, error) {
-		if r.name == nothing {
-			return load(d).Without()
+	over := func(open opener, d time.Duration, seed int) (*paced.Result, error) {
+		load := paced.Load{Rate: rate, Senders: 1, Receivers: n, Values: max(100, int(rate*d.Seconds())), Seed: uint64(seed)}
+		if open == nil {
+			return load.Without()
 		}
-		return load(d).Over(copies, func(take func(int, uint64)) paced.Sink {
+		return load.Over(copies, func(take func(int, uint64)) paced.Sink {
 			if copies == 1 {
-				return r.sink(r.open, n, take)
+				return open(n, take)
 			}
-			return settled{r.sink(r.open, n, take)}
+			return settled{open(n, take)}
 		})
 	}
+	cpu := func(open opener, d time.Duration, seed int) (float64, error) {
+		result, err := over(open, d, seed)
+		if err != nil {
+			return 0, err
+		}
+		return float64(result.CPU) / float64(result.Values) / 1000, nil
+	}
+	sink := func(r row) bool { return r.open != nil }
 	return []column{
 		{name: "CPU", procs: 2, slow: true, can: func(r row) bool { return sink(r) || r.name == nothing },
 			measure: func(r row, d time.Duration) (float64, error) {
-				result, err := over(r, d)
+				return medianOf(parts/2, func(i int) (float64, error) {
+					without, err := cpu(nil, d/parts, i)
+					if err != nil || r.name == nothing {
+						return without, err
+					}
+					with, err := cpu(r.exclusive(), d/parts, i)
+					return with - without/float64(copies), err
+				})
+			}},
+		{name: "p99", procs: 1, slow: true, can: sink, measure: func(r row, d time.Duration) (float64, error) {
+			return medianOf(parts, func(i int) (float64, error) {
+				result, err := over(r.exclusive(), d/parts, i)
 				if err != nil {
 					return 0, err
 				}
-				return result.PerValue(int64(result.CPU)) / 1000 * perValue(r, copies), nil
-			}},
-		{name: "p99", procs: 1, slow: true, can: sink, measure: func(r row, d time.Duration) (float64, error) {
-			result, err := over(r, d)
-			if err != nil {
-				return 0, err
-			}
-			return result.FromIntended.Quantile(0.99) / 1000, nil
+				return result.FromIntended.Quantile(0.99) / 1000, nil
+			})
 		}},
 		{name: "idle", procs: 2, slow: true, can: sink, measure: func(r row, d time.Duration) (float64, error) {
-			s := r.sink(r.open, n, func(int, uint64) {})
+			s := r.open(n, func(int, uint64) {})
 			for v := range uint64(100) {
 				s.Put(v)
 			}
@@ -194,12 +211,3 @@ func (s settled) Close() {
 
 // nothing is the row of the load without a contender.
 const nothing = "(nothing)"
-
-// perValue turns a figure per delivery into one per value that was put; the load without a
-// contender has only those.
-func perValue(r row, copies int) float64 {
-	if r.name == nothing {
-		return 1
-	}
-	return float64(copies)
-}

@@ -113,7 +113,7 @@ func (l Load) Run(c contender.Contender, capacity int) (*Result, error) {
 	}
 	r, err := l.Over(1, func(take func(i int, v uint64)) Sink { return Open(c.Make(capacity), l.Receivers, take) })
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Name, err)
+		return nil, fmt.Errorf("paced: %s: %w", c.Name, err)
 	}
 	return r, nil
 }
@@ -204,7 +204,7 @@ func (l Load) Over(copies int, open func(take func(i int, v uint64)) Sink) (*Res
 	}
 	result := &Result{Usage: Used().Since(before), Elapsed: time.Since(base)}
 	if err := result.account(senders, receivers, uint64(copies)); err != nil {
-		return nil, fmt.Errorf("paced: %w", err)
+		return nil, err
 	}
 	return result, nil
 }

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"math/bits"
 	"runtime"
 
 	"github.com/smarty/go-disruptor"
@@ -22,6 +23,7 @@ func (r *ring) Handle(lo, hi int64) { r.take(lo, hi) }
 
 // newRing returns a disruptor with the given way to wait, or its default one.
 func newRing(capacity int, wait disruptor.WaitStrategy) *ring {
+	capacity = 1 << bits.Len(uint(capacity-1)) // a disruptor requires a power of two
 	r := &ring{values: make([]uint64, capacity), mask: int64(capacity) - 1}
 	o := disruptor.Options
 	size, handler := o.BufferCapacity(uint32(capacity)), o.NewHandlerGroup(r)
@@ -30,7 +32,7 @@ func newRing(capacity int, wait disruptor.WaitStrategy) *ring {
 		d, err = disruptor.New(size, handler, o.WaitStrategy(wait))
 	}
 	if err != nil {
-		panic(err) // such as a capacity that is no power of two
+		panic(err) // of a capacity that is not positive
 	}
 	r.Disruptor = d
 	return r

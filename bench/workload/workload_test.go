@@ -27,10 +27,6 @@ func jobs() []workload.Workload {
 			workload.OneWayBatches(capacity, 1, 1),
 			workload.OneWayBatches(capacity, 8, 8),
 			workload.PingPong(capacity),
-			workload.Alternate(max(1, capacity)),
-			workload.SharedTotal(capacity, 10),
-			workload.Jobs(capacity, 3, 100*time.Nanosecond),
-			workload.JobsInBatches(capacity, 3, 100*time.Nanosecond),
 			workload.Backlog(3, 100*time.Nanosecond),
 		)
 	}
@@ -43,7 +39,13 @@ func variants(t *testing.T) []contender.Contender {
 	background := context.Background()
 	ctx, cancel := context.WithCancel(background)
 	t.Cleanup(cancel)
-	all := append(append(contender.Standard(), contender.Heap()), peers.All()...)
+	all := append(contender.Standard(), contender.Heap())
+	for _, c := range peers.All() {
+		// Queues of lfq lose values between goroutines or sleep, and a disruptor has no Recv.
+		if !strings.HasPrefix(c.Name, "lfq") && !strings.HasPrefix(c.Name, "go-disruptor") {
+			all = append(all, c)
+		}
+	}
 	all = append(all, contender.NativeSelect(ctx))
 	all = append(all, contender.NativeFan(2), contender.NativeFan(4), contender.Select(2), contender.Select(4))
 	for _, shrink := range []contender.PublishedShrink{
@@ -184,7 +186,7 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
 		return offByOne{contender.Native().Make(capacity)}
 	}}
-	for _, w := range []workload.Workload{workload.PingPong(0), workload.Alternate(1), workload.SharedTotal(5, 10), workload.Swing(10, 5)} {
+	for _, w := range []workload.Workload{workload.PingPong(0), workload.Swing(10, 5)} {
 		if _, err := w.Run(c, 1000); err == nil || !strings.Contains(err.Error(), "the sum") {
 			t.Errorf("%s: %v", w.Name, err)
 		}
@@ -210,7 +212,7 @@ func TestOneMoreIsAnError(t *testing.T) {
 	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
 		return oneMore{contender.Native().Make(capacity), new(bool)}
 	}}
-	for _, w := range []workload.Workload{workload.PingPong(1), workload.Alternate(1), workload.SharedTotal(5, 1), workload.Swing(10, 5)} {
+	for _, w := range []workload.Workload{workload.PingPong(1), workload.Swing(10, 5)} {
 		if r, err := w.Run(c, 1000); err == nil {
 			t.Errorf("%s: no error: %+v", w.Name, r)
 		}
