@@ -18,8 +18,9 @@ import (
 	"github.com/sluice-go/sluice/hub"
 )
 
-// subscriberQueue is how many values each subscription queues.
-const subscriberQueue = 128
+// subscriberQueue is how many values each subscription queues, and eventQueue how many
+// each one of kelindar/event does.
+const subscriberQueue, eventQueue = 128, 50_000
 
 // broadcasts compares ways to send each value to all subscribers. None of them drops
 // values here: the publisher waits for a subscriber that is full.
@@ -27,7 +28,9 @@ func broadcasts(procs []int) section {
 	rows := []row{
 		{name: nothing},
 		{name: "map of chans", waits: parks, ctx: no, close: last, open: openChannels, note: "under a mutex; one chan of 128 for each subscriber"},
-		{name: "sluice hub", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openHub},
+		{name: "sluice hub", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openHub(subscriberQueue)},
+		{name: "sluice hub, queue of 50,000", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openHub(eventQueue),
+			note: "as long as that of kelindar/event"},
 		{name: "kelindar/event", waits: parks, ctx: no, close: anybody, open: openEvent,
 			note: "queues 50,000 for each subscriber, and wakes them twice in a millisecond; its Close leaves queued values behind"},
 		{name: "watermill GoChannel", waits: parks, ctx: yes, close: anybody, open: openGoChannel,
@@ -120,9 +123,13 @@ func openChannels(n int, take func(int, uint64)) paced.Sink {
 	}, all}
 }
 
-// openHub is package hub.
-func openHub(n int, take func(int, uint64)) paced.Sink {
-	h := hub.New[uint64](subscriberQueue, nil)
+// openHub is package hub, with subscriptions that queue so many values.
+func openHub(queue int) opener {
+	return func(n int, take func(int, uint64)) paced.Sink { return startHub(queue, n, take) }
+}
+
+func startHub(queue, n int, take func(int, uint64)) paced.Sink {
+	h := hub.New[uint64](queue, nil)
 	all := new(sync.WaitGroup)
 	for i := range n {
 		s, err := h.Subscribe(&hub.SubscriptionOptions[uint64]{Overflow: sluice.Block})

@@ -9,12 +9,13 @@ import (
 // A panel is a column of bars.
 type panel struct {
 	title string
+	scale float64                              // of the full width; 0 for one that follows from the bars
 	value func(r row) (v float64, text string) // NaN without a bar
 }
 
 // The measures of a chart, in pixels.
 const (
-	labelWidth, panelWidth, barWidth = 250, 190, 120
+	labelWidth, panelWidth, barWidth = 265, 190, 120
 	rowHeight, headHeight            = 21, 74
 )
 
@@ -26,8 +27,30 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 6
 </style>
 `
 
-// chart returns an SVG with a line of bars for each row. The scale of a panel ends at the
-// longest bar of a row that parks; longer ones are cut, with an arrow.
+// width returns the value that fills the width of the panel: that of the longest bar of a
+// row that parks, but at most eight times the longest of ours.
+func (p panel) width(rows []row) float64 {
+	if p.scale > 0 {
+		return p.scale
+	}
+	ours, all := 0.0, 1.0
+	for _, r := range rows {
+		v, _ := p.value(r)
+		if r.ours && v > ours {
+			ours = v
+		}
+		if r.waits == parks && v > all {
+			all = v
+		}
+	}
+	if ours > 0 {
+		all = min(all, 8*ours)
+	}
+	return all
+}
+
+// chart returns an SVG with a line of bars for each row. Bars that are longer than their
+// panel are cut, with an arrow.
 func chart(title string, rows []row, panels []panel) string {
 	width, height := labelWidth+len(panels)*panelWidth, headHeight+len(rows)*rowHeight+14
 	var b strings.Builder
@@ -45,17 +68,12 @@ func chart(title string, rows []row, panels []panel) string {
 	for p, panel := range panels {
 		x := labelWidth + p*panelWidth
 		fmt.Fprintf(&b, "<text class=\"head small\" x=\"%d\" y=\"66\">%s</text>\n", x, escape(panel.title))
-		scale := 0.0
-		for _, r := range rows {
-			if v, _ := panel.value(r); r.waits == parks && v > scale {
-				scale = v
-			}
-		}
+		scale := panel.width(rows)
 		for i, r := range rows {
 			v, text := panel.value(r)
 			y := headHeight + i*rowHeight
 			if !math.IsNaN(v) {
-				length := min(1.0, v/max(scale, 1)) * barWidth
+				length := min(1.0, v/scale) * barWidth
 				if v > scale {
 					text = "→ " + text
 				}

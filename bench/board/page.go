@@ -177,6 +177,7 @@ func (f *figures) best(s section, c cell, match func(row) bool) (best cell, ok b
 type loss struct {
 	ours, other cell
 	times       []float64 // of ours to the other, by Go version
+	worst       float64   // the largest of them
 }
 
 // losses returns the losses by more than 5% with any Go version, the largest first, and the
@@ -194,25 +195,26 @@ func (p page) losses() (losses []loss, compared int) {
 				continue
 			}
 			compared++
-			l := loss{ours, other, nil}
-			worst := 0.0
+			l := loss{ours: ours, other: other}
 			for _, f := range p.all {
 				times := f.median(ours) / f.median(other)
 				l.times = append(l.times, times)
-				worst = max(worst, times)
+				if times > l.worst { // not if there is no figure
+					l.worst = times
+				}
 			}
-			if worst > 1.05 {
+			if l.worst > 1.05 {
 				losses = append(losses, l)
 			}
 		}
 	}
-	slices.SortFunc(losses, func(a, b loss) int { return cmp.Compare(slices.Max(b.times), slices.Max(a.times)) })
+	slices.SortFunc(losses, func(a, b loss) int { return cmp.Compare(b.worst, a.worst) })
 	return losses, compared
 }
 
 // lossTable returns the table of losses.
 func (p page) lossTable() string {
-	const most = 30
+	const most = 14
 	losses, compared := p.losses()
 	var b strings.Builder
 	fmt.Fprintf(&b, "In %d of %d comparisons, a contender that parks beats the best of ours by more than 5%%", len(losses), compared)
@@ -228,7 +230,7 @@ func (p page) lossTable() string {
 	for _, l := range losses {
 		fmt.Fprintf(&b, "| %s, %s | %d | %s | %s | %s | %s |", l.ours.section, l.ours.column, l.ours.procs, l.other.row, p.figure(l.other), l.ours.row, p.figure(l.ours))
 		for _, t := range l.times {
-			fmt.Fprintf(&b, " %.2f |", t)
+			fmt.Fprintf(&b, " %s |", strings.Replace(fmt.Sprintf("%.2f", t), "NaN", "-", 1))
 		}
 		b.WriteString("\n")
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -108,15 +109,24 @@ func files(paths []string) string {
 
 // bars returns the panel of a column.
 func (p page) bars(title, section, column string, procs int) panel {
-	return panel{title, func(r row) (float64, string) {
+	return panel{title, scaleOf(column), func(r row) (float64, string) {
 		c := cell{section, r.name, column, procs}
 		return p.median(c), p.figure(c)
 	}}
 }
 
+// scaleOf returns the scale of a column that has a natural one, or else 0.
+func scaleOf(column string) float64 {
+	if column == "idle" {
+		return 100
+	}
+	return 0
+}
+
 // queueChart is the chart of queues.
 func (p page) queueChart() string {
-	return chart("Queues, 128 slots, GOMAXPROCS=2: less is better", p.rows(p.section("queues")), []panel{
+	rows := slices.DeleteFunc(p.rows(p.section("queues")), func(r row) bool { return r.rust })
+	return chart("Queues, 128 slots, GOMAXPROCS=2: less is better", rows, []panel{
 		p.bars("1→1, ns per value", "queues", "1->1", 2),
 		p.bars("8→1, ns per value", "queues", "8->1", 2),
 		p.bars("CPU µs per value at 10 k/s", "queues", "CPU", 2),
@@ -128,25 +138,18 @@ func (p page) queueChart() string {
 func (p page) broadcastChart() string {
 	rows := append(p.rows(p.section("broadcast")), p.rows(p.section("pools"))...)
 	either := func(title, broadcast, pool string, procs int) panel {
-		return panel{title, func(r row) (float64, string) {
+		return panel{title, scaleOf(broadcast), func(r row) (float64, string) {
 			of, column := "broadcast", broadcast
-			if !strings.Contains(strings.Join(names(p.section("broadcast")), "\n"), r.name) {
+			if !slices.ContainsFunc(p.section("broadcast").rows, func(b row) bool { return b.name == r.name }) {
 				of, column = "pools", pool
 			}
 			return p.bars("", of, column, procs).value(r)
 		}}
 	}
 	return chart("Broadcasts to ten, and pools: less is better", rows, []panel{
-		either("ns per delivery, ns per empty job", "to 10", "jobs of 0s", 2),
+		either("ns per delivery, or job", "to 10", "jobs of 0s", 2),
 		either("CPU µs at a low rate", "CPU", "CPU", 2),
 		either("p99 µs, P=1", "p99", "p99", 1),
 		either("idle CPU", "idle", "idle", 2),
 	})
-}
-
-func names(s section) (names []string) {
-	for _, r := range s.rows {
-		names = append(names, r.name)
-	}
-	return names
 }

@@ -121,7 +121,7 @@ func LfqMPMCYielding() contender.Contender {
 func lfqMPMC(name, wait string, sleeps bool) contender.Contender {
 	return contender.Contender{
 		Name: name, Bound: contender.Buffered, AnyOrder: true,
-		Note: "waits by " + wait + "; closed by Drain and a separate flag",
+		Note: "waits by " + wait + "; closed by Drain and a separate flag; its README asks for a Go compiler of its own, and this is the standard one",
 		Make: func(capacity int) contender.Channel {
 			return lockFree{lfq.Build[uint64](lfq.New(max(2, capacity))), sleeps, new(atomic.Bool)}
 		},

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
 )
 
 // Whatever a peer's own Close does, as a contender it delivers its backlog, one
@@ -32,6 +33,29 @@ func TestBacklogSurvivesClose(t *testing.T) {
 				t.Errorf("the rest of %d values: %+v", n-first, rest)
 			}
 		})
+	}
+}
+
+// Every peer carries every value of the workloads that it can do. The MPMC queue of lfq
+// does not: with the Go compiler of others than its author it loses some, which the speed
+// board shows.
+func TestEveryPeerDoesTheWork(t *testing.T) {
+	for _, c := range All() {
+		if strings.HasPrefix(c.Name, "lfq MPMC") {
+			continue
+		}
+		for _, shape := range [][2]int{{1, 1}, {8, 1}, {1, 8}} {
+			if w := workload.OneWay(128, shape[0], shape[1]); w.Can(c) {
+				if _, err := w.Run(c, 2000); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if w := workload.OneWayBatches(128, 1, 1); w.Can(c) {
+			if _, err := w.Run(c, 2000); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
-	"github.com/sluice-go/sluice/bench/peers"
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
@@ -40,12 +39,6 @@ func variants(t *testing.T) []contender.Contender {
 	ctx, cancel := context.WithCancel(background)
 	t.Cleanup(cancel)
 	all := append(contender.Standard(), contender.Heap())
-	for _, c := range peers.All() {
-		// Queues of lfq lose values between goroutines or sleep, and a disruptor has no Recv.
-		if !strings.HasPrefix(c.Name, "lfq") && !strings.HasPrefix(c.Name, "go-disruptor") {
-			all = append(all, c)
-		}
-	}
 	all = append(all, contender.NativeSelect(ctx))
 	all = append(all, contender.NativeFan(2), contender.NativeFan(4), contender.Select(2), contender.Select(4))
 	for _, shrink := range []contender.PublishedShrink{
@@ -232,7 +225,7 @@ func TestImpossibleJobsAreErrors(t *testing.T) {
 		{workload.FillDrain(), contender.Rendezvous(background, nil), 10},
 		{workload.OneWay(128, 2, 1), contender.Bounded(background, single), 10},
 		{workload.OneWay(128, 1, 2), contender.Bounded(background, single), 10},
-		{workload.OneWay(1, 1, 2), peers.XsyncUMPSC(), 10},
+		{workload.OneWay(1, 1, 2), contender.NativeFan(2), 10},
 		{workload.OneWay(1, 4, 3), contender.Remedy{Channels: 4}.Contender(), 10},
 		{workload.OneWayBatches(128, 1, 1), contender.Native(), 10},
 		{workload.OneWay(128, 1, 1), contender.Native(), 0},
