@@ -31,7 +31,7 @@ func broadcasts(procs []int) section {
 		{name: "sluice hub", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openHub(subscriberQueue)},
 		{name: "sluice hub, queue of 50,000", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openHub(eventQueue),
 			note: "as long as that of kelindar/event"},
-		{name: "kelindar/event", waits: parks, ctx: no, close: anybody, open: openEvent,
+		{name: "kelindar/event", waits: sleeps, ctx: no, close: anybody, open: openEvent,
 			note: "queues 50,000 for each subscriber, and wakes them twice in a millisecond; its Close leaves queued values behind"},
 		{name: "watermill GoChannel", waits: parks, ctx: yes, close: anybody, open: openGoChannel,
 			note: "a goroutine for each value, which waits for its Ack; queued values end with Close"},

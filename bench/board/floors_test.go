@@ -70,7 +70,7 @@ func floors() (all []floor) {
 		panic("no row " + name)
 	}
 	broadcast := broadcasts(nil)
-	add(1/1.2, find(broadcast, "sluice hub"), find(broadcast, "kelindar/event"), "to 10", "to 100")
+	add(1/1.2, find(broadcast, "sluice hub, queue of 50,000"), find(broadcast, "kelindar/event"), "to 10", "to 100")
 	return all
 }
 
@@ -134,7 +134,7 @@ func (f floor) check(t *testing.T, procs int) {
 			mark = "  MISSED"
 			t.Fail()
 		}
-		fmt.Printf("P=%d %-14s to %-15s %-7s %5.2f of %.2f%s\n", procs, f.ours.name, f.reference.name, column, median(ratios), f.least, mark)
+		fmt.Printf("P=%d %-16s to %-16s %-7s %5.2f of %.2f%s\n", procs, f.ours.name, f.reference.name, column, median(ratios), f.least, mark)
 	}
 }
 
