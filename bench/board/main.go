@@ -30,7 +30,7 @@
 //     of ten loads.
 //   - idle: the CPU time of the process in percent of a core, while goroutines wait for a
 //     value that does not come.
-//   - lost: values whose send has succeeded and that were not received, in half a second
+//   - lost: values whose send has succeeded and that were not received, in most of a second
 //     at full speed that Close ends. A contender whose senders must end first is closed
 //     after them.
 package main

@@ -59,7 +59,7 @@ func idle(d time.Duration) float64 {
 // stormSenders is how many goroutines send in a storm, to a contender that permits it.
 const stormSenders = 8
 
-// storm sends at full speed, closes the contender after half of d, and returns how many
+// storm sends at full speed, closes the contender after d, and returns how many
 // values whose send has succeeded were not received. A contender that must not be closed
 // while others send is closed after their last send. In a broadcast, each value counts for
 // each subscriber.
@@ -90,7 +90,7 @@ func storm(r row, n, copies int, d time.Duration) float64 {
 			sent.Add(mine)
 		})
 	}
-	time.Sleep(d / 2)
+	time.Sleep(d)
 	if !r.amid {
 		stop.Store(true)
 		all.Wait()

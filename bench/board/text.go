@@ -29,7 +29,7 @@ func (p page) text(paths []string) string {
 	say("* **idle**: CPU time in percent of a core while one goroutine waits and nothing is sent.")
 	say("* **p99**: at that rate with GOMAXPROCS=1, the delay that 99%% of the values do not exceed, from the time at which")
 	say("  the value was due. An open loop: a late queue does not slow its load.")
-	say("* **lost**: values whose send had succeeded and that were never received, in half a second at full speed that Close")
+	say("* **lost**: values whose send had succeeded and that were never received, in 0.7 s at full speed that Close")
 	say("  ends; the largest of the rounds. Where Close must wait for the last send, it does.")
 	say("* **loses values**: some of those sent did not arrive, with no Close involved, so there is no time. **over 8 s**: a")
 	say("  run that takes fractions of a second elsewhere was killed.\n")
