@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 	"testing/synctest"
+	"time"
 	"unsafe"
 
 	"github.com/sluice-go/sluice/internal/engine"
@@ -264,5 +265,39 @@ func TestDropAllocs(t *testing.T) {
 		if n := testing.AllocsPerRun(100, op); n > 0 {
 			t.Errorf("policy %d: a drop allocates %v times", policy, n)
 		}
+	}
+}
+
+// A lateLook is a schedule one of whose looks at the clock comes late.
+type lateLook struct {
+	*schedule[int]
+	left int // looks before it
+}
+
+func (s *lateLook) able() bool {
+	if s.left--; s.left == 0 {
+		time.Sleep(time.Second)
+	}
+	return s.schedule.able()
+}
+
+// TestDueMeanwhile: a value that becomes due while the lock is held is received, and is not left to
+// a timer that is stopped because the value is due.
+func TestDueMeanwhile(t *testing.T) {
+	for looks := range 6 {
+		synctest.Test(t, func(t *testing.T) {
+			d := NewTimed(engine.Config[int]{Limit: 1}, nil)
+			_ = d.Ready()
+			_, _ = d.SendAfter(t.Context(), time.Second, 7)
+			d.timer.of.Reset(time.Minute) // it is late
+			d.store = &lateLook{d.schedule, looks + 1}
+			r := startRecv(d.Engine)
+			time.Sleep(time.Hour)
+			if synctest.Wait(); !r.done || r.v != 7 || r.err != nil {
+				t.Errorf("late at look %d: done %v, %d, %v", looks, r.done, r.v, r.err)
+			}
+			d.Close()
+			d.CancelAll()
+		})
 	}
 }

@@ -153,17 +153,20 @@ func (e *Engine[T]) settle() {
 			e.serve(w, done)
 		}
 		e.admit()
-		if e.takers == 0 || !e.able() || e.receivers.noneClaimable() {
+		if e.takers > 0 && e.able() {
+			continue
+		}
+		if e.closed() && e.n == 0 {
+			for w := e.receivers.take(); w != nil; w = e.receivers.take() {
+				e.serve(w, closed)
+			}
+		}
+		if e.ready.InUse() {
+			e.postReady()
+		}
+		if e.takers == 0 || !e.able() { // a value may have become due meanwhile
 			break
 		}
-	}
-	if e.closed() && e.n == 0 {
-		for w := e.receivers.take(); w != nil; w = e.receivers.take() {
-			e.serve(w, closed)
-		}
-	}
-	if e.ready.InUse() {
-		e.postReady()
 	}
 	if e.timer != nil {
 		e.setTimer()
