@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/selection"
@@ -348,4 +349,36 @@ func TestWouldBlock(t *testing.T) {
 func (e *Engine[T]) blocked(v *T) bool {
 	_, blocked := e.WouldBlock(v)
 	return blocked
+}
+
+// TestServedByTime: a value becomes due while a Select joins. It may have been in the queue before,
+// and joins with each of its entries, some of them twice.
+func TestServedByTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewTimed(engine.Config[int]{Limit: 1}, nil)
+		var c selection.State
+		var got [2]int
+		first, second := d.newEntry(&got[0], false), d.newEntry(&got[1], false)
+		_, _ = d.SendAfter(t.Context(), time.Second, 7)
+		c.BeginPoll()
+		d.acquire()
+		if first.CanProceed() || second.CanProceed() {
+			t.Error("a value is due too soon")
+		}
+		c.AcceptClaims()
+		first.Join(&c, 0)
+		d.timer.of.Reset(time.Minute) // it is late
+		time.Sleep(time.Second)
+		second.Join(&c, 1)
+		first.Join(&c, 0)
+		d.unlock()
+		if done, err := first.Result(); !done || err != nil || got[0] != 7 {
+			t.Errorf("done %v, %v, received %d", done, err, got[0])
+		}
+		first.Leave()
+		second.Leave()
+		if first.waiter.Value.outcome != left || d.takers != 0 || d.timer.at != never {
+			t.Errorf("outcome %d, %d receivers wait, the timer is set for %d", first.waiter.Value.outcome, d.takers, d.timer.at)
+		}
+	})
 }
