@@ -261,8 +261,8 @@ func (p *entry[T]) Leave() {
 	e.acquire()
 	if p.waiter.Queued() {
 		p.queue.remove(&p.waiter)
-		e.settle() // the next value may be smaller, and fit; the timer may be needless
 	}
+	e.settle() // the next value may be smaller, and fit, even if this one was skipped; the timer may be needless
 	p.forget()
 	e.unlock()
 }

@@ -382,3 +382,38 @@ func TestServedByTime(t *testing.T) {
 		}
 	})
 }
+
+// TestLeaveSkippedAdmitsNext: the same if the Select was skipped by a look that did not find room
+// for its own value.
+func TestLeaveSkippedAdmitsNext(t *testing.T) {
+	one := 1
+	for name, look := range map[string]func(e *Engine[int]){
+		"TrySend":    func(e *Engine[int]) { _ = e.TrySend(one) },
+		"WouldBlock": func(e *Engine[int]) { e.WouldBlock(&one) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := New(engine.Config[int]{Limit: 9, Elastic: true, MaxBytes: 9, Size: func(v int) int { return v }})
+			_ = e.TrySend(5)
+			var c selection.State
+			v := 6
+			p := e.newEntry(&v, true)
+			p.Prepare()
+			c.BeginPoll()
+			e.acquire()
+			c.AcceptClaims()
+			p.Join(&c, 0)
+			e.unlock()
+			small := startSend(e, 3)
+			synctest.Wait()
+			c.Claim(1) // another case was selected
+			if look(e); small.done || e.senders.Len() != 1 {
+				t.Errorf("%s: done %v, %d senders", name, small.done, e.senders.Len())
+			}
+			p.Leave()
+			if synctest.Wait(); !small.done || small.err != nil || e.Len() != 2 {
+				t.Errorf("%s: done %v, %v, Len %d", name, small.done, small.err, e.Len())
+			}
+			e.Close()
+		})
+	}
+}
