@@ -301,3 +301,21 @@ func TestDueMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// TestTicketOfFailed: a send that waited and has failed has no ticket, which could be that of another
+// value.
+func TestTicketOfFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewTimed(engine.Config[int]{Limit: 1}, nil)
+		_, _ = d.SendAfter(t.Context(), time.Minute, 7)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if ticket, err := d.SendAfter(ctx, time.Minute, 8); err != context.DeadlineExceeded || ticket != (Ticket{}) {
+			t.Errorf("canceled: %v, %v", ticket, err)
+		}
+		time.AfterFunc(time.Second, d.Close)
+		if ticket, err := d.SendAfter(t.Context(), time.Minute, 8); err != engine.ErrClosed || ticket != (Ticket{}) {
+			t.Errorf("closed: %v, %v", ticket, err)
+		}
+	})
+}

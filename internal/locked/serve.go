@@ -224,9 +224,9 @@ func (e *Engine[T]) await(ctx context.Context, p pending[T]) (v T, t Ticket, err
 	case swapped:
 		e.backlog.onExpire(v)
 	case closed:
-		err = engine.ErrClosed
+		t, err = Ticket{}, engine.ErrClosed
 	case left:
-		err = engine.ContextError(ctx)
+		t, err = Ticket{}, engine.ContextError(ctx)
 	}
 	return v, t, err
 }
