@@ -319,3 +319,23 @@ func TestTicketOfFailed(t *testing.T) {
 		}
 	})
 }
+
+// TestDueInTurn: a receive that comes between the time at which a value is due and the timer does not
+// overtake the receiver that waits.
+func TestDueInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewTimed(engine.Config[int]{Limit: 2}, nil)
+		_, _ = d.SendAfter(t.Context(), time.Second, 7)
+		_, _ = d.SendAfter(t.Context(), time.Second, 8)
+		r := startRecv(d.Engine)
+		synctest.Wait()
+		d.timer.of.Reset(time.Minute) // it is late
+		time.Sleep(time.Second)
+		if v, err := d.TryRecv(); v != 8 || err != nil {
+			t.Errorf("received %d, %v", v, err)
+		}
+		if synctest.Wait(); !r.done || r.v != 7 {
+			t.Errorf("the receiver that waits: done %v, %d", r.done, r.v)
+		}
+	})
+}
