@@ -106,6 +106,9 @@ func (e *Engine[T]) join(stop <-chan struct{}) pending[T] {
 // fetch moves values into buf, from the store or from senders, and returns their number. The lock
 // is held.
 func (e *Engine[T]) fetch(buf []T) (n int) {
+	if e.takers > 0 && e.able() { // a value has become due, and the timer is late
+		e.settle()
+	}
 	for ; n < len(buf); n++ {
 		if e.able() {
 			buf[n] = e.pop()
