@@ -179,7 +179,7 @@ func (p *entry[T]) Proceed() (done bool, err error) {
 		done, err = true, engine.ErrClosed
 	default:
 		if e.backlog != nil {
-			p.expired = e.makeRoom(p.expired)
+			p.expired = e.makeRoom(p.expired, p.Retrying())
 		}
 		var t Ticket
 		if done = e.give(*p.value, key, p.Retrying(), &t); !done && len(p.expired) > 0 {

@@ -417,3 +417,41 @@ func TestLeaveSkippedAdmitsNext(t *testing.T) {
 		})
 	}
 }
+
+// TestSkippedEntryTakesRoomOfOld: a Select that was skipped gets the room of a value that is too old
+// before the senders behind it.
+func TestSkippedEntryTakesRoomOfOld(t *testing.T) {
+	for _, hook := range []func(int){nil, func(int) {}} {
+		synctest.Test(t, func(t *testing.T) {
+			e := NewAged(engine.Config[int]{Limit: 1}, Ages[int]{MaxAge: time.Second, OnExpire: hook})
+			_ = e.TrySend(1)
+			var c selection.State
+			v := 2
+			p := e.newEntry(&v, true)
+			c.BeginPoll()
+			p.Lock()
+			c.AcceptClaims()
+			p.Join(&c, 0)
+			p.Unlock()
+			behind := startSend(e, 3)
+			synctest.Wait()
+			c.BeginPoll() // awake
+			e.acquire()
+			_ = e.noSender()              // a look skips it
+			e.timer.of.Reset(time.Minute) // it is late
+			e.unlock()
+			time.Sleep(2 * time.Second)
+			p.Lock()
+			if !p.CanProceed() {
+				t.Error("CanProceed is false, although the value is too old")
+			}
+			done, err := p.Proceed()
+			p.Leave()
+			p.Finish()
+			if synctest.Wait(); !done || err != nil || behind.done {
+				t.Errorf("the Select: %v, %v; the sender behind it: %v", done, err, behind.done)
+			}
+			e.Close()
+		})
+	}
+}
