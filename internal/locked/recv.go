@@ -50,9 +50,11 @@ func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	if p.w == nil {
 		return n, err
 	}
-	if buf[0], _, err = e.await(ctx, p); err != nil {
+	v, _, err := e.await(ctx, p)
+	if err != nil {
 		return 0, err
 	}
+	buf[0] = v
 	if buf = buf[1:]; len(buf) > 0 {
 		e.acquire()
 		if e.backlog == nil || !e.backlog.expires() {
