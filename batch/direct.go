@@ -72,8 +72,9 @@ func (b *Sender[T]) sendOpen(ctx context.Context) error {
 		switch n := len(b.open); {
 		case b.timer == nil && n == b.max.n: // the batch is complete, and in place
 			b.leaveDirect()
-			defer b.exit()
-			return b.flush(ctx, true)
+			err := b.flush(ctx, true)
+			b.goDirect()
+			return err
 		case b.timer != nil && n < cap(b.open) && b.publish(n):
 			return nil
 		}
@@ -91,7 +92,7 @@ func (b *Sender[T]) sendOpen(ctx context.Context) error {
 		if size > b.max.bytes && b.sizing.policy != Alone {
 			return b.sendTooLarge(ctx, v, size)
 		}
-		if b.timer == nil && b.state == resting && !b.closed && !b.completes(size) {
+		if b.timer == nil && b.state == resting && !b.closed && !b.held.amount().plus(size).reaches(b.max) {
 			b.held.push(v, size)
 			return nil
 		}

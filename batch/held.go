@@ -73,10 +73,10 @@ func (r *run[T]) batch(limit uint64) []T {
 	return vs[:n:n]
 }
 
-// skip removes the first n values, which are in one piece. An empty run starts at slot 0.
+// skip removes the first n values. An empty run starts at slot 0.
 func (r *run[T]) skip(n int) {
 	r.n -= n
-	if r.first += n; r.n == 0 || r.first == len(r.buf) {
+	if r.first = r.slot(n); r.n == 0 {
 		r.first = 0
 	}
 }
@@ -139,20 +139,16 @@ func (q *queue[T]) pop() {
 
 // drop removes the first n values.
 func (q *queue[T]) drop(n int) {
-	for n > 0 {
-		vs := q.piece()
-		vs = vs[:min(n, len(vs))]
-		if q.clears {
-			clear(vs)
-		}
-		if q.sizes != nil {
-			for _, size := range q.sizes[q.first : q.first+len(vs)] {
-				q.bytes -= size
-			}
-		}
-		q.skip(len(vs))
-		n -= len(vs)
+	if q.clears {
+		clear(q.buf[q.first:min(q.first+n, len(q.buf))])
+		clear(q.buf[:max(0, q.first+n-len(q.buf))])
 	}
+	if q.sizes != nil {
+		for i := range n {
+			q.bytes -= q.sizes[q.slot(i)]
+		}
+	}
+	q.skip(n)
 }
 
 // take removes all values and returns them; nil if there are none.

@@ -150,7 +150,7 @@ func (b *Sender[T]) send(ctx context.Context, v T, size uint64) error {
 func (b *Sender[T]) accept(v T, size uint64) {
 	b.held.push(v, size)
 	if b.timer != nil && b.openBatch().n == 1 {
-		b.startTimer()
+		b.timer.start(b.channel.to)
 	}
 }
 
@@ -196,6 +196,6 @@ func (b *Sender[T]) flush(ctx context.Context, candidate bool) (err error) {
 func (b *Sender[T]) settle() {
 	b.state = resting
 	if b.timer != nil && b.held.n > 0 && !b.closed {
-		b.startTimer()
+		b.timer.start(b.channel.to)
 	}
 }

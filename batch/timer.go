@@ -59,14 +59,15 @@ func newFlushTimer(linger time.Duration, fire func()) *flushTimer {
 	return t
 }
 
+//go:noinline
 func (t *flushTimer) lock() { t.mu.Lock() }
 
-// startTimer starts the timer, from a call of the owner.
-func (b *Sender[T]) startTimer() {
-	b.timer.Reset(b.timer.linger)
-	if !b.timer.declared {
-		b.timer.declared = true
-		engine.SitesOf(b.channel.to).Sends()
+// start starts the timer, from a call of the owner of a Sender that sends to channel.
+func (t *flushTimer) start(channel any) {
+	t.Reset(t.linger)
+	if !t.declared {
+		t.declared = true
+		engine.SitesOf(channel).Sends()
 	}
 }
 
@@ -77,7 +78,7 @@ func (b *Sender[T]) publish(n int) bool {
 		return false
 	}
 	if n == 1 {
-		b.startTimer()
+		b.timer.start(b.channel.to)
 	}
 	return true
 }
