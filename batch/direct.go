@@ -1,25 +1,22 @@
 package batch
 
-import (
-	"context"
-
-	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/engine"
-)
+import "context"
 
 // How Send is inlined. Its body may cost no more than the compiler's budget, which is an
 // append, a comparison and a call. So Send appends to open first, and looks whether
 // anything else must be done only if len(open) reaches room.
 //
-//   - In direct mode open is held itself: its values, which are in one piece, and free slots
-//     behind them, for at least one value and at most for a batch. The length of held is not kept. The Sender is resting, not closed,
-//     and has no limit in bytes.
-//   - Without a timer, nobody else uses held: Send is done with an append that leaves a free
-//     slot, and room is cap(open).
-//   - With a timer, room is 0, and slow publishes each value: see flushTimer. The timer may have
-//     taken the values before it, and then it is not accepted yet.
-//   - Otherwise open is one. In each case that is not done, sendOpen takes the value out of
-//     open again, and accepts it as if it had never been there.
+//   - In direct mode open is the values of held, which are in one piece, with the free slots
+//     behind them: at least one, and at most up to a batch. held.n is not kept. The Sender is
+//     resting, not closed, and has no limit in bytes.
+//   - Without a timer only the owner uses held, and room is cap(open): an append that leaves a
+//     free slot is all that Send does. If none is left, the batch is complete, or what follows
+//     is at the front of the ring, or in a larger one.
+//   - With a timer room is 0, and slow publishes each value: see flushTimer. The timer may have
+//     taken the values before it.
+//   - In any other mode open is one, and room is 0.
+//   - A value for which all this is not enough is taken out of open again, and then accepted or
+//     refused as if it had never been there.
 //
 // open has room for a value whenever no call is under way. room is 0 in a zero Sender: there
 // append makes an open that may hold several small values, but the first call of slow panics.
@@ -41,13 +38,13 @@ func (b *Sender[T]) goDirect() {
 	if b.state != resting || b.closed || b.sizing != nil {
 		return
 	}
-	if b.open = b.held.inPlace(b.max.n); b.open == nil {
-		b.open = b.one[:0]
+	open := b.held.inPlace(b.max.n)
+	if open == nil {
 		return
 	}
-	b.direct = true
+	b.direct, b.open = true, open
 	if b.timer == nil {
-		b.room = cap(b.open)
+		b.room = cap(open)
 	} else {
 		b.timer.published.Store(int64(b.held.n))
 	}
@@ -89,28 +86,10 @@ func (b *Sender[T]) sendOpen(ctx context.Context) error {
 	var size uint64
 	if b.sizing != nil {
 		size = b.sizing.of(v) // without the lock: it is user code
-		if size > b.max.bytes && b.sizing.policy != Alone {
-			return b.sendTooLarge(ctx, v, size)
-		}
 		if b.timer == nil && b.state == resting && !b.closed && !b.held.amount().plus(size).reaches(b.max) {
 			b.held.push(v, size)
 			return nil
 		}
 	}
 	return b.send(ctx, v, size)
-}
-
-// sendTooLarge applies Fail or Drop to v, which is above the limit.
-func (b *Sender[T]) sendTooLarge(ctx context.Context, v T, size uint64) error {
-	b.enterSend(engine.MayWait(ctx))
-	closed := b.closed
-	b.exit()
-	switch {
-	case closed:
-		return sluice.ErrClosed
-	case b.sizing.policy == Drop:
-		b.sizing.drop(v)
-		return nil
-	}
-	return b.sizing.failure(size)
 }

@@ -101,7 +101,7 @@ func NewSender[T any](s sluice.BatchSender[T], max int, o *Options[T]) *Sender[T
 		b.timer = newFlushTimer(linger, b.fire)
 	}
 	b.held = newQueue[T](most, sizing != nil)
-	b.slow.full = b.sendOpen
+	b.open, b.slow.full = b.one[:0], b.sendOpen
 	b.goDirect()
 	return b
 }

@@ -27,7 +27,7 @@ import (
 //     after such a flush has failed; otherwise it is at most one.
 //
 // Each method of the owner is between enter and exit, and so has the lock. It releases the lock
-// only to call code of others: the channel in a flush, a context in await.
+// only to wait, and to call code of others: the channel, a context, OnUndelivered.
 type state uint8
 
 const (
@@ -55,15 +55,6 @@ func (b *Sender[T]) enter(method string) {
 		panic("batch: Sender." + method + ": called during a flush by another call: a Sender belongs to one goroutine")
 	}
 	b.leaveDirect()
-}
-
-// enterSend is enter for Send, or for TrySend if mayWait is false.
-func (b *Sender[T]) enterSend(mayWait bool) {
-	if mayWait {
-		b.enter("Send")
-	} else {
-		b.enter("TrySend")
-	}
 }
 
 // exit ends a call of the owner.
@@ -110,14 +101,24 @@ func (b *Sender[T]) othersFirst(size uint64) bool {
 // send is Send and TrySend of a value that is not held yet. Its size is 0 without a limit in
 // bytes. It is called without the lock.
 func (b *Sender[T]) send(ctx context.Context, v T, size uint64) error {
-	mayWait := engine.MayWait(ctx)
-	b.enterSend(mayWait)
+	mayWait, method := engine.MayWait(ctx), "Send"
+	if !mayWait {
+		method = "TrySend"
+	}
+	b.enter(method)
 	defer b.exit()
 	var wait ownersWait
 	for {
 		switch {
 		case b.closed:
 			return sluice.ErrClosed
+		case size > b.max.bytes && b.sizing.policy == Fail:
+			return b.sizing.failure(size)
+		case size > b.max.bytes && b.sizing.policy == Drop:
+			b.unlock()
+			defer b.lock()
+			b.sizing.drop(v)
+			return nil
 		case b.state == flushedByTimer && b.fits(size):
 			b.accept(v, size)
 			return nil

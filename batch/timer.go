@@ -59,6 +59,8 @@ func newFlushTimer(linger time.Duration, fire func()) *flushTimer {
 	return t
 }
 
+// lock is not inlined, so that Sender.lock is: most Senders have no timer.
+//
 //go:noinline
 func (t *flushTimer) lock() { t.mu.Lock() }
 
@@ -160,7 +162,7 @@ type ownersWait struct {
 // No wake-up is lost: the owner sets waiting under the same lock as it saw the flush, and
 // parks. A flush that ends clears waiting under the lock and unparks the owner with one token.
 // If ctx ends the wait, the owner takes the lock: waiting is still set, and it clears it; or it
-// is not, and then the owner takes the token, which is there or will be in a moment.
+// is not, and then the token is there, and the owner takes it.
 func (b *Sender[T]) await(ctx context.Context, wait *ownersWait) error {
 	if wait.asked && b.park(wait.done) {
 		return nil
