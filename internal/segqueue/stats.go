@@ -62,13 +62,11 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	if e.meter != nil {
 		out.Bytes = engine.Bytes(out.Bytes, e.meter.held(head, tail), e.meter.overhead())
 	}
-	out.OldestValue = e.oldestValue(now, tail, head)
+	out.OldestValue = e.ages.Inspect(now, head, tail)
 	e.probeNext()
 	senders, receivers := e.senders.Snapshot(now, in.Senders), e.receivers.Snapshot(now, in.Receivers)
-	if e.receivers == &e.recv.queue { // no value is handed off while that is locked
-		out.Sent += receivers.Handed
-		out.Received += receivers.Handed
-	}
+	out.Sent += receivers.Handed // without a lock: a hand-off moves no index
+	out.Received += receivers.Handed
 	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
 	out.OldestSender, out.OldestReceiver = senders.Oldest, receivers.Oldest
@@ -84,7 +82,7 @@ func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	e.Hold()
 	defer e.Release()
 	e.Held(now, &in)
-	in.Ready = e.ready.Load() != nil
+	in.Ready = e.ready.InUse()
 	in.Rings = e.rings(in.Rings)
 	return in
 }

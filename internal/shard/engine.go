@@ -56,6 +56,7 @@ type Engine[T any] struct {
 	recvSpin spin.Budget
 	scale    scale
 	dropped  atomic.Uint64 // values rejected under DropNewest
+	ready    engine.Ready
 }
 
 // A set is the part of the state that changes rarely. It is immutable once published.
@@ -64,8 +65,8 @@ type set[T any] struct {
 	all     []*lane[T] // open shared lanes and private lanes
 	active  int        // number of shared lanes in use
 	closed  bool
-	version uint64 // number of sets before this one
-	ready   *segqueue.Readiness
+	version uint64       // number of sets before this one
+	ready   bool         // Ready was called
 	gone    engine.Stats // the statistics of removed lanes
 	change  change       // of active, the last one
 
@@ -125,8 +126,8 @@ func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
 		others = nil
 	}
 	l := &lane[T]{Engine: segqueue.NewLane(config, &e.receivers, others), private: private}
-	if s.ready != nil {
-		l.SetReadiness(s.ready)
+	if s.ready {
+		l.ShareReady(&e.ready)
 	}
 	return l
 }
@@ -149,7 +150,7 @@ func (e *Engine[T]) exchange(s, next *set[T]) bool {
 	if next.starvingSender == nil {
 		next.to = enginesOf(next.shared[:next.active])
 	}
-	if next.ready == nil && next.starvingReceiver == nil {
+	if !next.ready && next.starvingReceiver == nil {
 		next.from = enginesOf(next.all)
 	}
 	return e.set.CompareAndSwap(s, next)
@@ -273,29 +274,22 @@ func (e *Engine[T]) Close() {
 	}
 	e.senders.WakeAll()
 	e.receivers.WakeAll()
-	if s.ready != nil {
-		s.ready.Close()
-	}
+	e.ready.Close()
 }
 
 // Ready implements engine.Engine.
 func (e *Engine[T]) Ready() <-chan struct{} {
-	for {
-		s := e.set.Load()
-		if s.ready != nil {
-			return s.ready.Token()
+	return e.ready.Chan(func() (hasValue, closed bool) {
+		for {
+			s := e.set.Load()
+			next := s.with(nil)
+			next.ready = true
+			if e.exchange(s, next) {
+				for _, l := range s.all {
+					l.ShareReady(&e.ready)
+				}
+				return false, s.closed // ShareReady has posted for the values
+			}
 		}
-		next := s.with(nil)
-		next.ready = segqueue.NewReadiness()
-		if !e.exchange(s, next) {
-			continue
-		}
-		for _, l := range s.all {
-			l.SetReadiness(next.ready)
-		}
-		if s.closed {
-			next.ready.Close()
-		}
-		return next.ready.Token()
-	}
+	})
 }

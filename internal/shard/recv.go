@@ -51,8 +51,8 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 	for {
 		s := e.set.Load()
 		if n = e.take(s, &t, buf); n > 0 {
-			if s.ready != nil && !e.allEmpty() {
-				s.ready.Post()
+			if s.ready && !e.allEmpty() {
+				e.ready.Post()
 			}
 			break
 		}
