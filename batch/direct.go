@@ -63,22 +63,48 @@ func (b *Sender[T]) leaveDirect() {
 	b.direct, b.open, b.room = false, b.one[:0], 0
 }
 
+// flushOpen is flush of open in direct mode without a timer, when it is a complete batch for a
+// channel of package sluice. The batch is all of the ring, so after success open is empty in
+// the same place.
+func (b *Sender[T]) flushOpen(ctx context.Context) (err error) {
+	vs, sent, kept := b.open, 0, false
+	b.leaveDirect()
+	b.state = flushedByOwner
+	defer func() {
+		if sent < len(vs) { // also if the channel panicked or called Goexit
+			b.flushed(sent, !kept)
+			b.goDirect()
+		}
+	}()
+	sent, err = b.channel.to.SendBatch(ctx, vs)
+	if sent < len(vs) {
+		if kept = roomMade(ctx, sent, err); kept {
+			return nil
+		}
+		return err
+	}
+	if b.held.clears {
+		clear(vs)
+	}
+	b.held.n, b.state = 0, resting
+	b.direct, b.open, b.room = true, vs[:0], len(vs)
+	return nil
+}
+
 // sendOpen is Send and TrySend after the value was appended to open.
 func (b *Sender[T]) sendOpen(ctx context.Context) error {
 	if ctx != nil && b.direct {
 		switch n := len(b.open); {
-		case b.timer == nil && n == b.max.n: // the batch is complete, and in place
-			b.leaveDirect()
-			err := b.flush(ctx, true)
-			b.goDirect()
-			return err
+		case b.timer == nil && n == b.max.n && b.channel.kind && !b.channel.drops:
+			return b.flushOpen(ctx)
 		case b.timer != nil && n < cap(b.open) && b.publish(n):
 			return nil
 		}
 	}
+	var zero T
 	last := len(b.open) - 1
 	v := b.open[last]
-	clear(b.open[last:])
+	b.open[last] = zero
 	b.open = b.open[:last]
 	if ctx == nil {
 		panic("batch: Sender.Send: nil context")

@@ -143,7 +143,9 @@ func (q *queue[T]) drop(n int) {
 		clear(q.buf[q.first:min(q.first+n, len(q.buf))])
 		clear(q.buf[:max(0, q.first+n-len(q.buf))])
 	}
-	if q.sizes != nil {
+	if n == q.n {
+		q.bytes = 0
+	} else if q.sizes != nil {
 		for i := range n {
 			q.bytes -= q.sizes[q.slot(i)]
 		}

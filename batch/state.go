@@ -174,22 +174,34 @@ func (b *Sender[T]) flushAll(ctx context.Context) error {
 // taken out again unless it is accepted: it was sent, or the Sender has room for it because
 // others were.
 func (b *Sender[T]) flush(ctx context.Context, candidate bool) (err error) {
-	values, all, sent, roomMade := b.held.run, b.held.n, 0, false
+	values, all, sent, kept := b.held.run, b.held.n, 0, false
 	b.state = flushedByOwner
 	b.unlock()
 	defer func() { // also if the channel panics or calls Goexit
 		b.lock()
-		b.held.drop(sent)
-		if candidate && sent < all && !roomMade {
-			b.held.pop()
-		}
-		b.settle()
+		b.flushed(sent, candidate && sent < all && !kept)
 	}()
 	err = b.channel.sendAll(ctx, &values, b.max.bytes, &sent)
-	if err != nil && candidate && sent > 0 && errors.Is(err, sluice.ErrFull) && !engine.MayWait(ctx) {
-		roomMade, err = true, nil
+	if kept = candidate && roomMade(ctx, sent, err); kept {
+		return nil
 	}
 	return err
+}
+
+// roomMade reports whether a flush that failed has made room for the value that completed the
+// batch: a TrySend that finds the channel full accepts it then.
+func roomMade(ctx context.Context, sent int, err error) bool {
+	return sent > 0 && err != nil && errors.Is(err, sluice.ErrFull) && !engine.MayWait(ctx)
+}
+
+// flushed ends a flush by the owner that has sent so many values, and takes the last value out
+// again if it is refused.
+func (b *Sender[T]) flushed(sent int, refused bool) {
+	b.held.drop(sent)
+	if refused {
+		b.held.pop()
+	}
+	b.settle()
 }
 
 // settle ends the part of a call that had values sent or taken out. The timer tries again what
