@@ -115,9 +115,7 @@ func (b *Sender[T]) send(ctx context.Context, v T, size uint64) error {
 		case size > b.max.bytes && b.sizing.policy == Fail:
 			return b.sizing.failure(size)
 		case size > b.max.bytes && b.sizing.policy == Drop:
-			b.unlock()
-			defer b.lock()
-			b.sizing.drop(v)
+			b.discard(v)
 			return nil
 		case b.state == flushedByTimer && b.fits(size):
 			b.accept(v, size)
@@ -145,6 +143,13 @@ func (b *Sender[T]) send(ctx context.Context, v T, size uint64) error {
 			return nil
 		}
 	}
+}
+
+// discard applies Drop to v. It releases the lock meanwhile.
+func (b *Sender[T]) discard(v T) {
+	b.unlock()
+	defer b.lock()
+	b.sizing.drop(v)
 }
 
 // accept puts v into the open batch, which has room for it.
