@@ -197,6 +197,23 @@ func TestSenderCompleteBesideFlush(t *testing.T) {
 	})
 }
 
+// After a Close that did not wait for the flush by the timer, the values behind it stay.
+func TestSenderCloseBesideFlush(t *testing.T) {
+	inStuckBubbles(t, func(t *testing.T, c sluice.Channel[int], b *batch.Sender[int]) {
+		mustAccept(t, b, 2, 3, 4)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := b.Close(ctx); err != context.Canceled {
+			t.Errorf("Close: %v", err)
+		}
+		got := receive(t, c, 2)
+		synctest.Wait()
+		if rest := b.TakeUnsent(); !slices.Equal(got, sequence(2)) || !slices.Equal(rest, []int{2, 3, 4}) {
+			t.Errorf("received %v, then unsent %v", got, rest)
+		}
+	})
+}
+
 // A flush by the timer that has failed is repeated by the timer, with both batches. The owner can
 // then send only what the Sender has room for.
 func TestSenderHoldsTwoBatches(t *testing.T) {
