@@ -144,7 +144,7 @@ checked: ## the library's tests in a build that checks promises (-tags sluiceche
 	go test -short -tags sluicecheck $(LIBRARY)
 
 # The internal packages whose tests are repeated under the race detector.
-REPEATED := $(addprefix ./internal/,park spin selection waitq registry ring segqueue shard handoff workpool age broadcast priority)
+REPEATED := $(addprefix ./internal/,park spin selection waitq registry ring segqueue shard locked workpool age broadcast)
 
 # The packages that race-around runs with 1, 2 and 8 Ps.
 RACED := $(ONTOP) ./internal/foreign ./internal/stage ./sluicetest/... ./stress/...
