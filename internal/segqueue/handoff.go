@@ -69,7 +69,7 @@ import (
 // leaves and values are queued, unless no other receiver waits. One that stands up leaves no
 // other receiver behind, and polls.
 //
-// A batch is never handed off, nor is a value of a Metered or of a lane, nor any value once
+// A batch is never handed off, nor is a value of a Metered, nor any value once
 // Ready is in use: these go through the chain, and the waiter is woken to poll.
 
 // A hand is where a value is while it is handed off. It is allocated by the first one.
@@ -120,7 +120,7 @@ func (e *Engine[T]) sendToWaiter(ctx context.Context, word uint64, v T) error {
 // empty or has yet to shrink, or if that receiver does not accept. The caller has locked the
 // send side and got word.
 func (e *Engine[T]) claim(word uint64) (to park.Parker, ok bool) {
-	if (word^e.recv.word.Load())&^flags != 0 || e.receivers != &e.recv.queue || e.oversized() {
+	if (word^e.recv.word.Load())&^flags != 0 || e.oversized() {
 		return to, false
 	}
 	return e.receivers.HandOff()
@@ -177,7 +177,7 @@ func (e *Engine[T]) sit(ctx context.Context, word uint64) (done <-chan struct{},
 	}
 	e.keepSeat()
 	// If the tail is where it was, so is the head.
-	return done, e.send.word.Load() == tail || !e.standUp()
+	return done, e.send.word.Load() == tail && e.alone() || !e.standUp()
 }
 
 // keepSeat sets e.seat. The caller is in the seat.
@@ -298,7 +298,7 @@ func (e *Engine[T]) resume(ctx context.Context, wait waitq.Wait) (v T, err error
 
 // passOn ends a wait, and passes its wake-up on.
 func (e *Engine[T]) passOn(wait *waitq.Wait) {
-	if wait.Leave() && e.Len() > 0 {
+	if wait.Leave() && (e.Len() > 0 || !e.alone()) {
 		e.receivers.Wake()
 	}
 }

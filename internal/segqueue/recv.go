@@ -115,6 +115,7 @@ func (e *Engine[T]) takeSlot(index uint64) T {
 // and open. If loan is not nil, the values may be lent instead.
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *turn, loan *engine.Loan[T]) (n int, err error) {
 	r := &e.recv
+	lost := false // it has left because the lane is not alone
 	for {
 		if !empty {
 			word := r.lock()
@@ -137,6 +138,10 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *tur
 		if !engine.MayWait(ctx) || turn.wait.Canceled() {
 			break
 		}
+		if lost = !e.alone(); lost {
+			turn.wait.Cancel() // after one more poll, like any other: see recordLoss
+			continue
+		}
 		if e.awaitValue(ctx, turn) {
 			buf[0] = e.takeHanded()
 			n, err = 1, nil
@@ -147,10 +152,8 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *tur
 			break
 		}
 	}
-	if turn.wait.Leave() && e.Len() > 0 {
-		e.receivers.Wake()
-	}
-	if err == engine.ErrEmpty && engine.MayWait(ctx) {
+	e.passOn(&turn.wait)
+	if err == engine.ErrEmpty && engine.MayWait(ctx) && !lost {
 		err = engine.ContextError(ctx)
 	}
 	return n, err
@@ -236,8 +239,8 @@ func (e *Engine[T]) wakeSender() {
 	if e.senders.Waiting() {
 		e.senders.Wake()
 	}
-	if e.anySenders != nil && e.anySenders.Waiting() {
-		e.anySenders.Wake()
+	if l := e.lane; l != nil && l.anySenders != nil && l.anySenders.Waiting() {
+		l.anySenders.Wake()
 	}
 }
 

@@ -64,15 +64,17 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	}
 	out.OldestValue = e.oldestValue(now, tail, head)
 	e.probeNext()
-	senders, receivers := e.senders.Snapshot(now, in.Senders), e.receivers.Snapshot(now, in.Receivers)
-	if e.receivers == &e.recv.queue { // no value is handed off while that is locked
-		out.Sent += receivers.Handed
-		out.Received += receivers.Handed
-	}
+	senders := e.senders.Snapshot(now, in.Senders)
 	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
+	out.OldestSender, in.Senders = senders.Oldest, senders.Ages
+	if e.receivers != &e.recv.queue {
+		return // receivers, and hand-offs, count in the first lane
+	}
+	receivers := e.receivers.Snapshot(now, in.Receivers)
+	out.Sent += receivers.Handed // no value is handed off while that is locked
+	out.Received += receivers.Handed
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
-	out.OldestSender, out.OldestReceiver = senders.Oldest, receivers.Oldest
-	in.Senders, in.Receivers = senders.Ages, receivers.Ages
+	out.OldestReceiver, in.Receivers = receivers.Oldest, receivers.Ages
 }
 
 // Snapshot implements engine.Engine. It holds both locks, and allocates before it

@@ -89,10 +89,11 @@ func (s *side[T]) yieldTo(a *spin.Attempt, other *side[T]) bool {
 	return moved > 0
 }
 
-// isEmpty reports that the channel was open and empty at a moment during the call.
+// isEmpty reports that the channel was open and empty at a moment during the call, and
+// that this is all of it.
 func (e *Engine[T]) isEmpty() bool {
 	_, blocked := e.WouldBlock(nil)
-	return blocked
+	return blocked && e.alone()
 }
 
 // isFull reports that the channel was open and full at a moment during the call.

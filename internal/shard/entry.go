@@ -8,10 +8,13 @@ import (
 // NewEntry implements engine.Engine. A Select waits in the queue of receivers, or
 // in the queue of senders that accept any shared lane.
 func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
-	if sends {
-		return waitq.NewEntry(&e.senders, e.anyRoom)
+	switch {
+	case sends && e.senders == nil:
+		return waitq.NewEntry(e.set.Load().all[0].Senders(), e.anyRoom)
+	case sends:
+		return waitq.NewEntry(e.senders, e.anyRoom)
 	}
-	return waitq.NewEntry(&e.receivers, func() bool { return !e.allEmpty() })
+	return waitq.NewEntry(e.receivers, func() bool { return !e.allEmpty() })
 }
 
 // Overflow implements engine.Engine.

@@ -13,7 +13,8 @@ import (
 //
 // Whether fewer lanes suffice can only be tried. If they do not, the number grows
 // again after one sample, and quietNeeded is doubled: a channel that needs its
-// lanes tries this ever more rarely.
+// lanes tries this ever more rarely. A channel with one lane in use, at last, removes the
+// lanes that were opened for keys or for room, once they are drained.
 
 const (
 	// crowded is how often in checkEvery values a lock must have been taken for the
@@ -26,12 +27,6 @@ const (
 	firstQuiet = 256
 	maxQuiet   = 1 << 20
 )
-
-// scale is the state for all lanes.
-type scale struct {
-	quietNeeded atomic.Uint32
-	_           [cacheLine]byte
-}
 
 // A note is the state for one lane.
 type note struct {
@@ -77,9 +72,8 @@ func (e *Engine[T]) adapt(s *set[T], l *lane[T]) (move bool) {
 		return l.note.crowds.Add(1)%movesAfter == 0
 	case since > 0:
 		l.note.quiet.Store(0)
-	case e.config.Lanes == 0 && s.active > 1:
-		quietNeeded := e.scale.quietNeeded.Load()
-		if quiet := l.note.quiet.Add(1); quiet >= quietNeeded {
+	case e.config.Lanes == 0 && len(s.all) > 1:
+		if quiet := l.note.quiet.Add(1); quiet >= e.quietNeeded.Load() {
 			l.note.quiet.Store(0)
 			e.shrink(s, quiet)
 		}
@@ -89,25 +83,35 @@ func (e *Engine[T]) adapt(s *set[T], l *lane[T]) (move bool) {
 
 // grow doubles the number of active lanes, unless the set has changed.
 func (e *Engine[T]) grow(s *set[T], contended uint32) {
-	next := s.with(nil)
-	next.active = min(2*s.active, e.max)
-	next.change = change{s.active, next.active, contended, checkEvery}
-	next.shared = append([]*lane[T](nil), s.shared...)
-	for i := range next.active {
-		if next.shared[i] == nil {
-			next.shared[i] = e.newLane(s, false)
-			next.all = append(next.all[:len(next.all):len(next.all)], next.shared[i])
-		}
+	var numbers []int
+	for number := range min(2*s.active, e.max) {
+		numbers = append(numbers, number)
 	}
+	next := e.opened(s, numbers...)
+	next.active = len(numbers)
+	next.change = change{s.active, next.active, contended, checkEvery}
 	if !s.closed && e.exchange(s, next) && s.change.from > s.change.to {
-		e.scale.quietNeeded.Store(min(2*e.scale.quietNeeded.Load(), maxQuiet))
+		e.quietNeeded.Store(min(2*e.quietNeeded.Load(), maxQuiet))
 	}
 }
 
-// shrink decrements the number of active lanes.
+// shrink decrements the number of active lanes. If that is one, it removes the other
+// shared lanes, if these are drained.
 func (e *Engine[T]) shrink(s *set[T], looks uint32) {
-	next := s.with(nil)
-	next.active--
-	next.change = change{s.active, next.active, 0, looks * checkEvery}
-	e.exchange(s, next)
+	if s.active > 1 {
+		next := s.with()
+		next.active--
+		next.change = change{s.active, next.active, 0, looks * checkEvery}
+		e.exchange(s, next)
+		return
+	}
+	var unused []*lane[T]
+	for _, l := range s.all[1:] {
+		if !l.private {
+			unused = append(unused, l)
+		}
+	}
+	if len(unused) > 0 && !s.closed {
+		e.removeFrom(s, unused...)
+	}
 }

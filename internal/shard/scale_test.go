@@ -9,11 +9,7 @@ import (
 
 // adaptive returns an engine with one lane and at most the given number.
 func adaptive(lanes int) *Engine[int] {
-	e := New(engine.Config[int]{Limit: 1 << 20})
-	e.max = lanes
-	e.set.Store(&set[int]{shared: make([]*lane[int], lanes), active: 1})
-	e.open(0)
-	return e
+	return newEngine(engine.Config[int]{Limit: 1 << 20}, 1, lanes)
 }
 
 // sample is one sample of lane 0, with the given contention since the last one.

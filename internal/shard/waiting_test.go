@@ -39,17 +39,17 @@ func TestNoWaiterInRemovedLane(t *testing.T) {
 		e := fixed(1, 1)
 		h := laneOn(t, e)
 		var wait waitq.Wait
-		wait.Join(h.l.Senders(), nil) // like a Send
+		wait.Join(h.handle.l.Senders(), nil) // like a Send
 		go wait.Step()
 		synctest.Wait()
 		time.Sleep(time.Second)
-		h.l.Hold()
-		h.l.Shut() // like Close, up to this point
-		h.l.Release()
+		h.handle.l.Hold()
+		h.handle.l.Shut() // like Close, up to this point
+		h.handle.l.Release()
 		if _, err := e.TryRecv(); err != engine.ErrEmpty {
 			t.Fatal(err)
 		}
-		h.l.Senders().WakeAll()
+		h.handle.l.Senders().WakeAll()
 		synctest.Wait()
 		wait.Leave()
 		if s := e.Stats(); s.SendersWaiting != 0 || s.OldestSender != 0 || s.Lanes.Count != 1 {
