@@ -233,8 +233,8 @@ func (e *Engine[T]) removeFrom(s *set[T], lanes ...*lane[T]) (done bool) {
 	now, drained := park.Now(), true
 	for _, l := range lanes {
 		l.Hold()
-		empty, _ := l.empty()
-		drained = drained && empty
+		queued, _ := l.queued()
+		drained = drained && queued == 0
 		in := func(other *lane[T]) bool { return other == l }
 		next.all = slices.DeleteFunc(next.all, in)
 		if number := slices.IndexFunc(next.shared, in); number >= 0 {
@@ -256,13 +256,6 @@ func (e *Engine[T]) removeFrom(s *set[T], lanes ...*lane[T]) (done bool) {
 		}
 	}
 	return done
-}
-
-// empty reports whether the lane was empty at a moment of the call. If shut is true
-// as well, it stays empty.
-func (l *lane[T]) empty() (empty, shut bool) {
-	queued, shut := l.queued()
-	return queued == 0, shut
 }
 
 // queued returns a number of values that is 0 if the lane was empty at a moment of the
@@ -304,25 +297,21 @@ func (s *set[T]) release() {
 // Close implements engine.Engine.
 func (e *Engine[T]) Close() {
 	s := e.hold()
-	for !s.closed {
-		next := s.with()
-		next.closed = true
-		if e.exchange(s, next) {
+	for next := s.with(); !s.closed; next = s.with() {
+		if next.closed = true; e.exchange(s, next) {
 			break
 		}
 		s.release()
 		s = e.hold()
 	}
-	was := s.closed
-	if !was {
-		for _, l := range s.all {
-			l.Shut()
-		}
-	}
-	s.release()
-	if was {
+	if s.closed {
+		s.release()
 		return
 	}
+	for _, l := range s.all {
+		l.Shut()
+	}
+	s.release()
 	for _, l := range s.all {
 		l.Senders().WakeAll()
 	}

@@ -74,7 +74,7 @@ func (h *Handle[T]) Close() {
 	h.l.Shut()
 	h.l.Release()
 	h.l.Senders().WakeAll()
-	if empty, _ := h.l.empty(); empty {
+	if queued, _ := h.l.queued(); queued == 0 {
 		h.e.remove(h.l)
 	}
 	runtime.KeepAlive(h)

@@ -187,7 +187,7 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 // allEmpty reports whether each lane was empty when it was polled.
 func (e *Engine[T]) allEmpty() bool {
 	for _, l := range e.set.Load().all {
-		if empty, _ := l.empty(); !empty {
+		if queued, _ := l.queued(); queued != 0 {
 			return false
 		}
 	}
@@ -201,7 +201,7 @@ func (e *Engine[T]) empty(s *set[T]) (tails uint64, empty bool) {
 	for _, l := range s.all {
 		tail, _ := l.Tail()
 		tails += tail
-		if empty, _ := l.empty(); !empty {
+		if queued, _ := l.queued(); queued != 0 {
 			return tails, false
 		}
 	}

@@ -130,3 +130,38 @@ func TestStaleSample(t *testing.T) {
 		t.Errorf("%d lanes: %v", s.active, s.change)
 	}
 }
+
+// TestUnusedLanesAreRemoved: lanes that were opened for keys are removed after quiet samples,
+// once they are drained; values of a key stay in order.
+func TestUnusedLanesAreRemoved(t *testing.T) {
+	e := adaptive(4)
+	const keys = 16
+	for round := range 3 {
+		for key := range keys {
+			must(t, e.SendKey(background, uint64(key), round))
+		}
+		if n := len(e.set.Load().all); n != 4 || e.alone() {
+			t.Fatalf("%d lanes are open, want 4", n)
+		}
+		quiet := func() {
+			for range e.quietNeeded.Load() {
+				sample(e, 0)
+			}
+		}
+		if quiet(); e.alone() {
+			t.Fatal("lanes with values were removed")
+		}
+		for range keys {
+			v, err := e.TryRecv()
+			if must(t, err); v != round {
+				t.Fatalf("received a value of round %d in round %d", v, round)
+			}
+		}
+		if quiet(); !e.alone() {
+			t.Fatalf("%d lanes are open after quiet samples, want 1", len(e.set.Load().all))
+		}
+	}
+	if s := e.Stats(); s.Sent != 3*keys || s.Received != s.Sent {
+		t.Errorf("%+v", s)
+	}
+}
