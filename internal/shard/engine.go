@@ -74,10 +74,10 @@ type set[T any] struct {
 	starving [2]*request[T] // of a sender and of a receiver, or nil: see starvation.go
 
 	// Derived by exchange, for the fast paths.
-	only *segqueue.Engine[T]   // lane 0 if there is no other one, and no receiver starves
-	sole *segqueue.Engine[T]   // lane 0 if no other shared lane is open, and no sender starves
-	to   []*segqueue.Engine[T] // the shared lanes by number, unless a sender starves
-	from []*segqueue.Engine[T] // all lanes, unless receives must post or a receiver starves
+	only *segqueue.Engine[T] // lane 0 if there is no other one, and no receiver starves
+	sole *segqueue.Engine[T] // lane 0 if no other shared lane is open, and no sender starves
+	to   []*lane[T]          // shared, unless a sender starves
+	from []*lane[T]          // all, unless receives must post or a receiver starves
 }
 
 // The sides of the channel, as indices.
@@ -166,31 +166,22 @@ func (e *Engine[T]) exchange(s, next *set[T]) bool {
 	if s != nil {
 		next.version = s.version + 1
 	}
+	first := next.all[0]
 	if next.starving[sends] == nil {
-		next.to = enginesOf(next.shared)
-		if opened := slices.IndexFunc(next.to[1:], func(l *segqueue.Engine[T]) bool { return l != nil }); opened < 0 {
-			next.sole = next.to[0]
+		next.to = next.shared
+		if !slices.ContainsFunc(next.shared, func(l *lane[T]) bool { return l != nil && l != first }) {
+			next.sole = first.Engine
 		}
 	}
 	if next.starving[receives] == nil {
 		if len(next.all) == 1 {
-			next.only = next.all[0].Engine
+			next.only = first.Engine
 		}
 		if next.ready == nil {
-			next.from = enginesOf(next.all)
+			next.from = next.all
 		}
 	}
 	return e.set.CompareAndSwap(s, next)
-}
-
-func enginesOf[T any](of []*lane[T]) []*segqueue.Engine[T] {
-	list := make([]*segqueue.Engine[T], len(of))
-	for i, l := range of {
-		if l != nil {
-			list[i] = l.Engine
-		}
-	}
-	return list
 }
 
 // opened returns a copy of s with the shared lanes of these numbers open.
@@ -256,22 +247,6 @@ func (e *Engine[T]) removeFrom(s *set[T], lanes ...*lane[T]) (done bool) {
 		}
 	}
 	return done
-}
-
-// queued returns a number of values that is 0 if the lane was empty at a moment of the
-// call. If shut is true as well, it stays empty.
-func (l *lane[T]) queued() (n int, shut bool) {
-	forgotten := l.forgotten != nil && l.forgotten.Load() // nothing is sent after that
-	head := l.Head()
-	tail, shut := l.Tail()
-	return int(tail - head), shut || forgotten
-}
-
-// hasRoom reports whether there was room for the given number of values at a moment
-// of the call.
-func (l *lane[T]) hasRoom(values int) bool {
-	tail, _ := l.Tail()
-	return tail-l.Head()+uint64(values) <= uint64(l.Cap())
 }
 
 // hold takes the locks of all lanes and returns the set.

@@ -375,7 +375,7 @@ func TestEmptyIsOneMoment(t *testing.T) {
 	})
 	defer mover.Wait()
 	for !over.Load() {
-		if _, empty := e.empty(e.set.Load()); empty {
+		if _, empty := e.stuck(e.set.Load(), receives); empty {
 			t.Error("a channel with a value is empty")
 			return
 		}

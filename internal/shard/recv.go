@@ -68,7 +68,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, err error) (n int, _ 
 		s := e.set.Load()
 		if n = e.take(s, &t, buf); n > 0 {
 			err = nil
-			if s.ready != nil && !e.allEmpty() {
+			if s.ready != nil && e.anyAble(receives) {
 				s.ready.Post()
 			}
 			break
@@ -78,7 +78,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, err error) (n int, _ 
 			break
 		}
 		if ended || !engine.MayWait(ctx) || t.wait.Canceled() {
-			if _, empty := e.empty(s); !empty {
+			if _, empty := e.stuck(s, receives); !empty {
 				continue
 			}
 			if !ended {
@@ -90,7 +90,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, err error) (n int, _ 
 		e.recordLoss(&t, receives, none)
 		e.step(ctx, &t, receives)
 		if t.wait.Queued() && t.accepts { // it takes nothing while it could be handed a value
-			if s := e.set.Load(); !s.closed && e.allEmpty() {
+			if s := e.set.Load(); !s.closed && !e.anyAble(receives) {
 				t.wait.Step()
 			} else {
 				t.wait.Withdraw()
@@ -105,7 +105,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, err error) (n int, _ 
 	if r := t.request; e.endStarvation(&t, receives) {
 		buf[0], n, err = r.one[0], 1, nil
 	}
-	if t.wait.Leave() && !e.allEmpty() {
+	if t.wait.Leave() && e.anyAble(receives) {
 		e.receivers.Wake()
 	}
 	if err == engine.ErrEmpty && engine.MayWait(ctx) {
@@ -182,32 +182,4 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 		return n
 	}
 	return n
-}
-
-// allEmpty reports whether each lane was empty when it was polled.
-func (e *Engine[T]) allEmpty() bool {
-	for _, l := range e.set.Load().all {
-		if queued, _ := l.queued(); queued != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// empty reports whether all lanes were empty and the channel was open at one
-// moment: see the package comment. It returns the sum of all tails at that moment.
-func (e *Engine[T]) empty(s *set[T]) (tails uint64, empty bool) {
-	var again uint64
-	for _, l := range s.all {
-		tail, _ := l.Tail()
-		tails += tail
-		if queued, _ := l.queued(); queued != 0 {
-			return tails, false
-		}
-	}
-	for _, l := range s.all {
-		tail, _ := l.Tail()
-		again += tail
-	}
-	return tails, tails == again && e.set.Load() == s
 }

@@ -26,7 +26,7 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 		if number := hint.Load(); number < uint32(len(s.to)) {
 			if l := s.to[number]; l != nil && l.TrySend(v) == nil {
 				if n, _ := l.Tail(); n%checkEvery == 0 {
-					e.checkHint(s, s.shared[number], hint)
+					e.checkHint(s, l, hint)
 				}
 				return nil
 			}
@@ -126,7 +126,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 	if e.endStarvation(&t, sends) {
 		n++
 	}
-	if t.wait.Leave() && e.anyRoom() {
+	if t.wait.Leave() && e.anyAble(sends) {
 		e.senders.Wake()
 	}
 	switch {
@@ -149,7 +149,7 @@ func (e *Engine[T]) sendNow(t *turn[T], vs []T) (n int, err error) {
 		if s.closed {
 			return n, engine.ErrClosed
 		}
-		if _, full := e.full(s); full {
+		if _, full := e.stuck(s, sends); full {
 			return n, engine.ErrFull
 		}
 	}
@@ -213,34 +213,6 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int, mayOpen bool)
 // ampleRoom is the room in another lane that makes a sender leave its own lane
 // rather than spin.
 func (e *Engine[T]) ampleRoom() int { return max(1, e.config.Limit/4) }
-
-// full reports whether all shared lanes were full and the channel was open at one
-// moment: see the package comment. It returns the sum of all heads at that moment.
-func (e *Engine[T]) full(s *set[T]) (heads uint64, full bool) {
-	var again uint64
-	for _, l := range s.shared {
-		if l == nil {
-			return heads, false
-		}
-		if heads += l.Head(); l.hasRoom(1) {
-			return heads, false
-		}
-	}
-	for _, l := range s.shared {
-		again += l.Head()
-	}
-	return heads, heads == again && e.set.Load() == s
-}
-
-// anyRoom reports whether a shared lane has room, or could be opened.
-func (e *Engine[T]) anyRoom() bool {
-	for _, l := range e.set.Load().shared {
-		if l == nil || l.hasRoom(1) {
-			return true
-		}
-	}
-	return false
-}
 
 // overflowed applies the overflow policy to vs[n:], for which there is no room in l, or
 // in any shared lane if l is nil. Then DropOldest drops one value in the lane that the turn

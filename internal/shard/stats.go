@@ -32,27 +32,21 @@ func (s *set[T]) private() (n int) {
 }
 
 // Len implements engine.Engine. Unless there is only one lane, it holds the locks of all.
-func (e *Engine[T]) Len() int {
+func (e *Engine[T]) Len() (n int) {
 	s := e.set.Load()
 	if l := s.only; l != nil {
-		if n := l.Len(); e.set.Load() == s {
+		if n = l.Len(); e.set.Load() == s {
 			return n
 		}
 	}
 	s = e.hold()
 	defer s.release()
-	heads, tails := s.sums()
-	return int(tails - heads)
-}
-
-// sums returns the sums of the heads and tails of all lanes.
-func (s *set[T]) sums() (heads, tails uint64) {
+	n = 0
 	for _, l := range s.all {
-		heads += l.Head()
-		tail, _ := l.Tail()
-		tails += tail
+		queued, _ := l.queued()
+		n += queued
 	}
-	return heads, tails
+	return n
 }
 
 // Stats implements engine.Engine.

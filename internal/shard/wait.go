@@ -59,10 +59,9 @@ func (e *Engine[T]) spin(side int) bool {
 }
 
 // moved returns an index that grows with each value that the other side moves.
-func (e *Engine[T]) moved(side int) uint64 {
-	heads, tails := e.set.Load().sums()
-	if side == sends {
-		return heads
+func (e *Engine[T]) moved(side int) (sum uint64) {
+	for _, l := range e.set.Load().all {
+		sum += l.moved(side)
 	}
-	return tails
+	return sum
 }
