@@ -298,7 +298,7 @@ func (e *Engine[T]) resume(ctx context.Context, wait waitq.Wait) (v T, err error
 
 // passOn ends a wait, and passes its wake-up on.
 func (e *Engine[T]) passOn(wait *waitq.Wait) {
-	if wait.Leave() && (e.Len() > 0 || !e.alone()) {
+	if wait.Leave() && e.hasValue() {
 		e.receivers.Wake()
 	}
 }

@@ -17,7 +17,8 @@ import (
 // A receiver that waits inside the first lane polls no other one, so it does not
 // outlast the moment at which the lane is not alone any more. It looks whether the
 // lane is alone after it has joined the queue, and before it parks again; if not, it
-// leaves, wakes the next one, and Recv fails with ErrEmpty although it might wait. So
+// leaves, wakes the next one if any lane has a value, and Recv fails with ErrEmpty although
+// it might wait. So
 // no wake-up is lost: a second lane is published before its first value is sent, and
 // the sender of that value then finds the receivers that were in the queue, and wakes
 // the first of them. One that joins later sees the second lane.
@@ -28,17 +29,18 @@ import (
 // A lane is what an Engine shares with the other lanes of its channel.
 type lane struct {
 	alone      func() bool  // of the first lane: whether there is no other one; nil for the others
+	queued     func() bool  // of the first lane: whether any lane has a value
 	anySenders *waitq.Queue // of senders that wait for room in any lane, or nil
 }
 
 // NewLane returns a lane. first is the first lane, or nil to make that one; then alone
-// reports whether there is no other lane. Senders that accept any lane wait in anySenders,
-// which may be nil.
-func NewLane[T any](config engine.Config[T], first *Engine[T], alone func() bool, anySenders *waitq.Queue) *Engine[T] {
+// reports whether there is no other lane, and queued whether any lane has a value. Senders
+// that accept any lane wait in anySenders, which may be nil.
+func NewLane[T any](config engine.Config[T], first *Engine[T], alone, queued func() bool, anySenders *waitq.Queue) *Engine[T] {
 	e := New(config)
 	e.lane = &lane{anySenders: anySenders}
 	if first == nil {
-		e.lane.alone, e.hand = alone, new(hand[T])
+		e.lane.alone, e.lane.queued, e.hand = alone, queued, new(hand[T])
 	} else {
 		e.receivers, e.hand = first.receivers, first.hand
 	}
@@ -47,6 +49,11 @@ func NewLane[T any](config engine.Config[T], first *Engine[T], alone func() bool
 
 // alone reports whether receivers find all values of the channel here.
 func (e *Engine[T]) alone() bool { return e.lane == nil || e.lane.alone == nil || e.lane.alone() }
+
+// hasValue reports whether another receiver could proceed.
+func (e *Engine[T]) hasValue() bool {
+	return e.Len() > 0 || e.lane != nil && e.lane.queued != nil && e.lane.queued()
+}
 
 // Receivers returns the queue of receivers.
 func (e *Engine[T]) Receivers() *waitq.Queue { return e.receivers }

@@ -143,7 +143,7 @@ func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
 	if len(s.all) > 0 {
 		first = s.all[0].Engine
 	}
-	l := &lane[T]{Engine: segqueue.NewLane(config, first, e.alone, others), private: private}
+	l := &lane[T]{Engine: segqueue.NewLane(config, first, e.alone, func() bool { return e.anyAble(receives) }, others), private: private}
 	if s.ready != nil {
 		l.SetReadiness(s.ready)
 	}
