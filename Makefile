@@ -189,13 +189,20 @@ live: ## the page of package livepage in a headless Chromium, served by a runnin
 test: ## all tests of all modules, as the README says
 	go test work
 
+# The Go versions of the speed board; the page shows the first one. BOARD adds flags: -rust, -only.
+BOARD_GO := go1.26.8 go1.27.3
+
 .PHONY: results
-results: ## measure bench/RESULTS.md again, and update the guides that quote it
-	go run ./bench/cmd/ratios -peers -o bench/RESULTS.md
-	go run ./bench/cmd/batches -o bench/RESULTS.md
-	go run ./bench/cmd/hub -o bench/RESULTS.md
-	for table in rates ends jobs ping-pong; do go run ./bench/cmd/paced -table $$table -o bench/RESULTS.md || exit 1; done
-	go run ./bench/cmd/paced -table grid -rounds 2 -time 50ms -o bench/RESULTS.md
-	go run ./bench/logagg bench -o bench/RESULTS.md
-	go run ./bench/logagg bench -shares -procs 2 -rounds 12 -o bench/RESULTS.md
-	go test ./docs -run TestFigures -update
+results: ## measure the speed board again with each Go version, some ten minutes each, and write bench/RESULTS.md
+	@for version in $(BOARD_GO); do GOTOOLCHAIN=$$version go run ./bench/board -json bench/results/$${version%.*}.json $(BOARD) || exit 1; done
+	go run ./bench/board -page
+
+# FLOORS chooses some: FLOORS='P=2/Bounded'.
+.PHONY: floors
+floors: ## what we may not fall below beside the built-in channel and others, measured in turns
+	go test -count=1 -timeout=20m -tags floors ./bench/board -run 'TestIdle|TestFloors/$(FLOORS)'
+
+.PHONY: logagg
+logagg: ## measure bench/logagg/RESULTS.md again
+	go run ./bench/logagg bench -o bench/logagg/RESULTS.md
+	go run ./bench/logagg bench -shares -procs 2 -rounds 12 -o bench/logagg/RESULTS.md

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/priority"
+	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
@@ -74,7 +74,7 @@ func NewAged[T any](capacity int, o *AgedOptions[T]) *Aged[T] {
 	case o.MaxAge > 0 && o.StaleAfter >= o.MaxAge:
 		refuse(function, "StaleAfter must be less than MaxAge (got %v and %v): older values are dropped", o.StaleAfter, o.MaxAge)
 	}
-	ages := priority.Config[T]{MaxAge: o.MaxAge, StaleAfter: o.StaleAfter}
+	ages := locked.Ages[T]{MaxAge: o.MaxAge, StaleAfter: o.StaleAfter}
 	if hook := o.OnUndelivered; hook != nil {
 		ages.OnExpire = func(v T) { hook(v, TooOld) }
 	}
@@ -82,10 +82,7 @@ func NewAged[T any](capacity int, o *AgedOptions[T]) *Aged[T] {
 	a.open(a, o.OnUndelivered, engine.Config[T]{
 		Name: o.Name, Limit: capacity, Elastic: true, Overflow: engine.Overflow(o.Overflow), Shrink: engine.Shrink(o.Shrink),
 	}, func(c engine.Config[T]) engine.Engine[T] {
-		ages.Config = c
-		e := priority.NewAged(ages)
-		registry.Engine("Aged", c, e.Engine)
-		return e
+		return registry.Engine("Aged", c, locked.NewAged(c, ages))
 	})
 	return a
 }

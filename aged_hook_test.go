@@ -302,6 +302,7 @@ func TestMaxAgeAllPanic(t *testing.T) {
 			panic(v)
 		}})
 		_, _ = c.SendBatch(t.Context(), make([]int, n))
+		time.Sleep(2 * time.Second)
 		func() {
 			defer func() { _ = recover() }()
 			_, err := c.SendBatch(t.Context(), make([]int, n))

@@ -2,7 +2,7 @@ package sluice
 
 import (
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/registry"
 	"github.com/sluice-go/sluice/internal/segqueue"
 )
@@ -25,7 +25,7 @@ import (
 type Bounded[T any] struct{ channel[T] }
 
 // chainCapacity is the smallest capacity that gets the segqueue engine. Below it a wait
-// is cheaper in the handoff engine, and waits are what counts there: ADR 1 has the
+// is cheaper in the locked engine, and waits are what counts there: ADR 1 has the
 // figures.
 const chainCapacity = 16
 
@@ -83,7 +83,7 @@ func NewBounded[T any](capacity int, o *BoundedOptions[T]) *Bounded[T] {
 		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
 	}, func(c engine.Config[T]) engine.Engine[T] {
 		if capacity < chainCapacity {
-			return registry.Engine("Bounded", c, handoff.New(c))
+			return registry.Engine("Bounded", c, locked.New(c))
 		}
 		if capacity > ringBytes/max(1, engine.SizeOf[T]()) {
 			c.Elastic, c.Shrink = true, engine.NoShrink

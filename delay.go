@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/priority"
+	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
@@ -38,7 +38,7 @@ import (
 // [Bounded].
 type Delay[T any] struct {
 	channel[T]
-	timed *priority.Timed[T]
+	timed *locked.Timed[T]
 }
 
 // DelayOptions are the optional settings of a [Delay]. Nil selects the defaults. The
@@ -77,7 +77,7 @@ func NewDelay[T any](capacity int, o *DelayOptions[T]) *Delay[T] {
 	d.open(d, o.OnUndelivered, engine.Config[T]{
 		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow),
 	}, func(c engine.Config[T]) engine.Engine[T] {
-		d.timed = priority.NewTimed(priority.Config[T]{Config: c, DueAt: dueAt})
+		d.timed = locked.NewTimed(c, dueAt)
 		registry.Engine("Delay", c, d.timed.Engine)
 		return d.timed
 	})
@@ -121,8 +121,8 @@ func (d *Delay[T]) Discard() (n int) {
 
 // A Pending is a value in a [Delay]. Its zero value is none.
 type Pending[T any] struct {
-	timed  *priority.Timed[T]
-	ticket priority.Ticket
+	timed  *locked.Timed[T]
+	ticket locked.Ticket
 }
 
 // Cancel removes the value from the channel and returns it. ok is false if that is too late:

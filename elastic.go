@@ -2,7 +2,7 @@ package sluice
 
 import (
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/registry"
 	"github.com/sluice-go/sluice/internal/segqueue"
 )
@@ -84,8 +84,8 @@ func NewElastic[T any](capacity int, o *ElasticOptions[T]) *Elastic[T] {
 			return m
 		default:
 			// Sizes are added up under one lock, and a large value is not
-			// overtaken by smaller ones: handoff does both.
-			return registry.Engine("Elastic", c, handoff.New(c))
+			// overtaken by smaller ones: locked does both.
+			return registry.Engine("Elastic", c, locked.New(c))
 		}
 	})
 	return e

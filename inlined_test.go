@@ -37,7 +37,7 @@ func main() {
 	if out, err := exec.Command("go", "build", "-race=false", "-o", binary, source).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	code, err := exec.Command("go", "tool", "objdump", "-s", `^main\.main$|internal/segqueue\..*\)\.(Send|send|Recv|recvOrSit|sit|arrive|sendToWaiter|wakeSender|sendSlow|recvSlow|put|take|step)$`, binary).Output()
+	code, err := exec.Command("go", "tool", "objdump", "-s", `^main\.main$|internal/segqueue\..*\)\.(Send|send|Recv|recvElse|finishAlone|sendToLone|wakeSender|sendSlow|recvSlow|put|take|step)$`, binary).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,9 +48,7 @@ func main() {
 	}
 	calls := []string{"sync/atomic.(*", "waitq.(*Queue).Waiting", "waitq.(*Wait).Canceled", "engine.MayWait", "park.Parker", "batch.(*Sender[go.shape.[]uint8]).Send("}
 	if bits.UintSize == 64 { // an atomic word of 64 bits costs too much elsewhere
-		calls = append(calls, "waitq.(*Queue).VacantSeat", "waitq.(*Queue).TakeVacantSeat", "waitq.(*Queue).Arrived",
-			"waitq.(*Queue).LeaveSeat", "waitq.(*Queue).HandOffSeat",
-			"go.shape.string]).Recv(SB)") // Recv parks in the method of the interface
+		calls = append(calls, "waitq.(*Queue).Alone", "waitq.(*Queue).LoneParker", "waitq.(*Queue).Handed")
 	}
 	for line := range strings.Lines(string(code)) {
 		for _, callee := range calls {

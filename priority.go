@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/priority"
+	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
@@ -80,8 +80,8 @@ type PriorityOptions[T any] struct {
 // gives back what is more than four times its queue.
 func NewPriority[T any](levels, capacity int, o *PriorityOptions[T]) *Priority[T] {
 	const function = "NewPriority"
-	if levels < 1 || levels > priority.MaxLevels {
-		refuse(function, "levels must be from 1 to %d (got %d)", priority.MaxLevels, levels)
+	if levels < 1 || levels > locked.MaxLevels {
+		refuse(function, "levels must be from 1 to %d (got %d)", locked.MaxLevels, levels)
 	}
 	requireCapacity(function, capacity, 1)
 	if o == nil {
@@ -96,10 +96,10 @@ func NewPriority[T any](levels, capacity int, o *PriorityOptions[T]) *Priority[T
 	p.open(p, o.OnUndelivered, engine.Config[T]{
 		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow),
 	}, func(c engine.Config[T]) engine.Engine[T] {
-		e := priority.New(priority.Config[T]{Config: c, Levels: levels, MaxPassed: maxPassed, LevelOf: levelOf})
+		e := locked.NewPriority(c, locked.Urgency[T]{Levels: levels, MaxPassed: maxPassed, LevelOf: levelOf})
 		for i := range p.levels {
 			l := &p.levels[i]
-			l.engine = priority.LevelAt(e, i)
+			l.engine = locked.LevelAt(e, i)
 			engine.Own(&l.owner, l, l.engine)
 		}
 		return registry.Engine("Priority", c, e)
@@ -124,7 +124,7 @@ func (p *Priority[T]) Levels() int { return len(p.levels) }
 // A Level is a [BatchSender] into one level of a [Priority]. Any number of goroutines may
 // use it. [OnSend] accepts it.
 type Level[T any] struct {
-	engine *priority.Level[T] // nil in a zero value
+	engine *locked.Level[T] // nil in a zero value
 	owner
 }
 
@@ -170,7 +170,7 @@ func (l *Level[T]) Close() { l.made().Close() }
 // zeroLevel is the panic of a Level that no Priority has made.
 const zeroLevel = "sluice: the Level is a zero value; get it from Priority.Level"
 
-func (l *Level[T]) made() *priority.Level[T] {
+func (l *Level[T]) made() *locked.Level[T] {
 	if l.engine == nil {
 		panic(zeroLevel)
 	}

@@ -2,7 +2,7 @@ package sluice
 
 import (
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
@@ -47,7 +47,7 @@ func NewRendezvous[T any](o *RendezvousOptions[T]) *Rendezvous[T] {
 		Name: o.Name, Overflow: engine.Overflow(o.Overflow),
 		SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver,
 	}, func(c engine.Config[T]) engine.Engine[T] {
-		return registry.Engine("Rendezvous", c, handoff.New(c))
+		return registry.Engine("Rendezvous", c, locked.New(c))
 	})
 	return r
 }

@@ -105,7 +105,7 @@ func pollOr(otherwise Case, cases []Case) (Case, error) {
 // except for channels of other packages. If tried is false, it may return false because a
 // case may be able to proceed, as the last attempt did.
 //
-// If all channels are in handoff engines, noneHeld finds that moment. Otherwise it
+// If all channels are in locked engines, noneHeld finds that moment. Otherwise it
 // is a snapshot by double collect (Afek et al., Atomic Snapshots of Shared Memory, 1993).
 // It looks at all cases, and then at all of them again:
 //
@@ -139,7 +139,7 @@ func noneCould(cases []Case, tried bool) bool {
 	return true
 }
 
-// noneHeld is noneCould if the channels of all cases are in handoff engines: that is the
+// noneHeld is noneCould if the channels of all cases are in locked engines: that is the
 // moment at which it holds all their locks, which it takes in the order of the ranks. An
 // engine of that kind takes its lock for each look anyway, so it is cheaper to look once.
 // Otherwise ok is false.

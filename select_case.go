@@ -30,7 +30,7 @@ type RecvCase[T any] struct {
 	// receive failed. The case retains it until the next receive.
 	Value T
 
-	engine  recvPoll[T]    // of a kind, or of a subscription to a hub
+	engine  recvEngine[T]  // of a kind, or of a subscription to a hub
 	foreign TryReceiver[T] // of any other type
 	mark    engine.Mark    // of the last look
 	wait    caseEntry
@@ -43,34 +43,24 @@ type SendCase[T any] struct {
 	// calls of Select. The case retains it after it was sent.
 	Value T
 
-	engine  sendPoll[T] // of a kind, or of a hub
-	foreign Sender[T]   // of any other type
-	blocks  bool        // the policy is Block
-	mark    engine.Mark // of the last look
+	engine  sendEngine[T] // of a kind, or of a hub
+	foreign Sender[T]     // of any other type
+	blocks  bool          // the policy is Block
+	mark    engine.Mark   // of the last look
 	wait    caseEntry
-}
-
-// A recvPoll is how a RecvCase polls: an engine, or its entry if that is an engine.DebtorEntry.
-type recvPoll[T any] interface {
-	TryRecv() (T, error)
-	WouldBlock(v *T) (engine.Mark, bool)
 }
 
 // A recvEngine is what a RecvCase needs of an engine.
 type recvEngine[T any] interface {
-	recvPoll[T]
-	NewEntry(value *T, sends bool) engine.Entry
-}
-
-// A sendPoll is how a SendCase polls.
-type sendPoll[T any] interface {
-	TrySend(v T) error
+	TryRecv() (T, error)
 	WouldBlock(v *T) (engine.Mark, bool)
+	NewEntry(value *T, sends bool) engine.Entry
 }
 
 // A sendEngine is what a SendCase needs of an engine.
 type sendEngine[T any] interface {
-	sendPoll[T]
+	TrySend(v T) error
+	WouldBlock(v *T) (engine.Mark, bool)
 	Overflow() engine.Overflow
 	NewEntry(value *T, sends bool) engine.Entry
 }
@@ -93,11 +83,8 @@ type sendEngine[T any] interface {
 func OnRecv[T any](r TryReceiver[T]) *RecvCase[T] {
 	c := new(RecvCase[T])
 	if from, ok := engineOf("OnRecv", r).(recvEngine[T]); ok {
-		entry := from.NewEntry(&c.Value, false)
-		c.wait.use(entry)
-		if c.engine = from; c.wait.debtor != nil {
-			c.engine = entry.(recvPoll[T])
-		}
+		c.engine = from
+		c.wait.use(from.NewEntry(&c.Value, false))
 		return c
 	}
 	c.foreign = r
@@ -123,11 +110,8 @@ func OnSend[T any](s Sender[T], v T) *SendCase[T] {
 	c := &SendCase[T]{Value: v}
 	if to, ok := engineOf("OnSend", s).(sendEngine[T]); ok {
 		c.blocks = to.Overflow() == engine.Block
-		entry := to.NewEntry(&c.Value, true)
-		c.wait.use(entry)
-		if c.engine = to; c.wait.debtor != nil {
-			c.engine = entry.(sendPoll[T])
-		}
+		c.engine = to
+		c.wait.use(to.NewEntry(&c.Value, true))
 		c.wait.holds = c.wait.holds && c.blocks
 		return c
 	}
@@ -151,7 +135,7 @@ func engineOf(function string, channel any) any {
 
 // try skips the attempt if the channel had nothing the last time and a look without a
 // lock shows that it still has nothing. A channel that has values is not looked at twice:
-// the look reads a word that the other side writes. In a handoff engine a look takes the
+// the look reads a word that the other side writes. In a locked engine a look takes the
 // lock.
 func (c *RecvCase[T]) try() (bool, error) {
 	if c.engine == nil {
@@ -243,7 +227,6 @@ type caseEntry struct {
 	holds   bool // noneHeld can ask it
 	entry   engine.Entry
 	handoff engine.HandoffEntry // the same entry, if it is one
-	debtor  engine.DebtorEntry  // the same, if it is one
 	rank    uint64              // of handoff
 	state   selection.State     // of the Select in which this is the first case
 	// Scratch space of that Select, if it has more than fewCases.
@@ -256,5 +239,4 @@ func (e *caseEntry) use(p engine.Entry) {
 		e.handoff, e.rank = handoff, handoff.Rank()
 		e.holds = !handoff.Sized()
 	}
-	e.debtor, _ = p.(engine.DebtorEntry)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/handoff"
+	"github.com/sluice-go/sluice/internal/locked"
 )
 
 // A loggedEntry is a HandoffEntry that records the calls of noneHeld.
@@ -25,14 +25,14 @@ func (e *loggedEntry) CanProceed() bool {
 	return e.can
 }
 
-// TestDefaultUnderAllLocks: for channels of handoff engines, the moment at which Default is
+// TestDefaultUnderAllLocks: for channels of locked engines, the moment at which Default is
 // chosen is one at which all their locks are held, each taken once, in the order of ranks.
 func TestDefaultUnderAllLocks(t *testing.T) {
 	var log []string
 	entries := make([]*loggedEntry, 2)
-	engines := make([]*handoff.Engine[int], 2)
+	engines := make([]*locked.Engine[int], 2)
 	for i, name := range []string{"a", "b"} { // in the order of ranks
-		engines[i] = handoff.New(engine.Config[int]{})
+		engines[i] = locked.New(engine.Config[int]{})
 		entries[i] = &loggedEntry{name: name, log: &log}
 	}
 	caseOf := func(i int) *RecvCase[int] {
@@ -93,11 +93,11 @@ func (e *watchedEntry) Lock() {
 // the one that was looked at first, and is in the next one before it leaves the last one, is
 // not missed. TestSelectDefaultIsOneMoment has a case that is not asked under the locks.
 func TestDefaultWhileTokenMoves(t *testing.T) {
-	a, b := handoff.New(engine.Config[int]{Limit: 1}), handoff.New(engine.Config[int]{Limit: 1})
+	a, b := locked.New(engine.Config[int]{Limit: 1}), locked.New(engine.Config[int]{Limit: 1})
 	_ = b.TrySend(1)
 	var cases []Case
 	moved := make(chan struct{})
-	for _, e := range []*handoff.Engine[int]{a, b} {
+	for _, e := range []*locked.Engine[int]{a, b} {
 		c := &RecvCase[int]{engine: e}
 		entry := &watchedEntry{e.NewEntry(&c.Value, false).(engine.HandoffEntry), func() {}}
 		if e == b {

@@ -16,7 +16,7 @@ import (
 //
 // The library has two ways to wait, and a Select may need both at once. In the segqueue
 // engine, and for a foreign channel, a goroutine has an entry in a wait queue, is woken,
-// and polls again (engine.Entry). In the handoff engine its partner performs the operation
+// and polls again (engine.Entry). In the locked engine its partner performs the operation
 // for it (engine.HandoffEntry). All entries of a Select share one selection.State, which
 // only one of them can select. Before it waits, a Select yields once and polls again,
 // because a park costs more than everything else (ADR 10).
@@ -26,12 +26,12 @@ import (
 //  1. The state becomes polling. The Select joins all wait queues and polls each channel
 //     behind one: announce, then look. No partner may perform its operation meanwhile, or
 //     it could receive one value by itself and be handed another.
-//  2. It takes the locks of all handoff engines, in ascending order of rank, and looks for
+//  2. It takes the locks of all locked engines, in ascending order of rank, and looks for
 //     one that can proceed. If there is one, it releases the other locks and proceeds; that
 //     fails only if the partner is another Select that was selected elsewhere: then it
 //     looks again.
 //  3. Otherwise the state accepts claims, unless a wait queue has notified it, and the
-//     Select joins the handoff engines under the same locks. A partner that came before was
+//     Select joins the locked engines under the same locks. A partner that came before was
 //     seen; a partner that comes later sees the Select. If two Selects are on opposite
 //     sides, the second to take the locks sees the first.
 //  4. It parks.
@@ -113,32 +113,15 @@ func wait(ctx context.Context, cases []Case) (Case, error) {
 		chosen, err := a.run(done)
 		a.leave()
 		switch {
-		case chosen != nil:
-			if debtor := chosen.entry().debtor; debtor != nil {
-				debtor.Pay()
-			}
-			return chosen, err
-		case !a.pay():
+		case chosen == nil:
 			return lastPoll(ctx, cases)
+		case chosen.entry().handoff == nil:
+			return chosen, err
+		}
+		if chosen.entry().handoff.Finish(); err != engine.ErrHook {
+			return chosen, err
 		}
 	}
-}
-
-// pay lets each case run what is due, and reports whether there was one. The Select is in no queue.
-func (a *attempt) pay() (paid bool) {
-	for _, c := range a.cases {
-		if due(c) {
-			c.entry().debtor.Pay()
-			paid = true
-		}
-	}
-	return paid
-}
-
-// due reports whether a case must run something before the Select waits.
-func due(c Case) bool {
-	debtor := c.entry().debtor
-	return debtor != nil && debtor.Due()
 }
 
 // lastPoll polls once more after ctx was done: an operation that became possible before
@@ -172,7 +155,8 @@ func (a *attempt) state() *selection.State { return &a.cases[0].entry().state }
 // handoff returns the HandoffEntry at a position in the order of ranks.
 func (a *attempt) handoff(at int) engine.HandoffEntry { return a.cases[a.handoffs[at]].entry().handoff }
 
-// run returns the case that has proceeded, or nil if done was closed first, or pay is due.
+// run returns the case that has proceeded, or has to call a hook before (with ErrHook), or nil if
+// done was closed first.
 func (a *attempt) run(done <-chan struct{}) (Case, error) {
 	a.state().Start()
 	for {
@@ -182,9 +166,6 @@ func (a *attempt) run(done <-chan struct{}) (Case, error) {
 		}
 		if c, err := a.joinHandoffs(); c != nil {
 			return c, err
-		}
-		if slices.ContainsFunc(a.cases, due) {
-			return nil, nil
 		}
 		if a.state().PrepareToPark() && !a.park(done) {
 			return nil, nil
@@ -238,7 +219,7 @@ func (a *attempt) joinQueues() (Case, error) {
 	return nil, nil
 }
 
-// joinHandoffs performs an operation that is possible in a handoff engine. Otherwise it
+// joinHandoffs performs an operation that is possible in a locked engine. Otherwise it
 // joins these engines and accepts claims, unless a queue has notified the Select.
 func (a *attempt) joinHandoffs() (Case, error) {
 	if len(a.handoffs) == 0 {
@@ -252,7 +233,7 @@ func (a *attempt) joinHandoffs() (Case, error) {
 		}
 		c := a.cases[a.handoffs[able]]
 		a.unlockExcept(able)
-		if done, err := c.entry().handoff.Proceed(); done {
+		if done, err := c.entry().handoff.Proceed(); done || err == engine.ErrHook {
 			return c, err
 		}
 	}
@@ -283,7 +264,7 @@ func (a *attempt) able() int {
 	return able
 }
 
-// lock takes the lock of each handoff engine once.
+// lock takes the lock of each locked engine once.
 func (a *attempt) lock() {
 	for at := range a.handoffs {
 		if a.leads(at) {

@@ -1,26 +1,20 @@
-// Package bench compares channels. It contains no code besides benchmarks,
-// which run every workload with every contender:
+// Package bench compares channels. It contains no code besides benchmarks of single
+// features:
 //
-//	go test -bench . ./bench                      all, including the Go peers
-//	go test -bench 'OneWay/8->1/1024' -cpu 1,2,8 ./bench
-//
-// The name of a benchmark consists of workload, capacity and contender. Its
-// ns/op is the time per value, or per round trip, without the creation of
-// channels and goroutines. Unbounded contenders ignore the capacity and appear
-// at each of them.
+//	go test -bench . ./bench
 //
 // The folders:
 //
+//	board         the speed board: ours beside other libraries, busy and idle; and the floors
 //	contender     every kind of channel behind one small interface
 //	workload      the jobs, written once for all contenders, with proof that they were done
 //	peers         contenders made from other Go libraries; only its importers compile them
 //	paced         a load at a given rate, for channels that are not busy
-//	cmd/ratios    the table of floors and goals, measured side by side
-//	cmd/paced     CPU time and delays at a given rate, measured side by side
+//	results       the stored figures of the board, and the description of a host
+//	cacheline     the transfer time of a cache line between two cores
+//	rust          channels of Rust
 //
-// Use cmd/ratios for comparisons. Its contenders take turns, while benchmarks
-// run one contender after the other, and a machine that slows down in between
-// distorts the result. While cmd/ratios measures, its watchdog timer is
-// pending, so the scheduler reads the clock at each goroutine switch, as in any
-// service that has a timer. With one P this costs 30 of 160 ns per rendezvous.
+// Use the board for comparisons. Its contenders take turns, each in a process of its own,
+// while benchmarks run one after the other, and a machine that slows down in between
+// distorts the result.
 package bench

@@ -2,9 +2,6 @@
 // its maintainers. It has no code of its own.
 //
 // Its tests check the documents of the whole repository: the commands in them exist,
-// their Go code is the body of an example, their links resolve, and the figures of the
-// guides match bench/RESULTS.md. After a new measurement this command updates the
-// figures:
-//
-//	go test ./docs -update
+// their Go code is the body of an example, their links resolve, and the prose of the
+// guides has no figures.
 package docs

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // idleRequests waits until no request is under way.
@@ -52,7 +53,7 @@ func TestNextRequest(t *testing.T) {
 		in := inbox{waiters: make([]*waiter, test.waiters), ready: make([]*message, test.ready)}
 		f := fetcher{inbox: &in, depth: test.depth, quiet: test.quiet}
 		if test.readable {
-			in.readable = new(readiness)
+			in.readable = new(engine.Ready)
 		}
 		if got := f.next(test.soon, test.left); got != test.want {
 			t.Errorf("%s: the next request is %+v, want %+v", test.name, got, test.want)

@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // A request is made for the messages that receivers wait for or will probably take
@@ -56,7 +57,7 @@ func TestFetch(t *testing.T) {
 		in.mu.Lock()
 		in.waiters, in.ready = make([]*waiter, test.waiters), make([]*message, test.ready)
 		if in.readable = nil; test.readable {
-			in.readable = &readiness{c: make(chan struct{}, 1)}
+			in.readable = new(engine.Ready)
 		}
 		in.fetcher.depth, in.fetcher.retrying = test.depth, test.retrying
 		for i, left := range test.left {

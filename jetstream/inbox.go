@@ -8,6 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // An inbox keeps the messages that were fetched and not yet received, and the wait queue
@@ -35,7 +36,7 @@ type inbox struct {
 
 	// readable is the channel of Ready; nil before its first call, after which one
 	// message is kept here for TryRecv.
-	readable *readiness
+	readable *engine.Ready
 	onClosed func() // called with mu, after the stream was closed; nil for a single stream
 }
 

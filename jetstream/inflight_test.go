@@ -7,6 +7,8 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // An answer confirms the progress acknowledgments sent before its request, for
@@ -196,7 +198,7 @@ func TestReturnIdle(t *testing.T) {
 	} {
 		in.mu.Lock()
 		if in.readable = nil; test.readable {
-			in.readable = &readiness{c: make(chan struct{}, 1)}
+			in.readable = new(engine.Ready)
 		}
 		now := time.Now()
 		for i, age := range test.ages {

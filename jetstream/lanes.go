@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // Lanes are the streams of a channel: one, or several by key (keyed.go). Each is a core with
@@ -26,11 +27,11 @@ type lanes struct {
 
 	turn    atomic.Uint32 // of the receivers
 	closing atomic.Bool   // closeAll has begun
-	ready   readiness
+	ready   engine.Ready
 }
 
 func newLanes(name string, all ...*core) *lanes {
-	return &lanes{name: name, all: all, ready: readiness{c: make(chan struct{}, 1)}}
+	return &lanes{name: name, all: all}
 }
 
 // openLanes connects, and finds or creates the streams.

@@ -1,55 +1,24 @@
 package jetstream
 
-import (
-	"sync"
-	"sync/atomic"
-	"time"
-)
-
-// A readiness is the channel of Ready, which has room for one token. Several inboxes share
-// one, so its lock is taken after theirs.
-type readiness struct {
-	used   atomic.Bool // Ready was called
-	mu     sync.Mutex
-	c      chan struct{}
-	closed bool
-}
-
-// put puts the token into the channel, or closes it.
-func (r *readiness) put(last bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	switch {
-	case r.closed:
-	case last:
-		r.closed = true
-		close(r.c)
-	default:
-		select {
-		case r.c <- struct{}{}:
-		default:
-		}
-	}
-}
+import "time"
 
 // readyChan returns the channel of Ready, and has each inbox fetch a message for TryRecv.
 func (l *lanes) readyChan() <-chan struct{} {
-	for _, c := range l.all {
-		c.inbox.mu.Lock()
-		if in := &c.inbox; in.readable == nil {
-			in.readable = &l.ready
-			in.signal()
-			in.fetcher.fetch(false)
+	return l.ready.Chan(func() (hasValue, closed bool) {
+		for _, c := range l.all {
+			c.inbox.mu.Lock()
+			c.inbox.readable = &l.ready
+			c.inbox.signal()
+			c.inbox.fetcher.fetch(false)
+			c.inbox.mu.Unlock()
 		}
-		c.inbox.mu.Unlock()
-	}
-	l.ready.used.Store(true)
-	return l.ready.c
+		return false, false // signal has posted, or closed the channel
+	})
 }
 
 // announce puts the token back after a receiver took a message, if other messages are ready.
 func (l *lanes) announce() {
-	if !l.ready.used.Load() {
+	if !l.ready.InUse() {
 		return
 	}
 	for _, c := range l.all {
@@ -62,8 +31,12 @@ func (l *lanes) announce() {
 // signal puts the token into the channel of Ready if a message is ready, and closes it once
 // the channel is closed. The caller holds mu.
 func (in *inbox) signal() {
-	if last := in.life.closed.Load() || in.life.recvErr() != nil; in.readable != nil && (last || len(in.ready) > 0) {
-		in.readable.put(last)
+	switch {
+	case in.readable == nil:
+	case in.life.closed.Load() || in.life.recvErr() != nil:
+		in.readable.Close()
+	case len(in.ready) > 0:
+		in.readable.Post()
 	}
 }
 

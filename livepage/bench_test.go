@@ -77,6 +77,32 @@ func BenchmarkUpdate(b *testing.B) {
 	runtime.KeepAlive(channels)
 }
 
+// BenchmarkDraw draws a map of channels, all of which are full.
+func BenchmarkDraw(b *testing.B) {
+	for _, n := range []int{10, 100, 1000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			ctx := b.Context()
+			list := make([]*sluice.Bounded[int], n)
+			for i := range list {
+				list[i] = sluice.NewBounded(16, &sluice.BoundedOptions[int]{Name: b.Name()})
+				_ = list[i].Send(ctx, 1)
+				_, _ = list[i].Recv(ctx)
+			}
+			l := new(monitor).take(time.Now(), nil)
+			l.seen = slices.DeleteFunc(l.seen, func(s sighting) bool { return s.Name != b.Name() })
+			for i := range l.seen {
+				l.seen[i].stats.Len, l.seen[i].stats.SendersWaiting = 16, 1
+			}
+			for b.Loop() {
+				if l.draw().Bottleneck == nil {
+					panic("no bottleneck among full channels")
+				}
+			}
+			runtime.KeepAlive(list)
+		})
+	}
+}
+
 // BenchmarkChannel measures the cost of passing one value between two
 // goroutines through a channel that has no name, through a named channel, while
 // an open page lists the channel, and while the channel's own page, which takes

@@ -95,8 +95,8 @@
 //
 // An open page also asks for the map: that takes another 8 to 15 µs per channel with
 // stages, once per second for all clients together. So with 10,000 channels in use the
-// map takes about a tenth of a core (BenchmarkDraw of internal/flow, Intel Xeon
-// 2.5 GHz VM with 2 cores, Go 1.26.8, 2026-11-23).
+// map takes about a tenth of a core (BenchmarkDraw, Intel Xeon 2.5 GHz VM with 2
+// cores, Go 1.26.8, 2026-11-23).
 //
 // The table shows the cost of one value, from one goroutine to another,
 // relative to a channel without a name: the median and the quartiles of 11

@@ -189,7 +189,7 @@ func (r *FlightRecorder) tooOld() string {
 			}
 		}
 	}
-	r.monitor.begin(r.channels)
+	r.monitor.reader.Begin(r.channels, answerWithin)
 	for _, c := range r.channels {
 		stats, ok, _ := r.monitor.reader.Stats(c)
 		if limit := r.o.OldestValue[c.Name]; ok && stats.OldestValue > limit {

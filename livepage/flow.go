@@ -168,55 +168,37 @@ func (f *Flow) brief() *Flow {
 }
 
 func (l *look) draw() *Flow {
-	entries := registry.Channels()
-	channels := make([]flow.Channel, 0, len(l.seen))
-	for i := range l.seen {
-		s := &l.seen[i]
-		c := s.onMap()
-		if at, found := slices.BinarySearchFunc(entries, s.ID, func(e registry.Entry, id uint64) int { return cmp.Compare(e.ID, id) }); found {
-			c.Sites, c.Foreign = entries[at].Sites, entries[at].Sites == nil
-		}
-		channels = append(channels, c)
+	entries := slices.DeleteFunc(registry.Channels(), func(e registry.Entry) bool { return l.of(e.ID) == nil })
+	foreign, linked := map[uint64]bool{}, map[uint64]bool{}
+	for _, e := range entries {
+		foreign[e.ID] = e.Sites == nil
 	}
-	drawn := flow.Draw(channels)
+	stages, edges := flow.Learn(entries)
+	ids := make([]string, len(stages))
+	for i, s := range stages {
+		ids[i] = s.ID
+	}
+	ofStages, ofChannels := flow.Columns(ids, edges)
 	out := &Flow{
-		Time: l.at, Over: l.over.Seconds(), Unknown: drawn.Unknown(),
-		Stages: make([]Stage, 0, len(drawn.Stages)), Channels: make([]FlowChannel, 0, len(channels)), Edges: make([]Edge, 0, len(drawn.Edges)),
+		Time: l.at, Over: l.over.Seconds(), Unknown: []string{},
+		Stages: make([]Stage, 0, len(stages)), Channels: make([]FlowChannel, 0, len(l.seen)), Edges: make([]Edge, 0, len(edges)),
 	}
-	bottleneck, summary := drawn.Diagnose()
-	out.Summary = summary
-	if bottleneck != nil {
-		b := Bottleneck(*bottleneck)
-		out.Bottleneck = &b
+	for _, s := range stages {
+		out.Stages = append(out.Stages, Stage{ID: s.ID, Name: s.Name, Function: s.Function, File: s.File, Line: s.Line, Column: ofStages[s.ID]})
 	}
-	for _, s := range drawn.Stages {
-		out.Stages = append(out.Stages, Stage{ID: s.ID, Name: s.Name, Function: s.Function, File: s.File, Line: s.Line, Column: s.Column})
+	for _, e := range edges {
+		out.Edges = append(out.Edges, Edge(e))
+		linked[e.Channel] = true
 	}
-	for _, e := range drawn.Edges {
-		out.Edges = append(out.Edges, Edge{e.Stage, e.Channel, sides[e.Side], e.Share})
+	for i := range l.seen {
+		c := l.seen[i].flowChannel(ofChannels[l.seen[i].ID])
+		out.Channels = append(out.Channels, c)
+		if !linked[c.ID] {
+			out.Unknown = append(out.Unknown, c.Name)
+		}
 	}
-	for i := range drawn.Channels {
-		out.Channels = append(out.Channels, l.seen[i].flowChannel(drawn.Channels[i].Column))
-	}
+	out.Bottleneck, out.Summary = l.diagnose(out.Stages, out.Edges, ofChannels, foreign)
 	return out
-}
-
-var sides = [...]string{flow.Send: "send", flow.Receive: "receive"}
-
-// onMap returns what the map needs of a channel.
-func (s *sighting) onMap() flow.Channel {
-	st := &s.stats
-	c := flow.Channel{
-		ID: s.ID, Name: s.Name, Kind: s.Kind, Len: st.Len, Cap: st.Cap, Closed: st.Closed,
-		Senders: st.SendersWaiting, Receivers: st.ReceiversWaiting,
-		OldestSender: st.OldestSender, OldestReceiver: st.OldestReceiver, OldestValue: st.OldestValue,
-		Known: s.rates.known,
-	}
-	if c.Known {
-		c.Sent, c.Received, c.Dropped = s.rates.sent, s.rates.received, s.rates.dropped
-		c.SendersMean, c.ReceiversMean = s.rates.sendersWaiting, s.rates.receiversWaiting
-	}
-	return c
 }
 
 func (s *sighting) flowChannel(column int) FlowChannel {

@@ -101,7 +101,7 @@ func (m *monitor) take(now time.Time, before *look) *look {
 		past = before.seen
 	}
 	channels := inspect.Channels()
-	m.begin(channels)
+	m.reader.Begin(channels, answerWithin)
 	next.seen = make([]sighting, 0, len(channels))
 	for _, c := range channels {
 		for len(past) > 0 && past[0].ID < c.ID {
@@ -115,17 +115,6 @@ func (m *monitor) take(now time.Time, before *look) *look {
 	}
 	next.named = len(next.seen)
 	return next
-}
-
-// begin has the reader begin with channels, and waits until it can read them.
-func (m *monitor) begin(channels []inspect.Channel) {
-	m.reader.Within = answerWithin
-	if answered := m.reader.Begin(channels); answered != nil {
-		select {
-		case <-answered:
-		case <-time.After(answerWithin):
-		}
-	}
 }
 
 // see reads c, with which the reader has begun, and computes its rates from the previous
@@ -172,7 +161,7 @@ func (m *monitor) lookAt(id uint64) *look {
 	channels := inspect.Channels()
 	next.named = len(channels)
 	if at, found := slices.BinarySearchFunc(channels, id, func(c inspect.Channel, id uint64) int { return cmp.Compare(c.ID, id) }); found {
-		m.begin(channels[at : at+1])
+		m.reader.Begin(channels[at:at+1], answerWithin)
 		next.see(channels[at], was, &m.reader)
 	}
 	m.remember(id, next)

@@ -70,12 +70,12 @@ func TestCloseAfterRelease(t *testing.T) {
 				s.queue.lock.Lock() // the waiter cannot run before Close
 				q := &s.queue
 				s.state.Add(permit)
-				due := s.serve(wakeList{})
+				var due wakeList
+				s.serve(&due)
 				q.closed = true
-				closing := s.serve(q.end())
-				q.lock.Unlock()
+				closing := q.refuse(-1, sluice.ErrClosed)
+				s.serveAndUnlock(closing)
 				due.wake()
-				closing.wake()
 				want, taken := error(nil), int64(1)
 				if o != nil {
 					want, taken = sluice.ErrClosed, 0

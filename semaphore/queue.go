@@ -1,32 +1,31 @@
 package semaphore
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/waitq"
 )
 
 // A waiter is one goroutine that waits for n permits.
 //
-//	queued --serve: enough is free, FIFO-------> granted   not queued; the permits are its own
+//	queued --serve: enough is free, FIFO-------> served    the permits are its own
 //	queued --serve: enough is free, barging----> awake     queued: it competes for the permits
 //	awake  --it finds too little, or takes them> queued, or left
-//	queued --Resize to fewer permits-----------> refused   not queued
-//	queued --Close-----------------------------> ended     not queued
+//	queued --Resize to fewer permits, Close----> served    with an error
 //	awake  --it finds that Close was called----> left
 //	queued, awake --ctx is done----------------> left
 //
-// granted, awake, refused and ended come with a token, which the goroutine takes before the waiter
-// is used again.
-type waiter struct {
-	next, prev *waiter
-	parker     park.Parker
-	n          int64
-	losses     int // releases that did not serve it while it was the first
-	state      waiterState
+// It is in the list while it is queued or awake. served and awake come with a token, which the
+// goroutine takes before the waiter is used again.
+type waiter = waitq.Node[wish]
+
+type wish struct {
+	n      int64
+	losses int // releases that did not serve it while it was the first
+	state  waiterState
+	err    error // the result of Acquire, once it is served
 }
 
 type waiterState uint8
@@ -34,27 +33,11 @@ type waiterState uint8
 const (
 	queued waiterState = iota
 	awake
-	granted
-	refused
-	ended
+	served
 )
-
-// result is what Acquire returns if its waiter was granted, refused or ended.
-func (s waiterState) result() error {
-	switch s {
-	case refused:
-		return engine.ErrTooLarge
-	case ended:
-		return engine.ErrClosed
-	}
-	return nil
-}
 
 // maxLosses is how often the first waiter loses before the semaphore is strict.
 const maxLosses = 16
-
-// maxSpare is the number of unused waiters that are kept.
-const maxSpare = 64
 
 // A queue holds those that wait, in the order of their calls. Its lock guards all fields,
 // the states of waiters, and the bits of Semaphore.state.
@@ -70,14 +53,11 @@ const maxSpare = 64
 //   - An awake waiter leaves, or calls serve when it has found too little. So permits that are
 //     released meanwhile need no second wake-up.
 type queue struct {
-	lock        spin.Lock
-	made        bool // fixed; false in a zero value
-	barging     bool
-	closed      bool
-	n           int
-	first, last *waiter
-	spare       *waiter
-	spares      int
+	lock    spin.Lock
+	made    bool // fixed; false in a zero value
+	barging bool
+	closed  bool
+	waiters waitq.List[wish]
 }
 
 // wait is Acquire without free permits.
@@ -98,99 +78,97 @@ func (s *Semaphore) wait(ctx context.Context, n int64) error {
 		q.lock.Unlock()
 		return err
 	}
-	w := q.join(n)
-	due := s.serve(wakeList{})
-	q.lock.Unlock()
-	due.wake()
-	for {
-		woken := w.parker.Park(done)
-		if !woken {
-			return s.cancel(ctx, w)
-		}
+	w := q.waiters.Get()
+	w.Value.n = n
+	q.waiters.Push(w)
+	s.serveAndUnlock(wakeList{})
+	for w.Parker.Park(done) {
 		q.lock.Lock()
-		if state := w.state; state != awake {
-			q.putBack(w)
+		if w.Value.state == served {
+			err := w.Value.err
+			q.waiters.Put(w)
 			q.lock.Unlock()
-			return state.result()
+			return err
 		}
-		w.state = queued
-		closed := q.closed
-		took, tooLarge := !closed && s.take(n, 0), n > s.capacity.Load()
-		if took || tooLarge || closed {
-			q.remove(w)
-			q.putBack(w)
-		} else {
-			w.losses++
-		}
-		due := s.serve(wakeList{})
-		q.lock.Unlock()
-		due.wake()
+		w.Value.state = queued
+		var err error
 		switch {
-		case took:
-			return nil
-		case closed:
-			return engine.ErrClosed
-		case tooLarge:
-			return engine.ErrTooLarge
+		case q.closed:
+			err = engine.ErrClosed
+		case s.take(n, 0):
+		case n > s.capacity.Load():
+			err = engine.ErrTooLarge
+		default:
+			w.Value.losses++
+			s.serveAndUnlock(wakeList{})
+			continue
 		}
+		q.waiters.Remove(w)
+		q.waiters.Put(w)
+		s.serveAndUnlock(wakeList{})
+		return err
 	}
+	return s.cancel(ctx, w)
 }
 
 // cancel ends the wait of w because ctx is done. It may be too late for that.
 func (s *Semaphore) cancel(ctx context.Context, w *waiter) error {
 	q := &s.queue
 	q.lock.Lock()
-	state := w.state
-	var due wakeList
-	if state == queued || state == awake {
-		q.remove(w)
-		due = s.serve(due)
+	state, err := w.Value.state, w.Value.err
+	if state != served {
+		q.waiters.Remove(w)
 	}
-	q.lock.Unlock()
-	due.wake()
+	if state == queued {
+		q.waiters.Put(w)
+	}
+	s.serveAndUnlock(wakeList{})
 	if state != queued {
-		w.parker.Park(nil) // the token is on its way
+		w.Parker.Wait() // the token is on its way
+		q.lock.Lock()
+		q.waiters.Put(w)
+		q.lock.Unlock()
 	}
-	q.lock.Lock()
-	q.putBack(w)
-	q.lock.Unlock()
-	if state != queued && state != awake {
-		return state.result()
+	if state == served {
+		return err
 	}
-	return cmp.Or(ctx.Err(), context.Canceled)
+	return engine.ContextError(ctx)
 }
 
 // released serves waiters after a Release.
 func (s *Semaphore) released() {
 	q := &s.queue
 	q.lock.Lock()
-	if w := q.first; w != nil && w.state == queued && s.state.Load()>>freeShift < w.n {
-		w.losses++
+	if w := q.waiters.First(); w != nil && w.Value.state == queued && s.state.Load()>>freeShift < w.Value.n {
+		w.Value.losses++
 	}
-	due := s.serve(wakeList{})
-	q.lock.Unlock()
+	s.serveAndUnlock(wakeList{})
+}
+
+// serveAndUnlock grants permits to waiters, or makes the first one awake, and sets the bits. Then it
+// releases the lock, and wakes those, and due.
+func (s *Semaphore) serveAndUnlock(due wakeList) {
+	s.serve(&due)
+	s.queue.lock.Unlock()
 	due.wake()
 }
 
-// serve grants permits to waiters, or makes the first one awake, and sets the bits. The
-// caller holds the lock and wakes due after it has released it.
-func (s *Semaphore) serve(due wakeList) wakeList {
+// serve adds to due what to wake once the caller has released the lock.
+func (s *Semaphore) serve(due *wakeList) {
 	q := &s.queue
 	for {
 		free := s.mark()
-		w := q.first
-		if w == nil || w.state == awake || free < w.n {
-			return due
+		w := q.waiters.First()
+		if w == nil || w.Value.state == awake || free < w.Value.n {
+			return
 		}
 		if !q.strict() {
-			w.state = awake
+			w.Value.state = awake
 			due.awake = w
 			continue // waiting is off from now on
 		}
-		if s.take(w.n, 0) { // the first waiter is not held up by strict
-			q.remove(w)
-			w.state = granted
-			due.add(w)
+		if s.take(w.Value.n, 0) { // the first waiter is not held up by strict
+			q.finish(w, nil, due)
 		}
 	}
 }
@@ -202,7 +180,7 @@ func (s *Semaphore) mark() (free int64) {
 	if q.strict() {
 		bits |= strict
 	}
-	if q.first != nil && q.first.state != awake {
+	if w := q.waiters.First(); w != nil && w.Value.state != awake {
 		bits |= waiting
 	}
 	for {
@@ -218,102 +196,41 @@ func (s *Semaphore) mark() (free int64) {
 
 // strict reports whether the first waiter must not be passed.
 func (q *queue) strict() bool {
-	return q.closed || q.first != nil && (!q.barging || q.first.losses >= maxLosses)
+	w := q.waiters.First()
+	return q.closed || w != nil && (!q.barging || w.Value.losses >= maxLosses)
 }
 
-// join appends a waiter for n permits.
-func (q *queue) join(n int64) *waiter {
-	w := q.spare
-	if w != nil {
-		q.spare, q.spares = w.next, q.spares-1
-	} else {
-		w = &waiter{parker: park.NewParker()}
-	}
-	*w = waiter{parker: w.parker, n: n, prev: q.last}
-	if q.last != nil {
-		q.last.next = w
-	} else {
-		q.first = w
-	}
-	q.last = w
-	q.n++
-	return w
+// finish removes w, with the result of its Acquire.
+func (q *queue) finish(w *waiter, err error, due *wakeList) {
+	q.waiters.Remove(w)
+	w.Value.state, w.Value.err = served, err
+	due.served.Push(w)
 }
 
-// remove takes w out of the queue.
-func (q *queue) remove(w *waiter) {
-	if w.prev != nil {
-		w.prev.next = w.next
-	} else {
-		q.first = w.next
-	}
-	if w.next != nil {
-		w.next.prev = w.prev
-	} else {
-		q.last = w.prev
-	}
-	w.next, w.prev = nil, nil
-	q.n--
-}
-
-// removeAbove removes the waiters for more than capacity permits, which are refused.
-func (q *queue) removeAbove(capacity int64) (due wakeList) {
-	for w := q.first; w != nil; {
-		next := w.next
-		if w.n > capacity && w.state == queued {
-			q.remove(w)
-			w.state = refused
-			due.add(w)
+// refuse removes the waiters for more than n permits that are not awake, which get err.
+func (q *queue) refuse(n int64, err error) (due wakeList) {
+	for w := q.waiters.First(); w != nil; {
+		next := w.Next()
+		if w.Value.n > n && w.Value.state == queued {
+			q.finish(w, err, &due)
 		}
 		w = next
 	}
 	return due
 }
 
-// end removes the waiters that are queued, which get engine.ErrClosed.
-func (q *queue) end() (due wakeList) {
-	for w := q.first; w != nil; {
-		next := w.next
-		if w.state == queued {
-			q.remove(w)
-			w.state = ended
-			due.add(w)
-		}
-		w = next
-	}
-	return due
-}
-
-// putBack keeps w, which is not queued and has no token, for the next wait.
-func (q *queue) putBack(w *waiter) {
-	if q.spares < maxSpare {
-		w.next = q.spare
-		q.spare = w
-		q.spares++
-	}
-}
-
-// A wakeList is what to wake after the lock was released: waiters that are granted, refused or
-// ended, and the one that is awake, which is still queued. None of them is used again
-// before it took its token.
-type wakeList struct{ first, last, awake *waiter }
-
-func (l *wakeList) add(w *waiter) {
-	if l.last != nil {
-		l.last.next = w
-	} else {
-		l.first = w
-	}
-	l.last = w
+// A wakeList is what to wake after the lock was released: waiters that are served, and the one that
+// is awake, which is still queued. None of them is used again before it took its token.
+type wakeList struct {
+	served waitq.List[wish]
+	awake  *waiter
 }
 
 func (l *wakeList) wake() {
-	for w := l.first; w != nil; {
-		next := w.next
-		w.parker.Unpark()
-		w = next
+	for l.served.Len() > 0 {
+		l.served.Pop().Parker.Unpark()
 	}
 	if l.awake != nil {
-		l.awake.parker.Unpark()
+		l.awake.Parker.Unpark()
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // Options are the optional settings of a [Semaphore].
@@ -179,9 +181,7 @@ func (s *Semaphore) Resize(capacity int64) {
 		s.state.Add(more * permit)
 		s.capacity.Store(capacity)
 	}
-	due := s.serve(q.removeAbove(capacity))
-	q.lock.Unlock()
-	due.wake()
+	s.serveAndUnlock(q.refuse(capacity, engine.ErrTooLarge))
 }
 
 // Close makes each Acquire fail with [github.com/sluice-go/sluice.ErrClosed] from now on, those that wait included, and each
@@ -194,9 +194,7 @@ func (s *Semaphore) Close() {
 	q := &s.queue
 	q.lock.Lock()
 	q.closed = true
-	due := s.serve(q.end())
-	q.lock.Unlock()
-	due.wake()
+	s.serveAndUnlock(q.refuse(-1, engine.ErrClosed))
 }
 
 // Cap returns the number of permits, free or taken.
@@ -220,5 +218,5 @@ func (s *Semaphore) Waiting() int {
 	s.requireMade()
 	s.queue.lock.Lock()
 	defer s.queue.lock.Unlock()
-	return s.queue.n
+	return s.queue.waiters.Len()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -27,10 +28,10 @@ func check(t *testing.T, s *Semaphore) {
 	t.Helper()
 	q, state := &s.queue, s.state.Load()
 	var want int64
-	if q.first != nil {
+	if first := q.waiters.First(); first != nil {
 		want = waiting
-		if free := state >> freeShift; free >= q.first.n {
-			t.Errorf("%d permits are free, and the first waiter wants %d", free, q.first.n)
+		if free := state >> freeShift; free >= first.Value.n {
+			t.Errorf("%d permits are free, and the first waiter wants %d", free, first.Value.n)
 		}
 	}
 	if q.strict() {
@@ -40,19 +41,25 @@ func check(t *testing.T, s *Semaphore) {
 		t.Errorf("bits %b, want %b", bits, want)
 	}
 	n := 0
-	for w, prev := q.first, (*waiter)(nil); w != nil; w, prev = w.next, w {
-		if w.prev != prev || w.state != queued || w.parker.Pending() {
-			t.Errorf("waiter %d: previous %p, want %p; state %d, token %v", n, w.prev, prev, w.state, w.parker.Pending())
+	for w := q.waiters.First(); w != nil; w = w.Next() {
+		if w.Value.state != queued || w.Parker.Pending() {
+			t.Errorf("waiter %d: state %d, token %v", n, w.Value.state, w.Parker.Pending())
 		}
 		n++
 	}
-	if n != q.n || (q.last == nil) != (n == 0) {
-		t.Errorf("%d waiters, counted %d, last %p", n, q.n, q.last)
+	if n != q.waiters.Len() {
+		t.Errorf("%d waiters, counted %d", n, q.waiters.Len())
 	}
-	for w := q.spare; w != nil; w = w.next {
-		if w.parker.Pending() {
+	var unused []*waiter
+	for range 8 { // as many as a test has waiters, or new ones
+		w := q.waiters.Get()
+		if w.Parker.Pending() {
 			t.Error("an unused waiter has a token")
 		}
+		unused = append(unused, w)
+	}
+	for _, w := range slices.Backward(unused) {
+		q.waiters.Put(w)
 	}
 }
 

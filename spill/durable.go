@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/spill/internal/disk"
@@ -93,7 +94,7 @@ type Durable[T any] struct {
 	reopening chan struct{}                                    // not nil while the store is opened again
 	epoch     uint64
 	repair    Repair
-	ready     chan struct{} // nil until Ready is called
+	ready     engine.Ready
 
 	sent, received  uint64
 	dropped, tooOld uint64
@@ -205,9 +206,7 @@ func (c *Durable[T]) close(err error) {
 	}
 	c.closed = true
 	c.senders.finishAll(err)
-	if c.ready != nil {
-		close(c.ready)
-	}
+	c.ready.Close()
 	c.serveWaiters()
 }
 
@@ -268,30 +267,23 @@ func (c *Durable[T]) serveWaiters() {
 	if c.reopening != nil { // publish calls it when the store is there again
 		return
 	}
-	for c.receivers.len() > 0 {
+	for w := c.receivers.First(); w != nil; w = c.receivers.First() {
 		record, err := c.next()
+		if err == nil && record.Seq == 0 {
+			break
+		}
+		w.Value.record, w.Value.epoch = record, c.epoch
+		c.receivers.finish(w, err)
 		if err == errTooOld { // its goroutine deletes what is too old, and comes back
-			c.receivers.pop().finish(err)
 			break
 		}
-		if err != nil {
-			c.receivers.pop().finish(err)
-			continue
-		}
-		if record.Seq == 0 {
-			break
-		}
-		w := c.receivers.pop()
-		w.record, w.epoch = record, c.epoch
-		w.finish(nil)
 	}
 	if c.config.overflow == sluice.DropOldest {
-		c.retry(func(w *waiter) bool { return c.free(w.need) })
+		c.retry(func(w *waiter) bool { return c.free(w.Value.need) })
 	} else {
-		for w := c.senders.first(); w != nil && c.fits(w.need); w = c.senders.first() {
-			c.count(w.need)
-			c.senders.pop()
-			w.finish(nil)
+		for w := c.senders.First(); w != nil && c.fits(w.Value.need); w = c.senders.First() {
+			c.count(w.Value.need)
+			c.senders.finish(w, nil)
 		}
 		c.watchAge()
 	}
@@ -323,8 +315,8 @@ func (c *Durable[T]) oldest() uint64 {
 // observe records that all values below tail have been stored by now. The caller holds
 // mu.
 func (c *Durable[T]) observe() {
-	if c.ages.Lacks(c.tail, observeEvery) {
-		c.ages.Record(park.Now(), c.oldest(), c.tail)
+	if c.ages.Lacks(c.tail, 1) {
+		c.ages.Observe(c.oldest(), c.tail)
 	}
 }
 
@@ -337,12 +329,8 @@ func (c *Durable[T]) fits(need int64) bool {
 // change that adds a record, and after each receive, so that a token is there while
 // records are left: a goroutine that took the token needs to receive only one record.
 func (c *Durable[T]) postReady() {
-	if c.ready == nil || c.closed || c.queued == 0 {
-		return
-	}
-	select {
-	case c.ready <- struct{}{}:
-	default:
+	if c.queued > 0 {
+		c.ready.Post()
 	}
 }
 
@@ -351,16 +339,11 @@ func (c *Durable[T]) postReady() {
 // received, and stays readable while values are left. After Close it is closed. Every
 // call returns the same channel.
 func (c *Durable[T]) Ready() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ready == nil {
-		c.ready = make(chan struct{}, 1)
-		if c.closed {
-			close(c.ready)
-		}
-		c.postReady()
-	}
-	return c.ready
+	return c.ready.Chan(func() (hasValue, closed bool) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.queued > 0, c.closed
+	})
 }
 
 // Drain returns an iterator over the values that are queued when the loop begins; it
@@ -413,11 +396,12 @@ func (c *Durable[T]) InFlight() int {
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := park.Now()
 	s := sluice.Stats{
 		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.capacity,
 		Sent: c.sent, Received: c.received, Dropped: c.dropped, TooOld: c.tooOld, HighWater: c.high,
-		SendWaits: c.senders.waits, SendWaitTime: c.senders.spent, SendersWaiting: c.senders.len(),
-		RecvWaits: c.receivers.waits, RecvWaitTime: c.receivers.spent, ReceiversWaiting: c.receivers.len(),
+		SendWaits: c.senders.tally.Waits(), SendWaitTime: c.senders.tally.Spent(), SendersWaiting: c.senders.Len(), OldestSender: c.senders.Oldest(now),
+		RecvWaits: c.receivers.tally.Waits(), RecvWaitTime: c.receivers.tally.Spent(), ReceiversWaiting: c.receivers.Len(), OldestReceiver: c.receivers.Oldest(now),
 		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, Closed: c.closed,
 	}
 	s.Disk.Bytes = c.store.Size()

@@ -159,7 +159,7 @@ func (c *Durable[T]) watchAge() {
 		return
 	}
 	e := &c.expiry
-	if c.senders.len() == 0 {
+	if c.senders.Len() == 0 {
 		if e.armed {
 			e.armed = false
 			e.timer.Stop()
@@ -171,7 +171,7 @@ func (c *Durable[T]) watchAge() {
 	}
 	c.retry(func(*waiter) bool { return c.spare(1, 0) > 0 })
 	at, ok, err := c.storedAt(0)
-	if c.senders.len() == 0 || err == nil && !ok {
+	if c.senders.Len() == 0 || err == nil && !ok {
 		return
 	}
 	if err != nil { // try again soon

@@ -81,10 +81,9 @@ func (c *Durable[T]) spare(n int, need int64) (k int) {
 // retry wakes the first senders for which may returns true: they look for room again. The
 // caller holds mu.
 func (c *Durable[T]) retry(may func(w *waiter) bool) {
-	for w := c.senders.first(); w != nil && may(w); w = c.senders.first() {
-		c.senders.pop()
+	for w := c.senders.First(); w != nil && may(w); w = c.senders.First() {
 		c.retrying++
-		w.finish(errRetry)
+		c.senders.finish(w, errRetry)
 	}
 }
 

@@ -216,18 +216,18 @@ func (w *walk) look() error {
 		return nil // a write is slow
 	}
 	if c.failure != nil {
-		if c.senders.len()+c.receivers.len() > 0 {
-			return fmt.Errorf("%d senders and %d receivers wait after a failure", c.senders.len(), c.receivers.len())
+		if c.senders.Len()+c.receivers.Len() > 0 {
+			return fmt.Errorf("%d senders and %d receivers wait after a failure", c.senders.Len(), c.receivers.Len())
 		}
 		return nil
 	}
 	old, err := c.isOld(0)
-	first, sender := c.senders.first(), ""
+	first, sender := c.senders.First(), ""
 	switch {
 	case first == nil:
 	case c.closed:
 		sender = "closed"
-	case c.config.overflow == sluice.DropOldest && c.free(first.need), c.config.overflow != sluice.DropOldest && c.fits(first.need):
+	case c.config.overflow == sluice.DropOldest && c.free(first.Value.need), c.config.overflow != sluice.DropOldest && c.fits(first.Value.need):
 		sender = "beside room"
 	case c.config.overflow == sluice.DropOldest || c.queued == 0:
 	case old && !c.expiry.armed:
@@ -242,8 +242,8 @@ func (w *walk) look() error {
 		return fmt.Errorf("%d records count: %d queued, %d in flight, %d stored", c.records, c.queued, c.inFlight, len(w.last.records))
 	case c.records > c.config.capacity && !w.faults.reopens: // then a write is repeated without its drops
 		return fmt.Errorf("%d records, limit %d", c.records, c.config.capacity)
-	case c.receivers.len() > 0 && c.queued > 0 && err == nil && (!old || c.queued > 1):
-		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.len(), c.queued)
+	case c.receivers.Len() > 0 && c.queued > 0 && err == nil && (!old || c.queued > 1):
+		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.Len(), c.queued)
 	case sender != "":
 		return fmt.Errorf("a sender waits %s", sender)
 	}

@@ -156,18 +156,19 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (t taken, e
 	case !lazy.loaded:
 		return t, nil
 	}
-	w := &waiter{served: make(chan struct{}), brief: brief}
-	c.receivers.push(w)
-	switch served := c.receivers.await(&c.mu, w, until); {
+	w := c.receivers.Get()
+	w.Value.brief = brief
+	c.receivers.push(w, false)
+	switch served, got := c.receivers.await(&c.mu, w, until), &w.Value; {
 	case !served:
-		c.receivers.remove(w)
 		return t, nil
-	case w.err == sluice.ErrEmpty && lazy.err != nil:
+	case got.err == sluice.ErrEmpty && lazy.err != nil:
 		return t, lazy.err
-	case w.err != nil:
-		return t, w.err
+	case got.err != nil:
+		return t, got.err
+	default:
+		return taken{got.record, c.attempts[got.record.Seq] + 1, got.epoch}, nil
 	}
-	return taken{w.record, c.attempts[w.record.Seq] + 1, w.epoch}, nil
 }
 
 // awaitReopening waits until the store has been opened again, or could not be. It returns false

@@ -142,61 +142,71 @@ type grant struct {
 // sender that calls it again has found that there is no room, and goes before others. The
 // caller holds mu.
 func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyContext, again bool) (g grant, err error) {
-	if err := c.sendError(); err != nil {
-		return g, err
-	}
-	if c.senders.len() == 0 || again {
-		if c.config.overflow != sluice.DropOldest {
-			for g.n < len(p.ends) && c.fits(c.cost(p, g.n)) {
-				c.count(c.cost(p, g.n))
+	var w *waiter
+	for {
+		if err := c.sendError(); err != nil {
+			return g, err
+		}
+		if c.senders.Len() == 0 || again {
+			g = c.grant(p)
+		}
+		switch {
+		case g.n > 0:
+			return g, nil
+		case c.config.overflow == sluice.DropNewest:
+			for g.n < len(p.ends) && !c.fits(c.cost(p, g.n)) {
 				g.n++
 			}
+			g.drops = true
+			return g, nil
+		case !engine.MayWait(ctx) || c.config.overflow == sluice.Reject:
+			return g, sluice.ErrFull
+		case lazy.err != nil:
+			return g, lazy.err
 		}
-		if g.n == 0 {
-			g.n = c.spare(len(p.ends), c.cost(p, 0))
-			g.loose = g.n > 0
+		if w == nil {
+			w = c.senders.Get()
+			w.Value.need = c.cost(p, 0)
 		}
-	}
-	switch {
-	case g.n > 0:
-		return g, nil
-	case c.config.overflow == sluice.DropNewest:
-		for g.n < len(p.ends) && !c.fits(c.cost(p, g.n)) {
-			g.n++
+		c.senders.push(w, again)
+		c.watchAge()
+		if !c.senders.await(&c.mu, w, lazy) {
+			break
 		}
-		g.drops = true
-		return g, nil
-	case !engine.MayWait(ctx) || c.config.overflow == sluice.Reject:
-		return g, sluice.ErrFull
-	case lazy.err != nil:
-		return g, lazy.err
-	}
-	w := &waiter{need: c.cost(p, 0), served: make(chan struct{})}
-	if again {
-		c.senders.pushFront(w)
-	} else {
-		c.senders.push(w)
-	}
-	c.watchAge()
-	if c.senders.await(&c.mu, w, lazy) {
 		switch {
-		case w.err == errRetry:
+		case w.Value.err == errRetry:
 			c.retrying--
-			return c.reserve(ctx, p, lazy, true)
-		case w.err != nil:
-			return g, w.err
+			again = true
+		case w.Value.err != nil:
+			return g, w.Value.err
 		case c.sendError() != nil:
-			c.discount(w.need)
+			c.discount(w.Value.need)
 			return g, c.sendError()
+		default:
+			return grant{n: 1}, nil
 		}
-		return grant{n: 1}, nil
 	}
-	c.senders.remove(w)
 	c.serveWaiters() // the next waiter's record may be smaller, and fit
 	c.mu.Unlock()
 	err = engine.ContextError(ctx) // user code
 	c.mu.Lock()
 	return g, err
+}
+
+// grant reserves room for the first records of p, or has a commit make some. It returns 0 if
+// there is none. The caller holds mu.
+func (c *Durable[T]) grant(p *recordBatch[T]) (g grant) {
+	if c.config.overflow != sluice.DropOldest {
+		for g.n < len(p.ends) && c.fits(c.cost(p, g.n)) {
+			c.count(c.cost(p, g.n))
+			g.n++
+		}
+	}
+	if g.n == 0 {
+		g.n = c.spare(len(p.ends), c.cost(p, 0))
+		g.loose = g.n > 0
+	}
+	return g
 }
 
 // count adds a record to what the limits count. The caller holds mu.

@@ -68,8 +68,6 @@ const (
 	// head is refilled when fewer bytes than this are left, or half of the limit for
 	// values if that is less.
 	readAhead = 4 << 20
-	// At most this many values are stored between two observations for OldestValue.
-	observeEvery = 256
 )
 
 // An Elastic is an elastic FIFO with a limit in memory, beyond which it overflows to
@@ -285,7 +283,8 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 	s.Received -= uint64(c.evicted)
 	s.Dropped = uint64(c.lost + c.evicted + c.refused)
 	s.HighWater = max(s.HighWater, c.high)
-	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.len(), c.senders.waits, c.senders.spent
+	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.Len(), c.senders.tally.Waits(), c.senders.tally.Spent()
+	s.OldestSender = c.senders.Oldest(park.Now())
 	s.Disk.Bytes = c.backlog.disk
 	// The values in head are at least as old as the first record of the backlog.
 	s.OldestValue = max(s.OldestValue, c.ages.Oldest(park.Now(), c.moved, c.moved+uint64(c.backlog.records)))

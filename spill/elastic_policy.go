@@ -61,7 +61,7 @@ func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (sent int, err error) {
 		if err := c.refusal(); err != nil { // advance may have found a block that cannot be read
 			return 0, err
 		}
-		if c.senders.len() > 0 {
+		if c.senders.Len() > 0 {
 			continue
 		}
 		if sent, err = c.place(p, n); sent > 0 || err != nil {

@@ -198,13 +198,12 @@ func (c *Elastic[T]) refillEmpty() {
 func (c *Elastic[T]) advance() (moved bool) {
 	for {
 		progress := c.refill()
-		for w := c.senders.first(); w != nil && c.room() > 0 && c.fits(w.record.Payload); w = c.senders.first() {
-			c.senders.pop()
-			w.finish(c.append(w.record.Payload))
+		for w := c.senders.First(); w != nil && c.room() > 0 && c.fits(w.Value.record.Payload); w = c.senders.First() {
+			c.senders.finish(w, c.append(w.Value.record.Payload))
 			progress = true
 		}
 		moved = moved || progress
-		if c.senders.len() == 0 || !progress {
+		if c.senders.Len() == 0 || !progress {
 			break
 		}
 	}
@@ -214,7 +213,7 @@ func (c *Elastic[T]) advance() (moved bool) {
 
 // settle makes the channel direct if nothing is left that is not in head. The caller holds mu.
 func (c *Elastic[T]) settle() {
-	if c.senders.len() > 0 {
+	if c.senders.Len() > 0 {
 		return
 	}
 	c.set(0, blocked)

@@ -6,8 +6,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
-	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // Send sends v. Below the memory limit v stays in memory; beyond it v is written to
@@ -190,7 +188,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			c.mu.Lock()
 		}
 	}
-	if c.state.Load()&spilling != 0 && (c.isLow() || c.senders.len() > 0) {
+	if c.state.Load()&spilling != 0 && (c.isLow() || c.senders.Len() > 0) {
 		c.advance()
 	}
 	c.mu.Unlock()
@@ -208,8 +206,8 @@ func (c *Elastic[T]) append(record []byte) error {
 		return err
 	}
 	c.set(spilling, 0)
-	if tail := c.moved + uint64(c.backlog.records); c.ages.Lacks(tail, observeEvery) {
-		c.ages.Record(park.Now(), c.moved, tail)
+	if tail := c.moved + uint64(c.backlog.records); c.ages.Lacks(tail, 1) {
+		c.ages.Observe(c.moved, tail)
 	}
 	c.high = max(c.high, c.head.Len()+c.backlog.records)
 	return nil
@@ -218,14 +216,14 @@ func (c *Elastic[T]) append(record []byte) error {
 // waitForRoom waits until another goroutine has appended record. The caller holds mu,
 // which is released during the wait.
 func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, record []byte) error {
-	w := &waiter{record: logstore.Record{Payload: record}, served: make(chan struct{})}
-	c.senders.push(w)
+	w := c.senders.Get()
+	w.Value.record.Payload = record
+	c.senders.push(w, false)
 	c.set(spilling|blocked, 0)
 	c.advance() // try again, now that blocked is set
 	if c.senders.await(&c.mu, w, lazy) {
-		return w.err
+		return w.Value.err
 	}
-	c.senders.remove(w)
 	c.advance() // the next waiter's record may be smaller, and fit
 	c.mu.Unlock()
 	err := engine.ContextError(ctx) // user code

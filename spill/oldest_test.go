@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -64,8 +65,8 @@ func oldestValue(t *testing.T, c interface {
 	}
 	for left := 3000; left > 0; left -= 500 {
 		most := time.Duration(left) * time.Second
-		if age := c.Stats().OldestValue; age > most || age < most*8/10-observeEvery*time.Second {
-			t.Errorf("oldest of %d values, one per second: %v", left, age)
+		if oldest := c.Stats().OldestValue; oldest > most || oldest < most*8/10-age.Every*time.Second {
+			t.Errorf("oldest of %d values, one per second: %v", left, oldest)
 		}
 		for range 500 {
 			receive()
@@ -74,4 +75,49 @@ func oldestValue(t *testing.T, c interface {
 	if age := c.Stats().OldestValue; age != 0 {
 		t.Errorf("a drained channel: %v", age)
 	}
+}
+
+// TestOldestWaits: Stats reports for how long the first goroutine of each side has waited. One that
+// has to look for room again waits on from the same moment.
+func TestOldestWaits(t *testing.T) {
+	waits := func(t *testing.T, stats func() sluice.Stats, sender, receiver time.Duration) {
+		t.Helper()
+		synctest.Wait()
+		if s := stats(); s.OldestSender != sender || s.OldestReceiver != receiver {
+			t.Errorf("a sender has waited for %v, a receiver for %v; want %v and %v", s.OldestSender, s.OldestReceiver, sender, receiver)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 5 * 8, Capacity: 1, Codec: fixed{}})
+		if err := c.TrySend(1); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _ = c.Send(t.Context(), 2) }()
+		waits(t, c.Stats, 0, 0)
+		time.Sleep(time.Minute)
+		waits(t, c.Stats, time.Minute, 0)
+		_, _ = c.TryRecv()
+		waits(t, c.Stats, 0, 0)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := durableOn(newMemoryStore(), &DurableOptions[uint64]{Codec: fixed{}, Capacity: 1})
+		receive := func() { _, _ = c.Recv(t.Context()) }
+		go receive()
+		waits(t, c.Stats, 0, 0)
+		time.Sleep(time.Minute)
+		waits(t, c.Stats, 0, time.Minute)
+		for range 3 { // one is received, one is in flight, and one waits
+			go func() { _ = c.Send(t.Context(), 1) }()
+		}
+		waits(t, c.Stats, 0, 0)
+		time.Sleep(time.Minute)
+		waits(t, c.Stats, time.Minute, 0)
+		c.mu.Lock()
+		c.retry(func(w *waiter) bool { return c.retrying == 0 }) // in vain: there is no room
+		c.mu.Unlock()
+		time.Sleep(time.Minute)
+		waits(t, c.Stats, 2*time.Minute, 0)
+		c.Close()
+		waits(t, c.Stats, 0, 0)
+	})
 }

@@ -1,122 +1,100 @@
 package spill
 
 import (
-	"container/list"
 	"context"
 	"sync"
-	"time"
 
+	"github.com/sluice-go/sluice/internal/park"
+	"github.com/sluice-go/sluice/internal/waitq"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
 // A waitQueue holds waiting goroutines in FIFO order: senders that wait for room on
 // disk, and in a Durable receivers that wait for a record. The channel's lock guards
-// it.
+// it, and all fields of the waiters.
 //
-// A waiter belongs to the goroutine that waits. While it is queued, the lock guards its
-// fields. The goroutine that removes a waiter from the queue decides its result and
-// calls finish, once. A waiter whose context is done removes itself under the lock; if
-// it is no longer queued, it was finished before, and that result counts.
+// The goroutine that takes a waiter from the queue decides its result, and calls finish. A
+// waiter whose context is done removes itself under the lock; if it is no longer queued, it
+// was finished before, and that result counts.
+//
+// Waiters are not reused: a channel that was opened outside of a testing/synctest bubble may be
+// waited for inside.
 type waitQueue struct {
-	waiting list.List // of *waiter
-	brief   int       // waiters with brief set
-	waits   uint64
-	spent   time.Duration
+	waitq.List[wish]
+	brief int // waiters with brief set
+	tally park.Tally
 }
 
-type waiter struct {
-	at     *list.Element
+type waiter = waitq.Node[wish]
+
+type wish struct {
 	need   int64           // bytes on disk that a sender waits for
 	record logstore.Record // what a sender to an Elastic sends, or what a receiver gets
 	epoch  uint64          // in which a receiver of a Durable got it
-	err    error           // the result; read after served is closed
+	err    error           // the result
 	brief  bool            // it waits only for the write in progress
-	served chan struct{}   // made by the waiting goroutine, as testing/synctest requires
 }
 
-// finish ends the wait of w, which is no longer queued.
-func (w *waiter) finish(err error) {
-	w.err = err
-	close(w.served)
-}
-
-func (q *waitQueue) len() int { return q.waiting.Len() }
-
-// first returns the first waiter, or nil.
-func (q *waitQueue) first() *waiter {
-	if q.waiting.Len() == 0 {
-		return nil
+// push queues w: before all others if it was the first, and has to wait again.
+func (q *waitQueue) push(w *waiter, again bool) {
+	if again {
+		q.PushFront(w)
+	} else {
+		q.Push(w)
 	}
-	return q.waiting.Front().Value.(*waiter)
-}
-
-func (q *waitQueue) push(w *waiter) {
-	w.at = q.waiting.PushBack(w)
-	q.waits++
-	if w.brief {
+	q.tally.Count()
+	if w.Value.brief {
 		q.brief++
 	}
 }
 
-// pushFront queues w before all others: it was served, and has to wait again.
-func (q *waitQueue) pushFront(w *waiter) {
-	q.push(w)
-	q.waiting.MoveToFront(w.at)
-}
-
-// pop removes and returns the first waiter, or returns nil.
-func (q *waitQueue) pop() *waiter {
-	w := q.first()
-	if w != nil {
-		q.remove(w)
-	}
-	return w
+// finish removes w, which is queued, and ends its wait with err.
+func (q *waitQueue) finish(w *waiter, err error) {
+	q.remove(w)
+	w.Value.err = err
+	w.Parker.Unpark()
 }
 
 func (q *waitQueue) remove(w *waiter) {
-	q.waiting.Remove(w.at)
-	if w.brief {
+	q.Remove(w)
+	if w.Value.brief {
 		q.brief--
 	}
 }
 
-// finishAll removes all waiters, with err as their result.
+// finishAll finishes all waiters.
 func (q *waitQueue) finishAll(err error) {
-	for w := q.pop(); w != nil; w = q.pop() {
-		w.finish(err)
+	for q.Len() > 0 {
+		q.finish(q.First(), err)
 	}
 }
 
-// finishBrief removes the waiters that wait only for the write in progress.
+// finishBrief finishes the waiters that wait only for the write in progress.
 func (q *waitQueue) finishBrief(err error) {
-	for at := q.waiting.Front(); at != nil && q.brief > 0; {
-		w := at.Value.(*waiter)
-		at = at.Next()
-		if w.brief {
-			q.remove(w)
-			w.finish(err)
+	for w := q.First(); w != nil && q.brief > 0; {
+		next := w.Next()
+		if w.Value.brief {
+			q.finish(w, err)
 		}
+		w = next
 	}
 }
 
 // await waits until w, which is queued, is finished, or until the context is done. In
-// the latter case it returns false, and w is still queued. The caller holds mu, the lock
+// the latter case it removes w, and returns false. The caller holds mu, the lock
 // of the queue; await releases it while it waits.
 func (q *waitQueue) await(mu *sync.Mutex, w *waiter, lazy *lazyContext) (served bool) {
 	mu.Unlock()
-	start := time.Now()
-	select {
-	case <-w.served:
-	case <-lazy.done:
-	}
+	woken := q.tally.Park(w.Parker, lazy.done, 1, &w.Since)
 	mu.Lock()
-	q.spent += time.Since(start)
-	select {
-	case <-w.served:
-		return true
-	default:
+	if w.Queued() {
+		q.remove(w)
 		return false
 	}
+	if !woken {
+		w.Parker.Wait() // finish has sent the token
+	}
+	return true
 }
 
 // notNil panics if ctx is nil, in the name of the method that the user called.

@@ -143,7 +143,7 @@ func TestLinearizable(t *testing.T) {
 }
 
 // rounds returns n with SLUICETEST_THOROUGH=1 in the environment, otherwise a third of it, or a
-// tenth with -short. A third is enough: a waiter of internal/handoff that ends with an error although
+// tenth with -short. A third is enough: a waiter of internal/locked that ends with an error although
 // its value was received fails a subject after 300 rounds on average, and a rendezvous after 20.
 func rounds(n int) int {
 	switch {

@@ -51,12 +51,12 @@ func Map[T, U any](ctx context.Context, r sluice.BatchReceiver[T], n int, f func
 	config := configure("Map", r, n, options)
 	config.Source = r
 	window := o.window(n)
-	launch := func() (runner, *workpool.Outlet[U]) { return unordered(newGroup(ctx, config, options), f) }
+	width := 0
 	if o.Ordered {
 		// One batch must not fill the window: the other workers would have no jobs.
-		config.MaxBatch = min(config.MaxBatch, max(1, window/(2*n)))
-		launch = func() (runner, *workpool.Outlet[U]) { return ordered(newGroup(ctx, config, options), f, window) }
+		config.MaxBatch, width = min(config.MaxBatch, max(1, window/(2*n))), window
 	}
+	launch := func() (runner, *workpool.Outlet[U]) { return begin(newGroup(ctx, config, options), f, width) }
 	results := &Results[U]{ctx: ctx, source: source, stop: func() { stage.Stop(r) }, await: func() { stage.Wait(r) }, launch: launch}
 	results.early = stage.StopsEarly(results.stopEarly)
 	return results
@@ -74,42 +74,29 @@ func declare[T any](r sluice.BatchReceiver[T], f any) (source any) {
 	return source
 }
 
-// unordered starts a group whose results have no order. It returns nil if there is no
-// group.
-func unordered[T, U any](g *group[T], f func(context.Context, T) (U, error)) (runner, *workpool.Outlet[U]) {
+// begin starts a group, and returns it with its results: in the order of their jobs, and as many
+// as width, unless that is 0. It returns nil if there is no group.
+func begin[T, U any](g *group[T], f func(context.Context, T) (U, error), width int) (runner, *workpool.Outlet[U]) {
 	if g == nil {
 		return nil, nil
 	}
-	store, outlet := workpool.NewUnordered[U](g.pool.Workers)
-	end := g.pool.EndSource
-	g.pool.EndSource = func() { outlet.Release(); end() }
-	g.pool.DoNumbered = func(worker int, _ uint64, job T) error {
+	p := g.pool
+	outlet := workpool.NewOutlet[U](p.Workers, width)
+	workpool.Feed(p, outlet)
+	end := p.EndSource
+	p.EndSource = func() { outlet.Release(); end() }
+	p.DoNumbered = func(worker int, seq uint64, job T) error {
 		u, err := f(g.work, job)
-		if err == nil {
-			store.Put(worker, u)
+		switch {
+		case err == nil:
+			outlet.Put(worker, seq, u)
+		case width == 0:
+			return err
+		default:
+			p.StopAfter(seq)
+			outlet.Fail(seq, g.cause(err)) // it counts when its turn comes
+			p.ReleaseSource()
 		}
-		return err
-	}
-	g.start(outlet.End)
-	return g, outlet
-}
-
-// ordered is unordered, for results in the order of their jobs.
-func ordered[T, U any](g *group[T], f func(context.Context, T) (U, error), window int) (runner, *workpool.Outlet[U]) {
-	if g == nil {
-		return nil, nil
-	}
-	store, outlet := workpool.NewOrdered[U](window)
-	workpool.Feed(g.pool, store, outlet)
-	g.pool.DoNumbered = func(_ int, seq uint64, job T) error {
-		u, err := f(g.work, job)
-		if err == nil {
-			store.Put(seq, u, nil)
-			return nil
-		}
-		g.pool.StopAfter(seq)
-		store.Put(seq, u, g.cause(err)) // it counts when its turn comes
-		g.pool.ReleaseSource()
 		return nil
 	}
 	g.start(outlet.End)

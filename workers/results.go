@@ -75,7 +75,7 @@ func (r *Results[U]) start() {
 
 // startNothing ends results whose workers were not started.
 func (r *Results[U]) startNothing(final workpool.Outcome) {
-	_, r.outlet = workpool.NewUnordered[U](1)
+	r.outlet = workpool.NewOutlet[U](1, 0)
 	r.outlet.End()
 	r.mu.Lock()
 	r.final = &final

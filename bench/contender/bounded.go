@@ -54,7 +54,7 @@ func (k bounded) DrainBatch(size int) Tally {
 	}
 }
 
-func (k bounded) Send(v uint64) { _ = k.c.Send(k.ctx, v) }
+func (k bounded) Send(v uint64) bool { return k.c.Send(k.ctx, v) == nil }
 
 func (k bounded) Recv() (uint64, bool) {
 	v, err := k.c.Recv(k.ctx)

@@ -44,7 +44,10 @@ func (k closing) rest(t Tally) Tally {
 	}
 }
 
-func (k closing) Send(v uint64) { k.c <- v }
+func (k closing) Send(v uint64) bool {
+	k.c <- v
+	return true
+}
 
 func (k closing) Recv() (uint64, bool) {
 	select {
@@ -83,7 +86,7 @@ type boundedClosing struct {
 
 func (k boundedClosing) SendRange(lo, hi uint64) { k.bounded.SendRange(lo, hi) }
 
-func (k boundedClosing) Send(v uint64) { k.bounded.Send(v) }
+func (k boundedClosing) Send(v uint64) bool { return k.bounded.Send(v) }
 
 func (k boundedClosing) Drain() Tally {
 	var t Tally

@@ -16,11 +16,12 @@ type Channel interface {
 	SendRange(lo, hi uint64)
 	// Drain receives one by one until the channel is closed and drained.
 	Drain() Tally
-	// Send and Recv serve alternating exchanges; ok is false once the channel
-	// is closed and drained.
-	Send(v uint64)
+	// Send and Recv serve alternating exchanges. Send reports false once the
+	// channel is closed, and Recv once it is drained, too.
+	Send(v uint64) bool
 	Recv() (v uint64, ok bool)
-	// Close is called once, after the last send returned.
+	// Close is called once, after the last send returned. It may be called
+	// earlier if the channel itself permits that.
 	Close()
 }
 

@@ -55,7 +55,7 @@ func (k elastic) DrainBatch(size int) Tally {
 	}
 }
 
-func (k elastic) Send(v uint64) { _ = k.c.Send(k.ctx, v) }
+func (k elastic) Send(v uint64) bool { return k.c.Send(k.ctx, v) == nil }
 
 func (k elastic) Recv() (uint64, bool) {
 	v, err := k.c.Recv(k.ctx)

@@ -28,7 +28,10 @@ func (e ends) Drain() Tally {
 	return t
 }
 
-func (e ends) Send(v uint64) { e.s <- v }
+func (e ends) Send(v uint64) bool {
+	e.s <- v
+	return true
+}
 
 func (e ends) Recv() (uint64, bool) {
 	v, ok := <-e.r
@@ -80,10 +83,12 @@ func (n selecting) Drain() Tally {
 	}
 }
 
-func (n selecting) Send(v uint64) {
+func (n selecting) Send(v uint64) bool {
 	select {
 	case n.c <- v:
+		return true
 	case <-n.ctx.Done():
+		return false
 	}
 }
 
@@ -141,7 +146,10 @@ func (s slices) Drain() Tally {
 // argument.
 func (s slices) DrainBatch(int) Tally { return s.Drain() }
 
-func (s slices) Send(v uint64) { s.c <- []uint64{v} }
+func (s slices) Send(v uint64) bool {
+	s.c <- []uint64{v}
+	return true
+}
 
 func (s slices) Recv() (uint64, bool) {
 	batch, ok := <-s.c

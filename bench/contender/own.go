@@ -85,38 +85,3 @@ func Standard() []Contender {
 		Pipe(nil),
 	}
 }
-
-// A Variant is a contender with a capacity, beside the built-in chan used in the same
-// way.
-type Variant struct {
-	Name      string // such as "Bounded 128 ctx"
-	Contender Contender
-	Capacity  int
-	Reference string // the Name of the variant of the built-in chan; "" for that itself
-}
-
-// Variants returns the ways to carry values one by one through few and through 128
-// slots, references first. ctx can be canceled: the variants whose names end in ctx use
-// it, and their reference selects on ctx.Done.
-func Variants(ctx context.Context) []Variant {
-	plain := context.Background()
-	chosen := NativeSelect(ctx)
-	return []Variant{
-		{"native 128", Native(), 128, ""},
-		{"Bounded 128", Bounded(plain, nil), 128, "native 128"},
-		{"Elastic", Elastic(plain, nil), 128, "native 128"},
-		{"Sharded", Sharded(plain, nil), 128, "native 128"},
-		{"native 128 select", chosen, 128, ""},
-		{"Bounded 128 ctx", Bounded(ctx, nil), 128, "native 128 select"},
-		{"Elastic ctx", Elastic(ctx, nil), 128, "native 128 select"},
-		{"Sharded ctx", Sharded(ctx, nil), 128, "native 128 select"},
-		{"native 0", Native(), 0, ""},
-		{"Rendezvous", Rendezvous(plain, nil), 0, "native 0"},
-		{"native 0 select", chosen, 0, ""},
-		{"Rendezvous ctx", Rendezvous(ctx, nil), 0, "native 0 select"},
-		{"native 1", Native(), 1, ""},
-		{"Bounded 1", Bounded(plain, nil), 1, "native 1"},
-		{"native 1 select", chosen, 1, ""},
-		{"Bounded 1 ctx", Bounded(ctx, nil), 1, "native 1 select"},
-	}
-}

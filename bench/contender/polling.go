@@ -230,7 +230,7 @@ func (k pollingLoops) Drain() Tally {
 	}
 }
 
-func (k pollingLoops) Send(v uint64) { k.c.send(v) }
+func (k pollingLoops) Send(v uint64) bool { return k.c.send(v) }
 
 func (k pollingLoops) Recv() (uint64, bool) { return k.c.recv() }
 

@@ -61,7 +61,7 @@ func (k ranked) DrainBatch(size int) Tally {
 	}
 }
 
-func (k ranked) Send(v uint64) { _ = k.levels[v%levels].Send(k.ctx, v) }
+func (k ranked) Send(v uint64) bool { return k.levels[v%levels].Send(k.ctx, v) == nil }
 
 func (k ranked) Recv() (uint64, bool) {
 	v, err := k.c.Recv(k.ctx)
@@ -111,15 +111,20 @@ func (h *heapItems) Pop() any {
 	return x
 }
 
-func (q *heapQueue) Send(v uint64) {
+func (q *heapQueue) Send(v uint64) bool {
 	q.mu.Lock()
-	for len(q.items) >= q.limit {
+	for len(q.items) >= q.limit && !q.closed {
 		q.notFull.Wait()
+	}
+	if q.closed {
+		q.mu.Unlock()
+		return false
 	}
 	q.sent++
 	heap.Push(&q.items, heapItem{v % levels, q.sent, v})
 	q.mu.Unlock()
 	q.notEmpty.Signal()
+	return true
 }
 
 func (q *heapQueue) Recv() (uint64, bool) {
@@ -159,6 +164,7 @@ func (q *heapQueue) Close() {
 	q.closed = true
 	q.mu.Unlock()
 	q.notEmpty.Broadcast()
+	q.notFull.Broadcast()
 }
 
 // Heap is container/heap under a mutex.

@@ -184,9 +184,10 @@ func (b byValue) Drain() Tally {
 	return t
 }
 
-func (b byValue) Send(v uint64) {
+func (b byValue) Send(v uint64) bool {
 	o := b.outlet()
 	o.put(o.pick(), v)
+	return true
 }
 
 func (b byValue) Recv() (uint64, bool) { return b.receive() }
@@ -249,9 +250,10 @@ func (b bySlice) Drain() Tally {
 
 // Send bypasses the buffer: a caller that waits for the answer to a single
 // value would otherwise wait forever.
-func (b bySlice) Send(v uint64) {
+func (b bySlice) Send(v uint64) bool {
 	o := b.outlet()
 	o.put(o.pick(), []uint64{v})
+	return true
 }
 
 func (b bySlice) Recv() (uint64, bool) {

@@ -56,7 +56,7 @@ func (k rendezvous) DrainBatch(size int) Tally {
 	}
 }
 
-func (k rendezvous) Send(v uint64) { _ = k.c.Send(k.ctx, v) }
+func (k rendezvous) Send(v uint64) bool { return k.c.Send(k.ctx, v) == nil }
 
 func (k rendezvous) Recv() (uint64, bool) {
 	v, err := k.c.Recv(k.ctx)

@@ -38,7 +38,10 @@ func (f nativeFan) SendRange(lo, hi uint64) {
 	}
 }
 
-func (f nativeFan) Send(v uint64) { f.next() <- v }
+func (f nativeFan) Send(v uint64) bool {
+	f.next() <- v
+	return true
+}
 
 func (f nativeFan) Recv() (uint64, bool) {
 	if len(f.channels) == 2 {
@@ -184,7 +187,7 @@ func (f *ownFan) SendRange(lo, hi uint64) {
 	}
 }
 
-func (f *ownFan) Send(v uint64) { _ = f.next().Send(context.Background(), v) }
+func (f *ownFan) Send(v uint64) bool { return f.next().Send(context.Background(), v) == nil }
 
 func (f *ownFan) Recv() (uint64, bool) {
 	ctx := context.Background()

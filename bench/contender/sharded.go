@@ -59,7 +59,7 @@ func (k sharded) DrainBatch(size int) Tally {
 	}
 }
 
-func (k sharded) Send(v uint64) { _ = k.c.Send(k.ctx, v) }
+func (k sharded) Send(v uint64) bool { return k.c.Send(k.ctx, v) == nil }
 
 func (k sharded) Recv() (uint64, bool) {
 	v, err := k.c.Recv(k.ctx)
@@ -90,17 +90,6 @@ func (k byLane) SendRangeBatch(lo, hi uint64, size int) {
 
 func (k byLane) Drain() Tally { return k.DrainBatch(recvBuffer) }
 
-// byKey is a sharded whose senders each send with their own key.
-type byKey struct{ sharded }
-
-func (k byKey) SendRange(lo, hi uint64) {
-	for v := lo; v < hi; v++ {
-		if k.c.SendKey(k.ctx, lo, v) != nil {
-			return
-		}
-	}
-}
-
 // Sharded is sluice.Sharded without a limit, which keeps no order. o may be
 // nil.
 func Sharded(ctx context.Context, o *Options) Contender {
@@ -125,13 +114,5 @@ func ShardedBounded(ctx context.Context, o *Options) Contender {
 func ShardedLanes(ctx context.Context, o *Options) Contender {
 	return own("sluice.Sharded, lanes, runs", Buffered, ctx, o, func(capacity int) Channel {
 		return byLane{sharded{ctx, sluice.NewSharded(capacity, o.sharded())}}
-	})
-}
-
-// ShardedKeys is a Sharded without a limit whose senders each send with their
-// own key.
-func ShardedKeys(ctx context.Context, o *Options) Contender {
-	return own("sluice.Sharded, keys", UnboundedOnly, ctx, o, func(int) Channel {
-		return byKey{sharded{ctx, sluice.NewSharded(sluice.Unlimited, o.sharded())}}
 	})
 }

@@ -70,7 +70,7 @@ var (
 )
 
 // checkSections returns what is wrong with this command's sections of
-// bench/RESULTS.md.
+// bench/logagg/RESULTS.md.
 func checkSections(document string) (wrong []string) {
 	for _, section := range []struct {
 		name string

@@ -3,7 +3,6 @@ package paced
 import (
 	"time"
 
-	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
@@ -84,17 +83,6 @@ type receiver struct {
 	base                   time.Time
 	tally                  tally
 	fromSend, fromIntended Histogram
-}
-
-// drain receives until the channel is closed and drained.
-func (r *receiver) drain(ch contender.Channel) {
-	for {
-		v, ok := ch.Recv()
-		if !ok {
-			return
-		}
-		r.take(v)
-	}
 }
 
 func (r *receiver) take(v uint64) {

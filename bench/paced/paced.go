@@ -37,7 +37,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/bench/contender"
@@ -106,14 +105,13 @@ func (r *Result) PerValue(total int64) float64 { return float64(total) / float64
 // Run runs the load over a channel of the contender and returns when all its goroutines
 // have finished. It fails if values were lost or changed.
 func (l Load) Run(c contender.Contender, capacity int) (*Result, error) {
-	l, err := l.Settled()
-	if err != nil {
+	if _, err := l.Settled(); err != nil {
 		return nil, err
 	}
 	if c.BatchOnly || !c.Can(capacity, l.Senders, l.Receivers) {
 		return nil, fmt.Errorf("paced: %s cannot do %s at capacity %d", c.Name, l.Shape(), capacity)
 	}
-	r, err := l.run(c.Make(capacity))
+	r, err := l.Over(1, func(take func(i int, v uint64)) Sink { return Open(c.Make(capacity), l.Receivers, take) })
 	if err != nil {
 		return nil, fmt.Errorf("paced: %s: %w", c.Name, err)
 	}
@@ -121,16 +119,56 @@ func (l Load) Run(c contender.Contender, capacity int) (*Result, error) {
 }
 
 // Without runs the load without a channel: each sender does the work of a receiver.
-func (l Load) Without() (*Result, error) {
+func (l Load) Without() (*Result, error) { return l.Over(1, nil) }
+
+// A Sink is what a load is sent into: a channel with its receivers, a broadcast with its
+// subscribers, or a pool.
+type Sink interface {
+	// Put sends v, and reports false once the sink is closed. Several goroutines call it.
+	Put(v uint64) bool
+	// Close ends the sink. It returns when no further value will be taken.
+	Close()
+}
+
+// receiving is a channel with receivers.
+type receiving struct {
+	contender.Channel
+	receivers *sync.WaitGroup
+}
+
+// Open returns the channel as a sink: the given number of goroutines receive from it and
+// pass each value to take, with their own number.
+func Open(ch contender.Channel, receivers int, take func(i int, v uint64)) Sink {
+	r := receiving{ch, new(sync.WaitGroup)}
+	for i := range receivers {
+		r.receivers.Go(func() {
+			if pushes, ok := ch.(interface{ Each(func(uint64)) }); ok { // it has no Recv
+				pushes.Each(func(v uint64) { take(i, v) })
+				return
+			}
+			for v, ok := ch.Recv(); ok; v, ok = ch.Recv() {
+				take(i, v)
+			}
+		})
+	}
+	return r
+}
+
+func (r receiving) Put(v uint64) bool { return r.Send(v) }
+
+func (r receiving) Close() {
+	r.Channel.Close()
+	r.receivers.Wait()
+}
+
+// Over runs the load into the sink that open returns, which passes each value to take,
+// copies times in all. No two goroutines may call take with the same number at once. A nil
+// open runs the load without a sink.
+func (l Load) Over(copies int, open func(take func(i int, v uint64)) Sink) (*Result, error) {
 	l, err := l.Settled()
 	if err != nil {
 		return nil, err
 	}
-	return l.run(nil)
-}
-
-// run does the load over ch, or without a channel if ch is nil.
-func (l Load) run(ch contender.Channel) (*Result, error) {
 	senders, err := l.senders()
 	if err != nil {
 		return nil, err
@@ -140,37 +178,35 @@ func (l Load) run(ch contender.Channel) (*Result, error) {
 		turns = workload.Turns(l.Job)
 	}
 	receivers := make([]*receiver, l.Receivers)
-	if ch == nil {
+	if open == nil {
 		receivers = make([]*receiver, l.Senders)
 	}
 	before, base := Used(), time.Now()
 	for i := range receivers {
 		receivers[i] = &receiver{turns: turns, base: base}
 	}
-	var sending atomic.Int64
-	sending.Store(int64(l.Senders))
+	var sink Sink
+	if open != nil {
+		sink = open(func(i int, v uint64) { receivers[i].take(v) })
+	}
 	var all sync.WaitGroup
 	for i, s := range senders {
 		s.base = base
 		deliver := func(v uint64) { receivers[i].take(v) }
-		if ch != nil {
-			deliver = ch.Send
-			if i == 0 {
-				for _, r := range receivers {
-					all.Go(func() { r.drain(ch) })
-				}
-			}
+		if sink != nil {
+			deliver = func(v uint64) { sink.Put(v) } // the account reveals a failure
 		}
-		all.Go(func() {
-			s.send(deliver)
-			if sending.Add(-1) == 0 && ch != nil {
-				ch.Close()
-			}
-		})
+		all.Go(func() { s.send(deliver) })
 	}
 	all.Wait()
+	if sink != nil {
+		sink.Close()
+	}
 	result := &Result{Usage: Used().Since(before), Elapsed: time.Since(base)}
-	return result, result.account(senders, receivers)
+	if err := result.account(senders, receivers, uint64(copies)); err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 func (l Load) senders() (senders []*sender, err error) {
@@ -188,11 +224,11 @@ func (l Load) senders() (senders []*sender, err error) {
 }
 
 // account merges what the goroutines recorded, and proves that no value was lost.
-func (r *Result) account(senders []*sender, receivers []*receiver) error {
+func (r *Result) account(senders []*sender, receivers []*receiver, copies uint64) error {
 	var sent, got tally
 	var errs error
 	for _, s := range senders {
-		sent.merge(s.tally)
+		sent.merge(tally{copies * s.tally.count, copies * s.tally.sum})
 		errs = errors.Join(errs, s.err)
 	}
 	for _, receiver := range receivers {

@@ -226,7 +226,10 @@ type altered struct {
 	send func(contender.Channel, uint64)
 }
 
-func (a altered) Send(v uint64) { a.send(a.Channel, v) }
+func (a altered) Send(v uint64) bool {
+	a.send(a.Channel, v)
+	return true
+}
 
 // alter returns the built-in channel with another Send.
 func alter(send func(contender.Channel, uint64)) contender.Contender {

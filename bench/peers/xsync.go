@@ -9,6 +9,9 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
+// end is the last value sent through a queue that cannot be closed. No workload sends it.
+const end = ^uint64(0)
+
 // umpsc is xsync's unbounded queue for one receiver. It parks through the
 // scheduler and has no close: an end mark is sent instead.
 type umpsc struct{ q *xsync.UMPSCQueue[uint64] }
@@ -41,7 +44,10 @@ func (p umpsc) Drain() contender.Tally {
 	}
 }
 
-func (p umpsc) Send(v uint64) { p.q.Enqueue(v) }
+func (p umpsc) Send(v uint64) bool {
+	p.q.Enqueue(v)
+	return true
+}
 
 // Recv must not be called again after it has returned false.
 func (p umpsc) Recv() (uint64, bool) {
@@ -94,7 +100,10 @@ func (p mpmc) Drain() contender.Tally {
 	}
 }
 
-func (p mpmc) Send(v uint64) { p.SendRange(v, v+1) }
+func (p mpmc) Send(v uint64) bool {
+	p.SendRange(v, v+1)
+	return true
+}
 
 func (p mpmc) Recv() (uint64, bool) {
 	for {
@@ -150,7 +159,10 @@ func (p spsc) Drain() contender.Tally {
 	}
 }
 
-func (p spsc) Send(v uint64) { p.SendRange(v, v+1) }
+func (p spsc) Send(v uint64) bool {
+	p.SendRange(v, v+1)
+	return true
+}
 
 func (p spsc) Recv() (uint64, bool) {
 	for {

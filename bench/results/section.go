@@ -1,10 +1,6 @@
-// Package results contains what the commands that write bench/RESULTS.md have
-// in common: the description of the host, and sections, so that each command
-// replaces its own part and keeps the others.
-//
-// The table of the command ratios is the document's body. The part of every
-// other command is a section between two comments, with its own commit and
-// date.
+// Package results has what files of figures have in common: the description of the
+// host, and sections of a document, so that each command replaces its own part and keeps
+// the others. The files beside it are the figures of bench/board.
 package results
 
 import (
@@ -15,8 +11,6 @@ import (
 
 func begin(name string) string { return "<!-- begin " + name + " -->\n" }
 func end(name string) string   { return "<!-- end " + name + " -->\n" }
-
-const anyBegin = "<!-- begin "
 
 // Put returns the document with text as the section of that name: in place of
 // the previous one, or at the end.
@@ -43,25 +37,6 @@ func Get(document, name string) string {
 	return strings.TrimSpace(text) + "\n"
 }
 
-// Sections returns all sections of the document unchanged, for a command that
-// rewrites the rest.
-func Sections(document string) (string, error) {
-	var sections strings.Builder
-	for {
-		_, rest, found := strings.Cut(document, anyBegin)
-		if !found {
-			return sections.String(), nil
-		}
-		name, _, _ := strings.Cut(rest, " -->")
-		text, after, ended := strings.Cut(anyBegin+rest, end(name))
-		if !ended {
-			return "", unended(name)
-		}
-		sections.WriteString("\n" + text + end(name))
-		document = after
-	}
-}
-
 func unended(name string) error {
 	return fmt.Errorf("section %s has no end (want a line %q)", name, strings.TrimSpace(end(name)))
 }
@@ -77,17 +52,4 @@ func PutFile(path, name, text string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return os.WriteFile(path, []byte(strings.TrimLeft(written, "\n")), 0o666)
-}
-
-// WriteBody rewrites the document in a file except for its sections.
-func WriteBody(path, body string) error {
-	document, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	sections, err := Sections(string(document))
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return os.WriteFile(path, []byte(body+sections), 0o666)
 }

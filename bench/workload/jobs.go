@@ -10,53 +10,12 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
-// Jobs is n jobs of about the given length for the given number of workers,
-// sent one by one by one producer. A job computes and keeps its processor busy
-// for that time: the time per item is the processors' time beyond the jobs.
-func Jobs(capacity, workers int, length time.Duration) Workload {
-	return Workload{
-		Name:      fmt.Sprintf("%v jobs, %d workers", length, workers),
-		Capacity:  capacity,
-		Senders:   1,
-		Receivers: workers,
-		pool:      true,
-		run: func(w Workload, c contender.Contender, n uint64) (outcome, error) {
-			return jobs(w, c, n, Turns(length))
-		},
-	}
-}
-
-// JobsInBatches is Jobs with a producer that sends batches of BatchSize.
-func JobsInBatches(capacity, workers int, length time.Duration) Workload {
-	w := Jobs(capacity, workers, length)
-	w.Name += ", sent in batches"
-	w.Batch = BatchSize
-	return w
-}
-
 // proofEvery is the number of jobs per proof. A proof is a read-modify-write on
 // memory that all workers share, which would be a large part of a short job.
 const proofEvery = 64
 
 // proof sums up the jobs that prove their execution.
 type proof struct{ count, sum atomic.Uint64 }
-
-func jobs(w Workload, c contender.Contender, n uint64, turns int) (outcome, error) {
-	pool := c.Make(w.Capacity).(contender.Pool)
-	send, _ := loops(pool, w.Batch)
-	var done proof
-	var fed sync.WaitGroup
-	began := time.Now()
-	fed.Go(func() {
-		send(0, n)
-		pool.Close()
-	})
-	pool.Serve(w.Receivers, done.job(turns))
-	fed.Wait()
-	o := outcome{elapsed: time.Since(began), items: n}
-	o.tally, o.want = done.tally(n)
-	return o, nil
-}
 
 // job returns a job of the given number of turns; every proofEvery-th job adds
 // to the proof.

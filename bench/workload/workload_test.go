@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
-	"github.com/sluice-go/sluice/bench/peers"
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
@@ -27,10 +26,6 @@ func jobs() []workload.Workload {
 			workload.OneWayBatches(capacity, 1, 1),
 			workload.OneWayBatches(capacity, 8, 8),
 			workload.PingPong(capacity),
-			workload.Alternate(max(1, capacity)),
-			workload.SharedTotal(capacity, 10),
-			workload.Jobs(capacity, 3, 100*time.Nanosecond),
-			workload.JobsInBatches(capacity, 3, 100*time.Nanosecond),
 			workload.Backlog(3, 100*time.Nanosecond),
 		)
 	}
@@ -43,7 +38,7 @@ func variants(t *testing.T) []contender.Contender {
 	background := context.Background()
 	ctx, cancel := context.WithCancel(background)
 	t.Cleanup(cancel)
-	all := append(append(contender.Standard(), contender.Heap()), peers.All()...)
+	all := append(contender.Standard(), contender.Heap())
 	all = append(all, contender.NativeSelect(ctx))
 	all = append(all, contender.NativeFan(2), contender.NativeFan(4), contender.Select(2), contender.Select(4))
 	for _, shrink := range []contender.PublishedShrink{
@@ -184,7 +179,7 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
 		return offByOne{contender.Native().Make(capacity)}
 	}}
-	for _, w := range []workload.Workload{workload.PingPong(0), workload.Alternate(1), workload.SharedTotal(5, 10), workload.Swing(10, 5)} {
+	for _, w := range []workload.Workload{workload.PingPong(0), workload.Swing(10, 5)} {
 		if _, err := w.Run(c, 1000); err == nil || !strings.Contains(err.Error(), "the sum") {
 			t.Errorf("%s: %v", w.Name, err)
 		}
@@ -210,7 +205,7 @@ func TestOneMoreIsAnError(t *testing.T) {
 	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
 		return oneMore{contender.Native().Make(capacity), new(bool)}
 	}}
-	for _, w := range []workload.Workload{workload.PingPong(1), workload.Alternate(1), workload.SharedTotal(5, 1), workload.Swing(10, 5)} {
+	for _, w := range []workload.Workload{workload.PingPong(1), workload.Swing(10, 5)} {
 		if r, err := w.Run(c, 1000); err == nil {
 			t.Errorf("%s: no error: %+v", w.Name, r)
 		}
@@ -230,7 +225,7 @@ func TestImpossibleJobsAreErrors(t *testing.T) {
 		{workload.FillDrain(), contender.Rendezvous(background, nil), 10},
 		{workload.OneWay(128, 2, 1), contender.Bounded(background, single), 10},
 		{workload.OneWay(128, 1, 2), contender.Bounded(background, single), 10},
-		{workload.OneWay(1, 1, 2), peers.XsyncUMPSC(), 10},
+		{workload.OneWay(1, 1, 2), contender.NativeFan(2), 10},
 		{workload.OneWay(1, 4, 3), contender.Remedy{Channels: 4}.Contender(), 10},
 		{workload.OneWayBatches(128, 1, 1), contender.Native(), 10},
 		{workload.OneWay(128, 1, 1), contender.Native(), 0},

@@ -2,11 +2,21 @@
 // without a time stamp per value.
 package age
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/internal/park"
+)
 
 // A Log is a short list of observations (at, sent): at the time at, the values
 // with an index below sent had been sent. So a queued value with index head has
 // been waiting for at least now - at, for each observation with sent > head.
+//
+// Each inspection of the queue adds an observation, and so does a sender if the queue
+// is long; see Due. So a backlog has observations before it is inspected for the first
+// time, and a queue that is short, whose values do not grow old, never reads the clock
+// and has a Log of one word.
+//
 // Invariants, with 0 <= i < n-1:
 //
 //   - marks[i].at <= marks[i+1].at and marks[i].sent < marks[i+1].sent.
@@ -20,10 +30,13 @@ import "time"
 // Indices run freely and wrap. The owner of the queue guards the Log. The zero value
 // is empty.
 type Log struct {
-	n        int32
-	recorded bool
-	last     uint64         // sent in the last observation, which may be gone
-	marks    [maxMarks]mark // in all, 512 bytes
+	*observations // nil until the first one
+}
+
+type observations struct {
+	n     int32
+	last  uint64         // sent in the last observation, which may be gone
+	marks [maxMarks]mark // in all, 512 bytes
 }
 
 type mark struct {
@@ -33,15 +46,52 @@ type mark struct {
 
 const maxMarks = 31
 
-// Lacks reports whether the Log should get an observation at tail: the first one, or the
-// first one in every values. It does so also if no observation covers the oldest value: a
-// queue that is drained again and again would get one each time, and a reading of the
-// clock costs as much as a hundred values of a batch.
-func (l *Log) Lacks(tail, every uint64) bool { return !l.recorded || tail-l.last >= every }
+const (
+	// minLength is the length from which on a queue is observed by its senders.
+	minLength = 64
+	// Every bounds the cost of the clock: at most one reading per Every values.
+	Every = 256
+)
+
+// Due reports whether a sender should call Observe. The queue holds the values with indices
+// from head to tail-1, and an index is one more than the index before it by one.
+func (l *Log) Due(head, tail, one uint64) bool {
+	return tail-head >= minLength*one && l.Lacks(tail, one)
+}
+
+// Lacks is Due for a queue of any length. It is false even if no observation covers the
+// oldest value: a queue that is drained again and again would get one each time, and a
+// reading of the clock costs as much as a hundred values of a batch.
+func (l *Log) Lacks(tail, one uint64) bool {
+	return l.observations == nil || tail-l.last >= Every*one
+}
+
+// Observe reads the clock, and records that the queue holds the values with indices from
+// head to tail-1.
+func (l *Log) Observe(head, tail uint64) (now time.Duration) {
+	now = park.Now()
+	l.Record(now, head, tail)
+	return now
+}
+
+// Inspect is Oldest, and then Observe: now may be from before the last value was sent.
+func (l *Log) Inspect(now time.Duration, head, tail uint64) (oldest time.Duration) {
+	oldest = l.Oldest(now, head, tail)
+	if head != tail {
+		l.Observe(head, tail)
+	}
+	return oldest
+}
 
 // Record adds an observation: at the time now, the queue holds the values with
 // indices from head to tail-1.
 func (l *Log) Record(now time.Duration, head, tail uint64) {
+	if l.observations == nil {
+		if head == tail {
+			return
+		}
+		l.observations = new(observations)
+	}
 	l.drop(head)
 	switch {
 	case head == tail || l.n > 0 && l.marks[l.n-1].sent == tail:
@@ -49,7 +99,7 @@ func (l *Log) Record(now time.Duration, head, tail uint64) {
 	case l.n == maxMarks:
 		l.merge()
 	}
-	l.recorded, l.last = true, tail
+	l.last = tail
 	l.marks[l.n] = mark{now, tail}
 	l.n++
 }
@@ -58,7 +108,7 @@ func (l *Log) Record(now time.Duration, head, tail uint64) {
 // at the time now; 0 if that is unknown, or if the queue is empty, which is
 // head == tail.
 func (l *Log) Oldest(now time.Duration, head, tail uint64) time.Duration {
-	if head == tail {
+	if head == tail || l.observations == nil {
 		return 0
 	}
 	for _, m := range l.marks[:l.n] {
@@ -72,6 +122,9 @@ func (l *Log) Oldest(now time.Duration, head, tail uint64) time.Duration {
 // Truncate records that the values with indices from tail on were removed. Others may get
 // these indices later.
 func (l *Log) Truncate(tail uint64) {
+	if l.observations == nil {
+		return
+	}
 	for ; l.n > 0 && above(l.marks[l.n-1].sent, tail); l.n-- {
 		if l.n == 1 || above(tail, l.marks[l.n-2].sent) {
 			l.marks[l.n-1].sent = tail
@@ -84,7 +137,7 @@ func (l *Log) Truncate(tail uint64) {
 }
 
 // drop removes the observations that do not cover the value with index head.
-func (l *Log) drop(head uint64) {
+func (l *observations) drop(head uint64) {
 	passed := int32(0)
 	for passed < l.n && !above(l.marks[passed].sent, head) {
 		passed++
@@ -96,7 +149,7 @@ func (l *Log) drop(head uint64) {
 
 // merge removes the observation whose neighbors are closest in time, but neither
 // the first one nor the last.
-func (l *Log) merge() {
+func (l *observations) merge() {
 	least := 1
 	gap := func(i int) time.Duration { return l.marks[i+1].at - l.marks[i-1].at }
 	for i := 2; i < int(l.n)-1; i++ {

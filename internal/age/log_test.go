@@ -3,8 +3,11 @@ package age
 import (
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unsafe"
+
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 func TestLog(t *testing.T) {
@@ -30,17 +33,45 @@ func TestLog(t *testing.T) {
 		want(40, 10, 12, 0) // after the last observation
 		want(40, 10, 10, 0) // empty
 		want(5, 2, 10, 0)   // now was read before the observation was made
-		if l.Lacks(base+12, 3) || !l.Lacks(base+13, 3) {
+		if l.Lacks(base+9+Every, 1) || !l.Lacks(base+10+Every, 1) || l.Lacks(base+10+Every, 2) {
 			t.Errorf("base %d: Lacks does not follow the last observation", base)
+		}
+		if l.Due(base+11, base+10+Every-1, 1) || !l.Due(base+11, base+10+Every, 1) || l.Due(base+11+Every-minLength, base+10+Every, 1) {
+			t.Errorf("base %d: Due does not follow the last observation and the length", base)
 		}
 		record(50, 10, 10)
 		if l.n != 0 {
 			t.Errorf("base %d: %d observations of an empty queue", base, l.n)
 		}
 	}
-	if size := unsafe.Sizeof(Log{}); size > 512 {
-		t.Errorf("a Log takes %d bytes", size)
+	if word, size := unsafe.Sizeof(Log{}), unsafe.Sizeof(observations{}); word != unsafe.Sizeof(uintptr(0)) || size > 512 {
+		t.Errorf("a Log takes %d bytes, and %d once it has observations", word, size)
 	}
+}
+
+// TestInspect: an inspection adds an observation, after it has estimated the age, unless the queue
+// is empty. A queue that nobody has observed has no list of observations.
+func TestInspect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Log
+		l.Truncate(0)
+		if l.Inspect(park.Now(), 3, 3) != 0 || l.Oldest(park.Now(), 3, 4) != 0 || l.observations != nil {
+			t.Error("the empty queue has a value, or a list of observations")
+		}
+		if age := l.Inspect(park.Now(), 3, 5); age != 0 {
+			t.Errorf("the age is %v before the first observation", age)
+		}
+		time.Sleep(time.Minute)
+		for range 2 {
+			if age := l.Inspect(park.Now(), 4, 7); age != time.Minute {
+				t.Errorf("value 4 is %v old, was observed a minute ago", age)
+			}
+		}
+		time.Sleep(time.Minute)
+		if now := l.Observe(5, 9); now != park.Now() || l.Oldest(now, 5, 9) != time.Minute || l.Oldest(now, 7, 9) != 0 {
+			t.Errorf("values 5 and 7 are %v and %v old, want 1m and 0", l.Oldest(now, 5, 9), l.Oldest(now, 7, 9))
+		}
+	})
 }
 
 // TestTruncate: values that were removed at the end leave no observation of later ones with
@@ -72,18 +103,18 @@ func TestTruncate(t *testing.T) {
 // TestLacks: a queue that is filled and drained again and again asks for no more
 // observations than one that only grows.
 func TestLacks(t *testing.T) {
-	const every, values = 256, 1 << 16
+	const values = 1 << 16
 	for _, length := range []uint64{64, 128, 512, values} {
 		var l Log
 		observations := 0
 		for tail := uint64(64); tail <= values; tail += 64 {
-			if l.Lacks(tail, every) {
+			if l.Lacks(tail, 1) {
 				l.Record(time.Duration(tail), (tail-1)/length*length, tail)
 				observations++
 			}
 		}
-		if observations < values/every-1 || observations > values/every+1 {
-			t.Errorf("drained at a length of %d: %d observations of %d values, want one per %d", length, observations, values, every)
+		if observations < values/Every-1 || observations > values/Every+1 {
+			t.Errorf("drained at a length of %d: %d observations of %d values, want one per %d", length, observations, values, Every)
 		}
 	}
 }

@@ -54,13 +54,13 @@
 // # Wake-ups
 //
 // A goroutine that finds nothing to receive joins the wait queue of its subscription, and
-// then puts the subscription into the list idle, unless a value has come: both under
-// Hub.lock. A publisher appends its value and takes the whole list under the same lock. So
+// then puts the subscription into the list waiting, unless a value has come: both under
+// Hub.lock. A publisher appends its value and looks at the list under the same lock. So
 // one of the two sees the other.
 //
-// A publisher does not wake all subscriptions itself: they move to the list waking, and it
-// wakes the first fanout of them. Each goroutine that leaves a wait queue wakes the next
-// ones. While waking is not empty, at least one goroutine is going to do that: pop stops
+// A subscription in the list is due from the next value on. A publisher does not wake all of
+// them itself: it takes the first fanout out of the list and wakes these. Each goroutine that
+// leaves a wait queue wakes the next ones. While one is due, at least one goroutine is going to do that: pop stops
 // only at subscriptions in whose queue a goroutine is, and that goroutine looks at the list
 // after it has left the queue, also if its context ended the wait, and before it parks again.
 //
@@ -104,14 +104,13 @@ type Hub[T any] struct {
 	// The fields below are guarded by the lock, except that atomic ones are also loaded
 	// without.
 	closed     atomic.Bool
-	pending    atomic.Bool // waking is not empty
+	pending    atomic.Bool // a subscription in waiting is due
 	publishing atomic.Bool // a value is in some of the queues of subscriptions, but not yet in all
 	gate       uint64
 	blocker    atomic.Pointer[Subscription[T]] // has no room
 	log        blocks[T]
 	roles      [roles][]*Subscription[T]
-	idle       list[T] // to wake after the next value
-	waking     list[T] // to wake now
+	waiting    list[T] // to wake after the next value
 	joins      uint64  // subscriptions so far
 	evicted    uint64
 	ages       age.Log
@@ -130,8 +129,7 @@ type Hub[T any] struct {
 func New[T any](capacity, replay int) *Hub[T] {
 	h := &Hub[T]{gate: noGate, capacity: capacity, replay: uint64(replay)}
 	h.log.init(max(capacity, replay))
-	h.idle.init()
-	h.waking.init()
+	h.waiting.init()
 	return h
 }
 
@@ -144,7 +142,7 @@ func (h *Hub[T]) Close() {
 	}
 	h.closed.Store(true)
 	for _, s := range h.roles[polled] {
-		s.closeReady()
+		s.ready.Close()
 	}
 	all := slices.Clone(h.roles[member])
 	h.lock.Unlock()
@@ -214,11 +212,9 @@ func (h *Hub[T]) drop(s *Subscription[T], r role) {
 // now on, and its queued values are discarded. The lock of the Hub is held.
 func (h *Hub[T]) remove(s *Subscription[T], err error) {
 	for r := range roles {
-		if r == polled && s.at[r] >= 0 && !h.closed.Load() {
-			s.closeReady()
-		}
 		h.drop(s, r)
 	}
+	s.ready.Close()
 	s.listed.unlist()
 	s.end(h.tail.Load(), err)
 	block := s.block

@@ -141,10 +141,7 @@ func (h *Hub[T]) tryPublish(vs []T) (n int, lost []loss[T], err error) {
 	k := 0
 	if tail != began {
 		for _, s := range h.roles[polled] {
-			s.post()
-		}
-		if !h.idle.empty() {
-			h.waking.take(&h.idle)
+			s.ready.Post()
 		}
 		k = h.pop(&woken)
 	}

@@ -52,13 +52,13 @@ func TestSuspectHasRoom(t *testing.T) {
 		for _, s := range []*Subscription[int]{first, second} {
 			s.releaseAt(s.acquire() + 1)
 		}
-		second.received(false, false)
+		second.received(false)
 		h.acquire()
 		if bound := h.suspect(second, 1); bound != 2 {
 			t.Errorf("the bound is %d, want 2", bound)
 		}
 		h.lock.Unlock()
-		first.received(false, false)
+		first.received(false)
 		synctest.Wait()
 		if !sent {
 			t.Error("the publisher was not woken")

@@ -20,10 +20,9 @@ func (s *Subscription[T]) Recv(ctx context.Context) (v T, err error) {
 		tail := s.hub.tail.Load()
 		if b := s.block; b != nil && tail-next <= s.capacity && next-b.base < uint64(len(b.values)) {
 			v = b.values[next-b.base]
-			notices := s.notices
 			s.observe(tail - next)
 			s.releaseAt(next + 1)
-			s.received(tail-next > 1, notices)
+			s.received(tail-next > 1)
 			return v, nil
 		}
 		s.release()
@@ -42,12 +41,12 @@ func (s *Subscription[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
 }
 
 // received is called after values were received. left is whether there are more.
-func (s *Subscription[T]) received(left, notices bool) {
+func (s *Subscription[T]) received(left bool) {
 	if s.overflow == engine.Block && s.hub.senders.Waiting() {
 		s.hub.roomMade(s)
 	}
-	if left && notices {
-		s.repost()
+	if left {
+		s.ready.Post()
 	}
 }
 
@@ -149,7 +148,7 @@ func (s *Subscription[T]) takeRun(buf []T) (n int, err error) {
 		s.release()
 		return 0, err
 	}
-	notices, left := s.notices, false
+	left := false
 	if s.owns {
 		if s.hub.publishing.Load() {
 			s.release()
@@ -164,7 +163,7 @@ func (s *Subscription[T]) takeRun(buf []T) (n int, err error) {
 		s.releaseAt(next + uint64(n))
 	}
 	if n > 0 {
-		s.received(left, notices)
+		s.received(left)
 	}
 	return n, nil
 }
@@ -203,7 +202,7 @@ func (s *Subscription[T]) takeMoved(buf []T) (n int, err error) {
 		h.lock.Unlock()
 		return 0, err
 	}
-	left, notices := false, s.notices
+	left := false
 	if s.owns {
 		n, left = s.takeOwn(buf)
 		s.release()
@@ -221,7 +220,7 @@ func (s *Subscription[T]) takeMoved(buf []T) (n int, err error) {
 	}
 	h.lock.Unlock()
 	if n > 0 {
-		s.received(left, notices)
+		s.received(left)
 	}
 	return n, nil
 }

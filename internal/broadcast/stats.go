@@ -60,7 +60,7 @@ func (h *Hub[T]) oldest(at time.Duration, index, end uint64) time.Duration {
 
 // observe records that all values so far have been published by now. The lock is held.
 func (h *Hub[T]) observe(tail uint64) {
-	h.ages.Record(park.Now(), tail-min(tail, uint64(h.capacity)), tail)
+	h.ages.Observe(tail-min(tail, uint64(h.capacity)), tail)
 }
 
 // Stats are the counters of a Hub.

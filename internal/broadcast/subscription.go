@@ -26,8 +26,8 @@ type Config struct {
 //	ended  it has no role and is in no list; block is nil, err is why
 //
 // It ends once, with both locks held, by Close or by an eviction. While it is live, it is in the
-// list idle (the next value wakes it), in the list waking (some goroutine is about to wake it),
-// or in none (it has values, or no goroutine waits for it, or one that waited has been woken).
+// list waiting (the next value wakes it, or some goroutine is about to wake it for the last one),
+// or not (it has values, or no goroutine waits for it, or one that waited has been woken).
 //
 // If owns is set, the word is only the lock: its values are in own.
 type Subscription[T any] struct {
@@ -37,9 +37,8 @@ type Subscription[T any] struct {
 	hub      *Hub[T]
 
 	overflow engine.Overflow
-	owns     bool          // its values are in own
-	notices  bool          // Ready was called: there is a channel to post to
-	ready    chan struct{} // nil until Ready is called
+	owns     bool // its values are in own
+	ready    engine.Ready
 
 	// Guarded by the lock.
 	err     error // why the subscription has ended
@@ -188,46 +187,16 @@ func (s *Subscription[T]) Cap() int { return int(s.capacity) }
 
 // Ready returns the channel that gets a token for each value.
 func (s *Subscription[T]) Ready() <-chan struct{} {
-	h := s.hub
-	h.acquire()
-	defer h.lock.Unlock()
-	if s.ready != nil {
-		return s.ready
-	}
-	s.acquire()
-	s.ready = make(chan struct{}, 1)
-	s.notices = true
-	s.release()
-	if s.at[member] < 0 || h.closed.Load() {
-		close(s.ready)
-		return s.ready
-	}
-	h.add(s, polled)
-	if s.hasValue() {
-		s.post()
-	}
-	return s.ready
-}
-
-// post stores the token of Ready. The caller has the lock of the Hub, which closes ready.
-func (s *Subscription[T]) post() {
-	select {
-	case s.ready <- struct{}{}:
-	default: // there is one already
-	}
-}
-
-// closeReady closes the channel of Ready. The lock of the Hub is held.
-func (s *Subscription[T]) closeReady() { close(s.ready) }
-
-// repost stores the token of Ready if there is a value.
-func (s *Subscription[T]) repost() {
-	h := s.hub
-	h.acquire()
-	if s.at[polled] >= 0 && !h.closed.Load() && s.hasValue() {
-		s.post()
-	}
-	h.lock.Unlock()
+	return s.ready.Chan(func() (hasValue, closed bool) {
+		h := s.hub
+		h.acquire()
+		defer h.lock.Unlock()
+		if s.at[member] < 0 || h.closed.Load() {
+			return false, true
+		}
+		h.add(s, polled)
+		return s.hasValue(), false
+	})
 }
 
 // hasValue reports whether a value is queued.

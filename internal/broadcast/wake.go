@@ -4,32 +4,34 @@ package broadcast
 // that was woken: see ADR 25.
 const fanout = 8
 
-// A list is a circular list of subscriptions, guarded by the lock of the Hub. The node of the
-// list itself has no subscription. To take a node out, its list need not be known, and two
-// lists are joined in constant time.
+// A list is a circular list of the subscriptions that wait, guarded by the lock of the Hub. The
+// node of the list itself has no subscription.
+//
+//   - since is the tail when the subscription was put there. It does not fall from one node to the
+//     next, as tail does not fall. So those that are to be woken, because a value was
+//     published since, are the first ones, and a value makes all of them such at once.
 type list[T any] struct{ node[T] }
 
 type node[T any] struct {
 	prev, next *node[T] // nil if it is in no list
 	of         *Subscription[T]
+	since      uint64
 }
 
 func (l *list[T]) init() { l.prev, l.next = &l.node, &l.node }
 
-func (l *list[T]) empty() bool { return l.next == &l.node }
-
-// push appends n, which is in no list.
-func (l *list[T]) push(n *node[T]) {
-	n.prev, n.next = l.prev, &l.node
-	n.prev.next, n.next.prev = n, n
+// due returns the first node if it is to be woken, now that there are tail values, or nil.
+func (l *list[T]) due(tail uint64) *node[T] {
+	if n := l.next; n != &l.node && n.since != tail {
+		return n
+	}
+	return nil
 }
 
-// take appends all nodes of other, which is not empty.
-func (l *list[T]) take(other *list[T]) {
-	first, last := other.next, other.prev
-	first.prev, last.next = l.prev, &l.node
-	first.prev.next, l.prev = first, last
-	other.init()
+// push appends n, which is in no list.
+func (l *list[T]) push(n *node[T], tail uint64) {
+	n.since, n.prev, n.next = tail, l.prev, &l.node
+	n.prev.next, n.next.prev = n, n
 }
 
 // unlist takes n out of its list, if it is in one.
@@ -41,18 +43,18 @@ func (n *node[T]) unlist() {
 	n.prev, n.next = nil, nil
 }
 
-// pop takes subscriptions from the list waking until it has fanout of them in whose wait
+// pop takes subscriptions that are due from the list until it has fanout of them in whose wait
 // queue a goroutine is. The caller wakes these without the lock.
 func (h *Hub[T]) pop(woken *[fanout]*Subscription[T]) (n int) {
-	for n < fanout && !h.waking.empty() {
-		s := h.waking.next.of
-		s.listed.unlist()
-		if !s.receivers.Idle() {
-			woken[n] = s
+	tail := h.tail.Load()
+	for due := h.waiting.due(tail); n < fanout && due != nil; due = h.waiting.due(tail) {
+		due.unlist()
+		if !due.of.receivers.Idle() {
+			woken[n] = due.of
 			n++
 		}
 	}
-	if pending := !h.waking.empty(); pending != h.pending.Load() {
+	if pending := h.waiting.due(tail) != nil; pending != h.pending.Load() {
 		h.pending.Store(pending)
 	}
 	return n
@@ -83,7 +85,7 @@ func (s *Subscription[T]) enlist() bool {
 		return false
 	}
 	if s.listed.next == nil {
-		h.idle.push(&s.listed)
+		h.waiting.push(&s.listed, h.tail.Load())
 	}
 	return true
 }

@@ -39,7 +39,7 @@ func TestRoomIsAnnounced(t *testing.T) {
 		if sent {
 			t.Error("the publisher was woken by a goroutine that only looked")
 		}
-		s.received(false, false)
+		s.received(false)
 		synctest.Wait()
 		if !sent {
 			t.Error("the publisher was not woken")
@@ -48,33 +48,32 @@ func TestRoomIsAnnounced(t *testing.T) {
 	})
 }
 
-// TestLists: nodes are taken out wherever they are, and lists are joined in order.
-func TestLists(t *testing.T) {
-	var a, b list[int]
-	a.init()
-	b.init()
-	var subs [5]*Subscription[int]
+// TestWaiting: of the subscriptions that wait, those are due, in their order, that were put into the
+// list before the last value, wherever others were taken out.
+func TestWaiting(t *testing.T) {
+	var l list[int]
+	l.init()
+	var subs [6]*Subscription[int]
 	for i := range subs {
 		subs[i] = newSubscription(New[int](1, 0), Config{Capacity: i, Overflow: engine.DropOldest}, nil)
-		b.push(&subs[i].listed)
-		if i == 2 {
-			a.take(&b)
-		}
+		l.push(&subs[i].listed, uint64(i/2))
 	}
-	subs[1].listed.unlist()
-	subs[1].listed.unlist()
-	subs[4].listed.unlist()
-	a.take(&b)
-	subs[0].listed.unlist()
+	if l.due(0) != nil {
+		t.Error("a subscription is due before the first value")
+	}
+	for _, i := range []int{1, 1, 5, 0} {
+		subs[i].listed.unlist()
+	}
 	var got []uint64
-	for n := a.next; n != &a.node; n = n.next {
-		if n.next.prev != n {
-			t.Error("a link back is wrong")
-		}
+	for n := l.due(2); n != nil; n = l.due(2) {
 		got = append(got, n.of.capacity)
+		n.unlist()
 	}
-	if !b.empty() || len(got) != 2 || got[0] != 2 || got[1] != 3 {
-		t.Errorf("the list has %v, want 2 and 3", got)
+	if len(got) != 2 || got[0] != 2 || got[1] != 3 {
+		t.Errorf("due are %v, want 2 and 3", got)
+	}
+	if n := l.due(3); n == nil || n.of != subs[4] || n.next != &l.node || n.prev != &l.node {
+		t.Error("the last one is not due after the next value, or not alone")
 	}
 }
 
@@ -108,7 +107,7 @@ func TestPassesThoseThatLeft(t *testing.T) {
 		if n := received.Load(); n != waiting {
 			t.Errorf("%d of %d goroutines that waited were woken", n, waiting)
 		}
-		if h.pending.Load() || !h.waking.empty() {
+		if h.pending.Load() || h.waiting.next != &h.waiting.node {
 			t.Error("subscriptions are left to wake")
 		}
 	})
@@ -147,7 +146,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		quiet := subscribe(t, h, Config{Capacity: 1, Overflow: engine.DropOldest})
 		go func() { _, _ = quiet.Recv(t.Context()) }()
 		synctest.Wait()
-		if quiet.Close(); !h.idle.empty() {
+		if quiet.Close(); h.waiting.next != &h.waiting.node {
 			t.Error("the next value would wake a closed subscription")
 		}
 		full := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, EvictAfter: time.Hour})

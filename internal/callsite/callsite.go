@@ -24,7 +24,6 @@
 //   - A site that got no sample for the time forget is removed at the next sample of
 //     its side. So a call site that is not used any more vanishes while others are
 //     used, and the last one known stays.
-//   - The stack of a site is immutable.
 package callsite
 
 import (
@@ -67,6 +66,7 @@ func New() *Sites {
 	for _, side := range []*Side{&s.Send, &s.Receive} {
 		side.last.Store(never)
 		side.asked.Store(never)
+		side.due.Store(true)
 	}
 	return s
 }
@@ -78,32 +78,42 @@ const never = math.MinInt64 / 2
 type Side struct {
 	last  atomic.Int64 // when the last sample was taken; a value of park.Now
 	asked atomic.Int64 // when a goroutine was identified last
+	due   atomic.Bool  // see ProbeNext
 
 	mu       sync.Mutex
-	halved   time.Duration
-	sites    []*site
-	declared [][]uintptr // see Receives
-	onward   [][]uintptr // see Continues
+	sites    []Site
+	declared []Stack // see Receives
+	onward   []Stack // see Continues
 }
 
-type site struct {
-	hash   uint64
-	weight float64
-	last   time.Duration
-	stack  []uintptr
-	// goroutines that were identified here, the last one first.
-	goroutines []uint64
-}
+// A Stack is as from runtime.Callers, innermost first, with zeros at the end.
+type Stack [maxDepth]uintptr
 
 // A Site is a call site.
 type Site struct {
-	Stack  []uintptr     // as from runtime.Callers, innermost first; do not modify
-	Hash   uint64        // of Stack: equal stacks have equal hashes
-	Weight float64       // samples, recent ones more
-	Age    time.Duration // of its last sample, compared with the newest sample of the side
-	// Goroutines are the numbers of some of the goroutines that were here.
-	Goroutines []uint64
+	Stack      Stack
+	Weight     float64  // samples, recent ones more
+	Goroutines []uint64 // the numbers of some of the goroutines that were here, the last one first
+
+	last time.Duration // when the last sample was taken: the time of Weight
 }
+
+// at returns the weight at the time now.
+func (s *Site) at(now time.Duration) float64 {
+	return s.Weight * math.Exp2(-float64(now-s.last)/float64(halfLife))
+}
+
+// ProbeNext makes the next operation on either side probe: see Due. An engine calls it in each
+// call of Stats. It does nothing if s is nil.
+func (s *Sites) ProbeNext() {
+	if s != nil {
+		s.Send.due.Store(true)
+		s.Receive.due.Store(true)
+	}
+}
+
+// Due reports whether an operation should call Probe.
+func (s *Side) Due() bool { return s.due.Load() }
 
 // Sample takes a sample at the time now, unless the last one was less than a period
 // ago.
@@ -116,6 +126,7 @@ func (s *Side) Sample(now time.Duration) {
 // Probe is Sample for a program that is being inspected: from time to time it takes a
 // sample in any case, and records which goroutine it is.
 func (s *Side) Probe(now time.Duration) {
+	s.due.Store(false)
 	if int64(now)-s.asked.Load() < int64(identified) {
 		s.Sample(now)
 		return
@@ -126,28 +137,22 @@ func (s *Side) Probe(now time.Duration) {
 
 func (s *Side) take(now time.Duration, identify bool) {
 	s.last.Store(int64(now))
-	var frames [maxDepth]uintptr
-	stack := frames[:runtime.Callers(3, frames[:])]
+	var stack Stack
+	runtime.Callers(3, stack[:])
 	if !s.mu.TryLock() {
 		return
 	}
 	defer s.mu.Unlock()
-	known := s.add(stack, now)
-	if identify {
-		known.identify(goroutine())
+	if known := s.add(stack, now); identify {
+		known.Goroutines = recent(known.Goroutines, goroutine(), maxGoroutines)
 	}
 }
 
-// identify records the number of the calling goroutine.
-func (known *site) identify(number uint64) {
-	at := slices.Index(known.goroutines, number)
-	switch {
-	case at >= 0:
-		known.goroutines = slices.Delete(known.goroutines, at, at+1)
-	case len(known.goroutines) == maxGoroutines:
-		known.goroutines = known.goroutines[:maxGoroutines-1]
-	}
-	known.goroutines = slices.Insert(known.goroutines, 0, number)
+// recent puts v first in a list of at most n different values, and so forgets the one that
+// was not put there for the longest time.
+func recent[T comparable](list []T, v T, n int) []T {
+	list = slices.DeleteFunc(list, func(known T) bool { return known == v })
+	return slices.Insert(list[:min(len(list), n-1)], 0, v)
 }
 
 // goroutine returns the number of the calling goroutine. The only way to learn it is the
@@ -163,46 +168,27 @@ func goroutine() (number uint64) {
 	return number
 }
 
-// add counts a sample. The lock is held.
-func (s *Side) add(stack []uintptr, now time.Duration) *site {
-	s.age(now)
-	hash := hashOf(stack)
-	for _, known := range s.sites {
-		if known.hash == hash && slices.Equal(known.stack, stack) {
-			known.weight++
-			known.last = now
-			return known
+// add counts a sample, and forgets old sites. The lock is held.
+func (s *Side) add(stack Stack, now time.Duration) *Site {
+	s.sites = slices.DeleteFunc(s.sites, func(known Site) bool { return now-known.last >= forget })
+	at := slices.IndexFunc(s.sites, func(known Site) bool { return known.Stack == stack })
+	switch {
+	case at >= 0:
+	case len(s.sites) < maxSites:
+		at = len(s.sites)
+		s.sites = append(s.sites, Site{Stack: stack, last: now})
+	default:
+		at = 0
+		for i := range s.sites {
+			if s.sites[i].at(now) < s.sites[at].at(now) {
+				at = i
+			}
 		}
+		s.sites[at] = Site{Stack: stack, last: now}
 	}
-	next := &site{hash: hash, weight: 1, last: now, stack: slices.Clone(stack)}
-	if len(s.sites) < maxSites {
-		s.sites = append(s.sites, next)
-		return next
-	}
-	least := 0
-	for i, known := range s.sites {
-		if known.weight < s.sites[least].weight {
-			least = i
-		}
-	}
-	s.sites[least] = next
-	return next
-}
-
-// age halves the weights for each half-life that has passed, and forgets old sites.
-func (s *Side) age(now time.Duration) {
-	if len(s.sites) == 0 {
-		s.halved = now
-	}
-	if now-s.halved < halfLife {
-		return
-	}
-	factor := math.Exp2(-float64(now-s.halved) / float64(halfLife))
-	s.halved = now
-	s.sites = slices.DeleteFunc(s.sites, func(known *site) bool {
-		known.weight *= factor
-		return now-known.last >= forget
-	})
+	known := &s.sites[at]
+	known.Weight, known.last = known.at(now)+1, now
+	return known
 }
 
 // Sites returns the call sites, those with the highest weight first. It allocates.
@@ -213,9 +199,10 @@ func (s *Side) Sites() []Site {
 	for _, known := range s.sites {
 		newest = max(newest, known.last)
 	}
-	sites := make([]Site, 0, len(s.sites))
-	for _, known := range s.sites {
-		sites = append(sites, Site{known.stack, known.hash, known.weight, newest - known.last, slices.Clone(known.goroutines)})
+	sites := slices.Clone(s.sites)
+	for i := range sites {
+		known := &sites[i]
+		known.Weight, known.Goroutines = known.at(newest), slices.Clone(known.Goroutines)
 	}
 	slices.SortStableFunc(sites, func(a, b Site) int { return cmp.Compare(b.Weight, a.Weight) })
 	return sites
@@ -232,13 +219,14 @@ const maxDeclared = 16
 // function f with its values. Like the other declarations, it does nothing if s is nil.
 func (s *Sites) Receives(f any) {
 	if s != nil {
-		// A return address is after the call, as symbolizers expect.
 		s.Receive.declare(&s.Receive.declared, entry(f))
 	}
 }
 
 // entry returns the function f as a stack.
-func entry(f any) []uintptr { return []uintptr{reflect.ValueOf(f).Pointer() + 1} }
+func entry(f any) Stack {
+	return Stack{reflect.ValueOf(f).Pointer() + 1} // a return address is after the call, as symbolizers expect
+}
 
 // Continues declares that the results of what Receives has declared go to the function f,
 // or, if f is nil, to a function on the caller's stack.
@@ -261,12 +249,6 @@ func (s *Sites) Sends() {
 	}
 }
 
-// callers returns the stack of the caller's caller.
-func callers() []uintptr {
-	stack := make([]uintptr, maxDepth)
-	return stack[:runtime.Callers(3, stack)]
-}
-
 // Starts declares that the caller's caller has started goroutines of this library that
 // receive from the channel, and send into it if sends.
 func (s *Sites) Starts(sends bool) {
@@ -280,34 +262,21 @@ func (s *Sites) Starts(sends bool) {
 	}
 }
 
-// declare adds a stack to one of the lists of s, and forgets the first one if there are
-// too many.
-func (s *Side) declare(list *[][]uintptr, stack []uintptr) {
+// callers returns the stack of the caller's caller.
+func callers() (stack Stack) {
+	runtime.Callers(3, stack[:])
+	return stack
+}
+
+func (s *Side) declare(list *[]Stack, stack Stack) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, known := range *list {
-		if slices.Equal(known, stack) {
-			return
-		}
-	}
-	if len(*list) == maxDeclared {
-		*list = slices.Delete(*list, 0, 1)
-	}
-	*list = append(*list, stack)
+	*list = recent(*list, stack, maxDeclared)
 }
 
 // Declared returns the declared stacks, and those to which their results go.
-func (s *Side) Declared() (declared, onward [][]uintptr) {
+func (s *Side) Declared() (declared, onward []Stack) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.declared), slices.Clone(s.onward)
-}
-
-// hashOf is FNV-1a over words.
-func hashOf(stack []uintptr) uint64 {
-	hash := uint64(14695981039346656037)
-	for _, pc := range stack {
-		hash = (hash ^ uint64(pc)) * 1099511628211
-	}
-	return hash
 }

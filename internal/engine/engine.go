@@ -6,7 +6,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -20,10 +19,6 @@ var (
 	ErrEmpty    = errors.New("sluice: channel empty")
 	ErrTooLarge = errors.New("sluice: larger than the limit")
 )
-
-// ContextError returns the error of a context whose Done channel is closed. It is
-// never nil, even if the Err method of a user's context returns nil.
-func ContextError(ctx context.Context) error { return cmp.Or(ctx.Err(), context.Canceled) }
 
 // An Engine is a channel that does not check arguments: contexts are not nil,
 // batches are not empty.

@@ -1,9 +1,14 @@
 package engine
 
 import (
+	"errors"
+
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/selection"
 )
+
+// ErrHook is returned by HandoffEntry.Proceed.
+var ErrHook = errors.New("sluice: a hook has to run first")
 
 // An Entry is how a Select waits to send or receive one value: it has one for each
 // case. An Entry belongs to one Select at a time.
@@ -21,19 +26,6 @@ type Entry interface {
 	Tally() *park.Tally
 }
 
-// A DebtorEntry is an Entry of an engine whose operations may call a hook that uses channels. A
-// Select must not run a hook while it is in a queue: no other goroutine would be woken. So it polls
-// by methods TrySend, TryRecv and WouldBlock of the entry, which call no hook while it is queued.
-type DebtorEntry interface {
-	Entry
-	// Due reports whether the last poll could do nothing because a hook has to run first. The
-	// Select leaves all its queues, calls Pay, and begins again.
-	Due() bool
-	// Pay runs what the last poll has left out. It is called while the Select is in no queue, if
-	// that poll has proceeded or Due reports true.
-	Pay()
-}
-
 // A HandoffEntry is an Entry of an engine that completes the operations of its
 // waiters. To complete exactly one operation, a Select polls all its HandoffEntries
 // under their locks, joins them if none can proceed, and then accepts claims.
@@ -41,10 +33,10 @@ type HandoffEntry interface {
 	Entry // Join is called with the lock held
 	// Rank identifies the engine. Locks are taken in ascending order of ranks.
 	Rank() uint64
-	// Size returns the size of the value to send, after Prepare. If a Select has
+	// Size returns the size of the value to send, or its rank beside it, after Prepare. If a Select has
 	// several entries in one engine, a smaller value must not be behind a larger
 	// one.
-	Size() int
+	Size() int64
 	// Sized reports whether Prepare calls user code: without Prepare, CanProceed does not
 	// know the size of the value.
 	Sized() bool
@@ -60,8 +52,12 @@ type HandoffEntry interface {
 	// the partner first. The lock is held.
 	CanProceed() bool
 	// Proceed completes the operation if possible, and returns its error. It is
-	// called with the lock held, and releases it.
+	// called with the lock held, and releases it. With ErrHook it has done nothing, since a hook
+	// has to run first: the Select leaves all its queues, calls Finish, and begins again.
 	Proceed() (done bool, err error)
+	// Finish calls the hooks that the operation of this entry has to call: they may use channels,
+	// so it is called when the Select has left all its queues.
+	Finish()
 	// Result is called after this entry's case was selected. It reports whether the
 	// selector has completed the operation, with its error; otherwise the Select
 	// must poll again.

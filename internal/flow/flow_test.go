@@ -26,27 +26,26 @@ func bounded(name string) *sluice.Bounded[int] {
 
 // edges returns the edges of the map of the given channels, with short names.
 func edges(names ...string) (list []string) {
-	var channels []flow.Channel
+	var channels []registry.Entry
+	called := map[uint64]string{}
 	all := registry.Channels()
 	for i, e := range all {
 		sameName := func(other registry.Entry) bool { return other.Name == e.Name }
 		if slices.Contains(names, e.Name) && !slices.ContainsFunc(all[i+1:], sameName) { // or of an earlier run of the test
-			channels = append(channels, flow.Channel{ID: e.ID, Name: e.Name, Sites: e.Sites})
+			channels = append(channels, e)
+			called[e.ID] = e.Name
 		}
 	}
-	f := flow.Draw(channels)
+	stages, edges := flow.Learn(channels)
 	stage := map[string]string{}
-	for _, s := range f.Stages {
+	for _, s := range stages {
 		stage[s.ID] = strings.TrimPrefix(s.Name, "flow_test.")
 	}
-	for _, e := range f.Edges {
-		for _, c := range channels {
-			switch {
-			case c.ID == e.Channel && e.Side == flow.Send:
-				list = append(list, stage[e.Stage]+" -> "+c.Name)
-			case c.ID == e.Channel:
-				list = append(list, c.Name+" -> "+stage[e.Stage])
-			}
+	for _, e := range edges {
+		if c := called[e.Channel]; e.Side == flow.Send {
+			list = append(list, stage[e.Stage]+" -> "+c)
+		} else {
+			list = append(list, c+" -> "+stage[e.Stage])
 		}
 	}
 	slices.Sort(list)

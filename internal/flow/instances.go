@@ -1,9 +1,6 @@
 package flow
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // separate splits a stage that is several: goroutines of one function that work on
 // different channels, as in copy(a, b) and copy(b, c). What belongs together is what the
@@ -15,80 +12,64 @@ func separate(operations []*operation) {
 		f := o.path.frames[o.stage].function
 		stages[f] = append(stages[f], o)
 	}
-	for _, group := range stages {
-		parts := partsOf(group)
-		if len(parts) < 2 || slices.ContainsFunc(parts, func(part map[end]bool) bool { return input(part) == 0 || !sends(part) }) {
+	for _, stage := range stages {
+		parts := partsOf(stage)
+		if len(parts) < 2 || slices.ContainsFunc(parts, func(part []*operation) bool { return input(part) == nil || !sends(part) }) {
 			continue
 		}
-		inputs := map[end]uint64{}
 		for _, part := range parts {
-			in := input(part)
-			for e := range part {
-				inputs[e] = in
+			suffix := " (" + input(part).name + ")"
+			for _, o := range part {
+				o.part = suffix
 			}
-		}
-		for _, o := range group {
-			o.part = inputs[end{o.channel, o.side}]
 		}
 	}
 }
 
-// partsOf returns the sides of channels that a stage uses, in sets that no goroutine is
-// known to connect.
-func partsOf(stage []*operation) (parts []map[end]bool) {
-	// A union-find over the sides; goroutines that used several of them join these.
-	index := map[end]int{}
-	var parent []int
-	root := func(i int) int {
-		for parent[i] != i {
-			parent[i] = parent[parent[i]]
-			i = parent[i]
-		}
-		return i
-	}
-	first := map[uint64]int{} // by goroutine
+// partsOf returns the operations of a stage in groups that neither a side of a channel nor
+// a goroutine is known to connect.
+func partsOf(stage []*operation) (parts [][]*operation) {
+	connected := map[any][]*operation{} // by sides and by goroutines
 	for _, o := range stage {
-		e := end{o.channel, o.side}
-		i, known := index[e]
-		if !known {
-			i = len(parent)
-			index[e] = i
-			parent = append(parent, i)
-		}
+		connected[o.end()] = append(connected[o.end()], o)
 		for _, g := range o.goroutines {
-			if j, used := first[g]; used {
-				parent[root(i)] = root(j)
-			} else {
-				first[g] = i
+			connected[g] = append(connected[g], o)
+		}
+	}
+	var part []*operation
+	var visit func(key any)
+	visit = func(key any) {
+		operations := connected[key]
+		delete(connected, key)
+		if _, side := key.(end); side {
+			part = append(part, operations...)
+		}
+		for _, o := range operations {
+			visit(o.end())
+			for _, g := range o.goroutines {
+				visit(g)
 			}
 		}
 	}
-	byRoot := map[int]map[end]bool{}
-	for e, i := range index {
-		r := root(i)
-		if byRoot[r] == nil {
-			byRoot[r] = map[end]bool{}
+	for _, o := range stage {
+		if part = nil; len(connected[o.end()]) > 0 {
+			visit(o.end())
+			parts = append(parts, part)
 		}
-		byRoot[r][e] = true
 	}
-	return slices.Collect(maps.Values(byRoot))
+	return parts
 }
 
-// input returns the first channel that a part receives from, or 0.
-func input(part map[end]bool) (channel uint64) {
-	for e := range part {
-		if e.side == Receive && (channel == 0 || e.channel < channel) {
-			channel = e.channel
+// input returns the operation that receives from the first channel of a part, or nil.
+func input(part []*operation) (first *operation) {
+	for _, o := range part {
+		if o.side == Receive && (first == nil || o.channel < first.channel) {
+			first = o
 		}
 	}
-	return channel
+	return first
 }
 
-func sends(part map[end]bool) bool {
-	for e := range part {
-		if e.side == Send {
-			return true
-		}
-	}
-	return false
+func sends(part []*operation) bool {
+	return slices.ContainsFunc(part, func(o *operation) bool { return o.side == Send })
 }

@@ -2,57 +2,57 @@ package flow
 
 import "slices"
 
-// LayOut sets the columns: the longest way from a stage that does not receive. An edge
-// that would close a cycle does not count; the search that finds it begins with stages
-// that only send.
-func (f *Flow) LayOut() {
+// Columns lays a map out: the column of a stage is the longest way to it from a stage that
+// does not receive, and a channel is drawn between the last column of a stage that sends
+// into it and the next one. An edge that would close a cycle does not count; the search
+// that finds it begins with stages that only send.
+func Columns(stages []string, edges []Edge) (ofStages map[string]int, ofChannels map[uint64]int) {
+	ofStages, ofChannels = map[string]int{}, map[uint64]int{}
+	senders := map[uint64][]string{}
+	for _, e := range edges {
+		if e.Side == Send {
+			senders[e.Channel] = append(senders[e.Channel], e.Stage)
+		}
+	}
 	next := map[string][]string{} // stage to stage, through a channel
 	isTarget := map[string]bool{}
-	for _, c := range f.Channels {
-		for _, from := range f.edgesOf(c.ID, Send) {
-			for _, to := range f.edgesOf(c.ID, Receive) {
-				if from.Stage != to.Stage {
-					next[from.Stage] = append(next[from.Stage], to.Stage)
-					isTarget[to.Stage] = true
-				}
+	for _, e := range edges {
+		if e.Side == Send {
+			continue
+		}
+		if len(senders[e.Channel]) == 0 { // behind a channel whose senders are unknown
+			ofStages[e.Stage] = 1
+		}
+		for _, from := range senders[e.Channel] {
+			if from != e.Stage {
+				next[from] = append(next[from], e.Stage)
+				isTarget[e.Stage] = true
 			}
 		}
 	}
-	order := make([]string, 0, len(f.Stages)) // of starting points
+	var starts []string
 	for _, target := range []bool{false, true} {
-		for _, s := range f.Stages {
-			if isTarget[s.ID] == target {
-				order = append(order, s.ID)
+		for _, s := range stages {
+			if isTarget[s] == target {
+				starts = append(starts, s)
 			}
 		}
 	}
-	sorted := topological(order, next)
-	columns := map[string]int{}
-	place := make(map[string]int, len(sorted))
-	for i, id := range sorted {
-		place[id] = i
-	}
-	for _, e := range f.Edges { // behind a channel whose senders are unknown
-		if e.Side == Receive && len(f.edgesOf(e.Channel, Send)) == 0 {
-			columns[e.Stage] = 1
-		}
-	}
-	for _, from := range sorted {
+	passed := map[string]bool{}
+	for _, from := range topological(starts, next) {
+		passed[from] = true
 		for _, to := range next[from] {
-			if place[to] > place[from] {
-				columns[to] = max(columns[to], columns[from]+1)
+			if !passed[to] {
+				ofStages[to] = max(ofStages[to], ofStages[from]+1)
 			}
 		}
 	}
-	for i := range f.Stages {
-		f.Stages[i].Column = columns[f.Stages[i].ID]
-	}
-	for i := range f.Channels {
-		c := &f.Channels[i]
-		for _, e := range f.edgesOf(c.ID, Send) {
-			c.Column = max(c.Column, columns[e.Stage])
+	for channel, list := range senders {
+		for _, s := range list {
+			ofChannels[channel] = max(ofChannels[channel], ofStages[s])
 		}
 	}
+	return ofStages, ofChannels
 }
 
 // topological orders the stages such that edges lead from earlier to later ones, except
@@ -76,28 +76,4 @@ func topological(starts []string, next map[string][]string) []string {
 	}
 	slices.Reverse(sorted)
 	return sorted
-}
-
-// outputsOf returns the edges from a stage, by channel.
-func (f *Flow) outputsOf(stage string) []Edge {
-	if f.outputs == nil {
-		f.outputs = map[string][]Edge{}
-		for _, e := range f.Edges {
-			if e.Side == Send {
-				f.outputs[e.Stage] = append(f.outputs[e.Stage], e)
-			}
-		}
-	}
-	return f.outputs[stage]
-}
-
-// edgesOf returns the edges on one side of a channel, by stage.
-func (f *Flow) edgesOf(channel uint64, side Side) []Edge {
-	if f.bySide == nil {
-		f.bySide = map[end][]Edge{}
-		for _, e := range f.Edges {
-			f.bySide[end{e.Channel, e.Side}] = append(f.bySide[end{e.Channel, e.Side}], e)
-		}
-	}
-	return f.bySide[end{channel, side}]
 }

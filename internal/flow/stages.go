@@ -1,7 +1,6 @@
 package flow
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -10,13 +9,22 @@ import (
 // An operation is a call site of one side of a channel.
 type operation struct {
 	channel    uint64
-	side       Side
+	name       string // of the channel
+	side       string
 	weight     float64
 	path       path
 	goroutines []uint64 // some of those that were here, if known
 	stage      int      // index into path.frames: see assign
-	part       uint64   // the input of this part of the stage, or 0: see separate
+	part       string   // the suffix of the name of this part of the stage: see separate
 }
+
+// An end is a side of a channel.
+type end struct {
+	channel uint64
+	side    string
+}
+
+func (o *operation) end() end { return end{o.channel, o.side} }
 
 // onMain reports whether the goroutine is the first one of the program.
 func (o *operation) onMain() bool { return o.path.frames[0].function == "main.main" }
@@ -34,8 +42,16 @@ func (o *operation) onMain() bool { return o.path.frames[0].function == "main.ma
 //     receives and sends stays together.
 //   - A helper that several stages call, such as the Put of a queue, is never a stage.
 func assign(operations []*operation) {
-	a := assignment{parents: map[string]map[string]bool{}, receivers: map[uint64][]int{}}
+	a := assignment{parents: map[string]map[string]bool{}, next: map[any][]any{}}
 	for _, o := range operations {
+		f := o.path.frames[0].function
+		switch {
+		case o.onMain():
+		case o.side == Send:
+			a.next[f] = append(a.next[f], o.channel)
+		default:
+			a.next[o.channel] = append(a.next[o.channel], f)
+		}
 		outer := ""
 		for _, f := range o.path.frames {
 			if a.parents[f.function] == nil {
@@ -45,51 +61,26 @@ func assign(operations []*operation) {
 			outer = f.function
 		}
 	}
-	groups := byFunction(operations, 0)
-	for _, group := range groups {
-		if !group[0].onMain() {
-			a.link(group)
-		}
-	}
-	for _, group := range groups {
+	for _, group := range byFunction(operations, 0) {
 		a.walk(group, 0)
 	}
 }
 
 type assignment struct {
 	parents map[string]map[string]bool // the functions that called a function
-	// Groups of goroutines with the same function, except main's: the ones that receive from
-	// a channel, and what each of them sends into.
-	receivers map[uint64][]int
-	sends     [][]uint64
+	// next has what a value may reach without the goroutine of main: from a channel, the
+	// functions of goroutines that receive from it, and from such a function, channels.
+	next map[any][]any
 }
 
-// link records what a group of goroutines connects.
-func (a *assignment) link(group []*operation) {
-	ends := endsOf(group)
-	number := len(a.sends)
-	a.sends = append(a.sends, nil)
-	for e := range ends {
-		if e.side == Send {
-			a.sends[number] = append(a.sends[number], e.channel)
-		} else {
-			a.receivers[e.channel] = append(a.receivers[e.channel], number)
-		}
+// reach adds to reached what a value may reach from a channel or a function, itself included.
+func (a *assignment) reach(from any, reached map[any]bool) {
+	if reached[from] {
+		return
 	}
-}
-
-// reached adds to channels those that values of a channel may reach without the goroutine
-// of main, the channel itself included.
-func (a *assignment) reached(channel uint64, channels map[uint64]bool, passed map[int]bool) {
-	channels[channel] = true
-	for _, group := range a.receivers[channel] {
-		if passed[group] {
-			continue
-		}
-		passed[group] = true
-		for _, next := range a.sends[group] {
-			a.reached(next, channels, passed)
-		}
+	reached[from] = true
+	for _, to := range a.next[from] {
+		a.reach(to, reached)
 	}
 }
 
@@ -111,18 +102,15 @@ func byFunction(operations []*operation, depth int) [][]*operation {
 
 // walk chooses the stages of operations whose stacks are the same down to depth.
 func (a *assignment) walk(group []*operation, depth int) {
-	f := group[0].path.frames[depth]
-	var direct []*operation
 	for _, o := range group {
-		if len(o.path.frames) == depth+1 {
-			direct = append(direct, o)
-		}
+		o.stage = depth
 	}
+	f := group[0].path.frames[depth]
 	callees := byFunction(group, depth+1)
 	together := true
 	switch {
 	case len(callees) == 0:
-	case len(direct) > 0:
+	case slices.ContainsFunc(group, func(o *operation) bool { return len(o.path.frames) == depth+1 }): // it does some itself
 		together = f.function != "main.main"
 	case len(callees) == 1:
 		callee := callees[0][0].path.frames[depth+1]
@@ -135,17 +123,10 @@ func (a *assignment) walk(group []*operation, depth int) {
 	default:
 		together = !meet(callees)
 	}
-	if together {
-		for _, o := range group {
-			o.stage = depth
+	if !together {
+		for _, callee := range callees {
+			a.walk(callee, depth+1)
 		}
-		return
-	}
-	for _, o := range direct {
-		o.stage = depth
-	}
-	for _, callee := range callees {
-		a.walk(callee, depth+1)
 	}
 }
 
@@ -175,35 +156,22 @@ func dispatches(callees [][]*operation, depth int) bool {
 	return false
 }
 
-type end struct {
-	channel uint64
-	side    Side
-}
-
-func endsOf(group []*operation) map[end]bool {
-	ends := map[end]bool{}
-	for _, o := range group {
-		ends[end{o.channel, o.side}] = true
-	}
-	return ends
-}
-
 // meet reports whether one callee sends into a channel that another receives from.
 func meet(callees [][]*operation) bool {
-	const several = -1
-	users := map[end]int{} // the index of the callee, from 1
+	users := map[end]map[int]bool{} // the indices of callees
 	for i, group := range callees {
-		for e := range endsOf(group) {
-			if users[e] == 0 {
-				users[e] = i + 1
-			} else {
-				users[e] = several
+		for _, o := range group {
+			if users[o.end()] == nil {
+				users[o.end()] = map[int]bool{}
 			}
+			users[o.end()][i] = true
 		}
 	}
-	for e, user := range users {
-		if other := users[end{e.channel, 1 - e.side}]; other != 0 && (other != user || user == several) {
-			return true
+	for e, senders := range users {
+		for receiver := range users[end{e.channel, Receive}] {
+			if e.side == Send && (len(senders) > 1 || !senders[receiver]) {
+				return true
+			}
 		}
 	}
 	return false
@@ -212,23 +180,21 @@ func meet(callees [][]*operation) bool {
 // complementary reports whether some callees receive and others send, none does both,
 // and what the others send does not come back.
 func (a *assignment) complementary(callees [][]*operation) bool {
-	ends := map[Side][]uint64{}
+	reached, sides := map[any]bool{}, map[string]bool{}
 	for _, group := range callees {
 		for _, o := range group {
-			if o.side != group[0].side {
+			if sides[o.side] = true; o.side != group[0].side {
 				return false
 			}
-			ends[o.side] = append(ends[o.side], o.channel)
+			if o.side == Send {
+				a.reach(o.channel, reached)
+			}
 		}
 	}
-	reached, passed := map[uint64]bool{}, map[int]bool{}
-	for _, channel := range ends[Send] {
-		a.reached(channel, reached, passed)
+	comesBack := func(group []*operation) bool {
+		return slices.ContainsFunc(group, func(o *operation) bool { return o.side == Receive && reached[o.channel] })
 	}
-	if slices.ContainsFunc(ends[Receive], func(channel uint64) bool { return reached[channel] }) {
-		return false
-	}
-	return len(ends) == 2
+	return len(sides) == 2 && !slices.ContainsFunc(callees, comesBack)
 }
 
 // isServer reports whether goroutines that begin with root serve requests: then the
@@ -290,5 +256,4 @@ func nameStages(stages []Stage) {
 			s.Name = s.ID
 		}
 	}
-	slices.SortFunc(stages, func(a, b Stage) int { return cmp.Compare(a.ID, b.ID) })
 }

@@ -37,11 +37,10 @@ import (
 // slowly): from then on the entry polls, as a SendEntry does.
 type RecvEntry struct {
 	ready  <-chan struct{}
-	joined bool
 	state  *selection.State // guarded by watchers.mu, as are index and closed
 	index  int
-	poll   SendEntry
 	closed bool
+	poll   SendEntry
 	tally  park.Tally
 }
 
@@ -63,20 +62,12 @@ type watcher struct {
 // Join implements [engine.Entry].
 func (e *RecvEntry) Join(s *selection.State, index int) {
 	watchers.mu.Lock()
+	defer watchers.mu.Unlock()
 	e.state, e.index = s, index
-	closed := e.closed
-	if !e.joined && !closed {
-		e.join()
-	}
-	watchers.mu.Unlock()
-	if closed {
+	if e.closed {
 		e.poll.Join(s, index)
+		return
 	}
-}
-
-// join adds e to the set of its Ready channel. The lock is held.
-func (e *RecvEntry) join() {
-	e.joined = true
 	w := watchers.entries[e.ready]
 	if w == nil {
 		w = &watcher{stop: make(chan struct{}), entries: make(map[*RecvEntry]struct{})}
@@ -88,14 +79,10 @@ func (e *RecvEntry) join() {
 
 // Leave implements [engine.Entry].
 func (e *RecvEntry) Leave() {
-	e.poll.Leave()
 	watchers.mu.Lock()
 	defer watchers.mu.Unlock()
+	e.poll.Leave()
 	e.state = nil
-	if !e.joined {
-		return
-	}
-	e.joined = false
 	if w := watchers.entries[e.ready]; w != nil {
 		delete(w.entries, e)
 		if len(w.entries) == 0 {
@@ -132,9 +119,7 @@ func deliver(ready <-chan struct{}, open bool) {
 		return
 	}
 	for e := range w.entries {
-		if !open {
-			e.closed, e.joined = true, false
-		}
+		e.closed = !open
 		notify(e.state, e.index)
 	}
 	if !open {

@@ -65,8 +65,26 @@ type Tally struct {
 	sites   *callsite.Side // where goroutines wait; nil if the channel has no name
 }
 
-// Watch makes t sample the call sites of waits. It is called before the first wait.
+// Watch makes t sample the call sites of waits, and what Sample and Probe are called for. It is
+// called before the first of these.
 func (t *Tally) Watch(sites *callsite.Side) { t.sites = sites }
+
+// Sample samples the calling goroutine, at the time now, unless t has no call sites.
+func (t *Tally) Sample(now time.Duration) {
+	if t.sites != nil {
+		t.sites.Sample(now)
+	}
+}
+
+// Probe takes a sample if the last call of Stats has asked for one: see callsite.Sites.ProbeNext.
+// An engine calls it at the beginning of an operation, without a lock: a sample takes microseconds.
+func (t *Tally) Probe() {
+	if t.sites != nil && t.sites.Due() {
+		t.probe()
+	}
+}
+
+func (t *Tally) probe() { t.sites.Probe(Now()) }
 
 // Watched reports whether t samples call sites.
 func (t *Tally) Watched() bool { return t.sites != nil }
@@ -101,9 +119,7 @@ func Weight(n uint64) int64 {
 // calls Spend.
 func (t *Tally) CountSelect(now time.Duration) {
 	t.selects.Add(1)
-	if t.sites != nil {
-		t.sites.Sample(now)
-	}
+	t.Sample(now)
 }
 
 // Spend adds the time of a wait that CountSelect has counted.
@@ -113,35 +129,13 @@ func (t *Tally) Spend(d time.Duration) { t.spent.Add(int64(d)) }
 // to the waiter.
 func (t *Tally) Park(p Parker, done <-chan struct{}, weight int64, since *Since) bool {
 	start := since.Begin()
-	if t.sites != nil {
-		t.sites.Sample(start)
-	}
+	t.Sample(start)
 	woken := p.Park(done)
 	if weight > 0 {
 		t.spent.Add(int64(Now()-start) * weight)
 	}
 	return woken
 }
-
-// ParkSince is Park for a wait that has begun, and was counted by the caller.
-func (t *Tally) ParkSince(p Parker, done <-chan struct{}, weight int64, since *Since) bool {
-	if t.sites != nil {
-		t.sites.Sample(since.At())
-	}
-	if weight == 0 {
-		return p.Park(done)
-	}
-	start := Now()
-	woken := p.Park(done)
-	t.spent.Add(int64(Now()-start) * weight)
-	return woken
-}
-
-// CountBeside is Count while other waits are counted elsewhere: their number is others.
-func (t *Tally) CountBeside(others uint64) (weight int64) { return Weight(t.waits.Add(1) + others) }
-
-// Uncount undoes a Count: the wait is counted elsewhere.
-func (t *Tally) Uncount() { t.waits.Add(^uint64(0)) }
 
 // Waits returns the number of waits.
 func (t *Tally) Waits() uint64 { return t.waits.Load() + t.selects.Load() }

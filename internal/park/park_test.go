@@ -3,6 +3,9 @@ package park
 import (
 	"testing"
 	"testing/synctest"
+	"time"
+
+	"github.com/sluice-go/sluice/internal/callsite"
 )
 
 func TestParkerTakesOneToken(t *testing.T) {
@@ -54,4 +57,43 @@ func TestAgeIsNeverNegative(t *testing.T) {
 	if age := s.Age(began + 5); age != 5 {
 		t.Errorf("age %v after 5 ns", age)
 	}
+}
+
+// TestProbe: the first operation on each side takes a sample, and so does the first one after each
+// call of Stats. Without a name there are no samples.
+func TestProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var nameless Tally
+		nameless.Probe()
+		nameless.Sample(Now())
+		(*callsite.Sites)(nil).ProbeNext()
+		sites := callsite.New()
+		var send, receive Tally
+		send.Watch(&sites.Send)
+		receive.Watch(&sites.Receive)
+		samples := func(side *callsite.Side) (n float64) {
+			for _, site := range side.Sites() {
+				n += site.Weight
+			}
+			return n
+		}
+		for stats := range 3 {
+			for range 5 {
+				send.Probe()
+				time.Sleep(10 * time.Millisecond) // long enough for another sample
+			}
+			if got := samples(&sites.Send); int(got) != stats+1 {
+				t.Errorf("%v samples of senders after %d calls of Stats", got, stats)
+			}
+			sites.ProbeNext()
+		}
+		if got := samples(&sites.Receive); got != 0 {
+			t.Errorf("%v samples of receivers that were not there", got)
+		}
+		receive.Probe()
+		receive.Sample(Now() + time.Second)
+		if got := samples(&sites.Receive); got != 2 {
+			t.Errorf("%v samples of a receiver, want a probe and one more", got)
+		}
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -20,44 +19,40 @@ import (
 // maxFailure is the maximum length in bytes of the reason why there are no Stats.
 const maxFailure = 1024
 
-// A Reader reads the Stats of channels, in rounds: Begin, the caller's wait for what Begin
-// returned, then Stats for each channel. It is not safe for concurrent use.
+// A Reader reads the Stats of channels, in rounds: Begin, then Stats for each channel. The
+// zero value is ready to use. It is not safe for concurrent use.
 type Reader struct {
-	// Within is how long the caller waits for a round.
-	Within time.Duration
-
-	open map[uint64]*call // the calls that have begun, by ID
+	within time.Duration    // of the last Begin
+	open   map[uint64]*call // the calls that have begun, by ID
 }
 
-// A call belongs to its goroutine until returned is true.
+// A call belongs to its goroutine until ended is closed.
 type call struct {
-	returned atomic.Bool // publishes the fields below
-	stats    sluice.Stats
-	ok       bool
-	failure  string
+	ended   chan struct{}
+	stats   sluice.Stats
+	ok      bool
+	failure string
 }
 
-// A round is what the calls that began together share.
-type round struct {
-	left     atomic.Int64 // calls under way, and one for Begin
-	answered chan struct{}
-}
-
-func (r *round) done() {
-	if r.left.Add(-1) == 0 {
-		close(r.answered)
+func (c *call) hasEnded() bool {
+	select {
+	case <-c.ended:
+		return true
+	default:
+		return false
 	}
 }
 
 // Begin calls the Stats of the foreign channels among channels, except for those with a call
-// under way. It returns a channel that is closed once all of the new calls have returned, or
-// nil without a new call. channels are in ascending order of ID.
-func (r *Reader) Begin(channels []inspect.Channel) (answered <-chan struct{}) {
-	maps.DeleteFunc(r.open, func(_ uint64, c *call) bool { return c.returned.Load() })
+// under way, and waits until all of the new calls have returned, but not longer than within.
+// channels are in ascending order of ID.
+func (r *Reader) Begin(channels []inspect.Channel, within time.Duration) {
+	r.within = within
+	maps.DeleteFunc(r.open, func(_ uint64, c *call) bool { return c.hasEnded() })
 	if len(channels) == 0 {
-		return nil
+		return
 	}
-	var now *round
+	var begun []*call
 	entries := registry.Channels()
 	for _, c := range channels {
 		at, found := slices.BinarySearchFunc(entries, c.ID, func(e registry.Entry, id uint64) int { return cmp.Compare(e.ID, id) })
@@ -67,26 +62,27 @@ func (r *Reader) Begin(channels []inspect.Channel) (answered <-chan struct{}) {
 		if r.open == nil {
 			r.open = make(map[uint64]*call)
 		}
-		if now == nil {
-			now = &round{answered: make(chan struct{})}
-			now.left.Store(1)
+		made := &call{ended: make(chan struct{})}
+		r.open[c.ID], begun = made, append(begun, made)
+		go made.run(c)
+	}
+	if len(begun) == 0 {
+		return
+	}
+	late := time.NewTimer(within)
+	defer late.Stop()
+	for _, c := range begun {
+		select {
+		case <-c.ended:
+		case <-late.C:
+			return
 		}
-		made := new(call)
-		r.open[c.ID] = made
-		now.left.Add(1)
-		go made.run(c, now)
 	}
-	if now == nil {
-		return nil
-	}
-	now.done()
-	return now.answered
 }
 
 // run makes the call.
-func (c *call) run(channel inspect.Channel, in *round) {
-	defer in.done()
-	defer c.returned.Store(true)
+func (c *call) run(channel inspect.Channel) {
+	defer close(c.ended)
 	defer func() {
 		if p := recover(); p != nil {
 			c.ok, c.failure = true, registry.Short(fmt.Sprint("Stats panicked: ", p), maxFailure)
@@ -104,8 +100,8 @@ func (r *Reader) Stats(c inspect.Channel) (stats sluice.Stats, ok bool, failure 
 	case made == nil:
 		stats, ok = c.Stats()
 		return stats, ok, ""
-	case !made.returned.Load():
-		return stats, true, fmt.Sprintf("Stats did not return within %v", r.Within)
+	case !made.hasEnded():
+		return stats, true, fmt.Sprintf("Stats did not return within %v", r.within)
 	}
 	return made.stats, made.ok, made.failure
 }

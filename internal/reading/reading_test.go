@@ -65,12 +65,7 @@ func newest() (id uint64) {
 
 // read is a round, and returns what each channel has sent, or -1 if it did not answer.
 func read(r *Reader, channels []inspect.Channel) (sent []int) {
-	if answered := r.Begin(channels); answered != nil {
-		select {
-		case <-answered:
-		case <-time.After(r.Within):
-		}
-	}
+	r.Begin(channels, time.Second)
 	for _, c := range channels {
 		stats, ok, failure := r.Stats(c)
 		switch {
@@ -90,7 +85,7 @@ func TestBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		good, bad := new(foreign), new(foreign)
 		listed := register(t, newest(), good, bad)
-		r := &Reader{Within: time.Second}
+		r := new(Reader)
 		if got := read(r, listed); !slices.Equal(got, []int{1, 1}) {
 			t.Fatalf("%v", got)
 		}
@@ -130,7 +125,7 @@ func TestSlow(t *testing.T) {
 		}
 		listed := register(t, newest(), all...)
 		begun := time.Now()
-		if got := read(&Reader{Within: time.Second}, listed); slices.Contains(got, -1) || len(got) != 50 {
+		if got := read(new(Reader), listed); slices.Contains(got, -1) || len(got) != 50 {
 			t.Errorf("%v", got)
 		}
 		if waited := time.Since(begun); waited != 49*time.Millisecond {
@@ -144,7 +139,7 @@ func TestSlow(t *testing.T) {
 func TestFailures(t *testing.T) {
 	f := &foreign{fault: strings.Repeat("x", 2*maxFailure)}
 	listed := register(t, newest(), f)
-	r := &Reader{Within: time.Hour}
+	r := new(Reader)
 	if got := read(r, listed); !slices.Equal(got, []int{-1}) {
 		t.Errorf("%v", got)
 	}
@@ -156,21 +151,19 @@ func TestFailures(t *testing.T) {
 
 // TestKinds: a kind of the library is read in place, and garbage is not read.
 func TestKinds(t *testing.T) {
-	before := newest()
-	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: t.Name()})
-	listed := register(t, before)
-	r := new(Reader)
-	if answered := r.Begin(listed); answered != nil {
-		t.Error("a round of kinds of the library must not wait")
-	}
-	if stats, ok, failure := r.Stats(listed[0]); stats.Cap != 3 || !ok || failure != "" {
-		t.Errorf("%v %v %q", stats, ok, failure)
-	}
-	runtime.KeepAlive(c)
-	if _, ok, failure := r.Stats(inspect.Channel{}); ok || failure != "" {
-		t.Errorf("no channel: %v %q", ok, failure)
-	}
-	if answered := r.Begin(nil); answered != nil {
-		t.Error("no channel, and a round")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		before := newest()
+		c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: t.Name()})
+		listed := register(t, before)
+		r := new(Reader)
+		r.Begin(listed, time.Hour)
+		if stats, ok, failure := r.Stats(listed[0]); stats.Cap != 3 || !ok || failure != "" || len(r.open) != 0 {
+			t.Errorf("%v %v %q", stats, ok, failure)
+		}
+		runtime.KeepAlive(c)
+		if _, ok, failure := r.Stats(inspect.Channel{}); ok || failure != "" {
+			t.Errorf("no channel: %v %q", ok, failure)
+		}
+		r.Begin(nil, time.Hour)
+	})
 }

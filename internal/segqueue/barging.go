@@ -47,11 +47,11 @@ const (
 // leave the room to the waiters. The caller has locked the send side and got word.
 // If the result is true, the lock is released and a waiter is awake, since no other
 // goroutine may come.
-func (e *Engine[T]) yieldToWaiters(word uint64, t *turn) bool {
+func (e *Engine[T]) yieldToWaiters(word uint64, c *call) bool {
 	switch {
-	case !t.batch || e.senders.Idle():
+	case !c.batch || e.senders.Idle():
 		return false
-	case t.wait.Woken() || t.wait.Canceled():
+	case c.wait.Woken() || c.wait.Canceled():
 		return false
 	case uint32(word>>shift)-e.send.served < bargeLimit:
 		return false
@@ -68,13 +68,13 @@ func (e *Engine[T]) yieldToWaiters(word uint64, t *turn) bool {
 }
 
 // recordServed records that a sender that was woken has moved tail to index.
-func (s *side[T]) recordServed(t *turn, index uint64) {
+func (s *side[T]) recordServed(c *call, index uint64) {
 	s.served = uint32(index >> shift)
-	if !t.batch {
+	if !c.batch {
 		return
 	}
 	if s.samples++; s.samples%sampleEvery == 0 {
-		age := t.wait.Age()
+		age := c.wait.Age()
 		s.antiBarging = age >= longWait || s.antiBarging && age > shortWait
 	}
 }

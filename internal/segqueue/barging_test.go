@@ -12,7 +12,7 @@ import (
 
 // TestBargingIsLimited: after a long wait, other batches barge in front of each
 // waiter by bargeLimit values, and then queue behind it; each waiter is woken in
-// its turn.
+// its call.
 func TestBargingIsLimited(t *testing.T) {
 	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(crowdLimit * 3 / 4) // next is awake
@@ -135,7 +135,7 @@ func TestMayBarge(t *testing.T) {
 		},
 		"canceled": func(c crowd, next *stepper) {
 			s := c.sender(batchSize)
-			s.turn.wait.Cancel()
+			s.call.wait.Cancel()
 			c.polls(s, true, "a canceled sender at its last poll")
 		},
 		"no waiter": func(c crowd, next *stepper) {
@@ -169,7 +169,7 @@ func TestYieldWakesTheFirst(t *testing.T) {
 		c.polls(other, false, "one sender too many")
 		c.polls(next, true, "the next waiter")
 		c.barge()
-		for !other.turn.wait.Joined() {
+		for !other.call.wait.Joined() {
 			other.step()
 		}
 		c.polls(other, false, "a sender in front of which others barge before it is queued")
@@ -178,7 +178,7 @@ func TestYieldWakesTheFirst(t *testing.T) {
 
 		c.e.send.antiBarging, c.e.send.served = true, c.e.send.served-bargeLimit
 		first := c.sender(batchSize)
-		for !first.turn.wait.Joined() {
+		for !first.call.wait.Joined() {
 			first.step()
 		}
 		c.polls(c.sender(batchSize), false, "another sender, which is not queued")
@@ -330,7 +330,7 @@ func TestYieldBesideStarvation(t *testing.T) {
 	inCrowd(t, longWait, func(c crowd, next *stepper) {
 		c.recv(bargeLimit)
 		c.barge()
-		next.turn.losses = maxLosses - 1
+		next.call.losses = maxLosses - 1
 		c.polls(next, false, "after one spurious wake-up too many")
 		next.step() // queued again
 		c.polls(next, false, "the starving sender")

@@ -21,7 +21,7 @@ const (
 
 // sender returns a sender of one batch that a test steps.
 func (c crowd) sender(size int) *stepper {
-	return &stepper{e: c.e, vs: make([]int, size), turn: turn{batch: size > 1}}
+	return &stepper{e: c.e, vs: make([]int, size), call: call{batch: size > 1}}
 }
 
 // parked returns a sender of a batch that is parked.

@@ -34,7 +34,6 @@ import (
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/waitq"
 )
@@ -48,7 +47,7 @@ const (
 	sleepers               // a goroutine sleeps until the lock is free
 	probed                 // the next operation takes a sample: see sites.go
 
-	quiet = closed // receive word: the last Recv was handed its value: see handoff.go
+	drained = closed // receive word: the last Recv found the channel empty: see handoff.go
 
 	shift = 6
 	flags = 1<<shift - 1
@@ -72,19 +71,18 @@ type side[T any] struct {
 	high  uint64      // high-water mark, as this side has seen it
 	// contended counts the times that a goroutine found the lock taken. It wraps.
 	contended   atomic.Uint32
-	antiBarging bool // of the senders: see barging.go
-	_           [cacheLine - 61%cacheLine]byte
+	antiBarging bool  // of the senders: see barging.go
+	samples     uint8 // likewise
+	rescued     bool  // see starvation.go
+	_           [cacheLine - 63%cacheLine]byte
 
-	rescue  *T // see starvation.go
-	rescued bool
-	samples uint8  // this and served of the senders: see barging.go
-	served  uint32 // in values
-
+	rescue    *T // see starvation.go
 	queue     waitq.Queue
+	served    uint32      // in values: see barging.go
 	spinBusy  spin.Budget // while the other side is running
 	spinWoken spin.Budget // while a goroutine of the other side was woken
 	yields    spin.Yields // see yieldTo
-	gate      spin.Gate
+	sleeping  spin.Sleepers
 	// In all two more lines: see TestSidesAreAligned.
 }
 
@@ -96,22 +94,22 @@ type Engine[T any] struct {
 	singleReceiver bool
 	overflow       engine.Overflow
 	spinDelay      int32
-	hand           *hand[T]    // see handoff.go
-	seat           park.Parker // of the receiver in the seat: see keepSeat
+	handOff        *handOff[T] // see handoff.go
 	onDrop         func(T)
 	name           *string  // nil without a name
 	elastic        *pool[T] // nil for a Bounded
 	keepSlots      int      // receivers that empty the channel replace a larger segment
-	ready          atomic.Pointer[Readiness]
+	ready          engine.Ready
 	dropped        atomic.Uint64
-	meter          *meter   // of a Metered
-	ages           *age.Log // nil until needed; belongs to the holder of the send lock
+	meter          *meter  // of a Metered
+	ages           age.Log // belongs to the holder of the send lock; indices are shifted like the words
 
 	// The wait queues: those in send and recv, but lanes share one of receivers. See lane.go.
 	senders, receivers *waitq.Queue
 	lane               *lane           // nil unless it is one
 	sites              *callsite.Sites // nil without a name
 
+	_    [8]byte // the sides begin with a cache line: see TestSidesAreAligned
 	send side[T]
 	recv side[T]
 }
@@ -179,40 +177,24 @@ const (
 )
 
 // lockTaken is lock when the lock is taken. A goroutine that has retried and yielded
-// sleeps in the gate: the operating system may have descheduled the holder, which can
-// continue only when a processor is free. See ADR 0003.
+// sleeps: the operating system may have descheduled the holder, which can continue
+// only when a processor is free. See ADR 0003.
 func (s *side[T]) lockTaken() uint64 {
-	var keep uint64 // set together with the lock
-	for tries := 0; ; tries++ {
-		word := s.word.Load()
-		switch {
-		case word&locked == 0:
-			if s.word.CompareAndSwap(word, word|locked|keep) {
-				s.contended.Store(s.contended.Load() + 1)
-				return word
-			}
-		case tries < lockSpins:
-		case tries < lockSpins+lockYields:
+	word := s.sleeping.Lock(&s.word, locked, sleepers, func(n int) bool {
+		if n >= lockSpins && n < lockSpins+lockYields {
 			runtime.Gosched()
-		default:
-			slept, others := s.gate.Sleep(func() bool {
-				return word&sleepers != 0 && s.word.Load() == word || s.word.CompareAndSwap(word, word|sleepers)
-			})
-			if slept {
-				tries = 0
-			}
-			if keep = 0; others {
-				keep = sleepers
-			}
 		}
-	}
+		return n < lockSpins+lockYields
+	})
+	s.contended.Store(s.contended.Load() + 1)
+	return word
 }
 
 // unlock stores word, which releases the lock and publishes the slots below its
 // index.
 func (s *side[T]) unlock(word uint64) {
 	if s.word.Swap(word)&sleepers != 0 {
-		s.gate.Open()
+		s.sleeping.Wake()
 	}
 }
 
@@ -225,9 +207,7 @@ func (e *Engine[T]) Close() {
 	}
 	e.senders.WakeAll()
 	e.receivers.WakeAll()
-	if r := e.ready.Load(); r != nil {
-		r.Close()
-	}
+	e.ready.Close()
 }
 
 // Len implements engine.Engine.

@@ -5,9 +5,9 @@ package segqueue
 // between the look and the removal. A caller that keeps senders away can decide on the length of
 // the queue: if Evict removes a value, no receive has taken place since Len was least.
 func (e *Engine[T]) Evict(least int) (old T, ok bool) {
-	t := turn{receives: true}
+	var c call
 	start := e.recv.lock()
-	word := e.rescueReceiver(&t, start)
+	word := e.rescueReceiver(&c, start)
 	if least < 1 || e.between(e.send.word.Load(), word) < uint64(least) {
 		e.recv.unlock(word)
 		if word != start { // it has received for another goroutine
@@ -16,6 +16,6 @@ func (e *Engine[T]) Evict(least int) (old T, ok bool) {
 		return old, false
 	}
 	var buf [1]T
-	n, _ := e.take(word, buf[:], nil, &t)
+	n, _ := e.take(word, buf[:], nil, &c)
 	return buf[0], n == 1
 }

@@ -22,7 +22,7 @@ import (
 //	full slice   sender -> place of the run -> receiver, until it returns it
 //	spare slice  receiver -> place of the next run it takes -> spares -> sender
 //
-//   - A lent has places for some runs, used in turn by senders and by receivers. The place of
+//   - A lent has places for some runs, used one after the other by senders and by receivers. The place of
 //     a run belongs to the holder of the send lock until tail has moved past the run, then to
 //     the holder of the receive lock until head has moved past it. With the same two stores
 //     that hand over slots, a full slice goes one way and a spare one the other: a slice
@@ -77,8 +77,8 @@ type place[T any] struct {
 	_     [cacheLine - 40%cacheLine]byte
 }
 
-// A gift is a call of Lend in progress.
-type gift[T any] struct {
+// A lendCall is a call of Lend in progress.
+type lendCall[T any] struct {
 	slice []T // what the caller gives, and then what it gets
 	given bool
 }
@@ -112,7 +112,7 @@ func (e *Engine[T]) TryLend(vs []T) (spare []T, lent bool) {
 	if word&flags != 0 || !s.word.CompareAndSwap(word, word|locked) {
 		return nil, false
 	}
-	g := gift[T]{slice: vs}
+	g := lendCall[T]{slice: vs}
 	if s.antiBarging || e.lend(word, len(vs), &g, nil) || !g.given {
 		s.unlock(word)
 		return nil, false
@@ -127,7 +127,7 @@ func (e *Engine[T]) TryLend(vs []T) (spare []T, lent bool) {
 
 // Lend implements engine.Lender.
 func (e *Engine[T]) Lend(ctx context.Context, vs []T) (n int, spare []T, lent bool, err error) {
-	g := gift[T]{slice: vs}
+	g := lendCall[T]{slice: vs}
 	if n, err = e.sendSlow(ctx, vs, false, &g); g.given {
 		assertClear(g.slice)
 		return n, g.slice, true, err
@@ -138,7 +138,7 @@ func (e *Engine[T]) Lend(ctx context.Context, vs []T) (n int, spare []T, lent bo
 // lend puts the slice into a place as the run that begins at index; left is the number of its
 // values that are to be sent. If it cannot, wait is whether the sender should wait for room
 // rather than send a part. The caller has locked the send side.
-func (e *Engine[T]) lend(index uint64, left int, g *gift[T], turn *turn) (wait bool) {
+func (e *Engine[T]) lend(index uint64, left int, g *lendCall[T], call *call) (wait bool) {
 	s, l, vs := &e.send, e.send.seg.lent.Load(), g.slice
 	if left < len(vs) || cap(vs) != l.slots {
 		return false
@@ -146,7 +146,7 @@ func (e *Engine[T]) lend(index uint64, left int, g *gift[T], turn *turn) (wait b
 	head := e.recv.word.Load() &^ flags
 	queued := (index - head) >> shift
 	if queued+uint64(len(vs)) > e.limit {
-		return turn != nil && turn.batch && e.overflow == engine.Block && !turn.starving && !turn.wait.Woken() && !turn.wait.Canceled()
+		return call != nil && call.batch && e.overflow == engine.Block && !call.starving && !call.wait.Woken() && !call.wait.Canceled()
 	}
 	l.collect(head)
 	if l.put-l.passed == uint64(len(l.places)) {
@@ -168,8 +168,8 @@ func (e *Engine[T]) lend(index uint64, left int, g *gift[T], turn *turn) (wait b
 	if int64(s.bound-p.end) < 0 {
 		s.bound = p.end
 	}
-	if queued >= minObserved {
-		e.observe(index, head)
+	if e.ages.Due(head, index, one) {
+		e.send.queue.Tally().Sample(e.ages.Observe(head, index))
 	}
 	return false
 }
@@ -217,8 +217,8 @@ func assertClear[T any](spare []T) {
 func (e *Engine[T]) RecvLent(ctx context.Context, buf []T, loan *engine.Loan[T]) (int, error) {
 	r := &e.recv
 	word := r.word.Load()
-	if word&flags&^quiet != 0 || !r.word.CompareAndSwap(word, word|locked) {
-		return e.recvSlow(ctx, buf, false, &turn{receives: true}, loan)
+	if word&flags&^drained != 0 || !r.word.CompareAndSwap(word, word|locked) {
+		return e.recvSlow(ctx, buf, false, new(call), loan)
 	}
 	if index := word &^ flags; index == r.bound {
 		if n := e.takeLent(index, len(buf), loan); n > 0 {
@@ -227,9 +227,9 @@ func (e *Engine[T]) RecvLent(ctx context.Context, buf []T, loan *engine.Loan[T])
 			return n, nil
 		}
 	}
-	n, err := e.take(word, buf, nil, new(turn))
+	n, err := e.take(word, buf, nil, new(call))
 	if err == engine.ErrEmpty {
-		return e.recvSlow(ctx, buf, true, &turn{receives: true}, loan)
+		return e.recvSlow(ctx, buf, true, new(call), loan)
 	}
 	return n, err
 }

@@ -384,7 +384,7 @@ func TestLendUnpublished(t *testing.T) {
 		for range before {
 			_ = e.TrySend(-1)
 		}
-		g := gift[int]{slice: make([]int, lendSize)}
+		g := lendCall[int]{slice: make([]int, lendSize)}
 		word := e.send.lock()
 		if e.lend(word, lendSize, &g, nil); !g.given {
 			t.Fatal("not lent")

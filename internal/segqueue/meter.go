@@ -188,7 +188,7 @@ func (m *Metered[T]) sendRun(vs []T, sizes []uint64) (n int, err error) {
 		e.meter.count(index, sizes[n])
 		n++
 	}
-	e.put(word, vs[:n], nil, new(turn))
+	e.put(word, vs[:n], nil, new(call))
 	if n < len(vs) {
 		err = engine.ErrFull
 	}

@@ -84,7 +84,7 @@ func TestMeterAgainstSlice(t *testing.T) {
 					}
 				default:
 					buf := make([]int, 1+rng.IntN(100)*rng.IntN(2))
-					n, _ := m.recvSlow(engine.NoWait{}, buf, false, new(turn), nil)
+					n, _ := m.recvSlow(engine.NoWait{}, buf, false, new(call), nil)
 					if n != min(len(buf), len(model)) {
 						t.Fatalf("received %d of %d", n, len(model))
 					}

@@ -6,96 +6,109 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Recv implements engine.Engine. It parks here, and is inlined into the method of the interface,
-// so that only that method is between the park and the caller: after a switch of goroutines each
-// return is mispredicted.
+// Recv implements engine.Engine. This is the fast path: no flag is set, no other receiver holds the
+// lock, and a value is queued. A lone waiter parks here, because after a switch of goroutines each
+// return to a caller is mispredicted.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
-	for {
-		v, ctx, err = e.recvOrSit(ctx)
-		if ctx == nil {
-			return
-		}
-		e.seat.Wait()
-	}
-}
-
-// arrived is the context of recvOrSit after a wait in the seat.
-type arrived struct{ context.Context }
-
-// hasToken is an arrived.
-var hasToken context.Context = arrived{context.Background()}
-
-// recvOrSit is Recv without a park that only a sender or Close can end: if next is not nil, the
-// caller is in the seat, parks, and calls again with next. This is the fast path: no flag is
-// set, no other receiver holds the lock, and a value is queued.
-func (e *Engine[T]) recvOrSit(ctx context.Context) (v T, next context.Context, err error) {
 	if ctx == nil {
 		panic(engine.RecvNilContext)
 	}
-	if _, ok := ctx.(arrived); ok {
-		v, err = e.arrive(context.Background())
-		return v, nil, err
-	}
 	r := &e.recv
 	word := r.word.Load()
-	if word&flags != 0 {
-		return e.recvFlagged(ctx, word)
-	}
-	if e.singleReceiver && word != r.bound && (word+one != r.bound || len(r.buf) <= e.keepSlots) {
-		v = e.takeSlot(word)
-		if !r.word.CompareAndSwap(word, word+one) {
-			// Ready or Stats took the lock. They do not move head, but may
-			// have set a flag.
-			word = r.lock()
-			r.unlock(word + one)
-			if word&readyInUse != 0 {
-				e.received()
-			}
-		}
-	} else {
-		if !r.word.CompareAndSwap(word, word|locked) {
-			return e.recvOne(ctx, false)
-		}
-		if word == r.bound {
-			tail := e.send.word.Load()
-			if !e.run(word, tail) {
-				if len(r.buf) > e.keepSlots {
-					e.shrink(word)
+	if word&flags == 0 {
+		if e.singleReceiver && word != r.bound && (word+one != r.bound || len(r.buf) <= e.keepSlots) {
+			v = e.takeSlot(word)
+			if !r.word.CompareAndSwap(word, word+one) {
+				// Ready or Stats took the lock. They do not move head, but may
+				// have set a flag.
+				word = r.lock()
+				r.unlock(word + one)
+				if word&readyInUse != 0 {
+					e.received()
 				}
-				if e.settled() && engine.MayWait(ctx) && !r.paysToTry() {
-					word |= quiet
-				}
-				r.unlock(word)
-				return e.recvEmpty(ctx, tail)
 			}
+			e.wakeSender()
+			return v, nil
 		}
-		v = e.takeSlot(word)
-		if word+one == r.bound && len(r.buf) > e.keepSlots {
-			e.shrink(word + one)
+		if r.word.CompareAndSwap(word, word|locked) {
+			if word != r.bound || e.run(word, e.send.word.Load()) {
+				v = e.takeSlot(word)
+				if word+one == r.bound && len(r.buf) > e.keepSlots {
+					e.shrink(word + one)
+				}
+				r.unlock(word + one)
+				e.wakeSender()
+				return v, nil
+			}
+			e.unlockEmpty(ctx, word)
 		}
-		r.unlock(word + one)
 	}
-	e.wakeSender()
-	return v, nil, nil
+	v, alone, err := e.recvElse(ctx)
+	if !alone {
+		return v, err
+	}
+	e.receivers.LoneParker().Wait()
+	return e.finishAlone(ctx, nil)
 }
 
-// recvOne is the slow path of Recv. empty is whether the caller has found the channel
-// empty and open.
-func (e *Engine[T]) recvOne(ctx context.Context, empty bool) (T, context.Context, error) {
+// unlockEmpty unlocks the side of a Recv that has found no value.
+func (e *Engine[T]) unlockEmpty(ctx context.Context, word uint64) {
+	r := &e.recv
+	if len(r.buf) > e.keepSlots {
+		e.shrink(word)
+	}
+	if e.settled() && engine.MayWait(ctx) && !r.paysToTry() {
+		word |= drained
+	}
+	r.unlock(word)
+}
+
+// recvElse is Recv without a value on the fast path. If the channel is empty, and neither spins nor
+// yields pay, it waits alone. If alone is true, its context cannot end: the caller parks until it has
+// its token, and calls finishAlone. One in 256 calls finds out whether spins and yields pay again.
+func (e *Engine[T]) recvElse(ctx context.Context) (v T, alone bool, err error) {
+	r, q := &e.recv, e.receivers
+	word := r.word.Load()
+	tail := e.send.word.Load()
+	empty := tail&closed == 0 && (tail^word)&^flags == 0 && word&(flags&^drained) == 0 // see WouldBlock
+	var c call
+	if empty && engine.MayWait(ctx) && !r.paysToTry() {
+		c.attempt.Tries = oneIn256(tail>>shift + q.HandOffs())
+		done := ctx.Done()
+		if !c.attempt.Tries && (done == nil || ctx.Err() == nil) && q.WaitAlone() {
+			// If the tail is where it was, so is the head.
+			now := e.send.word.Load()
+			switch {
+			case (now&^flags != tail&^flags || now&closed != 0 || !e.isOnly()) && q.Withdraw():
+				empty = false
+			case done == nil:
+				return v, true, nil
+			case q.ParkAloneUntil(done):
+				v, err = e.finishAlone(ctx, done)
+				return v, false, err
+			default:
+				c.wait.Cancel()
+				empty = false
+			}
+		}
+	}
+	v, err = e.recvOne(ctx, &c, empty)
+	return v, false, err
+}
+
+// recvOne is recvSlow for one value.
+func (e *Engine[T]) recvOne(ctx context.Context, call *call, empty bool) (T, error) {
 	var buf [1]T
-	_, err := e.recvSlow(ctx, buf[:], empty, &turn{receives: true}, nil)
-	return buf[0], nil, err
+	_, err := e.recvSlow(ctx, buf[:], empty, call, nil)
+	return buf[0], err
 }
 
 // TryRecv implements engine.Engine.
-func (e *Engine[T]) TryRecv() (T, error) {
-	v, _, err := e.recvOrSit(engine.NoWait{})
-	return v, err
-}
+func (e *Engine[T]) TryRecv() (T, error) { return e.Recv(engine.NoWait{}) }
 
 // RecvBatch implements engine.Engine.
 func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
-	return e.recvSlow(ctx, buf, false, &turn{receives: true}, nil)
+	return e.recvSlow(ctx, buf, false, new(call), nil)
 }
 
 // takeSlot takes the value out of the slot of index.
@@ -113,9 +126,9 @@ func (e *Engine[T]) takeSlot(index uint64) T {
 // recvSlow moves queued values into buf. It waits until there is at least one; under
 // engine.NoWait it never waits. empty is whether the caller has found the channel empty
 // and open. If loan is not nil, the values may be lent instead.
-func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *turn, loan *engine.Loan[T]) (n int, err error) {
+func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, call *call, loan *engine.Loan[T]) (n int, err error) {
 	r := &e.recv
-	lost := false // it has left because the lane is not alone
+	lost := false // it leaves because there are other lanes: see lane.go
 	for {
 		if !empty {
 			word := r.lock()
@@ -123,63 +136,46 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, turn *tur
 				r.probe(word, &e.sites.Receive)
 				continue
 			}
-			if r.takeRescued(turn) {
+			if r.takeRescued(call) {
 				var zero T
 				buf[0], *r.rescue = *r.rescue, zero
 				r.unlock(word)
 				n, err = 1, nil
 				break
 			}
-			if n, err = e.take(word, buf, loan, turn); err != engine.ErrEmpty {
+			if n, err = e.take(word, buf, loan, call); err != engine.ErrEmpty {
 				break
 			}
 		}
 		empty, err = false, engine.ErrEmpty
-		if !engine.MayWait(ctx) || turn.wait.Canceled() {
+		if !engine.MayWait(ctx) || call.wait.Canceled() {
 			break
 		}
-		if lost = !e.alone(); lost {
-			turn.wait.Cancel() // after one more poll, like any other: see recordLoss
+		if lost = !e.isOnly(); lost {
+			call.wait.Cancel() // after one more poll, like any other: see recordLoss
 			continue
 		}
-		if e.awaitValue(ctx, turn) {
-			buf[0] = e.takeHanded()
-			n, err = 1, nil
-			if len(buf) > 1 && !e.isEmpty() {
-				more, _ := e.take(r.lock(), buf[1:], nil, turn)
-				n += more
-			}
-			break
+		r.step(ctx, call, &e.send, e.receivers, e.senders, e.spinDelay)
+		if call.wait.Queued() && !call.starving && e.isEmpty() {
+			call.wait.Step() // the poll would fail
 		}
 	}
-	e.passOn(&turn.wait)
+	if call.wait.Leave() && e.hasValue() {
+		e.receivers.Wake()
+	}
 	if err == engine.ErrEmpty && engine.MayWait(ctx) && !lost {
 		err = engine.ContextError(ctx)
 	}
 	return n, err
 }
 
-// awaitValue takes one step of a receiver that has found nothing. It reports whether the
-// receiver was handed a value; otherwise it must poll.
-func (e *Engine[T]) awaitValue(ctx context.Context, t *turn) (handed bool) {
-	e.recv.step(ctx, t, &e.send, e.receivers, e.senders, e.spinDelay)
-	if t.wait.Queued() && !t.starving {
-		if e.isEmpty() {
-			t.wait.Step()
-		} else {
-			t.wait.Withdraw()
-		}
-	}
-	return t.wait.Handed()
-}
-
 // take moves queued values into buf, or lends them if loan is not nil, and returns their
 // number. Without any it returns ErrEmpty or ErrClosed. The caller has locked the side and
 // got word; take releases the lock.
-func (e *Engine[T]) take(word uint64, buf []T, loan *engine.Loan[T], turn *turn) (n int, err error) {
+func (e *Engine[T]) take(word uint64, buf []T, loan *engine.Loan[T], call *call) (n int, err error) {
 	r := &e.recv
 	start := word
-	word = e.rescueReceiver(turn, word)
+	word = e.rescueReceiver(call, word)
 	rescued := word != start
 	index := word &^ flags
 	if loan != nil && index == r.bound {
@@ -210,11 +206,11 @@ func (e *Engine[T]) take(word uint64, buf []T, loan *engine.Loan[T], turn *turn)
 	switch {
 	case n > 0:
 		err = nil
-		word = r.endStarvation(turn, word)
+		word = r.endStarvation(call, word)
 	case err == engine.ErrClosed:
-		word = r.endStarvation(turn, word)
+		word = r.endStarvation(call, word)
 	default:
-		word = r.recordLoss(turn, word, nil)
+		word = r.recordLoss(call, word, nil)
 	}
 	if index == r.bound && len(r.buf) > e.keepSlots {
 		e.shrink(index)
@@ -223,10 +219,7 @@ func (e *Engine[T]) take(word uint64, buf []T, loan *engine.Loan[T], turn *turn)
 		r.unlock(word)
 		return 0, err
 	}
-	if e.elastic != nil {
-		word &^= quiet
-	}
-	r.unlock(index | word&flags)
+	r.unlock(index | word&(flags&^drained))
 	e.wakeSender()
 	if word&readyInUse != 0 {
 		e.received()
@@ -247,7 +240,7 @@ func (e *Engine[T]) wakeSender() {
 // received posts a token for Ready if values are left.
 func (e *Engine[T]) received() {
 	if e.Len() > 0 {
-		e.ready.Load().Post()
+		e.ready.Post()
 	}
 }
 

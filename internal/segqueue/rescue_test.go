@@ -20,7 +20,7 @@ func TestRescuedReceive(t *testing.T) {
 	r.unlock(r.recordLoss(&starved, r.lock(), nil))
 	_ = e.TrySend(5)
 
-	word := e.rescueReceiver(&turn{}, r.lock())
+	word := e.rescueReceiver(&call{}, r.lock())
 	if e.run(word&^flags, e.send.word.Load()) {
 		t.Fatal("the channel is not empty after the rescue")
 	}
@@ -53,7 +53,7 @@ func TestRescuedSend(t *testing.T) {
 	s.unlock(s.recordLoss(&starved, s.lock(), &value))
 	_, _ = e.TryRecv()
 
-	word := e.rescueSender(&turn{}, s.lock())
+	word := e.rescueSender(&call{}, s.lock())
 	if e.room(word&^flags, e.recv.word.Load()) {
 		t.Fatal("the channel has room after the rescue")
 	}
@@ -79,7 +79,7 @@ func TestRescueKeepsSleepers(t *testing.T) {
 	_ = e.TrySend(5)
 	word := r.lock()
 	r.word.Or(sleepers)
-	word = e.rescueReceiver(&turn{}, word)
+	word = e.rescueReceiver(&call{}, word)
 	if now := r.word.Load(); now != word|locked|sleepers {
 		t.Errorf("the word is %#x, want %#x", now, word|locked|sleepers)
 	}

@@ -14,8 +14,8 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	if word&flags != 0 {
 		return e.sendOne(ctx, v, false)
 	}
-	if e.receivers.Waiting() {
-		return e.sendToWaiter(ctx, word, v)
+	if e.receivers.Alone() {
+		return e.sendToLone(ctx, word, v)
 	}
 	if e.singleSender && word != s.bound {
 		// No other goroutine moves tail, so the CAS that moves it needs no lock: it
@@ -62,17 +62,17 @@ func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 }
 
 // sendSlow sends vs and waits for room as often as needed; under engine.NoWait it
-// never waits. full is whether the caller has found no room. give is not nil if vs may be
+// never waits. full is whether the caller has found no room. lending is not nil if vs may be
 // lent.
-func (e *Engine[T]) sendSlow(ctx context.Context, vs []T, full bool, give *gift[T]) (n int, err error) {
+func (e *Engine[T]) sendSlow(ctx context.Context, vs []T, full bool, lending *lendCall[T]) (n int, err error) {
 	s := &e.send
-	turn := turn{batch: len(vs) > 1 && engine.MayWait(ctx)}
+	call := call{batch: len(vs) > 1 && engine.MayWait(ctx)}
 	if full && e.overflow == engine.Block && engine.MayWait(ctx) {
-		s.step(ctx, &turn, &e.recv, e.senders, e.receivers, e.spinDelay)
+		s.step(ctx, &call, &e.recv, e.senders, e.receivers, e.spinDelay)
 	}
 	for {
 		word := s.lock()
-		if s.takeRescued(&turn) {
+		if s.takeRescued(&call) {
 			n++
 		}
 		if word&(closed|probed) != 0 { // one test for both: a small batch pays for each
@@ -80,15 +80,15 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T, full bool, give *gift[
 				s.probe(word, &e.sites.Send)
 				continue
 			}
-			s.unlock(s.endStarvation(&turn, word))
+			s.unlock(s.endStarvation(&call, word))
 			if n < len(vs) {
 				err = engine.ErrClosed
 			}
 			break
 		}
-		if s.antiBarging && e.yieldToWaiters(word, &turn) {
+		if s.antiBarging && e.yieldToWaiters(word, &call) {
 			// Poll again.
-		} else if n += e.put(word, vs[n:], give, &turn); n == len(vs) {
+		} else if n += e.put(word, vs[n:], lending, &call); n == len(vs) {
 			break
 		}
 		if e.overflow != engine.Block {
@@ -98,15 +98,15 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T, full bool, give *gift[
 			err = engine.ErrFull
 			break
 		}
-		if turn.wait.Canceled() {
+		if call.wait.Canceled() {
 			break
 		}
-		s.step(ctx, &turn, &e.recv, e.senders, e.receivers, e.spinDelay)
-		if turn.wait.Queued() && !turn.starving && e.isFull() {
-			turn.wait.Step() // the poll would fail
+		s.step(ctx, &call, &e.recv, e.senders, e.receivers, e.spinDelay)
+		if call.wait.Queued() && !call.starving && e.isFull() {
+			call.wait.Step() // the poll would fail
 		}
 	}
-	if turn.wait.Leave() && e.Len() < int(e.limit) {
+	if call.wait.Leave() && e.Len() < int(e.limit) {
 		e.senders.Wake()
 	}
 	if n < len(vs) && err == nil {
@@ -115,16 +115,16 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T, full bool, give *gift[
 	return n, err
 }
 
-// put sends a prefix of vs, as long as there is room, and returns its length. give is as for
+// put sends a prefix of vs, as long as there is room, and returns its length. lending is as for
 // sendSlow. The caller has locked the side and got word; put releases the lock.
-func (e *Engine[T]) put(word uint64, vs []T, give *gift[T], turn *turn) (n int) {
+func (e *Engine[T]) put(word uint64, vs []T, lending *lendCall[T], call *call) (n int) {
 	s := &e.send
 	start := word
-	word = e.rescueSender(turn, word)
+	word = e.rescueSender(call, word)
 	rescued := word != start
 	index := word &^ flags
-	if give != nil {
-		if wait := e.lend(index, len(vs), give, turn); give.given {
+	if lending != nil {
+		if wait := e.lend(index, len(vs), lending, call); lending.given {
 			n = len(vs)
 			index += uint64(n) << shift
 		} else if wait {
@@ -140,13 +140,13 @@ func (e *Engine[T]) put(word uint64, vs []T, give *gift[T], turn *turn) (n int) 
 	}
 	switch {
 	case n > 0:
-		if turn.wait.Woken() {
-			s.recordServed(turn, index)
+		if call.wait.Woken() {
+			s.recordServed(call, index)
 		}
-		turn.progress()
-		word = s.endStarvation(turn, word)
+		call.progress()
+		word = s.endStarvation(call, word)
 	case len(vs) > 0:
-		word = s.recordLoss(turn, word, &vs[0])
+		word = s.recordLoss(call, word, &vs[0])
 	}
 	s.unlock(index | word&flags)
 	if n == 0 && !rescued {
@@ -156,7 +156,7 @@ func (e *Engine[T]) put(word uint64, vs []T, give *gift[T], turn *turn) (n int) 
 		e.receivers.Wake()
 	}
 	if word&readyInUse != 0 {
-		e.ready.Load().Post()
+		e.ready.Post()
 	}
 	return n
 }
@@ -186,8 +186,8 @@ func (e *Engine[T]) room(index, head uint64) bool {
 	s.high = max(s.high, queued+1)
 	free = min(free, e.limit-queued, max(s.high-queued, 1+queued/16))
 	s.bound = index + free<<shift
-	if queued >= minObserved {
-		e.observe(index, head)
+	if e.ages.Due(head, index, one) {
+		e.send.queue.Tally().Sample(e.ages.Observe(head, index))
 	}
 	return true
 }
@@ -230,14 +230,14 @@ func (e *Engine[T]) Replace(v T) (old T, dropped bool, err error) {
 	}
 	index, keep := word&^flags, word&flags
 	if index != s.bound || e.room(index, r.word.Load()) {
-		e.put(word, []T{v}, nil, &turn{})
+		e.put(word, []T{v}, nil, &call{})
 		return old, false, nil
 	}
-	rword := e.rescueReceiver(&turn{}, r.lock())
+	rword := e.rescueReceiver(&call{}, r.lock())
 	head := rword &^ flags
 	if e.room(index, head) { // a receiver was faster, or was rescued
 		r.unlock(rword)
-		e.put(word, []T{v}, nil, &turn{})
+		e.put(word, []T{v}, nil, &call{})
 		return old, false, nil
 	}
 	if head == r.bound {

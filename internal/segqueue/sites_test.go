@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// samples returns the number of samples of a side, which are not old.
+// samples returns the number of samples of a side, which are so new that each counts nearly one.
 func samples(s *callsite.Side) (n int) {
 	for _, site := range s.Sites() {
-		n += int(site.Weight)
+		n += int(site.Weight + 0.5)
 	}
 	return n
 }

@@ -12,7 +12,7 @@ package segqueue
 //     the rescued operation behind it, for Len and for the other side, too.
 //   - At most one goroutine per side starves: while the bit is set, the starving
 //     waiter is the first in its queue or holds the wake-up, so no other one is
-//     woken. A receiver that was woken before and has withdrawn comes back behind it.
+//     woken, and none can wait alone.
 //   - A batch that made progress does not starve: it rejoins at the end.
 //   - side.rescue is the value that a starving sender sends, or the place for the
 //     value of a starving receiver. rescue and rescued belong to the holder of the
@@ -34,18 +34,17 @@ const maxLosses = 16
 
 // recordLoss records that the call could not proceed. It returns the word to unlock
 // the side with. v is the value to send, nil for a receiver.
-func (s *side[T]) recordLoss(t *turn, word uint64, v *T) uint64 {
-	if t.wait.Canceled() {
-		return s.endStarvation(t, word)
+func (s *side[T]) recordLoss(c *call, word uint64, v *T) uint64 {
+	if c.wait.Canceled() {
+		return s.endStarvation(c, word)
 	}
-	if !t.wait.Woken() || t.wait.Progressed() || word&starving != 0 {
+	if !c.wait.Woken() || c.wait.Progressed() || word&starving != 0 {
 		return word
 	}
-	if t.losses++; t.losses < maxLosses {
+	if c.losses++; c.losses < maxLosses {
 		return word
 	}
-	t.starving = true
-	t.wait.Refuse()
+	c.starving = true
 	if s.rescue == nil {
 		s.rescue = new(T)
 	}
@@ -57,11 +56,11 @@ func (s *side[T]) recordLoss(t *turn, word uint64, v *T) uint64 {
 
 // endStarvation clears the starving bit if the call has set it. It returns the word
 // to unlock the side with.
-func (s *side[T]) endStarvation(t *turn, word uint64) uint64 {
-	if !t.starving {
+func (s *side[T]) endStarvation(c *call, word uint64) uint64 {
+	if !c.starving {
 		return word
 	}
-	t.starving = false
+	c.starving = false
 	var zero T
 	*s.rescue = zero
 	return word &^ starving
@@ -69,27 +68,27 @@ func (s *side[T]) endStarvation(t *turn, word uint64) uint64 {
 
 // takeRescued reports whether another goroutine has completed the operation of the
 // call, which starves.
-func (s *side[T]) takeRescued(t *turn) bool {
-	if !t.starving || !s.rescued {
+func (s *side[T]) takeRescued(c *call) bool {
+	if !c.starving || !s.rescued {
 		return false
 	}
-	t.starving, s.rescued = false, false
-	t.progress()
+	c.starving, s.rescued = false, false
+	c.progress()
 	return true
 }
 
 // progress records that a part of a batch, or all of it, was sent.
-func (t *turn) progress() {
-	t.wait.Progress()
-	t.losses = 0
+func (c *call) progress() {
+	c.wait.Progress()
+	c.losses = 0
 }
 
 // rescueSender sends the value of the starving sender, if there is one other than
 // the caller, and room. The caller has locked the side and got word; it must unlock
 // the side with the result.
-func (e *Engine[T]) rescueSender(t *turn, word uint64) uint64 {
+func (e *Engine[T]) rescueSender(c *call, word uint64) uint64 {
 	s := &e.send
-	if word&starving == 0 || t.starving {
+	if word&starving == 0 || c.starving {
 		return word
 	}
 	index := word &^ flags
@@ -103,9 +102,9 @@ func (e *Engine[T]) rescueSender(t *turn, word uint64) uint64 {
 }
 
 // rescueReceiver receives on behalf of the starving receiver, in the same way.
-func (e *Engine[T]) rescueReceiver(t *turn, word uint64) uint64 {
+func (e *Engine[T]) rescueReceiver(c *call, word uint64) uint64 {
 	r := &e.recv
-	if word&starving == 0 || t.starving {
+	if word&starving == 0 || c.starving {
 		return word
 	}
 	index := word &^ flags

@@ -15,23 +15,23 @@ type stepper struct {
 	e    *Engine[int]
 	vs   []int
 	n    int
-	turn turn
+	call call
 }
 
 // poll is one attempt under the lock. It reports whether all values have been sent.
 func (s *stepper) poll() bool {
 	side := &s.e.send
 	word := side.lock()
-	if side.takeRescued(&s.turn) {
+	if side.takeRescued(&s.call) {
 		s.n++
 	}
-	if side.antiBarging && s.e.yieldToWaiters(word, &s.turn) {
+	if side.antiBarging && s.e.yieldToWaiters(word, &s.call) {
 		return false
 	}
-	if s.n += s.e.put(word, s.vs[s.n:], nil, &s.turn); s.n < len(s.vs) {
+	if s.n += s.e.put(word, s.vs[s.n:], nil, &s.call); s.n < len(s.vs) {
 		return false
 	}
-	if s.turn.wait.Leave() && s.e.Len() < int(s.e.limit) {
+	if s.call.wait.Leave() && s.e.Len() < int(s.e.limit) {
 		s.e.senders.Wake()
 	}
 	return true
@@ -39,12 +39,12 @@ func (s *stepper) poll() bool {
 
 // step is one step of the wait. It blocks if the stepper is queued and was not woken.
 func (s *stepper) step() {
-	s.e.send.step(context.Background(), &s.turn, &s.e.recv, s.e.senders, s.e.receivers, s.e.spinDelay)
+	s.e.send.step(context.Background(), &s.call, &s.e.recv, s.e.senders, s.e.receivers, s.e.spinDelay)
 }
 
 // join takes steps until s is queued, and polls once more.
 func (s *stepper) join() {
-	for !s.turn.wait.Joined() {
+	for !s.call.wait.Joined() {
 		s.poll()
 		s.step()
 	}
@@ -93,7 +93,7 @@ func TestBatchWithProgress(t *testing.T) {
 	}
 	batch.step()
 	batch.poll() // the wake-up is spurious: one more than maxLosses
-	if batch.turn.starving || e.send.word.Load()&starving != 0 {
+	if batch.call.starving || e.send.word.Load()&starving != 0 {
 		t.Fatal("a batch starves after it has sent a part")
 	}
 	batch.step() // goes to the end
@@ -107,7 +107,7 @@ func TestBatchWithProgress(t *testing.T) {
 		single.step()
 		single.poll()
 	}
-	if !single.turn.starving {
+	if !single.call.starving {
 		t.Fatal("a sender does not starve after maxLosses spurious wake-ups")
 	}
 	recv()
@@ -121,7 +121,7 @@ func TestBatchWithProgress(t *testing.T) {
 		t.Fatal("a starving sender was not served")
 	}
 	for batch.n < 3 {
-		if batch.turn.wait.Joined() && !batch.turn.wait.Woken() {
+		if batch.call.wait.Joined() && !batch.call.wait.Woken() {
 			batch.step()
 		}
 		batch.poll()
@@ -139,11 +139,11 @@ func TestBatchWithProgress(t *testing.T) {
 	}
 }
 
-// aboutToStarve returns the turn of a call that was woken, and starves if that
+// aboutToStarve returns a call that was woken, and starves if that
 // wake-up was spurious.
-func aboutToStarve() turn {
+func aboutToStarve() call {
 	var queue waitq.Queue
-	t := turn{losses: maxLosses - 1}
+	t := call{losses: maxLosses - 1}
 	t.wait.Join(&queue, nil)
 	queue.Wake()
 	t.wait.Step()
@@ -259,89 +259,39 @@ func TestShrinkLater(t *testing.T) {
 	}
 }
 
-// TestShrinkBeforeHandOff: an Elastic that could not shrink when its last value was
-// received does so with the next value, even if a receiver accepts a hand-off.
-func TestShrinkBeforeHandOff(t *testing.T) {
-	e := New(engine.Config[int]{Limit: 1 << 30, Elastic: true})
-	_, _ = e.SendBatch(t.Context(), make([]int, 100_000))
-	for e.Len() > 1 {
-		_, _ = e.TryRecv()
-	}
-	word := e.send.lock() // as Stats does
-	_, _ = e.TryRecv()
-	e.send.unlock(word)
-	if held := e.Stats().Bytes; held < largeBytes {
-		t.Fatalf("%d bytes held: the segment is not large", held)
-	}
-	// A receiver that has joined, and has not looked yet.
-	receiver := turn{receives: true}
-	receiver.wait.JoinToAccept(e.receivers, nil)
-	if err := e.Send(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-	if receiver.wait.Step(); receiver.wait.Handed() {
-		t.Error("the value was handed off")
-	} else if n, err := e.take(e.recv.lock(), make([]int, 1), nil, &receiver); n != 1 {
-		t.Error(err)
-	}
-	receiver.wait.Leave()
-	if held := e.Stats().Bytes; held > 4096 {
-		t.Errorf("%d bytes held after the drain", held)
-	}
-}
-
-// TestWithdrawnBehindStarving: a receiver that was woken, and withdraws while another one
-// begins to starve, comes back behind that one. In front of it, it would be woken to rescue
-// the starving one, which would sleep on with its value.
-func TestWithdrawnBehindStarving(t *testing.T) {
+// TestNotAloneBesideStarving: while a receiver starves, no other one waits alone, so that none
+// is served before it.
+func TestNotAloneBesideStarving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 20})
-		send := func(v int) {
-			if n, err := e.SendBatch(context.Background(), []int{v}); n != 1 || err != nil { // never handed off
-				t.Fatal(n, err)
-			}
-		}
-		// Both receivers go step by step, so neither is ever faster than the test.
-		lose := func(receiver *turn) { // is woken, finds nothing, and rejoins
-			send(1)
-			if _, err := e.TryRecv(); err != nil {
+		neverTries(e)
+		var starves call
+		starves.wait.Join(e.receivers, nil)
+		for range maxLosses { // is woken, finds nothing, and rejoins
+			_ = e.TrySend(1)
+			_, _ = e.TryRecv()
+			starves.wait.Step()
+			if _, err := e.take(e.recv.lock(), make([]int, 1), nil, &starves); err != engine.ErrEmpty || !starves.wait.Woken() {
 				t.Fatal(err)
 			}
-			receiver.wait.Step()
-			if _, err := e.take(e.recv.lock(), make([]int, 1), nil, receiver); err != engine.ErrEmpty || !receiver.wait.Woken() {
-				t.Fatal(err)
-			}
-			receiver.wait.Step()
-		}
-		goOn := func(receiver *turn) *received {
-			r := new(received)
-			go func() {
-				var buf [1]int
-				_, r.err = e.recvSlow(context.Background(), buf[:], false, receiver, nil)
-				r.v = buf[0]
-			}()
-			synctest.Wait()
-			return r
-		}
-		first, second := turn{receives: true}, turn{receives: true}
-		first.wait.JoinToAccept(e.receivers, nil)
-		lose(&first)
-		second.wait.JoinToAccept(e.receivers, nil)
-		first.wait.Withdraw() // as it does when it finds a value after it has rejoined
-		for range maxLosses {
-			lose(&second)
+			starves.wait.Step()
 		}
 		if e.recv.word.Load()&starving == 0 {
-			t.Fatal("the second receiver does not starve")
+			t.Fatal("the receiver does not starve")
 		}
-		starved, other := goOn(&second), goOn(&first) // for the first one, the value is gone
-		send(2)
-		if synctest.Wait(); starved.v != 2 {
-			t.Errorf("a value was sent: the starving receiver has %d, the other one %d, Len %d, %+v", starved.v, other.v, e.Len(), e.Stats())
+		other := recvLater(context.Background(), e)
+		starved := new(received)
+		go func() {
+			starved.v, starved.err = e.recvOne(context.Background(), &starves, false)
+		}()
+		synctest.Wait()
+		_ = e.TrySend(2)
+		if synctest.Wait(); starved.v != 2 || other.v != 0 {
+			t.Errorf("a value was sent: the starving receiver has %d, the other one %d", starved.v, other.v)
 		}
-		send(3)
-		if synctest.Wait(); starved.v != 2 || other.v != 3 {
-			t.Errorf("two values were sent: the starving receiver has %d, the other one %d", starved.v, other.v)
+		_ = e.TrySend(3)
+		if synctest.Wait(); other.v != 3 || e.receivers.HandOffs() != 0 {
+			t.Errorf("two values were sent: the other receiver has %d; %d were handed off", other.v, e.receivers.HandOffs())
 		}
 	})
 }

@@ -62,7 +62,7 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	if e.meter != nil {
 		out.Bytes = engine.Bytes(out.Bytes, e.meter.held(head, tail), e.meter.overhead())
 	}
-	out.OldestValue = e.oldestValue(now, tail, head)
+	out.OldestValue = e.ages.Inspect(now, head, tail)
 	e.probeNext()
 	senders := e.senders.Snapshot(now, in.Senders)
 	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
@@ -71,7 +71,7 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 		return // receivers, and hand-offs, count in the first lane
 	}
 	receivers := e.receivers.Snapshot(now, in.Receivers)
-	out.Sent += receivers.Handed // no value is handed off while that is locked
+	out.Sent += receivers.Handed // without a lock: a hand-off moves no index
 	out.Received += receivers.Handed
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
 	out.OldestReceiver, in.Receivers = receivers.Oldest, receivers.Ages
@@ -86,7 +86,7 @@ func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	e.Hold()
 	defer e.Release()
 	e.Held(now, &in)
-	in.Ready = e.ready.Load() != nil
+	in.Ready = e.ready.InUse()
 	in.Rings = e.rings(in.Rings)
 	return in
 }

@@ -15,13 +15,12 @@ const (
 	delayPerSlot = 16
 )
 
-// A turn is the progress of one call.
-type turn struct {
+// A call is the progress of one call of a method.
+type call struct {
 	wait     waitq.Wait   // in the queue of its side
 	attempt  spin.Attempt // before that
 	starving bool         // it has set the starving bit of its side
 	batch    bool         // it sends several values, and may wait
-	receives bool         // it accepts a hand-off: see handoff.go
 	losses   int          // spurious wake-ups
 }
 
@@ -32,19 +31,17 @@ type turn struct {
 //
 // The context is asked before the goroutine is queued, and again when it has left: a
 // context is user code and may panic.
-func (s *side[T]) step(ctx context.Context, t *turn, other *side[T], queue, otherQueue *waitq.Queue, delay int32) {
+func (s *side[T]) step(ctx context.Context, c *call, other *side[T], queue, otherQueue *waitq.Queue, delay int32) {
 	switch {
-	case t.wait.Joined():
-		t.wait.Step()
+	case c.wait.Joined():
+		c.wait.Step()
 	case ctx.Err() != nil:
-		t.wait.Cancel()
-	case s.spinFor(&t.attempt, other, otherQueue, delay):
-		t.attempt.Spun()
-	case s.yieldTo(&t.attempt, other):
-	case t.receives:
-		t.wait.JoinToAccept(queue, ctx.Done())
+		c.wait.Cancel()
+	case s.spinFor(&c.attempt, other, otherQueue, delay):
+		c.attempt.Spun()
+	case s.yieldTo(&c.attempt, other):
 	default:
-		t.wait.Join(queue, ctx.Done())
+		c.wait.Join(queue, ctx.Done())
 	}
 }
 
@@ -90,10 +87,10 @@ func (s *side[T]) yieldTo(a *spin.Attempt, other *side[T]) bool {
 }
 
 // isEmpty reports that the channel was open and empty at a moment during the call, and
-// that this is all of it.
+// after that had no other lane.
 func (e *Engine[T]) isEmpty() bool {
 	_, blocked := e.WouldBlock(nil)
-	return blocked && e.alone()
+	return blocked && e.isOnly()
 }
 
 // isFull reports that the channel was open and full at a moment during the call.
@@ -105,5 +102,5 @@ func (e *Engine[T]) isFull() bool {
 // paysToTry reports whether spins or yields have paid lately.
 func (s *side[T]) paysToTry() bool { return s.spinBusy.Pays() || s.yields.Pay() }
 
-// lucky reports true for about one in 256 numbers, also if these are multiples of 256.
-func lucky(n uint64) bool { return n*0x9e3779b97f4a7c15>>56 == 0 }
+// oneIn256 reports true for about one in 256 numbers, also if these are multiples of 256.
+func oneIn256(n uint64) bool { return n*0x9e3779b97f4a7c15>>56 == 1 }

@@ -14,7 +14,7 @@ import (
 //
 // A wait queue notifies the Select, which then tries the case itself (see
 // waitq.Queue). An engine claims the Select and completes the operation on its
-// behalf (see package handoff). One word decides which of them comes first:
+// behalf (see package locked). One word decides which of them comes first:
 //
 //	inactive    the Select has no entries, or its context has ended: no selection
 //	polling     a queue may notify; no engine may claim, because the Select may be

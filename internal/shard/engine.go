@@ -15,7 +15,8 @@
 //   - Lane 0 is never removed. As long as it is the only one, the channel is that lane:
 //     a send and a receive are its own, waits included.
 //   - Otherwise receivers poll all lanes, starting at a cursor. They wait in one queue,
-//     lane 0's, from which the senders of all lanes hand values off.
+//     lane 0's, which all lanes share: a sender of an empty lane hands its value off to a
+//     receiver that waits alone there.
 //   - Every value of a hint or cursor is correct, but some are faster: see
 //     affinity.go. For the number of active lanes see scale.go.
 //
@@ -59,6 +60,7 @@ type Engine[T any] struct {
 	spins       [2]spin.Budget // of senders and of receivers
 	quietNeeded atomic.Uint32  // see scale.go
 	dropped     atomic.Uint64  // values rejected under DropNewest
+	ready       engine.Ready
 }
 
 // A set is the part of the state that changes rarely. It is immutable once published.
@@ -67,8 +69,8 @@ type set[T any] struct {
 	all      []*lane[T] // open shared lanes and private lanes, lane 0 first
 	active   int        // number of shared lanes in use
 	closed   bool
-	version  uint64 // number of sets before this one
-	ready    *segqueue.Readiness
+	version  uint64         // number of sets before this one
+	ready    bool           // Ready was called
 	gone     engine.Stats   // the statistics of removed lanes
 	change   change         // of active, the last one
 	starving [2]*request[T] // of a sender and of a receiver, or nil: see starvation.go
@@ -113,11 +115,8 @@ func newEngine[T any](config engine.Config[T], active, most int) *Engine[T] {
 		first.all = append(first.all, first.shared[i])
 	}
 	e.receivers = first.all[0].Receivers()
-	if config.Sites != nil {
-		e.receivers.Tally().Watch(&config.Sites.Receive)
-		if most > 1 {
-			e.senders.Tally().Watch(&config.Sites.Send)
-		}
+	if config.Sites != nil && most > 1 {
+		e.senders.Tally().Watch(&config.Sites.Send)
 	}
 	e.exchange(nil, first)
 	return e
@@ -143,15 +142,15 @@ func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
 	if len(s.all) > 0 {
 		first = s.all[0].Engine
 	}
-	l := &lane[T]{Engine: segqueue.NewLane(config, first, e.alone, func() bool { return e.anyAble(receives) }, others), private: private}
-	if s.ready != nil {
-		l.SetReadiness(s.ready)
+	l := &lane[T]{Engine: segqueue.NewLane(config, first, e.isOneLane, func() bool { return e.anyAble(receives) }, others), private: private}
+	if s.ready {
+		l.ShareReady(&e.ready)
 	}
 	return l
 }
 
-// alone reports whether lane 0 is the only one.
-func (e *Engine[T]) alone() bool { return e.set.Load().only != nil }
+// isOneLane reports whether lane 0 is the only one, and no receiver starves.
+func (e *Engine[T]) isOneLane() bool { return e.set.Load().only != nil }
 
 // with returns a copy of s with more lanes.
 func (s *set[T]) with(more ...*lane[T]) *set[T] {
@@ -177,7 +176,7 @@ func (e *Engine[T]) exchange(s, next *set[T]) bool {
 		if len(next.all) == 1 {
 			next.only = first.Engine
 		}
-		if next.ready == nil {
+		if !next.ready {
 			next.from = next.all
 		}
 	}
@@ -294,29 +293,22 @@ func (e *Engine[T]) Close() {
 		e.senders.WakeAll()
 	}
 	e.receivers.WakeAll()
-	if s.ready != nil {
-		s.ready.Close()
-	}
+	e.ready.Close()
 }
 
 // Ready implements engine.Engine.
 func (e *Engine[T]) Ready() <-chan struct{} {
-	for {
-		s := e.set.Load()
-		if s.ready != nil {
-			return s.ready.Token()
+	return e.ready.Chan(func() (hasValue, closed bool) {
+		for {
+			s := e.set.Load()
+			next := s.with()
+			next.ready = true
+			if e.exchange(s, next) {
+				for _, l := range s.all {
+					l.ShareReady(&e.ready)
+				}
+				return false, s.closed // ShareReady has posted for the values
+			}
 		}
-		next := s.with()
-		next.ready = segqueue.NewReadiness()
-		if !e.exchange(s, next) {
-			continue
-		}
-		for _, l := range s.all {
-			l.SetReadiness(next.ready)
-		}
-		if s.closed {
-			next.ready.Close()
-		}
-		return next.ready.Token()
-	}
+	})
 }

@@ -63,13 +63,13 @@ func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 // context has ended, so has this call's.
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, err error) (n int, _ error) {
 	ended := err != engine.ErrEmpty && err != engine.ErrClosed
-	t := turn[T]{hint: &e.receiving[hintIndex()]}
+	t := turn[T]{hint: &e.receiving[hintIndex()], one: len(buf) == 1}
 	for {
 		s := e.set.Load()
 		if n = e.take(s, &t, buf); n > 0 {
 			err = nil
-			if s.ready != nil && e.anyAble(receives) {
-				s.ready.Post()
+			if s.ready && e.anyAble(receives) {
+				e.ready.Post()
 			}
 			break
 		}
@@ -89,16 +89,8 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, err error) (n int, _ 
 		var none T
 		e.recordLoss(&t, receives, none)
 		e.step(ctx, &t, receives)
-		if t.wait.Queued() && t.accepts { // it takes nothing while it could be handed a value
-			if s := e.set.Load(); !s.closed && !e.anyAble(receives) {
-				t.wait.Step()
-			} else {
-				t.wait.Withdraw()
-			}
-		}
-		if t.wait.Handed() {
-			buf[0], err = e.set.Load().all[0].TakeHanded(), nil
-			n = 1 + e.sweep(e.set.Load(), t.hint, buf[1:])
+		if t.handed {
+			buf[0], n, err = s.all[0].TakeHandOff(), 1, nil
 			break
 		}
 	}

@@ -30,6 +30,7 @@ const (
 
 // A note is the state for one lane.
 type note struct {
+	at    atomic.Uint64 // the tail at the last sample
 	seen  atomic.Uint32 // of Contended
 	quiet atomic.Uint32 // samples in a row
 	// crowds counts the crowded samples while all lanes are in use.
@@ -53,6 +54,16 @@ func (c change) String() string {
 	default:
 		return fmt.Sprintf("from %d to %d lanes: no lock was taken in %d values of a lane", c.from, c.to, c.among)
 	}
+}
+
+// due reports whether a sample is due. tail is the lane's: it does not move while values are
+// handed off.
+func (l *lane[T]) due(tail uint64) bool {
+	if tail%checkEvery != 0 || tail == l.note.at.Load() {
+		return false
+	}
+	l.note.at.Store(tail)
+	return true
 }
 
 // adapt samples the contention of l and changes the number of lanes if necessary.

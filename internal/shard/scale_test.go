@@ -3,6 +3,7 @@ package shard
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
@@ -140,7 +141,7 @@ func TestUnusedLanesAreRemoved(t *testing.T) {
 		for key := range keys {
 			must(t, e.SendKey(background, uint64(key), round))
 		}
-		if n := len(e.set.Load().all); n != 4 || e.alone() {
+		if n := len(e.set.Load().all); n != 4 || e.isOneLane() {
 			t.Fatalf("%d lanes are open, want 4", n)
 		}
 		quiet := func() {
@@ -148,7 +149,7 @@ func TestUnusedLanesAreRemoved(t *testing.T) {
 				sample(e, 0)
 			}
 		}
-		if quiet(); e.alone() {
+		if quiet(); e.isOneLane() {
 			t.Fatal("lanes with values were removed")
 		}
 		for range keys {
@@ -157,11 +158,45 @@ func TestUnusedLanesAreRemoved(t *testing.T) {
 				t.Fatalf("received a value of round %d in round %d", v, round)
 			}
 		}
-		if quiet(); !e.alone() {
+		if quiet(); !e.isOneLane() {
 			t.Fatalf("%d lanes are open after quiet samples, want 1", len(e.set.Load().all))
 		}
 	}
 	if s := e.Stats(); s.Sent != 3*keys || s.Received != s.Sent {
 		t.Errorf("%+v", s)
 	}
+}
+
+// TestHandOffsAreNoSamples: values that are handed off do not move the tail of their lane, and
+// say nothing of contention.
+func TestHandOffsAreNoSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := adaptive(8)
+		must(t, e.SendKey(background, 1, 0)) // opens another lane, or not
+		lane := laneOn(t, e)
+		must(t, lane.TrySend(0))
+		for range 2 {
+			_, err := e.TryRecv()
+			must(t, err)
+		}
+		values := 4 * int(e.quietNeeded.Load())
+		go func() {
+			for range values {
+				_, _ = e.Recv(background)
+			}
+		}()
+		for range values {
+			synctest.Wait()
+			must(t, e.TrySend(1))
+		}
+		synctest.Wait()
+		if n := int(e.receivers.HandOffs()); n < values/2 {
+			t.Fatalf("%d of %d values were handed off: the test measures nothing", n, values)
+		}
+		for number, l := range e.set.Load().shared {
+			if l != nil && l.note.quiet.Load() > uint32(values/checkEvery) {
+				t.Errorf("lane %d: %d quiet samples in %d values", number, l.note.quiet.Load(), values)
+			}
+		}
+	})
 }

@@ -16,7 +16,7 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 			return l.Send(ctx, v)
 		}
 		if l.TrySend(v) == nil {
-			if n, _ := l.Tail(); n%checkEvery == 0 {
+			if tail, _ := l.Tail(); s.shared[0].due(tail) {
 				e.adapt(s, s.shared[0])
 			}
 			return nil
@@ -25,7 +25,7 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 		hint := &e.sending[hintIndex()]
 		if number := hint.Load(); number < uint32(len(s.to)) {
 			if l := s.to[number]; l != nil && l.TrySend(v) == nil {
-				if n, _ := l.Tail(); n%checkEvery == 0 {
+				if tail, _ := l.Tail(); l.due(tail) {
 					e.checkHint(s, l, hint)
 				}
 				return nil

@@ -10,7 +10,7 @@ import "github.com/sluice-go/sluice/internal/spin"
 // Its own result, "full" or "empty", is therefore still true.
 //
 //   - At most one goroutine of a side starves: it is the first in its queue or holds the
-//     wake-up, so no other one is woken, and none in front of it is handed a value.
+//     wake-up, so no other one is woken, and none can wait alone.
 //   - A batch that made progress does not starve: it rejoins at the end.
 //   - The fields of a request belong to the holder of its lock, until done is set, and do
 //     not change afterwards. The lock is held while a goroutine sends the value, or receives
@@ -52,8 +52,7 @@ func (e *Engine[T]) recordLoss(t *turn[T], side int, v T) {
 		next := s.with()
 		next.starving[side] = r
 		if e.exchange(s, next) {
-			t.request, t.accepts = r, false
-			t.wait.Refuse()
+			t.request = r
 			return
 		}
 	}

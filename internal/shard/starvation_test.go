@@ -146,7 +146,7 @@ func TestParkedReceiverIsServed(t *testing.T) {
 				if bound := 2 * maxLosses; times > bound {
 					t.Errorf("overtaken %d times, want at most %d", times, bound)
 				}
-				if s := e.set.Load(); s.starving[receives] != nil || s.ready == nil && len(s.from) != len(s.all) {
+				if s := e.set.Load(); s.starving[receives] != nil || !s.ready && len(s.from) != len(s.all) {
 					t.Error("the fast path is still off")
 				}
 			})

@@ -62,7 +62,7 @@ func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	s := e.hold()
 	defer s.release()
 	e.held(s, now, &in)
-	in.Ready = s.ready != nil
+	in.Ready = s.ready
 	return in
 }
 

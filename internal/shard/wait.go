@@ -14,7 +14,8 @@ type turn[T any] struct {
 	wait    waitq.Wait
 	attempt spin.Attempt
 	eager   bool // accepts a lane without ample room, or opens one
-	accepts bool // a hand-off, while it is queued
+	one     bool // is to receive one value: may wait alone
+	handed  bool // was handed it
 	losses  int  // spurious wake-ups
 	request *request[T]
 
@@ -23,8 +24,8 @@ type turn[T any] struct {
 }
 
 // step is called when the operation cannot proceed. It does one of the following,
-// in this order: yield, spin, become eager, join the wait queue, and then the steps
-// of a waitq.Wait. The call must poll again after each. Here the yield comes before the
+// in this order: yield, spin, become eager, wait alone or join the wait queue, and then
+// the steps of a waitq.Wait. The call must poll again after each. Here the yield comes before the
 // spin: with many lanes to continue in, what the other side lacks is most often this P.
 // See ADR 7.
 //
@@ -43,10 +44,31 @@ func (e *Engine[T]) step(ctx context.Context, t *turn[T], side int) {
 		t.eager = true
 	case side == sends:
 		t.wait.Join(e.senders, ctx.Done())
+	case t.one && e.waitAlone(t, ctx.Done()):
 	default:
-		t.wait.JoinToAccept(e.receivers, ctx.Done())
-		t.accepts = true
+		t.wait.Join(e.receivers, ctx.Done())
 	}
+}
+
+// waitAlone waits until a receiver was handed a value or woken, or done is closed; or for
+// nothing, if a lane has a value. It fails if the receiver may not wait alone: if the channel was
+// not open and empty at one moment, or if others wait.
+func (e *Engine[T]) waitAlone(t *turn[T], done <-chan struct{}) bool {
+	s, q := e.set.Load(), e.receivers
+	if _, empty := e.stuck(s, receives); !empty || s.closed || !q.WaitAlone() {
+		return false
+	}
+	switch s := e.set.Load(); {
+	case (s.closed || e.anyAble(receives)) && q.Withdraw():
+		return true
+	case !q.ParkAloneUntil(done):
+		t.wait.Cancel()
+		return true
+	}
+	if t.handed = q.Handed(); !t.handed {
+		t.wait = q.Resume(done)
+	}
+	return true
 }
 
 // spin spins while the other side is running, and reports whether that has moved values.

@@ -132,7 +132,7 @@ func TestWaitersOfOneLane(t *testing.T) {
 					}
 					synctest.Wait()
 					if round%2 == 0 {
-						if name != "key" && !e.alone() {
+						if name != "key" && !e.isOneLane() {
 							t.Errorf("round %d: not one lane", round)
 						}
 						lane = laneOn(t, e)

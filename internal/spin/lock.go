@@ -36,19 +36,18 @@ func (l *Lock) wait() {
 // every operation of a channel takes it. Its zero value is unlocked.
 //
 // A goroutine that finds it taken retries after 50 ns and then backs off for
-// microseconds, if there is a crowd: see Wait. During that time another P completes about a hundred critical
-// sections with the lock and its data in its own cache. If the lock is taken even
-// then, its holder is not running, and the goroutine sleeps in a Gate. ADR 0003
-// compares the alternatives.
+// microseconds, if there is a crowd: see Wait. During that time another P completes
+// about a hundred critical sections with the lock and its data in its own cache. If
+// the lock is taken even then, its holder is not running, and the goroutine sleeps.
+// ADR 0003 compares the alternatives.
 type BusyLock struct {
-	state atomic.Uint32 // unlocked, locked or contended
-	gate  Gate
+	word     atomic.Uint64 // the bits taken and sleeping
+	sleepers Sleepers
 }
 
 const (
-	unlocked uint32 = iota
-	locked
-	contended // locked, and a goroutine sleeps in the gate
+	taken    = 1 << iota
+	sleeping // a goroutine sleeps
 )
 
 const (
@@ -71,12 +70,12 @@ func (l *BusyLock) Lock() {
 }
 
 // TryLock takes the lock if it is free, and reports whether it did.
-func (l *BusyLock) TryLock() bool { return l.state.CompareAndSwap(unlocked, locked) }
+func (l *BusyLock) TryLock() bool { return l.word.CompareAndSwap(0, taken) }
 
 // Unlock releases the lock, and publishes all writes made under it.
 func (l *BusyLock) Unlock() {
-	if l.state.Swap(unlocked) == contended {
-		l.gate.Open()
+	if l.word.Swap(0)&sleeping != 0 {
+		l.sleepers.Wake()
 	}
 }
 
@@ -84,36 +83,51 @@ func (l *BusyLock) Unlock() {
 // the lock guards: then a processor that has it does useful work for long. Otherwise the
 // holder soon needs the caller, which therefore retries all the time.
 func (l *BusyLock) Wait(crowd bool) {
-	tries, take, delay := 0, locked, backOff
+	tries, delay := maxBackOffs, backOff
 	if !crowd {
-		tries, delay = maxBackOffs-maxRetries, retryDelay
+		tries, delay = maxRetries, retryDelay
 	}
 	if runtime.GOMAXPROCS(0) == 1 {
-		tries = maxBackOffs
+		tries = 0
 	} else {
 		_ = Delay(firstDelay)
 	}
-	for ; ; tries++ {
-		state := l.state.Load()
+	l.sleepers.Lock(&l.word, taken, sleeping, func(n int) bool {
 		switch {
-		case state == unlocked:
-			if l.state.CompareAndSwap(unlocked, take) {
-				return
-			}
-		case tries < maxBackOffs:
+		case n < tries:
 			_ = Delay(delay)
-		case tries < maxBackOffs+maxYields:
+		case n < tries+maxYields:
 			runtime.Gosched()
 		default:
-			slept, others := l.gate.Sleep(func() bool {
-				return state == contended && l.state.Load() == contended || l.state.CompareAndSwap(locked, contended)
-			})
-			if slept {
-				tries = 0
-			}
-			if take = locked; others {
-				take = contended
-			}
+			return false
 		}
+		return true
+	})
+}
+
+// A Backoff paces a goroutine that retries until another goroutine leaves a
+// critical section of a few nanoseconds. Its zero value is ready to use.
+type Backoff struct{ tries int }
+
+// maxSpins is how often to retry before yielding. A holder that is running
+// releases the lock within a few instructions.
+const maxSpins = 16
+
+// Pause returns at once for the first calls, and yields the processor from then on.
+func (b *Backoff) Pause() {
+	if b.tries++; b.tries > maxSpins {
+		runtime.Gosched()
 	}
+}
+
+// Delay passes time without a memory access: n dependent multiplications, about a
+// nanosecond each.
+//
+//go:noinline
+func Delay(n int) uint64 {
+	x := uint64(n)
+	for range n {
+		x = x*6364136223846793005 + 1
+	}
+	return x
 }

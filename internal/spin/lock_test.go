@@ -62,13 +62,13 @@ func TestBusyLockSleeps(t *testing.T) {
 				l.Unlock()
 			})
 		}
-		for l.gate.asleep.Load() < sleepers || l.state.Load() != contended || !l.gate.shut.Load() {
+		for l.sleepers.asleep.Load() < sleepers || l.word.Load()&sleeping == 0 || !l.sleepers.shut.Load() {
 			runtime.Gosched()
 		}
 		l.Unlock()
 		all.Wait()
-		if acquired != sleepers || l.gate.Occupied() || l.state.Load() != unlocked {
-			t.Errorf("%d of %d acquired the lock; occupied %v; state %d", acquired, sleepers, l.gate.Occupied(), l.state.Load())
+		if acquired != sleepers || l.sleepers.Any() || l.word.Load() != 0 {
+			t.Errorf("%d of %d acquired the lock; asleep %v; word %d", acquired, sleepers, l.sleepers.Any(), l.word.Load())
 		}
 	}
 }
@@ -99,7 +99,7 @@ func TestBusyLockUnderPressure(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if acquired != goroutines*rounds || l.gate.Occupied() || l.state.Load() != unlocked {
-		t.Errorf("%d of %d acquisitions; occupied %v; state %d", acquired, goroutines*rounds, l.gate.Occupied(), l.state.Load())
+	if acquired != goroutines*rounds || l.sleepers.Any() || l.word.Load() != 0 {
+		t.Errorf("%d of %d acquisitions; asleep %v; word %d", acquired, goroutines*rounds, l.sleepers.Any(), l.word.Load())
 	}
 }

@@ -19,10 +19,23 @@ type Entry struct {
 // proceed. NewEntry allocates.
 func NewEntry(q *Queue, able func() bool) *Entry { return &Entry{queue: q, able: able} }
 
-// Join queues the Select, or returns it to the queue, for the case of that index.
+// Join queues the Select, whose state is polling, for the case of that index: at the end the
+// first time, at the front if the Select holds the wake-up. An entry that is queued keeps its
+// position. The State is the same until Leave.
 func (e *Entry) Join(s *selection.State, index int) {
+	q, w := e.queue, &e.waiter
 	e.joined = true
-	e.queue.enter(&e.waiter, s, index)
+	q.acquire()
+	switch {
+	case w.Value.holds:
+		w.Value.holds = false
+		q.inFlight = false
+		q.list.PushFront(w)
+	case !w.queued:
+		w.Select, w.Index, w.Parker = s, int32(index), s.Parker()
+		q.list.Push(w)
+	}
+	q.release()
 }
 
 // Leave removes the Select from the queue. If it holds the queue's wake-up, Leave
@@ -31,10 +44,20 @@ func (e *Entry) Leave() {
 	if !e.joined {
 		return
 	}
+	q, w := e.queue, &e.waiter
 	e.joined = false
-	e.queue.exit(&e.waiter)
-	if e.queue.Waiting() && e.able() {
-		e.queue.Wake()
+	q.acquire()
+	if w.queued {
+		q.list.Remove(w)
+	}
+	if w.Value.holds {
+		w.Value.holds = false
+		q.inFlight = false
+	}
+	w.Select = nil
+	q.release()
+	if q.Waiting() && e.able() {
+		q.Wake()
 	}
 }
 
@@ -45,7 +68,7 @@ func (e *Entry) Joined() bool { return e.joined }
 func (e *Entry) Holds() bool {
 	e.queue.acquire()
 	defer e.queue.release()
-	return e.waiter.holds
+	return e.waiter.Value.holds
 }
 
 // Tally returns the queue's wait statistics.

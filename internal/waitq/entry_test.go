@@ -6,17 +6,20 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
+// never returns an entry of a Select that passes no wake-up on.
+func never(q *Queue) *Entry { return NewEntry(q, func() bool { return false }) }
+
 // TestQueueOfSelects: a queue wakes a Select that can be notified, skips one that
 // cannot, and keeps the position of either.
 func TestQueueOfSelects(t *testing.T) {
 	var q Queue
 	var a, b selection.State
-	var wa, wb, wb2 waiter
+	wa, wb, wb2 := never(&q), never(&q), never(&q)
 	a.BeginPoll()
 	b.BeginPoll()
-	q.enter(&wa, &a, 1)
-	q.enter(&wb, &b, 2)
-	q.enter(&wb2, &b, 3)
+	wa.Join(&a, 1)
+	wb.Join(&b, 2)
+	wb2.Join(&b, 3)
 	expect(t, &q, wanted, "with three entries")
 	a.Claim(0) // fails: a is polling
 	a.AcceptClaims()
@@ -30,10 +33,10 @@ func TestQueueOfSelects(t *testing.T) {
 		t.Fatal("a token for a goroutine that is awake")
 	}
 	b.BeginPoll()
-	q.enter(&wb, &b, 2) // spurious wake-up
-	q.enter(&wb2, &b, 3)
+	wb.Join(&b, 2) // spurious wake-up
+	wb2.Join(&b, 3)
 	a.BeginPoll()
-	q.enter(&wa, &a, 1)
+	wa.Join(&a, 1)
 	expect(t, &q, wanted, "after a spurious wake-up")
 	b.PrepareToPark()
 	q.Wake()
@@ -41,19 +44,19 @@ func TestQueueOfSelects(t *testing.T) {
 		t.Fatalf("after a spurious wake-up an entry is not the first: case %d selected, %d wait", b.Selected(), waiting)
 	}
 	b.Park(nil, 0)
-	w := q.join()
-	q.exit(&wb)
-	q.exit(&wb2)
+	w := join(&q)
+	wb.Leave()
+	wb2.Leave()
 	expect(t, &q, wanted, "when b has left")
 	a.AcceptClaims()
 	a.Claim(0)
 	q.Wake()
-	if !q.park(w, nil) {
+	if !w.park() {
 		t.Fatal("a waiter behind a Select that cannot be notified was not woken")
 	}
-	q.exit(&wa)
+	wa.Leave()
 	expect(t, &q, waking, "while another holds the wake-up")
-	q.leave(w, true)
+	w.Leave()
 	expect(t, &q, empty, "at the end")
 }
 
@@ -62,15 +65,15 @@ func TestQueueOfSelects(t *testing.T) {
 func TestWakeAllOfSelects(t *testing.T) {
 	var q, r Queue
 	var a, b selection.State
-	var entries [5]waiter
+	entries := []*Entry{never(&q), never(&r), never(&q), never(&q), never(&r)}
 	a.BeginPoll()
 	b.BeginPoll()
-	q.enter(&entries[0], &a, 0)
-	r.enter(&entries[1], &a, 1)
-	q.enter(&entries[2], &a, 2)
-	q.enter(&entries[3], &b, 0)
-	r.enter(&entries[4], &b, 1)
-	w := q.join()
+	entries[0].Join(&a, 0)
+	entries[1].Join(&a, 1)
+	entries[2].Join(&a, 2)
+	entries[3].Join(&b, 0)
+	entries[4].Join(&b, 1)
+	w := join(&q)
 	a.PrepareToPark()
 	q.WakeAll()
 	r.WakeAll()
@@ -86,10 +89,10 @@ func TestWakeAllOfSelects(t *testing.T) {
 	if b.PrepareToPark() {
 		t.Error("a Select that was awake was not notified")
 	}
-	q.leave(w, q.park(w, nil))
-	for i := range entries {
-		q.exit(&entries[i])
-		r.exit(&entries[i])
+	w.Step()
+	w.Leave()
+	for _, e := range entries {
+		e.Leave()
 	}
 	expect(t, &q, empty, "at the end")
 	expect(t, &r, empty, "at the end")

@@ -17,12 +17,25 @@ func expect(t *testing.T, q *Queue, want uint64, when string) {
 	}
 }
 
+// join returns the Wait of another goroutine, which has joined q.
+func join(q *Queue) *Wait {
+	w := new(Wait)
+	w.Join(q, nil)
+	return w
+}
+
+// park is a Step that reports whether the goroutine was woken.
+func (w *Wait) park() bool {
+	w.Step()
+	return w.Woken()
+}
+
 // TestOneWakeUpInFlight covers the states of a queue.
 func TestOneWakeUpInFlight(t *testing.T) {
 	var q Queue
 	expect(t, &q, empty, "at first")
 	q.Wake() // of an empty queue
-	a, b, c := q.join(), q.join(), q.join()
+	a, b, c := join(&q), join(&q), join(&q)
 	expect(t, &q, wanted, "with three waiters")
 	q.Wake()
 	expect(t, &q, waking, "with one woken")
@@ -30,24 +43,24 @@ func TestOneWakeUpInFlight(t *testing.T) {
 	if waiting := q.Snapshot(0, nil).Waiting; waiting != 2 {
 		t.Fatalf("%d wait after a second Wake, want 2: one wake-up was in flight", waiting)
 	}
-	if !q.park(a, nil) {
+	if !a.park() {
 		t.Fatal("the first waiter was not the one woken")
 	}
-	q.rejoin(a) // spurious wake-up
+	a.Step() // spurious wake-up
 	expect(t, &q, wanted, "after a spurious wake-up")
 	q.Wake()
-	if !q.park(a, nil) {
+	if !a.park() {
 		t.Fatal("a waiter lost its position by a spurious wake-up")
 	}
-	q.leave(a, true)
+	a.Leave()
 	expect(t, &q, wanted, "with two waiters left")
 	q.Wake() // b, which leaves without having parked: its token must not stay
-	q.leave(b, false)
+	b.Leave()
 	expect(t, &q, wanted, "with one waiter left")
-	q.leave(c, false) // not woken
+	c.Leave() // not woken
 	expect(t, &q, empty, "at the end")
 	for range 3 {
-		if q.join().parker.Pending() {
+		if join(&q).waiter.Parker.Pending() {
 			t.Fatal("a waiter is reused with an old token")
 		}
 	}
@@ -56,44 +69,45 @@ func TestOneWakeUpInFlight(t *testing.T) {
 // TestRequeue: a waiter that got a part of what it waits for goes to the end.
 func TestRequeue(t *testing.T) {
 	var q Queue
-	a, b := q.join(), q.join()
+	a, b := join(&q), join(&q)
 	q.Wake()
-	q.park(a, nil)
-	q.requeue(a)
+	a.park()
+	a.Progress()
+	a.Step()
 	expect(t, &q, wanted, "after a waiter got a part")
 	q.Wake()
-	q.park(b, nil)
-	q.leave(b, true)
+	b.park()
+	b.Leave()
 	q.Wake()
-	q.leave(a, false)
+	a.Leave()
 	expect(t, &q, empty, "at the end")
 }
 
 func TestWakeAll(t *testing.T) {
 	var q Queue
-	a, b := q.join(), q.join()
+	a, b := join(&q), join(&q)
 	q.Wake()
 	q.WakeAll()
-	for _, w := range []*waiter{a, b} {
-		if !q.park(w, nil) {
+	for _, w := range []*Wait{a, b} {
+		if !w.park() {
 			t.Fatal("a waiter was not woken")
 		}
-		q.leave(w, true)
+		w.Leave()
 	}
 	expect(t, &q, empty, "when all have left")
 }
 
 func TestLeaveFromTheMiddle(t *testing.T) {
 	var q Queue
-	a, b, c := q.join(), q.join(), q.join()
-	q.leave(b, false)
+	a, b, c := join(&q), join(&q), join(&q)
+	b.Leave()
 	q.Wake()
-	q.leave(a, false)
+	a.Leave()
 	q.Wake()
-	if !q.park(c, nil) {
+	if !c.park() {
 		t.Fatal("the last waiter was not woken")
 	}
-	q.leave(c, true)
+	c.Leave()
 	expect(t, &q, empty, "at the end")
 }
 
@@ -103,13 +117,13 @@ func TestWaitTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var q Queue
 		for range 16 + 160 {
-			w := q.join()
+			w := join(&q)
 			go func() {
 				time.Sleep(time.Second)
 				q.Wake()
 			}()
-			q.park(w, nil)
-			q.leave(w, true)
+			w.park()
+			w.Leave()
 		}
 		if got := q.Snapshot(0, nil); got.Waits != 176 || got.Spent != 176*time.Second {
 			t.Errorf("%d waits of a second each took %v", got.Waits, got.Spent)

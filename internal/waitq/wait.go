@@ -16,15 +16,6 @@ import (
 //	idle      --Cancel---------------------> idle       and canceled: the context had ended
 //	any       --Leave----------------------> idle
 //
-// A goroutine that accepts a hand-off does not poll while it is queued:
-//
-//	idle      --JoinToAccept, Seated-------> queued
-//	queued    --Step: handed a value-------> handed     it has the wake-up, too; Leave follows
-//	queued    --Withdraw-------------------> withdrawn  or holding, or handed
-//	queued    --Step: done was closed------> withdrawn  or holding, and canceled; or handed
-//	withdrawn --Step: it found nothing-----> queued     at the end; at the front if it was woken
-//	                                                    before, but behind one that refuses
-//
 // Ownership:
 //
 //   - The Wait belongs to its goroutine. The waiter belongs to the queue and is lent
@@ -49,8 +40,9 @@ import (
 //   - Leave reports whether others wait. The caller then checks whether one of them
 //     could proceed, and calls Wake if so.
 //
-// WakeAll wakes each waiter with a token and without a wake-up. A Wait need not
-// distinguish the two: see seat.go for what follows from that.
+// WakeAll wakes each waiter with a token and without a wake-up. A Wait does not distinguish
+// the two: when it leaves it ends the wake-up of another one, which is harmless because the
+// channel is closed, and all its waiters have been woken.
 //
 // The zero value is idle, and so is a Wait after Leave. Waiters are reused: a wait
 // allocates only if more than maxFree goroutines wait at once.
@@ -61,7 +53,6 @@ type Wait struct {
 	state    waitState
 	canceled bool
 	progress bool
-	woken    bool // at least once: it keeps its position
 }
 
 type waitState uint8
@@ -70,21 +61,15 @@ const (
 	idle waitState = iota
 	queued
 	holding
-	withdrawn
-	handed
 )
 
 // Join appends the goroutine, which must be idle, to q. Its next Step ends when
 // done is closed. A nil done is never closed.
 func (w *Wait) Join(q *Queue, done <-chan struct{}) {
-	*w = Wait{queue: q, waiter: q.join(), done: done, state: queued}
-}
-
-// JoinToAccept is Join for a goroutine that accepts a hand-off: see Handed. It must not
-// complete its operation by itself while it is queued, so it looks whether it could, and
-// calls Withdraw before it polls.
-func (w *Wait) JoinToAccept(q *Queue, done <-chan struct{}) {
-	*w = Wait{queue: q, waiter: q.joinToAccept(), done: done, state: queued}
+	q.acquire()
+	*w = Wait{queue: q, waiter: q.unused(), done: done, state: queued}
+	q.list.Push(w.waiter)
+	q.release()
 }
 
 // Joined reports whether Join was called since the last Leave.
@@ -95,72 +80,35 @@ func (w *Wait) Queued() bool { return w.state == queued }
 
 // Step is called by a goroutine that has joined, polled, and found nothing to do.
 // It parks until the goroutine is woken or done is closed. If the goroutine was
-// woken and its poll failed, or it has withdrawn, Step returns it to the queue instead.
+// woken and its poll failed, Step returns it to the queue instead.
 func (w *Wait) Step() {
-	switch {
-	case w.state == queued:
-		switch {
-		case w.queue.park(w.waiter, w.done):
-			w.Arrive()
-		case w.waiter.accepts:
-			w.GiveUp()
-		default:
+	q := w.queue
+	if w.state == queued {
+		if q.tally.Park(w.waiter.Parker, w.done, q.tally.Count(), &w.waiter.Since) {
+			w.state = holding
+		} else {
 			w.canceled = true
 		}
-	case w.state == withdrawn:
-		w.state = queued
-		w.queue.comeBack(w.waiter, w.woken && !w.progress)
-		w.progress = false
-	case w.progress:
-		w.state, w.progress = queued, false
-		w.queue.requeue(w.waiter)
-	default:
-		w.state = queued
-		w.queue.rejoin(w.waiter)
+		return
 	}
-}
-
-// Arrive records what the token was for.
-func (w *Wait) Arrive() {
-	w.state, w.woken = holding, true
-	if w.waiter.handed {
-		w.state = handed
-	}
-}
-
-// GiveUp withdraws because done is closed. Like Withdraw, it may be too late.
-func (w *Wait) GiveUp() {
-	if w.withdraw(true); w.state != handed {
-		w.canceled = true
-	}
-}
-
-// Withdraw removes a goroutine that accepts a hand-off from the queue, so that it can
-// poll. It may find that it was handed a value, or woken, before.
-func (w *Wait) Withdraw() { w.withdraw(false) }
-
-func (w *Wait) withdraw(parked bool) {
-	if w.queue.withdraw(w.waiter, parked) {
-		w.state = withdrawn
+	q.acquire()
+	q.inFlight = false
+	if w.progress {
+		w.waiter.Since.Reset() // it waits for the rest from now on
+		q.list.Push(w.waiter)
 	} else {
-		w.Arrive()
+		q.list.PushFront(w.waiter)
 	}
+	q.release()
+	w.state, w.progress = queued, false
 }
-
-// Refuse makes a goroutine that accepts a hand-off, and is not queued, accept none. Once it
-// rejoins it stays the first until it leaves.
-func (w *Wait) Refuse() { w.waiter.accepts = false }
-
-// Handed reports whether the operation of the goroutine was completed by a hand-off: it
-// takes the value, and leaves.
-func (w *Wait) Handed() bool { return w.state == handed }
 
 // Woken reports whether the goroutine knows that it holds the queue's wake-up.
 func (w *Wait) Woken() bool { return w.state == holding && !w.canceled }
 
 // Age returns how long the goroutine, which was woken, has kept its position. It
 // reads the clock.
-func (w *Wait) Age() time.Duration { return w.waiter.since.Age(park.Now()) }
+func (w *Wait) Age() time.Duration { return w.waiter.Since.Age(park.Now()) }
 
 // Progress records that the goroutine got a part of what it waits for. If it must
 // wait for the rest, it rejoins at the end of the queue.
@@ -181,13 +129,19 @@ func (w *Wait) Leave() (others bool) { return w.waiter != nil && w.leave() }
 
 func (w *Wait) leave() bool {
 	q := w.queue
-	switch {
-	case w.state == handed && q.rise(w.waiter):
-	case w.state == withdrawn:
-		q.leaveWithdrawn(w.waiter)
-	default:
-		q.leave(w.waiter, w.state != queued)
+	q.acquire()
+	if w.waiter.queued {
+		q.list.Remove(w.waiter)
+	} else {
+		if w.state == queued { // the token is there, or will be in a moment
+			q.release()
+			w.waiter.Parker.Park(nil)
+			q.acquire()
+		}
+		q.inFlight = false
 	}
+	q.list.Put(w.waiter)
+	q.release()
 	*w = Wait{}
 	return q.Waiting()
 }

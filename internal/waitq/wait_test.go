@@ -115,8 +115,8 @@ func TestWaitWokenWhenCanceled(t *testing.T) {
 			q.Wake()
 			b.Step()
 			b.Leave()
-			for w := q.free; w != nil; w = w.next {
-				if w.parker.Pending() {
+			for w := q.list.free; w != nil; w = w.next {
+				if w.Parker.Pending() {
 					t.Fatal("an unused waiter has a token")
 				}
 			}

@@ -33,6 +33,9 @@ func (l *leadership) Err() error {
 	return nil
 }
 
+// useful reports whether there is something to do for one more worker.
+func (p *Pool[T]) useful() bool { return p.needsLeader() || p.hasSurplus() }
+
 // needsLeader reports whether an idle worker could become leader.
 func (p *Pool[T]) needsLeader() bool {
 	return p.leader.Load() == nil && !p.closed.Load() && (p.Room == nil || p.room() > 0) && (p.Blocked == nil || !p.Blocked())
@@ -46,29 +49,26 @@ func (p *Pool[T]) hasSurplus() bool {
 // ready is Ready if that is set.
 func (p *Pool[T]) ready() bool { return p.Ready != nil && p.Ready() }
 
-// wakeIfUseful wakes an idle worker if there is surplus, or no leader, or if an idle worker
-// is to retire. It wakes a follower, which passes the wake-up on. Without followers it interrupts the leader,
-// unless a follower is already on its way.
+// wakeIfUseful wakes an idle worker if there is something to do for it: a follower, if a permit
+// is left, and that one passes the wake-up on. Otherwise the only idle worker may be the leader.
+// It interrupts that for surplus, or if a worker is to drop its permit.
 func (p *Pool[T]) wakeIfUseful() {
-	switch {
-	case p.followers.Waiting():
-		if p.needsLeader() || p.hasSurplus() || p.permits.exceeded() {
+	if p.permits.available() {
+		if p.followers.Waiting() && p.useful() {
 			p.followers.Wake()
 		}
-	case p.followers.Idle():
-		if l := p.leader.Load(); l != nil && l.ended != nil && (p.hasSurplus() || p.permits.exceeded()) {
-			l.interrupt()
-		}
+	} else if l := p.leader.Load(); l != nil && l.ended != nil && (p.hasSurplus() || p.permits.exceeded()) {
+		l.interrupt()
 	}
 }
 
 // wake wakes the worker that wakeIfUseful would.
 func (p *Pool[T]) wake() {
 	switch {
+	case !p.permits.available():
+		p.leader.Load().interrupt()
 	case p.followers.Waiting():
 		p.followers.Wake()
-	case p.followers.Idle():
-		p.leader.Load().interrupt()
 	}
 }
 
@@ -147,17 +147,33 @@ func (s *spinner) end(b *spin.Budget, jobs int) {
 	s.attempt, s.ended = spin.Attempt{}, true
 }
 
-// follow waits until there may be something to do.
+// follow drops the permit of the worker, if it has one, and waits until it may have something to do.
+// When follow returns, the worker has a permit again, unless the pool is over.
 func (w *worker[T]) follow() {
 	p := w.pool
 	var wait waitq.Wait
 	wait.Join(&p.followers, nil)
-	p.deactivate()
-	if !p.over() && !p.needsLeader() && !p.hasSurplus() && !p.permits.exceeded() {
+	if w.holds && p.permits.drop() && p.closed.Load() {
+		p.finished.Store(true)
+		p.followers.WakeAll()
+	}
+	for w.holds = false; !p.over() && !w.resumes(wait.Woken()); {
 		wait.Step()
 	}
 	wait.Leave()
-	p.active.Add(1)
 	w.mustWake = true // passes the wake-up on
 	w.now = p.clock()
+}
+
+// resumes takes a permit if there is something to do, or if the worker was woken. If there is no
+// permit, the workers that have them do it, of which the leader may be idle.
+func (w *worker[T]) resumes(woken bool) bool {
+	p := w.pool
+	if !woken && !p.useful() {
+		return false
+	}
+	if w.holds = p.permits.take(); !w.holds && p.hasSurplus() {
+		p.leader.Load().interrupt()
+	}
+	return w.holds
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/ring"
 )
 
 // A Keyed is the source of a pool in which the jobs of one key run in order, and at most
@@ -46,14 +47,13 @@ type Keyed[T any, K comparable] struct {
 
 	lock      sync.Mutex // guards the fields below
 	queues    map[K]*keyQueue[T, K]
-	list      list[T, K]
-	round     int // turns that are taken from list before the next receive
-	queued    int // jobs in queues
-	ahead     int // jobs received and not done
+	list      ring.Ring[*keyQueue[T, K]] // ready keys
+	spare     []*keyQueue[T, K]          // of keys that were deleted
+	round     int                        // turns that are taken from list before the next receive
+	queued    int                        // jobs in queues
+	ahead     int                        // jobs received and not done
 	receiving bool
 	closed    bool
-	free      *node[T]
-	spare     *keyQueue[T, K]
 }
 
 // KeyedConfig describes the keys and their limits.
@@ -76,26 +76,16 @@ type KeyedConfig[T any, K comparable] struct {
 
 // A keyQueue is a key with its jobs that have not begun.
 type keyQueue[T any, K comparable] struct {
-	key         K
-	first, last *node[T]
-	ahead       int // jobs received and not done
-	turns       int // to be taken from ready, in the local queue of a worker, or running
-	ready       bool
-	next        *keyQueue[T, K]
+	key   K
+	jobs  ring.Ring[T]
+	ahead int // jobs received and not done
+	turns int // to be taken from ready, in the local queue of a worker, or running
+	ready bool
 }
-
-// A node is a job in a list.
-type node[T any] struct {
-	job  T
-	next *node[T]
-}
-
-// A list is a FIFO queue of keys.
-type list[T any, K comparable] struct{ first, last *keyQueue[T, K] }
 
 const (
 	maxReceived = 64 // jobs received at once
-	chunk       = 32 // nodes allocated at once
+	keptSlots   = 16 // of the queue of a key that was deleted
 )
 
 // NewKeyed returns a source for a pool.
@@ -132,8 +122,8 @@ func (k *Keyed[T, K]) next(turns []Turn[T, K], receives bool) (n, room int, err 
 	defer k.unlock()
 	receives = receives && k.mayReceive()
 	switch {
-	case k.list.first != nil && (k.round > 0 || !receives):
-		for n < len(turns) && k.list.first != nil {
+	case k.list.Len() > 0 && (k.round > 0 || !receives):
+		for n < len(turns) && k.list.Len() > 0 {
 			turns[n] = k.begin(k.pop())
 			n++
 		}
@@ -215,33 +205,27 @@ func (k *Keyed[T, K]) queue(key K) *keyQueue[T, K] {
 	if same := key; same != key {
 		panic(fmt.Sprintf("workers: RunKeyed: the key %v is not equal to itself", key))
 	}
-	if q = k.spare; q == nil {
-		q = new(keyQueue[T, K])
+	if n := len(k.spare); n > 0 {
+		q, k.spare = k.spare[n-1], k.spare[:n-1]
 	} else {
-		k.spare = q.next
+		q = new(keyQueue[T, K])
 	}
-	*q = keyQueue[T, K]{key: key}
+	q.key = key
 	k.queues[key] = q
 	return q
 }
 
+// forget deletes a key that has neither jobs nor turns. Its queue is used again.
+func (k *Keyed[T, K]) forget(q *keyQueue[T, K]) {
+	delete(k.queues, q.key)
+	q.key = *new(K)
+	q.jobs.Shrink(keptSlots)
+	k.spare = append(k.spare, q)
+}
+
 // enqueue appends a job to the queue of its key.
 func (k *Keyed[T, K]) enqueue(q *keyQueue[T, K], job T) {
-	n := k.free
-	if n == nil {
-		nodes := make([]node[T], chunk)
-		for i := range nodes[:chunk-1] {
-			nodes[i].next = &nodes[i+1]
-		}
-		n = &nodes[0]
-	}
-	k.free, n.next, n.job = n.next, nil, job
-	if q.first == nil {
-		q.first = n
-	} else {
-		q.last.next = n
-	}
-	q.last = n
+	q.jobs.Push(job)
 	q.ahead++
 	k.queued++
 	k.ahead++
@@ -250,25 +234,19 @@ func (k *Keyed[T, K]) enqueue(q *keyQueue[T, K], job T) {
 
 // schedule makes a key ready if it has jobs and may have another turn.
 func (k *Keyed[T, K]) schedule(q *keyQueue[T, K]) {
-	if q.ready || q.first == nil || q.turns == k.PerKey {
+	if q.ready || q.jobs.Len() == 0 || q.turns == k.PerKey {
 		return
 	}
-	q.ready, q.next = true, nil
+	q.ready = true
 	q.turns++
-	if k.list.first == nil {
-		k.list.first = q
-	} else {
-		k.list.last.next = q
-	}
-	k.list.last = q
+	k.list.Push(q)
 	k.ready.Add(1)
 }
 
 // pop takes the first key that is ready.
 func (k *Keyed[T, K]) pop() *keyQueue[T, K] {
-	q := k.list.first
-	k.list.first = q.next
-	q.ready, q.next = false, nil
+	q := k.list.Pop()
+	q.ready = false
 	k.ready.Add(-1)
 	return q
 }
@@ -293,10 +271,10 @@ func (k *Keyed[T, K]) unlock() {
 // Unprocessed calls f with each job that was received and not given to Do or OnExcess. All
 // workers have ended.
 func (k *Keyed[T, K]) Unprocessed(f func(T)) {
-	k.pool.Unprocessed(func(t Turn[T, K]) { f(t.job.job) })
+	k.pool.Unprocessed(func(t Turn[T, K]) { f(t.job) })
 	for _, q := range k.queues {
-		for n := q.first; n != nil; n = n.next {
-			f(n.job)
+		for i := range q.jobs.Len() {
+			f(q.jobs.At(i))
 		}
 	}
 	for _, jobs := range [][]T{k.excess, k.unsorted} {

@@ -1,79 +1,163 @@
 package workpool
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/sluice-go/sluice/internal/segqueue"
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
-// An Outlet hands the results of a pool to any number of receivers.
+// An Outlet carries results from the workers of a pool to any number of receivers: in the order
+// of their jobs, by a window, or in no particular order, by a buffer for each worker. A receiver
+// takes a whole buffer by exchanging its slice. So workers do not contend, a result can be received
+// as soon as it is put, whatever its worker does next, and results move in runs while receivers are busy.
 //
-//   - The store belongs to the workers. Results move from it to run, a whole run at
-//     a time, and from there to receivers. lock guards run and every take.
-//   - If there is a result and a receiver waits, a wake-up is in flight: Put wakes a
-//     receiver after it has published its result, and each receiver that returns
-//     wakes the next one if there is more (see passOn).
+//   - A result belongs to its worker, then to the window or a buffer, then to run, then to a receiver.
+//     lock guards run and every take.
+//   - If a result can be received and a receiver waits, a wake-up is in flight: Put wakes a
+//     receiver after it has published such a result, and each receiver that returns
+//     wakes the next one if there is more (see passOn). Results in order: a worker publishes its
+//     result, then looks for a receiver and compares base with its number. A take moves base, and
+//     passOn then checks the slot of the new base. So one of the two sees the other.
+//   - A worker puts its result into its buffer, then sets its bit, then looks for a receiver. A
+//     receiver clears the bit, then empties the buffer. So no result is missed.
+//   - A worker whose buffer is full joins its wait queue and checks again; a receiver empties
+//     the buffer, then checks for a waiting worker. Release sets released, then wakes all workers. From
+//     then on buffers grow beyond bufferSize, by one result for each worker. The room of a window
+//     bounds the jobs that are received, so no worker waits for it.
 //   - The receiver that takes a failure records it under lock. So a receiver that finds
 //     nothing after the end knows the failure.
 //   - A receiver joins the wait queue, polls again, and then parks. End sets ended
 //     first and wakes all receivers then. Nothing is put after End, so a receiver
 //     that reads ended before a poll that finds nothing has received everything.
 type Outlet[U any] struct {
-	store store[U]
-	*signal
-	record func(error) (first bool) // records the failure of the pool; called under lock
-	end    func(error)              // ends the pool, after a record that was the first
+	window    *window[U] // nil if results are not ordered
+	buffers   []buffer[U]
+	nonempty  bitmap
+	released  atomic.Bool
+	receivers waitq.Queue
+	ready     engine.Ready
+	ended     atomic.Bool
 
-	lock sync.Mutex
+	// Of the pool: see Feed.
+	roomGrew func()
+	record   func(error) (first bool) // records its failure; called under lock
+	end      func(error)              // ends it, after a record that was the first
+
+	lock sync.Mutex // guards the fields below, and holds and take of the window
 	run  []U
 	next int // run[:next] has been received
+	turn int // the worker whose buffer is taken next
 }
 
-// A store is where workers put results.
-type store[U any] interface {
-	// take returns a run of results. It is empty if no result is there now. The slice
-	// run becomes the store's, and the returned slice the caller's. An error is the
-	// failure of the next job in order. It is returned once, and no result follows.
-	take(run []U) ([]U, error)
-	// holds reports whether take would return something.
-	holds() bool
-	// release ends the wait of workers for room.
-	release()
+// bufferSize is how many results wait in a worker's buffer.
+const bufferSize = 128
+
+type buffer[U any] struct {
+	lock   spin.Lock
+	values []U
+	putter waitq.Queue
+	_      [64]byte
 }
 
-// A signal tells receivers that there are results.
-type signal struct {
-	receivers waitq.Queue
-	ready     atomic.Pointer[segqueue.Readiness] // nil until Ready is called
-	ended     atomic.Bool
-}
-
-// wanted reports whether a receiver is to be notified of a result.
-func (s *signal) wanted() bool { return s.receivers.Waiting() || s.ready.Load() != nil }
-
-// notify wakes a receiver. The caller has published a result.
-func (s *signal) notify() {
-	if s.receivers.Waiting() {
-		s.receivers.Wake()
+// NewOutlet returns an outlet for the results of that many workers. If width is not 0 they are
+// ordered, and that many jobs are received after the last one whose result was taken.
+func NewOutlet[U any](workers, width int) *Outlet[U] {
+	o := &Outlet[U]{roomGrew: func() {}}
+	if width > 0 {
+		o.window = newWindow[U](width)
+	} else {
+		o.buffers, o.nonempty = make([]buffer[U], workers), newBitmap(workers)
 	}
-	if r := s.ready.Load(); r != nil {
-		r.Post()
+	return o
+}
+
+// Feed makes o the outlet of a pool that has not begun.
+func Feed[T, U any](p *Pool[T], o *Outlet[U]) {
+	o.record, o.end = p.record, p.end
+	if o.window != nil {
+		p.Room, o.roomGrew = o.window.room, p.roomGrew
+	}
+}
+
+// Put puts the result of job seq, which the calling worker has run. Unless results are ordered, it
+// waits while the buffer of the worker is full.
+func (o *Outlet[U]) Put(worker int, seq uint64, v U) {
+	if o.window != nil {
+		if o.window.put(seq, v, nil) {
+			o.notify()
+		}
+		return
+	}
+	b := &o.buffers[worker]
+	for !b.put(v, o.released.Load()) {
+		var wait waitq.Wait
+		wait.Join(&b.putter, nil)
+		if b.full() && !o.released.Load() {
+			wait.Step()
+		}
+		wait.Leave() // no other goroutine waits in this queue
+	}
+	o.nonempty.set(worker)
+	o.notify()
+}
+
+func (b *buffer[U]) put(v U, released bool) bool {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	if len(b.values) >= bufferSize && !released {
+		return false
+	}
+	b.values = append(b.values, v)
+	return true
+}
+
+func (b *buffer[U]) full() bool {
+	b.lock.Lock()
+	defer b.lock.Unlock()
+	return len(b.values) >= bufferSize
+}
+
+// Fail puts an error in place of the result of job seq. Results are ordered: it counts when its
+// turn comes, unless an earlier job fails.
+func (o *Outlet[U]) Fail(seq uint64, err error) {
+	if o.window.put(seq, *new(U), err) {
+		o.notify()
+	}
+}
+
+// notify wakes a receiver. A result can be received.
+func (o *Outlet[U]) notify() {
+	if o.receivers.Waiting() {
+		o.receivers.Wake()
+	}
+	o.ready.Post()
+}
+
+// passOn wakes another receiver if there is a result for it.
+func (o *Outlet[U]) passOn() {
+	if (o.receivers.Waiting() || o.ready.InUse()) && o.holds() {
+		o.notify()
 	}
 }
 
 // End records that all workers have ended: there will be no more results.
-func (s *signal) End() {
-	s.ended.Store(true)
-	s.receivers.WakeAll()
-	if r := s.ready.Load(); r != nil {
-		r.Close()
-	}
+func (o *Outlet[U]) End() {
+	o.ended.Store(true)
+	o.receivers.WakeAll()
+	o.ready.Close()
 }
 
 // Release lets workers that wait for room put their results. The pool has stopped.
-func (o *Outlet[U]) Release() { o.store.release() }
+func (o *Outlet[U]) Release() {
+	o.released.Store(true)
+	for i := range o.buffers {
+		o.buffers[i].putter.WakeAll()
+	}
+}
 
 // Recv waits for results and moves up to len(buf) of them into buf. It returns 0
 // if there are no more, and ended is true; or if done was closed first.
@@ -112,6 +196,12 @@ func (o *Outlet[U]) Return(rest []U) {
 	o.passOn()
 }
 
+// Ready returns a channel that becomes readable when TryRecv may return a result,
+// and is closed at the end.
+func (o *Outlet[U]) Ready() <-chan struct{} {
+	return o.ready.Chan(func() (hasValue, closed bool) { return o.holds(), o.ended.Load() })
+}
+
 // await polls until poll returns a number of results above 0, there are no more, or
 // done is closed.
 func (o *Outlet[U]) await(done <-chan struct{}, poll func() int) (n int, ended bool) {
@@ -132,35 +222,29 @@ func (o *Outlet[U]) await(done <-chan struct{}, poll func() int) (n int, ended b
 	return n, ended
 }
 
-// passOn wakes another receiver if there is a result for it.
-func (o *Outlet[U]) passOn() {
-	if o.wanted() && o.holds() {
-		o.notify()
-	}
-}
-
 // holds reports whether there is a result.
 func (o *Outlet[U]) holds() bool {
 	o.lock.Lock()
 	defer o.lock.Unlock()
-	return o.next < len(o.run) || o.store.holds()
+	switch {
+	case o.next < len(o.run):
+		return true
+	case o.window != nil:
+		return o.window.holds()
+	}
+	return o.nonempty.each(0, func(int) bool { return true })
 }
 
 // receive moves results into buf.
 func (o *Outlet[U]) receive(buf []U) (n int) {
 	o.lock.Lock()
-	var err error
-	first := false
-	if o.next == len(o.run) {
-		o.next = 0
-		o.run, err, first = o.take(o.run)
-	}
+	failure := o.fill()
 	n = copy(buf, o.run[o.next:])
 	clear(o.run[o.next : o.next+n])
 	o.next += n
 	o.lock.Unlock()
-	if first {
-		o.end(err)
+	if failure != nil {
+		o.end(failure)
 	}
 	return n
 }
@@ -168,45 +252,50 @@ func (o *Outlet[U]) receive(buf []U) (n int) {
 // exchange returns a run in place of an empty one.
 func (o *Outlet[U]) exchange(run []U) []U {
 	o.lock.Lock()
-	var err error
-	first := false
-	if o.next < len(o.run) {
-		run = append(run[:0], o.run[o.next:]...)
-		clear(o.run)
-		o.run, o.next = o.run[:0], 0
-	} else {
-		run, err, first = o.take(run)
+	failure := o.fill()
+	if o.next > 0 { // a part of it has been received
+		o.run = slices.Delete(o.run, 0, o.next)
 	}
+	run, o.run, o.next = o.run, run[:0], 0
 	o.lock.Unlock()
-	if first {
-		o.end(err)
+	if failure != nil {
+		o.end(failure)
 	}
 	return run
 }
 
-// take takes a run from the store, and records a failure. The lock is held. If first is
-// true, the caller calls end without the lock.
-func (o *Outlet[U]) take(run []U) (taken []U, failure error, first bool) {
-	taken, failure = o.store.take(run)
-	if failure != nil {
-		first = o.record(failure)
+// fill takes results if run has none. It records a failure: if that is the first one, fill returns
+// it, and the caller calls end without the lock.
+func (o *Outlet[U]) fill() error {
+	if o.next < len(o.run) {
+		return nil
 	}
-	return taken, failure, first
+	o.run, o.next = o.run[:0], 0
+	if o.window == nil {
+		o.nonempty.each(o.turn, o.empty)
+		return nil
+	}
+	var failure error
+	if o.run, failure = o.window.take(o.run); len(o.run) > 0 {
+		o.roomGrew()
+	}
+	if failure != nil && o.record(failure) {
+		return failure
+	}
+	return nil
 }
 
-// Ready returns a channel that becomes readable when TryRecv may return a result,
-// and is closed at the end.
-func (o *Outlet[U]) Ready() <-chan struct{} {
-	r := o.ready.Load()
-	if r == nil {
-		o.ready.CompareAndSwap(nil, segqueue.NewReadiness())
-		r = o.ready.Load()
-		if o.holds() { // put before there was a channel
-			r.Post()
-		}
-		if o.ended.Load() {
-			r.Close()
-		}
+// empty exchanges the run, which has no results, for those of a worker. It reports whether there
+// are any.
+func (o *Outlet[U]) empty(worker int) bool {
+	b := &o.buffers[worker]
+	o.nonempty.clear(worker)
+	b.lock.Lock()
+	b.values, o.run = o.run, b.values
+	b.lock.Unlock()
+	if b.putter.Waiting() {
+		b.putter.Wake()
 	}
-	return r.Token()
+	o.turn = (worker + 1) % len(o.buffers)
+	return len(o.run) > 0
 }

@@ -4,34 +4,53 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sluice-go/sluice/internal/waitq"
+	"github.com/sluice-go/sluice/internal/ring"
 )
 
-// permits decide which workers of a pool with a limit look for jobs and run them: those
-// that hold a permit. A worker without one is retired. It has no job, and waits in
-// retired. See "Resizing" in docs/design/workpool.md.
+// permits decide which workers of a pool look for jobs and run them: those that hold a permit.
+// The others follow: see follow. See also "Permits" in docs/design/workpool.md.
 //
-//   - The word is the pair (held, limit). take implies held < limit, drop implies
-//     held > limit, both by CAS. So held exceeds limit only after limit has fallen, and
-//     does not grow meanwhile.
+//   - The word has held, limit, and whether back has jobs. take implies held < limit, so held
+//     exceeds limit only after that has fallen, and does not grow meanwhile.
 //   - Exactly held workers have a permit. It belongs to the worker from take to drop.
-//   - held < limit and a worker in retired imply that a wake-up of retired is in flight,
-//     or that the goroutine that raised the limit has yet to look.
-//   - A worker that drops its permit hands its jobs back: each belongs to back until
-//     another worker takes it, and counts in Pool.active meanwhile.
-//
-// A nil *permits belongs to a pool without a limit.
+//   - A worker without a permit has no job. Before it drops its permit it hands its jobs back:
+//     each belongs to back until another worker takes it.
+//   - So while the source is closed, held == 0 and no job in back, in one word, imply that there
+//     is no job anywhere: the pool is over.
 type permits[T any] struct {
-	word    atomic.Uint64 // held in the low half, limit in the high half
-	retired waitq.Queue
-	back    handedBack[T]
+	word atomic.Uint64 // held and hasBack in the low half, limit in the high half
+
+	lock sync.Mutex // guards back, and hasBack
+	back ring.Ring[numbered[T]]
 }
+
+const hasBack = 1 << 31
+
+// A numbered is a job with its sequence number.
+type numbered[T any] struct {
+	seq uint64
+	job T
+}
+
+func (s *permits[T]) counts() (held, limit uint32) {
+	held, limit = unpack(s.word.Load())
+	return held &^ hasBack, limit
+}
+
+// available reports whether a worker could take a permit.
+func (s *permits[T]) available() bool { held, limit := s.counts(); return held < limit }
+
+// exceeded reports whether a worker is to drop its permit.
+func (s *permits[T]) exceeded() bool { held, limit := s.counts(); return held > limit }
+
+// hasJobs reports whether jobs were handed back.
+func (s *permits[T]) hasJobs() bool { return s.word.Load()&hasBack != 0 }
 
 // take takes a permit if there is one.
 func (s *permits[T]) take() bool {
 	for {
 		word := s.word.Load()
-		if held, limit := unpack(word); held >= limit {
+		if held, limit := unpack(word &^ hasBack); held >= limit {
 			return false
 		}
 		if s.word.CompareAndSwap(word, word+1) {
@@ -40,19 +59,8 @@ func (s *permits[T]) take() bool {
 	}
 }
 
-// drop gives up the permit of the calling worker if more are held than the limit. In this
-// case the worker is retired.
-func (s *permits[T]) drop() bool {
-	for {
-		word := s.word.Load()
-		if held, limit := unpack(word); held <= limit {
-			return false
-		}
-		if s.word.CompareAndSwap(word, word-1) {
-			return true
-		}
-	}
-}
+// drop gives up a permit. last reports whether no other one is held, and no job is in back.
+func (s *permits[T]) drop() (last bool) { return uint32(s.word.Add(^uint64(0))) == 0 }
 
 // resize sets the limit, and returns what it was.
 func (s *permits[T]) resize(limit uint32) (was uint32) {
@@ -65,131 +73,54 @@ func (s *permits[T]) resize(limit uint32) (was uint32) {
 	}
 }
 
-// available reports whether a retired worker could take a permit.
-func (s *permits[T]) available() bool {
-	held, limit := unpack(s.word.Load())
-	return held < limit
+func (s *permits[T]) push(job numbered[T]) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.back.Push(job)
+	s.word.Or(hasBack)
 }
 
-// exceeded reports whether a worker is to retire.
-func (s *permits[T]) exceeded() bool {
-	if s == nil {
-		return false
-	}
-	held, limit := unpack(s.word.Load())
-	return held > limit
-}
-
-// hasJobs reports whether retired workers have handed back jobs.
-func (s *permits[T]) hasJobs() bool { return s != nil && s.back.n.Load() > 0 }
-
-// wakeAll ends the wait of all retired workers: the pool is over.
-func (s *permits[T]) wakeAll() {
-	if s != nil {
-		s.retired.WakeAll()
-	}
-}
-
-// handedBack is a FIFO queue of the jobs that retired workers have received and not
-// started.
-type handedBack[T any] struct {
-	n    atomic.Int64 // length of jobs[first:]
-	lock sync.Mutex   // guards the fields below
-
-	jobs  []numbered[T]
-	first int
-}
-
-// A numbered is a job with its sequence number.
-type numbered[T any] struct {
-	seq uint64
-	job T
-}
-
-func (b *handedBack[T]) push(jobs []numbered[T]) {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	b.jobs = append(b.jobs, jobs...)
-	b.n.Add(int64(len(jobs)))
-}
-
-func (b *handedBack[T]) pop() (job numbered[T], ok bool) {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	if b.first == len(b.jobs) {
+func (s *permits[T]) pop() (job numbered[T], ok bool) {
+	if !s.hasJobs() {
 		return job, false
 	}
-	job, b.jobs[b.first] = b.jobs[b.first], job
-	if b.first++; b.first == len(b.jobs) {
-		b.jobs, b.first = nil, 0
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.back.Len() == 0 {
+		return job, false
 	}
-	b.n.Add(-1)
+	job = s.back.Pop()
+	if s.back.Len() == 0 {
+		s.back = ring.Ring[numbered[T]]{}
+		s.word.And(^uint64(hasBack))
+	}
 	return job, true
 }
 
 // Resize sets how many workers of a pool with Resizable work. It does not wait. Above the number of
 // workers it has no further effect. Only one goroutine calls it at a time.
 func (p *Pool[T]) Resize(n int) {
-	limit := uint32(min(n, p.Workers))
-	switch was := p.permits.resize(limit); {
-	case was < limit && p.permits.retired.Waiting():
-		p.permits.retired.Wake() // and that worker wakes the next one
-	case was > limit && p.permits.exceeded():
+	if limit := uint32(min(n, p.Workers)); p.permits.resize(limit) != limit {
 		p.wakeIfUseful()
 	}
 }
 
-// retires reports whether the worker is without a permit, or gives it up. It then runs no
-// job until rest returns.
-func (w *worker[T]) retires() bool {
-	w.retired = w.retired || w.pool.permits.drop()
-	return w.retired
-}
-
 // handBack gives the job in a slot that the worker has claimed, and those that no other
-// worker steals, to the other workers. rest follows, which wakes one of them.
+// worker steals, to the other workers, and wakes one of them.
 func (w *worker[T]) handBack(slot int, span uint64) {
-	p, q := w.pool, &w.queue
-	var jobs []numbered[T]
+	q := &w.queue
 	for ok := true; ok; slot, span, ok = q.claim(span) {
-		jobs = append(jobs, numbered[T]{q.base + uint64(slot), q.take(slot)})
+		w.pool.permits.push(numbered[T]{q.base + uint64(slot), q.take(slot)})
 	}
-	p.active.Add(int64(len(jobs)))
-	p.permits.back.push(jobs)
+	w.pool.wakeIfUseful()
 }
 
-// takeBack takes a job that a retired worker has handed back.
+// takeBack takes a job that another worker has handed back.
 func (w *worker[T]) takeBack() bool {
-	p := w.pool
-	if !p.permits.hasJobs() {
-		return false
-	}
-	job, ok := p.permits.back.pop()
+	job, ok := w.pool.permits.pop()
 	if !ok {
 		return false
 	}
 	w.queue.slots(1)[0] = job.job
-	w.got(1, job.seq)
-	p.active.Add(-1) // the worker is active: this is not the last one
-	return true
-}
-
-// rest is the time in which a worker is retired. It returns when the worker has a permit,
-// or the pool is over.
-func (w *worker[T]) rest() {
-	p := w.pool
-	w.mustWake = false
-	p.wakeIfUseful() // for the jobs handed back, to lead, or to retire as well
-	var wait waitq.Wait
-	wait.Join(&p.permits.retired, nil)
-	p.deactivate()
-	for !p.permits.take() && !p.over() {
-		wait.Step()
-	}
-	w.retired = false
-	if wait.Leave() && p.permits.available() {
-		p.permits.retired.Wake()
-	}
-	p.active.Add(1)
-	w.now = p.clock()
+	return w.got(1, job.seq)
 }

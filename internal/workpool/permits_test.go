@@ -19,8 +19,13 @@ func resizable(config Config[int], working int) *Pool[int] {
 	}
 	p := New(config)
 	p.Resize(working)
-	for i := range working {
-		p.workers[i].retired = !p.permits.take()
+	return started(p)
+}
+
+// started gives the permits of a pool to its first workers.
+func started(p *Pool[int]) *Pool[int] {
+	for i := range p.workers {
+		p.workers[i].holds = p.permits.take()
 	}
 	return p
 }
@@ -35,7 +40,7 @@ func leading(t *testing.T, p *Pool[int]) *leadership {
 // expectWord checks the permits of a pool.
 func expectWord(t *testing.T, p *Pool[int], held, limit uint32) {
 	t.Helper()
-	if h, l := unpack(p.permits.word.Load()); h != held || l != limit {
+	if h, l := p.permits.counts(); h != held || l != limit {
 		t.Errorf("%d permits are held and the limit is %d, want %d and %d", h, l, held, limit)
 	}
 }
@@ -43,27 +48,42 @@ func expectWord(t *testing.T, p *Pool[int], held, limit uint32) {
 func TestPermits(t *testing.T) {
 	p := resizable(Config[int]{Workers: 4}, 3)
 	expectWord(t, p, 3, 3)
-	if p.permits.take() || p.permits.drop() || p.permits.exceeded() || p.permits.available() {
-		t.Error("3 of 3: a permit was taken or dropped")
+	if p.permits.take() || p.permits.exceeded() || p.permits.available() {
+		t.Error("3 of 3: a permit was taken, or is to be dropped")
 	}
 	p.Resize(2)
-	if p.permits.take() || !p.permits.exceeded() || !p.permits.drop() || p.permits.drop() {
+	if p.permits.take() || !p.permits.exceeded() || p.permits.drop() || p.permits.exceeded() {
 		t.Error("3 of 2: want one worker to drop its permit, and no other")
 	}
 	p.Resize(100)
 	expectWord(t, p, 2, 4)
-	if p.permits.drop() || !p.permits.available() || !p.permits.take() || !p.permits.take() || p.permits.take() {
+	if p.permits.exceeded() || !p.permits.available() || !p.permits.take() || !p.permits.take() || p.permits.take() {
 		t.Error("2 of 4: want two workers to take a permit")
 	}
-	none := New(Config[int]{Workers: 2})
-	if none.permits.exceeded() || none.permits.hasJobs() || none.workers[0].takeBack() {
-		t.Error("a pool without a limit has permits")
+	p.permits.push(numbered[int]{1, 1})
+	p.permits.push(numbered[int]{2, 2})
+	for range 3 {
+		p.permits.drop()
+	}
+	if p.permits.drop() || !p.permits.hasJobs() {
+		t.Error("the pool ends, but jobs are handed back")
+	}
+	for want := range uint64(2) {
+		p.permits.take()
+		if job, ok := p.permits.pop(); !ok || job.seq != want+1 {
+			t.Errorf("job %d, %v; want %d", job.seq, ok, want+1)
+		}
+		if last := p.permits.drop(); last != (want == 1) {
+			t.Errorf("job %d is taken: the pool ends: %v", want+1, last)
+		}
+	}
+	if all := started(New(Config[int]{Workers: 2})); !all.workers[1].holds || all.permits.available() {
+		t.Error("a pool without a limit has workers without a permit")
 	}
 }
 
 // TestPermitsConcurrently: however take, drop and resize overlap, as many permits are held as
-// were taken and not dropped, no more are taken beyond the limit, and no worker drops the
-// permit that the limit leaves to it.
+// were taken and not dropped, and no more are taken beyond the limit.
 func TestPermitsConcurrently(t *testing.T) {
 	const workers, rounds = 4, 5000
 	p := resizable(Config[int]{Workers: workers}, 0)
@@ -74,14 +94,15 @@ func TestPermitsConcurrently(t *testing.T) {
 			has := false
 			for range rounds {
 				switch {
-				case has && p.permits.drop():
+				case has && p.permits.exceeded():
 					held.Add(-1)
+					p.permits.drop()
 					has = false
 				case !has && p.permits.take():
 					held.Add(1)
 					has = true
 				}
-				if held, _ := unpack(p.permits.word.Load()); held > workers {
+				if held, _ := p.permits.counts(); held > workers {
 					t.Errorf("%d permits are held by %d workers", held, workers)
 				}
 				runtime.Gosched()
@@ -96,79 +117,80 @@ func TestPermitsConcurrently(t *testing.T) {
 	})
 	all.Wait()
 	expectWord(t, p, uint32(held.Load()), uint32(1+(rounds-1)%workers))
-	if held.Load() < 1 {
-		t.Error("no permit is left")
-	}
 }
 
-// TestResizeToTheSame: the value that was set before wakes no worker, nor does one that
-// changes nothing because there are fewer workers.
-func TestResizeToTheSame(t *testing.T) {
+// TestResizeIdle: a limit that changes while there is nothing to do wakes no worker: idle workers
+// but the leader have no permit.
+func TestResizeIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := resizable(Config[int]{Workers: 3}, 2)
-		l := leading(t, p)
+		p := resizable(Config[int]{Workers: 4}, 3)
+		l := leading(t, p) // worker 0
 		var back atomic.Int32
-		go func() { p.workers[1].follow(); back.Add(1) }()
-		go func() { p.workers[2].rest(); back.Add(1) }()
-		synctest.Wait()
-		waits := p.permits.retired.Tally().Waits() + p.followers.Tally().Waits()
-		p.Resize(2)
-		synctest.Wait()
-		if back.Load() != 0 || l.Err() != nil || p.permits.retired.Tally().Waits()+p.followers.Tally().Waits() != waits {
-			t.Errorf("%d workers are back, leader: %v", back.Load(), l.Err())
+		for i := 1; i < 4; i++ {
+			go func() { p.workers[i].follow(); back.Add(1) }()
 		}
-		p.Resize(3)
-		if synctest.Wait(); back.Load() != 1 || l.Err() != nil {
-			t.Errorf("raised: %d workers are back, want the one that was retired; leader: %v", back.Load(), l.Err())
-		}
-		p.Resize(70)
-		if synctest.Wait(); back.Load() != 1 || l.Err() != nil {
-			t.Errorf("raised above the number of workers: %d are back; leader: %v", back.Load(), l.Err())
+		synctest.Wait()
+		waits := p.followers.Tally().Waits()
+		for _, limit := range []int{3, 2, 4, 70, 1, 3} {
+			p.Resize(limit)
+			synctest.Wait()
+			expectWord(t, p, 1, uint32(min(limit, 4)))
+			if back.Load() != 0 || l.Err() != nil || p.followers.Tally().Waits() != waits {
+				t.Errorf("limit %d: %d workers are back, leader: %v", limit, back.Load(), l.Err())
+			}
 		}
 		p.finished.Store(true)
 		p.followers.WakeAll()
 	})
 }
 
-// TestLowerRetiresIdle: of the idle workers, the followers retire first, no more of them
-// than necessary, and the leader last. Raised, all come back.
-func TestLowerRetiresIdle(t *testing.T) {
+// TestLimitInForce: with surplus for all, as many followers work as the limit allows. Raised, the
+// next ones come back, each woken by the one before; lowered, a busy worker gives up its permit, and
+// the leader if it is idle.
+func TestLimitInForce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := resizable(Config[int]{Workers: 5}, 5) // worker 0 leads, and worker 4 is inside f
+		p := resizable(Config[int]{Workers: 5}, 2) // worker 0 leads, and worker 1 is inside f
 		l := leading(t, p)
-		for i := 1; i < 4; i++ {
-			go p.workers[i].find()
+		stop, ran := make(chan struct{}), atomic.Int32{}
+		for i := 2; i < 5; i++ {
+			go func() {
+				if p.workers[i].find() {
+					ran.Add(1)
+					<-stop
+				}
+			}()
 		}
 		synctest.Wait()
-		expect := func(when string, followers, retired int, interrupted bool) {
+		p.workers[1].queue.slots(64)
+		p.workers[1].got(64, 0)
+		p.wakeIfUseful()
+		expect := func(when string, running int32, held, limit uint32, interrupted bool) {
 			t.Helper()
 			synctest.Wait()
-			if f, r := p.followers.Snapshot(0, nil).Waiting, p.permits.retired.Snapshot(0, nil).Waiting; f != followers || r != retired {
-				t.Errorf("%s: %d follow and %d are retired, want %d and %d", when, f, r, followers, retired)
+			if ran.Load() != running || (l.Err() != nil) != interrupted {
+				t.Errorf("%s: %d followers run, want %d; leader: %v", when, ran.Load(), running, l.Err())
 			}
-			if (l.Err() != nil) != interrupted {
-				t.Errorf("%s: leader: %v", when, l.Err())
-			}
+			expectWord(t, p, held, limit)
 		}
-		expect("at first", 3, 0, false)
-		p.Resize(4)
-		expect("lowered to 4", 2, 1, false)
-		p.Resize(2)
-		expect("lowered to 2", 0, 3, false)
-		expectWord(t, p, 2, 2)
+		expect("at first", 0, 2, 2, true) // the surplus is for the leader
+		l = leading(t, p)
+		p.Resize(3)
+		expect("raised to 3", 1, 3, 3, true) // there is more of it
+		l = leading(t, p)
 		p.Resize(5)
-		expect("raised to 5", 3, 0, false)
-		expectWord(t, p, 5, 5)
-		p.Resize(1)
-		expect("lowered to 1", 0, 3, true)
-		expectWord(t, p, 2, 1) // the leader and the worker inside f: the first of them retires
+		expect("raised to 5", 3, 5, 5, true)
+		p.workers[1].queue.span.Store(0)
+		l = leading(t, p)
+		p.Resize(4)
+		expect("lowered to 4", 3, 5, 4, true)
 		p.finished.Store(true)
-		p.permits.wakeAll()
+		close(stop)
+		p.followers.WakeAll()
 	})
 }
 
-// TestIdleChecksLimit: a worker that is about to wait checks once more whether it is to
-// retire, since the limit may have fallen while it was not idle.
+// TestIdleChecksLimit: a worker that is about to wait in the source checks once more whether it is to
+// drop its permit, since the limit may have fallen while it was not idle.
 func TestIdleChecksLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := resizable(Config[int]{Workers: 2, Context: t.Context(), Source: hook(func(context.Context) (int, error) {
@@ -179,38 +201,34 @@ func TestIdleChecksLimit(t *testing.T) {
 		if found, led := p.workers[0].leads(); found || !led || p.leader.Load() != nil {
 			t.Errorf("found %v, led %v", found, led)
 		}
-		leading(t, p)
-		p.workers[1].follow() // would block
 	})
 }
 
-// TestRestChecksLimit: a worker that is about to wait for a permit checks once more, since
-// the limit may have risen while no worker was retired.
-func TestRestChecksLimit(t *testing.T) {
+// TestFollowChecksLimit: a worker that is about to wait checks once more, since the limit may have
+// risen after it has dropped its permit.
+func TestFollowChecksLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := resizable(Config[int]{Workers: 2}, 2)
-		leading(t, p)
+		p.permits.push(numbered[int]{})
 		p.Resize(1)
 		w := &p.workers[1]
-		if !w.retires() {
-			t.Fatal("not retired")
+		if !p.permits.exceeded() {
+			t.Fatal("the limit is not exceeded")
 		}
 		p.Resize(2)
-		w.rest() // would block
-		if w.retires() {
-			t.Error("retired with a permit")
-		}
+		w.follow() // would block
 		expectWord(t, p, 2, 2)
 	})
 }
 
-// TestRestMissesNoRise: however retiring and raising overlap, every worker comes back; the
-// first one wakes the next. A wake-up that is lost is a deadlock, which synctest reports.
-func TestRestMissesNoRise(t *testing.T) {
+// TestFollowMissesNoRise: however retiring and raising overlap, every worker comes back as long as
+// there are jobs; the first one wakes the next. A wake-up that is lost is a deadlock, which synctest reports.
+func TestFollowMissesNoRise(t *testing.T) {
 	const workers, rounds = 3, 3000
 	synctest.Test(t, func(t *testing.T) {
 		p := resizable(Config[int]{Workers: 1 + workers}, 1+workers)
 		leading(t, p)
+		p.permits.push(numbered[int]{})
 		for n := range rounds {
 			p.Resize(1)
 			var all sync.WaitGroup
@@ -218,8 +236,9 @@ func TestRestMissesNoRise(t *testing.T) {
 			for i := range workers {
 				all.Go(func() {
 					begun.Add(1)
-					if w := &p.workers[1+i]; w.retires() {
-						w.rest()
+					if p.permits.exceeded() {
+						p.workers[1+i].follow()
+						p.wakeIfUseful() // as find does
 					}
 				})
 			}
@@ -227,7 +246,7 @@ func TestRestMissesNoRise(t *testing.T) {
 				runtime.Gosched()
 			}
 			for range n % 64 {
-				_ = p.active.Load() // some nanoseconds
+				_ = p.closed.Load() // some nanoseconds
 			}
 			p.Resize(1 + n%workers)
 			p.Resize(1 + workers)
@@ -259,14 +278,12 @@ func TestHandBack(t *testing.T) {
 	}
 	w.got(6, 6)
 	w.run()
-	if !slices.Equal(ran, []uint64{6, 7}) || !w.retired || p.permits.back.n.Load() != 4 || p.active.Load() != 2+4 {
-		t.Fatalf("ran %v, retired: %v, handed back %d jobs, active %d", ran, w.retired, p.permits.back.n.Load(), p.active.Load())
+	if !slices.Equal(ran, []uint64{6, 7}) || p.permits.back.Len() != 4 || !p.permits.exceeded() {
+		t.Fatalf("ran %v, handed back %d jobs", ran, p.permits.back.Len())
 	}
-	p.deactivate() // as the worker that retires does
-	if p.active.Add(-1); p.active.Load() == 0 {
-		t.Error("active counts no job: the last worker that waits would end the pool")
+	if w.holds = false; p.permits.drop() { // as the worker that retires does
+		t.Error("the pool would end")
 	}
-	p.active.Add(1)
 	if !p.hasSurplus() {
 		t.Error("no surplus")
 	}
@@ -276,9 +293,10 @@ func TestHandBack(t *testing.T) {
 			break
 		}
 	}
-	if !slices.Equal(ran, []uint64{6, 7, 8, 9, 10, 11}) || p.hasSurplus() || p.active.Load() != 1 {
-		t.Errorf("ran %v, surplus: %v, active %d", ran, p.hasSurplus(), p.active.Load())
+	if !slices.Equal(ran, []uint64{6, 7, 8, 9, 10, 11}) || p.hasSurplus() {
+		t.Errorf("ran %v, surplus: %v", ran, p.hasSurplus())
 	}
+	expectWord(t, p, 1, 1)
 	if other.find() || !p.finished.Load() {
 		t.Error("the pool has not ended")
 	}
@@ -317,17 +335,16 @@ func TestHandedBackWakesIdle(t *testing.T) {
 			w := &p.workers[0]
 			copy(w.queue.slots(1), []int{1})
 			w.got(1, 0)
-			// A worker in f has just retired: so the limit is not exceeded any more.
-			w.retired = true
-			p.permits.word.Store(pack(1, 1))
-			w.run()
-			go w.rest()
+			if p.permits.word.Store(pack(1, 1)); followers > 0 { // a permit is left
+				p.permits.word.Store(pack(2, 3))
+			}
+			w.handBack(0, 0)
 			synctest.Wait()
 			if back != followers || (l.Err() != nil) != (followers == 0) {
 				t.Errorf("%d of %d followers are back; leader: %v", back, followers, l.Err())
 			}
 			p.finished.Store(true)
-			p.permits.wakeAll()
+			p.followers.WakeAll()
 		})
 	}
 }
@@ -342,6 +359,8 @@ func TestHandedBackFirst(t *testing.T) {
 	w.got(3, 0)
 	p.Resize(1)
 	w.run()
+	w.holds = false
+	p.permits.drop() // as it follows
 	other := &p.workers[1]
 	for _, want := range []int{7, 8, 9, 0} {
 		if !other.find() {

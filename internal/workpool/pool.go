@@ -66,21 +66,20 @@ type Config[T any] struct {
 type Pool[T any] struct {
 	Config[T]
 	epoch     time.Time
-	permits   *permits[T] // nil without Resizable
+	permits   permits[T]
 	workers   []worker[T]
 	stealable bitmap
 
 	leader    atomic.Pointer[leadership]
-	brief     leadership   // stands in for a leader that does not wait
-	followers waitq.Queue  // idle workers
-	active    atomic.Int64 // workers that neither follow nor are retired, and jobs handed back
-	budget    spin.Budget  // of workers that are about to follow
+	brief     leadership  // stands in for a leader that does not wait
+	followers waitq.Queue // workers without a permit
+	budget    spin.Budget // of workers that are about to follow
 
 	next atomic.Uint64 // the number of the next job received; moved by the leader
 	last atomic.Uint64 // DoNumbered does not run jobs above this number
 
 	closed   atomic.Bool // the source returns no more jobs
-	finished atomic.Bool // and no local queue holds a job
+	finished atomic.Bool // and no worker has a job
 	stopped  atomic.Bool
 	released atomic.Bool // EndSource was called
 
@@ -105,14 +104,13 @@ func New[T any](config Config[T]) *Pool[T] {
 		workers:   make([]worker[T], config.Workers),
 		stealable: newBitmap(config.Workers),
 	}
-	p.active.Store(int64(config.Workers))
-	if config.Resizable {
-		p.permits = new(permits[T])
+	if !config.Resizable {
+		p.permits.resize(uint32(config.Workers))
 	}
 	p.last.Store(math.MaxUint64)
 	for i := range p.workers {
 		w := &p.workers[i]
-		w.pool, w.id, w.cursor, w.retired = p, i, i, config.Resizable
+		w.pool, w.id, w.cursor = p, i, i
 		w.sizer = newSizer(config.Share, config.MaxDelay, config.MaxBatch)
 	}
 	return p
@@ -124,7 +122,7 @@ func (p *Pool[T]) Work(i int) {
 	p.guard(func() {
 		w := &p.workers[i]
 		w.now = p.clock()
-		for w.find() {
+		for w.holds = p.permits.take(); w.find(); {
 			w.run()
 		}
 	})
@@ -170,7 +168,6 @@ func (p *Pool[T]) record(cause error) (first bool) {
 func (p *Pool[T]) end(cause error) {
 	p.stopped.Store(true) // before Do can return because of Cancel
 	p.followers.WakeAll()
-	p.permits.wakeAll()
 	p.leader.Load().interrupt()
 	p.Cancel(cause)
 	p.ReleaseSource()
@@ -205,7 +202,7 @@ func (p *Pool[T]) StopAfter(seq uint64) {
 
 // roomGrew records that Room has grown, or that Blocked has ended.
 func (p *Pool[T]) roomGrew() {
-	if p.followers.Waiting() && p.needsLeader() {
+	if p.followers.Waiting() && p.needsLeader() && p.permits.available() {
 		p.followers.Wake()
 	}
 }
@@ -227,10 +224,7 @@ func (p *Pool[T]) Unprocessed(f func(T)) {
 			f(job)
 		}
 	}
-	if p.permits == nil {
-		return
-	}
-	for job, ok := p.permits.back.pop(); ok; job, ok = p.permits.back.pop() {
+	for job, ok := p.permits.pop(); ok; job, ok = p.permits.pop() {
 		f(job.job)
 	}
 }
@@ -266,16 +260,6 @@ func (p *Pool[T]) exited() {
 	p.outcome.Exited = true
 	p.lock.Unlock()
 	p.Stop(errExited)
-}
-
-// deactivate records that a worker begins to wait for other workers. The last one ends the
-// pool if there is nothing left to receive.
-func (p *Pool[T]) deactivate() {
-	if p.active.Add(-1) == 0 && p.closed.Load() {
-		p.finished.Store(true)
-		p.followers.WakeAll()
-		p.permits.wakeAll()
-	}
 }
 
 // over reports whether no worker has anything left to do.

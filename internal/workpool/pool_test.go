@@ -173,7 +173,7 @@ func TestSizer(t *testing.T) {
 func TestLeaderIsInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &leadership{Context: t.Context(), ended: make(chan struct{})}
-		p := New(Config[int]{Workers: 2})
+		p := started(New(Config[int]{Workers: 2}))
 		p.leader.Store(l)
 		w := &p.workers[0]
 		w.queue.slots(3)
@@ -198,7 +198,7 @@ func TestLeaderIsInterrupted(t *testing.T) {
 // wakes the next one.
 func TestShareWakesOneFollower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := New(Config[int]{Workers: 4})
+		p := started(New(Config[int]{Workers: 4}))
 		l := &leadership{Context: t.Context(), ended: make(chan struct{})}
 		p.leader.Store(l)
 		var back atomic.Int32
@@ -264,7 +264,7 @@ func TestLeaderLooksAgain(t *testing.T) {
 func TestHiddenSurplus(t *testing.T) {
 	for _, followers := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {
-			p := New(Config[int]{Workers: 3})
+			p := started(New(Config[int]{Workers: 3}))
 			l := &leadership{Context: t.Context(), ended: make(chan struct{})}
 			p.leader.Store(l)
 			back := 0
@@ -305,7 +305,7 @@ func TestHiddenSurplus(t *testing.T) {
 
 // TestNoSurplusToHide: a queue that stays empty wakes no worker, and its bit stays clear.
 func TestNoSurplusToHide(t *testing.T) {
-	p := New(Config[int]{Workers: 2})
+	p := started(New(Config[int]{Workers: 2}))
 	l := &leadership{Context: t.Context(), ended: make(chan struct{})}
 	p.leader.Store(l)
 	p.stealable.set(0)
@@ -334,7 +334,7 @@ func TestBitmapMissesNoQueue(t *testing.T) {
 	for i := int64(1); i <= rounds; i++ {
 		round.Store(i)
 		for range i % 64 {
-			_ = p.active.Load() // some nanoseconds
+			_ = p.closed.Load() // some nanoseconds
 		}
 		w.got(2, 0)
 		for looked.Load() < i {

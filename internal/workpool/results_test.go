@@ -15,18 +15,18 @@ const short = 20_000 // lives of stores: results are lost at the edges
 func TestUnordered(t *testing.T) {
 	for life := range short {
 		puts := 1 + life%4
-		b, o := NewUnordered[int](2)
+		o := NewOutlet[int](2, 0)
 		var putters sync.WaitGroup
 		for worker := range 2 {
 			putters.Go(func() {
 				for range puts {
-					b.Put(worker, 1)
+					o.Put(worker, 0, 1)
 				}
 			})
 		}
 		go func() {
 			putters.Wait()
-			b.End()
+			o.End()
 		}()
 		sum := 0
 		for run := o.TakeRun(nil); len(run) > 0; run = o.TakeRun(run) {
@@ -44,18 +44,18 @@ func TestUnordered(t *testing.T) {
 func TestOrdered(t *testing.T) {
 	for life := range short {
 		puts := uint64(1 + life%4)
-		w, o := NewOrdered[uint64](4)
+		o := NewOutlet[uint64](2, 4)
 		var putters sync.WaitGroup
 		for worker := range uint64(2) {
 			putters.Go(func() {
 				for seq := worker; seq < puts; seq += 2 {
-					w.Put(seq, seq+1, nil)
+					o.Put(0, seq, seq+1)
 				}
 			})
 		}
 		go func() {
 			putters.Wait()
-			w.End()
+			o.End()
 		}()
 		next := uint64(0)
 		for run := o.TakeRun(nil); len(run) > 0; run = o.TakeRun(run) {
@@ -66,8 +66,8 @@ func TestOrdered(t *testing.T) {
 				next++
 			}
 		}
-		if next != puts || w.Room(puts) != 4 {
-			t.Fatalf("life %d: %d results of %d, room for %d", life, next, puts, w.Room(puts))
+		if next != puts || o.window.room(puts) != 4 {
+			t.Fatalf("life %d: %d results of %d, room for %d", life, next, puts, o.window.room(puts))
 		}
 	}
 }
@@ -76,14 +76,13 @@ func TestOrdered(t *testing.T) {
 // the receiver's way to park. A lost wake-up hangs.
 func TestOneByOne(t *testing.T) {
 	const results, moments = 30_000, 400
-	b, fromB := NewUnordered[int](1)
-	w, fromW := NewOrdered[int](4)
+	b, w := NewOutlet[int](1, 0), NewOutlet[int](1, 4)
 	for name, one := range map[string]struct {
 		put  func(i int)
 		take func() int
 	}{
-		"unordered": {func(i int) { b.Put(0, i) }, func() int { return len(fromB.TakeRun(nil)) }},
-		"ordered":   {func(i int) { w.Put(uint64(i), 0, nil) }, func() int { return len(fromW.TakeRun(nil)) }},
+		"unordered": {func(i int) { b.Put(0, 0, i) }, func() int { return len(b.TakeRun(nil)) }},
+		"ordered":   {func(i int) { w.Put(0, uint64(i), 0) }, func() int { return len(w.TakeRun(nil)) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var taken atomic.Int64
@@ -110,15 +109,14 @@ func TestOneByOne(t *testing.T) {
 // whatever moment a receiver gives up at. A lost wake-up hangs.
 func TestManyReceivers(t *testing.T) {
 	const results = 6000
-	u, fromU := NewUnordered[int](2)
-	w, fromW := NewOrdered[int](8)
+	u, w := NewOutlet[int](2, 0), NewOutlet[int](1, 8)
 	for name, one := range map[string]struct {
 		put    func(i int)
 		outlet *Outlet[int]
 		end    func()
 	}{
-		"unordered": {func(i int) { u.Put(i%2, i) }, fromU, u.End},
-		"ordered":   {func(i int) { w.Put(uint64(i), i, nil) }, fromW, w.End},
+		"unordered": {func(i int) { u.Put(i%2, 0, i) }, u, u.End},
+		"ordered":   {func(i int) { w.Put(0, uint64(i), i) }, w, w.End},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fates := make([]atomic.Int32, results)
@@ -172,12 +170,13 @@ func TestOrderedGrows(t *testing.T) {
 	const width = 1 << 30
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	w, o := NewOrdered[int](width)
+	o := NewOutlet[int](1, width)
+	w := o.window
 	blocks := 4
 	var run []int
 	for seq := uint64(0); seq < uint64(blocks)*w.size; {
 		for range maxRun {
-			w.Put(seq, int(seq), nil)
+			o.Put(0, seq, int(seq))
 			seq++
 		}
 		if run = o.TakeRun(run); len(run) != maxRun || uint64(run[0]) != seq-maxRun {
@@ -188,7 +187,7 @@ func TestOrderedGrows(t *testing.T) {
 	if used, most := after.TotalAlloc-before.TotalAlloc, uint64(6<<20); used > most { // two blocks of 1.25 MiB, and 0.5 MiB for their places
 		t.Errorf("allocated %d bytes in all, want at most %d", used, most)
 	}
-	if room := w.Room(uint64(blocks) * w.size); room != width {
+	if room := w.room(uint64(blocks) * w.size); room != width {
 		t.Errorf("room for %d jobs, want %d", room, width)
 	}
 }
@@ -197,17 +196,18 @@ func TestOrderedGrows(t *testing.T) {
 // last to be done: no two results share a slot.
 func TestOrderedBlocks(t *testing.T) {
 	for _, width := range []int{1, 1023, 1024, 1025, 2047, 2048, 2049, 5000} {
-		w, o := NewOrdered[uint64](width)
+		o := NewOutlet[uint64](1, width)
+		w := o.window
 		next, put := uint64(0), uint64(0)
 		for round := range 4 {
 			first := put
-			for put++; w.Room(put) > 0; put++ {
-				w.Put(put, put, nil)
+			for put++; w.room(put) > 0; put++ {
+				o.Put(0, put, put)
 			}
 			if n, _ := o.TryRecv(make([]uint64, 1)); n != 0 {
 				t.Fatalf("width %d: received before job %d was done", width, first)
 			}
-			w.Put(first, first, nil)
+			o.Put(0, first, first)
 			for left := width - round*width/7; left > 0; left-- { // then base is anywhere in a block
 				run := make([]uint64, 1)
 				if n, _ := o.TryRecv(run); n != 1 || run[0] != next {

@@ -18,8 +18,8 @@ type worker[T any] struct {
 	now      int64 // when the last batch ended, or the leader received jobs
 	batch    int   // jobs received
 	first    bool  // the job in slot 0 has not been run
+	holds    bool  // the worker has a permit
 	mustWake bool  // the worker left the wait queue or resigned: see find
-	retired  bool  // the worker has no permit: see permits
 	lead     *leadership
 	skipped  []T // numbered above last
 
@@ -34,8 +34,8 @@ func (w *worker[T]) find() bool {
 	p := w.pool
 	var idle spinner
 	for !p.over() {
-		if p.permits != nil && w.retires() {
-			w.rest()
+		if !w.holds || p.permits.exceeded() {
+			w.follow()
 			continue
 		}
 		found := w.takeBack() || w.stealOverdue() || w.receive() || w.steal()
@@ -59,13 +59,13 @@ func (w *worker[T]) find() bool {
 }
 
 // run runs the jobs of the batch that no other worker steals. The job in slot 0
-// belongs to the worker. A worker that must retire starts no more of them.
+// belongs to the worker. A worker that is to drop its permit starts no more of them.
 func (w *worker[T]) run() {
 	p, q, ran := w.pool, &w.queue, 0
-	do, doNumbered, base, limited := p.Do, p.DoNumbered, q.base, p.permits != nil
+	do, doNumbered, base, limited := p.Do, p.DoNumbered, q.base, p.Resizable
 	w.first = false
 	for slot, span, ok := 0, q.span.Load(), true; ok; slot, span, ok = q.claim(span) {
-		if limited && w.retires() {
+		if limited && p.permits.exceeded() {
 			w.handBack(slot, span)
 			break
 		}

@@ -113,7 +113,7 @@ func read(taken *bytes.Buffer) (Shares, error) {
 	return shares, nil
 }
 
-// MarkdownShares returns a section of bench/RESULTS.md.
+// MarkdownShares returns a section of bench/logagg/RESULTS.md.
 func (s Settings) MarkdownShares(host results.Host, began time.Time, all []Shares) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "## Where a log aggregator's CPU time goes\n\n")

@@ -13,7 +13,7 @@ import (
 // channel.
 const Floor = 1.3
 
-// Markdown returns the section of bench/RESULTS.md.
+// Markdown returns the section of bench/logagg/RESULTS.md.
 func (s Settings) Markdown(host results.Host, began time.Time, figures []Figure) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "## A log aggregator, end to end\n\n")

@@ -145,7 +145,6 @@ func New(function string, limit int) *Tally {
 	return &Tally{
 		limit:    cmp.Or(limit, DefaultLimit),
 		channels: inspect.Channels,
-		reader:   reading.Reader{Within: answerWithin},
 		groups:   map[key]*group{},
 		other:    group{series: &Series{Name: Other, Kind: Other}},
 	}
@@ -172,12 +171,7 @@ func (t *Tally) Collect() Snapshot {
 	t.other.series.clearGauges()
 
 	listed := t.channels()
-	if answered := t.reader.Begin(listed); answered != nil {
-		select {
-		case <-answered:
-		case <-time.After(answerWithin):
-		}
-	}
+	t.reader.Begin(listed, answerWithin)
 	fresh, _ := slices.BinarySearchFunc(listed, t.newest+1, func(n inspect.Channel, id uint64) int { return cmp.Compare(n.ID, id) })
 	past := t.last
 	t.last = make([]observation, 0, len(listed))

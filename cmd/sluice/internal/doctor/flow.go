@@ -55,8 +55,8 @@ type plan struct {
 }
 
 const (
-	send    = "send"
-	receive = "receive"
+	send    = flow.Send
+	receive = flow.Receive
 )
 
 // node returns the channel of a node, which is added if it is new.
@@ -302,18 +302,17 @@ func (p *plan) keepStages() {
 // finish makes the edges between what is on the map, its columns, as the live page does,
 // and the bottleneck.
 func (p *plan) finish() {
-	f, stages, channels := &flow.Flow{}, map[string]bool{}, map[uint64]*livepage.FlowChannel{}
-	for _, s := range p.Stages {
-		stages[s.ID] = true
-		f.Stages = append(f.Stages, flow.Stage{ID: s.ID})
-	}
+	channels := map[uint64]*livepage.FlowChannel{}
 	for i := range p.Channels {
 		channels[p.Channels[i].ID] = &p.Channels[i]
-		f.Channels = append(f.Channels, flow.Channel{ID: p.Channels[i].ID})
+	}
+	var stages []string
+	for _, s := range p.Stages {
+		stages = append(stages, s.ID)
 	}
 	if b := p.d.Bottleneck; b != nil {
 		p.Bottleneck = &livepage.Bottleneck{Kind: string(p.d.Verdict), Text: p.d.Answer, Channel: p.place}
-		if stages[b.Role] {
+		if slices.Contains(stages, b.Role) {
 			p.Bottleneck.Stage = b.Role
 		}
 	}
@@ -325,25 +324,24 @@ func (p *plan) finish() {
 	for _, e := range edges {
 		sums[livepage.Edge{Channel: e.Channel, Side: e.Side}] += p.edges[e]
 	}
+	var kept []flow.Edge
 	most := 0.0 // of those that wait for the bottleneck
 	for _, e := range edges {
 		c := channels[e.Channel]
-		if !stages[e.Stage] || c == nil {
+		if !slices.Contains(stages, e.Stage) || c == nil {
 			continue
 		}
-		side := map[string]flow.Side{send: flow.Send, receive: flow.Receive}[e.Side]
-		f.Edges = append(f.Edges, flow.Edge{Stage: e.Stage, Channel: e.Channel, Side: side})
 		if p.isBottleneck(e.Stage) && e.Side == receive && c.SendersMean > most {
 			p.Bottleneck.Channel, most = e.Channel, c.SendersMean
 		}
 		e.Share = p.edges[e] / max(1e-9, sums[livepage.Edge{Channel: e.Channel, Side: e.Side}])
-		p.Edges = append(p.Edges, e)
+		p.Edges, kept = append(p.Edges, e), append(kept, flow.Edge(e))
 	}
-	f.LayOut()
-	for i := range p.Stages {
-		p.Stages[i].Column = f.Stages[i].Column
+	ofStages, ofChannels := flow.Columns(stages, kept)
+	for i, s := range p.Stages {
+		p.Stages[i].Column = ofStages[s.ID]
 	}
-	for i := range p.Channels {
-		p.Channels[i].Column = f.Channels[i].Column
+	for i, c := range p.Channels {
+		p.Channels[i].Column = ofChannels[c.ID]
 	}
 }

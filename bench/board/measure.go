@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/paced"
+	"github.com/sluice-go/sluice/bench/workload"
+)
+
+// lasting returns the nanoseconds per value of a run that takes about d. run does the work
+// with n values.
+func lasting(d time.Duration, run func(n uint64) (workload.Result, error)) (float64, error) {
+	for n := uint64(1000); ; n *= 4 {
+		result, err := run(n)
+		if err != nil {
+			return 0, err
+		}
+		if result.Elapsed < d/4 {
+			continue
+		}
+		runtime.GC()
+		result, err = run(max(1000, uint64(float64(d)/result.NsPerItem())))
+		return result.NsPerItem(), err
+	}
+}
+
+// timed returns the result of a run of n values.
+func timed(n uint64, run func() error) (workload.Result, error) {
+	began := time.Now()
+	err := run()
+	return workload.Result{Items: n, Elapsed: time.Since(began)}, err
+}
+
+// medianOf returns the median of n measurements.
+func medianOf(n int, measure func(i int) (float64, error)) (float64, error) {
+	var values []float64
+	for i := range n {
+		v, err := measure(i)
+		if err != nil {
+			return 0, err
+		}
+		values = append(values, v)
+	}
+	return median(values), nil
+}
+
+// idle returns the CPU time of the process during d, as a percentage of one core.
+func idle(d time.Duration) float64 {
+	time.Sleep(d / 4) // until all wait
+	used, began := paced.Used(), time.Now()
+	time.Sleep(d)
+	return 100 * float64(paced.Used().Since(used).CPU) / float64(time.Since(began))
+}
+
+// stormSenders is how many goroutines send in a storm, to a contender that permits it.
+const stormSenders = 8
+
+// storm sends at full speed, closes the contender after d, and returns how many
+// values whose send has succeeded were not received. A contender that must not be closed
+// while others send is closed after their last send. In a broadcast, each value counts for
+// each subscriber.
+func storm(r row, n, copies int, d time.Duration) float64 {
+	type count struct {
+		n int64
+		_ [120]byte // no false sharing
+	}
+	taken := make([]count, n)
+	open := r.exclusive()
+	if r.storm != nil {
+		open = r.storm
+	}
+	sink := open(n, func(i int, _ uint64) { taken[i].n++ })
+	senders := stormSenders
+	if q, ok := r.what.(queue); ok && q.OneSender || copies > 1 || r.alone {
+		senders = 1
+	}
+	var sent atomic.Int64
+	var stop atomic.Bool
+	var all sync.WaitGroup
+	for range senders {
+		all.Go(func() {
+			mine := int64(0)
+			for v := uint64(0); !stop.Load() && sink.Put(v); v++ {
+				mine++
+			}
+			sent.Add(mine)
+		})
+	}
+	time.Sleep(d)
+	if !r.amid {
+		stop.Store(true)
+		all.Wait()
+	}
+	sink.Close()
+	all.Wait()
+	got := int64(0)
+	for i := range taken {
+		got += taken[i].n
+	}
+	return float64(sent.Load()*int64(copies) - got)
+}
+
+// received fails unless all values arrived.
+func received(got, want uint64) error {
+	if got != want {
+		return fmt.Errorf("received %d values of %d", got, want)
+	}
+	return nil
+}

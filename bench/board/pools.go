@@ -1,0 +1,178 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/alitto/pond/v2"
+	"github.com/panjf2000/ants/v2"
+	"github.com/sourcegraph/conc/pool"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/bench/paced"
+	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/workers"
+)
+
+const (
+	poolWorkers = 8
+	poolSlots   = 1024 // jobs that a pool queues, if it has a queue
+	handful     = 64   // jobs of a slice by hand
+)
+
+// pools compares pools of eight workers, whose jobs come one by one from one goroutine.
+func pools(procs []int) section {
+	rows := []row{
+		{name: nothing},
+		{name: "goroutines over a chan", waits: parks, ctx: no, close: last, open: openOverChan},
+		{name: "slices of 64 by hand", waits: parks, ctx: no, close: last, open: openByHand, alone: true,
+			note: "a job waits until its slice is full"},
+		{name: "sluice workers.Run", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openWorkers(1)},
+		{name: "sluice batch.Sender 64, workers.Run", ours: true, waits: parks, ctx: yes, close: last, open: openWorkers(handful), alone: true,
+			note: "with a linger of 1 ms: no job waits longer for its batch"},
+		{name: "ants", waits: parks, ctx: no, close: anybody, open: openAnts, amid: true},
+		{name: "pond", waits: parks, ctx: yes, close: anybody, open: openPond, amid: true},
+		{name: "conc", waits: parks, ctx: yes, close: last, open: openConc, note: "its workers live as long as it has jobs"},
+		{name: "errgroup", waits: parks, ctx: yes, close: last, open: openErrgroup, note: "a goroutine for each job"},
+	}
+	var columns []column
+	for _, job := range []time.Duration{0, time.Microsecond} {
+		for _, p := range procs {
+			columns = append(columns, column{name: fmt.Sprintf("jobs of %v", job), procs: p,
+				can: func(r row) bool { return r.open != nil },
+				measure: func(r row, d time.Duration) (float64, error) {
+					turns := 0
+					if job > 0 {
+						turns = workload.Turns(job)
+					}
+					return lasting(d, func(n uint64) (workload.Result, error) { return work(r.open, n, turns) })
+				}})
+		}
+	}
+	for i := range rows {
+		rows[i].shared = true
+	}
+	return section{"pools", rows, append(columns, waiting(poolWorkers, 1, 10_000)...)}
+}
+
+// work runs n jobs of so many turns, and returns when all are done.
+func work(open opener, n uint64, turns int) (workload.Result, error) {
+	const proofEvery = 64 // jobs; a counter that all workers share costs more than a short job
+	var proof atomic.Uint64
+	s := open(poolWorkers, func(_ int, v uint64) {
+		if turns > 0 {
+			_ = workload.Busy(turns)
+		}
+		if v%proofEvery == 0 {
+			proof.Add(1)
+		}
+	})
+	return timed(n, func() error {
+		for v := range n {
+			s.Put(v)
+		}
+		s.Close()
+		return received(proof.Load(), (n+proofEvery-1)/proofEvery)
+	})
+}
+
+// openOverChan is the usual pool: goroutines that range over a channel.
+func openOverChan(n int, do func(int, uint64)) paced.Sink {
+	c, all := make(chan uint64, poolSlots), new(sync.WaitGroup)
+	for range n {
+		all.Go(func() {
+			for v := range c {
+				do(0, v)
+			}
+		})
+	}
+	return ended{func(v uint64) bool { c <- v; return true }, func() { close(c) }, all}
+}
+
+// openByHand hands slices of jobs to goroutines. It belongs to one sender.
+func openByHand(n int, do func(int, uint64)) paced.Sink {
+	c, all := make(chan []uint64, poolSlots/handful), new(sync.WaitGroup)
+	for range n {
+		all.Go(func() {
+			for vs := range c {
+				for _, v := range vs {
+					do(0, v)
+				}
+			}
+		})
+	}
+	vs := make([]uint64, 0, handful)
+	return ended{func(v uint64) bool {
+		if vs = append(vs, v); len(vs) == handful {
+			c <- vs
+			vs = make([]uint64, 0, handful)
+		}
+		return true
+	}, func() {
+		c <- vs
+		close(c)
+	}, all}
+}
+
+// openWorkers is workers.Run, fed one by one, or in batches of at most the given size.
+func openWorkers(size int) opener {
+	return func(n int, do func(int, uint64)) paced.Sink {
+		c, all := sluice.NewBounded[uint64](poolSlots, nil), new(sync.WaitGroup)
+		all.Go(func() {
+			_ = workers.Run(cancelable, c, n, func(_ context.Context, v uint64) error { // its jobs do not fail
+				do(0, v)
+				return nil
+			}, nil)
+		})
+		if size == 1 {
+			return ended{func(v uint64) bool { return c.Send(cancelable, v) == nil }, c.Close, all}
+		}
+		b := batch.NewSender(c, size, &batch.Options[uint64]{Linger: time.Millisecond})
+		return ended{func(v uint64) bool { return b.Send(cancelable, v) == nil }, func() {
+			_ = b.Close(cancelable)
+			c.Close()
+		}, all}
+	}
+}
+
+// openAnts is ants. Its Release does not wait for jobs: the WaitGroup of its examples does.
+func openAnts(n int, do func(int, uint64)) paced.Sink {
+	p, err := ants.NewPool(n)
+	if err != nil {
+		panic(err) // of a size above 0
+	}
+	all := new(sync.WaitGroup)
+	return ended{func(v uint64) bool {
+		all.Add(1)
+		err := p.Submit(func() { defer all.Done(); do(0, v) })
+		if err != nil {
+			all.Done()
+		}
+		return err == nil
+	}, p.Release, all}
+}
+
+// openPond is pond, with a queue as long as the others'.
+func openPond(n int, do func(int, uint64)) paced.Sink {
+	p := pond.NewPool(n, pond.WithQueueSize(poolSlots))
+	return ended{func(v uint64) bool { return p.Go(func() { do(0, v) }) == nil }, p.StopAndWait, new(sync.WaitGroup)}
+}
+
+// openConc is the pool of conc.
+func openConc(n int, do func(int, uint64)) paced.Sink {
+	p := pool.New().WithMaxGoroutines(n)
+	return ended{func(v uint64) bool { p.Go(func() { do(0, v) }); return true }, p.Wait, new(sync.WaitGroup)}
+}
+
+// openErrgroup is x/sync's errgroup with a limit.
+func openErrgroup(n int, do func(int, uint64)) paced.Sink {
+	g := new(errgroup.Group)
+	g.SetLimit(n)
+	return ended{func(v uint64) bool { g.Go(func() error { do(0, v); return nil }); return true },
+		func() { _ = g.Wait() }, new(sync.WaitGroup)}
+}

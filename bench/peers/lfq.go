@@ -1,0 +1,129 @@
+package peers
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"code.hybscloud.com/iox"
+	"code.hybscloud.com/lfq"
+
+	"github.com/sluice-go/sluice/bench/contender"
+)
+
+// lockFree is a queue of code.hybscloud.com/lfq. It never waits: its documentation
+// lets the caller wait with an iox.Backoff, which sleeps.
+type lockFree struct {
+	q      lfq.Queue[uint64]
+	sleeps bool // or else it yields
+	closed *atomic.Bool
+}
+
+// pause waits for a while.
+func (p lockFree) pause(b *iox.Backoff) {
+	if p.sleeps {
+		b.Wait()
+	} else {
+		runtime.Gosched()
+	}
+}
+
+func (p lockFree) SendRange(lo, hi uint64) {
+	var b iox.Backoff
+	for v := lo; v < hi; v++ {
+		for p.q.Enqueue(&v) != nil {
+			p.pause(&b)
+		}
+		b.Reset()
+	}
+}
+
+func (p lockFree) Drain() contender.Tally {
+	var t contender.Tally
+	var b iox.Backoff
+	for {
+		closed := p.closed.Load()
+		v, err := p.q.Dequeue()
+		switch {
+		case err == nil:
+			t.Add(v)
+			b.Reset()
+		case closed:
+			return t
+		default:
+			p.pause(&b)
+		}
+	}
+}
+
+// Each keeps its backoff between values, which Recv cannot.
+func (p lockFree) Each(take func(uint64)) {
+	var b iox.Backoff
+	for {
+		closed := p.closed.Load()
+		v, err := p.q.Dequeue()
+		switch {
+		case err == nil:
+			take(v)
+			b.Reset()
+		case closed:
+			return
+		default:
+			p.pause(&b)
+		}
+	}
+}
+
+func (p lockFree) Send(v uint64) bool {
+	p.SendRange(v, v+1)
+	return true
+}
+
+func (p lockFree) Recv() (v uint64, ok bool) {
+	var b iox.Backoff
+	for {
+		closed := p.closed.Load()
+		v, err := p.q.Dequeue()
+		if err == nil || closed {
+			return v, err == nil
+		}
+		p.pause(&b)
+	}
+}
+
+// Close follows the documentation: no sender is active, and Drain says so.
+func (p lockFree) Close() {
+	if d, ok := p.q.(lfq.Drainer); ok {
+		d.Drain()
+	}
+	p.closed.Store(true)
+}
+
+// LfqSPSC is the queue of lfq for one sender and one receiver.
+func LfqSPSC() contender.Contender {
+	return contender.Contender{
+		Name: "lfq SPSC", Bound: contender.Buffered, OneSender: true, OneReceiver: true,
+		Note: "one sender, one receiver; waits by iox.Backoff, as documented; closed by a separate flag",
+		Make: func(capacity int) contender.Channel {
+			q := lfq.Build[uint64](lfq.New(max(2, capacity)).SingleProducer().SingleConsumer())
+			return lockFree{q, true, new(atomic.Bool)}
+		},
+	}
+}
+
+// LfqMPMC is the queue of lfq for all numbers of senders and receivers.
+func LfqMPMC() contender.Contender { return lfqMPMC("lfq MPMC", "iox.Backoff, as documented", true) }
+
+// LfqMPMCYielding is the same for users who poll instead of sleeping.
+func LfqMPMCYielding() contender.Contender {
+	return lfqMPMC("lfq MPMC, polling", "runtime.Gosched", false)
+}
+
+func lfqMPMC(name, wait string, sleeps bool) contender.Contender {
+	return contender.Contender{
+		Name: name, Bound: contender.Buffered, AnyOrder: true,
+		Note: "waits by " + wait + "; closed by Drain and a separate flag; its README asks for a Go compiler of its own, and this is the standard one",
+		Make: func(capacity int) contender.Channel {
+			return lockFree{lfq.Build[uint64](lfq.New(max(2, capacity))), sleeps, new(atomic.Bool)}
+		},
+	}
+}

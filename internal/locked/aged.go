@@ -1,0 +1,110 @@
+package locked
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/internal/engine"
+)
+
+// Values with an age. Each send and each receive first drops the values that are too old, and calls
+// the hook with each. So a receive never returns such a value, and a send finds its room. Nothing else
+// drops values: without calls there is no goroutine, no timer, and no hook that runs. A hook may use
+// channels, wait for them, or panic, so it runs without the lock, in a goroutine with no waiter in a
+// queue:
+//
+//   - A receive calls the hook before it receives anything: if it panics, nothing was received.
+//   - A send drops what it needs, and sends, in one critical section, and then calls the hook: so a
+//     hook that panics does not leave open whether the value was sent. Then it drops the others.
+//   - A sender that waits for room gets that of the oldest value when it becomes too old: the timer
+//     swaps the two values, and the sender calls the hook.
+//   - A Select calls it when it has left the queues of all its cases: see Finish.
+
+// Ages are the limits of the age of values; 0 means none.
+type Ages[T any] struct {
+	MaxAge, StaleAfter time.Duration
+	OnExpire           func(T) // gets each value that was older than MaxAge; may be nil
+}
+
+// NewAged returns an engine whose values have an age.
+func NewAged[T any](config engine.Config[T], ages Ages[T]) *Engine[T] {
+	b := newBacklog[T](config.Shrink, ages)
+	e := build[T](config, b)
+	e.backlog = b
+	e.timer = &timer{at: never, alarm: func(_, senders bool) (time.Duration, bool) { return b.expiry(), senders }}
+	e.refresh()
+	return e
+}
+
+// dropOldest removes the oldest value because it is too old. The lock is held.
+func (e *Engine[T]) dropOldest() T {
+	e.n--
+	e.dropped++
+	return e.backlog.dropOldest()
+}
+
+// makeRoom drops values that are too old until there is room, for senders that wait and for one
+// more. It appends them to expired if there is a hook for them. The lock is held.
+func (e *Engine[T]) makeRoom(expired []T) []T {
+	for e.n == e.limit && e.backlog.expires() {
+		v := e.dropOldest()
+		if e.backlog.onExpire != nil {
+			expired = append(expired, v)
+		}
+		e.admit()
+	}
+	return expired
+}
+
+// swapExpired gives the room of values that are too old to senders that wait, which get these
+// values for the hook. The lock is held.
+func (e *Engine[T]) swapExpired() {
+	for e.offers > 0 && e.backlog.expires() {
+		w := e.sender()
+		if w == nil {
+			return
+		}
+		old := e.dropOldest()
+		if e.accept(w); e.backlog.onExpire != nil {
+			w.Value.value = old
+			e.serve(w, swapped)
+		} else {
+			e.serve(w, done)
+		}
+	}
+}
+
+// unlockAndExpire releases the lock, calls the hook with values that were too old, and drops the
+// others that are.
+func (e *Engine[T]) unlockAndExpire(expired []T) {
+	more := e.backlog != nil && e.backlog.expired()
+	e.unlock()
+	if len(expired) > 0 {
+		engine.CallEach(e.backlog.onExpire, expired)
+	}
+	if more {
+		e.dropExpired()
+	}
+}
+
+// dropRun is how many values are dropped at once if no hook wants them.
+const dropRun = 256
+
+// dropExpired drops the values that are too old. The lock is not held.
+func (e *Engine[T]) dropExpired() {
+	for more := true; more; {
+		run := dropRun
+		if e.backlog.onExpire != nil {
+			run = 1
+		}
+		var v T
+		e.acquire()
+		for more = e.backlog.expires(); run > 0 && e.backlog.expired(); run-- {
+			v = e.dropOldest()
+		}
+		e.settle()
+		e.unlock()
+		if more && e.backlog.onExpire != nil {
+			e.backlog.onExpire(v)
+		}
+	}
+}
