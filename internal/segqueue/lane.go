@@ -17,12 +17,13 @@ import (
 // No wake-up is lost. A receiver that waits inside the first lane polls no other one, so
 // it does not outlast the moment at which there are more. After it has begun to wait,
 // alone or in the list, by a read-modify-write of the queue's signal, and before it parks,
-// it looks whether the first lane is the only one, and empty. If not, it withdraws, or leaves
-// and wakes the next one if any lane has a value, and Recv fails with ErrEmpty although it
-// might wait; the channel then polls all lanes. A lane that the look has missed was
+// it looks whether the first lane is the only one, and empty. If there are others, Recv fails
+// although it might wait: it withdraws, or the channel gets its wait, with its place in the
+// queue and its wake-up, and continues it by a poll of all lanes. A lane that the look has missed was
 // published after it, and before its first value was sent; and the sender of that value
 // loads the signal afterwards. So it finds the receivers that wait inside the first lane, and
-// claims or wakes the first of them. One that was woken looks again before it parks again.
+// claims or wakes the first of them. One that was woken looks again before it parks again. If
+// it takes a value of the first lane, it wakes the next one when there are other lanes.
 //
 // Linearization. In a channel of lanes order holds for each lane, and for each key, which is
 // always in one lane. So a sender's lane may be empty while others are not. The sender sees at
@@ -43,18 +44,17 @@ import (
 // A lane is what an Engine shares with the other lanes of its channel.
 type lane struct {
 	only       func() bool  // of the first lane: whether there is no other one; nil for the others
-	queued     func() bool  // of the first lane: whether any lane has a value
 	anySenders *waitq.Queue // of senders that wait for room in any lane, or nil
 }
 
 // NewLane returns a lane. first is the first lane, or nil to make that one; then only
-// reports whether there is no other lane, and queued whether any lane has a value. Senders
-// that accept any lane wait in anySenders, which may be nil.
-func NewLane[T any](config engine.Config[T], first *Engine[T], only, queued func() bool, anySenders *waitq.Queue) *Engine[T] {
+// reports whether there is no other lane. Senders that accept any lane wait in anySenders,
+// which may be nil.
+func NewLane[T any](config engine.Config[T], first *Engine[T], only func() bool, anySenders *waitq.Queue) *Engine[T] {
 	e := New(config)
 	e.lane = &lane{anySenders: anySenders}
 	if first == nil {
-		e.lane.only, e.lane.queued, e.handOff = only, queued, new(handOff[T])
+		e.lane.only, e.handOff = only, new(handOff[T])
 	} else {
 		e.receivers, e.handOff = first.receivers, first.handOff
 	}
@@ -64,9 +64,18 @@ func NewLane[T any](config engine.Config[T], first *Engine[T], only, queued func
 // isOnly reports whether receivers find all values of the channel here.
 func (e *Engine[T]) isOnly() bool { return e.lane == nil || e.lane.only == nil || e.lane.only() }
 
-// hasValue reports whether another receiver could proceed.
-func (e *Engine[T]) hasValue() bool {
-	return e.Len() > 0 || e.lane != nil && e.lane.queued != nil && e.lane.queued()
+// A Moved is the error of a Recv or RecvBatch of the first lane that has found others. The
+// channel continues the wait.
+type Moved struct{ Wait waitq.Wait }
+
+func (*Moved) Error() string { return "sluice: not the only lane" }
+
+// moved returns how the call fails.
+func (c *call) moved() error {
+	if !c.wait.Joined() {
+		return engine.ErrEmpty
+	}
+	return &Moved{c.wait}
 }
 
 // Receivers returns the queue of receivers.

@@ -128,7 +128,6 @@ func (e *Engine[T]) takeSlot(index uint64) T {
 // and open. If loan is not nil, the values may be lent instead.
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, call *call, loan *engine.Loan[T]) (n int, err error) {
 	r := &e.recv
-	lost := false // it leaves because there are other lanes: see lane.go
 	for {
 		if !empty {
 			word := r.lock()
@@ -151,19 +150,21 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, call *cal
 		if !engine.MayWait(ctx) || call.wait.Canceled() {
 			break
 		}
-		if lost = !e.isOnly(); lost {
-			call.wait.Cancel() // after one more poll, like any other: see recordLoss
-			continue
+		if call.moves {
+			return 0, call.moved()
+		}
+		if call.moves = !e.isOnly(); call.moves {
+			continue // one more poll, like that of a wait that was canceled
 		}
 		r.step(ctx, call, &e.send, e.receivers, e.senders, e.spinDelay)
 		if call.wait.Queued() && !call.starving && e.isEmpty() {
 			call.wait.Step() // the poll would fail
 		}
 	}
-	if call.wait.Leave() && e.hasValue() {
+	if call.wait.Leave() && (e.Len() > 0 || !e.isOnly()) {
 		e.receivers.Wake()
 	}
-	if err == engine.ErrEmpty && engine.MayWait(ctx) && !lost {
+	if err == engine.ErrEmpty && engine.MayWait(ctx) {
 		err = engine.ContextError(ctx)
 	}
 	return n, err

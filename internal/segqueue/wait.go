@@ -21,6 +21,7 @@ type call struct {
 	attempt  spin.Attempt // before that
 	starving bool         // it has set the starving bit of its side
 	batch    bool         // it sends several values, and may wait
+	moves    bool         // it continues in other lanes: see lane.go
 	losses   int          // spurious wake-ups
 }
 

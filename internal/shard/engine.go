@@ -142,7 +142,7 @@ func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
 	if len(s.all) > 0 {
 		first = s.all[0].Engine
 	}
-	l := &lane[T]{Engine: segqueue.NewLane(config, first, e.isOneLane, func() bool { return e.anyAble(receives) }, others), private: private}
+	l := &lane[T]{Engine: segqueue.NewLane(config, first, e.isOneLane, others), private: private}
 	if s.ready {
 		l.ShareReady(&e.ready)
 	}

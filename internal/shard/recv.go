@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
 // turnEvery is the most values of a lane that are received in a row before the next
@@ -62,8 +63,12 @@ func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 // engine.NoWait it never waits. err is how a receive from the only lane has failed: if its
 // context has ended, so has this call's.
 func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, err error) (n int, _ error) {
-	ended := err != engine.ErrEmpty && err != engine.ErrClosed
 	t := turn[T]{hint: &e.receiving[hintIndex()], one: len(buf) == 1}
+	moved, ok := err.(*segqueue.Moved)
+	if ok {
+		t.wait, err = moved.Wait, engine.ErrEmpty
+	}
+	ended := err != engine.ErrEmpty && err != engine.ErrClosed
 	for {
 		s := e.set.Load()
 		if n = e.take(s, &t, buf); n > 0 {
