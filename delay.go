@@ -57,8 +57,8 @@ type DelayOptions[T any] struct {
 	OnUndelivered func(v T, why Reason)
 
 	// DueAt returns when a value that Send, TrySend or SendBatch sends is due. If it is nil,
-	// it is due at once. The sender calls it before it sends, and a Select each time that it
-	// tries.
+	// it is due at once. The sender calls it before it sends, and a Select when it tries and before
+	// it waits.
 	DueAt func(v T) time.Time
 }
 

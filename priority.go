@@ -62,7 +62,7 @@ type PriorityOptions[T any] struct {
 
 	// LevelOf returns the level on which Send, TrySend and SendBatch of the Priority send v,
 	// from 0, the most urgent. If it is nil, they send on the last level. The sender calls it
-	// before it sends, and a Select each time that it tries; any other result panics. The
+	// before it sends, and a Select when it tries and before it waits; any other result panics. The
 	// methods of a Level do not call it.
 	LevelOf func(v T) int
 

@@ -11,7 +11,7 @@ import (
 func expectEmptySlots(t *testing.T, b *Sender[*int], when string) {
 	t.Helper()
 	n := 0
-	for _, slot := range b.buf {
+	for _, slot := range b.held.buf {
 		if slot != nil {
 			n++
 		}

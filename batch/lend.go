@@ -26,11 +26,28 @@ func lenderOf[T any](channel any) engine.Lender[T] {
 	return l
 }
 
-// drops reports whether channel is a kind whose policy drops values.
-func drops(channel any) bool {
-	e, _ := engine.Of(channel)
-	p, ok := e.(interface{ Overflow() engine.Overflow })
-	return ok && p.Overflow() > engine.Reject
+// lending is what SendSlice needs to give slices away.
+type lending[T any] struct {
+	lender engine.Lender[T] // nil if slices are copied
+	from   int              // values of a slice that is lent
+	given  []T
+}
+
+// isGiven reports whether vs is the slice that SendSlice returned last.
+func (l *lending[T]) isGiven(vs []T) bool { return engine.Same(vs, l.given) }
+
+// mayLend reports whether vs may be lent, and is large enough for that.
+func (l *lending[T]) mayLend(vs []T) bool {
+	return l.lender != nil && len(vs) >= l.from && l.isGiven(vs)
+}
+
+// exchanged returns the slice to give away next: spare, or a new one if that is nil.
+func (l *lending[T]) exchanged(spare []T) []T {
+	if spare == nil {
+		spare = make([]T, 0, cap(l.given))
+	}
+	l.given = spare
+	return spare
 }
 
 // SendSlice sends the values that are held, and then those of vs, as one batch of any length.
@@ -70,109 +87,71 @@ func (b *Sender[T]) SendSlice(ctx context.Context, vs []T) (next []T, err error)
 	if ctx == nil {
 		panic("batch: Sender.SendSlice: nil context")
 	}
-	if b.inBuf && len(b.open) == 0 && b.mayLend(vs) {
-		if spare, lent := b.lender.TryLend(vs); lent {
-			return b.exchanged(spare), nil
+	if b.direct && len(b.open) == 0 && b.lending.mayLend(vs) {
+		if spare, lent := b.lending.lender.TryLend(vs); lent {
+			return b.lending.exchanged(spare), nil
 		}
 	}
 	b.enter("SendSlice")
+	defer b.exit()
 	if b.closed {
-		b.lock.Unlock()
 		return vs, sluice.ErrClosed
 	}
 	if err := b.flushAll(ctx); err != nil {
 		return vs, err
 	}
-	if len(vs) > 0 && b.isGiven(vs) {
-		return b.giveAway(ctx, vs)
+	if len(vs) == 0 {
+		return b.emptySlice(), nil
 	}
-	n := 0
-	if len(vs) > 0 {
-		b.beginSlice()
-		defer b.endSlice()
-		if n, err = b.transmitSlice(ctx, vs); err != nil {
-			return vs[n:], err
-		}
-	}
-	if cap(b.given) == 0 {
-		b.lendFirst()
-	}
-	return b.given[:0], nil
+	b.state = flushedByOwner
+	b.unlock()
+	defer func() { // also if the channel or ctx panics
+		b.lock()
+		b.settle()
+	}()
+	return b.sendSlice(ctx, vs)
 }
 
-// isGiven reports whether vs is the slice that SendSlice returned last.
-func (b *Sender[T]) isGiven(vs []T) bool {
-	return engine.Same(vs, b.given)
-}
-
-// mayLend reports whether vs may be lent, and is large enough for that.
-func (b *Sender[T]) mayLend(vs []T) bool {
-	return b.lender != nil && len(vs) >= b.lendFrom && b.isGiven(vs)
-}
-
-// exchanged returns the slice to give away next: spare, or a new one if that is nil.
-func (b *Sender[T]) exchanged(spare []T) []T {
-	if spare == nil {
-		spare = make([]T, 0, cap(b.given))
-	}
-	b.given = spare
-	return spare
-}
-
-// lendFirst makes the first slice, when it is known that SendSlice is used.
-func (b *Sender[T]) lendFirst() {
-	slots := firstSlots[T](int(b.max))
-	size := max(1, engine.SizeOf[T]())
-	b.lendFrom = (lendBytes + size - 1) / size
-	if l := lenderOf[T](b.s); l != nil && b.sizing == nil && slots >= b.lendFrom && l.Lends(slots) {
-		b.lender = l
-	}
-	b.given = make([]T, 0, slots)
-}
-
-// beginSlice and endSlice enclose the time in which the channel is called and no values are
-// held: another call of the owner is refused meanwhile.
-func (b *Sender[T]) beginSlice() {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	b.leaveOpen()
-	b.flushing, b.stop = byOwner, 0
-}
-
-func (b *Sender[T]) endSlice() {
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	b.flushing = idle
-	b.setStop()
-}
-
-// giveAway sends vs, the slice that SendSlice returned last. No values are held.
-func (b *Sender[T]) giveAway(ctx context.Context, vs []T) (next []T, err error) {
-	b.beginSlice()
-	defer b.endSlice()
-	n := 0
-	if b.mayLend(vs) {
+// sendSlice sends vs. Nothing is held.
+func (b *Sender[T]) sendSlice(ctx context.Context, vs []T) (next []T, err error) {
+	l, n := &b.lending, 0
+	switch {
+	case l.mayLend(vs):
 		var spare []T
 		var lent bool
-		if n, spare, lent, err = b.lender.Lend(ctx, vs); lent {
-			return b.exchanged(spare), nil
+		if n, spare, lent, err = l.lender.Lend(ctx, vs); lent {
+			return l.exchanged(spare), nil
 		}
-	} else {
-		n, err = b.transmitSlice(ctx, vs)
+	case b.sizing != nil:
+		n, err = b.sendSized(ctx, vs)
+	default:
+		values := runOf(vs)
+		err = b.channel.sendAll(ctx, &values, b.max.bytes, &n)
 	}
-	left := copy(vs, vs[n:])
-	if b.clears {
-		clear(vs[left:])
+	switch {
+	case l.isGiven(vs): // the rest moves to its front
+		left := copy(vs, vs[n:])
+		if b.held.clears {
+			clear(vs[left:])
+		}
+		return vs[:left], err
+	case err != nil:
+		return vs[n:], err
 	}
-	return vs[:left], err
+	return b.emptySlice(), nil
 }
 
-// transmitSlice sends copies of vs.
-func (b *Sender[T]) transmitSlice(ctx context.Context, vs []T) (int, error) {
-	if b.sizing != nil {
-		return b.transmitSized(ctx, vs)
+// emptySlice returns the slice to give away, and makes it when it is known that SendSlice is used.
+func (b *Sender[T]) emptySlice() []T {
+	l := &b.lending
+	if cap(l.given) == 0 {
+		slots := firstSlots[T](b.max.n)
+		size := max(1, engine.SizeOf[T]())
+		l.from = (lendBytes + size - 1) / size
+		if e := lenderOf[T](b.channel.to); e != nil && b.sizing == nil && slots >= l.from && e.Lends(slots) {
+			l.lender = e
+		}
+		l.given = make([]T, 0, slots)
 	}
-	var sent int64
-	err := b.transmit(ctx, values[T]{buf: vs, to: int64(len(vs))}, &sent)
-	return int(sent), err
+	return l.given[:0]
 }

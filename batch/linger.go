@@ -75,53 +75,44 @@ func (l *plainLinger) end() {
 
 // A tokenLinger is the context that all batches of a loop share.
 //
-// The goroutine that receives calls start and end in turn. The timer fires in a goroutine
-// of its own, which may be late: Stop returned false in end, before fire had the lock.
-// late counts these, and as many calls of fire are ignored. Two calls of fire that run at
-// the same time may be mistaken for each other, but then the time of both batches is over,
-// so no batch ends early.
+// The goroutine that receives calls start and end in turn. The timer fires in a goroutine of its
+// own, which may be late, and get the lock in a later batch. It ends that one only if its time is
+// over too. The timer itself then fires in vain.
 //
-// Under the lock, between start and end: a token is in the buffer, or was taken, if and
-// only if expired is set or the parent is done. expired is set before the token is put in,
-// so a goroutine that takes the token, or calls Err, sees it.
+// Under the lock, from start on: a token is in the buffer, or was taken, if and only if expired is
+// set or the parent is done. expired is set before the token is put in, so a goroutine that takes
+// the token, or calls Err, sees it.
 type tokenLinger struct {
 	context.Context // the parent
 	token           chan struct{}
 	expired         atomic.Bool // the time of the batch is over
 	parentEnded     atomic.Bool
 
-	lock    spin.Lock
-	timer   *time.Timer
-	running bool // between start and end
-	late    int  // calls of fire to come for batches that have ended
+	lock     spin.Lock
+	timer    *time.Timer
+	deadline time.Time // of the last batch
 }
 
 func (l *tokenLinger) start(d time.Duration) context.Context {
 	l.lock.Lock()
-	l.running = true
+	defer l.lock.Unlock()
+	l.deadline = time.Now().Add(d)
 	l.expired.Store(false)
+	select { // a token that is left must not end this batch
+	case <-l.token:
+	default:
+	}
 	if l.timer == nil {
 		l.timer = time.AfterFunc(d, l.fire)
 	} else {
 		l.timer.Reset(d)
 	}
-	l.lock.Unlock()
 	return l
 }
 
 func (l *tokenLinger) end() {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	if !l.running {
-		return
-	}
-	l.running = false
-	if !l.timer.Stop() && !l.expired.Load() {
-		l.late++
-	}
-	select { // a token that is left must not end the next batch
-	case <-l.token:
-	default:
+	if l.timer != nil {
+		l.timer.Stop()
 	}
 }
 
@@ -129,15 +120,13 @@ func (l *tokenLinger) end() {
 func (l *tokenLinger) fire() {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	if l.late > 0 {
-		l.late--
-		return
+	if !l.expired.Load() && !time.Now().Before(l.deadline) {
+		l.expired.Store(true)
+		l.put()
 	}
-	l.expired.Store(true)
-	l.put()
 }
 
-// parentDone runs once. end may take its token, but from now on Err is not nil.
+// parentDone runs once. start may take its token, but from now on Err is not nil.
 func (l *tokenLinger) parentDone() {
 	l.parentEnded.Store(true)
 	l.put()

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -153,6 +154,14 @@ func (s *sizing[T]) drop(v T) {
 	if s.undelivered != nil {
 		s.undelivered(v, sluice.Overflowed)
 	}
+}
+
+// maxBytes returns the limit. s is nil without one.
+func (s *sizing[T]) maxBytes() uint64 {
+	if s == nil {
+		return math.MaxUint64
+	}
+	return s.limit
 }
 
 // total returns how many values were dropped. s is nil without a limit.

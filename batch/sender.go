@@ -3,13 +3,9 @@ package batch
 import (
 	"context"
 	"math"
-	"sync/atomic"
-	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
-	"github.com/sluice-go/sluice/internal/park"
-	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/stage"
 )
 
@@ -50,52 +46,22 @@ import (
 // and returns its error. If a flush by the owner fails, the timer tries again after
 // another linger. A panic of the channel in a flush by the timer ends the program.
 type Sender[T any] struct {
-	// Fixed.
-	s        sluice.BatchSender[T]
-	own      bool // s is a kind of package sluice
-	drops    bool // and its policy drops values: a SendBatch that panics has sent them
-	max      int64
-	most     int64 // limit of the values held: max, doubled with a linger
-	linger   time.Duration
-	clears   bool             // T has pointers: a slot is cleared after its value was sent
-	slow     slowPath         // see open.go
-	lender   engine.Lender[T] // nil if slices are copied
-	lendFrom int              // values of a slice that is lent
+	open   []T // Send appends to it: see direct.go
+	room   int // Send calls slow with the value that makes len(open) as large, or larger
+	one    [1]T
+	direct bool // open is a part of held
+	slow   slowPath
 
-	// The owner's; see open.go and flush.go.
-	open  []T // Send appends to it: a part of buf, or of one
-	room  int // values that open holds when it is full; 0 in a zero Sender
-	one   [1]T
-	inBuf bool  // open is a part of buf
-	quick bool  // it may be
-	buf   []T   // value i is in slot i mod len(buf)
-	at    int   // slot of the next value, or len(buf)
-	stop  int   // slots at … stop-1 may be filled without a further check
-	base  int64 // index of the value in slot 0 of the current pass over buf
-	given []T   // see lend.go
+	channel channel[T] // fixed
+	sizing  *sizing[T] // fixed; nil without a limit in bytes
+	max     amount     // fixed: the limits of a batch
+	lending lending[T] // the owner's
 
-	declared bool // the owner's function, for the map of package livepage
-
-	accepted atomic.Int64 // tail, with a linger
-	claimed  atomic.Int64 // see publish
-
-	lock     spin.Lock // guards the fields below
-	flushing flusher
-	head     int64 // index of the first value not sent
-	overdue  bool  // the timer fired during a flush by the timer
-	waiting  bool  // the owner waits for a flush by the timer
+	timer    *flushTimer // fixed; nil without a linger; its lock guards the fields below
+	state    state
 	closed   bool
-	parker   park.Parker // of the owner
-	timer    *time.Timer // nil without a linger
-	ctx      context.Context
-	cancel   context.CancelFunc // of ctx, the context of flushes by the timer
-
-	// The limit in bytes; see flush.go.
-	sizing   *sizing[T] // fixed; nil without a limit
-	limit    uint64     // fixed; without a limit it is never reached
-	sizes    []uint64   // the owner's: of the values in buf, by slot; nil without a limit
-	bytes    uint64     // guarded by lock: sum of the sizes of the values that are held
-	inFlight uint64     // guarded by lock: of these, what the last flush by the timer took
+	held     queue[T] // the values that were accepted and not sent
+	inFlight amount   // of these, what the flush by the timer took
 }
 
 // NewSender returns a Sender that sends to s in batches of max values, or fewer when the linger
@@ -127,26 +93,16 @@ func NewSender[T any](s sluice.BatchSender[T], max int, o *Options[T]) *Sender[T
 	const function = "NewSender"
 	stage.Require("batch: "+function, "sender", s)
 	linger, sizing := o.check(function, max)
-	b := &Sender[T]{s: s, own: ours(s), drops: drops(s), linger: linger, sizing: sizing, limit: math.MaxUint64}
-	// Indices are added to max, and doubled.
-	b.max = min(int64(max), 1<<61)
-	b.most = b.max
+	b := &Sender[T]{channel: channelOf(s), sizing: sizing}
+	b.max = amount{min(max, math.MaxInt/2), sizing.maxBytes()}
+	most := b.max
 	if linger > 0 {
-		b.most += min(b.max, math.MaxInt-b.max)
-		b.parker = park.NewParker()
-		b.ctx, b.cancel = context.WithCancel(context.Background())
-		b.timer = time.AfterFunc(math.MaxInt64, b.fire)
-		b.timer.Stop()
+		most = b.max.doubled()
+		b.timer = newFlushTimer(linger, b.fire)
 	}
-	b.buf = make([]T, firstSlots[T](int(b.most)))
-	if sizing != nil {
-		b.limit = sizing.limit
-		b.sizes = make([]uint64, len(b.buf))
-	}
-	b.clears = engine.HasPointers[T]()
-	b.quick = b.own && linger == 0 && sizing == nil && int64(len(b.buf)) == b.max
-	b.slow.full = b.sendOpen
-	b.setStop()
+	b.held = newQueue[T](most, sizing != nil)
+	b.open, b.slow.full = b.one[:0], b.sendOpen
+	b.goDirect()
 	return b
 }
 
@@ -186,6 +142,7 @@ func (b *Sender[T]) Flush(ctx context.Context) error {
 		panic("batch: Sender.Flush: nil context")
 	}
 	b.enter("Flush")
+	defer b.exit()
 	return b.flushAll(ctx)
 }
 
@@ -198,8 +155,8 @@ func (b *Sender[T]) Close(ctx context.Context) error {
 		panic("batch: Sender.Close: nil context")
 	}
 	b.enter("Close")
+	defer b.exit()
 	b.closed = true
-	b.setStop()
 	if b.timer != nil {
 		b.timer.Stop()
 	}
@@ -214,19 +171,23 @@ func (b *Sender[T]) Close(ctx context.Context) error {
 // to the caller.
 func (b *Sender[T]) TakeUnsent() []T {
 	b.enter("TakeUnsent")
-	return b.takeUnsent()
+	defer b.exit()
+	if b.state == flushedByTimer {
+		b.cancelFlush()
+	}
+	unsent := b.held.take()
+	b.settle()
+	return unsent
 }
 
 // Len returns the number of values that were accepted and not yet sent. The values of a
 // flush by the timer count until that flush ends.
 func (b *Sender[T]) Len() int {
 	b.requireMade()
-	if b.inBuf {
-		return len(b.open)
-	}
-	b.lock.Lock()
-	defer b.lock.Unlock()
-	return int(b.held())
+	b.lock()
+	defer b.exit()
+	b.leaveDirect()
+	return b.held.n
 }
 
 // Dropped returns how many values the policy [Drop] has discarded. Any goroutine may call it.

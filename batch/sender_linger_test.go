@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -192,6 +193,38 @@ func TestSenderCompleteBesideFlush(t *testing.T) {
 		start := time.Now()
 		if got := receive(t, c, 5); !slices.Equal(got, sequence(5)) || time.Since(start) != 0 {
 			t.Errorf("received %v after %v", got, time.Since(start))
+		}
+	})
+}
+
+// A flush by the timer that has failed is repeated by the timer, with both batches. The owner can
+// then send only what the Sender has room for.
+func TestSenderHoldsTwoBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder()
+		gate := make(chan struct{})
+		r.act = func() { <-gate }
+		r.room, r.err = 0, errors.New("planted")
+		b := batch.NewSender(r, 3, withLinger(time.Second))
+		mustAccept(t, b, 0, 1)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		mustAccept(t, b, 2, 3, 4)
+		gate <- struct{}{} // the flush fails
+		synctest.Wait()
+		r.room = 10
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if r.calls != 2 {
+			t.Fatalf("%d flushes by the timer", r.calls)
+		}
+		mustAccept(t, b, 5)
+		if err := b.TrySend(-1); err != sluice.ErrFull || b.Len() != 6 {
+			t.Errorf("TrySend of one more: %v, %d held", err, b.Len())
+		}
+		close(gate)
+		if err := b.Close(t.Context()); err != nil || !slices.Equal(r.all(), sequence(6)) {
+			t.Errorf("Close: %v, sent %v", err, r.all())
 		}
 	})
 }

@@ -237,17 +237,24 @@ func (p page) lossTable() string {
 	return b.String()
 }
 
-// notes returns the notes of the rows that have one.
+// notes returns the notes of the rows, each once, with the names that it applies to.
 func (p page) notes() string {
-	var b strings.Builder
-	seen := map[string]bool{}
+	var notes []string
+	names := map[string][]string{} // by note
 	for _, s := range p.sections {
 		for _, r := range p.rows(s) {
-			if line := fmt.Sprintf("* %s: %s.\n", r.name, r.note); r.note != "" && !seen[line] {
-				seen[line] = true
-				b.WriteString(line)
+			if r.note == "" || slices.Contains(names[r.note], r.name) {
+				continue
 			}
+			if names[r.note] == nil {
+				notes = append(notes, r.note)
+			}
+			names[r.note] = append(names[r.note], r.name)
 		}
+	}
+	var b strings.Builder
+	for _, note := range notes {
+		fmt.Fprintf(&b, "* %s: %s.\n", strings.Join(names[note], "; "), note)
 	}
 	return b.String()
 }

@@ -154,10 +154,8 @@ func batches(procs []int) section {
 	slices := contender.NativeSlices()
 	build := slices.Make
 	slices.Name, slices.Make = "chan of slices", func(capacity int) contender.Channel { return build(4 * capacity) } // of 16 instead of 64
-	plain := native()
-	plain.note = "one value at a time, for comparison"
 	rows := sized([]row{
-		plain,
+		native(), // one value at a time, for comparison
 		{name: slices.Name, waits: parks, ctx: no, close: last, what: slices, note: "allocates each slice"},
 		own("sluice.Bounded", contender.Bounded(cancelable, nil)),
 		own("sluice.Bounded, one to one", contender.Bounded(cancelable, oneToOne)),

@@ -42,15 +42,17 @@ func (e *Engine[T]) dropOldest() T {
 	return e.backlog.dropOldest()
 }
 
-// makeRoom drops values that are too old until there is room, for senders that wait and for one
-// more. It appends them to expired if there is a hook for them. The lock is held.
-func (e *Engine[T]) makeRoom(expired []T) []T {
+// makeRoom drops values that are too old until there is room, for one value and, unless that is first,
+// for the senders that wait. It appends them to expired if there is a hook for them. The lock is held.
+func (e *Engine[T]) makeRoom(expired []T, first bool) []T {
 	for e.n == e.limit && e.backlog.expires() {
 		v := e.dropOldest()
 		if e.backlog.onExpire != nil {
 			expired = append(expired, v)
 		}
-		e.admit()
+		if !first {
+			e.admit()
+		}
 	}
 	return expired
 }

@@ -179,7 +179,7 @@ func (p *entry[T]) Proceed() (done bool, err error) {
 		done, err = true, engine.ErrClosed
 	default:
 		if e.backlog != nil {
-			p.expired = e.makeRoom(p.expired)
+			p.expired = e.makeRoom(p.expired, p.Retrying())
 		}
 		var t Ticket
 		if done = e.give(*p.value, key, p.Retrying(), &t); !done && len(p.expired) > 0 {
@@ -207,12 +207,15 @@ func (p *entry[T]) Finish() {
 // because CanProceed has returned false.
 func (p *entry[T]) Join(c *selection.State, index int) {
 	w := &p.waiter
-	if w.Queued() {
+	switch {
+	case w.Queued():
 		p.queue.changes++ // it is claimable again
+		return
+	case w.Value.outcome != left: // served already: a value has become due since CanProceed
 		return
 	}
 	w.Select, w.Index, w.Parker = c, int32(index), c.Parker()
-	w.Value.outcome, w.Value.parked = left, false
+	w.Value.parked = false
 	front := p.joined
 	p.joined = true
 	if !p.sends {
@@ -258,8 +261,8 @@ func (p *entry[T]) Leave() {
 	e.acquire()
 	if p.waiter.Queued() {
 		p.queue.remove(&p.waiter)
-		e.settle() // the next value may be smaller, and fit; the timer may be needless
 	}
+	e.settle() // the next value may be smaller, and fit, even if this one was skipped; the timer may be needless
 	p.forget()
 	e.unlock()
 }
@@ -269,6 +272,6 @@ func (p *entry[T]) Leave() {
 func (p *entry[T]) forget() {
 	var zero T
 	p.joined = false
-	p.waiter.Value.value = zero
+	p.waiter.Value.value, p.waiter.Value.outcome = zero, left
 	p.waiter.Select = nil
 }

@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/selection"
@@ -348,4 +349,109 @@ func TestWouldBlock(t *testing.T) {
 func (e *Engine[T]) blocked(v *T) bool {
 	_, blocked := e.WouldBlock(v)
 	return blocked
+}
+
+// TestServedByTime: a value becomes due while a Select joins. It may have been in the queue before,
+// and joins with each of its entries, some of them twice.
+func TestServedByTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewTimed(engine.Config[int]{Limit: 1}, nil)
+		var c selection.State
+		var got [2]int
+		first, second := d.newEntry(&got[0], false), d.newEntry(&got[1], false)
+		_, _ = d.SendAfter(t.Context(), time.Second, 7)
+		c.BeginPoll()
+		d.acquire()
+		if first.CanProceed() || second.CanProceed() {
+			t.Error("a value is due too soon")
+		}
+		c.AcceptClaims()
+		first.Join(&c, 0)
+		d.timer.of.Reset(time.Minute) // it is late
+		time.Sleep(time.Second)
+		second.Join(&c, 1)
+		first.Join(&c, 0)
+		d.unlock()
+		if done, err := first.Result(); !done || err != nil || got[0] != 7 {
+			t.Errorf("done %v, %v, received %d", done, err, got[0])
+		}
+		first.Leave()
+		second.Leave()
+		if first.waiter.Value.outcome != left || d.takers != 0 || d.timer.at != never {
+			t.Errorf("outcome %d, %d receivers wait, the timer is set for %d", first.waiter.Value.outcome, d.takers, d.timer.at)
+		}
+	})
+}
+
+// TestLeaveSkippedAdmitsNext: the same if the Select was skipped by a look that did not find room
+// for its own value.
+func TestLeaveSkippedAdmitsNext(t *testing.T) {
+	one := 1
+	for name, look := range map[string]func(e *Engine[int]){
+		"TrySend":    func(e *Engine[int]) { _ = e.TrySend(one) },
+		"WouldBlock": func(e *Engine[int]) { e.WouldBlock(&one) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			e := New(engine.Config[int]{Limit: 9, Elastic: true, MaxBytes: 9, Size: func(v int) int { return v }})
+			_ = e.TrySend(5)
+			var c selection.State
+			v := 6
+			p := e.newEntry(&v, true)
+			p.Prepare()
+			c.BeginPoll()
+			e.acquire()
+			c.AcceptClaims()
+			p.Join(&c, 0)
+			e.unlock()
+			small := startSend(e, 3)
+			synctest.Wait()
+			c.Claim(1) // another case was selected
+			if look(e); small.done || e.senders.Len() != 1 {
+				t.Errorf("%s: done %v, %d senders", name, small.done, e.senders.Len())
+			}
+			p.Leave()
+			if synctest.Wait(); !small.done || small.err != nil || e.Len() != 2 {
+				t.Errorf("%s: done %v, %v, Len %d", name, small.done, small.err, e.Len())
+			}
+			e.Close()
+		})
+	}
+}
+
+// TestSkippedEntryTakesRoomOfOld: a Select that was skipped gets the room of a value that is too old
+// before the senders behind it.
+func TestSkippedEntryTakesRoomOfOld(t *testing.T) {
+	for _, hook := range []func(int){nil, func(int) {}} {
+		synctest.Test(t, func(t *testing.T) {
+			e := NewAged(engine.Config[int]{Limit: 1}, Ages[int]{MaxAge: time.Second, OnExpire: hook})
+			_ = e.TrySend(1)
+			var c selection.State
+			v := 2
+			p := e.newEntry(&v, true)
+			c.BeginPoll()
+			p.Lock()
+			c.AcceptClaims()
+			p.Join(&c, 0)
+			p.Unlock()
+			behind := startSend(e, 3)
+			synctest.Wait()
+			c.BeginPoll() // awake
+			e.acquire()
+			_ = e.noSender()              // a look skips it
+			e.timer.of.Reset(time.Minute) // it is late
+			e.unlock()
+			time.Sleep(2 * time.Second)
+			p.Lock()
+			if !p.CanProceed() {
+				t.Error("CanProceed is false, although the value is too old")
+			}
+			done, err := p.Proceed()
+			p.Leave()
+			p.Finish()
+			if synctest.Wait(); !done || err != nil || behind.done {
+				t.Errorf("the Select: %v, %v; the sender behind it: %v", done, err, behind.done)
+			}
+			e.Close()
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 	"testing/synctest"
+	"time"
 	"unsafe"
 
 	"github.com/sluice-go/sluice/internal/engine"
@@ -265,4 +266,76 @@ func TestDropAllocs(t *testing.T) {
 			t.Errorf("policy %d: a drop allocates %v times", policy, n)
 		}
 	}
+}
+
+// A lateLook is a schedule one of whose looks at the clock comes late.
+type lateLook struct {
+	*schedule[int]
+	left int // looks before it
+}
+
+func (s *lateLook) able() bool {
+	if s.left--; s.left == 0 {
+		time.Sleep(time.Second)
+	}
+	return s.schedule.able()
+}
+
+// TestDueMeanwhile: a value that becomes due while the lock is held is received, and is not left to
+// a timer that is stopped because the value is due.
+func TestDueMeanwhile(t *testing.T) {
+	for looks := range 6 {
+		synctest.Test(t, func(t *testing.T) {
+			d := NewTimed(engine.Config[int]{Limit: 1}, nil)
+			_ = d.Ready()
+			_, _ = d.SendAfter(t.Context(), time.Second, 7)
+			d.timer.of.Reset(time.Minute) // it is late
+			d.store = &lateLook{d.schedule, looks + 1}
+			r := startRecv(d.Engine)
+			time.Sleep(time.Hour)
+			if synctest.Wait(); !r.done || r.v != 7 || r.err != nil {
+				t.Errorf("late at look %d: done %v, %d, %v", looks, r.done, r.v, r.err)
+			}
+			d.Close()
+			d.CancelAll()
+		})
+	}
+}
+
+// TestTicketOfFailed: a send that waited and has failed has no ticket, which could be that of another
+// value.
+func TestTicketOfFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewTimed(engine.Config[int]{Limit: 1}, nil)
+		_, _ = d.SendAfter(t.Context(), time.Minute, 7)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if ticket, err := d.SendAfter(ctx, time.Minute, 8); err != context.DeadlineExceeded || ticket != (Ticket{}) {
+			t.Errorf("canceled: %v, %v", ticket, err)
+		}
+		time.AfterFunc(time.Second, d.Close)
+		if ticket, err := d.SendAfter(t.Context(), time.Minute, 8); err != engine.ErrClosed || ticket != (Ticket{}) {
+			t.Errorf("closed: %v, %v", ticket, err)
+		}
+	})
+}
+
+// TestDueInTurn: a receive that comes between the time at which a value is due and the timer does not
+// overtake the receiver that waits.
+func TestDueInTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := NewTimed(engine.Config[int]{Limit: 2}, nil)
+		_, _ = d.SendAfter(t.Context(), time.Second, 7)
+		_, _ = d.SendAfter(t.Context(), time.Second, 8)
+		r := startRecv(d.Engine)
+		synctest.Wait()
+		d.timer.of.Reset(time.Minute) // it is late
+		time.Sleep(time.Second)
+		if v, err := d.TryRecv(); v != 8 || err != nil {
+			t.Errorf("received %d, %v", v, err)
+		}
+		if synctest.Wait(); !r.done || r.v != 7 {
+			t.Errorf("the receiver that waits: done %v, %d", r.done, r.v)
+		}
+	})
 }

@@ -50,9 +50,11 @@ func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
 	if p.w == nil {
 		return n, err
 	}
-	if buf[0], _, err = e.await(ctx, p); err != nil {
+	v, _, err := e.await(ctx, p)
+	if err != nil {
 		return 0, err
 	}
+	buf[0] = v
 	if buf = buf[1:]; len(buf) > 0 {
 		e.acquire()
 		if e.backlog == nil || !e.backlog.expires() {
@@ -106,6 +108,9 @@ func (e *Engine[T]) join(stop <-chan struct{}) pending[T] {
 // fetch moves values into buf, from the store or from senders, and returns their number. The lock
 // is held.
 func (e *Engine[T]) fetch(buf []T) (n int) {
+	if e.takers > 0 && e.able() { // a value has become due, and the timer is late
+		e.settle()
+	}
 	for ; n < len(buf); n++ {
 		if e.able() {
 			buf[n] = e.pop()

@@ -96,7 +96,7 @@ func (e *Engine[T]) sendRun(ctx context.Context, vs []T, key int64) (n int, err 
 			e.acquire()
 			for n < len(vs) && !e.isShut(key) {
 				if e.backlog != nil {
-					expired = e.makeRoom(expired)
+					expired = e.makeRoom(expired, false)
 				}
 				if !e.give(vs[n], key, false, &t) {
 					break
@@ -149,7 +149,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, v T, key int64) (t Ticket, p p
 	var expired, drops []T
 	for {
 		if e.backlog != nil {
-			expired = e.makeRoom(expired)
+			expired = e.makeRoom(expired, false)
 		}
 		decided := true
 		switch overflow := e.config.Overflow; {

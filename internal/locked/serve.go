@@ -153,17 +153,20 @@ func (e *Engine[T]) settle() {
 			e.serve(w, done)
 		}
 		e.admit()
-		if e.takers == 0 || !e.able() || e.receivers.noneClaimable() {
+		if e.takers > 0 && e.able() {
+			continue
+		}
+		if e.closed() && e.n == 0 {
+			for w := e.receivers.take(); w != nil; w = e.receivers.take() {
+				e.serve(w, closed)
+			}
+		}
+		if e.ready.InUse() {
+			e.postReady()
+		}
+		if e.takers == 0 || !e.able() { // a value may have become due meanwhile
 			break
 		}
-	}
-	if e.closed() && e.n == 0 {
-		for w := e.receivers.take(); w != nil; w = e.receivers.take() {
-			e.serve(w, closed)
-		}
-	}
-	if e.ready.InUse() {
-		e.postReady()
 	}
 	if e.timer != nil {
 		e.setTimer()
@@ -221,9 +224,9 @@ func (e *Engine[T]) await(ctx context.Context, p pending[T]) (v T, t Ticket, err
 	case swapped:
 		e.backlog.onExpire(v)
 	case closed:
-		err = engine.ErrClosed
+		t, err = Ticket{}, engine.ErrClosed
 	case left:
-		err = engine.ContextError(ctx)
+		t, err = Ticket{}, engine.ContextError(ctx)
 	}
 	return v, t, err
 }
