@@ -191,3 +191,43 @@ func TestCanceledInOneLane(t *testing.T) {
 		})
 	}
 }
+
+// TestNoWakeUpIsLostWhileLanesComeAndGo: one value at a time is sent, so each is handed off, or
+// wakes a receiver that waits in the only lane or in one of several.
+func TestNoWakeUpIsLostWhileLanesComeAndGo(t *testing.T) {
+	const values = 5000
+	for _, receivers := range []int{1, 2} {
+		e := adaptive(8)
+		got := make(chan int, 1)
+		for range receivers {
+			go func() {
+				for v, err := e.Recv(background); err == nil; v, err = e.Recv(background) {
+					got <- v
+				}
+			}()
+		}
+		for v := range values {
+			h := e.Lane()
+			var err error
+			switch v % 3 {
+			case 0:
+				err = h.Sender().TrySend(v)
+			case 1:
+				err = e.TrySend(v)
+			default:
+				_, err = h.Sender().SendBatch(background, []int{v})
+			}
+			must(t, err)
+			h.Close()
+			select {
+			case r := <-got:
+				if r != v {
+					t.Fatalf("received %d, want %d", r, v)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("value %d was not received: %+v", v, e.Stats())
+			}
+		}
+		e.Close()
+	}
+}
