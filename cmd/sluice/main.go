@@ -63,8 +63,7 @@
 //
 // A prediction has the peak of one channel, and a band for each figure. It has
 // no figures too far from the measured ones, nor above what the CPUs can do.
-// Designs that nobody measured on many CPUs are simulated instead, with errors
-// and bands: docs/adr/0021-many-cpus.md.
+// For designs that nobody measured on many CPUs see docs/adr/0021-many-cpus.md.
 //
 // A comparison reads such directories, or any files in Go's benchmark format,
 // and tests each point as benchstat does.

@@ -317,7 +317,7 @@ four times the measured CPUs, nor across a socket or a last-level cache that was
 No figure is above what the CPUs can do: their number times the best measured rate of one.
 Malformed lines of a file are skipped with a warning.
 
-A prediction extends a measured curve. Designs that nobody measured on many CPUs, such as lanes of
-this module, are simulated instead, with errors and bands: docs/adr/0021-many-cpus.md.
+A prediction extends a measured curve. For designs that nobody measured on many CPUs, such as
+lanes of this module, see docs/adr/0021-many-cpus.md.
 `)
 }

@@ -104,9 +104,9 @@ type Engine[T any] struct {
 	meter          *meter  // of a Metered
 	ages           age.Log // belongs to the holder of the send lock; indices are shifted like the words
 
-	// The wait queues: those in send and recv, unless this is a lane. See lane.go.
+	// The wait queues: those in send and recv, but lanes share one of receivers. See lane.go.
 	senders, receivers *waitq.Queue
-	anySenders         *waitq.Queue    // of senders that wait for room in any lane, or nil
+	lane               *lane           // nil unless it is one
 	sites              *callsite.Sites // nil without a name
 
 	_    [8]byte // the sides begin with a cache line: see TestSidesAreAligned

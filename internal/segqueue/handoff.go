@@ -37,8 +37,9 @@ import "context"
 // call. Other receivers, which wait in the list, are woken as if it did not exist. A receiver that
 // was woken passes the wake-up on, as any other.
 //
-// Batches, and values of a Metered or of a lane, are not handed off, nor any value once Ready is in
-// use: these go through the slots, and the receiver is woken to poll. Nor are values for a
+// In a channel with several lanes the same holds of each lane: see lane.go.
+//
+// Batches, and values of a Metered, are not handed off, nor any value once Ready is in use: these go through the slots, and the receiver is woken to poll. Nor are values for a
 // RecvBatch, or where several receivers wait: one wake-up then serves a run of values.
 
 // A handOff is where a value is while it is handed off. The first one allocates it.
@@ -74,8 +75,8 @@ func (e *Engine[T]) putHandOff(v T) {
 	e.handOff.value = v
 }
 
-// takeHandOff returns the value that was handed off to the caller.
-func (e *Engine[T]) takeHandOff() T {
+// TakeHandOff ends the wait of the caller, which was handed a value, and returns that.
+func (e *Engine[T]) TakeHandOff() T {
 	if asserting {
 		e.handOff.assert(true)
 	}
@@ -84,6 +85,7 @@ func (e *Engine[T]) takeHandOff() T {
 		var zero T
 		e.handOff.value = zero
 	}
+	e.receivers.LeaveAlone()
 	return v
 }
 
@@ -102,7 +104,5 @@ func (e *Engine[T]) finishAlone(ctx context.Context, done <-chan struct{}) (v T,
 	if !q.Handed() {
 		return e.recvOne(ctx, &call{wait: q.Resume(done)}, false)
 	}
-	v = e.takeHandOff()
-	q.LeaveAlone()
-	return v, nil
+	return e.TakeHandOff(), nil
 }

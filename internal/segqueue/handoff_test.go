@@ -185,7 +185,7 @@ func TestHandOffToCanceled(t *testing.T) {
 	})
 }
 
-// TestNoHandOff: a batch, a value of a lane or of a Metered, and any value once Ready is in
+// TestNoHandOff: a batch, a value of a Metered, and any value once Ready is in
 // use go through the chain.
 func TestNoHandOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -79,7 +79,7 @@ func (e *Engine[T]) recvElse(ctx context.Context) (v T, alone bool, err error) {
 			// If the tail is where it was, so is the head.
 			now := e.send.word.Load()
 			switch {
-			case (now&^flags != tail&^flags || now&closed != 0) && q.Withdraw():
+			case (now&^flags != tail&^flags || now&closed != 0 || !e.isOnly()) && q.Withdraw():
 				empty = false
 			case done == nil:
 				return v, true, nil
@@ -150,12 +150,18 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, call *cal
 		if !engine.MayWait(ctx) || call.wait.Canceled() {
 			break
 		}
+		if call.moves {
+			return 0, call.moved()
+		}
+		if call.moves = !e.isOnly(); call.moves {
+			continue // one more poll, like that of a wait that was canceled
+		}
 		r.step(ctx, call, &e.send, e.receivers, e.senders, e.spinDelay)
 		if call.wait.Queued() && !call.starving && e.isEmpty() {
 			call.wait.Step() // the poll would fail
 		}
 	}
-	if call.wait.Leave() && e.Len() > 0 {
+	if call.wait.Leave() && (e.Len() > 0 || !e.isOnly()) {
 		e.receivers.Wake()
 	}
 	if err == engine.ErrEmpty && engine.MayWait(ctx) {
@@ -227,8 +233,8 @@ func (e *Engine[T]) wakeSender() {
 	if e.senders.Waiting() {
 		e.senders.Wake()
 	}
-	if e.anySenders != nil && e.anySenders.Waiting() {
-		e.anySenders.Wake()
+	if l := e.lane; l != nil && l.anySenders != nil && l.anySenders.Waiting() {
+		l.anySenders.Wake()
 	}
 }
 

@@ -35,7 +35,7 @@ const maxLosses = 16
 // recordLoss records that the call could not proceed. It returns the word to unlock
 // the side with. v is the value to send, nil for a receiver.
 func (s *side[T]) recordLoss(c *call, word uint64, v *T) uint64 {
-	if c.wait.Canceled() {
+	if c.wait.Canceled() || c.moves {
 		return s.endStarvation(c, word)
 	}
 	if !c.wait.Woken() || c.wait.Progressed() || word&starving != 0 {

@@ -64,13 +64,17 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	}
 	out.OldestValue = e.ages.Inspect(now, head, tail)
 	e.probeNext()
-	senders, receivers := e.senders.Snapshot(now, in.Senders), e.receivers.Snapshot(now, in.Receivers)
+	senders := e.senders.Snapshot(now, in.Senders)
+	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
+	out.OldestSender, in.Senders = senders.Oldest, senders.Ages
+	if e.receivers != &e.recv.queue {
+		return // receivers, and hand-offs, count in the first lane
+	}
+	receivers := e.receivers.Snapshot(now, in.Receivers)
 	out.Sent += receivers.Handed // without a lock: a hand-off moves no index
 	out.Received += receivers.Handed
-	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
-	out.OldestSender, out.OldestReceiver = senders.Oldest, receivers.Oldest
-	in.Senders, in.Receivers = senders.Ages, receivers.Ages
+	out.OldestReceiver, in.Receivers = receivers.Oldest, receivers.Ages
 }
 
 // Snapshot implements engine.Engine. It holds both locks, and allocates before it

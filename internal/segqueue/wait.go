@@ -21,6 +21,7 @@ type call struct {
 	attempt  spin.Attempt // before that
 	starving bool         // it has set the starving bit of its side
 	batch    bool         // it sends several values, and may wait
+	moves    bool         // it continues in other lanes: see lane.go
 	losses   int          // spurious wake-ups
 }
 
@@ -86,10 +87,11 @@ func (s *side[T]) yieldTo(a *spin.Attempt, other *side[T]) bool {
 	return moved > 0
 }
 
-// isEmpty reports that the channel was open and empty at a moment during the call.
+// isEmpty reports that the channel was open and empty at a moment during the call, and
+// after that had no other lane.
 func (e *Engine[T]) isEmpty() bool {
 	_, blocked := e.WouldBlock(nil)
-	return blocked
+	return blocked && e.isOnly()
 }
 
 // isFull reports that the channel was open and full at a moment during the call.

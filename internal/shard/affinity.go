@@ -13,13 +13,8 @@ import (
 // A sender's hint is the number of the lane of its P. Go does not expose Ps, but a
 // sync.Pool returns to a P what was last put there, so a token from a pool
 // identifies it. Getting the token costs as much as a send, so it happens once in
-// checkEvery values of a lane. If the hint is wrong several times in a row, because
-// the goroutine changes its P more often or shares its entry with many others, then
-// each send gets the token.
-//
-//   - hint & numberMask is the number of the lane; numberMask itself means "get the
-//     token".
-//   - hint >> numberBits counts how many times in a row the hint was wrong.
+// checkEvery values of a lane. A goroutine that sends a single value has the stack, and so
+// the hint, of one that ended on the same P: the runtime keeps free stacks by P.
 
 const (
 	hintBits   = 8
@@ -27,10 +22,6 @@ const (
 	numberBits = 16
 	numberMask = 1<<numberBits - 1
 	checkEvery = 64 // a power of two
-	// maxMisses is how many times in a row a hint may be wrong before each send
-	// gets the token.
-	maxMisses = 3
-	ask       = maxMisses<<numberBits | numberMask
 )
 
 // hintIndex returns the index of the calling goroutine in a table of hints. The
@@ -63,38 +54,22 @@ func pNumber(move bool) uint32 {
 }
 
 // home returns the number of the lane to try first, for a sender whose hint failed:
-// because the lane has no room, because there are fewer lanes by now, or because
-// each send gets the token.
+// because the lane has no room, or because it was removed.
 func (e *Engine[T]) home(s *set[T], hint *atomic.Uint32) int {
-	was := hint.Load()
-	if number := was & numberMask; number < uint32(s.active) {
-		return int(number)
-	}
-	number := pNumber(false) % uint32(s.active)
-	switch tail, _ := s.shared[number].Tail(); {
-	case was != ask:
+	number := hint.Load()
+	if s.shared[number] == nil {
+		number = pNumber(false) % uint32(s.active)
 		hint.Store(number)
-	case tail%checkEvery == 0: // try once more with a hint
-		hint.Store(number | (maxMisses-1)<<numberBits)
 	}
 	return int(number)
 }
 
 // checkHint is called for one in checkEvery values that a sender sent in l by its
-// hint. It adapts the number of lanes, and corrects the hint.
+// hint. It adapts the number of lanes, and corrects the hint, unless the sender has left
+// the lane of its P because that was full.
 func (e *Engine[T]) checkHint(s *set[T], l *lane[T], hint *atomic.Uint32) {
-	was, move := hint.Load(), e.adapt(s, l)
-	number := pNumber(move) % uint32(s.active)
-	next := number
-	if was&numberMask != number {
-		if !s.shared[number].hasRoom(e.ampleRoom()) {
-			return // the sender left that lane because it was full
-		}
-		if next |= (was>>numberBits + 1) << numberBits; next>>numberBits >= maxMisses {
-			next = ask
-		}
-	}
-	if next != was {
-		hint.Store(next)
+	number := pNumber(e.adapt(s, l)) % uint32(s.active)
+	if hint.Load() != number && s.shared[number].hasRoom(e.ampleRoom()) {
+		hint.Store(number)
 	}
 }

@@ -6,13 +6,17 @@
 // replaces the pointer by a CAS. Two loads of the same pointer mean that the lanes
 // were the same in between.
 //
-//   - A shared lane has a number below max, and stays open. A key always maps to
-//     the same shared lane, so the order of a key does not depend on the number of
-//     lanes in use. Values without a key go to one of the first active lanes,
-//     according to a hint.
+//   - A shared lane has a number below max. A key always maps to the same number, so
+//     the order of a key does not depend on the number of lanes in use. Values without
+//     a key go to one of the first active lanes, according to a hint, or to any other
+//     one with room.
 //   - A private lane belongs to one handle. It is removed when it is drained after
 //     the handle was closed or became unreachable.
-//   - Receivers poll all lanes, starting at a cursor.
+//   - Lane 0 is never removed. As long as it is the only one, the channel is that lane:
+//     a send and a receive are its own, waits included.
+//   - Otherwise receivers poll all lanes, starting at a cursor. They wait in one queue,
+//     lane 0's, which all lanes share: a sender of an empty lane hands its value off to a
+//     receiver that waits alone there.
 //   - Every value of a hint or cursor is correct, but some are faster: see
 //     affinity.go. For the number of active lanes see scale.go.
 //
@@ -25,10 +29,12 @@ package shard
 
 import (
 	"runtime"
+	"slices"
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/segqueue"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/waitq"
@@ -39,44 +45,45 @@ const cacheLine = 64
 
 // An Engine is an engine.Engine.
 type Engine[T any] struct {
-	config engine.Config[T]
-	max    int // number of shared lanes
-	set    atomic.Pointer[set[T]]
-	_      [cacheLine]byte
-
-	receivers waitq.Queue // that wait for a value in any lane
-	_         [cacheLine]byte
-	senders   waitq.Queue // that wait for room in any shared lane
-	_         [cacheLine]byte
+	config    engine.Config[T]
+	max       int // number of shared lanes
+	set       atomic.Pointer[set[T]]
+	receivers *waitq.Queue // that wait for a value in any lane: lane 0's
+	// Senders that wait for room in any shared lane. It is nil if there can be only one:
+	// they wait inside it.
+	senders *waitq.Queue
+	_       [cacheLine]byte
 
 	sending   [hints]atomic.Uint32 // hints: see affinity.go
 	receiving [hints]atomic.Uint32 // cursors: indices of set.all
 
-	sendSpin spin.Budget
-	recvSpin spin.Budget
-	scale    scale
-	dropped  atomic.Uint64 // values rejected under DropNewest
-	ready    engine.Ready
+	spins       [2]spin.Budget // of senders and of receivers
+	quietNeeded atomic.Uint32  // see scale.go
+	dropped     atomic.Uint64  // values rejected under DropNewest
+	ready       engine.Ready
 }
 
 // A set is the part of the state that changes rarely. It is immutable once published.
 type set[T any] struct {
-	shared  []*lane[T] // by number; nil if not open
-	all     []*lane[T] // open shared lanes and private lanes
-	active  int        // number of shared lanes in use
-	closed  bool
-	version uint64       // number of sets before this one
-	ready   bool         // Ready was called
-	gone    engine.Stats // the statistics of removed lanes
-	change  change       // of active, the last one
+	shared   []*lane[T] // by number; nil if not open
+	all      []*lane[T] // open shared lanes and private lanes, lane 0 first
+	active   int        // number of shared lanes in use
+	closed   bool
+	version  uint64         // number of sets before this one
+	ready    bool           // Ready was called
+	gone     engine.Stats   // the statistics of removed lanes
+	change   change         // of active, the last one
+	starving [2]*request[T] // of a sender and of a receiver, or nil: see starvation.go
 
-	// nil, or the request of a goroutine that starves: see starvation.go
-	starvingSender, starvingReceiver *request[T]
-
-	// Derived by exchange, for the fast paths: the lanes in use by number, unless a
-	// sender starves; and all lanes, unless receives must post or a receiver starves.
-	to, from []*segqueue.Engine[T]
+	// Derived by exchange, for the fast paths.
+	only *segqueue.Engine[T] // lane 0 if there is no other one, and no receiver starves
+	sole *segqueue.Engine[T] // lane 0 if no other shared lane is open, and no sender starves
+	to   []*lane[T]          // shared, unless a sender starves
+	from []*lane[T]          // all, unless receives must post or a receiver starves
 }
+
+// The sides of the channel, as indices.
+const sends, receives = 0, 1
 
 // A lane is a segqueue, and the contention that senders have sampled.
 type lane[T any] struct {
@@ -90,21 +97,27 @@ type lane[T any] struct {
 // New returns an engine with lanes of config.Limit values each. It has config.Lanes
 // shared lanes; if that is 0, one, and up to GOMAXPROCS under contention.
 func New[T any](config engine.Config[T]) *Engine[T] {
-	e := &Engine[T]{config: config, max: config.Lanes}
-	active := config.Lanes
-	if config.Lanes == 0 {
-		e.max, active = runtime.GOMAXPROCS(0), 1
+	if config.Lanes > 0 {
+		return newEngine(config, config.Lanes, config.Lanes)
 	}
-	e.scale.quietNeeded.Store(firstQuiet)
-	if config.Sites != nil {
-		e.senders.Tally().Watch(&config.Sites.Send)
-		e.receivers.Tally().Watch(&config.Sites.Receive)
+	return newEngine(config, 1, runtime.GOMAXPROCS(0))
+}
+
+func newEngine[T any](config engine.Config[T], active, most int) *Engine[T] {
+	e := &Engine[T]{config: config, max: most}
+	e.quietNeeded.Store(firstQuiet)
+	if most > 1 {
+		e.senders = new(waitq.Queue)
 	}
-	first := &set[T]{shared: make([]*lane[T], e.max), active: active}
+	first := &set[T]{shared: make([]*lane[T], most), active: active}
 	for i := range active {
 		first.shared[i] = e.newLane(first, false)
+		first.all = append(first.all, first.shared[i])
 	}
-	first.all = append(first.all, first.shared[:active]...)
+	e.receivers = first.all[0].Receivers()
+	if config.Sites != nil && most > 1 {
+		e.senders.Tally().Watch(&config.Sites.Send)
+	}
 	e.exchange(nil, first)
 	return e
 }
@@ -121,47 +134,66 @@ func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
 	config.Overflow = engine.Block
 	config.SingleSender = private
 	config.SingleReceiver = e.config.SingleReceiver && e.config.Overflow != engine.DropOldest
-	others := &e.senders
+	others := e.senders
 	if private {
 		others = nil
 	}
-	l := &lane[T]{Engine: segqueue.NewLane(config, &e.receivers, others), private: private}
+	var first *segqueue.Engine[T]
+	if len(s.all) > 0 {
+		first = s.all[0].Engine
+	}
+	l := &lane[T]{Engine: segqueue.NewLane(config, first, e.isOneLane, others), private: private}
 	if s.ready {
 		l.ShareReady(&e.ready)
 	}
 	return l
 }
 
-// with returns a copy of s, with lane l if that is not nil.
-func (s *set[T]) with(l *lane[T]) *set[T] {
+// isOneLane reports whether lane 0 is the only one, and no receiver starves.
+func (e *Engine[T]) isOneLane() bool { return e.set.Load().only != nil }
+
+// with returns a copy of s with more lanes.
+func (s *set[T]) with(more ...*lane[T]) *set[T] {
 	next := *s
-	if l != nil {
-		next.all = append(next.all[:len(next.all):len(next.all)], l)
-	}
+	next.all = append(slices.Clip(next.all), more...)
 	return &next
 }
 
 // exchange replaces the set s by next, and reports whether the set was still s.
 func (e *Engine[T]) exchange(s, next *set[T]) bool {
-	next.to, next.from = nil, nil
+	next.only, next.sole, next.to, next.from = nil, nil, nil, nil
 	if s != nil {
 		next.version = s.version + 1
 	}
-	if next.starvingSender == nil {
-		next.to = enginesOf(next.shared[:next.active])
+	first := next.all[0]
+	if next.starving[sends] == nil {
+		next.to = next.shared
+		if !slices.ContainsFunc(next.shared, func(l *lane[T]) bool { return l != nil && l != first }) {
+			next.sole = first.Engine
+		}
 	}
-	if !next.ready && next.starvingReceiver == nil {
-		next.from = enginesOf(next.all)
+	if next.starving[receives] == nil {
+		if len(next.all) == 1 {
+			next.only = first.Engine
+		}
+		if !next.ready {
+			next.from = next.all
+		}
 	}
 	return e.set.CompareAndSwap(s, next)
 }
 
-func enginesOf[T any](of []*lane[T]) []*segqueue.Engine[T] {
-	list := make([]*segqueue.Engine[T], len(of))
-	for i, l := range of {
-		list[i] = l.Engine
+// opened returns a copy of s with the shared lanes of these numbers open.
+func (e *Engine[T]) opened(s *set[T], numbers ...int) *set[T] {
+	next := s.with()
+	next.shared = slices.Clone(s.shared)
+	for _, number := range numbers {
+		if next.shared[number] == nil {
+			next.shared[number] = e.newLane(s, false)
+			next.all = append(next.all, next.shared[number])
+		}
 	}
-	return list
+	return next
 }
 
 // open returns the shared lane with the given number, and opens it if necessary. It
@@ -172,59 +204,48 @@ func (e *Engine[T]) open(number int) *lane[T] {
 		if l := s.shared[number]; l != nil || s.closed {
 			return l
 		}
-		l := e.newLane(s, false)
-		next := s.with(l)
-		next.shared = append([]*lane[T](nil), s.shared...)
-		next.shared[number] = l
-		if e.exchange(s, next) {
-			return l
-		}
+		e.exchange(s, e.opened(s, number))
 	}
 }
 
-// remove removes a private lane that is closed and drained. Its statistics are final.
+// remove removes a private lane that is drained, and to which nothing more is sent.
 func (e *Engine[T]) remove(l *lane[T]) {
-	for {
-		s := e.set.Load()
-		next := s.with(nil)
-		next.all = make([]*lane[T], 0, len(s.all))
-		for _, other := range s.all {
-			if other != l {
-				next.all = append(next.all, other)
-			}
-		}
-		if len(next.all) == len(s.all) {
-			return
-		}
-		add(&next.gone, l.Stats())
-		next.gone.Bytes, next.gone.SendersWaiting, next.gone.OldestSender, next.gone.OldestValue = 0, 0, 0, 0 // waiting senders are about to leave
-		if e.exchange(s, next) {
-			return
-		}
+	for s := e.set.Load(); slices.Contains(s.all, l) && !e.removeFrom(s, l); s = e.set.Load() {
 	}
 }
 
-// empty reports whether the lane was empty at a moment of the call. If shut is true
-// as well, it stays empty.
-func (l *lane[T]) empty() (empty, shut bool) {
-	queued, shut := l.queued()
-	return queued == 0, shut
-}
-
-// queued returns a number of values that is 0 if the lane was empty at a moment of the
-// call. If shut is true as well, it stays empty.
-func (l *lane[T]) queued() (n int, shut bool) {
-	forgotten := l.forgotten != nil && l.forgotten.Load() // nothing is sent after that
-	head := l.Head()
-	tail, shut := l.Tail()
-	return int(tail - head), shut || forgotten
-}
-
-// hasRoom reports whether there was room for the given number of values at a moment
-// of the call.
-func (l *lane[T]) hasRoom(values int) bool {
-	tail, _ := l.Tail()
-	return tail-l.Head()+uint64(values) <= uint64(l.Cap())
+// removeFrom removes lanes from the set s, if that is the set and they are drained. With
+// their locks held it replaces the set first: whoever finds such a lane closed finds
+// another set, too. The lanes are in the order of s.all.
+func (e *Engine[T]) removeFrom(s *set[T], lanes ...*lane[T]) (done bool) {
+	next := s.with()
+	next.all, next.shared = slices.Clone(s.all), slices.Clone(s.shared)
+	now, drained := park.Now(), true
+	for _, l := range lanes {
+		l.Hold()
+		queued, _ := l.queued()
+		drained = drained && queued == 0
+		in := func(other *lane[T]) bool { return other == l }
+		next.all = slices.DeleteFunc(next.all, in)
+		if number := slices.IndexFunc(next.shared, in); number >= 0 {
+			next.shared[number] = nil
+		}
+		var last engine.Snapshot
+		l.Held(now, &last)
+		add(&next.gone, last.Stats)
+	}
+	next.gone.Bytes, next.gone.SendersWaiting, next.gone.OldestSender, next.gone.OldestValue = 0, 0, 0, 0 // waiting senders are about to leave
+	done = drained && e.exchange(s, next)
+	for _, l := range lanes {
+		if done {
+			l.Shut()
+		}
+		l.Release()
+		if done {
+			l.Senders().WakeAll()
+		}
+	}
+	return done
 }
 
 // hold takes the locks of all lanes and returns the set.
@@ -250,29 +271,27 @@ func (s *set[T]) release() {
 // Close implements engine.Engine.
 func (e *Engine[T]) Close() {
 	s := e.hold()
-	for !s.closed {
-		next := s.with(nil)
-		next.closed = true
-		if e.exchange(s, next) {
+	for next := s.with(); !s.closed; next = s.with() {
+		if next.closed = true; e.exchange(s, next) {
 			break
 		}
 		s.release()
 		s = e.hold()
 	}
-	was := s.closed
-	if !was {
-		for _, l := range s.all {
-			l.Shut()
-		}
-	}
-	s.release()
-	if was {
+	if s.closed {
+		s.release()
 		return
 	}
 	for _, l := range s.all {
+		l.Shut()
+	}
+	s.release()
+	for _, l := range s.all {
 		l.Senders().WakeAll()
 	}
-	e.senders.WakeAll()
+	if e.senders != nil {
+		e.senders.WakeAll()
+	}
 	e.receivers.WakeAll()
 	e.ready.Close()
 }
@@ -282,7 +301,7 @@ func (e *Engine[T]) Ready() <-chan struct{} {
 	return e.ready.Chan(func() (hasValue, closed bool) {
 		for {
 			s := e.set.Load()
-			next := s.with(nil)
+			next := s.with()
 			next.ready = true
 			if e.exchange(s, next) {
 				for _, l := range s.all {

@@ -14,16 +14,18 @@ import (
 
 var background = context.Background()
 
-// A testLane is a handle and its sender, like a public Lane.
+// A testLane is like a public Lane.
 type testLane struct {
-	*Handle[int]
 	engine.Sender[int]
+	handle *Handle[int]
 }
+
+func (l testLane) Close() { l.handle.Close() }
 
 func laneOn(t *testing.T, e *Engine[int]) testLane {
 	h := e.Lane()
 	t.Cleanup(func() { runtime.KeepAlive(h) })
-	return testLane{h, h.Sender()}
+	return testLane{h.Sender(), h}
 }
 
 // fixed returns an engine with a fixed number of lanes.
@@ -118,10 +120,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("lane %d has %d of 7000 consecutive keys", lane, n)
 		}
 	}
-	e := New(engine.Config[int]{Limit: 1 << 20})
-	e.max = lanes
-	e.set.Store(&set[int]{shared: make([]*lane[int], lanes), active: 1})
-	e.open(0)
+	e := adaptive(lanes)
 	for i := range 1000 {
 		switch s := e.set.Load(); i % 100 {
 		case 20, 40, 60:
@@ -376,7 +375,7 @@ func TestEmptyIsOneMoment(t *testing.T) {
 	})
 	defer mover.Wait()
 	for !over.Load() {
-		if _, empty := e.empty(e.set.Load()); empty {
+		if _, empty := e.stuck(e.set.Load(), receives); empty {
 			t.Error("a channel with a value is empty")
 			return
 		}

@@ -7,11 +7,15 @@ import (
 
 // NewEntry implements engine.Engine. A Select waits in the queue of receivers, or
 // in the queue of senders that accept any shared lane.
-func (e *Engine[T]) NewEntry(_ *T, sends bool) engine.Entry {
-	if sends {
-		return waitq.NewEntry(&e.senders, e.anyRoom)
+func (e *Engine[T]) NewEntry(_ *T, toSend bool) engine.Entry {
+	queue, side := e.receivers, receives
+	if toSend {
+		side = sends
+		if queue = e.senders; queue == nil {
+			queue = e.set.Load().all[0].Senders()
+		}
 	}
-	return waitq.NewEntry(&e.receivers, func() bool { return !e.allEmpty() })
+	return waitq.NewEntry(queue, func() bool { return e.anyAble(side) })
 }
 
 // Overflow implements engine.Engine.
@@ -25,11 +29,10 @@ func (e *Engine[T]) WouldBlock(v *T) (engine.Mark, bool) {
 	if s.closed {
 		return 0, false
 	}
-	sum, blocked := uint64(0), false
+	side := receives
 	if v != nil {
-		sum, blocked = e.full(s)
-	} else {
-		sum, blocked = e.empty(s)
+		side = sends
 	}
+	sum, blocked := e.stuck(s, side)
 	return engine.Mark(sum + s.version + s.gone.Sent), blocked
 }

@@ -41,36 +41,31 @@ func (e *Engine[T]) Lane() *Handle[T] {
 // runtime, outside of any testing/synctest bubble, and keeps its argument alive.
 func forget(forgotten *atomic.Bool) { forgotten.Store(true) }
 
-// Sender returns the sender of the handle's lane: the lane itself, or a wrapper
-// that applies another overflow policy. The caller keeps the handle alive during a
-// send: the lane of an unreachable handle may be removed, and a value sent then
-// would be lost.
+// Sender returns the sender of the handle's lane: the lane itself, or the handle, which
+// applies another overflow policy. The caller keeps the handle alive during a send: the lane
+// of an unreachable handle may be removed, and a value sent then would be lost.
 func (h *Handle[T]) Sender() engine.Sender[T] {
 	if h.e.config.Overflow == engine.Block {
 		return h.l.Engine
 	}
-	return overflowing[T]{h}
+	return h
 }
 
 // Overflow returns the overflow policy.
 func (h *Handle[T]) Overflow() engine.Overflow { return h.e.config.Overflow }
 
-// overflowing sends in the lane of a handle under an overflow policy other than
-// Block.
-type overflowing[T any] struct{ h *Handle[T] }
-
-func (o overflowing[T]) Send(ctx context.Context, v T) error {
-	vs := [1]T{v}
-	_, err := o.SendBatch(ctx, vs[:])
+// Send sends v in the lane.
+func (h *Handle[T]) Send(ctx context.Context, v T) error {
+	_, err := h.SendBatch(ctx, []T{v})
 	return err
 }
 
-func (o overflowing[T]) TrySend(v T) error {
-	return o.Send(engine.NoWait{}, v)
-}
+// TrySend is Send without waiting.
+func (h *Handle[T]) TrySend(v T) error { return h.Send(engine.NoWait{}, v) }
 
-func (o overflowing[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
-	return o.h.e.sendIn(ctx, o.h.l, o.h.OnDrop, vs)
+// SendBatch sends vs in the lane.
+func (h *Handle[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	return h.e.sendIn(ctx, h.l, h.OnDrop, vs)
 }
 
 // Close closes the lane. Its values can still be received.
@@ -79,7 +74,7 @@ func (h *Handle[T]) Close() {
 	h.l.Shut()
 	h.l.Release()
 	h.l.Senders().WakeAll()
-	if empty, _ := h.l.empty(); empty {
+	if queued, _ := h.l.queued(); queued == 0 {
 		h.e.remove(h.l)
 	}
 	runtime.KeepAlive(h)

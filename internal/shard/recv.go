@@ -5,32 +5,40 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/segqueue"
 )
 
 // turnEvery is the most values of a lane that are received in a row before the next
 // lane has its turn, unless one run is longer.
 const turnEvery = 256
 
-// Recv implements engine.Engine. This is the fast path: the lane at the cursor has
-// a value.
+// Recv implements engine.Engine. This is the fast path: there is only one lane, or the
+// lane at the cursor has a value.
 func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
-	if ctx == nil {
-		panic(engine.RecvNilContext)
-	}
 	s := e.set.Load()
-	cursor := &e.receiving[hintIndex()]
-	was := cursor.Load()
-	if at := was & numberMask; at < uint32(len(s.from)) {
-		l := s.from[at]
-		if v, err = l.TryRecv(); err == nil {
-			if turnOf(l.Head()) != was>>numberBits {
-				cursor.Store(s.turnAt(at + 1))
-			}
-			return v, nil
+	if l := s.only; l != nil {
+		if v, err = l.Recv(ctx); err == nil || e.set.Load() == s {
+			return v, err
 		}
+	} else {
+		if ctx == nil {
+			panic(engine.RecvNilContext)
+		}
+		cursor := &e.receiving[hintIndex()]
+		was := cursor.Load()
+		if at := was & numberMask; at < uint32(len(s.from)) {
+			l := s.from[at]
+			if v, err = l.TryRecv(); err == nil {
+				if turnOf(l.Head()) != was>>numberBits {
+					cursor.Store(s.turnAt(at + 1))
+				}
+				return v, nil
+			}
+		}
+		err = engine.ErrEmpty
 	}
 	var buf [1]T
-	_, err = e.recvSlow(ctx, cursor, buf[:])
+	_, err = e.recvSlow(ctx, buf[:], err)
 	return buf[0], err
 }
 
@@ -40,18 +48,32 @@ func (e *Engine[T]) TryRecv() (T, error) {
 }
 
 // RecvBatch implements engine.Engine.
-func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
-	return e.recvSlow(ctx, &e.receiving[hintIndex()], buf)
+func (e *Engine[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
+	err = engine.ErrEmpty
+	s := e.set.Load()
+	if l := s.only; l != nil {
+		if n, err = l.RecvBatch(ctx, buf); err == nil || e.set.Load() == s {
+			return n, err
+		}
+	}
+	return e.recvSlow(ctx, buf, err)
 }
 
 // recvSlow moves queued values into buf. It waits until there is at least one; under
-// engine.NoWait it never waits.
-func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T) (n int, err error) {
-	t := receiving[T]{cursor: cursor}
+// engine.NoWait it never waits. err is how a receive from the only lane has failed: if its
+// context has ended, so has this call's.
+func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, err error) (n int, _ error) {
+	t := turn[T]{hint: &e.receiving[hintIndex()], one: len(buf) == 1}
+	moved, ok := err.(*segqueue.Moved)
+	if ok {
+		t.wait, err = moved.Wait, engine.ErrEmpty
+	}
+	ended := err != engine.ErrEmpty && err != engine.ErrClosed
 	for {
 		s := e.set.Load()
 		if n = e.take(s, &t, buf); n > 0 {
-			if s.ready && !e.allEmpty() {
+			err = nil
+			if s.ready && e.anyAble(receives) {
 				e.ready.Post()
 			}
 			break
@@ -60,24 +82,47 @@ func (e *Engine[T]) recvSlow(ctx context.Context, cursor *atomic.Uint32, buf []T
 			err = engine.ErrClosed
 			break
 		}
-		if !engine.MayWait(ctx) || t.wait.Canceled() {
-			if _, empty := e.empty(s); !empty {
+		if ended || !engine.MayWait(ctx) || t.wait.Canceled() {
+			if _, empty := e.stuck(s, receives); !empty {
 				continue
 			}
-			err = engine.ErrEmpty
+			if !ended {
+				err = engine.ErrEmpty
+			}
 			break
 		}
-		e.recordLoss(&t.turn, &t.starvation, nil)
-		t.step(ctx, &e.receivers, e.spinForValues)
+		var none T
+		e.recordLoss(&t, receives, none)
+		e.step(ctx, &t, receives)
+		if t.handed {
+			buf[0], n, err = s.all[0].TakeHandOff(), 1, nil
+			break
+		}
 	}
-	e.leave(&t.starvation)
-	if t.wait.Leave() && !e.allEmpty() {
+	if r := t.request; e.endStarvation(&t, receives) {
+		buf[0], n, err = r.one[0], 1, nil
+	}
+	if t.wait.Leave() && e.anyAble(receives) {
 		e.receivers.Wake()
 	}
 	if err == engine.ErrEmpty && engine.MayWait(ctx) {
 		err = engine.ContextError(ctx)
 	}
 	return n, err
+}
+
+// take receives values into buf and returns their number. For a goroutine that starves it
+// does so first.
+func (e *Engine[T]) take(s *set[T], t *turn[T], buf []T) (n int) {
+	if r := s.starving[receives]; r != nil {
+		if !e.rescue(r, receives) {
+			return 0
+		}
+		if e.endStarvation(t, receives) {
+			buf[0], n = r.one[0], 1
+		}
+	}
+	return n + e.sweep(s, t.hint, buf[n:])
 }
 
 // A cursor is the index of a lane in set.all and, in the upper bits, the turn of
@@ -99,10 +144,10 @@ func (s *set[T]) turnAt(at uint32) uint32 {
 // sweep receives from the lanes in turn, beginning at the cursor, until buf is full
 // or it has polled all.
 func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
-	lanes := uint32(len(s.all))
-	if lanes == 0 {
+	if len(buf) == 0 {
 		return 0
 	}
+	lanes := uint32(len(s.all))
 	was := cursor.Load()
 	start, turn := was&numberMask, was>>numberBits
 	for i := range lanes {
@@ -134,32 +179,4 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 		return n
 	}
 	return n
-}
-
-// allEmpty reports whether each lane was empty when it was polled.
-func (e *Engine[T]) allEmpty() bool {
-	for _, l := range e.set.Load().all {
-		if empty, _ := l.empty(); !empty {
-			return false
-		}
-	}
-	return true
-}
-
-// empty reports whether all lanes were empty and the channel was open at one
-// moment: see the package comment. It returns the sum of all tails at that moment.
-func (e *Engine[T]) empty(s *set[T]) (tails uint64, empty bool) {
-	var again uint64
-	for _, l := range s.all {
-		tail, _ := l.Tail()
-		tails += tail
-		if empty, _ := l.empty(); !empty {
-			return tails, false
-		}
-	}
-	for _, l := range s.all {
-		tail, _ := l.Tail()
-		again += tail
-	}
-	return tails, tails == again && e.set.Load() == s
 }

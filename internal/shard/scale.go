@@ -13,7 +13,8 @@ import (
 //
 // Whether fewer lanes suffice can only be tried. If they do not, the number grows
 // again after one sample, and quietNeeded is doubled: a channel that needs its
-// lanes tries this ever more rarely.
+// lanes tries this ever more rarely. A channel with one lane in use, at last, removes the
+// lanes that were opened for keys or for room, once they are drained.
 
 const (
 	// crowded is how often in checkEvery values a lock must have been taken for the
@@ -27,14 +28,9 @@ const (
 	maxQuiet   = 1 << 20
 )
 
-// scale is the state for all lanes.
-type scale struct {
-	quietNeeded atomic.Uint32
-	_           [cacheLine]byte
-}
-
 // A note is the state for one lane.
 type note struct {
+	at    atomic.Uint64 // the tail at the last sample
 	seen  atomic.Uint32 // of Contended
 	quiet atomic.Uint32 // samples in a row
 	// crowds counts the crowded samples while all lanes are in use.
@@ -60,6 +56,16 @@ func (c change) String() string {
 	}
 }
 
+// due reports whether a sample is due. tail is the lane's: it does not move while values are
+// handed off.
+func (l *lane[T]) due(tail uint64) bool {
+	if tail%checkEvery != 0 || tail == l.note.at.Load() {
+		return false
+	}
+	l.note.at.Store(tail)
+	return true
+}
+
 // adapt samples the contention of l and changes the number of lanes if necessary.
 // It reports whether the caller should move to another lane, because l was crowded
 // many times and there are no more lanes.
@@ -77,9 +83,8 @@ func (e *Engine[T]) adapt(s *set[T], l *lane[T]) (move bool) {
 		return l.note.crowds.Add(1)%movesAfter == 0
 	case since > 0:
 		l.note.quiet.Store(0)
-	case e.config.Lanes == 0 && s.active > 1:
-		quietNeeded := e.scale.quietNeeded.Load()
-		if quiet := l.note.quiet.Add(1); quiet >= quietNeeded {
+	case e.config.Lanes == 0 && len(s.all) > 1:
+		if quiet := l.note.quiet.Add(1); quiet >= e.quietNeeded.Load() {
 			l.note.quiet.Store(0)
 			e.shrink(s, quiet)
 		}
@@ -89,25 +94,35 @@ func (e *Engine[T]) adapt(s *set[T], l *lane[T]) (move bool) {
 
 // grow doubles the number of active lanes, unless the set has changed.
 func (e *Engine[T]) grow(s *set[T], contended uint32) {
-	next := s.with(nil)
-	next.active = min(2*s.active, e.max)
-	next.change = change{s.active, next.active, contended, checkEvery}
-	next.shared = append([]*lane[T](nil), s.shared...)
-	for i := range next.active {
-		if next.shared[i] == nil {
-			next.shared[i] = e.newLane(s, false)
-			next.all = append(next.all[:len(next.all):len(next.all)], next.shared[i])
-		}
+	var numbers []int
+	for number := range min(2*s.active, e.max) {
+		numbers = append(numbers, number)
 	}
+	next := e.opened(s, numbers...)
+	next.active = len(numbers)
+	next.change = change{s.active, next.active, contended, checkEvery}
 	if !s.closed && e.exchange(s, next) && s.change.from > s.change.to {
-		e.scale.quietNeeded.Store(min(2*e.scale.quietNeeded.Load(), maxQuiet))
+		e.quietNeeded.Store(min(2*e.quietNeeded.Load(), maxQuiet))
 	}
 }
 
-// shrink decrements the number of active lanes.
+// shrink decrements the number of active lanes. If that is one, it removes the other
+// shared lanes, if these are drained.
 func (e *Engine[T]) shrink(s *set[T], looks uint32) {
-	next := s.with(nil)
-	next.active--
-	next.change = change{s.active, next.active, 0, looks * checkEvery}
-	e.exchange(s, next)
+	if s.active > 1 {
+		next := s.with()
+		next.active--
+		next.change = change{s.active, next.active, 0, looks * checkEvery}
+		e.exchange(s, next)
+		return
+	}
+	var unused []*lane[T]
+	for _, l := range s.all[1:] {
+		if !l.private {
+			unused = append(unused, l)
+		}
+	}
+	if len(unused) > 0 && !s.closed {
+		e.removeFrom(s, unused...)
+	}
 }

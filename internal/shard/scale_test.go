@@ -3,17 +3,14 @@ package shard
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // adaptive returns an engine with one lane and at most the given number.
 func adaptive(lanes int) *Engine[int] {
-	e := New(engine.Config[int]{Limit: 1 << 20})
-	e.max = lanes
-	e.set.Store(&set[int]{shared: make([]*lane[int], lanes), active: 1})
-	e.open(0)
-	return e
+	return newEngine(engine.Config[int]{Limit: 1 << 20}, 1, lanes)
 }
 
 // sample is one sample of lane 0, with the given contention since the last one.
@@ -133,4 +130,67 @@ func TestStaleSample(t *testing.T) {
 	if s := e.set.Load(); s.active != 1 {
 		t.Errorf("%d lanes: %v", s.active, s.change)
 	}
+}
+
+// TestUnusedLanesAreRemoved: lanes that were opened for keys are removed after quiet samples,
+// once they are drained; values of a key stay in order.
+func TestUnusedLanesAreRemoved(t *testing.T) {
+	e := adaptive(4)
+	const keys = 16
+	for round := range 3 {
+		for key := range keys {
+			must(t, e.SendKey(background, uint64(key), round))
+		}
+		if n := len(e.set.Load().all); n != 4 || e.isOneLane() {
+			t.Fatalf("%d lanes are open, want 4", n)
+		}
+		quiet := func() {
+			for range e.quietNeeded.Load() {
+				sample(e, 0)
+			}
+		}
+		if quiet(); e.isOneLane() {
+			t.Fatal("lanes with values were removed")
+		}
+		for range keys {
+			v, err := e.TryRecv()
+			if must(t, err); v != round {
+				t.Fatalf("received a value of round %d in round %d", v, round)
+			}
+		}
+		if quiet(); !e.isOneLane() {
+			t.Fatalf("%d lanes are open after quiet samples, want 1", len(e.set.Load().all))
+		}
+	}
+	if s := e.Stats(); s.Sent != 3*keys || s.Received != s.Sent {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestHandOffsAreNoSamples: values that are handed off do not move the tail of their lane, and
+// say nothing of contention.
+func TestHandOffsAreNoSamples(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := adaptive(8)
+		laneOn(t, e)
+		const values = firstQuiet - 1
+		go func() {
+			for range values {
+				_, _ = e.Recv(background)
+			}
+		}()
+		for range values {
+			synctest.Wait()
+			must(t, e.TrySend(1))
+		}
+		synctest.Wait()
+		if n := int(e.receivers.HandOffs()); n < values/2 {
+			t.Fatalf("%d of %d values were handed off: the test measures nothing", n, values)
+		}
+		for number, l := range e.set.Load().shared {
+			if l != nil && l.note.quiet.Load() > values/checkEvery {
+				t.Errorf("lane %d: %d quiet samples in %d values", number, l.note.quiet.Load(), values)
+			}
+		}
+	})
 }

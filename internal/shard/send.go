@@ -3,27 +3,37 @@ package shard
 import (
 	"context"
 	"math/bits"
-	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
-// Send implements engine.Engine. This is the fast path: the lane of the hint has
-// room.
+// Send implements engine.Engine. This is the fast path: the only active lane, or that of
+// the hint, has room. If there can be only one lane, Send is its own.
 func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	s := e.set.Load()
-	hint := &e.sending[hintIndex()]
-	if number := hint.Load() & numberMask; number < uint32(len(s.to)) {
-		l := s.to[number]
+	if l := s.sole; l != nil {
+		if e.senders == nil && e.config.Overflow == engine.Block {
+			return l.Send(ctx, v)
+		}
 		if l.TrySend(v) == nil {
-			if n, _ := l.Tail(); n%checkEvery == 0 {
-				e.checkHint(s, s.shared[number], hint)
+			if tail, _ := l.Tail(); s.shared[0].due(tail) {
+				e.adapt(s, s.shared[0])
 			}
 			return nil
 		}
+	} else {
+		hint := &e.sending[hintIndex()]
+		if number := hint.Load(); number < uint32(len(s.to)) {
+			if l := s.to[number]; l != nil && l.TrySend(v) == nil {
+				if tail, _ := l.Tail(); l.due(tail) {
+					e.checkHint(s, l, hint)
+				}
+				return nil
+			}
+		}
 	}
 	vs := [1]T{v}
-	_, err := e.sendSlow(ctx, hint, vs[:])
+	_, err := e.sendSlow(ctx, vs[:])
 	return err
 }
 
@@ -33,39 +43,34 @@ func (e *Engine[T]) TrySend(v T) error {
 }
 
 // SendBatch implements engine.Engine.
-func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
-	hint := &e.sending[hintIndex()]
-	if e.config.Overflow != engine.DropOldest || e.config.OnDrop == nil {
-		return e.sendSlow(ctx, hint, vs)
-	}
-	s := e.set.Load()
-	t := sending[T]{hint: hint, home: e.home(s, hint)}
-	if n = e.place(s, &t, vs, 1); n == len(vs) {
-		return n, nil
-	}
-	rest, err := engine.SendEach(vs[n:], nil, func(v T, _ struct{}) error {
-		one := [1]T{v}
-		_, err := e.sendSlow(ctx, hint, one[:])
-		return err
-	})
-	return n + rest, err
+func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
+	return e.sendSlow(ctx, vs)
 }
 
 // SendKey sends v in the lane of key, so values with the same key stay in order.
-func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) error {
-	if s := e.set.Load(); s.starvingSender != nil {
-		e.rescue(s.starvingSender)
+func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) (err error) {
+	number := laneOf(key, e.max)
+	for {
+		s := e.set.Load()
+		if r := s.starving[sends]; r != nil {
+			e.rescue(r, sends)
+		}
+		l := s.shared[number]
+		if l == nil {
+			if l = e.open(number); l == nil {
+				return engine.ErrClosed
+			}
+		}
+		if e.config.Overflow == engine.Block {
+			err = l.Send(ctx, v)
+		} else {
+			vs := [1]T{v}
+			_, err = e.sendIn(ctx, l, e.config.OnDrop, vs[:])
+		}
+		if err != engine.ErrClosed || e.set.Load().closed { // otherwise the lane was removed
+			return err
+		}
 	}
-	l := e.open(laneOf(key, e.max))
-	if l == nil {
-		return engine.ErrClosed
-	}
-	if e.config.Overflow == engine.Block {
-		return l.Send(ctx, v)
-	}
-	vs := [1]T{v}
-	_, err := e.sendIn(ctx, l, e.config.OnDrop, vs[:])
-	return err
 }
 
 // laneOf maps a key to a number below n: it multiplies the key by 2^64 over the
@@ -85,51 +90,43 @@ func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs [
 	if err != engine.ErrFull {
 		return n, err
 	}
-	return e.overflowed(l, onDrop, vs, n)
+	return e.overflowed(l, nil, onDrop, vs, n)
 }
 
 // sendSlow sends vs in any shared lanes and waits for room as often as needed; under
 // engine.NoWait it never waits.
-func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (n int, err error) {
-	t := sending[T]{hint: hint, home: e.home(e.set.Load(), hint)}
-	for {
-		s := e.set.Load()
-		least := 1
-		if !t.eager && !t.wait.Canceled() && engine.MayWait(ctx) && e.config.Overflow == engine.Block {
-			least = e.ampleRoom()
-		}
-		n += e.place(s, &t, vs[n:], least)
-		if n == len(vs) {
-			break
-		}
-		if s.closed {
-			err = engine.ErrClosed
-			break
-		}
-		// A call that will wait need not know whether the channel is full, because
-		// each receive checks the wait queue. A call that ends here must know.
-		if e.config.Overflow != engine.Block || !engine.MayWait(ctx) || t.wait.Canceled() {
-			if _, full := e.full(s); !full {
-				continue
-			}
-			switch e.config.Overflow {
-			case engine.Block:
-				err = engine.ErrFull
-			case engine.DropOldest: // drop one value; then there may be room again
-				n, err = e.overflowed(e.open(t.home), e.config.OnDrop, vs[:n+1], n)
-				if err == nil && n < len(vs) {
-					continue
-				}
-			default:
-				return e.overflowed(nil, e.config.OnDrop, vs, n)
-			}
-			break
-		}
-		e.recordLoss(&t.turn, &t.starvation, &vs[n])
-		t.step(ctx, &e.senders, e.spinForRoom)
+func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
+	s := e.set.Load()
+	if e.senders == nil {
+		return e.sendIn(ctx, s.all[0], e.config.OnDrop, vs)
 	}
-	e.leave(&t.starvation)
-	if t.wait.Leave() && e.anyRoom() {
+	hint := &e.sending[hintIndex()]
+	t := turn[T]{hint: hint, home: e.home(s, hint)}
+	if e.config.Overflow != engine.Block {
+		if n, err = e.sendNow(&t, vs); err == engine.ErrFull {
+			return e.overflowed(nil, &t, e.config.OnDrop, vs, n)
+		}
+		return n, err
+	}
+	for engine.MayWait(ctx) && !t.wait.Canceled() {
+		// It need not know whether the channel is full, because each receive checks the
+		// wait queue.
+		s = e.set.Load()
+		if n += e.place(s, &t, vs[n:], t.eager); n == len(vs) || s.closed {
+			break
+		}
+		e.recordLoss(&t, sends, vs[n])
+		e.step(ctx, &t, sends)
+	}
+	if n < len(vs) {
+		var last int
+		last, err = e.sendNow(&t, vs[n:])
+		n += last
+	}
+	if e.endStarvation(&t, sends) {
+		n++
+	}
+	if t.wait.Leave() && e.anyAble(sends) {
 		e.senders.Wake()
 	}
 	switch {
@@ -141,10 +138,53 @@ func (e *Engine[T]) sendSlow(ctx context.Context, hint *atomic.Uint32, vs []T) (
 	return n, err
 }
 
+// sendNow sends vs in any shared lanes without waiting. Without room for all it returns
+// ErrFull, or ErrClosed, and the length of the prefix that it has sent.
+func (e *Engine[T]) sendNow(t *turn[T], vs []T) (n int, err error) {
+	for {
+		s := e.set.Load()
+		if n += e.place(s, t, vs[n:], true); n == len(vs) {
+			return n, nil
+		}
+		if s.closed {
+			return n, engine.ErrClosed
+		}
+		if _, full := e.stuck(s, sends); full {
+			return n, engine.ErrFull
+		}
+	}
+}
+
+// place sends a prefix of vs and returns its length. If eager is false, it leaves lanes
+// alone that have little room, or are not open.
+func (e *Engine[T]) place(s *set[T], t *turn[T], vs []T, eager bool) (n int) {
+	if r := s.starving[sends]; r != nil {
+		if !e.rescue(r, sends) {
+			return 0
+		}
+		if e.endStarvation(t, sends) {
+			n = 1
+		}
+	}
+	least := e.ampleRoom()
+	if eager {
+		least = 1
+	}
+	m, last := e.spread(s, t.home, vs[n:], least, eager)
+	if m > 0 && last != t.home {
+		t.hint.Store(uint32(last)) // that lane has more room
+	}
+	if n += m; n > 0 {
+		t.wait.Progress()
+		t.losses = 0
+	}
+	return n
+}
+
 // spread sends a prefix of vs, as long as shared lanes have room for at least the
-// given number of values. It tries home first, then other open lanes, then lanes to
-// be opened. last is the lane of the last value.
-func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int) {
+// given number of values. It tries home first, then other open lanes, then, if it may,
+// lanes to be opened. last is the lane of the last value.
+func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int, mayOpen bool) (n, last int) {
 	for _, opening := range [2]bool{false, true} {
 		for i := range e.max {
 			number := (home + i) % e.max
@@ -163,7 +203,7 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int)
 				return n, last
 			}
 		}
-		if s.closed {
+		if s.closed || !mayOpen {
 			break
 		}
 	}
@@ -174,37 +214,10 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int) (n, last int)
 // rather than spin.
 func (e *Engine[T]) ampleRoom() int { return max(1, e.config.Limit/4) }
 
-// full reports whether all shared lanes were full and the channel was open at one
-// moment: see the package comment. It returns the sum of all heads at that moment.
-func (e *Engine[T]) full(s *set[T]) (heads uint64, full bool) {
-	var again uint64
-	for _, l := range s.shared {
-		if l == nil {
-			return heads, false
-		}
-		if heads += l.Head(); l.hasRoom(1) {
-			return heads, false
-		}
-	}
-	for _, l := range s.shared {
-		again += l.Head()
-	}
-	return heads, heads == again && e.set.Load() == s
-}
-
-// anyRoom reports whether a shared lane has room, or could be opened.
-func (e *Engine[T]) anyRoom() bool {
-	for _, l := range e.set.Load().shared {
-		if l == nil || l.hasRoom(1) {
-			return true
-		}
-	}
-	return false
-}
-
-// overflowed applies the overflow policy to vs[n:], for which there is no room.
-// DropOldest drops values of l.
-func (e *Engine[T]) overflowed(l *lane[T], onDrop func(T), vs []T, n int) (int, error) {
+// overflowed applies the overflow policy to vs[n:], for which there is no room in l, or
+// in any shared lane if l is nil. Then DropOldest drops one value in the lane that the turn
+// tries first, if there is still no room for the next one of vs.
+func (e *Engine[T]) overflowed(l *lane[T], t *turn[T], onDrop func(T), vs []T, n int) (int, error) {
 	switch e.config.Overflow {
 	case engine.DropNewest:
 		e.dropped.Add(uint64(len(vs) - n))
@@ -213,11 +226,17 @@ func (e *Engine[T]) overflowed(l *lane[T], onDrop func(T), vs []T, n int) (int, 
 		}
 		return len(vs), nil
 	case engine.DropOldest:
-		if l == nil {
-			return n, engine.ErrClosed
-		}
 		sent, err := engine.SendEach(vs[n:], nil, func(v T, _ struct{}) error {
-			old, dropped, err := l.Replace(v)
+			in := l
+			if in == nil {
+				if _, err := e.sendNow(t, []T{v}); err != engine.ErrFull {
+					return err
+				}
+				if in = e.open(t.home); in == nil {
+					return engine.ErrClosed
+				}
+			}
+			old, dropped, err := in.Replace(v)
 			if dropped && onDrop != nil {
 				onDrop(old)
 			}

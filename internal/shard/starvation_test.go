@@ -93,7 +93,7 @@ func TestParkedSenderIsServed(t *testing.T) {
 				if bound := 2 * maxLosses; times > bound {
 					t.Errorf("overtaken %d times, want at most %d", times, bound)
 				}
-				if s := e.set.Load(); s.starvingSender != nil || len(s.to) != test.lanes {
+				if s := e.set.Load(); s.starving[sends] != nil || len(s.to) != test.lanes {
 					t.Error("the fast path is still off")
 				}
 			})
@@ -120,6 +120,9 @@ func TestParkedReceiverIsServed(t *testing.T) {
 		h := laneOn(t, e)
 		return func() error { return h.TrySend(1) }
 	}
+	batches := func(e *Engine[int]) func() error {
+		return func() error { _, err := e.SendBatch(background, []int{1}); return err }
+	}
 	observed := func(e *Engine[int]) func() error { e.Ready(); return send(e) }
 	for _, test := range []struct {
 		name                string
@@ -132,6 +135,7 @@ func TestParkedReceiverIsServed(t *testing.T) {
 		{"of a key", key, recv, recvOne},
 		{"of a private lane", private, recv, recvOne},
 		{"with Ready", observed, recv, recvOne},
+		{"of batches", batches, recv, recvOne},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -142,7 +146,7 @@ func TestParkedReceiverIsServed(t *testing.T) {
 				if bound := 2 * maxLosses; times > bound {
 					t.Errorf("overtaken %d times, want at most %d", times, bound)
 				}
-				if s := e.set.Load(); s.starvingReceiver != nil || !s.ready && len(s.from) != len(s.all) {
+				if s := e.set.Load(); s.starving[receives] != nil || !s.ready && len(s.from) != len(s.all) {
 					t.Error("the fast path is still off")
 				}
 			})
@@ -169,10 +173,11 @@ func starveReceiver(t *testing.T, ctx context.Context) (e *Engine[int], result c
 	synctest.Wait()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for range 100 {
-		if e.set.Load().starvingReceiver != nil {
+		if e.set.Load().starving[receives] != nil {
 			return e, result
 		}
-		must(t, e.TrySend(0))
+		_, err := e.SendBatch(background, []int{0}) // which is not handed off
+		must(t, err)
 		_, _ = e.TryRecv()
 		synctest.Wait()
 	}
@@ -201,7 +206,7 @@ func TestStarvingReceiverLeaves(t *testing.T) {
 			if err := <-result; err != test.want {
 				t.Errorf("%s: %v", test.name, err)
 			}
-			if s := e.set.Load(); s.starvingReceiver != nil || len(s.from) != 2 || e.Stats().Received != received {
+			if s := e.set.Load(); s.starving[receives] != nil || len(s.from) != 2 || e.Stats().Received != received {
 				t.Errorf("%s: a value was received, or the fast path is off", test.name)
 			}
 		})
@@ -265,7 +270,7 @@ func starve(t *testing.T, ctx context.Context) (e *Engine[int], result chan erro
 	send()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for range 100 {
-		if e.set.Load().starvingSender != nil {
+		if e.set.Load().starving[sends] != nil {
 			return e, result
 		}
 		_, err := e.TryRecv()
@@ -304,7 +309,7 @@ func TestStarvingSenderLeaves(t *testing.T) {
 		if err := <-result; err != context.Canceled {
 			t.Errorf("canceled: %v", err)
 		}
-		if n := drained(e); n != 0 || e.set.Load().starvingSender != nil || len(e.set.Load().to) != 2 {
+		if n := drained(e); n != 0 || e.set.Load().starving[sends] != nil || len(e.set.Load().to) != 2 {
 			t.Errorf("canceled: the value was sent %d times, or the fast path is off", n)
 		}
 	})
@@ -314,7 +319,7 @@ func TestStarvingSenderLeaves(t *testing.T) {
 		if err := <-result; err != engine.ErrClosed {
 			t.Errorf("closed: %v", err)
 		}
-		if n := drained(e); n != 0 || e.set.Load().starvingSender != nil {
+		if n := drained(e); n != 0 || e.set.Load().starving[sends] != nil {
 			t.Errorf("closed: the value was sent %d times, or still starves", n)
 		}
 	})

@@ -1,7 +1,10 @@
 package shard
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
@@ -28,44 +31,106 @@ func (s *set[T]) private() (n int) {
 	return n
 }
 
-// Len implements engine.Engine.
-func (e *Engine[T]) Len() int {
-	// A send that drops the oldest value moves its lane's tail before the head.
-	for range 8 {
-		if e.config.Overflow == engine.DropOldest {
-			break
-		}
-		s := e.set.Load()
-		heads, tails := s.sums()
-		heads2, tails2 := s.sums()
-		if heads == heads2 && tails == tails2 && e.set.Load() == s {
-			return int(tails - heads)
+// Len implements engine.Engine. Unless there is only one lane, it holds the locks of all.
+func (e *Engine[T]) Len() (n int) {
+	s := e.set.Load()
+	if l := s.only; l != nil {
+		if n = l.Len(); e.set.Load() == s {
+			return n
 		}
 	}
-	s := e.hold()
+	s = e.hold()
 	defer s.release()
-	heads, tails := s.sums()
-	return int(tails - heads)
-}
-
-// sums returns the sums of the heads and tails of all lanes.
-func (s *set[T]) sums() (heads, tails uint64) {
+	n = 0
 	for _, l := range s.all {
-		heads += l.Head()
-		tail, _ := l.Tail()
-		tails += tail
+		queued, _ := l.queued()
+		n += queued
 	}
-	return heads, tails
+	return n
 }
 
 // Stats implements engine.Engine.
-func (e *Engine[T]) Stats() engine.Stats {
-	var in engine.Snapshot
+func (e *Engine[T]) Stats() engine.Stats { return e.Snapshot(0).Stats }
+
+// Snapshot implements engine.Engine. It holds the locks of all lanes, and allocates
+// before it takes them.
+func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
+	in := engine.NewSnapshot(n)
+	in.Senders = make([]time.Duration, 0, 2*n) // see oldest
+	in.Lanes = make([]engine.Lane, 0, n)
 	now := park.Now()
 	s := e.hold()
 	defer s.release()
 	e.held(s, now, &in)
-	return in.Stats
+	in.Ready = s.ready
+	return in
+}
+
+// held describes the channel at the time now, with the locks of all lanes held. It
+// sets in.Stats, and appends the ages of waiters, and the lanes, to the lists of in
+// up to their capacity.
+func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
+	out := &in.Stats
+	*out = s.gone
+	for _, l := range s.all {
+		one := engine.Snapshot{Senders: spareHalf(in.Senders)}
+		l.Held(now, &one)
+		add(out, one.Stats)
+		in.Senders = oldest(in.Senders, one.Senders)
+		if len(in.Lanes) < cap(in.Lanes) {
+			in.Lanes = append(in.Lanes, s.lane(l, &one.Stats))
+		}
+	}
+	if e.senders != nil {
+		senders := e.senders.Snapshot(now, spareHalf(in.Senders))
+		in.Senders = oldest(in.Senders, senders.Ages)
+		out.SendersWaiting += senders.Waiting
+		out.SendWaits += senders.Waits
+		out.SendWaitTime += senders.Spent
+		out.OldestSender = max(out.OldestSender, senders.Oldest)
+	}
+	receivers := e.receivers.Snapshot(now, in.Receivers)
+	in.Receivers = receivers.Ages
+	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
+	out.OldestReceiver = receivers.Oldest
+	out.Dropped += e.dropped.Load()
+	out.Name = e.config.Name
+	out.Cap = e.capOf(s)
+	out.Lanes.Count = s.active + s.private()
+	out.Closed = s.closed
+	out.Lanes.Change = s.change.String()
+}
+
+// Senders wait in several queues. To keep the longest waits among all of them, a
+// slice has room for twice the result: the ages of one more queue go into its spare
+// half, and then the older half of all is kept.
+
+// spareHalf returns the spare half, for the ages of another queue.
+func spareHalf(kept []time.Duration) []time.Duration {
+	return kept[len(kept) : len(kept) : len(kept)+cap(kept)/2]
+}
+
+// oldest keeps the older half of kept and more, which is in the spare half.
+func oldest(kept, more []time.Duration) []time.Duration {
+	if len(more) == 0 {
+		return kept
+	}
+	all := kept[:len(kept)+len(more)]
+	slices.SortFunc(all, func(a, b time.Duration) int { return cmp.Compare(b, a) })
+	return all[:min(len(all), cap(all)/2)]
+}
+
+// lane describes a lane with the given statistics.
+func (s *set[T]) lane(l *lane[T], stats *engine.Stats) engine.Lane {
+	return engine.Lane{
+		Private:      l.private,
+		InUse:        l.private || slices.Contains(s.shared[:s.active], l),
+		Len:          stats.Len,
+		Cap:          stats.Cap,
+		HighWater:    stats.HighWater,
+		Senders:      stats.SendersWaiting,
+		OldestSender: stats.OldestSender,
+	}
 }
 
 // add adds the statistics of a lane to sum.

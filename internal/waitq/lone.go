@@ -27,7 +27,8 @@ import (
 //     at most one hand-off is in progress.
 //   - The loneWaiter belongs to its goroutine from alone to free. Wake, WakeAll and Claim only
 //     use its parker, once. Snapshot may write since: see loneAge.
-//   - A wait that ends with a hand-off is counted in the signal, by the claim itself.
+//   - A wait that ends with a hand-off is counted in the signal, by the claim itself; any other
+//     one when it leaves, under the lock. Until then the bits alone and woken count as one.
 //
 // Reading the clock costs a tenth of such a wait. So a wait is timed only if somebody may ask:
 // after Time, which a channel with a name calls, or after a Snapshot; and the first
@@ -74,8 +75,9 @@ func (q *Queue) ParkAloneUntil(done <-chan struct{}) (hasToken bool) {
 	if !q.claim(woken) {
 		return lone.parker.Park(nil) // the token is on its way
 	}
-	q.tally.Count()
-	q.LeaveAlone()
+	q.acquire()
+	q.leaveWoken()
+	q.release()
 	return false
 }
 
@@ -111,7 +113,9 @@ func (q *Queue) Withdraw() bool {
 		return false
 	}
 	q.lone.Load().weight = 0
-	q.LeaveAlone()
+	q.acquire()
+	q.leaveWoken()
+	q.release()
 	return true
 }
 
@@ -127,6 +131,12 @@ func (q *Queue) LeaveAlone() {
 	q.signal.And(^(handed | woken))
 }
 
+// leaveWoken ends the wait of the lone waiter after it was woken. The caller holds the lock.
+func (q *Queue) leaveWoken() {
+	q.tally.Count()
+	q.LeaveAlone()
+}
+
 // measured ends the measurement of a wait that is timed.
 func (q *Queue) measured(lone *loneWaiter) {
 	if lone.weight != 0 {
@@ -140,9 +150,8 @@ func (q *Queue) measured(lone *loneWaiter) {
 // in the list, and has been there since it began to wait.
 func (q *Queue) Resume(done <-chan struct{}) Wait {
 	began := q.lone.Load().since.At()
-	q.tally.Count()
-	q.LeaveAlone()
 	q.acquire()
+	q.leaveWoken()
 	w := q.unused()
 	q.release()
 	w.Since.Continue(began)

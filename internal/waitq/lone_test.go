@@ -149,6 +149,26 @@ func TestLoneWakeAll(t *testing.T) {
 	expect(t, q, empty, "in the end")
 }
 
+// TestWaitsNeverFall: a lone waiter counts from the beginning of its wait, once.
+func TestWaitsNeverFall(t *testing.T) {
+	ended := make(chan struct{})
+	close(ended)
+	for name, end := range map[string]func(q *Queue){
+		"handed":    func(q *Queue) { q.Claim(); hands(t, q, false, "twice"); q.LeaveAlone() },
+		"woken":     func(q *Queue) { q.Wake(); w := q.Resume(nil); w.Leave() },
+		"withdrawn": func(q *Queue) { q.Withdraw() },
+		"canceled":  func(q *Queue) { q.ParkAloneUntil(ended) },
+	} {
+		q := lonely(t)
+		if n := q.Snapshot(0, nil).Waits; n != 1 {
+			t.Errorf("%s: %d waits of one that waits", name, n)
+		}
+		if end(q); q.Snapshot(0, nil).Waits != 1 {
+			t.Errorf("%s: %d waits afterwards", name, q.Snapshot(0, nil).Waits)
+		}
+	}
+}
+
 // TestWithdraw: a lone waiter that withdraws leaves nothing behind.
 func TestWithdraw(t *testing.T) {
 	q := lonely(t)
@@ -158,7 +178,7 @@ func TestWithdraw(t *testing.T) {
 	isFree(t, q, "after Withdraw")
 	hands(t, q, false, "of one that has withdrawn")
 	q.Wake()
-	if s := q.Snapshot(0, nil); s.Waits != 0 || s.Spent != 0 {
+	if s := q.Snapshot(0, nil); s.Waits != 1 || s.Spent != 0 { // a wait that Snapshot has counted is not taken back
 		t.Errorf("%+v", s)
 	}
 }

@@ -182,7 +182,7 @@ func (q *Queue) Tally() *park.Tally { return &q.tally }
 // A Snapshot describes a Queue at one moment.
 type Snapshot struct {
 	Waiting int             // goroutines in the queue
-	Waits   uint64          // parks so far
+	Waits   uint64          // so far, with those of lone waiters that have begun
 	Handed  uint64          // hand-offs so far
 	Spent   time.Duration   // parked in total, finished waits only: an estimate
 	Oldest  time.Duration   // how long the first goroutine has waited
@@ -201,6 +201,9 @@ func (q *Queue) Snapshot(now time.Duration, ages []time.Duration) Snapshot {
 		Handed:  signal / handOff,
 		Spent:   q.tally.Spent(),
 		Oldest:  q.list.Oldest(now),
+	}
+	if signal&(alone|woken) != 0 {
+		s.Waits++
 	}
 	if signal&alone != 0 {
 		s.Waiting++
