@@ -19,7 +19,7 @@ func BoundedWithoutHandOff() Contender {
 	return Contender{Name: "sluice.Bounded, no hand-off", Bound: Buffered, Make: newPolling}
 }
 
-// A polling is the engine of internal/handoff without the hand-off, for a sender and a
+// A polling is the engine of internal/locked without waiters that are served, for a sender and a
 // receiver: a queue under the same lock, whose goroutines yield and park as there. It
 // differs in what a wake-up means. A waiter is dequeued and woken to poll, and may find that
 // another goroutine was faster; then it joins again, at the front. Only a waiting sender whose
