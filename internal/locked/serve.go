@@ -205,6 +205,9 @@ func (e *Engine[T]) await(ctx context.Context, p pending[T]) (v T, t Ticket, err
 			woken = w.Parker.Park(p.stop)
 		}
 		e.acquire()
+		if !woken && w.Queued() && e.timer != nil {
+			e.catchUp()
+		}
 		switch {
 		case woken:
 		case w.Queued():

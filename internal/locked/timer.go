@@ -63,9 +63,15 @@ func (e *Engine[T]) setTimer() {
 func (e *Engine[T]) fire() {
 	e.acquire()
 	e.timer.at = never
+	e.catchUp()
+	e.unlock()
+}
+
+// catchUp serves those whose operation has become possible by time alone. A call whose context ends
+// does so before it gives up, since the timer may be late.
+func (e *Engine[T]) catchUp() {
 	if e.backlog != nil {
 		e.swapExpired()
 	}
 	e.settle()
-	e.unlock()
 }
