@@ -27,6 +27,10 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		}
 		e.lock.Unlock()
 		return v, nil
+	case e.limit == 0 && e.offers > 0 && e.senders.First().Select == nil: // so it can be claimed
+		v = e.collect(e.senders.pop())
+		e.unlock()
+		return v, nil
 	case e.offers == 0 && e.shut == 0 && ctx == context.Background():
 		p = e.join(nil)
 	default:
