@@ -215,8 +215,8 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int, mayOpen bool)
 func (e *Engine[T]) ampleRoom() int { return max(1, e.config.Limit/4) }
 
 // overflowed applies the overflow policy to vs[n:], for which there is no room in l, or
-// in any shared lane if l is nil. Then DropOldest drops one value in the lane that the turn
-// tries first, if there is still no room for the next one of vs.
+// in any shared lane if l is nil. Then DropOldest drops one value in the lane after the one that
+// the turn tries first, if there is still no room for the next one of vs.
 func (e *Engine[T]) overflowed(l *lane[T], t *turn[T], onDrop func(T), vs []T, n int) (int, error) {
 	switch e.config.Overflow {
 	case engine.DropNewest:
@@ -232,9 +232,12 @@ func (e *Engine[T]) overflowed(l *lane[T], t *turn[T], onDrop func(T), vs []T, n
 				if _, err := e.sendNow(t, []T{v}); err != engine.ErrFull {
 					return err
 				}
+				// The lanes take turns, so that none keeps old values.
+				t.home = (t.home + 1) % e.max
 				if in = e.open(t.home); in == nil {
 					return engine.ErrClosed
 				}
+				t.hint.Store(uint32(t.home))
 			}
 			old, dropped, err := in.Replace(v)
 			if dropped && onDrop != nil {
