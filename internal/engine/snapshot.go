@@ -1,6 +1,10 @@
 package engine
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // A Snapshot describes a channel at one moment: Stats and the details behind them.
 // The fields are documented at the public type.
@@ -27,4 +31,23 @@ type Lane struct {
 	HighWater      int
 	Senders        int
 	OldestSender   time.Duration
+}
+
+// The senders of a channel may wait in several queues. To keep the longest waits among all of them, a
+// slice has room for twice the result: the ages of one more queue go into its spare
+// half, and then the older half of all is kept.
+
+// SpareHalf returns the spare half, for the ages of another queue.
+func SpareHalf(kept []time.Duration) []time.Duration {
+	return kept[len(kept) : len(kept) : len(kept)+cap(kept)/2]
+}
+
+// Longest keeps the older half of kept and more, which is in the spare half.
+func Longest(kept, more []time.Duration) []time.Duration {
+	if len(more) == 0 {
+		return kept
+	}
+	all := kept[:len(kept)+len(more)]
+	slices.SortFunc(all, func(a, b time.Duration) int { return cmp.Compare(b, a) })
+	return all[:min(len(all), cap(all)/2)]
 }

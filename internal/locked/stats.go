@@ -1,8 +1,6 @@
 package locked
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/callsite"
@@ -45,7 +43,7 @@ func (e *Engine[T]) Stats() engine.Stats {
 // Snapshot implements engine.Engine. The lanes of a channel with levels are these.
 func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	in := engine.NewSnapshot(n)
-	in.Senders = make([]time.Duration, 0, 2*n) // see describeSenders
+	in.Senders = make([]time.Duration, 0, 2*n) // see engine.SpareHalf
 	if e.levels != nil {
 		in.Lanes = make([]engine.Lane, 0, min(n, len(e.levels.of)))
 	} else {
@@ -75,10 +73,9 @@ func (e *Engine[T]) describe(in *engine.Snapshot) {
 	e.describeSenders(now, in)
 }
 
-// describeSenders adds what is known of the senders that wait, on all levels: the n longest waits
-// in a list with room for 2n.
+// describeSenders adds what is known of the senders that wait, on all levels.
 func (e *Engine[T]) describeSenders(now time.Duration, in *engine.Snapshot) {
-	out, n := &in.Stats, cap(in.Senders)/2
+	out := &in.Stats
 	for i := range e.queues() {
 		l := e.sendersAt(int64(i))
 		out.SendWaits += l.parks + l.waits.Waits()
@@ -90,10 +87,6 @@ func (e *Engine[T]) describeSenders(now time.Duration, in *engine.Snapshot) {
 			lane := &in.Lanes[i]
 			lane.InUse, lane.Cap, lane.Senders, lane.OldestSender = !e.isShut(int64(i)), e.limit, int(l.Len()), oldest
 		}
-		if l.Len() > 0 && n > 0 {
-			all := l.Ages(in.Senders[:len(in.Senders):len(in.Senders)+n], now)
-			slices.SortStableFunc(all, func(a, b time.Duration) int { return cmp.Compare(b, a) })
-			in.Senders = in.Senders[:min(n, len(all))]
-		}
+		in.Senders = engine.Longest(in.Senders, l.Ages(engine.SpareHalf(in.Senders), now))
 	}
 }

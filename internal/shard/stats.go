@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -56,7 +55,7 @@ func (e *Engine[T]) Stats() engine.Stats { return e.Snapshot(0).Stats }
 // before it takes them.
 func (e *Engine[T]) Snapshot(n int) engine.Snapshot {
 	in := engine.NewSnapshot(n)
-	in.Senders = make([]time.Duration, 0, 2*n) // see oldest
+	in.Senders = make([]time.Duration, 0, 2*n) // see engine.SpareHalf
 	in.Lanes = make([]engine.Lane, 0, n)
 	now := park.Now()
 	s := e.hold()
@@ -73,17 +72,17 @@ func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 	out := &in.Stats
 	*out = s.gone
 	for _, l := range s.all {
-		one := engine.Snapshot{Senders: spareHalf(in.Senders)}
+		one := engine.Snapshot{Senders: engine.SpareHalf(in.Senders)}
 		l.Held(now, &one)
 		add(out, one.Stats)
-		in.Senders = oldest(in.Senders, one.Senders)
+		in.Senders = engine.Longest(in.Senders, one.Senders)
 		if len(in.Lanes) < cap(in.Lanes) {
 			in.Lanes = append(in.Lanes, s.lane(l, &one.Stats))
 		}
 	}
 	if e.senders != nil {
-		senders := e.senders.Snapshot(now, spareHalf(in.Senders))
-		in.Senders = oldest(in.Senders, senders.Ages)
+		senders := e.senders.Snapshot(now, engine.SpareHalf(in.Senders))
+		in.Senders = engine.Longest(in.Senders, senders.Ages)
 		out.SendersWaiting += senders.Waiting
 		out.SendWaits += senders.Waits
 		out.SendWaitTime += senders.Spent
@@ -99,25 +98,6 @@ func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 	out.Lanes.Count = s.active + s.private()
 	out.Closed = s.closed
 	out.Lanes.Change = s.change.String()
-}
-
-// Senders wait in several queues. To keep the longest waits among all of them, a
-// slice has room for twice the result: the ages of one more queue go into its spare
-// half, and then the older half of all is kept.
-
-// spareHalf returns the spare half, for the ages of another queue.
-func spareHalf(kept []time.Duration) []time.Duration {
-	return kept[len(kept) : len(kept) : len(kept)+cap(kept)/2]
-}
-
-// oldest keeps the older half of kept and more, which is in the spare half.
-func oldest(kept, more []time.Duration) []time.Duration {
-	if len(more) == 0 {
-		return kept
-	}
-	all := kept[:len(kept)+len(more)]
-	slices.SortFunc(all, func(a, b time.Duration) int { return cmp.Compare(b, a) })
-	return all[:min(len(all), cap(all)/2)]
 }
 
 // lane describes a lane with the given statistics.
