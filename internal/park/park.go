@@ -86,9 +86,6 @@ func (t *Tally) Probe() {
 
 func (t *Tally) probe() { t.sites.Probe(Now()) }
 
-// Watched reports whether t samples call sites.
-func (t *Tally) Watched() bool { return t.sites != nil }
-
 // Count counts one wait and returns its Weight.
 func (t *Tally) Count() (weight int64) {
 	return Weight(t.waits.Add(1))

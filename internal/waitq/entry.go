@@ -61,15 +61,5 @@ func (e *Entry) Leave() {
 	}
 }
 
-// Joined reports whether Join was called since the last Leave.
-func (e *Entry) Joined() bool { return e.joined }
-
-// Holds reports whether the Select holds the queue's wake-up. Only a Leave or a Join ends that.
-func (e *Entry) Holds() bool {
-	e.queue.acquire()
-	defer e.queue.release()
-	return e.waiter.Value.holds
-}
-
 // Tally returns the queue's wait statistics.
 func (e *Entry) Tally() *park.Tally { return e.queue.Tally() }
