@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // Values with an age. Each send and each receive first drops the values that are too old, and calls
@@ -35,6 +36,14 @@ func NewAged[T any](config engine.Config[T], ages Ages[T]) *Engine[T] {
 	return e
 }
 
+// readClock reads the clock that decides which values are too old, and is the time of those that are
+// queued. A critical section that may queue a value, or that looks for old ones, reads it first.
+func (e *Engine[T]) readClock() {
+	if e.backlog != nil {
+		e.backlog.now = park.Now()
+	}
+}
+
 // dropOldest removes the oldest value because it is too old. The lock is held.
 func (e *Engine[T]) dropOldest() T {
 	e.n--
@@ -43,9 +52,10 @@ func (e *Engine[T]) dropOldest() T {
 }
 
 // makeRoom drops values that are too old until there is room, for one value and, unless that is first,
-// for the senders that wait. It appends them to expired if there is a hook for them. The lock is held.
+// for the senders that wait. It appends them to expired if there is a hook for them. The lock is held,
+// and the clock was read.
 func (e *Engine[T]) makeRoom(expired []T, first bool) []T {
-	for e.n == e.limit && e.backlog.expires() {
+	for e.n == e.limit && e.backlog.expired() {
 		v := e.dropOldest()
 		if e.backlog.onExpire != nil {
 			expired = append(expired, v)
@@ -80,6 +90,12 @@ func (e *Engine[T]) swapExpired() {
 func (e *Engine[T]) unlockAndExpire(expired []T) {
 	more := e.backlog != nil && e.backlog.expired()
 	e.unlock()
+	e.expire(expired, more)
+}
+
+// expire calls the hook with values that were too old and, if there are more, drops these. The lock is
+// not held.
+func (e *Engine[T]) expire(expired []T, more bool) {
 	if len(expired) > 0 {
 		engine.CallEach(e.backlog.onExpire, expired)
 	}

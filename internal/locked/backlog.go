@@ -55,9 +55,8 @@ func newBacklog[T any](shrink engine.Shrink, ages Ages[T]) *backlog[T] {
 func (b *backlog[T]) fits(int64) bool { return true }
 func (b *backlog[T]) over(n int) bool { return true }
 
-// push adds a value, whose age is 0.
+// push adds a value, whose age is 0: the clock was read in this critical section.
 func (b *backlog[T]) push(v T, _ int64) (t Ticket) {
-	b.now = park.Now()
 	b.fresh.Push(stamped[T]{b.now, v})
 	for n := 0; n < agedPerSend && b.moveStale(); n++ {
 	}
@@ -148,7 +147,7 @@ func (b *backlog[T]) expiry() time.Duration {
 	return at + b.maxAge + 1 // a value of that age is not too old
 }
 
-// expires reads the clock, and reports whether the oldest value is too old.
+// expires reads the clock once for a critical section, and reports whether the oldest value is too old.
 func (b *backlog[T]) expires() bool {
 	b.now = park.Now()
 	return b.expired()

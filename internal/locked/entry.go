@@ -109,13 +109,6 @@ func (e *Engine[T]) canRecv() bool {
 	return e.able() || e.limit == 0 && !e.noSender() || e.closed() && e.n == 0
 }
 
-// readClock reads the clock that decides which values are too old.
-func (e *Engine[T]) readClock() {
-	if e.backlog != nil {
-		e.backlog.now = park.Now()
-	}
-}
-
 // Rank implements engine.HandoffEntry.
 func (p *entry[T]) Rank() uint64 { return p.e.rank }
 
@@ -159,11 +152,11 @@ func (p *entry[T]) CanProceed() bool {
 	return p.e.canRecv() || p.e.backlog != nil && p.e.backlog.expired()
 }
 
-// Proceed implements engine.HandoffEntry.
+// Proceed implements engine.HandoffEntry. CanProceed has read the clock.
 func (p *entry[T]) Proceed() (done bool, err error) {
 	e, key := p.e, p.waiter.Value.key
 	switch {
-	case !p.sends && e.backlog != nil && e.backlog.expires():
+	case !p.sends && e.backlog != nil && e.backlog.expired():
 		p.more = true
 		e.unlock()
 		return false, engine.ErrHook
@@ -182,7 +175,9 @@ func (p *entry[T]) Proceed() (done bool, err error) {
 			p.expired = e.makeRoom(p.expired, p.Retrying())
 		}
 		var t Ticket
-		if done = e.give(*p.value, key, p.Retrying(), &t); !done && len(p.expired) > 0 {
+		if done = e.give(*p.value, key, p.Retrying(), &t); done {
+			e.settleBusy()
+		} else if !done && len(p.expired) > 0 {
 			err = engine.ErrHook
 		}
 		p.more = e.backlog != nil && e.backlog.expired()
@@ -195,12 +190,7 @@ func (p *entry[T]) Proceed() (done bool, err error) {
 func (p *entry[T]) Finish() {
 	expired, more := p.expired, p.more
 	p.expired, p.more = nil, false
-	if len(expired) > 0 {
-		engine.CallEach(p.e.backlog.onExpire, expired)
-	}
-	if more {
-		p.e.dropExpired()
-	}
+	p.e.expire(expired, more)
 }
 
 // Join implements engine.Entry. No waiter of the other side can be claimed,

@@ -26,7 +26,7 @@ type levels[T any] struct {
 	of      []level[T]
 	config  *engine.Config[T]
 
-	senders []queue[T] // that wait for room on each level, except the first
+	senders []queue[T] // that wait for room on each level
 	wakes   turns      // of the levels with senders
 }
 
@@ -49,7 +49,7 @@ type Urgency[T any] struct {
 
 // NewPriority returns an engine whose values have a level.
 func NewPriority[T any](config engine.Config[T], u Urgency[T]) *Engine[T] {
-	l := &levels[T]{of: make([]level[T], u.Levels), senders: make([]queue[T], u.Levels-1), config: &config}
+	l := &levels[T]{of: make([]level[T], u.Levels), senders: make([]queue[T], u.Levels), config: &config}
 	l.turns.maxPassed, l.wakes.maxPassed = u.MaxPassed, u.MaxPassed
 	e := build[T](config, l)
 	e.levels = l
@@ -126,23 +126,19 @@ func (s *levels[T]) evict(key int64) (v T, ok bool) {
 
 // A level with senders waits for its turn, as one with values does: see turns.
 
-// queues records that a sender is about to be queued on a level, in l.
-func (s *levels[T]) queues(l *queue[T], key int64) {
-	if l.First() == nil {
+// queues records that a sender is about to be queued on a level.
+func (s *levels[T]) queues(key int64) {
+	if s.senders[key].First() == nil {
 		s.wakes.begin(&s.of[key].woken)
 	}
 }
 
-// next returns the level of the sender that is served next. There is one; first has those of the
-// first level.
-func (s *levels[T]) next(first *queue[T]) int64 {
+// next returns the level of the sender that is served next. There is one.
+func (s *levels[T]) next() int64 {
 	set := uint64(0)
-	if first.First() != nil {
-		set = 1
-	}
 	for i := range s.senders {
 		if s.senders[i].First() != nil {
-			set |= 2 << i
+			set |= 1 << i
 		}
 	}
 	return int64(s.wakes.next(set, func(i int) uint64 { return s.of[i].woken }))

@@ -81,7 +81,7 @@ type Engine[T any] struct {
 
 	store     store[T]
 	receivers queue[T]
-	senders   queue[T]    // with levels those of the first one
+	senders   queue[T]    // without levels
 	levels    *levels[T]  // the store, if it is one
 	backlog   *backlog[T] // the store, if it is one
 	timer     *timer      // nil if time alone changes nothing
@@ -174,10 +174,10 @@ func (e *Engine[T]) queues() int {
 
 // sendersAt returns the queue of senders of a level; without levels there is one queue.
 func (e *Engine[T]) sendersAt(key int64) *queue[T] {
-	if e.levels == nil || key == 0 {
+	if e.levels == nil {
 		return &e.senders
 	}
-	return &e.levels.senders[key-1]
+	return &e.levels.senders[key]
 }
 
 // Len implements engine.Engine.

@@ -14,33 +14,33 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 	e.receivers.waits.Probe()
 	e.acquire()
 	var p pending[T]
-	var buf [1]T
-	switch {
-	case e.busy:
-		_, p, err = e.recvSlow(ctx, buf[:])
-	case e.n > 0:
-		v = e.pop()
-		if e.offers > 0 {
-			e.admit()
+	if !e.busy {
+		switch {
+		case e.n > 0:
+			v = e.pop()
+			if e.offers > 0 {
+				e.admit()
+				e.unlock()
+				return v, nil
+			}
+			e.lock.Unlock()
+			return v, nil
+		case e.limit == 0 && e.offers > 0 && e.senders.First().Select == nil: // so it can be claimed
+			v = e.collect(e.senders.pop())
 			e.unlock()
 			return v, nil
+		case e.offers == 0 && e.shut == 0 && ctx == context.Background():
+			p = e.join(nil)
 		}
-		e.lock.Unlock()
-		return v, nil
-	case e.limit == 0 && e.offers > 0 && e.senders.First().Select == nil: // so it can be claimed
-		v = e.collect(e.senders.pop())
-		e.unlock()
-		return v, nil
-	case e.offers == 0 && e.shut == 0 && ctx == context.Background():
-		p = e.join(nil)
-	default:
-		_, p, err = e.recvSlow(ctx, buf[:])
 	}
-	if p.w != nil {
-		v, _, err = e.await(ctx, p)
-		return v, err
+	if p.w == nil {
+		var buf [1]T
+		if _, p, err = e.recvSlow(ctx, buf[:]); p.w == nil {
+			return buf[0], err
+		}
 	}
-	return buf[0], err
+	v, _, err = e.await(ctx, p)
+	return v, err
 }
 
 // TryRecv implements engine.Engine.
@@ -130,8 +130,8 @@ func (e *Engine[T]) fetch(buf []T) (n int) {
 		}
 		buf[n] = e.collect(w)
 	}
-	if n > 0 && e.busy {
-		e.settle()
+	if n > 0 {
+		e.settleBusy()
 	}
 	return n
 }

@@ -94,6 +94,7 @@ func (e *Engine[T]) sendRun(ctx context.Context, vs []T, key int64) (n int, err 
 			var expired []T
 			var t Ticket
 			e.acquire()
+			e.readClock()
 			for n < len(vs) && !e.isShut(key) {
 				if e.backlog != nil {
 					expired = e.makeRoom(expired, false)
@@ -103,6 +104,7 @@ func (e *Engine[T]) sendRun(ctx context.Context, vs []T, key int64) (n int, err 
 				}
 				n++
 			}
+			e.settleBusy()
 			e.unlockAndExpire(expired)
 			if n == len(vs) {
 				break
@@ -148,6 +150,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, v T, key int64) (t Ticket, p p
 	var one [1]T // so that one drop does not allocate
 	var expired, drops []T
 	for {
+		e.readClock()
 		if e.backlog != nil {
 			expired = e.makeRoom(expired, false)
 		}
@@ -156,6 +159,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, v T, key int64) (t Ticket, p p
 		case e.isShut(key):
 			err = engine.ErrClosed
 		case e.give(v, key, false, &t):
+			e.settleBusy()
 		case overflow == engine.Reject || overflow == engine.Block && !engine.MayWait(ctx):
 			err = engine.ErrFull
 		case overflow != engine.Block:
@@ -195,7 +199,7 @@ func (e *Engine[T]) offer(v T, key int64, stop <-chan struct{}) pending[T] {
 }
 
 // give hands a value to a receiver, or queues it if there is room. first is whether it has
-// precedence over the senders that wait. The lock is held.
+// precedence over the senders that wait. The lock is held; settleBusy follows.
 func (e *Engine[T]) give(v T, key int64, first bool, t *Ticket) bool {
 	if w := e.receiver(); w != nil {
 		e.handOff(w, v)
@@ -205,9 +209,6 @@ func (e *Engine[T]) give(v T, key int64, first bool, t *Ticket) bool {
 		return false
 	}
 	*t = e.push(v, key)
-	if e.busy {
-		e.settle()
-	}
 	return true
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// What every operation is made of. All but wait are called with the lock held.
+// What every operation is made of. All is called with the lock held.
 
 // serve sets the outcome of a waiter that was dequeued and claimed. Its goroutine is woken after
 // the release of the lock, because it may take the lock at once.
@@ -49,7 +49,7 @@ func (e *Engine[T]) push(v T, key int64) (t Ticket) {
 }
 
 // able reports whether a queued value can be received.
-func (e *Engine[T]) able() bool { return e.n > 0 && (e.direct && e.backlog == nil || e.store.able()) }
+func (e *Engine[T]) able() bool { return e.n > 0 && (e.timer == nil || e.store.able()) }
 
 // pop removes and returns the next value.
 func (e *Engine[T]) pop() T {
@@ -82,7 +82,7 @@ func (e *Engine[T]) next() *queue[T] {
 	if e.levels == nil {
 		return &e.senders
 	}
-	return e.sendersAt(e.levels.next(&e.senders))
+	return e.sendersAt(e.levels.next())
 }
 
 // sender dequeues the sender that is served next, or returns nil.
@@ -170,6 +170,14 @@ func (e *Engine[T]) settle() {
 	}
 	if e.timer != nil {
 		e.setTimer()
+	}
+}
+
+// settleBusy is settle after a send, a receive, or a new waiter: unless the engine is busy, these keep
+// the invariants by themselves.
+func (e *Engine[T]) settleBusy() {
+	if e.busy {
+		e.settle()
 	}
 }
 
@@ -274,20 +282,16 @@ func (e *Engine[T]) eachQueue(f func(*queue[T])) {
 // queueSender queues a waiter at the end, or at the front.
 func (e *Engine[T]) queueSender(l *queue[T], w *waiter[T], front bool) {
 	if e.levels != nil {
-		e.levels.queues(l, w.Value.key)
+		e.levels.queues(w.Value.key)
 	}
 	l.push(w, front)
-	if e.busy {
-		e.settle()
-	}
+	e.settleBusy()
 }
 
 // queueReceiver is queueSender for a receiver.
 func (e *Engine[T]) queueReceiver(w *waiter[T], front bool) {
 	e.receivers.push(w, front)
-	if e.busy {
-		e.settle()
-	}
+	e.settleBusy()
 }
 
 // asked is what the context of a call has said, which is asked at most once before the call waits.

@@ -14,7 +14,8 @@ import (
 //
 // At each release of the lock it is set, for the time that alarm returns, if a waiter needs that;
 // otherwise it is stopped. Until it fires that time changes only with the queues or the store, so it
-// is never late. So there is no goroutine, and no timer, while nobody waits.
+// is never set too late; it may fire late, when no P is free. So there is no goroutine, and no timer,
+// while nobody waits.
 type timer struct {
 	// alarm returns when the operation of one of those who wait becomes possible: of receivers, or
 	// of senders. ok is false if time alone does not bring that.
