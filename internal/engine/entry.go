@@ -33,9 +33,9 @@ type HandoffEntry interface {
 	Entry // Join is called with the lock held
 	// Rank identifies the engine. Locks are taken in ascending order of ranks.
 	Rank() uint64
-	// Size returns the size of the value to send, or its rank beside it, after Prepare. If a Select has
-	// several entries in one engine, a smaller value must not be behind a larger
-	// one.
+	// Size returns the size of the value to send, after Prepare, or what orders values in the
+	// engine. If a Select has several entries in one engine, a smaller value must not be behind
+	// a larger one.
 	Size() int64
 	// Sized reports whether Prepare calls user code: without Prepare, CanProceed does not
 	// know the size of the value.

@@ -98,6 +98,15 @@ func (s *selectCall) run(ctx context.Context, e *Engine[int], entries []*entry[i
 	}
 }
 
+// wait makes a Select wait with one entry, whose poll has found nothing.
+func wait(c *selection.State, p *entry[int]) {
+	c.BeginPoll()
+	p.Lock()
+	c.AcceptClaims()
+	p.Join(c, 0)
+	p.Unlock()
+}
+
 // TestEntryIsSkipped: a Select that is awake in its turn is skipped, polls by
 // itself, and otherwise keeps its position.
 func TestEntryIsSkipped(t *testing.T) {
@@ -169,11 +178,7 @@ func TestLeaveAdmitsNext(t *testing.T) {
 		v := 6
 		p := e.NewEntry(&v, true).(*entry[int])
 		p.Prepare()
-		c.BeginPoll()
-		e.lock.Lock()
-		c.AcceptClaims()
-		p.Join(&c, 0)
-		e.lock.Unlock()
+		wait(&c, p)
 		small := startSend(e, 1)
 		if synctest.Wait(); small.done {
 			t.Error("a sender barged in front of the Select")
@@ -199,11 +204,7 @@ func TestSkippedEntryFindsRoom(t *testing.T) {
 		v := 3
 		p := e.NewEntry(&v, true).(*entry[int])
 		p.Prepare()
-		c.BeginPoll()
-		e.lock.Lock()
-		c.AcceptClaims()
-		p.Join(&c, 0)
-		e.lock.Unlock()
+		wait(&c, p)
 		large := startSend(e, 9)
 		synctest.Wait()
 		c.BeginPoll() // awake
@@ -398,11 +399,7 @@ func TestLeaveSkippedAdmitsNext(t *testing.T) {
 			v := 6
 			p := e.newEntry(&v, true)
 			p.Prepare()
-			c.BeginPoll()
-			e.acquire()
-			c.AcceptClaims()
-			p.Join(&c, 0)
-			e.unlock()
+			wait(&c, p)
 			small := startSend(e, 3)
 			synctest.Wait()
 			c.Claim(1) // another case was selected
@@ -428,11 +425,7 @@ func TestSkippedEntryTakesRoomOfOld(t *testing.T) {
 			var c selection.State
 			v := 2
 			p := e.newEntry(&v, true)
-			c.BeginPoll()
-			p.Lock()
-			c.AcceptClaims()
-			p.Join(&c, 0)
-			p.Unlock()
+			wait(&c, p)
 			behind := startSend(e, 3)
 			synctest.Wait()
 			c.BeginPoll() // awake
