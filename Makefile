@@ -119,8 +119,8 @@ release-check: ## the next version could be released: install it from tags, in a
 	cd tools && GOWORK=off go vet ./release && GOWORK=off go test -count=1 ./release && GOWORK=off go run ./release -check
 
 .PHONY: release
-release: ## prepare and prove VERSION, then add its tags and a branch; push nothing
-	cd tools && GOWORK=off go run ./release -version '$(VERSION)'
+release: ## prepare and prove VERSION, then add its tags and a branch; PROXY=DIR keeps the modules; push nothing
+	cd tools && GOWORK=off go run ./release -version '$(VERSION)' -proxy '$(abspath $(PROXY))'
 
 .PHONY: binaries
 binaries: ## bin/VERSION: the tool for each platform by GoReleaser, from the tag, with checksums

@@ -187,9 +187,12 @@ func checkCommand(top fs.FS, line string) error {
 			}
 		}
 	case words[0] == "sluice": // a test of the tool knows its flags
-	case known == "go mod", known == "go version":
+	case known == "go mod", known == "go version", known == "go -C", words[0] == "export": // TestInstall runs them
 	case known == "go get", known == "go install":
 		for _, word := range words[2:] {
+			if strings.HasPrefix(word, "-") { // a flag
+				continue
+			}
 			if err := checkVersion(top, word); err != nil {
 				return fmt.Errorf("%q: %w", line, err)
 			}

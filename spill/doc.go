@@ -16,5 +16,6 @@
 // A codec.Codec encodes values for the disk, so values that were on disk are copies.
 //
 // This package contains ways to keep the values of a channel outside of memory, on one
-// machine. docs/spill.md explains which to choose, the guarantees, and the costs.
+// machine. docs/spill.md explains which to choose, the guarantees, and the costs;
+// docs/installing.md has the command that adds this module to a program.
 package spill

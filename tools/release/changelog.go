@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -27,24 +26,29 @@ func dated(changelog []byte, version string, day time.Time, needNotes bool) ([]b
 }
 
 // reopened adds the heading for unreleased changes to a changelog after a release.
-func reopened(changelog []byte) []byte {
+func reopened(changelog []byte) ([]byte, error) {
 	before, after, _ := bytes.Cut(changelog, []byte("\n## "))
-	return bytes.Join([][]byte{before, after}, []byte("\n"+unreleased+"\n## "))
+	return bytes.Join([][]byte{before, after}, []byte("\n"+unreleased+"\n## ")), nil
 }
 
-// unpublished matches the README's note on installation before the first release.
-var unpublished = regexp.MustCompile("(?s)\\*\\*Installation\\.\\*\\* Not published yet\\..*?\n```\n")
+// unpublished matches the sentence that says so in the README and in docs/installing.md.
+var unpublished = regexp.MustCompile(`(?s)Not published yet.*?\.\s+`)
 
-// installation replaces it in the release. Before that it would not be true.
-const installation = "**Installation.** In a module of Go 1.25 or newer; the second line installs the tool, with Go 1.26 or newer:\n\n" +
-	"```sh\ngo get %[1]s@latest\ngo install %[1]s/cmd/sluice@latest\nsluice lab -quick                # measures channels on this machine, in under a minute\n" +
-	"sluice doctor localhost:6060     # finds the channel that holds a service back\n```\n"
+// published removes that sentence from a document.
+func published(document []byte) ([]byte, error) { return unpublished.ReplaceAll(document, nil), nil }
 
-// installable replaces the README's note by the commands that install.
+// installable turns the README's commands, which install from a checkout, into those that
+// install a version.
 func installable(readme []byte, root string) ([]byte, error) {
-	text := unpublished.ReplaceAll(readme, fmt.Appendf(nil, installation, root))
-	if !bytes.Contains(text, []byte("\ngo get "+root+"@latest\n")) {
-		return nil, errors.New("README.md has no command that installs, and no note that there is no version yet")
+	text := strings.NewReplacer(
+		"go mod edit -replace="+root+"=../sluice\n", "",
+		"go get "+root+"@v0.0.0\n", "go get "+root+"@latest\n",
+		"go -C ../sluice install ./cmd/sluice\n", "go install "+root+"/cmd/sluice@latest\n",
+	).Replace(string(unpublished.ReplaceAll(readme, nil)))
+	for _, want := range []string{"go get " + root + "@latest", "go install " + root + "/cmd/sluice@latest"} {
+		if !strings.Contains(text, "\n"+want+"\n") {
+			return nil, fmt.Errorf("README.md has no line %q, and none to install from a checkout", want)
+		}
 	}
-	return text, nil
+	return []byte(text), nil
 }

@@ -38,19 +38,12 @@ func requireVersion(name string, text []byte, paths map[string]bool, version str
 
 // edit applies requireVersion to a module's go.mod in the clone.
 func (w *workshop) edit(m module, keep bool) error {
-	name := m.file("go.mod")
-	text, err := w.clone.read(name)
-	if err != nil {
-		return err
-	}
 	paths := map[string]bool{}
 	for _, other := range w.modules {
 		paths[other.path] = true
 	}
-	if text, err = requireVersion(name, text, paths, w.version, keep); err != nil {
-		return err
-	}
-	return w.clone.write(name, text)
+	name := m.file("go.mod")
+	return w.clone.change(name, func(text []byte) ([]byte, error) { return requireVersion(name, text, paths, w.version, keep) })
 }
 
 // folder is the path of a module's folder in the clone.
@@ -60,19 +53,17 @@ func (w *workshop) folder(m module) string { return path.Join(w.clone.dir, m.dir
 // of their versions. Otherwise the go command would look for these elsewhere, and not
 // find them until they are published.
 func (w *workshop) replaceInWork() error {
-	text, err := w.clone.read("go.work")
-	if err != nil {
-		return err
-	}
-	work, err := modfile.ParseWork("go.work", text, nil)
-	if err != nil {
-		return err
-	}
-	for _, m := range w.modules {
-		if err := work.AddReplace(m.path, w.version, "./"+m.dir, ""); err != nil {
-			return err
+	return w.clone.change("go.work", func(text []byte) ([]byte, error) {
+		work, err := modfile.ParseWork("go.work", text, nil)
+		if err != nil {
+			return nil, err
 		}
-	}
-	work.Cleanup()
-	return w.clone.write("go.work", modfile.Format(work.Syntax))
+		for _, m := range w.modules {
+			if err := work.AddReplace(m.path, w.version, "./"+m.dir, ""); err != nil {
+				return nil, err
+			}
+		}
+		work.Cleanup()
+		return modfile.Format(work.Syntax), nil
+	})
 }

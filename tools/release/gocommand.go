@@ -45,11 +45,15 @@ func (w *workshop) origin() []string {
 	}
 }
 
+// from are the settings of a user of a folder that is a module proxy. Modules by others come
+// from another one. The checksum database does not know ours.
+func from(folder, root, others string) []string {
+	return []string{"GOPROXY=" + fileURL(folder) + "," + others, "GONOSUMDB=" + root}
+}
+
 // proxies are the settings with which modules come from what origin has read and, those
 // by others, from the module cache of this machine. There is no way to the network.
-func (w *workshop) proxies() []string {
-	return []string{"GOPROXY=" + fileURL(w.downloads()) + "," + w.others + ",off"}
-}
+func (w *workshop) proxies() []string { return from(w.downloads(), w.root, w.others+",off") }
 
 // checkedOut are the settings of a developer who has the clone as a working tree, and
 // no version of its modules.

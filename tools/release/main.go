@@ -1,22 +1,23 @@
 // Release prepares a version of all modules and proves that it can be installed:
 //
-//	go run ./release -version v0.1.0   proves the version, then adds its tags and a branch
-//	go run ./release -check            proves the next version, and adds nothing
+//	go run ./release -version v0.1.0 [-proxy DIR]   proves the version, then adds its tags and a branch
+//	go run ./release -check                         proves the next version, and adds nothing
 //
 // All work is done in a temporary clone. Only after everything is proved are the tags,
 // and the branch release-v0.1.0 with the two commits, added to the repository, all or
-// none of them. The working branch does not move, and nothing is pushed.
+// none of them. The working branch does not move, and nothing is pushed. With -proxy, the
+// module proxy that the proof has used, a folder, is kept.
 //
 // The first commit is the one that is tagged: in each go.mod the versions of the other
 // modules, and no replace. The second one restores development, in which replace lets
 // each module build beside the others.
 //
 // The files: repository.go calls git, modules.go reads go.work, edit.go changes go.mod,
-// changelog.go the changelog and the README. prepare.go makes the commits and tags.
+// changelog.go the documents. prepare.go makes the commits and tags.
 // gocommand.go calls the go command, with the tags in place of the real repository;
-// prove.go installs what they publish, snippet.go runs the README, compatibility.go
-// compares the API with the last version. Binaries are not made here: binaries.sh calls
-// GoReleaser, and licenses.sh collects what must come with a binary.
+// prove.go installs what they publish, compatibility.go compares the API with the last
+// version. Binaries are not made here: binaries.sh calls GoReleaser, and licenses.sh
+// collects what must come with a binary.
 package main
 
 import (
@@ -36,6 +37,7 @@ const patience = time.Hour
 
 func main() {
 	version := flag.String("version", "", "the version, such as v0.1.0")
+	proxy := flag.String("proxy", "", "a new folder that keeps the modules, as a module proxy")
 	check := flag.Bool("check", false, "prove the next version, and add nothing to the repository")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -44,11 +46,11 @@ func main() {
 	defer cancel()
 	err := errors.New("unexpected arguments: see go doc ./release")
 	switch {
-	case flag.NArg() > 0 || *check && *version != "":
+	case flag.NArg() > 0 || *check && (*version != "" || *proxy != ""):
 	case *check:
 		err = checkRelease(ctx, "..")
 	default:
-		err = release(ctx, "..", *version)
+		err = release(ctx, "..", *version, *proxy)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -60,14 +62,17 @@ func main() {
 }
 
 // release prepares and proves a version, and adds its tags and its branch to the
-// repository.
-func release(ctx context.Context, top, version string) error {
+// repository. The folder proxy, if not "", keeps its modules.
+func release(ctx context.Context, top, version, proxy string) error {
 	source, err := openRepository(ctx, top)
 	if err != nil {
 		return err
 	}
 	if err := source.ready(ctx, version); err != nil {
 		return err
+	}
+	if _, err := os.Lstat(proxy); proxy != "" && err == nil {
+		return fmt.Errorf("%s exists: choose another folder for the proxy, or remove it", proxy)
 	}
 	w, err := newWorkshop(ctx, source, version)
 	if err != nil {
@@ -77,8 +82,8 @@ func release(ctx context.Context, top, version string) error {
 	if err := w.prepareAndProve(ctx, true); err != nil {
 		return err
 	}
-	if err := w.publish(ctx); err != nil {
-		return err
+	if err := w.keep(ctx, proxy); err != nil {
+		return errors.Join(err, os.RemoveAll(proxy))
 	}
 	fmt.Printf(`%s is proved. The repository has its %d tags and the branch %s; nothing was pushed. To publish:
 	git merge --ff-only %[3]s
@@ -131,7 +136,7 @@ func (w *workshop) prepareAndProve(ctx context.Context, needNotes bool) error {
 		{"go.sum", w.tidy},
 		{"go get", w.useEach},
 		{"go install", w.install},
-		{"README", w.readme},
+		{"documents", w.documents},
 		{"compatibility", w.compatible},
 		{"development", w.resume},
 	} {

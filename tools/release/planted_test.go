@@ -18,11 +18,13 @@ var planted = map[string]string{
 	"LICENSE":           "Anything is allowed.\n",
 	"docs/docs_test.go": "package docs\n\nimport \"testing\"\n\nfunc TestDocuments(*testing.T) {}\n",
 	"CHANGELOG.md":      "# Changelog\n\n## Unreleased\n\n### Added\n\n* Double.\n",
-	"README.md": "# mini\n\n```sh\ngo run ./cmd/sluice lab\n```\n\n```go\nfmt.Println(mini.Double(2))\n// Output:\n// 4\n```\n\n" +
-		"**Installation.** Not published yet. With a checkout:\n\n```sh\ngo mod edit\n```\n",
-	"spill/go.mod":      nested("spill", "github.com/sluice-planted/mini"),
-	"spill/spill.go":    "// Package spill is planted.\npackage spill\n\nimport \"github.com/sluice-planted/mini\"\n\n// Four is 4.\nvar Four = mini.Double(2)\n",
-	"cmd/sluice/go.mod": nested("cmd/sluice", "github.com/sluice-planted/mini", "github.com/sluice-planted/mini/spill"),
+	"README.md": "# mini\n\n**Installation.** Not published yet: it needs a checkout in `../sluice`. In a module:\n\n```sh\n" +
+		"go mod edit -replace=github.com/sluice-planted/mini=../sluice\ngo get github.com/sluice-planted/mini@v0.0.0\n" +
+		"go -C ../sluice install ./cmd/sluice\n```\n",
+	"docs/installing.md": "# Installing\n\nNot published yet: use\na checkout.\n\n## From a checkout\n",
+	"spill/go.mod":       nested("spill", "github.com/sluice-planted/mini"),
+	"spill/spill.go":     "// Package spill is planted.\npackage spill\n\nimport \"github.com/sluice-planted/mini\"\n\n// Four is 4.\nvar Four = mini.Double(2)\n",
+	"cmd/sluice/go.mod":  nested("cmd/sluice", "github.com/sluice-planted/mini", "github.com/sluice-planted/mini/spill"),
 	"cmd/sluice/main.go": `package main
 
 import (

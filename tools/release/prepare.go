@@ -54,26 +54,16 @@ func (w *workshop) prepareModule(ctx context.Context, m module) error {
 	return w.downloadFromTags(ctx, []module{m}, w.version)
 }
 
-// describe dates the changelog, and puts the commands that install into the README.
+// describe dates the changelog, and the documents say how to install what is published.
 func (w *workshop) describe(needNotes bool) error {
-	changelog, err := w.clone.read("CHANGELOG.md")
-	if err != nil {
+	date := func(text []byte) ([]byte, error) { return dated(text, w.version, time.Now(), needNotes) }
+	if err := w.clone.change("CHANGELOG.md", date); err != nil {
 		return err
 	}
-	if changelog, err = dated(changelog, w.version, time.Now(), needNotes); err != nil {
+	if err := w.clone.change("README.md", func(text []byte) ([]byte, error) { return installable(text, w.root) }); err != nil {
 		return err
 	}
-	if err := w.clone.write("CHANGELOG.md", changelog); err != nil {
-		return err
-	}
-	readme, err := w.clone.read("README.md")
-	if err != nil {
-		return err
-	}
-	if readme, err = installable(readme, w.root); err != nil {
-		return err
-	}
-	return w.clone.write("README.md", readme)
+	return w.clone.change("docs/installing.md", published)
 }
 
 func (w *workshop) commit(ctx context.Context, message string) error {
@@ -91,7 +81,7 @@ func (w *workshop) resume(ctx context.Context) error {
 	if _, err := w.clone.git(ctx, "read-tree", "--reset", "-u", w.base); err != nil {
 		return err
 	}
-	if _, err := w.clone.git(ctx, "checkout", w.version, "--", "CHANGELOG.md", "README.md"); err != nil {
+	if _, err := w.clone.git(ctx, "checkout", w.version, "--", "CHANGELOG.md", "README.md", "docs/installing.md"); err != nil {
 		return err
 	}
 	for _, m := range w.modules {
@@ -99,11 +89,7 @@ func (w *workshop) resume(ctx context.Context) error {
 			return err
 		}
 	}
-	changelog, err := w.clone.read("CHANGELOG.md")
-	if err != nil {
-		return err
-	}
-	if err := w.clone.write("CHANGELOG.md", reopened(changelog)); err != nil {
+	if err := w.clone.change("CHANGELOG.md", reopened); err != nil {
 		return err
 	}
 	if err := w.commit(ctx, "after "+w.version+": replace and unreleased changes"); err != nil {

@@ -57,27 +57,23 @@ func (w *workshop) useEach(ctx context.Context) error {
 	return nil
 }
 
-// user makes the folder of a program that requires a version of a module.
+// user makes the folder of a program that requires a version of a module. The module's go.sum
+// is there, so all that the go command could ask a checksum database for are our versions,
+// which none has before they are published.
 func (w *workshop) user(ctx context.Context, m module, version string) (dir string, err error) {
-	if dir, err = w.program(strings.ReplaceAll(path.Join("use", version, m.dir), "/", "-"), m.goes, ""); err != nil {
-		return "", err
-	}
-	_, err = w.goCommand(ctx, dir, w.proxies(), "get", m.at(version))
-	return dir, err
-}
-
-// program makes the folder of a module outside the repository, with a main.go if there
-// is a text for it.
-func (w *workshop) program(name, goes, text string) (dir string, err error) {
+	name := strings.ReplaceAll(path.Join("use", version, m.dir), "/", "-")
+	sums, _ := w.clone.git(ctx, "show", m.tag(version)+":"+m.file("go.sum")) // none if it requires nothing
 	dir = filepath.Join(w.dir, name)
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		return "", err
 	}
-	mod := fmt.Sprintf("module example.com/%s\n\ngo %s\n", path.Base(name), goes)
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o666); err != nil || text == "" {
-		return dir, err
+	for file, text := range map[string]string{"go.mod": fmt.Sprintf("module example.com/%s\n\ngo %s\n", name, m.goes), "go.sum": sums + "\n"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o666); err != nil {
+			return "", err
+		}
 	}
-	return dir, os.WriteFile(filepath.Join(dir, "main.go"), []byte(text), 0o666)
+	_, err = w.goCommand(ctx, dir, append(w.proxies(), "GOSUMDB=sum.golang.org"), "get", m.at(version))
+	return dir, err
 }
 
 // load builds and returns the packages of a module that others can import, for a program
@@ -133,4 +129,10 @@ func (w *workshop) install(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// documents runs the tests of the documents, some of which the release has changed.
+func (w *workshop) documents(ctx context.Context) error {
+	_, err := w.goCommand(ctx, w.clone.dir, w.checkedOut(), "test", "./docs")
+	return err
 }

@@ -14,14 +14,20 @@ import (
 )
 
 // TestRelease releases a small repository: the tags, and what they have, are complete,
-// and the working branch is as before. A later version must fit its changes.
+// and the working branch is as before. The modules can be used from the folder that keeps
+// them. A later version must fit its changes.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	r := plant(t, nil)
 	before := git(t, r, "rev-parse", "HEAD")
-	if err := release(ctx, r.dir, "v0.1.0"); err != nil {
+	proxy := filepath.Join(t.TempDir(), "proxy")
+	if err := release(ctx, r.dir, "v0.1.0", proxy); err != nil {
 		t.Fatal(err)
+	}
+	useFrom(t, proxy)
+	if err := release(ctx, r.dir, "v0.2.0", proxy); err == nil || !strings.Contains(err.Error(), "proxy exists") {
+		t.Errorf("a folder that exists: %v", err)
 	}
 	if now := git(t, r, "rev-parse", "HEAD"); now != before || git(t, r, "status", "--porcelain") != "" {
 		t.Error("the working branch has changed")
@@ -39,8 +45,10 @@ func TestRelease(t *testing.T) {
 		{"v0.1.0:cmd/sluice/go.mod", "mini/spill v0.1.0", "replace"},
 		{"v0.1.0:cmd/sluice/go.sum", "mini/spill v0.1.0 h1:", "replace"},
 		{"v0.1.0:CHANGELOG.md", "## v0.1.0 - 2", "Unreleased"},
-		{"v0.1.0:README.md", "go get github.com/sluice-planted/mini@latest", "Not published"},
-		{"v0.1.0:README.md", "\nsluice doctor localhost:6060 ", "Not published"},
+		{"v0.1.0:README.md", "**Installation.** In a module:\n\n```sh\ngo get github.com/sluice-planted/mini@latest\n", "../sluice"},
+		{"v0.1.0:README.md", "\ngo install github.com/sluice-planted/mini/cmd/sluice@latest\n", "v0.0.0"},
+		{"v0.1.0:docs/installing.md", "# Installing\n\n## From a checkout", "published"},
+		{"release-v0.1.0:docs/installing.md", "# Installing\n\n## From a checkout", "published"},
 		{"v0.1.0:go.work", "mini/spill v0.1.0 => ./spill", "\t\n"},
 		{"release-v0.1.0:cmd/sluice/go.mod", "replace github.com/sluice-planted/mini/spill => ../../spill", "v0.0.0"},
 		{"release-v0.1.0:go.work", "./spill", "v0.1.0"},
@@ -60,7 +68,7 @@ func TestRelease(t *testing.T) {
 		"spill/spill.go":     "// Package spill is planted.\npackage spill\n\nimport \"github.com/sluice-planted/mini\"\n\n// Six is 6.\nvar Six = mini.Triple(2)\n",
 		"cmd/sluice/main.go": strings.ReplaceAll(planted["cmd/sluice/main.go"], "spill.Four", "spill.Six"),
 	})
-	if err := release(ctx, r.dir, "v0.1.1"); err == nil || !strings.Contains(err.Error(), "must raise the minor version of v0.1.0 (github.com/sluice-planted/mini/spill: incompatible: Four: removed)") {
+	if err := release(ctx, r.dir, "v0.1.1", ""); err == nil || !strings.Contains(err.Error(), "must raise the minor version of v0.1.0 (github.com/sluice-planted/mini/spill: incompatible: Four: removed)") {
 		t.Errorf("v0.1.1, without Four: %v", err)
 	}
 	if err := checkRelease(ctx, r.dir); err != nil {
@@ -71,13 +79,39 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// useFrom uses the latest version of the planted modules from a folder, with the documented
+// settings of the go command and no others. There is no way to the network.
+func useFrom(t *testing.T, proxy string) {
+	t.Helper()
+	const root = "github.com/sluice-planted/mini"
+	dir := t.TempDir()
+	env := append(from(proxy, root, "off"), "GOENV=off", "GOWORK=off", "GOFLAGS=-modcacherw", "GOSUMDB=sum.golang.org", "GOPATH="+filepath.Join(dir, "go"), "GOMODCACHE=")
+	const program = "package main\n\nimport _ \"" + root + "/spill\"\n\nfunc main() {}\n"
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{
+		"go mod init example.com/user", "go get " + root + "/spill@latest", "go build", "go mod tidy", "go build",
+		"go install " + root + "/cmd/sluice@latest", "go/bin/sluice version",
+	} {
+		words := strings.Fields(command)
+		out, err := run(context.Background(), dir, env, words[0], words[1:]...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if words[0] != "go" && !strings.HasPrefix(string(out), "sluice v0.1.0, 4\n") {
+			t.Errorf("%s: %q", command, out)
+		}
+	}
+}
+
 // TestRefused: what is wrong before the work begins.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	refused := func(r repository, version, want string) {
 		t.Helper()
-		if err := release(ctx, r.dir, version); err == nil || !strings.Contains(err.Error(), want) {
+		if err := release(ctx, r.dir, version, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", version, err, want)
 		}
 	}
@@ -119,18 +153,16 @@ func TestProof(t *testing.T) {
 			map[string]string{"cmd/sluice/main.go": strings.Replace(planted["cmd/sluice/main.go"], "info.Main.Version", `"unknown"`, 1)}},
 		{"a lab that writes no report", "the lab wrote no report.html",
 			map[string]string{"cmd/sluice/main.go": strings.Replace(planted["cmd/sluice/main.go"], `, "report.html"`, "", 1)}},
-		{"an example whose output is another one", "README: README.md, snippet-1 prints:\n4",
-			map[string]string{"README.md": strings.Replace(planted["README.md"], "// 4\n", "// 5\n", 1)}},
-		{"a README without installation", "no command that installs",
-			map[string]string{"README.md": strings.Replace(planted["README.md"], "Not published yet", "By hand", 1)}},
-		{"a test of the documents that fails", "README: in",
+		{"a README without installation", `README.md has no line "go get`,
+			map[string]string{"README.md": strings.Replace(planted["README.md"], "@v0.0.0", "", 1)}},
+		{"a test of the documents that fails", "documents: in",
 			map[string]string{"docs/docs_test.go": strings.Replace(planted["docs/docs_test.go"], "*testing.T) {}", "t *testing.T) { t.Fail() }", 1)}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			r := plant(t, test.changes)
 			before := git(t, r, "for-each-ref")
-			err := release(context.Background(), r.dir, "v0.1.0")
+			err := release(context.Background(), r.dir, "v0.1.0", "")
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("%v, want an error with %q", err, test.want)
 			}
@@ -180,7 +212,7 @@ func TestChangelog(t *testing.T) {
 	if err != nil || string(got) != after {
 		t.Errorf("%q, %v", got, err)
 	}
-	if again := reopened(got); string(again) != "# C\n\n## Unreleased\n\n## v0.2.0 - 2026-11-24\n\n* New.\n\n## v0.1.0\n\n* Old.\n" {
+	if again, err := reopened(got); err != nil || string(again) != "# C\n\n## Unreleased\n\n## v0.2.0 - 2026-11-24\n\n* New.\n\n## v0.1.0\n\n* Old.\n" {
 		t.Errorf("%q", again)
 	}
 	if got, err := dated([]byte("# C\n\n## Unreleased\n\n## v0.1.0\n\n* Old.\n"), "v0.2.0", day, false); err != nil || !strings.Contains(string(got), "## v0.2.0") {
@@ -249,17 +281,5 @@ func TestInOrder(t *testing.T) {
 	}
 	if _, err := inOrder([]module{at("."), {dir: "a", path: "m/b"}}); err == nil {
 		t.Error("a module path that differs from its folder was accepted")
-	}
-}
-
-func TestProgramOf(t *testing.T) {
-	folder := t.TempDir()
-	if err := os.Mkdir(filepath.Join(folder, "batch"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	const snippet = "ctx := context.Background()\nlist := []int{}\nmini.Send(ctx, batch.Of(list), ctx.Err())\n"
-	want := "package main\n\nimport (\n\t\"context\"\n\t\"example.com/mini\"\n\t\"example.com/mini/batch\"\n)\n\nfunc main() {\n" + snippet + "\n}\n"
-	if got := programOf(snippet, "example.com/mini", folder); got != want {
-		t.Errorf("%s\nwant:\n%s", got, want)
 	}
 }

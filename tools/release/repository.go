@@ -145,6 +145,17 @@ func next(last string) string {
 	return fmt.Sprintf("v%d.%d.0", major, minor+1)
 }
 
+// keep copies the modules to the folder proxy, if it is not "", and then publishes.
+func (w *workshop) keep(ctx context.Context, proxy string) error {
+	if proxy != "" {
+		if err := os.CopyFS(proxy, os.DirFS(w.downloads())); err != nil {
+			return err
+		}
+		fmt.Printf("%s has the modules. To use them:\n\texport %s\n", proxy, strings.Join(from(proxy, w.root, "https://proxy.golang.org,direct"), " "))
+	}
+	return w.publish(ctx)
+}
+
 // publish adds the tags and the branch to the source, all or none.
 func (w *workshop) publish(ctx context.Context) error {
 	args := []string{"fetch", "--quiet", "--atomic", "--no-tags", w.clone.dir, "HEAD:refs/heads/" + branch(w.version)}
@@ -161,7 +172,14 @@ func (r repository) write(name string, text []byte) error {
 	return os.WriteFile(filepath.Join(r.dir, filepath.FromSlash(name)), text, 0o666)
 }
 
-// read reads a file of the repository.
-func (r repository) read(name string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
+// change replaces a file of the repository by what edit makes of it.
+func (r repository) change(name string, edit func(text []byte) ([]byte, error)) error {
+	text, err := os.ReadFile(filepath.Join(r.dir, filepath.FromSlash(name)))
+	if err == nil {
+		text, err = edit(text)
+	}
+	if err != nil {
+		return err
+	}
+	return r.write(name, text)
 }
