@@ -36,7 +36,7 @@ func TestPlantedDocument(t *testing.T) {
 		"docs/more.md":     {Data: []byte("# More of `it`!\n")},
 	}
 	good := "# T\n\n[more](docs/more.md), [web](https://example.com), [part](#t), [its](docs/more.md#more-of-it), `make test`, `New[T](nil)`, [`more`](docs/more.md)\n\n" +
-		"```sh\ngo run ./cmd/tool -x  # comment\nsluice look -far-away :6060 | head -40\ngo test work\ngo test ./lib -run TestLib\ngo test ./...\nmake test X=1\nbash bin/run\ngo get github.com/sluice-go/sluice@latest\ngo install github.com/sluice-go/sluice/cmd/tool@v0.1.0\n```\n\n" +
+		"```sh\ngo run ./cmd/tool -x  # comment\nsluice look -far-away :6060 | head -40\ngo test work\ngo test ./lib -run TestLib\ngo test ./...\nmake test X=1\nbash bin/run\nexport GOPROXY=off\ngo -C ../sluice install -ldflags=-s ./cmd/tool\ngo get github.com/sluice-go/sluice@latest\ngo install github.com/sluice-go/sluice/cmd/tool@v0.1.0\n```\n\n" +
 		"```go\nSend(1)\n// Output:\n```\n"
 	tree["DOC.md"] = &fstest.MapFile{Data: []byte(good)}
 	examples := allExamples(tree)
