@@ -71,8 +71,8 @@ func release(ctx context.Context, top, version, proxy string) error {
 	if err := source.ready(ctx, version); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(proxy); proxy != "" && err == nil {
-		return fmt.Errorf("%s exists: choose another folder for the proxy, or remove it", proxy)
+	if _, err := os.Lstat(proxy); proxy != "" && (err == nil || !filepath.IsAbs(proxy)) {
+		return fmt.Errorf("invalid proxy %q (want the absolute path of a folder that does not exist)", proxy)
 	}
 	w, err := newWorkshop(ctx, source, version)
 	if err != nil {

@@ -26,8 +26,10 @@ func TestRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	useFrom(t, proxy)
-	if err := release(ctx, r.dir, "v0.2.0", proxy); err == nil || !strings.Contains(err.Error(), "proxy exists") {
-		t.Errorf("a folder that exists: %v", err)
+	for _, invalid := range []string{proxy, "proxy"} {
+		if err := release(ctx, r.dir, "v0.2.0", invalid); err == nil || !strings.Contains(err.Error(), "invalid proxy") {
+			t.Errorf("%s: %v", invalid, err)
+		}
 	}
 	if now := git(t, r, "rev-parse", "HEAD"); now != before || git(t, r, "status", "--porcelain") != "" {
 		t.Error("the working branch has changed")
