@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,11 +25,11 @@ func ReadOwn(file string) ([]Curve, []Skipped, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	curves, skipped, err := ReadCurves(bytes.NewReader(content))
+	curves, skipped, err := readCSV(content, file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return curves, skipped, nil
+	return limited(curves), skipped, nil
 }
 
 // Add appends a curve to a user's file, which it creates if necessary. The file
@@ -36,11 +37,9 @@ func ReadOwn(file string) ([]Curve, []Skipped, error) {
 // curves, if it already has the curve, or if the curve could not be read back
 // unchanged.
 func Add(file string, c Curve) error {
-	for _, text := range []*string{&c.Source, &c.Machine, &c.Version, &c.Workload, &c.Note} {
+	for name, text := range map[string]*string{"source": &c.Source, "machine": &c.Machine, "version": &c.Version, "workload": &c.Workload, "note": &c.Note} {
 		*text = strings.TrimSpace(*text) // as it will be read
-	}
-	for name, value := range map[string]string{"source": c.Source, "machine": c.Machine, "version": c.Version, "workload": c.Workload} {
-		if value == "" {
+		if *text == "" && name != "note" {
 			return fmt.Errorf("a curve needs a %s: set -%s", name, name)
 		}
 	}
@@ -73,7 +72,7 @@ func Add(file string, c Curve) error {
 // and a file without the column kind would turn separate parts into one shared
 // resource.
 func readsBack(content []byte, c Curve) error {
-	curves, _, err := ReadCurves(bytes.NewReader(content))
+	curves, _, err := readCSV(content, "")
 	if err != nil {
 		return err
 	}
@@ -81,8 +80,8 @@ func readsBack(content []byte, c Curve) error {
 	switch {
 	case i < 0:
 		return errors.New("its source, machine, version or workload would change")
-	case !slices.Equal(curves[i].Points, c.Points):
-		return fmt.Errorf("its points would be %v (want %v)", curves[i].Points, c.Points)
+	case !slices.EqualFunc(curves[i].Points, c.Points, func(a, b Count) bool { return a.Procs == b.Procs && math.Abs(a.X-b.X) <= 1e-9*b.X }):
+		return fmt.Errorf("its points would be %v (want %v)", points(curves[i].Points), points(c.Points))
 	case curves[i].Kind != cmp.Or(c.Kind, Shared):
 		return fmt.Errorf("the file has no column kind (want %s)", c.Kind)
 	}
@@ -91,31 +90,45 @@ func readsBack(content []byte, c Curve) error {
 
 // appendCurve adds the rows of c to the text of a file, in the file's columns.
 func appendCurve(content []byte, c Curve) ([]byte, error) {
-	header := slices.Concat(mustHave, mayHave)
-	if len(content) > 0 {
+	var rows bytes.Buffer
+	writer := csv.NewWriter(&rows)
+	var in columns
+	width := len(columnNames)
+	if len(content) == 0 {
+		in.index = map[string]int{}
+		for i, name := range columnNames {
+			in.index[name] = i
+		}
+		in.value = eitherOf
+		_ = writer.Write(columnNames) // a Buffer cannot fail
+	} else {
+		text := bytes.TrimPrefix(content, []byte(byteOrderMark))
+		reader := csv.NewReader(bytes.NewReader(text))
+		reader.Comma = separator(text)
+		writer.Comma = reader.Comma
 		var err error
-		if header, err = csv.NewReader(bytes.NewReader(content)).Read(); err != nil {
+		if in, err = readHeader(reader); err != nil {
 			return nil, err
 		}
-		header[0] = strings.TrimPrefix(header[0], byteOrderMark)
+		width = reader.FieldsPerRecord
 		if content[len(content)-1] != '\n' {
 			content = append(content, '\n')
 		}
 	}
-	var rows bytes.Buffer
-	writer := csv.NewWriter(&rows)
-	if len(content) == 0 {
-		_ = writer.Write(header) // a Buffer cannot fail
-	}
 	for _, p := range c.Points {
-		fields := map[string]string{
-			"source": c.Source, "machine": c.Machine, "version": c.Version, "workload": c.Workload, "note": c.Note,
-			"procs": strconv.Itoa(p.Procs), "ops_per_s_or_ns": strconv.FormatFloat(p.X, 'f', -1, 64), "unit": perSecond,
-			"kind": string(c.Kind), "design": string(c.Design), "cpus": number(c.CPUs), "domain": number(c.Domain),
+		value := p.X
+		if in.value == nsPerOp {
+			value = 1e9 / p.X
 		}
-		row := make([]string, len(header))
-		for i, name := range header {
-			row[i] = fields[strings.TrimSpace(name)]
+		row := make([]string, width)
+		for name, text := range map[string]string{
+			"source": c.Source, "machine": c.Machine, "version": c.Version, "workload": c.Workload, "note": c.Note,
+			"procs": strconv.Itoa(p.Procs), in.value: strconv.FormatFloat(value, 'f', -1, 64), "unit": perSecond,
+			"kind": string(c.Kind), "design": c.Design, "cpus": number(c.CPUs), "domain": number(c.Domain),
+		} {
+			if i, ok := in.index[name]; ok {
+				row[i] = text
+			}
 		}
 		_ = writer.Write(row)
 	}
