@@ -116,36 +116,39 @@ func (f *Forecast) At(n float64) (Figure, error) {
 
 // figure returns what became of curves with this outlook, up to the bound.
 func (f *Forecast) figure(n float64, o outlook, mode Mode) Figure {
-	band, bound := f.past.band(o, mode == Extrapolated, -1), f.Bound(n)
-	return Figure{n, min(bound, o.guess*band.Mid), min(bound, o.guess*band.Lo), min(bound, o.guess*band.Hi), mode}
+	band := f.past.band(o, mode == Extrapolated, -1)
+	x, hi := f.bound(n)
+	return Figure{n, min(x, o.guess*band.Mid), min(x, o.guess*band.Lo), min(hi, o.guess*band.Hi), mode}
+}
+
+// bound returns the throughput that n CPUs do not exceed: n times the best rate
+// of a CPU, and that by the upper end of its interval. Only a count of one CPU,
+// where no other contends, shows that rate: without it, the bound is +Inf.
+func (f *Forecast) bound(n float64) (x, hi float64) {
+	if f.Counts[0].Procs != 1 {
+		return math.Inf(1), math.Inf(1)
+	}
+	x, hi = perCPU(f.Counts, 1)
+	return n * x, n * hi
 }
 
 // reading is the error of a figure without repetitions, as a factor.
 const reading = 1.05
 
-// Bound returns the throughput that n CPUs do not exceed: n times the best rate
-// of a CPU, by the upper end of its interval. Only a count of one CPU, where no
-// other contends, shows that rate: without it, the bound is +Inf.
-func (f *Forecast) Bound(n float64) float64 {
-	if f.Counts[0].Procs != 1 {
-		return math.Inf(1)
-	}
-	return n * perCPU(f.Counts, 1)
-}
-
 // perCPU returns the highest throughput per CPU of the counts with at least that
-// many CPUs, or 0.
-func perCPU(counts []Count, least int) float64 {
-	best := 0.0
+// many CPUs, and the upper end of its interval, or 0.
+func perCPU(counts []Count, least int) (x, hi float64) {
 	for _, c := range counts {
-		if c.Procs >= least {
-			best = max(best, max(c.Hi, c.X)/float64(c.Procs))
-			if c.N < 2 {
-				best = max(best, reading*c.X/float64(c.Procs))
-			}
+		if c.Procs < least {
+			continue
 		}
+		end := c.Hi
+		if c.N < 2 {
+			end = reading * c.X
+		}
+		x, hi = max(x, c.X/float64(c.Procs)), max(hi, end/float64(c.Procs))
 	}
-	return best
+	return x, hi
 }
 
 // A Peak is the highest of some figures.

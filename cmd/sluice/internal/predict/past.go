@@ -15,8 +15,11 @@ const (
 
 // An outlook is what the points of a curve alone say about a count of CPUs.
 type outlook struct {
-	// guess is a throughput. Beyond the last point, it is the logarithmic mean of
-	// the law and a constant throughput; between two points, it is interpolated.
+	// guess is a throughput. Between two points, it is interpolated. Beyond the
+	// last, it is the logarithmic mean of the law and a constant throughput: the law
+	// alone takes the last points for the beginning of a collapse, and a constant
+	// throughput, the serial limit, ignores every collapse. The weight of the law is
+	// a half where it is flat, and 1 where it is linear.
 	guess float64
 	// shape has two exponents, as X(N) ~ N^e: 1 is linear and 0 is flat. The first
 	// is of the last doubling of the points, the second of the law from there on.
@@ -37,8 +40,9 @@ func beyond(points []Point, law Law, n float64) outlook {
 		}
 	}
 	distance := math.Log2(n / float64(last.Procs))
-	gain := math.Log2(law.At(n) / law.At(float64(last.Procs)))
-	return outlook{last.X * math.Exp2(gain/2), [2]float64{exponent(before, last), gain / distance}, math.Sqrt(distance)}
+	onward := math.Log2(law.At(n)/law.At(float64(last.Procs))) / distance
+	gain := onward * distance * (1 + min(1, max(0, onward))) / 2
+	return outlook{last.X * math.Exp2(gain), [2]float64{exponent(before, last), onward}, math.Sqrt(distance)}
 }
 
 // between returns the outlook for n CPUs, between two points.
@@ -154,19 +158,21 @@ func doublings(points []Point) []Point {
 // Trials between counts are apart from those beyond.
 func weigh(trials []trial) {
 	type part struct {
-		of     int
-		beyond bool
+		of              int
+		beyond, crosses bool
 	}
 	ofCurve, inGroup := map[part]int{}, map[part]int{}
 	for _, t := range trials {
-		p := part{t.index, t.times > 1}
+		p := part{t.index, t.times > 1, t.crosses}
 		if ofCurve[p]++; ofCurve[p] == 1 {
-			inGroup[part{t.group, p.beyond}]++
+			p.of = t.group
+			inGroup[p]++
 		}
 	}
 	for i := range trials {
 		t := &trials[i]
-		t.weight = 1 / float64(ofCurve[part{t.index, t.times > 1}]) / math.Sqrt(float64(inGroup[part{t.group, t.times > 1}]))
+		curve, group := part{t.index, t.times > 1, t.crosses}, part{t.group, t.times > 1, t.crosses}
+		t.weight = 1 / float64(ofCurve[curve]) / math.Sqrt(float64(inGroup[group]))
 	}
 }
 

@@ -40,9 +40,11 @@ func (f *Forecast) lanes(n int, measured []Count) []Remedy {
 			return []Remedy{{what, figure, ""}}
 		}
 	}
-	rate, of := perCPU(measured, 2), "of lanes on several CPUs"
+	_, rate := perCPU(measured, 2)
+	of := "of lanes on several CPUs"
 	if rate == 0 && f.Counts[0].Procs == 1 {
-		rate, of = perCPU(f.Counts, 1), "of one CPU"
+		_, rate = perCPU(f.Counts, 1)
+		of = "of one CPU"
 	}
 	if rate == 0 {
 		return nil
@@ -74,9 +76,6 @@ func (f *Forecast) batches(n int, measured []Count) (found []Remedy) {
 		r := Remedy{What: fmt.Sprintf("batches of %d", size), Figure: figure}
 		if size != workload.BatchSize {
 			x := 1e9 / (transfer/float64(size) + own)
-			if size < workload.BatchSize {
-				x = min(x, figure.Hi) // larger batches carry no less
-			}
 			r.Figure = Figure{float64(n), x, 0, x, Extrapolated}
 			r.AtMost = fmt.Sprintf("%s ns of each value are its own", format.Figure(own))
 		}

@@ -87,7 +87,7 @@ func scored(asked []trial, basis *Past) (score Score) {
 		for _, kind := range []Kind{Shared, Sharded} {
 			what := fmt.Sprintf("up to %dx, %s", far, map[Kind]string{Shared: "contended", Sharded: "private"}[kind])
 			if far == 1 {
-				what = strings.Replace(what, "up to 1x", "between counts", 1)
+				what = strings.Replace(what, "up to 1x", "between", 1)
 			}
 			score.Rows = append(score.Rows, row(what, func(t *trial) bool {
 				return !t.crosses && t.curve.Kind == kind && t.times <= float64(far) && (far == 1 || t.times > float64(far)/2)
@@ -145,7 +145,7 @@ func (w weighed) row(what string) ScoreRow {
 		What: what, Trials: len(w), Curves: len(ofCurve), Held: held / float64(len(ofCurve)),
 		Median: quantile(0.5, factor), P90: quantile(0.9, factor),
 		Flat:  quantile(0.5, missed(func(b banded) float64 { return b.flat })),
-		Law:   quantile(0.5, missed(func(b banded) float64 { return b.guess * b.guess / b.flat })), // the guess is their mean
+		Law:   quantile(0.5, missed(func(b banded) float64 { return b.flat * math.Pow(b.times, b.shape[1]) })),
 		Width: quantile(0.5, func(b banded) float64 { return b.band.Hi / b.band.Lo }),
 	}
 }
@@ -173,16 +173,22 @@ func (s Score) WriteText(w io.Writer, width int, details bool) error {
 	return b.writeTo(w)
 }
 
+// table writes rows; a narrow screen has no place for the alternatives.
 func (s Score) table(b *screen, rows []ScoreRow) {
+	const others, alternatives = 37, 12 // widths of the columns besides the first
+	first, wide := b.width-others, b.width >= 70
+	flat := ""
+	if wide {
+		first -= alternatives
+		flat = "flat\tlaw\t"
+	}
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "\tcurves\tmedian\tflat\tlaw\t90%\theld\twidth\t")
+	fmt.Fprintf(table, "\tcurves\tmedian\t%s90%%\theld\twidth\t\n", flat)
 	for _, row := range rows {
-		flat := "\t"
-		if !strings.HasPrefix(row.What, "between") {
-			flat = fmt.Sprintf("%.2f\t%.2f", row.Flat, row.Law)
+		if wide {
+			flat = fmt.Sprintf("%.2f\t%.2f\t", row.Flat, row.Law)
 		}
-		const others = 46 // columns besides the first
-		fmt.Fprintf(table, "%s\t%d\t%.2f\t%s\t%.2f\t%.0f%%\t%.1fx\t\n", format.Cut(format.Clean(row.What), b.width-others), row.Curves, row.Median, flat, row.P90, 100*row.Held, row.Width)
+		fmt.Fprintf(table, "%s\t%d\t%.2f\t%s%.2f\t%.0f%%\t%.1fx\t\n", format.Cut(format.Clean(row.What), first), row.Curves, row.Median, flat, row.P90, 100*row.Held, row.Width)
 	}
 	_ = table.Flush() // a Buffer cannot fail
 }
