@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,31 +60,12 @@ func Add(file string, c Curve) error {
 	if err != nil {
 		return err
 	}
-	if err := readsBack(content, c); err != nil {
-		return fmt.Errorf("%s cannot store this curve: %w", file, err)
+	after, _, err := readCSV(content, file)
+	i := slices.IndexFunc(after, c.same)
+	if err != nil || i < 0 || len(after[i].Points) != len(c.Points) || after[i].Kind != cmp.Or(c.Kind, Shared) {
+		return fmt.Errorf("%s cannot store this curve as one of kind %s with points %v: %w", file, cmp.Or(c.Kind, Shared), points(c.Points), cmp.Or(err, ErrForeign))
 	}
 	return replace(file, content)
-}
-
-// readsBack returns an error if c cannot be read back from a file with this
-// content: a figure that is not a throughput would make the file unreadable,
-// and a file without the column kind would turn separate parts into one shared
-// resource.
-func readsBack(content []byte, c Curve) error {
-	curves, _, err := readCSV(content, "")
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(curves, c.same)
-	switch {
-	case i < 0:
-		return errors.New("its source, machine, version or workload would change")
-	case !slices.EqualFunc(curves[i].Points, c.Points, func(a, b Count) bool { return a.Procs == b.Procs && math.Abs(a.X-b.X) <= 1e-9*b.X }):
-		return fmt.Errorf("its points would be %v (want %v)", points(curves[i].Points), points(c.Points))
-	case curves[i].Kind != cmp.Or(c.Kind, Shared):
-		return fmt.Errorf("the file has no column kind (want %s)", c.Kind)
-	}
-	return nil
 }
 
 // appendCurve adds the rows of c to the text of a file, in the file's columns.

@@ -130,10 +130,10 @@ func TestAddRefuses(t *testing.T) {
 		{"twice", full, mine, nil, "already has a curve"},
 		{"no source", full, change(func(c *Curve) { c.Source = "" }), nil, "set -source"},
 		{"no machine", full, change(func(c *Curve) { c.Machine = "" }), nil, "set -machine"},
-		{"no throughput", full, change(func(c *Curve) { c.Machine, c.Points = "x", reads(Point{1, 1}, Point{2, math.NaN()}) }), nil, "its points would be"},
+		{"no throughput", full, change(func(c *Curve) { c.Machine, c.Points = "x", reads(Point{1, 1}, Point{2, math.NaN()}) }), nil, "cannot store this curve"},
 		{"twice but for a space", full, change(func(c *Curve) { c.Source += " " }), nil, "already has a curve"},
 		{"a source of spaces", full, change(func(c *Curve) { c.Source = "  " }), nil, "set -source"},
-		{"separate parts as one thing", path("plain.csv", header+"\n"), change(func(c *Curve) { c.Kind = Sharded }), nil, "no column kind"},
+		{"separate parts as one thing", path("plain.csv", header+"\n"), change(func(c *Curve) { c.Kind = Sharded }), nil, "cannot store this curve as one of kind sharded"},
 		{"one count", full, change(func(c *Curve) { c.Machine, c.Points = "x", c.Points[:1] }), ErrTooFew, "a curve has at least two"},
 	}
 	for _, tt := range tests {
