@@ -70,37 +70,28 @@ func Add(file string, c Curve) error {
 
 // appendCurve adds the rows of c to the text of a file, in the file's columns.
 func appendCurve(content []byte, c Curve) ([]byte, error) {
+	if len(content) == 0 {
+		content = []byte(strings.Join(columnNames, ","))
+	}
+	if content[len(content)-1] != '\n' {
+		content = append(content, '\n')
+	}
+	text := bytes.TrimPrefix(content, []byte(byteOrderMark))
+	reader := csv.NewReader(bytes.NewReader(text))
+	reader.Comma = separator(text)
+	in, err := readHeader(reader)
+	if err != nil {
+		return nil, err
+	}
 	var rows bytes.Buffer
 	writer := csv.NewWriter(&rows)
-	var in columns
-	width := len(columnNames)
-	if len(content) == 0 {
-		in.index = map[string]int{}
-		for i, name := range columnNames {
-			in.index[name] = i
-		}
-		in.value = eitherOf
-		_ = writer.Write(columnNames) // a Buffer cannot fail
-	} else {
-		text := bytes.TrimPrefix(content, []byte(byteOrderMark))
-		reader := csv.NewReader(bytes.NewReader(text))
-		reader.Comma = separator(text)
-		writer.Comma = reader.Comma
-		var err error
-		if in, err = readHeader(reader); err != nil {
-			return nil, err
-		}
-		width = reader.FieldsPerRecord
-		if content[len(content)-1] != '\n' {
-			content = append(content, '\n')
-		}
-	}
+	writer.Comma = reader.Comma
 	for _, p := range c.Points {
 		value := p.X
 		if in.value == nsPerOp {
 			value = 1e9 / p.X
 		}
-		row := make([]string, width)
+		row := make([]string, reader.FieldsPerRecord)
 		for name, text := range map[string]string{
 			"source": c.Source, "machine": c.Machine, "version": c.Version, "workload": c.Workload, "note": c.Note,
 			"procs": strconv.Itoa(p.Procs), in.value: strconv.FormatFloat(value, 'f', -1, 64), "unit": perSecond,
@@ -110,7 +101,7 @@ func appendCurve(content []byte, c Curve) ([]byte, error) {
 				row[i] = text
 			}
 		}
-		_ = writer.Write(row)
+		_ = writer.Write(row) // a Buffer cannot fail
 	}
 	writer.Flush()
 	return append(content, rows.Bytes()...), nil

@@ -149,17 +149,9 @@ func WithRemedies(all []Curve, chosen Curve) Swept {
 
 // better returns, for each count of CPUs, the higher of two throughputs.
 func better(a, b []Count) []Count {
-	best := slices.Clone(a)
-	for _, c := range b {
-		switch i := slices.IndexFunc(best, func(d Count) bool { return d.Procs == c.Procs }); {
-		case i < 0:
-			best = append(best, c)
-		case c.X > best[i].X:
-			best[i] = c
-		}
-	}
-	slices.SortFunc(best, func(a, b Count) int { return a.Procs - b.Procs })
-	return best
+	best := slices.Concat(a, b)
+	slices.SortFunc(best, func(a, b Count) int { return cmp.Or(a.Procs-b.Procs, cmp.Compare(b.X, a.X)) })
+	return slices.CompactFunc(best, func(a, b Count) bool { return a.Procs == b.Procs })
 }
 
 // Named returns the curves with part in their names, for a score. Of a run of the

@@ -216,17 +216,14 @@ func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
 	return found.atLeast(1), skipped, nil
 }
 
-// field returns a field by the name of its column, or "".
-func (c columns) field(fields []string, name string) string {
-	if i, ok := c.index[name]; ok {
-		return strings.TrimSpace(fields[i])
-	}
-	return ""
-}
-
 // parse parses a row.
 func (c columns) parse(fields []string) (curve Curve, point Point, err error) {
-	field := func(name string) string { return c.field(fields, name) }
+	field := func(name string) string {
+		if i, ok := c.index[name]; ok {
+			return strings.TrimSpace(fields[i])
+		}
+		return ""
+	}
 	curve = Curve{
 		Source: field("source"), Machine: field("machine"), Version: field("version"), Workload: field("workload"),
 		Note: field("note"), Kind: Kind(field("kind")), Design: field("design"),

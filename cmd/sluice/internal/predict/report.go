@@ -9,33 +9,28 @@ import (
 
 // A Question is the input of a report.
 type Question struct {
-	Curve     Curve // describes the measurement
-	Swept     Swept // the figures; at least Single
-	Here      bool  // measured now, on this machine
-	Others    int   // series of the file that were not chosen
-	CPUsKnown bool  // of the measured machine
-	Limits    Limits
-	Published []Curve // built-in
-	Own       []Curve // the user's
+	Curve     Curve   `json:"curve"`                  // describes the measurement
+	Here      bool    `json:"measured_now"`           // on this machine
+	Others    int     `json:"other_series,omitempty"` // of the file, which were not chosen
+	Swept     Swept   `json:"measured"`               // the figures; at least Single
+	CPUsKnown bool    `json:"cpus_known"`             // of the measured machine
+	Limits    Limits  `json:"limits"`
+	Published []Curve `json:"-"` // built-in
+	Own       []Curve `json:"-"` // the user's
 }
 
 // A Report is the answer to a Question.
 type Report struct {
-	Curve     Curve     `json:"curve"`
-	Here      bool      `json:"measured_now"`
-	Others    int       `json:"other_series,omitempty"`
-	Swept     Swept     `json:"measured"`
-	CPUsKnown bool      `json:"cpus_known"`
-	Limits    Limits    `json:"limits"`
-	Law       *Law      `json:"law,omitempty"`
-	NoLaw     string    `json:"no_law,omitempty"`
-	Peak      Peak      `json:"peak"`
-	Figures   []Figure  `json:"figures"`
-	Refused   []Refusal `json:"refused,omitempty"`
-	OnCPUs    int       `json:"remedies_on_cpus"` // the requested CPUs, or, if these have no figure, the most that have
-	Remedies  []Remedy  `json:"remedies"`
-	Own       int       `json:"own_curves"`
-	Alike     []Curve   `json:"alike"` // published curves that looked like this one
+	Question
+	Law      *Law      `json:"law,omitempty"`
+	NoLaw    string    `json:"no_law,omitempty"`
+	Peak     Peak      `json:"peak"`
+	Figures  []Figure  `json:"figures"`
+	Refused  []Refusal `json:"refused,omitempty"`
+	OnCPUs   int       `json:"remedies_on_cpus"` // the requested CPUs, or, if these have no figure, the most that have
+	Remedies []Remedy  `json:"remedies"`
+	OwnUsed  int       `json:"own_curves"`
+	Alike    []Curve   `json:"alike"` // published curves that looked like this one
 }
 
 // A Refusal is a number of CPUs for which there is no figure.
@@ -53,10 +48,7 @@ func NewReport(q Question) *Report {
 	past := NewPast(slices.DeleteFunc(slices.Concat(q.Published, q.Own), q.Curve.same))
 	f := NewForecast(q.Swept.Single, q.Limits, past)
 	asked := max(q.Limits.Target.CPUs, f.Largest())
-	r := &Report{
-		Curve: q.Curve, Here: q.Here, Others: q.Others, Swept: q.Swept, CPUsKnown: q.CPUsKnown, Limits: q.Limits,
-		Law: f.Law, Own: len(q.Own), OnCPUs: min(asked, f.Reach()),
-	}
+	r := &Report{Question: q, Law: f.Law, OwnUsed: len(q.Own), OnCPUs: min(asked, f.Reach())}
 	r.figures(f, asked)
 	r.Peak = peakOf(r.Figures)
 	r.Remedies = f.remedies(r.OnCPUs, q.Swept)

@@ -171,8 +171,8 @@ func (r *Report) writeCurve(s *screen) {
 	if !r.CPUsKnown {
 		text = append(text, "The file does not have the number of CPUs of its machine; counts above it are not points of a curve: set -from-cpus.")
 	}
-	if r.Own > 0 {
-		text = append(text, fmt.Sprintf("Bands and comparisons include %s of your own.", format.Plural(r.Own, "curve")))
+	if r.OwnUsed > 0 {
+		text = append(text, fmt.Sprintf("Bands and comparisons include %s of your own.", format.Plural(r.OwnUsed, "curve")))
 	}
 	if len(text) > 0 {
 		s.WriteString("\n")
