@@ -158,7 +158,7 @@ func (s Score) WriteText(w io.Writer, width int, details bool) error {
 	if s.File != "" {
 		intro = fmt.Sprintf("Curves of %s, each predicted from its smaller counts by published curves.", s.File)
 	}
-	b.paragraph(intro, "The factor between truth and prediction: its median, the median if the throughput stays flat or goes on by the law, and the limit of 90%. Then the truths within the band, and the factor between its ends.")
+	b.paragraph(intro, "The factor between truth and prediction: its median (beside flat, if the throughput stays as it is, and law, if it follows the law) and the limit of 90%. Then the truths that the band held, and the factor between its ends.")
 	b.WriteString("\n")
 	s.table(&b, s.Rows)
 	if details {
