@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -21,12 +20,12 @@ import (
 )
 
 type predictCommand struct {
-	File string `arg:"" optional:"" name:"file" help:"Read the curve from FILE instead of measuring: the directory of a run of the lab, its results.json, a file in the Go benchmark format, or a CSV of curves."`
+	File string `arg:"" optional:"" name:"file" help:"Read the curve from FILE instead of measuring: the directory of a run of the lab, its results.json, the output of go test -bench -cpu 1,2,4, or a CSV with columns such as cpus and ops/s."`
 
 	Series  string `placeholder:"TEXT" help:"The series of FILE with TEXT in its name. Default: the only one, or one built-in channel of the lab's cpu-scaling."`
 	List    bool   `help:"List the series of FILE. Predicts nothing."`
 	Score   bool   `help:"Print the accuracy of predictions of published curves, or of the curves of FILE, from their smaller counts. Measures nothing."`
-	Verbose bool   `short:"v" help:"Also show the law, the order of designs, and published curves."`
+	Verbose bool   `short:"v" help:"Also show the law, and the published curves that looked most like this one."`
 	JSON    bool   `name:"json" help:"Write JSON instead of text."`
 
 	Procs     string `placeholder:"LIST" help:"Values of GOMAXPROCS to measure, such as 1,2,4. Default: 1, 2, 4 … and the number of CPUs."`
@@ -43,11 +42,11 @@ type predictCommand struct {
 
 	Curves   string `placeholder:"FILE" help:"Your file of curves, for bands and comparison. Default: sluice/curves.csv in your configuration directory."`
 	Add      bool   `help:"Add the curve to your file. Predicts nothing."`
-	Source   string `placeholder:"TEXT" help:"With -add: the author or the publication."`
-	Machine  string `placeholder:"TEXT" help:"With -add: the machine. Default: from FILE, or this machine."`
-	Version  string `placeholder:"TEXT" help:"With -add: the language's version, such as 'Go 1.26'. Default: from FILE, or this program's."`
-	Workload string `placeholder:"TEXT" help:"With -add: the work. Default: as measured, or the name of the series."`
-	Note     string `placeholder:"TEXT" help:"With -add: other facts about the curve."`
+	Source   string `placeholder:"TEXT" help:"The author or the publication of the curve, for -add."`
+	Machine  string `placeholder:"TEXT" help:"Its machine. Default: from FILE, or this machine."`
+	Version  string `placeholder:"TEXT" help:"Its language's version, such as 'Go 1.26'. Default: from FILE, or this program's."`
+	Workload string `placeholder:"TEXT" help:"Its work. Default: as measured, or the name of the series."`
+	Note     string `placeholder:"TEXT" help:"Other facts about the curve, for -add."`
 }
 
 // cpuFolder is Linux's directory with the layout of its CPUs.
@@ -60,7 +59,7 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		return usageError{err, "predict"}
 	}
 	if c.List {
-		all, err := readSeries(to, c.From, c.FromCPUs)
+		all, err := readCurves(to, c.From, c.FromCPUs)
 		if err != nil {
 			return err
 		}
@@ -81,8 +80,16 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	if c.Curves != "" && len(own) == 0 && !c.Add {
 		return inputError{fmt.Errorf("-curves %s: no curves in the file", c.Curves)}
 	}
+	width := screenOf(to.stdout).Width
 	if c.Score {
-		return c.score(to, own)
+		score, err := c.score(to, slices.Concat(predict.Published(), own))
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return predict.WriteJSON(to.stdout, score)
+		}
+		return score.WriteText(to.stdout, width, c.Verbose)
 	}
 	q, err := c.question(ctx, to, procs)
 	if err != nil {
@@ -90,43 +97,31 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	}
 	q.Curve.Above = append(q.Curve.Above, dropped...)
 	if c.Add {
-		return c.add(to, curves, q.Curve)
+		return c.add(to, width, curves, q.Curve)
 	}
 	q.Published, q.Own = predict.Published(), own
 	answer := predict.NewReport(q)
 	if c.JSON {
-		return answer.WriteJSON(to.stdout)
+		return predict.WriteJSON(to.stdout, answer)
 	}
-	return answer.WriteText(to.stdout, c.Verbose)
+	return answer.WriteText(to.stdout, width, c.Verbose)
 }
 
-// score scores predictions of published curves, or of those of the file.
-func (c *predictCommand) score(to streams, own []predict.Curve) error {
-	score, err := c.scored(to, slices.Concat(predict.Published(), own))
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return score.WriteJSON(to.stdout)
-	}
-	return score.WriteText(to.stdout, c.Verbose)
-}
-
-func (c *predictCommand) scored(to streams, known []predict.Curve) (predict.Score, error) {
+// score scores predictions of known curves, or of those of the file.
+func (c *predictCommand) score(to streams, known []predict.Curve) (score predict.Score, err error) {
 	if c.From == "" {
 		return predict.NewScore(known), nil
 	}
-	all, err := readSeries(to, c.From, c.FromCPUs)
+	all, err := readCurves(to, c.From, c.FromCPUs)
 	if err != nil {
-		return predict.Score{}, err
+		return score, err
 	}
-	var score predict.Score
-	foreign, err := predict.Curves(all, c.Series)
+	foreign, err := predict.Named(all, c.Series)
 	if err == nil {
 		score, err = predict.ScoreFile(c.From, foreign, known)
 	}
 	if err != nil {
-		return predict.Score{}, inputError{fmt.Errorf("%s: %w", c.From, err)}
+		return score, inputError{fmt.Errorf("%s: %w", c.From, err)}
 	}
 	return score, nil
 }
@@ -150,20 +145,20 @@ func (c *predictCommand) check() (procs, dropped []int, err error) {
 		return nil, nil, fmt.Errorf("too many CPUs (want at most %d)", maxProcs)
 	case c.Capacity > 1<<24:
 		return nil, nil, fmt.Errorf("invalid -capacity %d (want at most %d)", c.Capacity, 1<<24)
-	case c.From == "" && (c.Series != "" || c.FromCPUs != 0):
-		name := "-series"
-		if c.Series == "" {
+	case c.From == "" && (c.Series != "" || c.FromCPUs != 0 || c.List):
+		name := "-list"
+		if c.Series != "" {
+			name = "-series"
+		} else if c.FromCPUs != 0 {
 			name = "-from-cpus"
 		}
 		return nil, nil, errors.New(name + " requires a FILE, such as sluice-lab, the directory of a run of the lab")
-	case c.List && c.From == "":
-		return nil, nil, errors.New("-list requires a FILE, such as sluice-lab, the directory of a run of the lab")
 	case c.List && (c.Score || c.Add || c.JSON || c.Series != ""):
 		return nil, nil, errors.New("-list allows only FILE: remove the other flags")
 	case c.From != "" && c.Procs != "":
 		return nil, nil, errors.New("-procs measures and a FILE is not measured: remove one of them")
-	case !c.Add && c.Source+c.Machine+c.Version+c.Workload+c.Note != "":
-		return nil, nil, errors.New("-source, -machine, -version, -workload and -note require -add")
+	case !c.Add && (c.From == "" || c.Score) && c.Source+c.Machine+c.Version+c.Workload+c.Note != "":
+		return nil, nil, errors.New("-source, -machine, -version, -workload and -note require a FILE or -add")
 	case c.Score && (c.Add || c.Procs != "" || max(c.CPUs, c.LLC, c.Socket) > 0):
 		return nil, nil, errors.New("-score allows only FILE, -series, -from-cpus, -curves, -json and -v: remove the other flags")
 	case c.Add && c.JSON:
@@ -199,17 +194,12 @@ func (c *predictCommand) question(ctx context.Context, to streams, procs []int) 
 	if err != nil {
 		return q, err
 	}
-	target := &q.Limits.Target
-	for _, flag := range []struct {
-		value int
-		to    *int
-	}{{c.CPUs, &target.CPUs}, {c.LLC, &target.LLC}, {c.Socket, &target.Socket}} {
-		if flag.value > 0 {
-			*flag.to = flag.value
-		}
+	for text, to := range map[*string]*string{&c.Source: &q.Curve.Source, &c.Machine: &q.Curve.Machine, &c.Version: &q.Curve.Version, &c.Workload: &q.Curve.Workload, &c.Note: &q.Curve.Note} {
+		*to = cmp.Or(*text, *to)
 	}
-	// CPUs that share a cache share a socket.
-	target.Socket = max(target.Socket, target.LLC)
+	target := &q.Limits.Target
+	target.CPUs, target.LLC, target.Socket = cmp.Or(c.CPUs, target.CPUs), cmp.Or(c.LLC, target.LLC), cmp.Or(c.Socket, target.Socket)
+	target.Socket = max(target.Socket, target.LLC) // CPUs that share a cache share a socket
 	// A file's machine with an unknown layout is assumed to be like the target.
 	if measured := &q.Limits.Measured; c.From != "" {
 		measured.LLC, measured.Socket = cmp.Or(measured.LLC, target.LLC), cmp.Or(measured.Socket, target.Socket)
@@ -234,70 +224,48 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 	machine := host.This()
 	topology := predict.ReadTopology(os.DirFS(cpuFolder))
 	topology.CPUs = machine.Whole()
-	q = predict.Question{
+	return predict.Question{
 		Curve: predict.Curve{
 			Source:  "measured by sluice predict, " + time.Now().UTC().Format(time.DateOnly),
 			Machine: machine.CPU + " " + machine.OS + "/" + machine.Arch, Version: predict.VersionName(machine.Go), Workload: sweep.Workload(),
-			Kind: predict.Shared, Design: predict.ChannelDesign, CPUs: topology.CPUs, Domain: min(topology.LLC, topology.Socket),
+			Kind: predict.Shared, Design: predict.ChannelDesign, CPUs: topology.CPUs, Domain: min(topology.LLC, topology.Socket), Points: swept.Single,
 		},
-		Swept: swept, Here: true, CPUsKnown: true,
-		Limits:    predict.Limits{Measured: topology, Target: topology},
-		GoVersion: predict.VersionName(machine.Go), Arch: machine.Arch,
-	}
-	for _, count := range swept.Single {
-		q.Curve.Points = append(q.Curve.Points, predict.Point{Procs: count.Procs, X: count.X})
-	}
-	return q, nil
+		Swept: swept, Here: true, CPUsKnown: true, Limits: predict.Limits{Measured: topology, Target: topology},
+	}, nil
 }
 
 func (c *predictCommand) read(to streams) (q predict.Question, err error) {
-	all, err := readSeries(to, c.From, c.FromCPUs)
+	all, err := readCurves(to, c.From, c.FromCPUs)
 	if err != nil {
 		return q, err
 	}
-	series, err := predict.Choose(all, c.Series)
+	curve, err := predict.Choose(all, c.Series)
 	if err != nil {
 		return q, inputError{fmt.Errorf("%s: %w", c.From, err)}
 	}
-	cpus := series.Curve.CPUs
-	series.Limit(cpus)
-	if len(series.Counts) == 0 {
-		return q, inputError{fmt.Errorf("%s: no count of %s or fewer", c.From, format.Plural(cpus, "CPU"))}
+	curve.Limit(curve.CPUs)
+	if len(curve.Points) == 0 {
+		return q, inputError{fmt.Errorf("%s: no count of %s or fewer", c.From, format.Plural(curve.CPUs, "CPU"))}
 	}
-	q.Curve, q.Swept, q.CPUsKnown = series.Curve, predict.WithRemedies(all, series), cpus > 0
-	topology := predict.Topology{CPUs: cpus, LLC: series.Curve.Domain, Socket: series.Curve.Domain}
-	q.Limits = predict.Limits{Measured: topology, Target: topology}
-	q.Others = len(all) - 1
-	q.GoVersion, q.Arch = series.Curve.Version, series.Curve.Architecture()
-	if q.GoVersion == "" {
-		q.GoVersion = predict.VersionName(runtime.Version())
-	}
-	return q, nil
+	topology := predict.Topology{CPUs: curve.CPUs, LLC: curve.Domain, Socket: curve.Domain}
+	return predict.Question{
+		Curve: curve, Swept: predict.WithRemedies(all, curve), CPUsKnown: curve.CPUs > 0, Others: len(all) - 1,
+		Limits: predict.Limits{Measured: topology, Target: topology},
+	}, nil
 }
 
 // add appends the curve to the user's file.
-func (c *predictCommand) add(to streams, file string, curve predict.Curve) error {
+func (c *predictCommand) add(to streams, width int, file string, curve predict.Curve) error {
 	if file == "" {
 		return usageError{errors.New("there is no configuration directory: set -curves"), "predict"}
 	}
-	for _, field := range []struct {
-		text string
-		to   *string
-	}{{c.Source, &curve.Source}, {c.Machine, &curve.Machine}, {c.Version, &curve.Version}, {c.Workload, &curve.Workload}, {c.Note, &curve.Note}} {
-		if field.text != "" {
-			*field.to = field.text
-		}
-	}
-	if c.LLC > 0 || c.Socket > 0 {
-		curve.Domain = c.LLC
-		if c.LLC == 0 || c.Socket > 0 && c.Socket < c.LLC {
-			curve.Domain = c.Socket
-		}
+	if smallest := min(cmp.Or(c.LLC, c.Socket), cmp.Or(c.Socket, c.LLC)); smallest > 0 {
+		curve.Domain = smallest
 	}
 	if err := predict.Add(file, curve); err != nil {
 		return inputError{err}
 	}
-	return predict.WriteCurve(to.stdout, curve, file)
+	return predict.WriteAdded(to.stdout, width, curve, file)
 }
 
 // Help returns the text below the flags.
@@ -312,10 +280,14 @@ Examples:
   sluice predict -score mine.csv   their accuracy on the curves of a file
   sluice predict -add -source me   add your curve to a file, for predictions
 
-A figure is measured, interpolated or extrapolated, and has a band. There are no figures beyond
-four times the measured CPUs, nor across a socket or a last-level cache that was not measured.
-No figure is above what the CPUs can do: their number times the best measured rate of one.
-Malformed lines of a file are skipped with a warning.
+A figure is measured, interpolated or extrapolated, and has a band: what became of published
+curves that looked the same. There are no figures beyond four times the measured CPUs, nor across
+a socket or a last-level cache that was not measured. A FILE needs two columns:
+
+  cpus,ops/s
+  1,31000000
+  2,24500000
+  4,22100000
 
 A prediction extends a measured curve. For designs that nobody measured on many CPUs, such as
 lanes of this module, see docs/adr/0021-many-cpus.md.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,15 +15,13 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
-// readSeries reads a file or the directory of a run, and warns of malformed
+// readCurves reads a file or the directory of a run, and warns of malformed
 // lines. cpus is the number of CPUs of its machine, or 0 to take it from the
 // file.
-func readSeries(to streams, path string, cpus int) ([]predict.Series, error) {
+func readCurves(to streams, path string, cpus int) ([]predict.Curve, error) {
 	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, inputError{fmt.Errorf("%s does not exist: want the directory of a run of the lab, or a file", path)}
-	} else if err != nil {
-		return nil, inputError{err}
-	} else if info.IsDir() {
+	} else if err == nil && info.IsDir() {
 		dir := path
 		path = filepath.Join(dir, report.JSONFile)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -42,7 +41,7 @@ func readSeries(to streams, path string, cpus int) ([]predict.Series, error) {
 			return nil, inputError{fmt.Errorf("%s: %w", path, err)}
 		}
 	}
-	all, skipped, err := predict.ReadSeries(bytes.NewReader(content), path)
+	all, skipped, err := predict.Read(content, path)
 	warn(to, path, skipped)
 	if err != nil && machine != nil {
 		err = fmt.Errorf("%w; sluice lab cpu-scaling measures some", err)
@@ -52,11 +51,9 @@ func readSeries(to streams, path string, cpus int) ([]predict.Series, error) {
 	}
 	for i := range all {
 		if machine != nil {
-			all[i].Curve.Domain = domain(machine)
+			all[i].Domain = domain(machine)
 		}
-		if cpus > 0 {
-			all[i].Curve.CPUs = cpus
-		}
+		all[i].CPUs = cmp.Or(cpus, all[i].CPUs)
 	}
 	return all, nil
 }
@@ -77,7 +74,7 @@ func benchmarks(results []byte) ([]byte, *host.Machine, error) {
 // domain returns the number of CPUs that share a socket and a last-level cache,
 // or 0 if it is unknown.
 func domain(m *host.Machine) int {
-	if m == nil || m.Sockets == 0 || m.Caches == 0 {
+	if m.Sockets == 0 || m.Caches == 0 {
 		return 0
 	}
 	return max(1, m.CPUs/max(m.Sockets, m.Caches))

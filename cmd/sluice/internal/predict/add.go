@@ -24,11 +24,11 @@ func ReadOwn(file string) ([]Curve, []Skipped, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	curves, skipped, err := ReadCurves(bytes.NewReader(content))
+	curves, skipped, err := readCSV(content, file)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return curves, skipped, nil
+	return limited(curves), skipped, nil
 }
 
 // Add appends a curve to a user's file, which it creates if necessary. The file
@@ -36,11 +36,9 @@ func ReadOwn(file string) ([]Curve, []Skipped, error) {
 // curves, if it already has the curve, or if the curve could not be read back
 // unchanged.
 func Add(file string, c Curve) error {
-	for _, text := range []*string{&c.Source, &c.Machine, &c.Version, &c.Workload, &c.Note} {
+	for name, text := range map[string]*string{"source": &c.Source, "machine": &c.Machine, "version": &c.Version, "workload": &c.Workload, "note": &c.Note} {
 		*text = strings.TrimSpace(*text) // as it will be read
-	}
-	for name, value := range map[string]string{"source": c.Source, "machine": c.Machine, "version": c.Version, "workload": c.Workload} {
-		if value == "" {
+		if *text == "" && name != "note" {
 			return fmt.Errorf("a curve needs a %s: set -%s", name, name)
 		}
 	}
@@ -62,62 +60,48 @@ func Add(file string, c Curve) error {
 	if err != nil {
 		return err
 	}
-	if err := readsBack(content, c); err != nil {
-		return fmt.Errorf("%s cannot store this curve: %w", file, err)
+	after, _, err := readCSV(content, file)
+	i := slices.IndexFunc(after, c.same)
+	if err != nil || i < 0 || len(after[i].Points) != len(c.Points) || after[i].Kind != cmp.Or(c.Kind, Shared) {
+		return fmt.Errorf("%s cannot store this curve as one of kind %s with points %v: %w", file, cmp.Or(c.Kind, Shared), points(c.Points), cmp.Or(err, ErrForeign))
 	}
 	return replace(file, content)
 }
 
-// readsBack returns an error if c cannot be read back from a file with this
-// content: a figure that is not a throughput would make the file unreadable,
-// and a file without the column kind would turn separate parts into one shared
-// resource.
-func readsBack(content []byte, c Curve) error {
-	curves, _, err := ReadCurves(bytes.NewReader(content))
-	if err != nil {
-		return err
-	}
-	i := slices.IndexFunc(curves, c.same)
-	switch {
-	case i < 0:
-		return errors.New("its source, machine, version or workload would change")
-	case !slices.Equal(curves[i].Points, c.Points):
-		return fmt.Errorf("its points would be %v (want %v)", curves[i].Points, c.Points)
-	case curves[i].Kind != cmp.Or(c.Kind, Shared):
-		return fmt.Errorf("the file has no column kind (want %s)", c.Kind)
-	}
-	return nil
-}
-
 // appendCurve adds the rows of c to the text of a file, in the file's columns.
 func appendCurve(content []byte, c Curve) ([]byte, error) {
-	header := slices.Concat(mustHave, mayHave)
-	if len(content) > 0 {
-		var err error
-		if header, err = csv.NewReader(bytes.NewReader(content)).Read(); err != nil {
-			return nil, err
-		}
-		header[0] = strings.TrimPrefix(header[0], byteOrderMark)
-		if content[len(content)-1] != '\n' {
-			content = append(content, '\n')
-		}
+	if len(content) == 0 {
+		content = []byte(strings.Join(columnNames, ","))
+	}
+	if content[len(content)-1] != '\n' {
+		content = append(content, '\n')
+	}
+	text := bytes.TrimPrefix(content, []byte(byteOrderMark))
+	reader := csv.NewReader(bytes.NewReader(text))
+	reader.Comma = separator(text)
+	in, err := readHeader(reader)
+	if err != nil {
+		return nil, err
 	}
 	var rows bytes.Buffer
 	writer := csv.NewWriter(&rows)
-	if len(content) == 0 {
-		_ = writer.Write(header) // a Buffer cannot fail
-	}
+	writer.Comma = reader.Comma
 	for _, p := range c.Points {
-		fields := map[string]string{
+		value := p.X
+		if in.value == nsPerOp {
+			value = 1e9 / p.X
+		}
+		row := make([]string, reader.FieldsPerRecord)
+		for name, text := range map[string]string{
 			"source": c.Source, "machine": c.Machine, "version": c.Version, "workload": c.Workload, "note": c.Note,
-			"procs": strconv.Itoa(p.Procs), "ops_per_s_or_ns": strconv.FormatFloat(p.X, 'f', -1, 64), "unit": perSecond,
-			"kind": string(c.Kind), "design": string(c.Design), "cpus": number(c.CPUs), "domain": number(c.Domain),
+			"procs": strconv.Itoa(p.Procs), in.value: strconv.FormatFloat(value, 'f', -1, 64), "unit": perSecond,
+			"kind": string(c.Kind), "design": c.Design, "cpus": number(c.CPUs), "domain": number(c.Domain),
+		} {
+			if i, ok := in.index[name]; ok {
+				row[i] = text
+			}
 		}
-		row := make([]string, len(header))
-		for i, name := range header {
-			row[i] = fields[strings.TrimSpace(name)]
-		}
-		_ = writer.Write(row)
+		_ = writer.Write(row) // a Buffer cannot fail
 	}
 	writer.Flush()
 	return append(content, rows.Bytes()...), nil

@@ -12,7 +12,15 @@ import (
 
 var mine = Curve{
 	Source: "me, myself", Machine: `the "big" one`, Version: "Go 1.26", Workload: "one chan", Note: "at night",
-	Kind: Shared, Design: ChannelDesign, CPUs: 8, Domain: 4, Points: []Point{{1, 3.25e7}, {2, 1e7}, {8, 5e6}},
+	Kind: Shared, Design: ChannelDesign, CPUs: 8, Domain: 4, Points: reads(Point{1, 3.25e7}, Point{2, 1e7}, Point{8, 5e6}),
+}
+
+// reads returns counts of one repetition.
+func reads(points ...Point) (counts []Count) {
+	for _, p := range points {
+		counts = append(counts, Count{p.Procs, p.X, p.X, p.X, 1})
+	}
+	return counts
 }
 
 func TestAdd(t *testing.T) {
@@ -56,6 +64,25 @@ func TestAddToOthers(t *testing.T) {
 	}
 }
 
+// A curve is added to a file of any form that can be read, with its own names,
+// separator and unit of throughput.
+func TestAddToOtherForms(t *testing.T) {
+	const labels = "Source;Machine;Version;Workload;Threads;"
+	for _, header := range []string{labels + "ns/op", labels + "OPS", labels + "ops_per_s_or_ns;unit"} {
+		file := filepath.Join(t.TempDir(), "curves.csv")
+		if err := os.WriteFile(file, []byte(header+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := Add(file, mine); err != nil {
+			t.Fatal(err)
+		}
+		curves, _, err := ReadOwn(file)
+		if err != nil || len(curves) != 1 || !curves[0].same(mine) || !closeTo(curves[0].Points[2].X, 5e6, 1e-9) {
+			t.Errorf("%s: %+v, %v", header, curves, err)
+		}
+	}
+}
+
 // A file keeps its columns, and its last line without a line feed.
 func TestAddKeepsTheForm(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "curves.csv")
@@ -95,18 +122,18 @@ func TestAddRefuses(t *testing.T) {
 		is         error
 		says       string
 	}{
-		{"a foreign file", path("foreign.csv", "name,age\nx,3\n"), mine, ErrForeign, "no column"},
-		{"a text", path("text", "# Diary\n\nToday, I\n"), mine, ErrForeign, "no column"},
+		{"a foreign file", path("foreign.csv", "name,age\nx,3\n"), mine, ErrForeign, "no throughput"},
+		{"a text", path("text", "# Diary\n\nToday, I\n"), mine, ErrForeign, "no throughput"},
 		{"a broken file", path("broken.csv", header+"\ns,m,v,w,x,1,ops/s,\n"), mine, ErrNoRow, "line 2"},
 		{"an empty file", path("empty.csv", ""), mine, ErrForeign, "it is empty"},
 		{"a directory", dir, mine, nil, "directory"},
 		{"twice", full, mine, nil, "already has a curve"},
 		{"no source", full, change(func(c *Curve) { c.Source = "" }), nil, "set -source"},
 		{"no machine", full, change(func(c *Curve) { c.Machine = "" }), nil, "set -machine"},
-		{"no throughput", full, change(func(c *Curve) { c.Machine, c.Points = "x", []Point{{1, 1}, {2, math.NaN()}} }), nil, "its points would be"},
+		{"no throughput", full, change(func(c *Curve) { c.Machine, c.Points = "x", reads(Point{1, 1}, Point{2, math.NaN()}) }), nil, "cannot store this curve"},
 		{"twice but for a space", full, change(func(c *Curve) { c.Source += " " }), nil, "already has a curve"},
 		{"a source of spaces", full, change(func(c *Curve) { c.Source = "  " }), nil, "set -source"},
-		{"separate parts as one thing", path("plain.csv", header+"\n"), change(func(c *Curve) { c.Kind = Sharded }), nil, "no column kind"},
+		{"separate parts as one thing", path("plain.csv", header+"\n"), change(func(c *Curve) { c.Kind = Sharded }), nil, "cannot store this curve as one of kind sharded"},
 		{"one count", full, change(func(c *Curve) { c.Machine, c.Points = "x", c.Points[:1] }), ErrTooFew, "a curve has at least two"},
 	}
 	for _, tt := range tests {

@@ -37,27 +37,27 @@ var (
 )
 
 // contender returns the part of a name of the lab that identifies the channel.
-func (s Series) contender() string {
-	_, name, _ := strings.Cut(s.Name, labName)
+func (c Curve) contender() string {
+	_, name, _ := strings.Cut(c.Name, labName)
 	return name
 }
 
-// isQuestion reports whether s is the lab's curve of one built-in channel.
-func (s Series) isQuestion() bool {
-	return strings.Contains(s.Name, labShapes) && s.contender() == labCurve
+// isQuestion reports whether c is the lab's curve of one built-in channel.
+func (c Curve) isQuestion() bool {
+	return strings.Contains(c.Name, labShapes) && c.contender() == labCurve
 }
 
 // Choose returns the series with part in its name: the only one, or the one
 // named part. Without part, it returns the only series, or the lab's curve of
 // one built-in channel.
-func Choose(all []Series, part string) (Series, error) {
-	var found []Series
+func Choose(all []Curve, part string) (Curve, error) {
+	var found []Curve
 	for _, s := range all {
 		switch {
 		case s.Name == part:
 			return s, nil
 		case part == "" && s.isQuestion():
-			s.Curve.Workload, s.Curve.Design = labWorkload, ChannelDesign
+			s.Workload, s.Design = labWorkload, ChannelDesign
 			return s, nil
 		case strings.Contains(s.Name, part):
 			found = append(found, s)
@@ -65,18 +65,18 @@ func Choose(all []Series, part string) (Series, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Series{}, fmt.Errorf("no series has %q in its name; %w:%s", part, ErrWhich, names(all))
+		return Curve{}, fmt.Errorf("no series has %q in its name; %w:%s", part, ErrWhich, names(all))
 	case 1:
 		return found[0], nil
 	}
 	if part == "" && strings.Contains(all[0].Name, labName) {
-		return Series{}, fmt.Errorf("no curve of one channel: sluice lab cpu-scaling measures it; or, of %d series, %w:%s", len(found), ErrWhich, names(found))
+		return Curve{}, fmt.Errorf("no curve of one channel: sluice lab cpu-scaling measures it; or, of %d series, %w:%s", len(found), ErrWhich, names(found))
 	}
-	return Series{}, fmt.Errorf("%d series: %w:%s", len(found), ErrWhich, names(found))
+	return Curve{}, fmt.Errorf("%d series: %w:%s", len(found), ErrWhich, names(found))
 }
 
 // names lists some series for an error.
-func names(all []Series) string {
+func names(all []Curve) string {
 	const most = 8
 	text := "\n" + listed(all[:min(most, len(all))], "")
 	if more := len(all) - most; more > 0 {
@@ -87,7 +87,7 @@ func names(all []Series) string {
 
 // List lists all series of a file, with a star at the one that Choose returns
 // without a part of a name.
-func List(all []Series) string {
+func List(all []Curve) string {
 	chosen, err := Choose(all, "")
 	if err != nil {
 		return fmt.Sprintf("%d series:\n", len(all)) + listed(all, "")
@@ -97,7 +97,7 @@ func List(all []Series) string {
 
 // listed returns a line for each series, with its counts of CPUs. Names of the
 // lab are below their common beginning.
-func listed(all []Series, chosen string) string {
+func listed(all []Curve, chosen string) string {
 	var text strings.Builder
 	last := ""
 	for _, s := range all {
@@ -113,9 +113,9 @@ func listed(all []Series, chosen string) string {
 		if s.Name == chosen {
 			star = '*'
 		}
-		counts := make([]string, 0, len(s.Counts))
-		for _, c := range s.Counts {
-			counts = append(counts, fmt.Sprint(c.Procs))
+		counts := make([]string, 0, len(s.Points))
+		for _, p := range s.Points {
+			counts = append(counts, fmt.Sprint(p.Procs))
 		}
 		const most = 6
 		if n := len(counts); n > most {
@@ -126,22 +126,22 @@ func listed(all []Series, chosen string) string {
 	return text.String()
 }
 
-// WithRemedies returns the counts of a series, and what the same source measured
+// WithRemedies returns the counts of a curve, and what the same source measured
 // of remedies: in a run of the lab, batches and lanes; in a file of curves,
 // separate parts on the same machine. Of several lanes, the best at each count
 // of CPUs.
-func WithRemedies(all []Series, chosen Series) Swept {
-	swept := Swept{Single: chosen.Counts}
+func WithRemedies(all []Curve, chosen Curve) Swept {
+	swept := Swept{Single: chosen.Points}
 	work, lab := labWork[chosen.contender()]
-	for _, s := range all {
-		s.Limit(chosen.Curve.CPUs)
-		remedy := lab && strings.Contains(s.Name, labRemedies) && strings.Contains(s.Name, work)
-		parts := s.Curve.Kind == Sharded && s.Curve.Source == chosen.Curve.Source && s.Curve.Machine == chosen.Curve.Machine
+	for _, c := range all {
+		c.Limit(chosen.CPUs)
+		remedy := lab && strings.Contains(c.Name, labRemedies) && strings.Contains(c.Name, work)
+		parts := c.Kind == Sharded && c.Source == chosen.Source && c.Machine == chosen.Machine
 		switch {
-		case remedy && s.contender() == labBatches:
-			swept.Batches = s.Counts
-		case remedy && slices.Contains(labLanes, s.contender()), parts && s.Name != chosen.Name:
-			swept.Lanes = better(swept.Lanes, s.Counts)
+		case remedy && c.contender() == labBatches:
+			swept.Batches = c.Points
+		case remedy && slices.Contains(labLanes, c.contender()), parts && c.Name != chosen.Name:
+			swept.Lanes = better(swept.Lanes, c.Points)
 		}
 	}
 	return swept
@@ -149,35 +149,24 @@ func WithRemedies(all []Series, chosen Series) Swept {
 
 // better returns, for each count of CPUs, the higher of two throughputs.
 func better(a, b []Count) []Count {
-	best := slices.Clone(a)
-	for _, c := range b {
-		switch i := slices.IndexFunc(best, func(d Count) bool { return d.Procs == c.Procs }); {
-		case i < 0:
-			best = append(best, c)
-		case c.X > best[i].X:
-			best[i] = c
-		}
-	}
-	slices.SortFunc(best, func(a, b Count) int { return a.Procs - b.Procs })
-	return best
+	best := slices.Concat(a, b)
+	slices.SortFunc(best, func(a, b Count) int { return cmp.Or(a.Procs-b.Procs, cmp.Compare(b.X, a.X)) })
+	return slices.CompactFunc(best, func(a, b Count) bool { return a.Procs == b.Procs })
 }
 
-// Curves returns the curves of the series with part in their names, for a
-// score. Of a run of the lab and without part, these are the curves of one
-// channel.
-func Curves(all []Series, part string) ([]Curve, error) {
-	onlyShapes := part == "" && slices.ContainsFunc(all, Series.isQuestion)
+// Named returns the curves with part in their names, for a score. Of a run of the
+// lab and without part, these are the curves of one channel.
+func Named(all []Curve, part string) ([]Curve, error) {
+	onlyShapes := part == "" && slices.ContainsFunc(all, Curve.isQuestion)
 	var curves []Curve
-	for _, s := range all {
-		if !strings.Contains(s.Name, part) || onlyShapes && !strings.Contains(s.Name, labShapes) {
-			continue
+	for _, c := range all {
+		if strings.Contains(c.Name, part) && (!onlyShapes || strings.Contains(c.Name, labShapes)) {
+			c.Source = cmp.Or(c.Source, c.Machine, c.Name)
+			curves = append(curves, c)
 		}
-		s.Limit(s.Curve.CPUs)
-		s.Curve.Source = cmp.Or(s.Curve.Source, s.Curve.Machine)
-		curves = append(curves, s.Curve)
 	}
 	if len(curves) == 0 {
 		return nil, fmt.Errorf("no series has %q in its name; %w:%s", part, ErrWhich, names(all))
 	}
-	return curves, nil
+	return limited(curves), nil
 }

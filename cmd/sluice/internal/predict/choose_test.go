@@ -8,8 +8,8 @@ import (
 )
 
 // labSeries has names as in a run of the lab.
-func labSeries() []Series {
-	var all []Series
+func labSeries() []Curve {
+	var all []Curve
 	for i, name := range []string{
 		"CpuScaling/sweep=shapes/work=shapes/n=9/contender=native_P_to_1",
 		"CpuScaling/sweep=shapes/work=shapes/n=9/contender=native_P_to_P",
@@ -19,15 +19,15 @@ func labSeries() []Series {
 		"CpuScaling/sweep=remedies/work=matched/n=9/contender=native_P_channels_one_each",
 	} {
 		x := float64(i)
-		all = append(all, Series{Name: name, Curve: Curve{Machine: "m", Kind: Shared, CPUs: 4}, Counts: []Count{{1, x, x, x, 1}, {2, 10 * x, x, 10 * x, 1}, {8, x, x, x, 1}}})
+		all = append(all, Curve{Name: name, Machine: "m", Kind: Shared, CPUs: 4, Points: []Count{{1, x, x, x, 1}, {2, 10 * x, x, 10 * x, 1}, {8, x, x, x, 1}}})
 	}
-	all[5].Counts[1].X = 40 // the sluice.Sharded of the same point has 40, too
-	all[5].Counts[0].X = 3  // and 4
+	all[5].Points[1].X = 40 // the sluice.Sharded of the same point has 40, too
+	all[5].Points[0].X = 3  // and 4
 	return all
 }
 
 func TestChoose(t *testing.T) {
-	all := []Series{{Name: "a/native"}, {Name: "a/native, select"}, {Name: "b/native"}}
+	all := []Curve{{Name: "a/native"}, {Name: "a/native, select"}, {Name: "b/native"}}
 	for part, want := range map[string]string{"b": "b/native", "a/native": "a/native", "select": "a/native, select"} {
 		if got, err := Choose(all, part); err != nil || got.Name != want {
 			t.Errorf("%q: %q, %v, want %q", part, got.Name, err, want)
@@ -38,9 +38,9 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: error %v, want one that lists all with %q", part, err, says)
 		}
 	}
-	var many []Series
+	var many []Curve
 	for range 25 {
-		many = append(many, Series{Name: "a/native"})
+		many = append(many, Curve{Name: "a/native"})
 	}
 	if _, err := Choose(many, "a"); err == nil || !strings.Contains(err.Error(), "and 17 more") {
 		t.Errorf("with 25: %v", err)
@@ -58,7 +58,7 @@ func TestChoose(t *testing.T) {
 func TestChooseOfTheLab(t *testing.T) {
 	all := labSeries()
 	got, err := Choose(all, "")
-	if err != nil || got.Name != all[1].Name || got.Curve.Workload != labWorkload || got.Curve.Design != ChannelDesign {
+	if err != nil || got.Name != all[1].Name || got.Workload != labWorkload || got.Design != ChannelDesign {
 		t.Fatalf("%+v, %v, want %s", got, err, all[1].Name)
 	}
 	got.Limit(4)
@@ -79,10 +79,10 @@ func TestChooseOfTheLab(t *testing.T) {
 
 // In a file of curves, separate parts on the same machine are lanes.
 func TestChooseOfCurves(t *testing.T) {
-	series := func(source, machine string, kind Kind) Series {
-		return Series{Name: source + machine + string(kind), Curve: Curve{Source: source, Machine: machine, Kind: kind}, Counts: []Count{{2, 7, 7, 7, 1}}}
+	series := func(source, machine string, kind Kind) Curve {
+		return Curve{Name: source + machine + string(kind), Source: source, Machine: machine, Kind: kind, Points: []Count{{2, 7, 7, 7, 1}}}
 	}
-	all := []Series{series("s", "m", Shared), series("s", "n", Sharded), series("t", "m", Sharded), series("s", "m", Sharded)}
+	all := []Curve{series("s", "m", Shared), series("s", "n", Sharded), series("t", "m", Sharded), series("s", "m", Sharded)}
 	if got := WithRemedies(all, all[0]); len(got.Lanes) != 1 || len(got.Batches) != 0 {
 		t.Errorf("%+v", got)
 	}
@@ -98,25 +98,20 @@ func TestList(t *testing.T) {
 			t.Errorf("the list lacks %q:\n%s", want, text)
 		}
 	}
-	for line := range strings.Lines(text) {
-		if len(line) > width {
-			t.Errorf("%d columns: %s", len(line), line)
-		}
-	}
-	if text := List([]Series{{Name: "a"}, {Name: "b"}}); text != "2 series:\n  a  ()\n  b  ()\n" {
+	if text := List([]Curve{{Name: "a"}, {Name: "b"}}); text != "2 series:\n  a  ()\n  b  ()\n" {
 		t.Errorf("without a default: %q", text)
 	}
 }
 
-func TestCurves(t *testing.T) {
+func TestNamed(t *testing.T) {
 	all := labSeries()
-	if got, err := Curves(all, ""); err != nil || len(got) != 2 || got[0].Source != "m" || len(got[0].Points) != 2 || len(got[0].Above) != 1 {
+	if got, err := Named(all, ""); err != nil || len(got) != 2 || got[0].Source != "m" || len(got[0].Points) != 2 || len(got[0].Above) != 1 {
 		t.Errorf("the curves of one channel: %+v, %v", got, err)
 	}
-	if got, err := Curves(all, "matched"); err != nil || len(got) != 3 {
+	if got, err := Named(all, "matched"); err != nil || len(got) != 3 {
 		t.Errorf("of matched: %+v, %v", got, err)
 	}
-	if _, err := Curves(all, "none"); !errors.Is(err, ErrWhich) {
+	if _, err := Named(all, "none"); !errors.Is(err, ErrWhich) {
 		t.Errorf("none: %v", err)
 	}
 }

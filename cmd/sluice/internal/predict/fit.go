@@ -11,15 +11,11 @@ import "math"
 // logarithmic: near the solution, log m − log t is (m − t)/√(m·t), and m is
 // known from the previous round.
 
-// An equation of a fit is one point: terms·(a, b, c) should be time.
-type equation struct {
-	terms  [3]float64
-	time   float64
-	weight float64
-}
-
 // terms are the factors of a, b and c at n CPUs.
-func terms(n float64) [3]float64 { return [3]float64{1 / n, (n - 1) / n, n - 1} }
+func terms(n int) [3]float64 {
+	f := float64(n)
+	return [3]float64{1 / f, (f - 1) / f, f - 1}
+}
 
 // rounds is the number of updates of the weights. The fourth digit is stable
 // after ten.
@@ -36,107 +32,82 @@ func fitLaw(points []Point) Law {
 	for _, p := range points {
 		alone = min(alone, leastAlone*float64(p.Procs)/p.X)
 	}
-	equations := make([]equation, len(points))
-	for i, p := range points {
-		equations[i] = equation{terms(float64(p.Procs)), 1/p.X - alone/float64(p.Procs), p.X * p.X}
-	}
 	var c [3]float64
-	for range rounds {
-		c = nonNegative(equations)
-		c[0] += alone
-		for i := range equations {
-			equations[i].weight = points[i].X / dot(c, equations[i].terms)
+	for round := range rounds {
+		var m normal
+		for _, p := range points {
+			t := terms(p.Procs)
+			time, weight := 1/p.X-alone/float64(p.Procs), p.X*p.X
+			if round > 0 {
+				weight = p.X / (c[0]*t[0] + c[1]*t[1] + c[2]*t[2])
+			}
+			for row := range t {
+				for col := range t {
+					m[row][col] += weight * t[row] * t[col]
+				}
+				m[row][3] += weight * t[row] * time
+			}
 		}
+		c = m.nonNegative()
+		c[0] += alone
 	}
 	return Law{Lambda: 1 / c[0], Sigma: c[1] / c[0], Kappa: c[2] / c[0]}
 }
 
-func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
+// A normal is the matrix of the normal equations, with their right side in the
+// last column.
+type normal [3][4]float64
 
 // nonNegative returns the non-negative coefficients that minimize the weighted
 // squares. Three unknowns have eight sets of nonzero ones. Each set is solved
-// without bounds, and the best solution within the bounds is the result. If the
-// solution with all three is within them, no other is better.
-func nonNegative(equations []equation) (best [3]float64) {
-	normal := normalOf(equations)
-	if c, ok := solve(normal, []int{0, 1, 2}); ok {
-		return c
-	}
-	least := math.Inf(1)
-	for _, free := range [...][]int{{0, 1}, {0, 2}, {1, 2}, {0}, {1}, {2}, {}} {
-		c, ok := solve(normal, free)
+// without bounds, and the best solution within the bounds is the result.
+func (m normal) nonNegative() (best [3]float64) {
+	least := 0.0 // of the sum of squares, without the part that is the same for all sets
+	for _, free := range [...][]int{{0, 1, 2}, {0, 1}, {0, 2}, {1, 2}, {0}, {1}, {2}} {
+		c, ok := m.solve(free)
 		if !ok {
 			continue
 		}
-		sum := 0.0
-		for i := range equations {
-			e := &equations[i]
-			d := dot(c, e.terms) - e.time
-			sum += e.weight * d * d
-		}
-		if sum < least {
+		// At a minimum over the free coefficients, the sum is that part minus c·right.
+		if sum := -(c[0]*m[0][3] + c[1]*m[1][3] + c[2]*m[2][3]); sum < least {
 			least, best = sum, c
 		}
 	}
 	return best
 }
 
-// A normal is the matrix of the normal equations, and their right side in the last
-// column.
-type normal [3][4]float64
-
-func normalOf(equations []equation) (m normal) {
-	for i := range equations {
-		e := &equations[i]
-		for row, t := range e.terms {
-			m[row][0] += e.weight * t * e.terms[0]
-			m[row][1] += e.weight * t * e.terms[1]
-			m[row][2] += e.weight * t * e.terms[2]
-			m[row][3] += e.weight * t * e.time
-		}
-	}
-	return m
-}
-
-// solve solves the normal equations of the free coefficients, with the others 0, by
+// solve solves the equations of the free coefficients, with the others 0, by
 // Gaussian elimination. ok is false if a coefficient is negative or undetermined.
-func solve(all normal, free []int) (c [3]float64, ok bool) {
+func (m normal) solve(free []int) (c [3]float64, ok bool) {
 	n := len(free)
-	var m normal
+	var e normal
 	for row, from := range free {
 		for col, of := range free {
-			m[row][col] = all[from][of]
+			e[row][col] = m[from][of]
 		}
-		m[row][n] = all[from][3]
+		e[row][n] = m[from][3]
 	}
 	for i := range n {
-		pivot := i
 		for row := i + 1; row < n; row++ {
-			if math.Abs(m[row][i]) > math.Abs(m[pivot][i]) {
-				pivot = row
+			if math.Abs(e[row][i]) > math.Abs(e[i][i]) {
+				e[i], e[row] = e[row], e[i]
 			}
 		}
-		m[i], m[pivot] = m[pivot], m[i]
-		if m[i][i] == 0 {
+		if e[i][i] == 0 {
 			return c, false
 		}
-		for row := i + 1; row < n; row++ {
-			factor := m[row][i] / m[i][i]
-			for col := i; col <= n; col++ {
-				m[row][col] -= factor * m[i][col]
+		for row := range n {
+			if factor := e[row][i] / e[i][i]; row != i {
+				for col := i; col <= n; col++ {
+					e[row][col] -= factor * e[i][col]
+				}
 			}
 		}
 	}
-	for i := n - 1; i >= 0; i-- {
-		value := m[i][n]
-		for j := i + 1; j < n; j++ {
-			value -= m[i][j] * c[free[j]]
-		}
-		value /= m[i][i]
-		if !(value >= 0) {
+	for i, of := range free {
+		if c[of] = e[i][n] / e[i][i]; !(c[of] >= 0) {
 			return c, false
 		}
-		c[free[i]] = value
 	}
 	return c, true
 }

@@ -14,7 +14,6 @@ const (
 	Measured     Mode = "measured"
 	Interpolated Mode = "interpolated"
 	Extrapolated Mode = "extrapolated"
-	Derived      Mode = "derived" // a ceiling, from measured figures of one channel
 )
 
 // A Figure is a throughput in operations per second, with its band.
@@ -30,51 +29,38 @@ type Figure struct {
 var (
 	ErrTooFar      = errors.New("too far from the measured counts")
 	ErrNewBoundary = errors.New("a boundary that was not measured")
-	ErrNoBatches   = errors.New("no batches were measured")
 )
-
-// A Count is the measured throughput on a number of CPUs: the median of the
-// repetitions in operations per second, and its interval.
-type Count struct {
-	Procs int     `json:"procs"`
-	X     float64 `json:"ops_per_s"`
-	Lo    float64 `json:"lo"`
-	Hi    float64 `json:"hi"`
-	N     int     `json:"n"` // repetitions
-}
 
 // MaxSpread is the largest distance from the median to an end of a count's
 // interval, as a fraction of the median, for which a law is fitted.
 const MaxSpread = 0.3
 
-// A Forecast predicts a channel's throughput on a number of CPUs.
+// A Forecast predicts a curve's throughput on a number of CPUs.
 type Forecast struct {
 	Counts []Count
 	Law    *Law  // nil if NoLaw is not nil
 	NoLaw  error // wraps ErrTooFew or ErrTooNoisy
 	Limits Limits
-	bands  Bands
+	past   *Past
 }
 
 // NewForecast fits the counts, which must be ascending. Without a law, the
 // forecast still has the measured and the interpolated figures.
-func NewForecast(counts []Count, limits Limits, bands Bands) *Forecast {
-	f := &Forecast{Counts: counts, Limits: limits, bands: bands}
+func NewForecast(counts []Count, limits Limits, past *Past) *Forecast {
+	f := &Forecast{Counts: counts, Limits: limits, past: past}
 	if len(counts) < MinCounts {
 		// Less noise would not help.
 		f.NoLaw = fmt.Errorf("%w: %d measured (want at least %d, such as 1, 2 and 4)", ErrTooFew, len(counts), MinCounts)
 		return f
 	}
-	points := make([]Point, len(counts))
-	for i, c := range counts {
-		points[i] = Point{c.Procs, c.X}
+	for _, c := range counts {
 		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread {
 			f.NoLaw = fmt.Errorf("%w: the interval on %s is ±%.0f%% (want at most %.0f%%): repeat it on a quieter machine, or with more repetitions",
 				ErrTooNoisy, cpusText(float64(c.Procs)), 100*spread, 100*MaxSpread)
 			return f
 		}
 	}
-	law, err := Fit(points)
+	law, err := Fit(points(counts))
 	if err != nil {
 		f.NoLaw = err
 		return f
@@ -111,67 +97,61 @@ func (f *Forecast) At(n float64) (Figure, error) {
 	case i == 0:
 		return Figure{}, fmt.Errorf("%w: %s, fewer than the %d measured", ErrTooFar, cpusText(n), f.Counts[0].Procs)
 	case i > 0:
-		a, b := f.Counts[i-1], f.Counts[i]
-		if b.Procs > Far*a.Procs {
-			return Figure{}, fmt.Errorf("%w: no count was measured between %d and %d CPUs", ErrTooFar, a.Procs, b.Procs)
+		pair := points(f.Counts[i-1 : i+1])
+		if pair[1].Procs > Far*pair[0].Procs {
+			return Figure{}, fmt.Errorf("%w: no count was measured between %d and %d CPUs", ErrTooFar, pair[0].Procs, pair[1].Procs)
 		}
-		pa, pb := Point{a.Procs, a.X}, Point{b.Procs, b.X}
-		return f.banded(n, between(pa, pb, n), reachBetween(pa, pb), Interpolated), nil
-	}
-	if f.Law == nil {
+		return f.figure(n, between(pair[0], pair[1], n), Interpolated), nil
+	case f.Law == nil:
 		return Figure{}, f.NoLaw
-	}
-	largest := float64(f.Largest())
-	if n > Far*largest {
-		return Figure{}, fmt.Errorf("%w: %v CPUs are more than %d times the %v measured. Measure on a machine with more CPUs",
-			ErrTooFar, n, Far, largest)
+	case n > Far*float64(f.Largest()):
+		return Figure{}, fmt.Errorf("%w: %v CPUs are more than %d times the %d measured. Measure on a machine with more CPUs",
+			ErrTooFar, n, Far, f.Largest())
 	}
 	if err := f.Limits.check(f.Largest(), n); err != nil {
 		return Figure{}, err
 	}
-	r := near
-	if n > Near*largest {
-		r = far
-	}
-	last := f.Counts[len(f.Counts)-1]
-	return f.banded(n, extrapolate(*f.Law, Point{last.Procs, last.X}, n), r, Extrapolated), nil
+	return f.figure(n, beyond(points(f.Counts), *f.Law, n), Extrapolated), nil
 }
 
-func (f *Forecast) banded(n, x float64, r reach, mode Mode) Figure {
-	band := f.bands[r]
-	if band.Curves == 0 {
-		band = Band{Lo: 0, Hi: math.Inf(1)}
-	}
-	hi := x * max(1, band.Hi)
-	if mode == Extrapolated {
-		hi = max(hi, f.onward(n))
-	}
-	return Figure{n, x, x * min(1, band.Lo), hi, mode}.capped(f.Bound(n))
+// figure returns what became of curves with this outlook, up to the bound.
+func (f *Forecast) figure(n float64, o outlook, mode Mode) Figure {
+	band := f.past.band(o, mode == Extrapolated, -1)
+	x, hi := f.bound(n)
+	return Figure{n, min(x, o.guess*band.Mid), min(x, o.guess*band.Lo), min(hi, o.guess*band.Hi), mode}
 }
 
-// linearDoubling is the gain of a doubling of the CPUs from which on nothing slows a
-// curve down yet: 5% for each CPU that is added, which repetitions scatter by.
-const linearDoubling = 1.9
+// bound returns the throughput that n CPUs do not exceed: n times the best rate
+// of a CPU, and that by the upper end of its interval. Only a count of one CPU,
+// where no other contends, shows that rate: without it, the bound is +Inf.
+func (f *Forecast) bound(n float64) (x, hi float64) {
+	if f.Counts[0].Procs != 1 {
+		return math.Inf(1), math.Inf(1)
+	}
+	x, hi = perCPU(f.Counts, 1)
+	return n * x, n * hi
+}
 
-// onward returns the throughput on n CPUs if a curve stays linear, or 0 if it is not linear
-// as far as it was measured. Published curves are of contended resources, so their bands
-// exclude that; a resource with a private part for each CPU may well do it.
-func (f *Forecast) onward(n float64) float64 {
-	first, last := f.Counts[0], f.Counts[len(f.Counts)-1]
-	for i, c := range f.Counts[1:] {
-		before := f.Counts[i]
-		doublings := math.Log2(float64(c.Procs) / float64(before.Procs))
-		if c.X < before.X*math.Pow(linearDoubling, doublings) {
-			return 0
+// reading is the error of a figure without repetitions, as a factor.
+const reading = 1.05
+
+// perCPU returns the highest throughput per CPU of the counts with at least that
+// many CPUs, and the upper end of its interval, or 0.
+func perCPU(counts []Count, least int) (x, hi float64) {
+	for _, c := range counts {
+		if c.Procs < least {
+			continue
 		}
+		end := c.Hi
+		if c.N < 2 {
+			end = reading * c.X
+		}
+		x, hi = max(x, c.X/float64(c.Procs)), max(hi, end/float64(c.Procs))
 	}
-	if last.Procs < Near*first.Procs {
-		return 0
-	}
-	return last.X * n / float64(last.Procs)
+	return x, hi
 }
 
-// A Peak is the highest throughput of one channel.
+// A Peak is the highest of some figures.
 type Peak struct {
 	Figure
 	// From and To enclose the counts that may be as good: their bands overlap the
@@ -182,18 +162,11 @@ type Peak struct {
 	AtEnd bool
 }
 
-// Peak returns the best count up to n CPUs with a figure.
-func (f *Forecast) Peak(n int) Peak {
-	var figures []Figure
-	for cpus := 1; cpus <= min(n, f.Reach()); cpus++ {
-		if figure, err := f.At(float64(cpus)); err == nil {
-			figures = append(figures, figure)
-		}
-	}
+// peakOf returns the peak of figures, which are ascending by CPUs.
+func peakOf(figures []Figure) Peak {
 	best := figures[0]
 	for _, figure := range figures {
-		// Among equal figures, a measured one wins.
-		if figure.X > best.X || figure.X == best.X && figure.Mode == Measured && best.Mode != Measured {
+		if figure.X > best.X {
 			best = figure
 		}
 	}

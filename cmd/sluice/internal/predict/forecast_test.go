@@ -2,6 +2,7 @@ package predict
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -18,33 +19,22 @@ func exactly(l Law, procs ...int) (counts []Count) {
 var (
 	one      = Topology{CPUs: 64, LLC: 64, Socket: 64}
 	oneCache = Limits{one, one}
-	testBand = Bands{inside: {0.9, 1.1, 5}, gap: {0.8, 1.2, 5}, near: {0.5, 1.5, 5}, far: {0.25, 2, 5}}
+	known    = NewPast(Published())
 )
 
 func TestForecast(t *testing.T) {
 	law := Law{2e7, 0.3, 0.01}
-	f := NewForecast(exactly(law, 1, 2, 8), oneCache, testBand)
-	at := func(n float64) float64 { return law.At(n) }
-	halfway := func(n float64) float64 { return math.Sqrt(at(n) * at(8)) }
+	f := NewForecast(exactly(law, 1, 2, 8), oneCache, known)
 	for _, tt := range []struct {
-		n, x, lo, hi float64
-		mode         Mode
-	}{
-		{1, at(1), 0.98 * at(1), 1.02 * at(1), Measured},
-		{8, at(8), 0.98 * at(8), 1.02 * at(8), Measured},
-		{1.5, between(Point{1, at(1)}, Point{2, at(2)}, 1.5), 0.9, 1.1, Interpolated},
-		{4, math.Sqrt(at(2) * at(8)), 0.8, 1.2, Interpolated}, // halfway between 2 and 8, in logarithms
-		{9, halfway(9), 0.5, 1.5, Extrapolated},
-		{16, halfway(16), 0.5, 1.5, Extrapolated},
-		{17, halfway(17), 0.25, 2, Extrapolated},
-		{32, halfway(32), 0.25, 2, Extrapolated},
-	} {
-		if tt.mode != Measured {
-			tt.lo, tt.hi = tt.lo*tt.x, tt.hi*tt.x
-		}
+		n    float64
+		mode Mode
+	}{{1, Measured}, {8, Measured}, {1.5, Interpolated}, {4, Interpolated}, {9, Extrapolated}, {16, Extrapolated}, {32, Extrapolated}} {
 		got, err := f.At(tt.n)
-		if err != nil || got.Mode != tt.mode || !closeTo(got.X, tt.x, 1e-6) || !closeTo(got.Lo, tt.lo, 1e-6) || !closeTo(got.Hi, tt.hi, 1e-6) || got.CPUs != tt.n {
-			t.Errorf("%v CPUs: %+v, %v, want %+v", tt.n, got, err, tt)
+		if err != nil || got.Mode != tt.mode || got.CPUs != tt.n || !(got.Lo < got.X && got.X < got.Hi) {
+			t.Errorf("%v CPUs: %+v, %v, want %s", tt.n, got, err, tt.mode)
+		}
+		if x := law.At(tt.n); tt.mode == Measured && (got.X != x || got.Lo != 0.98*x || got.Hi != 1.02*x) || got.Lo > x || got.Hi < x {
+			t.Errorf("%v CPUs: %+v, want around %v", tt.n, got, x)
 		}
 	}
 	if f.Reach() != 32 || f.Largest() != 8 {
@@ -52,30 +42,79 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// A curve that was linear as far as it was measured may stay linear, whatever the bands of
-// published curves say; one that bends may not.
+// A curve that was linear as far as it was measured may stay linear, and is
+// expected to come near it; one that bends is not, and one that was flat stays far
+// below.
 func TestForecastLinear(t *testing.T) {
 	for _, tt := range []struct {
-		xs   []float64 // on 1, 2, 4 and 8 CPUs, in units of 1e7/s
-		high float64   // as a factor of the linear rate on 32 CPUs; 0 for the band's end
+		xs            []float64 // on 1, 2, 4 and 8 CPUs
+		least, most   float64   // the figure for 32 CPUs, as a factor of four times the last
+		linearInBand  bool
+		nothingInBand bool // that nothing changes
 	}{
-		{[]float64{1, 2, 4, 8}, 1},
-		{[]float64{1, 1.95, 3.8, 7.4}, 1},
-		{[]float64{1, 1.95, 3.4, 6.5}, 0},
+		{[]float64{1, 2, 4, 8}, 0.7, 1, true, false},
+		{[]float64{1, 1.95, 3.8, 7.4}, 0.7, 1, true, false},
+		{[]float64{1, 1.8, 3, 4.5}, 0.3, 0.8, true, true},
+		{[]float64{1, 0.9, 0.8, 0.8}, 0.15, 0.35, false, true},
+		{[]float64{1, 0.5, 0.3, 0.2}, 0.05, 0.25, false, true},
 	} {
-		var counts []Count
+		var points []Point
 		for i, x := range tt.xs {
-			counts = append(counts, Count{1 << i, 1e7 * x, 1e7 * x, 1e7 * x, 9})
+			points = append(points, Point{1 << i, 1e7 * x})
 		}
-		f := NewForecast(counts, oneCache, testBand)
-		got, err := f.At(32)
-		want := tt.high * 4 * 1e7 * tt.xs[3]
-		if want == 0 {
-			want = testBand[far].Hi * got.X
+		got, err := NewForecast(reads(points...), oneCache, known).At(32)
+		last := points[3].X
+		if err != nil || got.X < tt.least*4*last || got.X > tt.most*4*last*1.001 {
+			t.Errorf("%v: %+v, %v, want %v to %v of linear", tt.xs, got, err, tt.least, tt.most)
 		}
-		if err != nil || !closeTo(got.Hi, want, 1e-6) || got.Lo > got.X || got.X > got.Hi {
-			t.Errorf("%v: %+v, %v, want at most %v", tt.xs, got, err, want)
+		if linear := got.Hi >= 4*last; linear != tt.linearInBand {
+			t.Errorf("%v: %+v has linear %v within its band", tt.xs, got, 4*last)
 		}
+		if nothing := got.Lo <= last && last <= got.Hi; nothing != tt.nothingInBand {
+			t.Errorf("%v: %+v has no change %v within its band", tt.xs, got, last)
+		}
+	}
+}
+
+// No figure of a published curve, of any length, is above what its CPUs can do: their
+// number times the best rate of one, or 5% more for one reading. Lanes are no better.
+func TestNothingBeyondTheHardware(t *testing.T) {
+	asked := 0
+	for _, c := range Published() {
+		if c.Points[0].Procs != 1 {
+			continue
+		}
+		for length := 1; length <= len(c.Points); length++ {
+			counts := c.Points[:length]
+			f := NewForecast(counts, Limits{Topology{LLC: 1 << 20, Socket: 1 << 20}, Topology{LLC: 1 << 20, Socket: 1 << 20}}, known)
+			rate := 0.0
+			for _, p := range counts {
+				rate = max(rate, p.X/float64(p.Procs))
+			}
+			for _, n := range []int{f.Largest() - 1, Near * f.Largest(), Far * f.Largest()} {
+				figures := f.remedies(n, Swept{Single: counts})
+				if figure, err := f.At(float64(n)); err == nil {
+					figures = append(figures, Remedy{Figure: figure})
+				}
+				for _, r := range figures {
+					asked++
+					if linear := float64(n) * rate; r.X > 1.0501*linear || r.AtMost == "" && r.X > 1.0001*linear || r.Hi > 1.0501*linear || r.Lo > r.X || r.X > r.Hi {
+						t.Errorf("%s, %d counts, on %d CPUs: %+v, linear %v", c.facts(), length, n, r, linear)
+					}
+				}
+			}
+		}
+	}
+	if asked < 1000 {
+		t.Errorf("%d figures", asked)
+	}
+}
+
+// Without a count of one CPU, nothing is known of what a CPU can do.
+func TestForecastWithoutOneCPU(t *testing.T) {
+	f := NewForecast(reads(Point{2, 5e6}, Point{4, 1.1e7}, Point{8, 2.8e7}), oneCache, known) // superlinear
+	if got, err := f.At(16); err != nil || got.Hi < 6e7 || math.IsInf(got.Hi, 1) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
@@ -87,7 +126,7 @@ func TestForecastRefuses(t *testing.T) {
 	}
 	noisy := exactly(law, 1, 2, 4, 8)
 	noisy[2].Hi *= 1.5
-	tests := []struct {
+	for _, tt := range []struct {
 		name   string
 		counts []Count
 		limits Limits
@@ -104,9 +143,8 @@ func TestForecastRefuses(t *testing.T) {
 		{"socket unknown", exactly(law, 1, 2, 4), split(64, 0), 5, ErrNewBoundary, "it is unknown how many CPUs share a socket there: set -socket"},
 		{"two counts", exactly(law, 1, 2), oneCache, 4, ErrTooFew, "2 measured (want at least 3, such as 1, 2 and 4)"},
 		{"noise", noisy, oneCache, 16, ErrTooNoisy, "the interval on 4 CPUs is ±5"},
-	}
-	for _, tt := range tests {
-		f := NewForecast(tt.counts, tt.limits, testBand)
+	} {
+		f := NewForecast(tt.counts, tt.limits, known)
 		got, err := f.At(tt.n)
 		if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %+v, error %v, want one with %q", tt.name, got, err, tt.says)
@@ -120,13 +158,13 @@ func TestForecastRefuses(t *testing.T) {
 // There are figures beyond a measured boundary.
 func TestForecastAcrossMeasured(t *testing.T) {
 	split := Topology{CPUs: 64, LLC: 8, Socket: 64}
-	f := NewForecast(exactly(laws[1].law, 1, 2, 4, 8, 16), Limits{split, split}, testBand)
+	f := NewForecast(exactly(laws[1].law, 1, 2, 4, 8, 16), Limits{split, split}, known)
 	if _, err := f.At(32); err != nil || f.Reach() != 64 {
 		t.Errorf("reach %d, error %v", f.Reach(), err)
 	}
 	// The target has a larger cache than the measured machine.
 	small := Topology{CPUs: 4, LLC: 4, Socket: 4}
-	f = NewForecast(exactly(laws[1].law, 1, 2, 4), Limits{small, one}, testBand)
+	f = NewForecast(exactly(laws[1].law, 1, 2, 4), Limits{small, one}, known)
 	if _, err := f.At(16); err != nil || f.Reach() != 16 {
 		t.Errorf("reach %d, error %v", f.Reach(), err)
 	}
@@ -134,45 +172,73 @@ func TestForecastAcrossMeasured(t *testing.T) {
 
 // The peak is the highest figure; counts whose bands overlap its band may be as
 // good.
-func TestForecastPeak(t *testing.T) {
+func TestPeakOf(t *testing.T) {
+	figure := func(cpus, x, lo, hi float64) Figure { return Figure{cpus, x, lo, hi, Measured} }
 	for _, tt := range []struct {
-		law  Law
-		up   int
-		cpus float64
-		mode Mode
+		figures  []Figure
+		at       float64
+		from, to int
+		end      bool
 	}{
-		{Law{1e7, 2, 0}, 16, 1, Measured},
-		{Law{1e7, 0, 0.001}, 16, 16, Extrapolated},
-		{Law{1e7, 0, 0.01}, 8, 8, Measured},
-		{Law{1e7, 0.2, 0.06}, 8, 4, Measured},
+		{[]Figure{figure(1, 90, 90, 95), figure(2, 100, 80, 110), figure(4, 70, 69, 71)}, 2, 1, 2, false},
+		{[]Figure{figure(1, 90, 90, 95), figure(2, 100, 80, 110)}, 2, 1, 2, true},
+		{[]Figure{figure(1, 90, 88, 95), figure(2, 30, 20, 40)}, 1, 1, 1, false},
+		{[]Figure{figure(2, 50, 50, 50), figure(4, 50, 50, 50)}, 2, 2, 4, false},
 	} {
-		f := NewForecast(exactly(tt.law, 1, 2, 4, 8), oneCache, testBand)
-		peak := f.Peak(tt.up)
-		if peak.CPUs != tt.cpus || peak.Mode != tt.mode {
-			t.Errorf("%+v up to %d: peak at %v, %s, want %v, %s", tt.law, tt.up, peak.CPUs, peak.Mode, tt.cpus, tt.mode)
-		}
-		for n := 1; n <= tt.up; n++ {
-			figure, err := f.At(float64(n))
-			if err != nil || figure.X > peak.X {
-				t.Errorf("%+v: %+v, %v is above the peak of %v", tt.law, figure, err, peak.X)
-			}
-			if within := peak.From <= n && n <= peak.To; figure.Hi >= peak.Lo && !within {
-				t.Errorf("%+v: %d CPUs may be as good, and are not from %d to %d", tt.law, n, peak.From, peak.To)
-			}
+		if p := peakOf(tt.figures); p.CPUs != tt.at || p.From != tt.from || p.To != tt.to || p.AtEnd != tt.end {
+			t.Errorf("%v: %+v", tt.figures, p)
 		}
 	}
-	// The band of the best figure counts, too: 95 may be as good as 100 if 100
-	// may be 80.
-	wide := NewForecast([]Count{{1, 90, 90, 95, 9}, {2, 100, 80, 110, 9}, {4, 70, 69, 71, 9}}, oneCache, testBand)
-	if peak := wide.Peak(4); peak.CPUs != 2 || peak.From != 1 || peak.AtEnd {
-		t.Errorf("with 90 to 95 beside 80 to 110: %+v", peak)
+}
+
+// Lanes that the same source measured are a curve like any other.
+func TestLanes(t *testing.T) {
+	f := NewForecast(exactly(Law{2e7, 1.5, 0.02}, 1, 2, 4, 8), oneCache, known)
+	measured := exactly(Law{1e7, 0, 0}, 1, 2, 4, 8)
+	for _, tt := range []struct {
+		name     string
+		n        int
+		measured []Count
+		mode     Mode
+		most     float64
+		says     string
+	}{
+		{"measured", 8, measured, Measured, 8e7, ""},
+		{"predicted from lanes", 16, measured, Extrapolated, 16e7, ""},
+		{"of too few counts", 16, measured[2:], Extrapolated, 16 * 1.02e7, "16 CPUs times 10.2 M/s, the best rate of lanes on several CPUs"},
+		{"not measured", 16, nil, Extrapolated, 16 * 1.02 * 2e7, "16 CPUs times 20.4 M/s, the best rate of one CPU"},
+	} {
+		got := f.lanes(tt.n, tt.measured)
+		if len(got) != 1 || got[0].Mode != tt.mode || got[0].AtMost != tt.says || got[0].What != fmt.Sprint(tt.n, " lanes") || got[0].X > 1.001*tt.most || got[0].X < 0.8*tt.most {
+			t.Errorf("%s: %+v, want %s, about %v, %q", tt.name, got, tt.mode, tt.most, tt.says)
+		}
 	}
-	if peak := wide.Peak(2); !peak.AtEnd {
-		t.Error("the largest count is called a peak")
+	if got := NewForecast(exactly(laws[1].law, 2, 4, 8), oneCache, known).lanes(8, nil); len(got) > 0 {
+		t.Errorf("without a count of one CPU: %+v", got)
 	}
-	// No other figure is near.
-	f := NewForecast(exactly(Law{1e7, 2, 0}, 1, 2, 4, 8), oneCache, testBand)
-	if peak := f.Peak(16); peak.From != 1 || peak.To != 1 {
-		t.Errorf("as good as one CPU: %d to %d", peak.From, peak.To)
+}
+
+// On two CPUs, a value takes 200 ns alone, and 5.625 ns in a batch of 64: 2.5 ns are
+// its own.
+func TestBatches(t *testing.T) {
+	f := NewForecast([]Count{{1, 1e9 / 32, 1e9 / 32, 1e9 / 32, 9}, {2, 5e6, 4e6, 6e6, 9}}, oneCache, known)
+	batches := []Count{{1, 1e9 / 3, 1e9 / 3, 1e9 / 3, 9}, {2, 1e9 / 5.625, 1e9 / 6, 1e9 / 5, 9}}
+	got := f.batches(2, batches)
+	if len(got) != 3 || !closeTo(got[0].X, 1e9/(200.0/8+2.5), 1e-9) || !closeTo(got[2].X, 1e9/(200.0/512+2.5), 1e-9) || !strings.Contains(got[2].AtMost, "2.50 ns of each value") {
+		t.Fatalf("%+v", got)
+	}
+	if c := batches[1]; got[1].X != c.X || got[1].Lo != c.Lo || got[1].Hi != c.Hi || got[1].Mode != Measured || got[1].AtMost != "" {
+		t.Errorf("batches of 64: %+v, want the measured ones", got[1])
+	}
+	// An own cost of less than half a nanosecond of a CPU is noise.
+	slow := NewForecast([]Count{{2, 1e6, 1e6, 1e6, 9}}, oneCache, known)
+	if got := slow.batches(2, []Count{{2, 1e8, 1e8, 1e8, 9}}); !closeTo(got[2].X, 1e9/(1000.0/512+leastOwn/2), 1e-9) {
+		t.Errorf("batches of 512: %+v", got[2])
+	}
+	if got := f.batches(2, nil); len(got) > 0 {
+		t.Errorf("without a measurement: %+v", got)
+	}
+	if got := f.batches(4, batches); len(got) > 0 {
+		t.Errorf("on 4 CPUs: %+v", got)
 	}
 }

@@ -50,15 +50,6 @@ func (l Law) Peak() (n int, x float64) {
 	return n, l.At(float64(n))
 }
 
-// Plateau returns the limit of the throughput with more and more CPUs, in
-// operations per second: λ/σ if κ is 0, or else 0; +Inf if σ is 0, too.
-func (l Law) Plateau() float64 {
-	if l.Kappa > 0 {
-		return 0
-	}
-	return l.Lambda / l.Sigma
-}
-
 // MinCounts is the number of different counts of CPUs that three parameters need.
 const MinCounts = 3
 
@@ -68,43 +59,28 @@ const MinCounts = 3
 const MaxMisfit = 2.0
 
 // Fit returns the law nearest to the points, by the distance of logarithms: 10%
-// count the same at a million and at a thousand per second. Several points of
-// one count are replaced by their median. The result depends only on the
-// points.
+// count the same at a million and at a thousand per second. The result does not
+// depend on the order of the points.
 func Fit(points []Point) (Law, error) {
-	points, err := Medians(points)
-	if err != nil {
-		return Law{}, err
+	different := map[int]bool{}
+	for _, p := range points {
+		if p.Procs < 1 || !(p.X > 0) || math.IsInf(p.X, 1) {
+			return Law{}, fmt.Errorf("%v operations per second on %d CPUs is not a throughput", p.X, p.Procs)
+		}
+		different[p.Procs] = true
 	}
-	if len(points) < MinCounts {
+	if n := len(different); n < MinCounts {
 		return Law{}, fmt.Errorf("%w: the law has %d parameters, and %d counts were measured: measure at least %d different ones",
-			ErrTooFew, MinCounts, len(points), MinCounts)
+			ErrTooFew, MinCounts, n, MinCounts)
 	}
+	points = slices.Clone(points)
+	slices.SortFunc(points, func(a, b Point) int { return a.Procs - b.Procs })
 	law := fitLaw(points)
 	if misfit := law.misfit(points); misfit > MaxMisfit {
 		return Law{}, fmt.Errorf("%w: it misses them by a factor of %.2f (want at most %.1f): repeat it on a quieter machine, with more repetitions",
 			ErrTooNoisy, misfit, MaxMisfit)
 	}
 	return law, nil
-}
-
-// Medians returns one point for each count of CPUs, in ascending order.
-func Medians(points []Point) ([]Point, error) {
-	byProcs := map[int][]float64{}
-	for _, p := range points {
-		if p.Procs < 1 || !(p.X > 0) || math.IsInf(p.X, 1) {
-			return nil, fmt.Errorf("%v operations per second on %d CPUs is not a throughput", p.X, p.Procs)
-		}
-		byProcs[p.Procs] = append(byProcs[p.Procs], p.X)
-	}
-	medians := make([]Point, 0, len(byProcs))
-	for procs, xs := range byProcs {
-		slices.Sort(xs)
-		n := len(xs)
-		medians = append(medians, Point{procs, (xs[(n-1)/2] + xs[n/2]) / 2})
-	}
-	slices.SortFunc(medians, func(a, b Point) int { return a.Procs - b.Procs })
-	return medians, nil
 }
 
 // misfit returns the root mean square of log X − log law, as a factor: 1 is a

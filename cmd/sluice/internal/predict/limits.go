@@ -3,7 +3,6 @@ package predict
 import (
 	"fmt"
 	"io/fs"
-	"path"
 	"strconv"
 	"strings"
 )
@@ -53,37 +52,22 @@ func (l Limits) check(largest int, n float64) error {
 	return nil
 }
 
-// ReadTopology reads the layout of the CPUs from Linux's
+// ReadTopology reads what the CPUs of a machine share from Linux's
 // /sys/devices/system/cpu. Missing files leave fields 0.
-func ReadTopology(cpus fs.FS) Topology {
-	var t Topology
-	sockets := map[string]int{}
+func ReadTopology(cpus fs.FS) (t Topology) {
 	dirs, _ := fs.Glob(cpus, "cpu[0-9]*")
 	for _, dir := range dirs {
-		if online := text(cpus, dir+"/online"); online == "0" {
-			continue
+		t.Socket = max(t.Socket, countCPUs(text(cpus, dir+"/topology/core_siblings_list")))
+		highest, shared := 0, 0
+		caches, _ := fs.Glob(cpus, dir+"/cache/index[0-9]*")
+		for _, cache := range caches {
+			if level, err := strconv.Atoi(text(cpus, cache+"/level")); err == nil && level > highest {
+				highest, shared = level, countCPUs(text(cpus, cache+"/shared_cpu_list"))
+			}
 		}
-		t.CPUs++
-		if id := text(cpus, dir+"/topology/physical_package_id"); id != "" {
-			sockets[id]++
-			t.Socket = max(t.Socket, sockets[id])
-		}
-		t.LLC = max(t.LLC, lastLevelCache(cpus, dir))
+		t.LLC = max(t.LLC, shared)
 	}
 	return t
-}
-
-// lastLevelCache returns the number of CPUs that share a CPU's highest cache.
-func lastLevelCache(cpus fs.FS, dir string) int {
-	highest, shared := 0, 0
-	caches, _ := fs.Glob(cpus, dir+"/cache/index[0-9]*")
-	for _, cache := range caches {
-		level, err := strconv.Atoi(text(cpus, path.Join(cache, "level")))
-		if err == nil && level > highest {
-			highest, shared = level, countCPUs(text(cpus, path.Join(cache, "shared_cpu_list")))
-		}
-	}
-	return shared
 }
 
 // countCPUs returns the length of a list such as "0-3,8,10-11", or 0 if it is

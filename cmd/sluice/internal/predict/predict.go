@@ -1,5 +1,5 @@
-// Package predict predicts the throughput of one channel on more CPUs, from a
-// few measured counts of CPUs, with a band for each prediction.
+// Package predict predicts a throughput on more CPUs, from a few measured counts
+// of CPUs, with a band for each prediction.
 //
 // # The law
 //
@@ -20,13 +20,14 @@
 // a σ of 2 to 5. A law with a clamped σ would put the difference into κ, and
 // predict a collapse that does not happen.
 //
-// # Bands
+// # What became of curves like this one
 //
 // The law fits nearly any curve, which does not validate it for larger counts.
-// So each figure has a mode: measured, interpolated or extrapolated. The band
-// of a figure that was not measured comes from published curves: each is
-// predicted from its smaller counts, and the band covers the errors at the
-// larger ones.
+// So each figure has a mode: measured, interpolated or extrapolated. The law only
+// says what a curve looks like; a figure that was not measured is what became of
+// the published curves that looked the same: their median, and the band of most
+// of them. A curve that is linear so far is compared with private parts for each
+// CPU, and one that falls with contended locks; no rule tells them apart.
 //
 // What may enter: the law, published curves, and predictions from both. Flags
 // and help are in package main.

@@ -1,33 +1,37 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // A Score measures predictions of unseen curves: each source, with all curves
 // of the same machines, is left out in turn and predicted from the others. The curves of a
 // file are predicted from the published ones.
 type Score struct {
-	File    string        `json:"file,omitempty"` // whose curves were predicted; "" for the published ones
-	Sources int           `json:"sources"`
-	Rows    []ScoreRow    `json:"rows"`
-	Lost    []ScoreRow    `json:"lost"` // rejected alternatives, on the same trials
-	Order   []OrderScore  `json:"order"`
-	Bands   [reaches]Band `json:"bands"`
+	File    string     `json:"file,omitempty"` // whose curves were predicted; "" for the published ones
+	Rows    []ScoreRow `json:"rows"`
+	Sources []ScoreRow `json:"sources"` // for each source, all counts beyond the known ones
 }
 
-// A ScoreRow is the score of one kind of question.
+// A ScoreRow is the score of some trials. Each curve counts as one.
 type ScoreRow struct {
 	What   string  `json:"what"`
 	Trials int     `json:"trials"`
 	Curves int     `json:"curves"`
-	Noisy  int     `json:"noisy"`  // excluded trials, in which Fit fails
 	Median float64 `json:"median"` // factor between truth and prediction, >= 1
-	Flat   float64 `json:"flat"`   // the same, predicting the last known throughput; 0 between counts
+	Flat   float64 `json:"flat"`   // the same, if the throughput stays as it is
+	Law    float64 `json:"law"`    // the same, if it goes on by the law
 	P90    float64 `json:"p90"`    // 90th percentile of the same factor
-	Held   float64 `json:"held"`   // share of truths inside the band; 0 for alternatives
+	Held   float64 `json:"held"`   // share of truths inside the band
+	Width  float64 `json:"width"`  // median factor between the ends of the band
 }
 
 // The goals for predictions of unseen curves.
@@ -36,56 +40,22 @@ const (
 	GoalMedian = 1.20 // up to Near times the measured CPUs
 )
 
-// flat predicts a constant throughput.
-func flat(_ Law, last Point, _ float64) float64 { return last.X }
-
-// alternatives to extrapolate, which scored worse.
-var alternatives = []struct {
-	name    string
-	predict func(law Law, last Point, n float64) float64
-}{
-	{"the law alone", func(law Law, _ Point, n float64) float64 { return law.At(n) }},
-	{"the law through the last point", func(law Law, last Point, n float64) float64 {
-		return last.X * law.At(n) / law.At(float64(last.Procs))
-	}},
-	{"a constant throughput", flat},
-}
-
-func isGo(c *Curve) bool { return generation(c.Version) != notGo }
-
-// NewScore scores the method on curves, each with the bands of the other
-// sources.
+// NewScore scores the method on curves, each with the past of the other sources.
 func NewScore(curves []Curve) Score {
-	all := trials(curves)
-	score := scored(all, all)
-	for _, other := range alternatives {
-		for _, r := range []reach{near, far} {
-			use := func(t trial) bool { return t.reach == r }
-			if misses := perCurve(weigh(all, use, other.predict)); len(misses.of) > 0 {
-				score.Lost = append(score.Lost, misses.row(fmt.Sprintf("up to %dx, %s", []int{near: Near, far: Far}[r], other.name)))
-			}
-		}
-	}
-	for _, above := range []int{1, 2, 8} {
-		score.Order = append(score.Order, scoreOrder(curves, above))
-	}
-	return score
+	past := NewPast(curves)
+	return scored(past.trials, past)
 }
 
 // ErrNoTrial means that a score has nothing to predict.
 var ErrNoTrial = fmt.Errorf("no curve has a count to predict from %d smaller ones, or between two others", MinCounts)
 
-// ScoreFile scores the method on the curves of a file, with the bands of known
+// ScoreFile scores the method on the curves of a file, with the past of known
 // curves. Known curves of the same source or machine as a curve are left out.
 func ScoreFile(name string, foreign, known []Curve) (Score, error) {
-	var asked, basis []trial
-	for _, t := range trials(slices.Concat(foreign, known)) {
-		if t.index < len(foreign) {
-			asked = append(asked, t)
-		} else {
-			basis = append(basis, t)
-		}
-	}
+	basis := NewPast(slices.Concat(foreign, known))
+	asked := slices.Clone(basis.trials)
+	asked = slices.DeleteFunc(asked, func(t trial) bool { return t.index >= len(foreign) })
+	basis.trials = slices.DeleteFunc(basis.trials, func(t trial) bool { return t.index < len(foreign) })
 	if len(asked) == 0 {
 		return Score{}, ErrNoTrial
 	}
@@ -94,122 +64,150 @@ func ScoreFile(name string, foreign, known []Curve) (Score, error) {
 	return score, nil
 }
 
-// scored scores trials with the bands of a basis.
-func scored(asked, basis []trial) Score {
-	without := map[int]Bands{}
-	for _, t := range asked {
-		if _, ok := without[t.group]; !ok {
-			without[t.group] = calibrate(basis, t.group)
+// scored scores trials with the past of a basis.
+func scored(asked []trial, basis *Past) (score Score) {
+	bands := make([]Band, len(asked))
+	for i := range asked {
+		t := &asked[i]
+		bands[i] = basis.band(t.outlook, t.times > 1, t.group)
+	}
+	row := func(what string, use func(t *trial) bool) []ScoreRow {
+		var curves weighed
+		for i := range asked {
+			if use(&asked[i]) {
+				curves = append(curves, banded{&asked[i], bands[i]})
+			}
+		}
+		if len(curves) == 0 {
+			return nil
+		}
+		return []ScoreRow{curves.row(what)}
+	}
+	for _, far := range []int{1, Near, Far} {
+		for _, kind := range []Kind{Shared, Sharded} {
+			what := fmt.Sprintf("up to %dx, %s", far, map[Kind]string{Shared: "contended", Sharded: "private"}[kind])
+			if far == 1 {
+				what = strings.Replace(what, "up to 1x", "between", 1)
+			}
+			score.Rows = append(score.Rows, row(what, func(t *trial) bool {
+				return !t.crosses && t.curve.Kind == kind && t.times <= float64(far) && (far == 1 || t.times > float64(far)/2)
+			})...)
 		}
 	}
-	score := Score{Sources: len(without), Bands: calibrate(basis, -1)}
-	var whole [reaches]int // trials of the first row of each reach
-	for _, row := range []struct {
-		what string
-		use  func(trial) bool
-	}{
-		{"between counts up to 2x apart", func(t trial) bool { return t.reach == inside }},
-		{"between counts up to 4x apart", func(t trial) bool { return t.reach == gap }},
-		{nearRow, func(t trial) bool { return t.reach == near }},
-		{farRow, func(t trial) bool { return t.reach == far }},
-		{"up to 2x, Go only", func(t trial) bool { return t.reach == near && isGo(t.curve) }},
-		{"up to 4x, Go only", func(t trial) bool { return t.reach == far && isGo(t.curve) }},
-		{"up to 2x, no new cache or socket", func(t trial) bool { return t.reach == near && !t.crosses }},
-		{"up to 4x, no new cache or socket", func(t trial) bool { return t.reach == far && !t.crosses }},
-		{"up to 2x, into a new one (no figure)", func(t trial) bool { return t.reach == near && t.crosses }},
-		{"up to 4x, into a new one (no figure)", func(t trial) bool { return t.reach == far && t.crosses }},
-	} {
-		misses := perCurve(weigh(asked, row.use, extrapolate))
-		if len(misses.of) == 0 {
-			continue
-		}
-		scored := misses.row(row.what)
-		if r := misses.of[0].trial.reach; whole[r] == scored.Trials {
-			continue // the same trials as in the row of all
-		} else if whole[r] == 0 {
-			whole[r] = scored.Trials
-		}
-		scored.Held = misses.held(without)
-		if r := misses.of[0].trial.reach; r == near || r == far {
-			scored.Flat = perCurve(weigh(asked, row.use, flat)).row("").Median
-		}
-		score.Rows = append(score.Rows, scored)
+	score.Rows = append(score.Rows, row("into a new cache", func(t *trial) bool { return t.crosses })...)
+	var sources []string
+	for i := range asked {
+		sources = append(sources, asked[i].curve.Source)
+	}
+	slices.Sort(sources)
+	for _, source := range slices.Compact(sources) {
+		score.Sources = append(score.Sources, row(source, func(t *trial) bool { return t.curve.Source == source && t.times > 1 && !t.crosses })...)
 	}
 	return score
 }
 
-// Rows that the verdict uses.
-const (
-	nearRow = "up to 2x the CPUs"
-	farRow  = "up to 4x the CPUs"
-)
+// weighed are trials in which each curve counts as one.
+type weighed []banded
 
-// A FlatScore compares predictions with the assumption that the throughput
-// stays as it is.
-type FlatScore struct {
-	UpTo   int     `json:"up_to"` // times the known CPUs
-	Curves int     `json:"curves"`
-	Median float64 `json:"median"` // as in ScoreRow
-	Flat   float64 `json:"flat"`   // as in ScoreRow
-	GoOnly bool    `json:"go_only"`
+type banded struct {
+	*trial
+	band Band
 }
 
-// Better reports whether predictions are better, to two digits: a smaller
-// difference is none.
-func (s FlatScore) Better() bool { return betterThanFlat(s.Median, s.Flat) }
-
-func betterThanFlat(median, flat float64) bool { return math.Round(100*median) < math.Round(100*flat) }
-
-// scoreFlat compares predictions of published curves: of Go's, if version is a
-// version of Go, or of all.
-func scoreFlat(curves []Curve, version string) []FlatScore {
-	goOnly := generation(version) != notGo
-	all := trials(curves)
-	var scores []FlatScore
-	for r, upTo := range map[reach]int{near: Near, far: Far} {
-		use := func(t trial) bool { return t.reach == r && (!goOnly || isGo(t.curve)) }
-		misses := perCurve(weigh(all, use, extrapolate))
-		if len(misses.of) == 0 {
-			continue
-		}
-		row := misses.row("")
-		scores = append(scores, FlatScore{upTo, row.Curves, row.Median, perCurve(weigh(all, use, flat)).row("").Median, goOnly})
-	}
-	slices.SortFunc(scores, func(a, b FlatScore) int { return a.UpTo - b.UpTo })
-	return scores
-}
-
-// perCurve removes the weights of sources: a score counts curves.
-func perCurve(w weighed) weighed {
-	ofCurve := map[*Curve]int{}
-	for _, m := range w.of {
-		ofCurve[m.trial.curve]++
-	}
-	w.total = 0
-	for i := range w.of {
-		w.of[i].weight = 1 / float64(ofCurve[w.of[i].trial.curve])
-		w.total += w.of[i].weight
-	}
-	return w
-}
-
+// row scores the trials.
 func (w weighed) row(what string) ScoreRow {
-	factors := w.sorted(math.Abs)
+	ofCurve := map[*Curve]int{}
+	for _, b := range w {
+		ofCurve[b.curve]++
+	}
+	weight := func(b banded) float64 { return 1 / float64(ofCurve[b.curve]) }
+	quantile := func(share float64, of func(banded) float64) float64 {
+		sorted := slices.SortedFunc(slices.Values(w), func(a, b banded) int { return cmp.Compare(of(a), of(b)) })
+		sum := 0.0
+		for _, b := range sorted {
+			if sum += weight(b); sum >= share*float64(len(ofCurve)) {
+				return of(b)
+			}
+		}
+		return of(sorted[len(sorted)-1])
+	}
+	missed := func(predicted func(banded) float64) func(banded) float64 {
+		return func(b banded) float64 { return math.Exp(math.Abs(math.Log(b.truth / predicted(b)))) }
+	}
+	factor := missed(func(b banded) float64 { return b.guess * b.band.Mid })
+	held := 0.0
+	for _, b := range w {
+		if b.guess*b.band.Lo <= b.truth && b.truth <= b.guess*b.band.Hi {
+			held += weight(b)
+		}
+	}
 	return ScoreRow{
-		What: what, Trials: len(w.of), Curves: w.curves, Noisy: w.noisy,
-		Median: math.Exp(factors.quantile(0.5)),
-		P90:    math.Exp(factors.quantile(0.9)),
+		What: what, Trials: len(w), Curves: len(ofCurve), Held: held / float64(len(ofCurve)),
+		Median: quantile(0.5, factor), P90: quantile(0.9, factor),
+		Flat:  quantile(0.5, missed(func(b banded) float64 { return b.flat })),
+		Law:   quantile(0.5, missed(func(b banded) float64 { return b.flat * math.Pow(b.times, b.shape[1]) })),
+		Width: quantile(0.5, func(b banded) float64 { return b.band.Hi / b.band.Lo }),
 	}
 }
 
-// held returns the share of truths inside the band without the curve's group.
-func (w weighed) held(without map[int]Bands) float64 {
-	held := 0.0
-	for _, m := range w.of {
-		band := without[m.trial.group][m.trial.reach]
-		if factor := math.Exp(m.miss); factor >= band.Lo && factor <= band.Hi {
-			held += m.weight
+// WriteText writes the score for a reader, in lines of at most width characters
+// except for details, which are a row for each source.
+func (s Score) WriteText(w io.Writer, width int, details bool) error {
+	b := screen{width: width}
+	intro := "Published curves, each predicted from its smaller counts by the other sources."
+	if s.File != "" {
+		intro = fmt.Sprintf("Curves of %s, each predicted from its smaller counts by published curves.", s.File)
+	}
+	b.paragraph(intro, "The factor between truth and prediction: its median (beside flat, if the throughput stays as it is, and law, if it follows the law) and the limit of 90%. Then the truths that the band held, and the factor between its ends.")
+	b.WriteString("\n")
+	s.table(&b, s.Rows)
+	if details {
+		b.WriteString("\nEach source, beyond the counts that are known:\n")
+		s.table(&b, s.Sources)
+	}
+	b.WriteString("\n")
+	b.paragraph(s.verdict()...)
+	if !details {
+		b.paragraph("With -v: each source.")
+	}
+	return b.writeTo(w)
+}
+
+// table writes rows; a narrow screen has no place for the alternatives.
+func (s Score) table(b *screen, rows []ScoreRow) {
+	const others, alternatives = 37, 12 // widths of the columns besides the first
+	first, wide := b.width-others, b.width >= 70
+	flat := ""
+	if wide {
+		first -= alternatives
+		flat = "flat\tlaw\t"
+	}
+	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(table, "\tcurves\tmedian\t%s90%%\theld\twidth\t\n", flat)
+	for _, row := range rows {
+		if wide {
+			flat = fmt.Sprintf("%.2f\t%.2f\t", row.Flat, row.Law)
+		}
+		fmt.Fprintf(table, "%s\t%d\t%.2f\t%s%.2f\t%.0f%%\t%.1fx\t\n", format.Cut(format.Clean(row.What), first), row.Curves, row.Median, flat, row.P90, 100*row.Held, row.Width)
+	}
+	_ = table.Flush() // a Buffer cannot fail
+}
+
+// verdict compares the score with the goals.
+func (s Score) verdict() (lines []string) {
+	for _, row := range s.Rows {
+		const nearest = "up to 2x"
+		switch near := strings.HasPrefix(row.What, nearest); {
+		case !near && !strings.HasPrefix(row.What, "up to"):
+			continue
+		case row.Held < GoalHeld:
+			lines = append(lines, fmt.Sprintf("Missed, %s: %.0f%% within the band.", row.What, 100*row.Held))
+		case near && row.Median > GoalMedian:
+			lines = append(lines, fmt.Sprintf("Missed, %s: a median factor of %.2f.", row.What, row.Median))
+		}
+		if row.Median >= row.Flat {
+			lines = append(lines, fmt.Sprintf("No better than flat: %s.", row.What))
 		}
 	}
-	return held / w.total
+	return append([]string{fmt.Sprintf("Goals: at least %.0f%% within the band, and up to %dx a median factor of at most %.1f.", 100*GoalHeld, Near, GoalMedian)}, lines...)
 }

@@ -3,7 +3,6 @@ package predict
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/bench/contender"
@@ -89,13 +88,6 @@ func (s Sweep) entries(procs int) []measure.Entry {
 	}
 }
 
-// A Swept is the result of a sweep.
-type Swept struct {
-	Single  []Count `json:"one_by_one"`
-	Batches []Count `json:"in_batches,omitempty"` // of workload.BatchSize values
-	Lanes   []Count `json:"in_lanes,omitempty"`   // through sluice.Sharded
-}
-
 // Collect returns the figures of the outcomes of Points, or the first error in
 // them. An interrupted sweep has fewer figures.
 func (s Sweep) Collect(outcomes []measure.Outcome) (Swept, error) {
@@ -116,13 +108,4 @@ func (s Sweep) Collect(outcomes []measure.Outcome) (Swept, error) {
 		}
 	}
 	return Swept{counts(by[oneByOne]), counts(by[inBatches]), counts(by[inLanes])}, nil
-}
-
-// countAt returns the count with procs CPUs.
-func countAt(counts []Count, procs int) (Count, bool) {
-	i := slices.IndexFunc(counts, func(c Count) bool { return c.Procs == procs })
-	if i < 0 {
-		return Count{}, false
-	}
-	return counts[i], true
 }

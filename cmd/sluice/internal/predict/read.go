@@ -1,0 +1,330 @@
+package predict
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// A Skipped is a line of a file that was not used.
+type Skipped struct {
+	Line int
+	Why  error
+}
+
+// String describes s for a warning.
+func (s Skipped) String() string { return fmt.Sprintf("line %d skipped: %v", s.Line, s.Why) }
+
+// Errors of a file.
+var (
+	ErrForeign = errors.New("not a file of curves")
+	ErrNoRow   = errors.New("no row can be used")
+)
+
+// benchmarkLine begins a line of results in the Go benchmark format.
+var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S*\s`)
+
+// Read reads all curves of a file, which is a CSV or in the Go benchmark format,
+// and returns the lines that it skipped because they are malformed. It fails if
+// no line has a curve. name is for messages.
+func Read(content []byte, name string) ([]Curve, []Skipped, error) {
+	read := readCSV
+	if benchmarkLine.Match(content) {
+		read = readBenchmarks
+	}
+	curves, skipped, err := read(content, name)
+	if err == nil && len(curves) == 0 {
+		err = errors.New("the file has no rows of curves")
+	}
+	if err != nil {
+		return nil, skipped, fmt.Errorf("%s: %w", name, err)
+	}
+	return curves, skipped, nil
+}
+
+// gathered collects the samples of curves, in the order of the file.
+type gathered struct {
+	curves  []Curve
+	samples []map[int][]float64
+}
+
+// add adds the throughput x of a curve; like reports whether another curve is
+// the same.
+func (g *gathered) add(c Curve, like func(Curve) bool, procs int, x float64) {
+	i := slices.IndexFunc(g.curves, like)
+	if i < 0 {
+		i = len(g.curves)
+		g.curves, g.samples = append(g.curves, c), append(g.samples, map[int][]float64{})
+	}
+	g.samples[i][procs] = append(g.samples[i][procs], x)
+}
+
+// atLeast returns the curves with at least n counts.
+func (g *gathered) atLeast(n int) []Curve {
+	var curves []Curve
+	for i, c := range g.curves {
+		if c.Points = counts(g.samples[i]); len(c.Points) >= n {
+			curves = append(curves, c)
+		}
+	}
+	return curves
+}
+
+// The columns of a file of curves that Add writes. A row is a measurement; only
+// its count of CPUs and a throughput are necessary.
+var columnNames = []string{"source", "machine", "version", "workload", "procs", "ops_per_s_or_ns", "unit", "note", "kind", "design", "cpus", "domain"}
+
+// Units of throughputs, which are also the names of columns.
+const (
+	perSecond = "ops/s"
+	nsPerOp   = "ns/op" // between operations of all goroutines: 1e9 / (ops/s)
+	eitherOf  = "ops_per_s_or_ns"
+)
+
+// otherNames are names of columns in other files.
+var otherNames = map[string]string{
+	"threads": "procs", "goroutines": "procs", "gomaxprocs": "procs", "cores": "procs",
+	"ops": perSecond, "ops_per_s": perSecond, "ops/sec": perSecond, "ops_per_sec": perSecond, "throughput": perSecond,
+	"ns": nsPerOp, "ns_per_op": nsPerOp,
+}
+
+// MinimalFile has all that a file of curves needs.
+const MinimalFile = "cpus,ops/s\n1,31000000\n2,24500000\n4,22100000\n"
+
+// columns are the indexes of the columns of a file, by our names.
+type columns struct {
+	index map[string]int
+	value string // perSecond, nsPerOp, or eitherOf, which needs a unit in each row
+}
+
+// readHeader reads the names of the columns, in any order and case. A column
+// "cpus" has the counts, unless another has: then it has the CPUs of the machine.
+func readHeader(reader *csv.Reader) (c columns, err error) {
+	header, err := reader.Read()
+	if errors.Is(err, io.EOF) {
+		return c, fmt.Errorf("%w: it is empty", ErrForeign)
+	}
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", ErrForeign, err)
+	}
+	c.index = map[string]int{}
+	for i, name := range header {
+		name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
+		if ours, ok := otherNames[name]; ok {
+			name = ours
+		}
+		if _, ok := c.index[name]; !ok {
+			c.index[name] = i
+		}
+	}
+	if i, ok := c.index["cpus"]; ok {
+		if _, ok := c.index["procs"]; !ok {
+			c.index["procs"] = i
+			delete(c.index, "cpus")
+		}
+	}
+	var missing []string
+	if _, ok := c.index["procs"]; !ok {
+		missing = append(missing, "no count of CPUs (procs, threads, goroutines or cpus)")
+	}
+	for _, value := range []string{perSecond, nsPerOp, eitherOf} {
+		if _, ok := c.index[value]; ok && c.value == "" {
+			c.value = value
+		}
+	}
+	switch _, unit := c.index["unit"]; {
+	case c.value == "":
+		missing = append(missing, "no throughput ("+perSecond+" or "+nsPerOp+")")
+	case c.value == eitherOf && !unit:
+		missing = append(missing, "no unit of "+eitherOf+" ("+perSecond+" or "+nsPerOp+")")
+	}
+	if len(missing) > 0 {
+		return c, fmt.Errorf("%w: the first line has %s. A minimal file, besides the output of go test -bench . -cpu 1,2,4:\n  %s",
+			ErrForeign, strings.Join(missing, " and "), strings.ReplaceAll(strings.TrimSpace(MinimalFile), "\n", "\n  "))
+	}
+	return c, nil
+}
+
+// separator returns the most frequent separator of the first line.
+func separator(content []byte) rune {
+	line, _, _ := bytes.Cut(content, []byte("\n"))
+	best := ','
+	for _, other := range ";\t" {
+		if bytes.Count(line, []byte(string(other))) > bytes.Count(line, []byte(string(best))) {
+			best = other
+		}
+	}
+	return best
+}
+
+// byteOrderMark begins the files of some spreadsheets.
+const byteOrderMark = "\ufeff"
+
+// readCSV reads a file of curves. It skips malformed rows, and returns them; it
+// fails if the file has rows and all of them are malformed. Rows of kind other
+// are not curves and do not count.
+func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
+	content = bytes.TrimPrefix(content, []byte(byteOrderMark))
+	reader := csv.NewReader(bytes.NewReader(content))
+	reader.Comma = separator(content)
+	columns, err := readHeader(reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	var found gathered
+	var skipped []Skipped
+	for {
+		fields, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if malformed, ok := errors.AsType[*csv.ParseError](err); ok {
+			why := malformed.Err
+			if errors.Is(why, csv.ErrFieldCount) {
+				why = fmt.Errorf("%d fields (want %d, as in the first line)", len(fields), reader.FieldsPerRecord)
+			}
+			skipped = append(skipped, Skipped{malformed.StartLine, why})
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		curve, point, err := columns.parse(fields)
+		line, _ := reader.FieldPos(0)
+		switch {
+		case err != nil:
+			skipped = append(skipped, Skipped{line, err})
+		case curve.Kind != Other:
+			if curve.Name = joined(" | ", curve.Source, curve.Machine, curve.Version, curve.Workload); curve.Name == "" {
+				curve.Name = name
+			}
+			found.add(curve, curve.same, point.Procs, point.X)
+		}
+	}
+	if len(found.curves) == 0 && len(skipped) > 0 {
+		return nil, skipped, fmt.Errorf("%w: %d of %d: line %d: %w", ErrNoRow, len(skipped), len(skipped), skipped[0].Line, skipped[0].Why)
+	}
+	return found.atLeast(1), skipped, nil
+}
+
+// parse parses a row.
+func (c columns) parse(fields []string) (curve Curve, point Point, err error) {
+	field := func(name string) string {
+		if i, ok := c.index[name]; ok {
+			return strings.TrimSpace(fields[i])
+		}
+		return ""
+	}
+	curve = Curve{
+		Source: field("source"), Machine: field("machine"), Version: field("version"), Workload: field("workload"),
+		Note: field("note"), Kind: Kind(field("kind")), Design: field("design"),
+	}
+	switch curve.Kind {
+	case "":
+		curve.Kind = Shared
+	case Other:
+		return curve, point, nil
+	case Shared, Sharded:
+	default:
+		return curve, point, fmt.Errorf("unknown kind %q (want %s, %s or %s)", curve.Kind, Shared, Sharded, Other)
+	}
+	for name, to := range map[string]*int{"cpus": &curve.CPUs, "domain": &curve.Domain} {
+		if text := field(name); text != "" {
+			if *to, err = parseCPUs(text); err != nil {
+				return curve, point, fmt.Errorf("invalid %s %w", name, err)
+			}
+		}
+	}
+	if point.Procs, err = parseCPUs(field("procs")); err != nil {
+		return curve, point, fmt.Errorf("invalid procs %w", err)
+	}
+	value, err := strconv.ParseFloat(field(c.value), 64)
+	if err != nil || !(value > 0) || math.IsInf(value, 0) || math.IsInf(1e9/value, 0) {
+		return curve, point, fmt.Errorf("invalid %s %q (want a positive number, such as 17.82)", c.value, field(c.value))
+	}
+	unit := c.value
+	if unit == eitherOf {
+		unit = field("unit")
+	}
+	switch unit {
+	case perSecond:
+		point.X = value
+	case nsPerOp:
+		point.X = 1e9 / value
+	default:
+		return curve, point, fmt.Errorf("unknown unit %q (want %s or %s)", unit, perSecond, nsPerOp)
+	}
+	return curve, point, nil
+}
+
+// mostCPUs is more than any machine has. It rejects typos.
+const mostCPUs = 1 << 16
+
+func parseCPUs(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > mostCPUs {
+		return 0, fmt.Errorf("%q (want a number of CPUs, from 1 to %d)", text, mostCPUs)
+	}
+	return n, nil
+}
+
+// oversubscribed marks the names of benchmarks with more Ps than CPUs.
+const oversubscribed = "oversubscribed"
+
+// secondsPerOp is the unit into which package benchfmt converts ns/op.
+const secondsPerOp = "sec/op"
+
+// readBenchmarks reads the Go benchmark format: a benchmark with at least two
+// values of GOMAXPROCS is a curve.
+func readBenchmarks(content []byte, name string) ([]Curve, []Skipped, error) {
+	var found gathered
+	var skipped []Skipped
+	reader := benchfmt.NewReader(bytes.NewReader(content), name)
+	for reader.Scan() {
+		switch result := reader.Result().(type) {
+		case *benchfmt.SyntaxError:
+			skipped = append(skipped, Skipped{result.Line, errors.New(result.Msg)})
+		case *benchfmt.Result:
+			seconds, ok := result.Value(secondsPerOp)
+			series, procs := splitName(string(result.Name))
+			if !ok || !(seconds > 0) || math.IsInf(1/seconds, 0) || strings.Contains(series, oversubscribed) {
+				continue
+			}
+			machine, system := result.GetConfig("cpu"), joined("/", result.GetConfig("goos"), result.GetConfig("goarch"))
+			c := Curve{Name: series, Machine: joined(" ", machine, system), Version: VersionName(result.GetConfig("go")), Workload: series, Kind: Shared}
+			c.CPUs, _ = strconv.Atoi(result.GetConfig("cpus"))
+			found.add(c, func(d Curve) bool { return d.Name == series }, procs, 1/seconds)
+		}
+	}
+	curves := found.atLeast(2)
+	switch err := reader.Err(); {
+	case err != nil:
+		return nil, nil, err
+	case len(curves) == 0:
+		return nil, nil, errors.New("no benchmark with two values of GOMAXPROCS: run go test -bench . -cpu 1,2,4")
+	}
+	return curves, skipped, nil
+}
+
+// VersionName converts a [runtime.Version], "go1.26.8", to the form of versions in
+// curves: "Go 1.26.8".
+func VersionName(version string) string { return strings.Replace(version, "go1.", "Go 1.", 1) }
+
+// splitName splits the name of a benchmark from its GOMAXPROCS.
+func splitName(name string) (string, int) {
+	if i := strings.LastIndexByte(name, '-'); i >= 0 {
+		if procs, err := strconv.Atoi(name[i+1:]); err == nil && procs > 0 {
+			return name[:i], procs
+		}
+	}
+	return name, 1
+}
