@@ -10,6 +10,8 @@ import os.path
 import re
 from pathlib import Path
 
+from sphinx.search import SearchEnglish, languages
+
 project = html_title = "sluice"
 extensions = ["myst_parser"]
 myst_heading_anchors = 6  # GitHub's
@@ -20,11 +22,23 @@ html_theme = "furo"
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_search_scorer = str(Path(__file__).with_name("search.js"))
 pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
 
 REPOSITORY = "https://github.com/sluice-go/sluice"
 INDEX = "docs/README"
+HUMP = re.compile(r"[A-Z][a-z]+")
 LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")
+
+
+class English(SearchEnglish):
+    """Finds DropOldest for the words drop and oldest, too."""
+
+    def split(self, text):
+        return super().split(text) + HUMP.findall(text)
+
+
+languages["en"] = English
 
 
 def setup(app):
