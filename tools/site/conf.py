@@ -10,7 +10,10 @@ import os.path
 import re
 from pathlib import Path
 
+from docutils.nodes import section
+from sphinx import addnodes
 from sphinx.search import SearchEnglish, languages
+from sphinx.util import logging
 
 project = html_title = "sluice"
 extensions = ["myst_parser"]
@@ -27,6 +30,11 @@ pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
 
 REPOSITORY = "https://github.com/sluice-go/sluice"
 INDEX = "docs/README"
+WORDS = {}  # by place: the lines of index.txt
+for line in Path(__file__).with_name("index.txt").read_text().splitlines():
+    if not line.startswith("#"):
+        place, _, words = line.partition(": ")
+        WORDS[place] = words.split(", ")
 HUMP = re.compile(r"[A-Z][a-z]+")
 LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")
 
@@ -57,7 +65,20 @@ def setup(app):
         elif name == "docs/adr/README":
             text[0] += toctree(":glob:", "0*")
 
+    def index(app, doctree):
+        """Adds the words of index.txt, which the search puts first."""
+        anchors = {""}.union(*(node["ids"] for node in doctree.findall(section)))
+        for place, words in WORDS.items():
+            name, _, anchor = place.partition("#")
+            if name != app.env.docname + ".md":
+                continue
+            if anchor not in anchors:
+                logging.getLogger(__name__).warning("index.txt: no part %r", place)
+            entries = [("single", word, anchor, "main", None) for word in words]
+            doctree.insert(0, addnodes.index(entries=entries))
+
     app.connect("source-read", read)
+    app.connect("doctree-read", index)
 
 
 def toctrees(index):
