@@ -26,7 +26,9 @@ func Example() {
 		}
 	})
 
-	parse := func(_ context.Context, line []byte) (int, error) { return strconv.Atoi(string(line)) }
+	parse := func(_ context.Context, line []byte) (int, error) {
+		return strconv.Atoi(string(line))
+	}
 	numbers := workers.Map(ctx, lines, 4, parse, &workers.MapOptions[[]byte]{Ordered: true})
 	for n := range numbers.All() {
 		if fmt.Println(n); n == 2 {

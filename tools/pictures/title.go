@@ -11,7 +11,7 @@ import (
 )
 
 // Each picture has a title, which is made with it from what it shows. Documents repeat it as the
-// text for readers who do not see the picture, so that text changes with the picture.
+// alternative text, so that text changes with the picture.
 
 // titles are where a picture has its title: an element of SVG, a chunk of PNG.
 var titles = regexp.MustCompile(`<title>(.*)</title>|tEXtTitle\x00(.*?)\n`)

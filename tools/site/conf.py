@@ -1,6 +1,8 @@
 """How Sphinx makes the web site of the documents (make site): with the theme Furo, and
 MyST for Markdown as GitHub understands it.
 
+The search (search.js) finds what index.txt says first, and DropOldest for drop oldest.
+
 The documents stay as they are. While Sphinx reads them, links to what is neither a
 document nor a picture become links to the repository, and docs/README.md becomes the
 menu. Each warning is an error: a link without a target, or a document outside of the menu.
@@ -77,6 +79,7 @@ def setup(app):
             entries = [("single", word, anchor, "main", None) for word in words]
             doctree.insert(0, addnodes.index(entries=entries))
 
+    app.add_config_value("index_words", WORDS, "env")  # reads all documents again after a change
     app.connect("source-read", read)
     app.connect("doctree-read", index)
 

@@ -221,6 +221,25 @@ func TestDocumentsOfIndex(t *testing.T) {
 	}
 }
 
+// TestPhone: no guide is wider than a phone.
+func TestPhone(t *testing.T) {
+	browser, address := start(t)
+	pages, err := filepath.Glob(folder + "/docs/*.html")
+	if err != nil || len(pages) < 20 {
+		t.Fatal(pages, err)
+	}
+	for _, name := range pages {
+		p, end, err := page.Visit(browser, address+"docs/"+filepath.Base(name), page.Phone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, wrong := range p.Sound(address) {
+			t.Errorf("%s: %s", name, wrong)
+		}
+		end()
+	}
+}
+
 // TestPlantedPage: faults of a page are found.
 func TestPlantedPage(t *testing.T) {
 	browser, address := start(t)
