@@ -96,7 +96,7 @@ site: $(SPHINX) ## bin/site: a web site of the documents, with every link checke
 # LOOK adds flags: -shots DIR writes screenshots.
 .PHONY: site-look
 site-look: site ## the web site in a headless Chromium: readable, light and dark, and its search
-	cd tools && GOWORK=off go test -count=1 -timeout=5m ./site -run 'Site|Page' $(LOOK)
+	cd tools && GOWORK=off go test -count=1 -timeout=5m ./site -run 'Site|Page|Phone|Search' $(LOOK)
 
 # CAPTURE measures or photographs again: CAPTURE=lab, watch, map or all. Only the lab
 # needs a quiet machine. watch needs tmux, and map needs Chromium.

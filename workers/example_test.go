@@ -6,12 +6,41 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/source"
 	"github.com/sluice-go/sluice/workers"
 )
+
+// A pipeline whose queue is bounded in bytes. A loop that ends early ends everything before it.
+func Example() {
+	ctx := context.Background()
+	lines := sluice.NewElastic(sluice.Unlimited, &sluice.ElasticOptions[[]byte]{
+		MaxBytes: 64 << 20, // while 64 MiB wait, the reader waits
+	})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for n := 0; lines.Send(ctx, fmt.Append(nil, n)) == nil; n++ {
+		}
+	})
+
+	parse := func(_ context.Context, line []byte) (int, error) {
+		return strconv.Atoi(string(line))
+	}
+	numbers := workers.Map(ctx, lines, 4, parse, &workers.MapOptions[[]byte]{Ordered: true})
+	for n := range numbers.All() {
+		if fmt.Println(n); n == 2 {
+			break // ends the workers and the reader: its next Send fails
+		}
+	}
+	reader.Wait() // returns: no goroutine is left behind
+	// Output:
+	// 0
+	// 1
+	// 2
+}
 
 // Three workers add up the values of a producer. Each worker receives several values at
 // once, as the jobs are short.

@@ -11,7 +11,7 @@ import (
 
 // Build builds a program, such as ./service, of the module in a folder.
 func Build(ctx context.Context, module, program, to string) error {
-	build := exec.CommandContext(ctx, "go", "build", "-o", to, program)
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=auto", "-o", to, program)
 	build.Dir, build.Env = module, append(os.Environ(), "GOWORK=off")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building %s: %w\n%s", program, err, out)

@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/chromedp/chromedp"
 
 	"github.com/sluice-go/sluice/tools/page"
 )
@@ -65,6 +68,17 @@ func (w *workshop) captureLab() error {
 	if err != nil {
 		return err
 	}
+	var run struct{ Overview struct{ Sentence string } }
+	if err := json.Unmarshal(results, &run); err != nil {
+		return err
+	}
+	screen, err := w.terminal(w.dir, 80, "report", out)
+	if err != nil {
+		return err
+	}
+	if said := sentence(parseScreen(screen)); said != run.Overview.Sentence {
+		return fmt.Errorf("the picture of the lab would begin with %q: run again when the machine is idle", said)
+	}
 	var packed bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression)
 	if _, err := z.Write(results); err != nil {
@@ -110,11 +124,15 @@ func (w *workshop) captureMap(url string) error {
 	}
 	defer end()
 	time.Sleep(warm)
+	said, err := chromedp.Run(p.Context(), chromedp.Evaluate[string](`document.querySelector("#sentence").textContent`))
+	if err != nil {
+		return err
+	}
 	picture, err := p.Screen()
 	if err != nil {
 		return err
 	}
-	return w.keep(folder+"/map.png", picture)
+	return w.keep(folder+"/map.png", withTitle(picture, "The live page: "+said))
 }
 
 // keep writes a capture. It has the time of day: one that equals the stored one is not new.

@@ -6,13 +6,15 @@
 //
 // lab.svg and doctor.svg are made from saved measurements by running the tool: the first
 // screen of sluice report on the results in captures/lab.json.gz, and the diagnosis of
-// sluice doctor for profiles of bench/doctorlab. So a change of the tool's output changes
+// sluice doctor for what it saved of a public program in captures/doctor, which docs/tour.md
+// describes. So a change of the tool's output changes
 // them, without a new measurement. watch.svg and map.png show a running program
 // (../live/service); captures/inputs.json has the hashes of what their looks depend on.
 //
-// The tests of this package fail if a picture is out of date. In files: screen.go reads
-// the output of a terminal, svg.go draws it, pictures.go has the list of pictures,
-// capture.go runs the program, stale.go finds pictures that are out of date.
+// The tests of this package fail if a picture is out of date, or if the text that a document has
+// in its place is another than what the picture says. In files: screen.go reads
+// the output of a terminal, svg.go draws it, pictures.go has the list of pictures, title.go what
+// documents say of them, capture.go runs the program, stale.go finds pictures that are out of date.
 package main
 
 import (
@@ -74,5 +76,5 @@ func run(ctx context.Context, top, again string) error {
 			return err
 		}
 	}
-	return nil
+	return w.retitleAll()
 }

@@ -26,7 +26,6 @@ const (
 // A terminalPicture is made from the output of a command that reads saved measurements.
 type terminalPicture struct {
 	name    string
-	title   string // for readers who do not see the picture
 	shown   string // the command in the picture
 	args    []string
 	in      string // the folder
@@ -71,10 +70,8 @@ func (w *workshop) draw() (made map[string][]byte, err error) {
 	}
 	made = map[string][]byte{}
 	for _, p := range []terminalPicture{
-		{"lab.svg", "The first screen of sluice lab: what one value costs through each kind of channel, and what to do.", "sluice lab",
-			[]string{"report", lab}, w.dir, 80, 45},
-		{"doctor.svg", "sluice doctor: the answer, the map of a service with its bottleneck, and the remedy.", "sluice doctor localhost:6060",
-			[]string{"doctor", "1"}, w.path("bench/doctorlab/trial/testdata/guests"), 80, 24},
+		{"lab.svg", "sluice lab", []string{"report", lab}, w.dir, 80, 45},
+		{"doctor.svg", "sluice doctor -v localhost:4195", []string{"doctor", "-v", "doctor"}, w.path(captures), 100, 24},
 	} {
 		output, err := w.terminal(p.in, p.columns, p.args...)
 		if err != nil {
@@ -82,13 +79,14 @@ func (w *workshop) draw() (made map[string][]byte, err error) {
 		}
 		lines := parseScreen(output)
 		prompt := [][]span{{{text: "$ ", style: style{dim: true}}, {text: p.shown, style: style{bold: true}}}}
-		made[p.name] = drawScreen(p.title, append(prompt, lines[:min(p.most, len(lines))]...))
+		made[p.name] = drawScreen(p.shown+": "+sentence(lines), append(prompt, lines[:min(p.most, len(lines))]...))
 	}
 	screen, err := os.ReadFile(w.path(captures + "/watch.txt"))
 	if err != nil {
 		return nil, err
 	}
-	made["watch.svg"] = drawScreen("sluice watch: the channels of a running service, with rates, fill and waiting goroutines.", parseScreen(string(screen)))
+	lines := parseScreen(string(screen))
+	made["watch.svg"] = drawScreen("sluice watch: "+sentence(lines), lines)
 	return made, nil
 }
 

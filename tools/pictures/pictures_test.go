@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"encoding/xml"
+	"image"
+	"image/png"
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
+	"path"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -57,22 +61,64 @@ func TestUpToDate(t *testing.T) {
 	}
 }
 
-// TestShown: each picture is shown in a document, with a description.
+// TestShown: documents show each picture, with what it says as the text in its place.
 func TestShown(t *testing.T) {
-	shown := regexp.MustCompile(`!\[([^\]]{20,})\]\((?:docs/)?pictures/([a-z]+\.(?:svg|png))\)`)
-	found := map[string]bool{}
-	for _, name := range []string{"README.md", "docs/tour.md"} {
-		text, err := os.ReadFile(repository + "/" + name)
+	top := os.DirFS(repository)
+	picture := func(name string) ([]byte, error) { return fs.ReadFile(top, folder+"/"+name) }
+	var found []string
+	for _, name := range shows {
+		document, err := fs.ReadFile(top, name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, match := range shown.FindAllStringSubmatch(string(text), -1) {
-			found[match[2]] = true
+		with, names, err := retitle(document, picture)
+		if err != nil || !bytes.Equal(with, document) {
+			t.Errorf("%s: a picture says something else than the text in its place: run make pictures (%v)", name, err)
+		}
+		found = append(found, names...)
+	}
+	files, err := fs.Glob(top, folder+"/*.*")
+	if err != nil || len(files) < 4 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		name := path.Base(file)
+		if data, err := picture(name); err != nil || len(titleOf(data)) < 20 {
+			t.Errorf("%s has no title: capture it again", name)
+		}
+		if !slices.Contains(found, name) {
+			t.Errorf("no document shows %s", name)
 		}
 	}
-	for _, name := range []string{"lab.svg", "doctor.svg", "watch.svg", "map.png"} {
-		if !found[name] {
-			t.Errorf("no document shows %s with a description", name)
+}
+
+func TestTitles(t *testing.T) {
+	var blank bytes.Buffer
+	if err := png.Encode(&blank, image.NewGray(image.Rect(0, 0, 1, 1))); err != nil {
+		t.Fatal(err)
+	}
+	titled := withTitle(blank.Bytes(), "The page: read is slow.")
+	if _, err := png.Decode(bytes.NewReader(titled)); err != nil { // the chunk's CRC is checked
+		t.Error(err)
+	}
+	drawn := drawScreen("a[0] < b", [][]span{{{text: "x"}}})
+	picture := func(name string) ([]byte, error) {
+		return map[string][]byte{"page.png": titled, "screen.svg": drawn}[name], nil
+	}
+	with, names, err := retitle([]byte("![](pictures/page.png) and\n![fast](docs/pictures/screen.svg), ![x](other.svg)\n"), picture)
+	want := "![The page: read is slow.](pictures/page.png) and\n![a(0) < b](docs/pictures/screen.svg), ![x](other.svg)\n"
+	if string(with) != want || len(names) != 2 || err != nil {
+		t.Errorf("%s %q %v", with, names, err)
+	}
+}
+
+func TestSentence(t *testing.T) {
+	for screen, want := range map[string]string{
+		"head\n\x1b[1ma is\x1b[0m\n\x1b[1m  slow.\x1b[0m\n\nrest\n\x1b[1mb\x1b[0m\n": "a is slow.",
+		"\x1b[31;1mred\x1b[0m\n\x1b[1mbold\x1b[0m not\n":                             "",
+	} {
+		if got := sentence(parseScreen(screen)); got != want {
+			t.Errorf("%q: %q, want %q", screen, got, want)
 		}
 	}
 }

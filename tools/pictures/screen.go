@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -93,6 +94,22 @@ func (s style) apply(codes []int) style {
 		}
 	}
 	return s
+}
+
+// sentence returns the first lines that are bold and have no color: what a screen says first.
+func sentence(lines [][]span) string {
+	loud := func(line []span) bool {
+		return len(line) > 0 && !slices.ContainsFunc(line, func(s span) bool { return s.style != style{bold: true} })
+	}
+	var said []string
+	for _, line := range lines {
+		if loud(line) {
+			said = append(said, strings.TrimSpace(plain(line)))
+		} else if said != nil {
+			break
+		}
+	}
+	return strings.Join(said, " ")
 }
 
 // width returns the number of columns of a line.

@@ -1,6 +1,8 @@
 """How Sphinx makes the web site of the documents (make site): with the theme Furo, and
 MyST for Markdown as GitHub understands it.
 
+The search (search.js) finds what index.txt says first, and DropOldest for drop oldest.
+
 The documents stay as they are. While Sphinx reads them, links to what is neither a
 document nor a picture become links to the repository, and docs/README.md becomes the
 menu. Each warning is an error: a link without a target, or a document outside of the menu.
@@ -9,6 +11,11 @@ menu. Each warning is an error: a link without a target, or a document outside o
 import os.path
 import re
 from pathlib import Path
+
+from docutils.nodes import section
+from sphinx import addnodes
+from sphinx.search import SearchEnglish, languages
+from sphinx.util import logging
 
 project = html_title = "sluice"
 extensions = ["myst_parser"]
@@ -20,11 +27,28 @@ html_theme = "furo"
 html_static_path = ["site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_search_scorer = str(Path(__file__).with_name("search.js"))
 pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
 
 REPOSITORY = "https://github.com/sluice-go/sluice"
 INDEX = "docs/README"
+WORDS = {}  # by place: the lines of index.txt
+for line in Path(__file__).with_name("index.txt").read_text().splitlines():
+    if not line.startswith("#"):
+        place, _, words = line.partition(": ")
+        WORDS[place] = words.split(", ")
+HUMP = re.compile(r"[A-Z][a-z]+")
 LINK = re.compile(r"(?<=\]\()[^)#:\s]+(?=[)#])")
+
+
+class English(SearchEnglish):
+    """Finds DropOldest for the words drop and oldest, too."""
+
+    def split(self, text):
+        return super().split(text) + HUMP.findall(text)
+
+
+languages["en"] = English
 
 
 def setup(app):
@@ -43,7 +67,21 @@ def setup(app):
         elif name == "docs/adr/README":
             text[0] += toctree(":glob:", "0*")
 
+    def index(app, doctree):
+        """Adds the words of index.txt, which the search puts first."""
+        anchors = {""}.union(*(node["ids"] for node in doctree.findall(section)))
+        for place, words in WORDS.items():
+            name, _, anchor = place.partition("#")
+            if name != app.env.docname + ".md":
+                continue
+            if anchor not in anchors:
+                logging.getLogger(__name__).warning("index.txt: no part %r", place)
+            entries = [("single", word, anchor, "main", None) for word in words]
+            doctree.insert(0, addnodes.index(entries=entries))
+
+    app.add_config_value("index_words", WORDS, "env")  # reads all documents again after a change
     app.connect("source-read", read)
+    app.connect("doctree-read", index)
 
 
 def toctrees(index):

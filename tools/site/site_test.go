@@ -79,13 +79,15 @@ func TestPlantedDocuments(t *testing.T) {
 	_, output, err := build(t, map[string]string{
 		"docs/a.md":            "# A\n\n[x](gone.md), [x](../src/gone.go), [x](#gone-part), ![x](pictures/gone.svg), [x](adr/0001-one.md#gone-one)\n",
 		"docs/b.md":            "# B\n",
+		"docs/stages.md":       "# Without the parts of index.txt\n",
 		"docs/adr/0001-one.md": "## One\n",
 	})
 	if err == nil {
 		t.Error("the site was made")
 	}
 	for _, want := range []string{"'gone.md'", "'../src/gone.go'", "'gone-part'", "pictures/gone.svg", "'gone-one'", "'a-part'",
-		"b.md: WARNING: document isn't included in any toctree", "start at H2"} {
+		"b.md: WARNING: document isn't included in any toctree", "start at H2",
+		"index.txt: no part 'docs/stages.md#the-context-is-done'"} {
 		if !strings.Contains(output, want) {
 			t.Errorf("nothing about %s in\n%s", want, output)
 		}
@@ -151,24 +153,90 @@ func TestSite(t *testing.T) {
 			}
 		}
 	}
+}
+
+// words are what a stranger may search for, with the first page that is found. About half of
+// them are in index.txt.
+var words = map[string]string{
+	"drop oldest": "choosing", "DropOldest": "choosing", "backpressure": "choosing", "unbounded": "choosing", "memory limit": "choosing",
+	"ring buffer": "choosing", "timeout": "choosing", "slow consumer": "clusters",
+	"kafka": "choosing#what-it-is-not-for", "Redis": "choosing#what-it-is-not-for", "websocket": "choosing#what-it-is-not-for",
+	"exactly once": "choosing#what-it-is-not-for", "message queue": "choosing#what-it-is-not-for", "postgres": "choosing#what-it-is-not-for",
+	"rate limit": "recipes#rate-limit", "throttle": "recipes#rate-limit", "graceful shutdown": "recipes#graceful-shutdown",
+	"worker pool": "recipes#workers", "broadcast": "recipes#broadcast", "pub sub": "recipes#broadcast", "fan out": "recipes", "panic": "recipes",
+	"priority queue": "recipes#priority", "retry": "recipes#retries", "load shedding": "recipes#load-shedding", "batching": "recipes#batches-for-a-database",
+	"try send": "recipes#load-shedding", "request reply": "recipes#request-and-response", "semaphore": "recipes#a-limit-on-what-is-in-use",
+	"ordering": "recipes#order-for-each-key", "pipeline": "recipes#a-pipeline", "TTL": "recipes#values-that-grow-old",
+	"select": "moving#move-the-select", "mutex": "moving", "migrate": "moving", "context": "stages#the-context-is-done", "goroutine leak": "stages",
+	"deadlock": "doctor", "leak": "doctor", "pprof": "doctor", "prometheus": "metrics", "alert": "metrics#alerts", "dashboard": "metrics",
+	"NATS": "jetstream", "dead letter": "jetstream", "at least once": "jetstream#guarantees", "durable": "spill", "fsync": "spill", "crash": "disk-failures",
+	"rill": "moving-pipelines#rill", "conc": "moving-pipelines#conc", "watermill": "adopting", "outbox": "/examples/README", "sqlite": "/examples/README",
+	"errgroup": "/README", "install": "/README", "license": "/README", "benchmark": "/bench/RESULTS", "latency": "/bench/RESULTS",
+	"windows": "/SUPPORT#systems", "go version": "/SUPPORT#go-versions", "security": "/SECURITY",
+	"sluicechannelstalled": "metrics", "Thundering HERD": "/ARCHITECTURE", "generics": "adr/0015-public-api",
+}
+
+func TestSearch(t *testing.T) {
+	browser, address := start(t)
 	p := open(t, browser, address+"docs/adr/README.html", page.Phone)
-	for _, c := range []struct{ query, title, link string }{
-		{"rate lim", "Recipes > Rate limit", "/docs/recipes.html"},
-		{"Thundering HERD", "How sluice is built", "/docs/adr/0003-waiting.html"},
-		{"sluicechannelstalled", "Metrics", "/docs/metrics.html"},
-		{"nosuchwordsanywhere", "did not match any documents", ""},
-		{"c++ (", "Select over channels", ""},
-	} {
-		link, titles, err := Search(p, c.query)
+	for query, want := range words {
+		link, titles, err := Search(p, query)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(strings.Join(titles, "\n"), c.title) || !strings.Contains(link, c.link) {
-			t.Errorf("search for %q: %q, first %s; want %s, first %s", c.query, titles, link, c.title, c.link)
+		name, part, _ := strings.Cut(want, "#")
+		if !strings.HasPrefix(name, "/") {
+			name = "/docs/" + name
+		}
+		if want = name + ".html"; part != "" {
+			want += "#" + part
+		}
+		if at, err := url.Parse(link); err != nil || at.RequestURI()+strings.TrimSuffix("#"+at.Fragment, "#") != want {
+			t.Errorf("search for %q: first %s, want %s; all: %q", query, link, want, titles)
+		}
+	}
+	for _, query := range []string{"nosuchwordsanywhere", "c++ ("} {
+		if _, _, err := Search(p, query); err != nil {
+			t.Errorf("search for %q: %v", query, err)
 		}
 	}
 	for _, wrong := range append(p.Quiet(), p.Alone(address)...) {
 		t.Errorf("after searches: %s", wrong)
+	}
+}
+
+// TestDocumentsOfIndex: Sphinx finds parts that are gone, and no words for documents that are.
+func TestDocumentsOfIndex(t *testing.T) {
+	index, err := os.ReadFile("index.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(index)) {
+		if place, _, ok := strings.Cut(line, ": "); ok {
+			document, _, _ := strings.Cut(place, "#")
+			if _, err := os.Stat("../../" + document); err != nil {
+				t.Error("index.txt: ", err)
+			}
+		}
+	}
+}
+
+// TestPhone: no guide is wider than a phone.
+func TestPhone(t *testing.T) {
+	browser, address := start(t)
+	pages, err := filepath.Glob(folder + "/docs/*.html")
+	if err != nil || len(pages) < 20 {
+		t.Fatal(pages, err)
+	}
+	for _, name := range pages {
+		p, end, err := page.Visit(browser, address+"docs/"+filepath.Base(name), page.Phone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, wrong := range p.Sound(address) {
+			t.Errorf("%s: %s", name, wrong)
+		}
+		end()
 	}
 }
 

@@ -110,9 +110,14 @@ func (p *plan) still() bool {
 
 // connect adds an edge of a role of the program, unless it waits for what does not matter.
 func (p *plan) connect(role int, c *livepage.FlowChannel, side string, weight float64) {
-	if role >= 0 && role < len(p.o.Roles) && !p.o.Roles[role].Runtime && !slices.Contains(patient, c.Kind) {
+	if p.ofProgram(role) && !slices.Contains(patient, c.Kind) {
 		p.edges[livepage.Edge{Stage: p.o.Roles[role].Name, Channel: c.ID, Side: side}] += weight
 	}
+}
+
+// ofProgram reports whether a role is the program's, and not a library's helper.
+func (p *plan) ofProgram(role int) bool {
+	return role >= 0 && role < len(p.o.Roles) && !p.o.Roles[role].Runtime
 }
 
 // met adds what roles were seen to meet at in the trace.
@@ -141,7 +146,7 @@ func (p *plan) met() {
 	}
 	for i := range p.m.waits { // requests come from outside, and calls go there
 		w := &p.m.waits[i]
-		if kind := w.kind(p.m); kind != observe.Outside && kind != observe.Disk || w.Mean < seldom {
+		if kind := w.kind(p.m); kind != observe.Outside && kind != observe.Disk || w.Mean < seldom || !p.ofProgram(w.Role) {
 			continue
 		}
 		c, side := p.node(w.Node), send
@@ -265,7 +270,8 @@ func (p *plan) keepStages() {
 	}
 	for _, row := range p.d.Roles {
 		works[row.Name] = row.Busy * row.Alive
-		if !meets[row.Name] && works[row.Name] < seldom && !p.isBottleneck(row.Name) {
+		rare := !meets[row.Name] && works[row.Name] < seldom || !p.still() && row.Alive < seldom && row.HoldsUp < seldom
+		if rare && !p.isBottleneck(row.Name) {
 			continue
 		}
 		s := livepage.Stage{ID: row.Name, Name: strings.TrimPrefix(row.Name, "main."), Function: row.Start.Function, File: row.Start.File, Line: row.Start.Line,

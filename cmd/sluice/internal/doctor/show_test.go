@@ -290,6 +290,31 @@ func TestMapOfNamedChannels(t *testing.T) {
 	}
 }
 
+// The goroutines of an HTTP client, and of a role that hardly ever runs, are not part of the
+// program's map.
+func TestMapWithoutHelpers(t *testing.T) {
+	s := newScene(2)
+	server, c := s.node(observe.Outside, ""), s.node(observe.Channel, "")
+	w, helper, r, seldom := s.role("write", 64, run{}), s.role("writeLoop", 64, run{}), s.role("read", 1, run{Running: 0.1}), s.role("once", 0.01, run{Running: 0.01})
+	s.Roles[helper].Runtime = true
+	s.wait(w, server, observe.Network, 63.9, 640, -1, "")
+	s.wait(helper, server, observe.Network, 60, 640, -1, "")
+	s.wait(r, c, snd, 0.9, 640, w, rcv)
+	s.wait(seldom, c, snd, 0, 2, w, rcv)
+	d := s.diagnose()
+	m := mapOf(&s.Observation, newModel(&s.Observation), d)
+	var drawn []string
+	for _, s := range m.Stages {
+		drawn = append(drawn, s.ID)
+	}
+	for _, c := range m.Channels {
+		drawn = append(drawn, fmt.Sprintf("%s %.1f", c.Kind, c.SendersMean))
+	}
+	if got := strings.Join(drawn, ", "); got != "read, write, network 63.9, channel 0.9" {
+		t.Errorf("%s", got)
+	}
+}
+
 // TestCompare compares a service before and after its bottleneck got more goroutines.
 func TestCompare(t *testing.T) {
 	service := func(workers, rate float64, waiting float64) *observe.Observation {
