@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ type compareCommand struct {
 	Threshold        percent   `default:"5" placeholder:"PERCENT" help:"Smallest change of a regression, in percent of OLD. Default: ${default}."`
 	Alpha            float64   `default:"0.05" placeholder:"LEVEL" help:"Significance level between 0 and 1, for each point, and for all points together in the exit status. Default: ${default}."`
 	Procs            *twoProcs `placeholder:"OLD:NEW" help:"Compare the points of OLD at one GOMAXPROCS with those of NEW at another, such as 1:2. OLD and NEW may be the same run."`
+	Gone             pattern   `placeholder:"REGEXP" help:"Benchmarks of OLD that are meant to be missing in NEW, because they were renamed or removed. Otherwise they leave the comparison undecided."`
 	Verbose          bool      `short:"v" help:"Show all points, not only those that differ."`
 	JSON             bool      `name:"json" help:"Write JSON instead of text."`
 }
@@ -38,6 +40,14 @@ func (p *twoProcs) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// pattern is a regular expression, or nil.
+type pattern struct{ *regexp.Regexp }
+
+func (p *pattern) UnmarshalText(text []byte) (err error) {
+	p.Regexp, err = regexp.Compile(string(text))
+	return err
+}
+
 // percent is a percentage, with or without a percent sign.
 type percent float64
 
@@ -52,7 +62,7 @@ func (p *percent) UnmarshalText(text []byte) error {
 
 // errRegression, errBroken and errUndecided end a completed comparison.
 var (
-	errBroken     = errors.New("NEW did not complete")
+	errBroken     = errors.New("failed in NEW")
 	errRegression = errors.New("NEW is worse than OLD")
 	errUndecided  = errors.New("undecided")
 )
@@ -60,7 +70,7 @@ var (
 // Run compares and prints.
 func (c *compareCommand) Run(to streams) error {
 	result, err := compare.Files(c.Old, c.New, compare.Options{
-		Alpha: c.Alpha, Threshold: float64(c.Threshold) / 100, Procs: (*[2]int)(c.Procs),
+		Alpha: c.Alpha, Threshold: float64(c.Threshold) / 100, Procs: (*[2]int)(c.Procs), Gone: c.Gone.Regexp,
 	})
 	if err != nil {
 		return inputError{err}
@@ -68,7 +78,7 @@ func (c *compareCommand) Run(to streams) error {
 	if c.JSON {
 		err = result.WriteJSON(to.stdout)
 	} else {
-		err = result.WriteText(to.stdout, c.Verbose)
+		err = result.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
 	}
 	if err != nil || !c.FailOnRegression {
 		return err
@@ -77,7 +87,7 @@ func (c *compareCommand) Run(to streams) error {
 	switch d := result.Decision; d.Outcome {
 	case compare.Failed:
 		if d.Reason == compare.Broken {
-			return fmt.Errorf("%w: %s", errBroken, d.Reason)
+			return fmt.Errorf("%w: %s", errBroken, strings.Join(result.New.Failures, "; "))
 		}
 		return fmt.Errorf("%w in %d of %d points", errRegression, d.Regressions, d.Tested)
 	case compare.Undecided:
