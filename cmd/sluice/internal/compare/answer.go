@@ -19,14 +19,14 @@ func (c *Comparison) answer() string {
 	case d.Outcome == Failed && d.Regressions > 1:
 		return fmt.Sprintf("REGRESSION: %d %s are %s, the worst %s.", d.Regressions, of, word, worst.costs(""))
 	case d.Reason == Broken:
-		return "FAILED in NEW: " + list(c.New.Failures) + "."
+		return "FAILED in NEW: " + list(c.New.Failures)
 	case d.Reason == Suspects:
 		return fmt.Sprintf("UNDECIDED: %d of %s %s %s, but noise may do that.", d.Suspects, format.Plural(d.Tested+d.TooFew, "point"), looks(d.Suspects), worst.costs(word))
 	case d.Reason == Vanished:
 		return fmt.Sprintf("UNDECIDED: %s of OLD %s not in NEW, and may be worse (if on purpose: -gone).", format.Plural(d.Vanished, "point"), format.Are(d.Vanished))
 	case d.Reason == Untestable && d.TooFew > 0:
 		n := 1
-		for pOf(n, n, 0) > c.Alpha {
+		for testOf(n, n).least > c.Alpha {
 			n++
 		}
 		return fmt.Sprintf("UNDECIDED: no point has enough repetitions to tell a change from noise. Measure at least %d of each, with -count.", n)

@@ -188,7 +188,9 @@ func tally(unit string, points []Point) UnitTally {
 	}
 	n := float64(u.Points)
 	u.was, u.is = math.Exp(was/n), math.Exp(is/n)
-	u.Geomean = Fraction(math.Exp((is-was)/n) - 1)
+	if u.Geomean = Fraction(u.is/u.was - 1); u.was == 0 || u.is == 0 {
+		u.Geomean = Fraction(math.NaN())
+	}
 	return u
 }
 

@@ -65,9 +65,10 @@ const (
 
 var (
 	escapes = regexp.MustCompile("\ufeff|\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\a\x1b]*(?:\a|\x1b\\\\)|[@-Z\\\\^_])")
-	// prefix matches what GitHub ("job\tstep\ttime"), GitLab ("time 00O"), other systems
-	// ("time", "[pkg]") and containers ("name |") write before a line.
-	prefix = regexp.MustCompile(`^(?:([^\t]+\t[^\t]+\t)` + timePattern + `\s?|` + timePattern + `(?: [0-9a-f]{2}[OE][ +]|\s|$)|(\[[^\]]*\]\s)|([\w./-]+ *\| ))`)
+	// prefix matches what GitLab ("time 00O"), other systems ("time", "[pkg]") and
+	// containers ("name |") write before a line.
+	prefix = regexp.MustCompile(`^(?:` + timePattern + `(?: [0-9a-f]{2}[OE][ +]|\s|$)|(\[[^\]]*\]\s|[\w./-]+ *\| ))`)
+	clock  = regexp.MustCompile(`^` + timePattern)
 	// result matches a whole result, after any other text.
 	result = regexp.MustCompile(`(?:^|[^\w/.-])(Benchmark\S*\s+\d+\s+` + figurePattern + `\s+[^\s\d]\S*` + morePattern + `)`)
 	// named matches the beginning of a benchmark, and what looks like a result.
@@ -133,8 +134,14 @@ func (l *logReader) add(key string, text []byte) {
 	}
 	for line := range bytes.SplitSeq(text, []byte("\r")) {
 		key := key
+		// GitHub's command writes the job and the step before the time.
+		job, rest, _ := bytes.Cut(line, []byte("\t"))
+		if step, rest, _ := bytes.Cut(rest, []byte("\t")); clock.Match(rest) {
+			key += string(job) + "\t" + string(step)
+			line = rest
+		}
 		for m := prefix.FindSubmatch(line); m != nil; m = prefix.FindSubmatch(line) {
-			key += string(m[1]) + string(m[2]) + string(m[3])
+			key += string(m[1])
 			line = line[len(m[0]):]
 		}
 		if s := l.stream(key); len(line) > 0 && !(line[0] == '{' && l.addEvent(s, line)) {

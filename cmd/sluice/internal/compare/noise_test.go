@@ -154,7 +154,7 @@ func TestGroupNoise(t *testing.T) {
 	for _, n := range groupNoise(points, 1) {
 		got = append(got, fmt.Sprintf("%s %s %d", n.Experiment, n.Kind, n.Points))
 	}
-	want := []string{"a time 8", "c B/op 9", " B/op 2", " time 6"}
+	want := []string{"a time 8", " B/op 2", " time 6", "c B/op 9"}
 	if !slices.Equal(got, want) {
 		t.Errorf("groups %q, want %q", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 
 	"golang.org/x/perf/benchfmt"
@@ -41,7 +42,8 @@ type Point struct {
 	// not reject. They are null for too few values, or values that are not positive.
 	Interval [2]Fraction `json:"interval"`
 	P        float64     `json:"p"`
-	// LeastP is the smallest possible p for samples of these sizes.
+	// LeastP is the smallest possible p for samples of these sizes: if it is above alpha,
+	// no difference can be significant.
 	LeastP float64 `json:"least_p"`
 	// Exact is true if the file declares the unit free of noise: any change
 	// counts.
@@ -112,7 +114,7 @@ func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, o O
 	}
 	p.evidence, p.testable = newEvidence(values, p.better)
 	if !p.Exact {
-		p.LeastP = pOf(tested.N1, tested.N2, 0)
+		p.LeastP = testOf(tested.N1, tested.N2).least
 	}
 	switch {
 	case p.LeastP > o.Alpha:
@@ -136,8 +138,7 @@ func newSample(n int, s benchmath.Summary) Sample {
 }
 
 // pOf returns the p of two samples without ties of which so many pairs have the lower
-// value in NEW. With 0 that is the smallest possible p: if it is above alpha, no
-// difference can be significant.
+// value in NEW.
 func pOf(n1, n2, lower int) float64 {
 	var samples [2][]float64
 	for i := range n1 {
@@ -154,31 +155,33 @@ func pOf(n1, n2, lower int) float64 {
 	return benchmath.AssumeNothing.Compare(benchmath.NewSample(samples[0], test), benchmath.NewSample(samples[1], test)).P
 }
 
-// ranks caches the ranks of interval, by the sizes of the samples.
-var ranks sync.Map
+// A test is what the Mann-Whitney U test can find with samples of these sizes.
+type test struct {
+	least float64 // the smallest possible p
+	ranks int     // so many of the sorted ratios at either end are outside of an interval
+}
+
+var tests sync.Map // from sizes to test
+
+func testOf(n1, n2 int) test {
+	type sizes struct{ old, new int }
+	if known, ok := tests.Load(sizes{n1, n2}); ok {
+		return known.(test)
+	}
+	ranks := sort.Search(n1*n2/2+1, func(lower int) bool { return pOf(n1, n2, lower) > 1-confidence })
+	known, _ := tests.LoadOrStore(sizes{n1, n2}, test{pOf(n1, n2, 0), ranks})
+	return known.(test)
+}
 
 // interval returns the changes from one sorted sample to the other that the
 // Mann-Whitney U test does not reject: between two of the sorted ratios of all pairs
 // (Hodges and Lehmann, "Estimates of Location Based on Rank Tests", 1963).
 func interval(was, is []float64) [2]Fraction {
-	type sizes struct{ old, new int }
-	n1, n2 := len(was), len(is)
-	rank, known := ranks.Load(sizes{n1, n2})
-	if !known {
-		low, high := 0, n1*n2/2+1 // the number of ranks whose p is small enough
-		for low < high {
-			if middle := (low + high) / 2; pOf(n1, n2, middle) <= 1-confidence {
-				low = middle + 1
-			} else {
-				high = middle
-			}
-		}
-		rank, _ = ranks.LoadOrStore(sizes{n1, n2}, low)
+	pairs, k := len(was)*len(is), testOf(len(was), len(is)).ranks
+	if k == 0 || was[0] <= 0 || is[0] <= 0 {
+		return [2]Fraction{Fraction(math.Inf(-1)), Fraction(math.Inf(1))}
 	}
-	if k := rank.(int); k > 0 && was[0] > 0 && is[0] > 0 {
-		return [2]Fraction{Fraction(ratio(was, is, k-1) - 1), Fraction(ratio(was, is, n1*n2-k) - 1)}
-	}
-	return [2]Fraction{Fraction(math.Inf(-1)), Fraction(math.Inf(1))}
+	return [2]Fraction{Fraction(ratio(was, is, k-1) - 1), Fraction(ratio(was, is, pairs-k) - 1)}
 }
 
 // ratio returns the ratio of a pair that is larger than those of k others, to six digits.

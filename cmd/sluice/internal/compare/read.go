@@ -164,8 +164,7 @@ func (s *side) read(in io.Reader, reader *benchfmt.Reader, procs *[2]int) (sum s
 		case *benchfmt.Result:
 			found = true
 			if key, ok := s.key(record, procs); ok {
-				taken = true
-				s.add(key, log.line, record)
+				taken = s.add(key, log.line, record) || taken
 			}
 		}
 	}
@@ -174,7 +173,7 @@ func (s *side) read(in io.Reader, reader *benchfmt.Reader, procs *[2]int) (sum s
 		return "", err
 	case taken || !found && s.index == 1 && len(s.Failures) > 0:
 		return string(hash.Sum(nil)), nil
-	case found:
+	case found && procs != nil:
 		return "", fmt.Errorf("%s has no point at GOMAXPROCS %d: it has %s", s.Path, s.procs, list(s.values(procsKey)))
 	case log.line == 0:
 		return "", fmt.Errorf("%s is empty", s.Path)
@@ -210,8 +209,8 @@ func (s *side) key(result *benchfmt.Result, asked *[2]int) (key Key, ok bool) {
 	return key, procs == strconv.Itoa(s.procs)
 }
 
-// add adds the figures and the settings of a result.
-func (s *side) add(key Key, line int, result *benchfmt.Result) {
+// add adds the figures and the settings of a result, and reports whether it has figures.
+func (s *side) add(key Key, line int, result *benchfmt.Result) (any bool) {
 	for _, config := range result.Config {
 		if config.Key != packageKey && config.Key != experimentKey {
 			s.set(config.Key, string(config.Value))
@@ -219,7 +218,7 @@ func (s *side) add(key Key, line int, result *benchfmt.Result) {
 	}
 	for _, value := range result.Values {
 		if math.IsNaN(value.Value) || math.IsInf(value.Value, 0) {
-			s.skip(line, fmt.Sprint(key.Name, " ", value.Value, " ", value.Unit))
+			s.skip(line, fmt.Sprint(key.Name, " ", value.Value))
 			continue
 		}
 		v, unit := tidy(value.Value, value.Unit)
@@ -233,5 +232,7 @@ func (s *side) add(key Key, line int, result *benchfmt.Result) {
 		}
 		values[s.index] = append(values[s.index], v)
 		s.of.held += 2 * 8 // a slice grows
+		any = true
 	}
+	return any
 }

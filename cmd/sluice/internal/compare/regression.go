@@ -128,9 +128,9 @@ func (d *Decision) decide(points []Point, o Options, runs order, broken bool) {
 	}{
 		{d.Regressions > 0, Failed, ""},
 		{broken, Failed, Broken},
+		{d.Tested == 0 && len(points) > 0, Undecided, Untestable},
 		{d.Suspects > 0, Undecided, Suspects},
 		{d.Vanished > 0, Undecided, Vanished},
-		{d.Tested == 0, Undecided, Untestable},
 		{machine > max(threshold, math.Log(steady)), Undecided, Drifted},
 		{2*hidden > len(tested), Undecided, Disturbed},
 		{true, Passed, ""},

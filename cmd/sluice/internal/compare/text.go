@@ -60,7 +60,7 @@ func (c *Comparison) warnings() (all []string) {
 			say("%s: %s like results but cannot be read, such as %s", word, format.Plural(n, "line")+" "+looks(n), format.Cut(run.Skipped[0], 120))
 		}
 		if len(run.Failures) > 0 && (i == 0 || c.Decision.Reason != Broken) {
-			say("%s has failures: %s.", word, list(run.Failures))
+			say("%s has failures: %s", word, list(run.Failures))
 		}
 	}
 	return all
@@ -99,7 +99,7 @@ func (c *Comparison) only(word string, keys []Key) string {
 	for _, key := range keys {
 		name := c.label(key)
 		if c.elsewhere(key) {
-			name += ", " + key.Unit
+			name += " (" + key.Unit + ")"
 		}
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -116,9 +116,9 @@ func list(values []string) string {
 	if len(values) == 0 {
 		return "missing"
 	}
-	text := strings.Join(values[:min(len(values), listed)], "; ")
+	text := strings.Join(values[:min(len(values), listed)], ", ")
 	if more := len(values) - listed; more > 0 {
-		text += fmt.Sprintf("; and %d more", more)
+		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
 }
@@ -205,13 +205,14 @@ func (c *Comparison) row(p *Point) row {
 		r[statusColumn] = word + "?"
 	case 2:
 		r[statusColumn] = opposite(word)
+	case unchanged:
+		if p.Verdict == Same {
+			r[statusColumn] = "~"
+		}
 	case 3:
 		if r[statusColumn] = "noise"; math.Abs(float64(p.Change)) <= c.Threshold {
 			r[statusColumn] = "< " + format.PercentExact(c.Threshold)
 		}
-	}
-	if p.Verdict == Same {
-		r[statusColumn] = "~"
 	}
 	return r
 }
