@@ -164,7 +164,7 @@ type UnitTally struct {
 	Regressions int             `json:"regressions"`
 	// Geomean is the geometric mean of NEW relative to OLD, minus 1, over all
 	// points of the unit, whatever their verdict, as in benchstat. It is null
-	// if a median is not positive.
+	// if any point changed from 0 or to 0.
 	Geomean Fraction `json:"geomean"`
 
 	was, is float64 // the geometric means of both sides
@@ -172,7 +172,7 @@ type UnitTally struct {
 
 func tally(unit string, points []Point) UnitTally {
 	u := UnitTally{Unit: unit, Counts: map[Verdict]int{}}
-	var was, is float64
+	var was, is, ratio float64
 	for i := range points {
 		p := &points[i]
 		if p.Unit != unit {
@@ -185,10 +185,11 @@ func tally(unit string, points []Point) UnitTally {
 		}
 		was += math.Log(p.Old.Median)
 		is += math.Log(p.New.Median)
+		ratio += math.Log1p(float64(p.Change))
 	}
 	n := float64(u.Points)
-	u.was, u.is = math.Exp(was/n), math.Exp(is/n)
-	if u.Geomean = Fraction(u.is/u.was - 1); u.was == 0 || u.is == 0 {
+	u.was, u.is, u.Geomean = math.Exp(was/n), math.Exp(is/n), Fraction(math.Expm1(ratio/n))
+	if math.IsInf(ratio, 0) {
 		u.Geomean = Fraction(math.NaN())
 	}
 	return u

@@ -66,12 +66,12 @@ func TestTooManyResults(t *testing.T) {
 		"a result": good + good, "a malformed result": good + "BenchmarkSend 100 fast\n" + good,
 		"a setting": "cpu: fast\n" + good + good, "a reading": good + "# line-ns: 52\n" + good,
 	} {
-		for held, want := range map[int]bool{0: false, maxHeld - 50: true} {
-			r := &results{values: map[Key]*[2][]float64{}, held: held}
-			r.sides[1] = side{Run: Run{Path: "new.txt"}, index: 1, of: r}
-			_, err := r.sides[1].read(strings.NewReader(text), new(benchfmt.Reader), nil)
-			if errors.Is(err, errTooMany) != want || want && (!strings.HasPrefix(err.Error(), "new.txt:") || !strings.Contains(err.Error(), "128 MiB")) {
-				t.Errorf("%s after %d bytes: %v", what, held, err)
+		for kept, want := range map[int]bool{0: false, maxKept - 30: true} {
+			r := &results{values: map[Key]*[2][]float64{}}
+			r.sides[1] = side{Run: Run{Path: "new.txt"}, index: 1, kept: kept, of: r}
+			_, err := r.sides[1].read(strings.NewReader(text), new(benchfmt.Reader))
+			if errors.Is(err, errTooMany) != want || want && (!strings.HasPrefix(err.Error(), "new.txt:") || !strings.Contains(err.Error(), "64 MiB")) {
+				t.Errorf("%s after %d bytes: %v", what, kept, err)
 			}
 		}
 	}

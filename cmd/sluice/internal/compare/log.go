@@ -20,16 +20,14 @@ import (
 // A logReader reads the output of benchmarks as a terminal, a CI system or
 // "go test -json" stored it, and returns lines for benchfmt:
 //
-//   - It decompresses gzip, converts UTF-16, and removes byte order marks, escape
-//     sequences, carriage returns, and the prefixes of a log.
-//   - It joins the output of "go test -json", which splits lines over events.
-//   - It joins a benchmark's name and its result. Package testing writes the name
+//   - It removes gzip, byte order marks, escape sequences and the prefixes of a log.
+//   - It joins the events of "go test -json", which split lines.
+//   - It joins a benchmark's name and its result: package testing writes the name
 //     first, so the output of the program comes in between.
-//   - It leaves out all that is neither a result nor a setting, and records failures
-//     and the results that cannot be read.
+//   - It records failures, and the results that cannot be read.
 //
-// Read returns what one line of the log adds, so when benchfmt returns a record,
-// line is where it ended.
+// Read returns what one line of the log adds, so line is the place of the record that
+// benchfmt returned last.
 type logReader struct {
 	in      *bufio.Reader
 	to      *side
@@ -53,6 +51,7 @@ type stream struct {
 // Limits of what is kept of a log.
 const (
 	maxLine     = 64 << 10 // longer lines are left out
+	maxKept     = 64 << 20 // bytes of results and settings
 	maxStreams  = 1000     // further ones share the last
 	maxFailures = 20
 )
@@ -101,8 +100,8 @@ func newLogReader(log io.Reader, to *side) (*logReader, error) {
 // Read implements io.Reader.
 func (l *logReader) Read(p []byte) (int, error) {
 	for len(l.out) == 0 {
-		if l.to.of.held > maxHeld {
-			return 0, fmt.Errorf("%w: those of both files take more than %d MiB of memory (want less, such as fewer benchmarks)", errTooMany, maxHeld>>20)
+		if l.to.kept > maxKept {
+			return 0, fmt.Errorf("%w: more than %d MiB (want less, such as fewer benchmarks)", errTooMany, maxKept>>20)
 		}
 		line, err := l.in.ReadSlice('\n')
 		switch {
@@ -190,7 +189,9 @@ func (l *logReader) addEvent(of *stream, line []byte) bool {
 // addLine adds a line without its prefix.
 func (l *logReader) addLine(s *stream, line []byte) {
 	if bytes.Contains(line, []byte("FAIL")) || bytes.Contains(line, []byte("panic: ")) || bytes.Contains(line, []byte("fatal error: ")) {
-		l.fail(s, line)
+		if m := failure.FindStringSubmatch(string(line)); m != nil {
+			l.fail(s, m)
+		}
 	}
 	if over.Match(line) {
 		l.begin(s, "", "")
@@ -241,32 +242,27 @@ func (l *logReader) write(s *stream, parts ...[]byte) {
 		l.out = append(append(append(l.out, packageKey+": "...), s.pkg...), '\n')
 	}
 	l.out = append(append(l.out, bytes.Join(parts, nil)...), '\n')
+	l.to.kept += len(l.out)
 }
 
-// fail records a failure with the name of the benchmark, or else of the package.
-func (l *logReader) fail(s *stream, line []byte) {
-	m := failure.FindStringSubmatch(string(line))
-	if m == nil {
-		return
-	}
-	what := "FAIL" // of a run or a package: it stands until the reason is known
+// fail records a failure with the name of the benchmark, or else of the package. "FAIL"
+// alone stands until one of them is known.
+func (l *logReader) fail(s *stream, m []string) {
+	what := ""
 	switch {
 	case m[2] != "":
-		what, s.blamed = m[2]+" failed", true
+		what = m[2] + " failed"
 	case m[3] != "":
-		what, s.blamed = strings.TrimPrefix(cmp.Or(m[1], s.name)+": "+m[3], ": "), true
-	case m[4] != "" && s.blamed:
-		s.blamed = false
-	case m[4] != "":
-		what = "FAIL " + strings.Join(strings.Fields(m[4]), " ")
+		what = strings.TrimPrefix(cmp.Or(m[1], s.name)+": "+m[3], ": ")
+	case !s.blamed:
+		what = strings.Join(append([]string{"FAIL"}, strings.Fields(m[4])...), " ")
 	}
-	run := &l.to.Run
-	if what != "FAIL" {
-		run.Failures = slices.DeleteFunc(run.Failures, func(f string) bool { return f == "FAIL" })
-	} else if len(run.Failures) > 0 {
-		return
+	s.blamed = m[2]+m[3] != "" || s.blamed && m[4] == ""
+	failures := &l.to.Failures
+	if len(*failures) == 1 && (*failures)[0] == "FAIL" && what != "" {
+		*failures = nil
 	}
-	if len(run.Failures) < maxFailures && !slices.Contains(run.Failures, what) {
-		run.Failures = append(run.Failures, what)
+	if what != "" && (what != "FAIL" || len(*failures) == 0) && len(*failures) < maxFailures && !slices.Contains(*failures, what) {
+		*failures = append(*failures, what)
 	}
 }

@@ -30,7 +30,7 @@ func parsed(t *testing.T, text string) (*results, error) {
 	t.Helper()
 	r := &results{values: map[Key]*[2][]float64{}}
 	r.sides[1] = side{Run: Run{Path: "new"}, index: 1, of: r}
-	_, err := r.sides[1].read(strings.NewReader(text), new(benchfmt.Reader), nil)
+	_, err := r.sides[1].read(strings.NewReader(text), new(benchfmt.Reader))
 	return r, err
 }
 

@@ -5,19 +5,17 @@ import (
 	"slices"
 )
 
-// Two runs of the same code differ by more than the repetitions within them show:
-// the six repetitions of a point are over in a tenth of a second, and a disturbance
-// may last longer. This file measures how much two runs differ where nothing
-// changed, from the two runs themselves. All changes are logarithms of costs: +0.7
-// is twice as slow.
+// Two runs of the same code differ by more than the repetitions within them show: a
+// disturbance may last longer than all repetitions of a point. This file measures the
+// noise between two runs from the runs themselves. All changes are logarithms of costs:
+// +0.7 is twice as slow.
 //
 // The change of a point is the smaller of two: of its medians, and of its best
-// repetitions, which load hardly disturbs. The noise of a group of points is that of a
-// Laplace distribution: the probability that noise exceeds t is exp(-t/scale)/2. The
-// scale has two parts: the shortest interval that contains 40% of the changes, which
-// finds the points that did not change wherever they are; and a share of the 90th
-// percentile of the interquartile ranges within the runs, for points that are disturbed
-// throughout. docs/adr/0017-comparison.md has the measured rates of alarms.
+// repetitions, which load hardly disturbs. The noise of a group of points has a Laplace
+// distribution: the probability that it exceeds t is exp(-t/scale)/2. The scale comes
+// from the shortest interval that contains 40% of the changes, which are of points that
+// did not change; and from the 90th percentile of the interquartile ranges within the
+// runs, for disturbed points. docs/adr/0017-comparison.md has the rates of alarms.
 const (
 	coreShare     = 0.4  // of the changes, in the shortest interval
 	disturbedAt   = 0.9  // the percentile of the ranges within runs
@@ -110,10 +108,11 @@ type Noise struct {
 // on each side that were measured in turns: their noise averages out.
 func groupNoise(points []*Point, turns int) []*Noise {
 	group := func(p *Point) Key {
+		key := Key{p.Package, p.Experiment, "", p.Unit}
 		if timed(p.Unit) {
-			return Key{Package: p.Package, Experiment: p.Experiment, Unit: "time"}
+			key.Unit = "time"
 		}
-		return Key{Package: p.Package, Experiment: p.Experiment, Unit: p.Unit}
+		return key
 	}
 	sizes := map[Key]int{}
 	for _, p := range points {
@@ -182,9 +181,9 @@ func drift(points []*Point, direction float64) float64 {
 	if len(points) < leastGroup {
 		return 0
 	}
-	changes := make([]float64, len(points))
-	for i, p := range points {
-		changes[i] = p.evidence.change(direction)
+	var changes []float64
+	for _, p := range points {
+		changes = append(changes, p.evidence.change(direction))
 	}
 	slices.Sort(changes)
 	return max(0, quantile(changes, driftQuantile))

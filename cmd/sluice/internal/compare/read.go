@@ -16,9 +16,6 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// resultsFile is the name of the lab's results in Go's benchmark format.
-const resultsFile = "results.txt"
-
 // A Run is one side of a comparison.
 type Run struct {
 	Path     string    `json:"path"`
@@ -35,12 +32,11 @@ type Setting struct {
 	Values []string `json:"values"`
 }
 
+// resultsFile is the name of the lab's results.
+const resultsFile = "results.txt"
+
 // Settings that are part of a point or of its name.
-const (
-	packageKey    = "pkg"
-	experimentKey = "experiment"
-	procsKey      = "GOMAXPROCS"
-)
+const packageKey, experimentKey, procsKey = "pkg", "experiment", "GOMAXPROCS"
 
 // values returns the values of a setting, or nil.
 func (r *Run) values(key string) []string {
@@ -56,23 +52,16 @@ type results struct {
 	keys   []Key // in the order of the files, OLD first
 	values map[Key]*[2][]float64
 	units  benchfmt.UnitMetadataMap
-	held   int // bytes of memory, roughly: their text and entryBytes each
 }
 
 // A side is a run while it is read.
 type side struct {
 	Run
 	index int
-	procs int // GOMAXPROCS of the points to read, or 0 for all
+	procs *[2]int // GOMAXPROCS of the points to read from each side, or nil for all
+	kept  int     // bytes of results, settings, and lines that cannot be read
 	of    *results
 }
-
-// Limits of memory for what was read from both files: their results and settings. The
-// text is not kept.
-const (
-	maxHeld    = 128 << 20
-	entryBytes = 200 // of a point, a setting or a message
-)
 
 // set adds a value of a setting.
 func (s *side) set(key, value string) {
@@ -83,7 +72,6 @@ func (s *side) set(key, value string) {
 	}
 	if values := &s.Settings[i].Values; !slices.Contains(*values, value) {
 		*values = append(*values, value)
-		s.of.held += entryBytes + len(key) + len(value)
 	}
 }
 
@@ -97,9 +85,8 @@ func (s *side) remark(line string) {
 
 // skip records a line that cannot be read.
 func (s *side) skip(line int, text string) {
-	message := fmt.Sprintf("%s:%d: %s", s.Path, line, strings.Join(strings.Fields(text), " "))
-	s.Skipped = append(s.Skipped, message)
-	s.of.held += entryBytes + len(message)
+	s.kept += len(text)
+	s.Skipped = append(s.Skipped, fmt.Sprintf("%s:%d: %s", s.Path, line, strings.Join(strings.Fields(text), " ")))
 }
 
 func read(paths [2]string, procs *[2]int) (*results, error) {
@@ -108,15 +95,12 @@ func read(paths [2]string, procs *[2]int) (*results, error) {
 	var sums [2]string
 	for i, path := range paths {
 		s := &r.sides[i]
-		*s = side{Run: Run{Path: path}, index: i, of: r}
-		if procs != nil {
-			s.procs = procs[i]
-		}
+		*s = side{Run: Run{Path: path}, index: i, procs: procs, of: r}
 		in, err := open(path)
 		if err != nil {
 			return nil, err
 		}
-		sums[i], err = s.read(in, &reader, procs)
+		sums[i], err = s.read(in, &reader)
 		_ = in.Close()
 		if err != nil {
 			return nil, err
@@ -137,19 +121,20 @@ func open(path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return os.Stdin, nil
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		in, err := os.Open(filepath.Join(path, resultsFile))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s has no %s: not a directory of sluice lab", path, resultsFile)
-		}
-		return in, err
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return os.Open(path)
 	}
-	return os.Open(path)
+	in, err := os.Open(filepath.Join(path, resultsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s has no %s: not a directory of sluice lab", path, resultsFile)
+	}
+	return in, err
 }
 
 // read reads the side, and returns the hash of its contents. A run that failed before
 // its first result is a result of NEW.
-func (s *side) read(in io.Reader, reader *benchfmt.Reader, procs *[2]int) (sum string, err error) {
+func (s *side) read(in io.Reader, reader *benchfmt.Reader) (sum string, err error) {
 	hash := sha256.New()
 	log, err := newLogReader(io.TeeReader(in, hash), s)
 	if err != nil {
@@ -163,7 +148,7 @@ func (s *side) read(in io.Reader, reader *benchfmt.Reader, procs *[2]int) (sum s
 			s.skip(log.line, record.Msg)
 		case *benchfmt.Result:
 			found = true
-			if key, ok := s.key(record, procs); ok {
+			if key, ok := s.key(record); ok {
 				taken = s.add(key, log.line, record) || taken
 			}
 		}
@@ -173,8 +158,8 @@ func (s *side) read(in io.Reader, reader *benchfmt.Reader, procs *[2]int) (sum s
 		return "", err
 	case taken || !found && s.index == 1 && len(s.Failures) > 0:
 		return string(hash.Sum(nil)), nil
-	case found && procs != nil:
-		return "", fmt.Errorf("%s has no point at GOMAXPROCS %d: it has %s", s.Path, s.procs, list(s.values(procsKey)))
+	case found && s.procs != nil:
+		return "", fmt.Errorf("%s has no point at GOMAXPROCS %d: it has %s", s.Path, s.procs[s.index], list(s.values(procsKey)))
 	case log.line == 0:
 		return "", fmt.Errorf("%s is empty", s.Path)
 	}
@@ -184,7 +169,7 @@ func (s *side) read(in io.Reader, reader *benchfmt.Reader, procs *[2]int) (sum s
 
 // key returns the point of a result. It returns false if the result is from another
 // GOMAXPROCS than the user asked for. Two that are compared share the name in OLD.
-func (s *side) key(result *benchfmt.Result, asked *[2]int) (key Key, ok bool) {
+func (s *side) key(result *benchfmt.Result) (key Key, ok bool) {
 	key = Key{
 		Package:    result.GetConfig(packageKey),
 		Experiment: result.GetConfig(experimentKey),
@@ -194,19 +179,19 @@ func (s *side) key(result *benchfmt.Result, asked *[2]int) (key Key, ok bool) {
 	if _, parts := result.Name.Parts(); len(parts) > 0 && parts[len(parts)-1][0] == '-' {
 		procs = string(parts[len(parts)-1][1:])
 		base = strings.TrimSuffix(base, "-"+procs)
-	} else if key.Experiment != "" || asked != nil {
+	} else if key.Experiment != "" || s.procs != nil {
 		procs = "1" // package testing and the lab leave it out
 	}
 	if procs != "" {
 		s.set(procsKey, procs)
 	}
-	if asked == nil {
+	if s.procs == nil {
 		return key, true
 	}
-	if key.Name = base; asked[0] != 1 {
-		key.Name += "-" + strconv.Itoa(asked[0])
+	if key.Name = base; s.procs[0] != 1 {
+		key.Name += "-" + strconv.Itoa(s.procs[0])
 	}
-	return key, procs == strconv.Itoa(s.procs)
+	return key, procs == strconv.Itoa(s.procs[s.index])
 }
 
 // add adds the figures and the settings of a result, and reports whether it has figures.
@@ -221,17 +206,14 @@ func (s *side) add(key Key, line int, result *benchfmt.Result) (any bool) {
 			s.skip(line, fmt.Sprint(key.Name, " ", value.Value))
 			continue
 		}
-		v, unit := tidy(value.Value, value.Unit)
-		key.Unit = unit
-		values, ok := s.of.values[key]
-		if !ok {
-			values = new([2][]float64)
-			s.of.values[key] = values
+		v := 0.0
+		v, key.Unit = tidy(value.Value, value.Unit)
+		if s.of.values[key] == nil {
+			s.of.values[key] = new([2][]float64)
 			s.of.keys = append(s.of.keys, key)
-			s.of.held += entryBytes + len(key.Package) + len(key.Experiment) + len(key.Name)
 		}
-		values[s.index] = append(values[s.index], v)
-		s.of.held += 2 * 8 // a slice grows
+		values := &s.of.values[key][s.index]
+		*values = append(*values, v)
 		any = true
 	}
 	return any

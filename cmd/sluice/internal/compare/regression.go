@@ -25,28 +25,25 @@ import (
 // A unit that a file declares exact has no noise: a change beyond the threshold is
 // a regression. An improvement is the same in the other direction. It decides nothing.
 
-// An Outcome is the answer of a comparison.
-type Outcome string
+// An Outcome is the answer of a comparison, and a Reason why it is not simply that.
+type (
+	Outcome string
+	Reason  string
+)
 
-// The outcomes. Undecided means that a large slowdown could hide, in the noise or in
-// what is missing: Decision.Reason names which.
+// The outcomes, and the reasons to be undecided: a large slowdown could hide. Broken is
+// one to fail.
 const (
 	Passed    Outcome = "no regression"
 	Failed    Outcome = "regression"
 	Undecided Outcome = "undecided"
-)
 
-// A Reason is why a comparison is undecided.
-type Reason string
-
-// The reasons.
-const (
 	Untestable Reason = "no point can be tested"       // too few repetitions, or units of unknown direction
 	Suspects   Reason = "points that look far worse"   // by suspicious or more, but noise may do that
 	Disturbed  Reason = "more noise than slowdowns"    // most points could hide a slowdown by visible
 	Drifted    Reason = "nearly all points are slower" // by more than steady: the code or the machine
-	Broken     Reason = "NEW has failures"             // of benchmarks or of the whole run: Run.Failures; the outcome is Failed
 	Vanished   Reason = "points of OLD are not in NEW" // what is missing may be worse
+	Broken     Reason = "NEW has failures"             // Run.Failures names them
 )
 
 const (

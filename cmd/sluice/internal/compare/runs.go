@@ -3,7 +3,6 @@ package compare
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -32,17 +31,6 @@ func reading(key string) bool {
 		func(word string) bool { return strings.Contains(key, word) })
 }
 
-// expected reports whether any two runs differ so, or users compare by the setting. A
-// time that is more than twice another is that of another machine.
-func (d *Difference) expected() bool {
-	if strings.HasSuffix(d.Key, "-ns") && len(d.Old)*len(d.New) > 0 {
-		was, err1 := strconv.ParseFloat(d.Old[0], 64)
-		is, err2 := strconv.ParseFloat(d.New[0], 64)
-		return err1 == nil && err2 == nil && math.Abs(math.Log(is/was)) <= math.Ln2
-	}
-	return reading(d.Key) || slices.Contains([]string{dateKey, versionKey, "commit", "branch", "load"}, d.Key)
-}
-
 // contrast returns the settings that differ. GOMAXPROCS differs as expected if the user
 // asked to compare two values of it.
 func contrast(was, is *Run, asked bool) []Difference {
@@ -50,7 +38,7 @@ func contrast(was, is *Run, asked bool) []Difference {
 	seen := map[string]bool{}
 	for _, s := range slices.Concat(was.Settings, is.Settings) {
 		d := Difference{Key: s.Key, Old: was.values(s.Key), New: is.values(s.Key)}
-		d.Expected = d.expected() || asked && s.Key == procsKey
+		d.Expected = reading(s.Key) || slices.Contains([]string{dateKey, versionKey, "commit", "branch", "load"}, s.Key) || asked && s.Key == procsKey
 		if !seen[s.Key] && !slices.Equal(slices.Sorted(slices.Values(d.Old)), slices.Sorted(slices.Values(d.New))) {
 			differences = append(differences, d)
 		}

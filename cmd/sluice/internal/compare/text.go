@@ -57,7 +57,7 @@ func (c *Comparison) warnings() (all []string) {
 			}
 		}
 		if n := len(run.Skipped); n > 0 {
-			say("%s: %s like results but cannot be read, such as %s", word, format.Plural(n, "line")+" "+looks(n), format.Cut(run.Skipped[0], 120))
+			say("%s: %s %s like results but cannot be read, such as %s", word, format.Plural(n, "line"), looks(n), run.Skipped[0])
 		}
 		if len(run.Failures) > 0 && (i == 0 || c.Decision.Reason != Broken) {
 			say("%s has failures: %s", word, list(run.Failures))
@@ -66,28 +66,28 @@ func (c *Comparison) warnings() (all []string) {
 	return all
 }
 
-// twoRuns describes the runs, and their readings of the machine.
+// twoRuns describes the order of the runs, and their readings of the machine.
 func (c *Comparison) twoRuns() string {
-	was, is := c.Old.began(), c.New.began()
 	var text []string
+	say := func(format string, args ...any) { text = append(text, fmt.Sprintf(format, args...)) }
+	was, is := c.Old.began(), c.New.began()
 	switch runs := c.order(); {
 	case runs.turns > 1:
-		text = append(text, fmt.Sprintf("OLD has %d runs, NEW %d, measured in turns.", len(was), len(is)))
+		say("OLD has %d runs, NEW %d, measured in turns.", len(was), len(is))
 	case runs.together:
-		text = append(text, fmt.Sprintf("OLD and NEW are the points of one run at GOMAXPROCS %d and %d.", c.Procs[0], c.Procs[1]))
+		say("OLD and NEW are the points of one run at GOMAXPROCS %d and %d.", c.Procs[0], c.Procs[1])
 	case len(was) == 1 && len(is) == 1 && is[0].Before(was[0]):
-		text = append(text, "NEW started "+format.Ago(was[0].Sub(is[0]))+" BEFORE OLD.")
+		say("NEW started %s BEFORE OLD.", format.Ago(was[0].Sub(is[0])))
 	case len(was) == 1 && len(is) == 1:
-		text = append(text, "NEW started "+format.Ago(is[0].Sub(was[0]))+" after OLD.")
+		say("NEW started %s after OLD.", format.Ago(is[0].Sub(was[0])))
 	}
 	for _, d := range c.Differences {
-		if d.Expected && reading(d.Key) {
-			text = append(text, fmt.Sprintf("%s was %s in OLD, %s in NEW.", d.Key, list(d.Old), list(d.New)))
+		if reading(d.Key) {
+			say("%s was %s in OLD, %s in NEW.", d.Key, list(d.Old), list(d.New))
 		}
 	}
-	// With one commit, changes are not due to the code of sluice.
 	if v := c.Old.values(versionKey); len(v) == 1 && slices.Equal(v, c.New.values(versionKey)) && !strings.Contains(v[0], "with changes") {
-		text = append(text, "Both are "+v[0]+": the changes are not due to the code of sluice.")
+		say("Both are %s: the changes are not due to the code of sluice.", v[0])
 	}
 	return strings.Join(text, " ")
 }
@@ -108,15 +108,12 @@ func (c *Comparison) only(word string, keys []Key) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Only in %s: %s.", word, list(names))
+	return "Only in " + word + ": " + list(names) + "."
 }
 
 // list writes the first values of a list.
 func list(values []string) string {
-	if len(values) == 0 {
-		return "missing"
-	}
-	text := strings.Join(values[:min(len(values), listed)], ", ")
+	text := cmp.Or(strings.Join(values[:min(len(values), listed)], ", "), "missing")
 	if more := len(values) - listed; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
@@ -124,177 +121,148 @@ func list(values []string) string {
 }
 
 // A row has the label of a point or a unit, and its figures: OLD, NEW, their ratio, its
-// interval, what a change is, p and the number of repetitions. The last two are left out
-// of texts narrower than wide.
-type row [8]string
-
-const (
-	statusColumn = 5
-	wide         = 100
-)
+// interval, and what a change is.
+type row [6]string
 
 // table returns the rows of all units.
 func (c *Comparison) table(all bool) (rows []row) {
-	ranked := make([]*Point, len(c.Points))
-	for i := range ranked {
-		ranked[i] = &c.Points[i]
+	ranked := make([]*Point, 0, len(c.Points)+1)
+	for i := range c.Points {
+		ranked = append(ranked, &c.Points[i])
 	}
+	changed := len(ranked)
 	if all = all || len(ranked) <= few; !all {
 		size := func(p *Point) float64 { return math.Abs(math.Log1p(float64(p.Change))) }
 		slices.SortStableFunc(ranked, func(a, b *Point) int {
 			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(size(b), size(a)))
 		})
-		changed := slices.IndexFunc(append(ranked, &Point{Verdict: Same}), func(p *Point) bool { return p.rank() == unchanged })
-		shown := min(changed, most)
-		defer func() {
-			rows = append(rows, row{fmt.Sprintf("%d of %d points are not shown; %d of them changed: -v shows all.", len(c.Points)-shown, len(c.Points), changed-shown)})
-		}()
-		ranked = ranked[:shown]
+		changed = slices.IndexFunc(append(ranked, &Point{}), func(p *Point) bool { return p.rank() == unchanged })
+		ranked = ranked[:min(changed, most)]
 	}
 	means := []row{{"geometric mean", "OLD", "NEW", "ratio"}}
 	for _, u := range c.Units {
 		mean := row{fmt.Sprintf("%s (%d)", u.Unit, u.Points), scaled(u.was, u.Unit), scaled(u.is, u.Unit), times(1 + u.Geomean)}
-		group := []row{{u.Unit, "OLD", "NEW", "ratio", "95% interval", "", "p", "n"}}
+		if u.was*u.is == 0 {
+			mean[1], mean[2] = "-", "-"
+		}
+		heading := len(rows)
 		for _, p := range ranked {
 			if p.Unit == u.Unit {
-				group = append(group, c.row(p))
+				rows = append(rows, c.row(p))
 			}
 		}
 		switch known := u.Geomean.finite(); {
-		case len(group) == 1 && known:
-			means = append(means, mean)
-		case len(group) > 1:
-			if rows = append(rows, group...); known && u.Points > 1 {
+		case heading < len(rows):
+			rows = slices.Insert(rows, heading, row{u.Unit, "OLD", "NEW", "ratio", "95% interval"})
+			if known && u.Points > 1 {
 				mean[0] = fmt.Sprint("geomean of ", u.Points)
 				rows = append(rows, mean)
 			}
 			rows = append(rows, row{})
+		case known:
+			means = append(means, mean)
 		}
 	}
 	if len(means) > 1 {
 		rows = append(append(rows, means...), row{})
 	}
+	if left := len(c.Points) - len(ranked); left > 0 {
+		rows = append(rows, row{fmt.Sprintf("%d of %d points are not shown; %d of them changed: -v shows all.", left, len(c.Points), changed-len(ranked))})
+	}
 	return rows
 }
 
-// unchanged is the rank of points that show no change.
 const unchanged = 5
 
-// rank orders points by what a reader must see first.
+// rank orders points by what a reader must see first. Points without a change are
+// unchanged.
 func (p *Point) rank() int {
-	return slices.Index([]bool{p.Regression, p.Suspect, p.Improvement, p.testable && p.Verdict != Same && p.Verdict != TooFew,
-		p.Verdict != Same && p.Verdict != TooFew, true}, true)
+	changed := !slices.Contains([]Verdict{Same, TooFew, ""}, p.Verdict)
+	return slices.Index([]bool{p.Regression, p.Suspect, p.Improvement, changed && p.testable, changed, true}, true)
 }
 
 func (c *Comparison) row(p *Point) row {
-	r := row{c.label(p.Key), scaled(p.Old.Median, p.Unit), scaled(p.New.Median, p.Unit), times(1 + p.Change), "",
-		string(p.Verdict), fmt.Sprintf("%.3f", p.P), strconv.Itoa(p.Old.N)}
-	if p.Exact {
-		r[6] = "exact"
-	} else if p.Interval[0].finite() {
+	r := row{c.label(p.Key), scaled(p.Old.Median, p.Unit), scaled(p.New.Median, p.Unit), times(1 + p.Change), "", string(p.Verdict)}
+	if p.Interval[0].finite() && !p.Exact {
 		r[4] = times(1+p.Interval[0]) + " to " + times(1+p.Interval[1])
 	}
-	if p.New.N != p.Old.N {
-		r[7] += "+" + strconv.Itoa(p.New.N)
-	}
-	word := word(p.Unit)
-	switch p.rank() {
-	case 0:
-		r[statusColumn] = word
-	case 1:
-		r[statusColumn] = word + "?"
-	case 2:
-		r[statusColumn] = opposite(word)
-	case unchanged:
-		if p.Verdict == Same {
-			r[statusColumn] = "~"
-		}
-	case 3:
-		if r[statusColumn] = "noise"; math.Abs(float64(p.Change)) <= c.Threshold {
-			r[statusColumn] = "< " + format.PercentExact(c.Threshold)
-		}
+	switch word := word(p.Unit); {
+	case p.Regression:
+		r[5] = word
+	case p.Suspect:
+		r[5] = word + "?"
+	case p.Improvement:
+		r[5] = opposite(word)
+	case p.Verdict == Same:
+		r[5] = "~"
+	case p.rank() == unchanged || !p.testable:
+	case math.Abs(float64(p.Change)) <= c.Threshold:
+		r[5] = "< " + format.PercentExact(c.Threshold)
+	default:
+		r[5] = "noise"
 	}
 	return r
 }
 
-// layOut writes rows in columns: the first is aligned to the left, as is the status; the
-// figures to the right. A label that is too long has a line of its own.
+// layOut writes rows in columns: figures to the right, the others to the left. A label
+// that is too long has a line of its own, as does a row without figures.
 func layOut(rows []row, width int) string {
-	shown := statusColumn + 1
-	if width >= wide {
-		shown = len(row{})
-	}
 	var widths [len(row{})]int
-	room := width
-	for i := shown - 1; i >= 0; i-- {
-		for _, r := range rows {
+	for _, r := range rows {
+		for i := range r {
 			if r[1] != "" {
 				widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
 			}
 		}
-		room -= 2 + widths[i]
 	}
-	widths[0] = max(1, min(widths[0], room+2+widths[0]))
+	labels := width
+	for _, w := range widths[1:] {
+		labels -= 2 + w
+	}
+	labels = max(1, min(labels, widths[0]))
 	var b strings.Builder
 	for _, r := range rows {
-		if r[1] == "" {
-			b.WriteString(format.Wrap(r[0], width, 0, "  "))
-			continue
-		}
 		line := format.Cut(r[0], width)
-		if utf8.RuneCountInString(line) > widths[0] {
-			b.WriteString(line + "\n")
-			line = ""
-		}
-		line += format.Pad(line, widths[0])
-		for i := 1; i < shown; i++ {
-			pad := format.Pad(r[i], widths[i])
-			if i == statusColumn {
-				line += "  " + r[i] + pad
-			} else {
-				line += "  " + pad + r[i]
+		if r[1] != "" {
+			if utf8.RuneCountInString(line) > labels {
+				b.WriteString(line + "\n")
+				line = ""
 			}
+			line += format.Pad(line, labels)
+			for i := 1; i < len(r)-1; i++ {
+				line += "  " + format.Pad(r[i], widths[i]) + r[i]
+			}
+			line = strings.TrimRight(line+"  "+r[len(r)-1], " ")
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		b.WriteString(line + "\n")
 	}
 	return b.String()
 }
 
 // label writes a name for a row. Names of the lab lose the keys that all have.
 func (c *Comparison) label(k Key) string {
-	_, rest, lab := strings.Cut(k.Name, "/")
-	if lab = lab && k.Experiment != ""; !lab {
-		if c.packages && k.Package != "" {
-			return k.Package + "." + k.Name
-		}
-		return k.Name
+	switch _, rest, ok := strings.Cut(k.Name, "/"); {
+	case ok && k.Experiment != "":
+		sweep, _, _ := strings.Cut(strings.TrimPrefix(rest, "sweep="), "/")
+		return k.Experiment + "/" + strings.NewReplacer("sweep=", "", "work="+sweep+"/", "", "contender=", "").Replace(rest)
+	case c.packages && k.Package != "":
+		return k.Package + "." + k.Name
 	}
-	label, sweep := k.Experiment, ""
-	for part := range strings.SplitSeq(rest, "/") {
-		switch key, value, _ := strings.Cut(part, "="); {
-		case key == "sweep":
-			sweep, part = value, value
-		case key == "contender":
-			part = value
-		case key == "work" && value == sweep:
-			continue
-		}
-		label += "/" + part
-	}
-	return label
+	return k.Name
 }
 
 // times writes a ratio with the digits that its size needs.
 func times(ratio Fraction) string {
+	digits := 3
 	switch {
 	case !ratio.finite():
 		return "-"
-	case ratio < 1.9995:
-		return fmt.Sprintf("%.3f", ratio)
-	case ratio < 9.995:
-		return fmt.Sprintf("%.2f", ratio)
+	case ratio >= 9.995:
+		digits = 0
+	case ratio >= 1.9995:
+		digits = 2
 	}
-	return fmt.Sprintf("%.0f", ratio)
+	return strconv.FormatFloat(float64(ratio), 'f', digits, 64)
 }
 
 // scaled writes a figure as benchstat does: 120.5n for 1.205e-7 sec.
