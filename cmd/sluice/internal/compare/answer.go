@@ -31,7 +31,7 @@ func (c *Comparison) answer() string {
 		}
 		return fmt.Sprintf("UNDECIDED: no point has enough repetitions to tell a change from noise. Measure at least %d of each, with -count.", n)
 	case d.Reason == Untestable:
-		return "UNDECIDED: it is unknown for each unit whether more is better" + c.declare() + "."
+		return "UNDECIDED: it is unknown for each unit whether more is better" + declare
 	case d.Reason == Drifted:
 		return fmt.Sprintf("UNDECIDED: nearly all points are %s %s: the code or the machine.", factor(d.Drift), word)
 	case d.Reason == Disturbed:
@@ -52,6 +52,9 @@ func (c *Comparison) answer() string {
 	}
 	return text + "."
 }
+
+// declare is what to do about a unit without a direction.
+const declare = " (a file can declare it: “Unit widgets better=higher”)."
 
 func looks(n int) string {
 	if n == 1 {
@@ -145,18 +148,7 @@ func (c *Comparison) basis() string {
 		say("%s %s too few repetitions to be tested.", format.Plural(d.TooFew, "point"), format.Have(d.TooFew))
 	}
 	if d.Undirected > 0 && d.Reason != Untestable {
-		say("%s %s not tested: it is unknown whether more of their unit is better%s.",
-			format.Plural(d.Undirected, "point"), format.Are(d.Undirected), c.declare())
+		say("%s %s not tested: it is unknown whether more of their unit is better"+declare, format.Plural(d.Undirected, "point"), format.Are(d.Undirected))
 	}
 	return strings.Join(text, " ")
-}
-
-// declare tells how to declare the direction of a unit, except in the lab's files.
-func (c *Comparison) declare() string {
-	for i := range c.Points {
-		if p := &c.Points[i]; p.better == 0 && p.Experiment == "" {
-			return fmt.Sprintf(" (declare it in the file: “Unit %s better=higher”)", p.Unit)
-		}
-	}
-	return ""
 }

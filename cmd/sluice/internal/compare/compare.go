@@ -65,7 +65,8 @@ type Comparison struct {
 	OnlyOld     []Key        `json:"only_old"`
 	OnlyNew     []Key        `json:"only_new"`
 
-	packages bool // the points are of more than one package
+	packages bool            // the points are of more than one package
+	in       map[Key][2]bool // the runs that have a name in any unit
 }
 
 // A Key identifies a point. Other settings that differ are differences of the
@@ -75,6 +76,12 @@ type Key struct {
 	Experiment string `json:"experiment,omitempty"`
 	Name       string `json:"name"` // without its prefix "Benchmark"
 	Unit       string `json:"unit"` // tidied as by benchstat: sec/op for ns/op, and for µs/op
+}
+
+// nameOnly returns the key without its unit.
+func (k Key) nameOnly() Key {
+	k.Unit = ""
+	return k
 }
 
 // Files compares two runs. Each path names a file with results in Go's benchmark
@@ -103,12 +110,19 @@ func newComparison(both *results, o Options) (*Comparison, error) {
 		Procs:     o.Procs,
 		Old:       both.sides[0].Run,
 		New:       both.sides[1].Run,
+		in:        map[Key][2]bool{},
 	}
 	c.Differences = contrast(&c.Old, &c.New, o.Procs != nil)
 	var units []string
+	shared := false
 	for _, key := range both.keys {
 		c.packages = c.packages || key.Package != both.keys[0].Package
-		switch values := both.values[key]; {
+		values := both.values[key]
+		in := c.in[key.nameOnly()]
+		in[0], in[1] = in[0] || len(values[0]) > 0, in[1] || len(values[1]) > 0
+		c.in[key.nameOnly()] = in
+		shared = shared || in == [2]bool{true, true}
+		switch {
 		case len(values[1]) == 0:
 			c.OnlyOld = append(c.OnlyOld, key)
 			if o.Gone == nil || !o.Gone.MatchString(key.Name) {
@@ -123,7 +137,7 @@ func newComparison(both *results, o Options) (*Comparison, error) {
 			}
 		}
 	}
-	if len(c.Points) == 0 && len(c.New.Failures) == 0 && !slices.ContainsFunc(c.OnlyOld, c.elsewhere) {
+	if !shared && len(c.New.Failures) == 0 {
 		return nil, nothingShared(c)
 	}
 	slices.SortStableFunc(c.Points, func(a, b Point) int { return slices.Index(units, a.Unit) - slices.Index(units, b.Unit) })
@@ -132,14 +146,6 @@ func newComparison(both *results, o Options) (*Comparison, error) {
 		c.Units = append(c.Units, tally(unit, c.Points))
 	}
 	return c, nil
-}
-
-// elsewhere reports whether a point has another unit in the other run.
-func (c *Comparison) elsewhere(k Key) bool {
-	other := func(keys []Key) bool {
-		return slices.ContainsFunc(keys, func(o Key) bool { unit := o.Unit; o.Unit = k.Unit; return o == k && unit != k.Unit })
-	}
-	return other(c.OnlyOld) && slices.Contains(c.OnlyNew, k) || other(c.OnlyNew) && slices.Contains(c.OnlyOld, k)
 }
 
 // nothingShared returns the error of two runs without a common point.

@@ -68,8 +68,8 @@ var (
 	// containers ("name |") write before a line.
 	prefix = regexp.MustCompile(`^(?:` + timePattern + `(?: [0-9a-f]{2}[OE][ +]|\s|$)|(\[[^\]]*\]\s|[\w./-]+ *\| ))`)
 	clock  = regexp.MustCompile(`^` + timePattern)
-	// result matches a whole result, after any other text.
-	result = regexp.MustCompile(`(?:^|[^\w/.-])(Benchmark\S*\s+\d+\s+` + figurePattern + `\s+[^\s\d]\S*` + morePattern + `)`)
+	// result matches a whole result, after any other text: output may lack a line feed.
+	result = regexp.MustCompile(`(Benchmark\S*\s+\d+\s+` + figurePattern + `\s+[^\s\d]\S*` + morePattern + `)`)
 	// named matches the beginning of a benchmark, and what looks like a result.
 	named = regexp.MustCompile(`^(Benchmark\S*)(\s+\d.*|\s.*\d\s+\S+/op.*)?`)
 	// ending matches the part of a result that follows the name, at the end of a line:

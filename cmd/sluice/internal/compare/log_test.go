@@ -127,6 +127,8 @@ func TestForms(t *testing.T) {
 		"JSON of two packages": interleaved(plain),
 		"JSON at GitHub":       eachLine(interleaved(plain), "2026-01-02T03:04:05.678Z $1"),
 		"verbose":              strings.ReplaceAll(plain, "BenchmarkPool/", "=== RUN   BenchmarkPool/cap=64\nBenchmarkPool/cap=64\nBenchmarkPool/"),
+		"verbose with output":  strings.ReplaceAll(plain, "BenchmarkSend-8 ", "BenchmarkSend\nsome log line\nno line feedBenchmarkSend-8 "),
+		"output before":        strings.ReplaceAll(plain, "BenchmarkSend-8 ", "some log line\nno line feedBenchmarkSend-8 "),
 		"interrupted":          strings.ReplaceAll(plain, "BenchmarkSend-8   \t", "BenchmarkSend-8   \tsome log line\n"),
 		"by a number":          strings.ReplaceAll(plain, "BenchmarkSend-8   \t", "BenchmarkSend-8   \t42 users\nlevel: info\n{\"a\": 1}\n"),
 		"without a line feed":  strings.ReplaceAll(plain, "BenchmarkSend-8   \t", "BenchmarkSend-8   \tdone: 100%"),

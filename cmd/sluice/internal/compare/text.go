@@ -92,23 +92,19 @@ func (c *Comparison) twoRuns() string {
 	return strings.Join(text, " ")
 }
 
-// only lists the benchmarks of one file alone, with the unit of those that the other
-// file has in another unit.
+// only lists the benchmarks of one file alone, with the unit of those that both have.
 func (c *Comparison) only(word string, keys []Key) string {
 	var names []string
 	for _, key := range keys {
-		name := c.label(key)
-		if c.elsewhere(key) {
-			name += " (" + key.Unit + ")"
-		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		names = append(names, c.label(key))
+		if c.in[key.nameOnly()] == [2]bool{true, true} {
+			names[len(names)-1] += " (" + key.Unit + ")"
 		}
 	}
 	if len(names) == 0 {
 		return ""
 	}
-	return "Only in " + word + ": " + list(names) + "."
+	return "Only in " + word + ": " + list(slices.Compact(names)) + "."
 }
 
 // list writes the first values of a list.
