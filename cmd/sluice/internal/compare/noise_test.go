@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"golang.org/x/perf/benchfmt"
 )
 
 func TestEvidence(t *testing.T) {
@@ -182,17 +180,6 @@ func TestScale(t *testing.T) {
 	} {
 		if tt.less >= tt.larger || tt.less <= 0 {
 			t.Errorf("%s: scale %v is not above %v", tt.name, tt.larger, tt.less)
-		}
-	}
-}
-
-// The evidence of a point depends on what its unit means.
-func TestEvidenceOfUnit(t *testing.T) {
-	units := benchfmt.UnitMetadataMap{}
-	for unit, want := range map[string]float64{"sec/op": math.Log(2), "M/s": -math.Log(2), "widgets": 0} {
-		p := newPoint(Key{Unit: unit}, &[2][]float64{{1, 1}, {2, 2}}, units, Defaults)
-		if math.Abs(p.evidence.median-want) > 1e-9 || p.testable != (unit != "widgets") {
-			t.Errorf("%s: %+v, testable %v", unit, p.evidence, p.testable)
 		}
 	}
 }

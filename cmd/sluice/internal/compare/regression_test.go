@@ -240,16 +240,6 @@ func drawnLine(from, to int) (values []float64) {
 	return values
 }
 
-func TestThreshold(t *testing.T) {
-	file := func(header string, v float64) string { return run(header, line{"Elastic", "ns/op", around(v, 9)}) }
-	for threshold, want := range map[float64]int{0: 1, 0.29: 1, 0.31: 0} {
-		d := compared(t, file(header, 100), file(later, 130), Options{Alpha: 0.05, Threshold: threshold}).Decision
-		if d.Regressions != want {
-			t.Errorf("30%% more, threshold %v: %d regressions, want %d", threshold, d.Regressions, want)
-		}
-	}
-}
-
 // Runs in turns find smaller regressions, of one point and of all.
 func TestInTurnsFindsMore(t *testing.T) {
 	at := func(minute int) string { return strings.Replace(header, "12:00", fmt.Sprintf("12:%02d", minute), 1) }
