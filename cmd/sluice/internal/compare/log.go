@@ -50,7 +50,7 @@ type stream struct {
 
 // Limits of what is kept of a log.
 const (
-	maxLine     = 64 << 10 // longer lines are left out
+	maxLine     = 32 << 10 // longer lines are left out: benchfmt takes up to 64 KiB
 	maxKept     = 64 << 20 // bytes of results and settings
 	maxStreams  = 1000     // further ones share the last
 	maxFailures = 20
@@ -77,8 +77,8 @@ var (
 	ending = regexp.MustCompile(`(?:^|[^\d.])(\d+(?:\t *` + figurePattern + ` \S+|\s+` + figurePattern + `\s+[^\s\d]\S*/\S+)` + morePattern + `)`)
 	// failure matches the lines in which package testing or the runtime reports that a
 	// benchmark or a package failed. A benchmark may have its name before it.
-	failure = regexp.MustCompile(`^(?:(Benchmark\S*)\s+)?(?:\s*--- FAIL: (\S+)|((?:panic|fatal error): .*)|FAIL(?:\s+(\S.*))?$)`)
-	over    = regexp.MustCompile(`^(?:PASS$|FAIL\b|ok\s)`)
+	failure = regexp.MustCompile(`^(?:(Benchmark\S*)\s+)?(?:\s*--- FAIL: (\S+)|((?:panic|fatal error): .*)|FAIL(?:\s+(\S+\s+(?:[\d.]+s|\[.*\])))?\s*$)`)
+	over    = regexp.MustCompile(`^(?:PASS$|FAIL(?:\s|$)|ok\s+\S+\s+[\d.]+s)`)
 )
 
 var errTooMany = errors.New("too many results")

@@ -130,7 +130,7 @@ func TestForms(t *testing.T) {
 		"verbose with output":  strings.ReplaceAll(plain, "BenchmarkSend-8 ", "BenchmarkSend\nsome log line\nno line feedBenchmarkSend-8 "),
 		"output before":        strings.ReplaceAll(plain, "BenchmarkSend-8 ", "some log line\nno line feedBenchmarkSend-8 "),
 		"interrupted":          strings.ReplaceAll(plain, "BenchmarkSend-8   \t", "BenchmarkSend-8   \tsome log line\n"),
-		"by a number":          strings.ReplaceAll(plain, "BenchmarkSend-8   \t", "BenchmarkSend-8   \t42 users\nlevel: info\n{\"a\": 1}\n"),
+		"by a number":          strings.ReplaceAll(plain, "BenchmarkSend-8   \t", "BenchmarkSend-8   \t42 users\nlevel: info\nok then\n{\"a\": 1}\n"),
 		"without a line feed":  strings.ReplaceAll(plain, "BenchmarkSend-8   \t", "BenchmarkSend-8   \tdone: 100%"),
 		"by progress":          strings.ReplaceAll(plain, "BenchmarkSend-8   \t", "BenchmarkSend-8   \t10%\r100%\r\n"),
 		"interrupted JSON":     interleaved(strings.ReplaceAll(plain, "BenchmarkSend-8   \t", "BenchmarkSend-8   \tlog of 2026-01-02 03:04:05\n")),
@@ -186,7 +186,7 @@ func TestFailures(t *testing.T) {
 		"BenchmarkPool\n    --- FAIL: BenchmarkPool/a-8\nFAIL\nFAIL\tq\t1s\nFAIL\tr [build failed]\nFAIL\n":  "BenchmarkPool/a-8 failed, FAIL r [build failed]",
 		"FAIL\nFAIL\tq\t8.1s\n": "FAIL q 8.1s",
 		"FAIL\n":                "FAIL",
-		"FAILED to connect\nit said: panic: no\nPASS\n": "",
+		"FAILED to connect\nFAIL to connect\nit said: panic: no\nPASS\n": "",
 	} {
 		for form, text := range map[string]string{"text": text, "JSON": strings.Join(events("q", text), ""), "GitHub": eachLine(text, "2026-01-02T03:04:05.678Z $1")} {
 			r, err := parsed(t, text)

@@ -94,7 +94,7 @@ func TestWidth(t *testing.T) {
 		return header + "BenchmarkX 1 lots\n" + many("", 9, ns) + run("", long)
 	}
 	machine := strings.Replace(later, "abacus", "slide rule with a long name that has the model and the year", 1)
-	c := compared(t, file(header, 1), file(machine, 3)+"FAIL\tq\n", Defaults)
+	c := compared(t, file(header, 1), file(machine, 3)+"FAIL\tq\t1s\n", Defaults)
 	for _, width := range []int{60, 80, 120} {
 		var b strings.Builder
 		if err := c.WriteText(&b, width, true); err != nil {
