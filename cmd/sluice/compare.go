@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,13 +11,14 @@ import (
 )
 
 type compareCommand struct {
-	Old              string    `arg:"" name:"old" help:"Directory of a lab run, or a file in Go's benchmark format."`
+	Old              string    `arg:"" name:"old" help:"Directory of a lab run; or a file with the output of go test -bench, as a log has it; or - for standard input."`
 	New              string    `arg:"" name:"new" help:"The same, for the run to compare with OLD."`
 	FailOnRegression bool      `help:"Exit with status 1 if any point is worse beyond noise by more than the threshold, and with status 3 if the noise may hide it."`
 	Threshold        percent   `default:"5" placeholder:"PERCENT" help:"Smallest change of a regression, in percent of OLD. Default: ${default}."`
 	Alpha            float64   `default:"0.05" placeholder:"LEVEL" help:"Significance level between 0 and 1, for each point, and for all points together in the exit status. Default: ${default}."`
 	Procs            *twoProcs `placeholder:"OLD:NEW" help:"Compare the points of OLD at one GOMAXPROCS with those of NEW at another, such as 1:2. OLD and NEW may be the same run."`
-	Verbose          bool      `short:"v" help:"Show all points, not only those that differ."`
+	Gone             pattern   `placeholder:"REGEXP" help:"Benchmarks of OLD that are meant to be missing in NEW, because they were renamed or removed. Otherwise they leave the comparison undecided."`
+	Verbose          bool      `short:"v" help:"Show all points, not only those that changed."`
 	JSON             bool      `name:"json" help:"Write JSON instead of text."`
 }
 
@@ -38,6 +40,14 @@ func (p *twoProcs) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// pattern is a regular expression, or nil.
+type pattern struct{ *regexp.Regexp }
+
+func (p *pattern) UnmarshalText(text []byte) (err error) {
+	p.Regexp, err = regexp.Compile(string(text))
+	return err
+}
+
 // percent is a percentage, with or without a percent sign.
 type percent float64
 
@@ -52,7 +62,7 @@ func (p *percent) UnmarshalText(text []byte) error {
 
 // errRegression, errBroken and errUndecided end a completed comparison.
 var (
-	errBroken     = errors.New("NEW did not complete")
+	errBroken     = errors.New("failed in NEW")
 	errRegression = errors.New("NEW is worse than OLD")
 	errUndecided  = errors.New("undecided")
 )
@@ -60,7 +70,7 @@ var (
 // Run compares and prints.
 func (c *compareCommand) Run(to streams) error {
 	result, err := compare.Files(c.Old, c.New, compare.Options{
-		Alpha: c.Alpha, Threshold: float64(c.Threshold) / 100, Procs: (*[2]int)(c.Procs),
+		Alpha: c.Alpha, Threshold: float64(c.Threshold) / 100, Procs: (*[2]int)(c.Procs), Gone: c.Gone.Regexp,
 	})
 	if err != nil {
 		return inputError{err}
@@ -68,7 +78,7 @@ func (c *compareCommand) Run(to streams) error {
 	if c.JSON {
 		err = result.WriteJSON(to.stdout)
 	} else {
-		err = result.WriteText(to.stdout, c.Verbose)
+		err = result.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
 	}
 	if err != nil || !c.FailOnRegression {
 		return err
@@ -77,7 +87,7 @@ func (c *compareCommand) Run(to streams) error {
 	switch d := result.Decision; d.Outcome {
 	case compare.Failed:
 		if d.Reason == compare.Broken {
-			return fmt.Errorf("%w: %s", errBroken, d.Reason)
+			return fmt.Errorf("%w: %s", errBroken, strings.Join(result.New.Failures, "; "))
 		}
 		return fmt.Errorf("%w in %d of %d points", errRegression, d.Regressions, d.Tested)
 	case compare.Undecided:
@@ -95,24 +105,25 @@ Examples:
   sluice compare before after -threshold 10 -json  another threshold, as JSON
   sluice compare run run -procs 1:2                one run, at GOMAXPROCS 2 against 1
 
-Exit status, with -fail-on-regression: 0 for no regression, 1 for a regression,
-or if a benchmark of NEW failed or panicked, 3 if the comparison is undecided:
-benchmarks of OLD that are not in NEW, too few repetitions, a point that looks
-more than twice as slow but may be noise, or a machine so disturbed that a
+A file may be the output of go test -bench or go test -json, also as CI systems
+store it: with prefixes such as timestamps or [pkg], colors, CRLF, or gzip, and with
+the output of the program between the name of a benchmark and its result.
+
+Exit status, with -fail-on-regression: 0 for no regression; 1 for a regression,
+or if a benchmark or package of NEW failed or panicked; 3 if the comparison is
+undecided: benchmarks of OLD that are not in NEW or only in another unit (unless
+-gone matches their names; µs/op is converted), too few repetitions, a point that
+looks more than twice as slow but may be noise, or a machine so disturbed that a
 slowdown by 3 times could hide. Without -fail-on-regression, 0 in all these cases.
 2 if the command line or a file is invalid.
 
-Points are tested as by benchstat; benchstat -table pkg,experiment shows the same.
-A regression must also stand out from the noise between the two runs, which is
-estimated from all points together. One point can be a regression, if both runs
-have 4 repetitions of it or more. Runs of the same code have regressions at most
-one time in twenty.
-
-OLD and NEW are two runs, and the machine changes between runs, too. Run both in
-turns, join the results of each (cat a1/results.txt a2/results.txt), and compare
-the joined files: smaller regressions stand out.
-
-The files may be of any length: only their results are kept in memory. Files whose
-results take more than 128 MiB are refused.
+Each point has the medians of OLD and NEW as benchstat shows them, their ratio, and
+the interval of the ratio that the repetitions leave. "slower" and "faster" also
+stand out from the noise between the two runs, which is estimated from all points
+together: with 4 repetitions of each point or more, runs of the same code have
+regressions at most one time in twenty. "noise" does not stand out, and "~" is no
+difference. The machine changes between runs, too: run OLD and NEW in turns, join
+the results of each (cat a1.txt a2.txt), and compare the joined files; smaller
+regressions stand out.
 `)
 }

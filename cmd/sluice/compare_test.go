@@ -51,7 +51,7 @@ func TestCompare(t *testing.T) {
 		{"fast slow -fail-on-regression -threshold 40%", 0, "No regression: 3 of 3 points are slower"},
 		{"fast slow -fail-on-regression -threshold 27.5", statusFailed, "NEW is worse than OLD in 3 of 3 points"},
 		{"fast slow -fail-on-regression -alpha 0.01", statusFailed, "NEW is worse"},
-		{"fast/results.txt slow", 0, "3 slower"},
+		{"fast/results.txt slow", 0, "geomean of 3 100.0n 130.0n 1.300"},
 		{"fast fast -procs 2:2", statusUsage, "invalid -procs 2:2: both are the same"},
 		{"fast far -procs 2:4", statusUsage, "far has no point at GOMAXPROCS 4: it has 2"},
 		{"few-fast few-slow", 0, "UNDECIDED: no point has enough repetitions"},
@@ -79,10 +79,11 @@ func TestCompare(t *testing.T) {
 // its end in NEW, has another unit there, or is missing.
 func TestCompareIncomplete(t *testing.T) {
 	t.Chdir(t.TempDir())
-	results := func(ns float64, names ...string) (text string) {
+	results := func(factor float64, unit string, names ...string) (text string) {
+		text = "goos: linux\npkg: example.com/q\n"
 		for _, name := range names {
-			for i := range 8 {
-				text += fmt.Sprintf("Benchmark%s-8 100 %v ns/op\n", name, ns+float64(i)/100)
+			for i := range 6 {
+				text += fmt.Sprintf("Benchmark%s-8   \t  297183\t%10.2f %s\t      48 B/op\n", name, factor*(100+float64(i)/10), unit)
 			}
 		}
 		return text
@@ -93,28 +94,50 @@ func TestCompareIncomplete(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("old", results(100, "Send", "Pool"))
+	const end = "exit status 2\nFAIL\texample.com/q\t8.120s\nFAIL\n"
+	whole := results(1.0001, "ns/op", "Send", "Pool")
+	write("old", results(1, "ns/op", "Send", "Pool")+"PASS\nok  \texample.com/q\t8.1s\n")
 	for name, tt := range map[string]struct {
-		text   string
-		status int
-		says   string
+		text, flags string
+		status      int
+		says        string // the beginning of stdout
 	}{
-		"whole":    {results(100.001, "Send", "Pool") + "PASS\nok  \texample.com/q\t8.1s\n", 0, "No regression"},
-		"panic":    {results(100.001, "Send") + "BenchmarkPool-8   \tpanic: send on closed channel\n\ngoroutine 51 [running]:\n", statusFailed, "FAILED: NEW has failures: BenchmarkPool-8 panic: send on closed channel"},
-		"deadlock": {results(100.001, "Send") + "fatal error: all goroutines are asleep - deadlock!\n", statusFailed, "FAILED: NEW has failures: fatal error: all"},
-		"failed":   {results(100.001, "Send", "Pool") + "--- FAIL: BenchmarkPool-8\n    pool_test.go:88: lost 3 values\n", statusFailed, "FAILED: NEW has failures: --- FAIL: BenchmarkPool-8"},
-		"unit":     {strings.ReplaceAll(results(100.001, "Send"), "ns/op", "apples") + results(100.001, "Pool"), statusUndecided, "UNDECIDED: 1 point of OLD is not in NEW"},
-		"missing":  {results(100.001, "Send"), statusUndecided, "UNDECIDED: 1 point of OLD is not in NEW"},
-		"worse":    {results(300, "Send"), statusFailed, "REGRESSION: 1 of 1 point is 3.0 times slower."},
+		"whole":        {whole + "PASS\n", "", 0, "No regression"},
+		"microseconds": {results(0.0010001, "µs/op", "Send", "Pool"), "", 0, "No regression: none of 4 points"},
+		"slower in µs": {results(0.003, "µs/op", "Send", "Pool"), "", statusFailed, "REGRESSION: 2 of 4 points are worse, the worst by 3.0 times."},
+		"panic":        {results(1.0001, "ns/op", "Send") + "BenchmarkPool-8   \tpanic: closed\n\ngoroutine 51 [running]:\n" + end, "", statusFailed, "FAILED in NEW: BenchmarkPool-8: panic: closed\n"},
+		"panic first":  {"BenchmarkSend-8   \tpanic: closed\n" + end, "", statusFailed, "FAILED in NEW: BenchmarkSend-8: panic: closed\n"},
+		"deadlock":     {results(1.0001, "ns/op", "Send") + "fatal error: all goroutines are asleep - deadlock!\n" + end, "", statusFailed, "FAILED in NEW: fatal error: all goroutines are asleep - deadlock!\n"},
+		"failed":       {whole + "--- FAIL: BenchmarkPool-8\n    pool_test.go:88: lost 3 values\n" + end, "", statusFailed, "FAILED in NEW: BenchmarkPool-8 failed\n"},
+		"not built":    {whole + "FAIL\texample.com/r [build failed]\nFAIL\n", "", statusFailed, "FAILED in NEW: FAIL example.com/r [build failed]\n"},
+		"unit":         {results(1.0001, "apples", "Send") + results(1.0001, "ns/op", "Pool"), "", statusUndecided, "UNDECIDED: 1 point of OLD is not in NEW"},
+		"all units":    {"pkg: example.com/q\nBenchmarkSend-8 1 2 apples\nBenchmarkPool-8 1 2 apples\n", "", statusUndecided, "UNDECIDED: 4 points of OLD are not in NEW"},
+		"missing":      {results(1.0001, "ns/op", "Send"), "", statusUndecided, "UNDECIDED: 2 points of OLD are not in NEW, and may be worse (if on purpose: -gone)."},
+		"renamed":      {results(1.0001, "ns/op", "Send", "Pools"), "-gone ^Pool-", 0, "No regression: none of 2 points"},
+		"worse":        {results(3, "ns/op", "Send"), "-gone Pool", statusFailed, "REGRESSION: 1 of 2 points is 3.0 times worse."},
 	} {
 		write(name, tt.text)
-		status, stdout, stderr := sluice(t, 0, "compare", "old", name, "-fail-on-regression")
-		if status != tt.status || !strings.HasPrefix(stdout, tt.says) {
+		args := append([]string{"compare", "old", name}, strings.Fields(tt.flags)...)
+		status, stdout, stderr := sluice(t, 0, append(args, "-fail-on-regression")...)
+		if status != tt.status || !strings.HasPrefix(strings.Join(strings.Fields(stdout), " "), strings.TrimSpace(tt.says)) {
 			t.Errorf("%s: status %d (want %d)\n%s\n%s", name, status, tt.status, stdout, stderr)
 		}
-		if status, _, _ := sluice(t, 0, "compare", "old", name); status != 0 {
+		if _, failed, ok := strings.Cut(tt.says, "FAILED in NEW: "); ok && stderr != "sluice: failed in NEW: "+failed {
+			t.Errorf("%s: stderr %q", name, stderr)
+		}
+		if status, _, _ := sluice(t, 0, args...); status != 0 {
 			t.Errorf("%s without -fail-on-regression: status %d", name, status)
 		}
+	}
+	// Standard input is a file, too.
+	in, err := os.Open("missing")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(was *os.File) { os.Stdin = was }(os.Stdin)
+	os.Stdin = in
+	if status, stdout, stderr := sluice(t, 0, "compare", "old", "-", "-fail-on-regression"); status != statusUndecided {
+		t.Errorf("from standard input: status %d\n%s\n%s", status, stdout, stderr)
 	}
 }
 
@@ -131,9 +154,9 @@ func TestCompareMistakes(t *testing.T) {
 		lines int // 2 with a hint at the help
 		says  string
 	}{
-		{"fast gone", 1, "sluice: stat gone: "},
+		{"fast gone", 1, "sluice: open gone: "},
 		{"fast foreign", 1, "sluice: foreign has no result in Go's benchmark format: "},
-		{"fast fast", 1, "sluice: fast and fast are the same file"},
+		{"fast fast", 1, "sluice: fast and fast have identical contents"},
 		{"fast .", 1, "sluice: . has no results.txt"},
 		{"fast slow -alpha 2", 1, "sluice: invalid alpha 2 (want a number between 0 and 1)"},
 		{"fast slow -threshold=-1", 1, "sluice: invalid threshold -1%"},
@@ -141,6 +164,7 @@ func TestCompareMistakes(t *testing.T) {
 		{"fast slow -procs 1", 2, `invalid -procs 1 (want two values of GOMAXPROCS, such as 1:2)`},
 		{"fast slow -procs 1:many", 2, `invalid -procs 1:many`},
 		{"fast slow -alpha low", 2, "-alpha"},
+		{"fast slow -gone (", 2, "missing closing )"},
 		{"fast", 2, `expected "<new>"`},
 		{"fast slow slower", 2, "unexpected argument slower"},
 		{"fast slow -quick", 2, "unknown flag -quick"},

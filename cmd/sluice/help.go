@@ -29,9 +29,9 @@ var exitStatuses = []struct {
 	meaning string
 }{
 	{0, "success"},
-	{statusFailed, "a measurement failed; with compare -fail-on-regression, a point became worse; with doctor -fail-on found, something in the program holds it back; a service stopped responding"},
+	{statusFailed, "a measurement failed; with compare -fail-on-regression, a point became worse, or NEW failed; with doctor -fail-on found, something in the program holds it back; a service stopped responding"},
 	{statusUsage, "the command line is invalid, or a file or a service on it cannot be used"},
-	{statusUndecided, "undecided: with compare -fail-on-regression, the noise may hide a regression; with doctor -fail-on found, too little was seen"},
+	{statusUndecided, "undecided: with compare -fail-on-regression, noise or what NEW lacks may hide a regression; with doctor -fail-on found, too little was seen"},
 	{statusInterrupted, "interrupted, by Ctrl-C or a signal"},
 }
 

@@ -84,9 +84,9 @@
 //
 // Flags may have one dash or two. "sluice help" lists the exit statuses: 0 for
 // success, 1 if a measurement failed or, with -fail-on-regression, became worse,
-// and if -fail-on found a problem,
-// 2 if the command line, or a file or service on it, is invalid, 3 if the noise
-// may hide a regression, and 130 after an interrupt.
+// and if -fail-on found a problem, 2 if the command line, or a file or service on
+// it, is invalid, 3 if noise or what is missing may hide a regression, and 130 after
+// an interrupt.
 //
 // What may enter this package: flags, and the order of calls of the packages
 // beside it.

@@ -24,7 +24,7 @@ func misspelled(model *kong.Application, text string) (wrong []string) {
 		if at < 0 {
 			continue // "sluice has", in prose
 		}
-		known := map[string]bool{}
+		known := map[string]bool{"-": true} // standard input
 		for _, group := range model.Children[at].AllFlags(false) {
 			for _, flag := range group {
 				known["-"+flag.Name] = true

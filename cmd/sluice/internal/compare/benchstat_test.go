@@ -127,7 +127,10 @@ func ours(points []Point) map[Key]judged {
 		if !p.Exact {
 			significance = fmt.Sprintf("p=%.3f ", p.P)
 		}
-		significance += "n=" + p.row()[nColumn]
+		significance += fmt.Sprint("n=", p.Old.N)
+		if p.New.N != p.Old.N {
+			significance += fmt.Sprint("+", p.New.N)
+		}
 		all[p.Key] = judged{
 			strconv.FormatFloat(p.Old.Median, 'g', -1, 64), p.Old.Range,
 			strconv.FormatFloat(p.New.Median, 'g', -1, 64), p.New.Range,
@@ -214,7 +217,7 @@ func sameMeans(t *testing.T, points []Point, means map[Key]string) {
 			continue
 		}
 		compared++
-		if got := fmt.Sprintf("%+.2f%%", 100*float64(tally(tables[of])[0].Geomean)); got != mean {
+		if got := fmt.Sprintf("%+.2f%%", 100*float64(tally(of.Unit, tables[of]).Geomean)); got != mean {
 			t.Errorf("%v: geometric mean %s, benchstat has %s", of, got, mean)
 		}
 	}
@@ -238,7 +241,7 @@ func TestDisagreementIsSeen(t *testing.T) {
 	planted := map[string][]Point{
 		"a median":      at(func(p *Point) { p.New.Median *= 1.0000001 }),
 		"an interval":   at(func(p *Point) { p.Old.Range = "99%" }),
-		"noise":         at(func(p *Point) { p.Delta = noise }),
+		"noise":         at(func(p *Point) { p.Delta = "~" }),
 		"a percentage":  at(func(p *Point) { p.Delta = "-20.00%" }),
 		"a p":           at(func(p *Point) { p.P += 0.001 }),
 		"a count":       at(func(p *Point) { p.Old.N++ }),

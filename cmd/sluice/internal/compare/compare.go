@@ -1,6 +1,6 @@
 // Package compare reports the differences between two runs, and whether they
-// are noise. A run is a directory of the lab, or any file in Go's benchmark
-// format.
+// are noise. A run is a directory of the lab, or any log with results in Go's
+// benchmark format (log.go).
 //
 // Each point is tested as by benchstat: medians with 95% intervals, and the
 // Mann-Whitney U test, both from golang.org/x/perf/benchmath, so that
@@ -11,23 +11,23 @@
 // the two runs (noise.go).
 //
 // OLD and NEW are usually two runs. The comparison names every setting that
-// differs (runs.go), and uses the runs' readings of their machine (readings.go).
-// Runs that are measured in turns and joined have less noise between them.
+// differs (runs.go). Runs that are measured in turns and joined have less noise
+// between them.
 //
 // What may enter: arithmetic over benchmark files, and the two forms of the
-// result, text.go with words.go, and json.go. Nothing here measures or knows an
-// experiment.
+// result, text and JSON. Nothing here measures or knows an experiment.
 package compare
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"math"
+	"regexp"
 	"slices"
-	"strings"
-
-	"golang.org/x/perf/benchfmt"
 )
 
-// Options are the user's numbers.
+// Options are the user's choices.
 type Options struct {
 	// Alpha is the significance level of each point, and of the decision over
 	// all of them: above 0, below 1.
@@ -38,6 +38,9 @@ type Options struct {
 	// Procs, if not nil, compares the points of OLD at one GOMAXPROCS with those of
 	// NEW at another. OLD and NEW may then be the same run.
 	Procs *[2]int
+	// Gone, if not nil, matches the names of benchmarks that are meant to be in OLD
+	// only.
+	Gone *regexp.Regexp
 }
 
 // Defaults are the default options.
@@ -45,7 +48,7 @@ var Defaults = Options{Alpha: 0.05, Threshold: 0.05}
 
 // Schema is the version of the JSON form. It changes when a reader of the old
 // form would misread the new one.
-const Schema = 2
+const Schema = 3
 
 // A Comparison is the result of comparing two runs. It defines the JSON form.
 type Comparison struct {
@@ -56,12 +59,14 @@ type Comparison struct {
 	Old         Run          `json:"old"`
 	New         Run          `json:"new"`
 	Differences []Difference `json:"differences"` // settings that differ
-	Readings    []Reading    `json:"readings"`    // both runs' readings of their machine
 	Units       []UnitTally  `json:"units"`
 	Decision    Decision     `json:"decision"`
-	Points      []Point      `json:"points"` // by experiment, sweep and unit, in the order of the files
+	Points      []Point      `json:"points"` // by unit, in the order of the files
 	OnlyOld     []Key        `json:"only_old"`
 	OnlyNew     []Key        `json:"only_new"`
+
+	packages bool            // the points are of more than one package
+	in       map[Key][2]bool // the runs that have a name in any unit
 }
 
 // A Key identifies a point. Other settings that differ are differences of the
@@ -70,21 +75,25 @@ type Key struct {
 	Package    string `json:"pkg,omitempty"`
 	Experiment string `json:"experiment,omitempty"`
 	Name       string `json:"name"` // without its prefix "Benchmark"
-	Unit       string `json:"unit"` // tidied as by benchstat: sec/op for ns/op
+	Unit       string `json:"unit"` // tidied as by benchstat: sec/op for ns/op, and for µs/op
 }
 
-// Files compares two runs. Each path names a results.txt of the lab, or its
-// directory, or a file in Go's benchmark format. Every error is a fault of the
-// files or of the options.
+// nameOnly returns the key without its unit.
+func (k Key) nameOnly() Key {
+	k.Unit = ""
+	return k
+}
+
+// Files compares two runs. Each path names a file with results in Go's benchmark
+// format, or a directory of the lab; "-" is standard input. Every error is a fault of
+// the files or of the options.
 func Files(oldPath, newPath string, o Options) (*Comparison, error) {
+	const maxThreshold = 100 // rejects typos: it is a hundred times the time
 	if !(o.Alpha > 0 && o.Alpha < 1) {
 		return nil, fmt.Errorf("invalid alpha %v (want a number between 0 and 1)", o.Alpha)
 	}
 	if !(o.Threshold >= 0 && o.Threshold <= maxThreshold) {
 		return nil, fmt.Errorf("invalid threshold %v%% (want 0%% to %v%%)", 100*o.Threshold, 100*maxThreshold)
-	}
-	if p := o.Procs; p != nil && (p[0] < 1 || p[1] < 1 || p[0] == p[1]) {
-		return nil, fmt.Errorf("invalid GOMAXPROCS %d:%d (want two different positive numbers)", p[0], p[1])
 	}
 	both, err := read([2]string{oldPath, newPath}, o.Procs)
 	if err != nil {
@@ -93,43 +102,49 @@ func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 	return newComparison(both, o)
 }
 
-// maxThreshold rejects typos: it is a regression to a hundred times the time.
-const maxThreshold = 100
-
 func newComparison(both *results, o Options) (*Comparison, error) {
 	c := &Comparison{
 		Schema:    Schema,
 		Alpha:     o.Alpha,
 		Threshold: o.Threshold,
 		Procs:     o.Procs,
-		Old:       both.runs[0],
-		New:       both.runs[1],
+		Old:       both.sides[0].Run,
+		New:       both.sides[1].Run,
+		in:        map[Key][2]bool{},
 	}
-	c.Differences, c.Readings = contrast(&c.Old, &c.New, o.Procs != nil)
+	c.Differences = contrast(&c.Old, &c.New, o.Procs != nil)
+	var units []string
+	shared := false
 	for _, key := range both.keys {
-		switch values := both.values[key]; {
+		c.packages = c.packages || key.Package != both.keys[0].Package
+		values := both.values[key]
+		in := c.in[key.nameOnly()]
+		in[0], in[1] = in[0] || len(values[0]) > 0, in[1] || len(values[1]) > 0
+		c.in[key.nameOnly()] = in
+		shared = shared || in == [2]bool{true, true}
+		switch {
 		case len(values[1]) == 0:
 			c.OnlyOld = append(c.OnlyOld, key)
+			if o.Gone == nil || !o.Gone.MatchString(key.Name) {
+				c.Decision.Vanished++
+			}
 		case len(values[0]) == 0:
 			c.OnlyNew = append(c.OnlyNew, key)
 		default:
 			c.Points = append(c.Points, newPoint(key, values, both.units, o))
+			if !slices.Contains(units, key.Unit) {
+				units = append(units, key.Unit)
+			}
 		}
 	}
-	if len(c.Points) == 0 {
+	if !shared && len(c.New.Failures) == 0 {
 		return nil, nothingShared(c)
 	}
-	c.Points = grouped(c.Points)
-	c.explain()
-	c.Decision = decide(c.Points, o, c.order())
-	switch d := &c.Decision; {
-	case d.Outcome == Failed:
-	case len(c.New.Failures) > 0:
-		d.Outcome, d.Reason = Failed, Broken
-	case d.Outcome == Passed && len(c.OnlyOld) > 0:
-		d.Outcome, d.Reason = Undecided, Vanished
+	slices.SortStableFunc(c.Points, func(a, b Point) int { return slices.Index(units, a.Unit) - slices.Index(units, b.Unit) })
+	c.Decision.decide(c.Points, o, c.order(), len(c.New.Failures) > 0)
+	for _, unit := range units {
+		c.Units = append(c.Units, tally(unit, c.Points))
 	}
-	c.Units = tally(c.Points)
 	return c, nil
 }
 
@@ -137,7 +152,7 @@ func newComparison(both *results, o Options) (*Comparison, error) {
 func nothingShared(c *Comparison) error {
 	hint := ""
 	for _, d := range c.Differences {
-		if d.Key == procsKey {
+		if d.Key == procsKey && len(d.Old)*len(d.New) > 0 {
 			hint = fmt.Sprintf("; GOMAXPROCS is %s in OLD and %s in NEW: to compare two values of it, use -procs, as in -procs %s:%s",
 				list(d.Old), list(d.New), d.Old[0], d.New[0])
 		}
@@ -146,75 +161,50 @@ func nothingShared(c *Comparison) error {
 		c.Old.Path, c.New.Path, c.OnlyOld[0].Name, c.OnlyNew[0].Name, hint)
 }
 
-// grouped sorts points by experiment, sweep and unit, each in the order of its
-// first occurrence, and keeps the order within these.
-func grouped(points []Point) []Point {
-	type group struct{ pkg, experiment, sweep, unit string }
-	of := func(p Point) group { return group{p.Package, p.Experiment, p.split().sweep, p.Unit} }
-	// The lines of a file alternate between the units of a sweep, so rank the
-	// sweep before the unit.
-	rank := map[group]int{}
-	for _, p := range points {
-		sweep, whole := of(p), of(p)
-		sweep.unit = ""
-		for _, g := range []group{sweep, whole} {
-			if _, ok := rank[g]; !ok {
-				rank[g] = len(rank)
-			}
-		}
-	}
-	sorted := slices.Clone(points)
-	slices.SortStableFunc(sorted, func(a, b Point) int {
-		sweepA, sweepB := of(a), of(b)
-		sweepA.unit, sweepB.unit = "", ""
-		if d := rank[sweepA] - rank[sweepB]; d != 0 {
-			return d
-		}
-		return rank[of(a)] - rank[of(b)]
-	})
-	return sorted
+// A UnitTally counts the points of one unit by verdict. Units are never
+// combined: a time and a number of bytes have no mean.
+type UnitTally struct {
+	Unit        string          `json:"unit"`
+	Points      int             `json:"points"`
+	Counts      map[Verdict]int `json:"counts"`
+	Regressions int             `json:"regressions"`
+	// Geomean is the geometric mean of NEW relative to OLD, minus 1, over all
+	// points of the unit, whatever their verdict, as in benchstat. It is null
+	// if any point changed from 0 or to 0.
+	Geomean Fraction `json:"geomean"`
+
+	was, is float64 // the geometric means of both sides
 }
 
-// A name is a benchmark's name in parts.
-type name struct {
-	sweep   string // of the lab's names: the value of sweep=
-	setting string // common to the rows below it
-	label   string // the row
-	procs   string // GOMAXPROCS, or "" if the name lacks it
+func tally(unit string, points []Point) UnitTally {
+	u := UnitTally{Unit: unit, Counts: map[Verdict]int{}}
+	var was, is, ratio float64
+	for i := range points {
+		p := &points[i]
+		if p.Unit != unit {
+			continue
+		}
+		u.Points++
+		u.Counts[p.Verdict]++
+		if p.Regression {
+			u.Regressions++
+		}
+		was += math.Log(p.Old.Median)
+		is += math.Log(p.New.Median)
+		ratio += math.Log1p(float64(p.Change))
+	}
+	n := float64(u.Points)
+	u.was, u.is, u.Geomean = math.Exp(was/n), math.Exp(is/n), Fraction(math.Expm1(ratio/n))
+	if math.IsInf(ratio, 0) {
+		u.Geomean = Fraction(math.NaN())
+	}
+	return u
 }
 
-// split splits the name into its parts. The last part is the row, because
-// sub-benchmarks vary it first, and in the lab's names it is the contender.
-func (k Key) split() name {
-	base, parts := benchfmt.Name(k.Name).Parts()
-	var n name
-	fields := []string{string(base)}
-	for _, part := range parts {
-		switch text := string(part); {
-		case text[0] == '-':
-			n.procs = text[1:]
-		default:
-			fields = append(fields, text[1:])
-		}
-	}
-	last := len(fields) - 1
-	n.label, fields = fields[last], fields[:last]
-	if k.Experiment == "" {
-		n.setting = strings.Join(fields, "/")
-		return n
-	}
-	if n.procs == "" {
-		n.procs = "1" // package testing and the lab leave it out
-	}
-	n.label = strings.TrimPrefix(n.label, "contender=")
-	if len(fields) > 0 {
-		fields = fields[1:] // the experiment's name again
-	}
-	if len(fields) > 0 {
-		if sweep, ok := strings.CutPrefix(fields[0], "sweep="); ok {
-			n.sweep, fields = sweep, fields[1:]
-		}
-	}
-	n.setting = strings.Join(fields, " ")
-	return n
+// WriteJSON writes the comparison as JSON.
+func (c *Comparison) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", " ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(c)
 }

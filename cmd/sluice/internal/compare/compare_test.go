@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -59,11 +60,6 @@ func compared(t *testing.T, was, is string, o Options) *Comparison {
 	}
 	// The result must not depend on where the test runs.
 	c.Old.Path, c.New.Path = "old", "new"
-	for _, side := range c.sides() {
-		for i, line := range side.Skipped {
-			side.Skipped[i] = filepath.Base(line)
-		}
-	}
 	return c
 }
 
@@ -125,16 +121,6 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Values that change around the same median are significant for the test, but
-// not a change.
-func TestSameMedian(t *testing.T) {
-	p := one(t, "Elastic", "ns/op",
-		[]float64{5, 5, 5, 5, 5, 5, 5, 9, 9, 9, 9, 9}, []float64{1, 1, 1, 1, 1, 1, 5, 5, 5, 5, 5, 5, 5})
-	if p.Delta != "0.00%" || p.P > 0.05 || p.Change != 0 {
-		t.Errorf("delta %q, p=%.3f, change %v: not the case that is meant", p.Delta, p.P, p.Change)
-	}
-}
-
 func TestUnitMetadata(t *testing.T) {
 	lines := func(v float64) line { return line{"Elastic", "values/s", around(v, 9)} }
 	declared := func(better string) Verdict {
@@ -179,52 +165,66 @@ func TestLeastP(t *testing.T) {
 		n1, n2 int
 		orders float64 // n1+n2 choose n1
 	}{{1, 1, 2}, {3, 3, 20}, {4, 4, 70}, {6, 6, 924}, {6, 9, 5005}} {
-		if got, want := leastP(tt.n1, tt.n2), 2/tt.orders; math.Abs(got-want) > 1e-12 {
-			t.Errorf("leastP(%d, %d) = %v, want %v", tt.n1, tt.n2, got, want)
+		if got, want := testOf(tt.n1, tt.n2).least, 2/tt.orders; math.Abs(got-want) > 1e-12 {
+			t.Errorf("the least p of %d and %d is %v, want %v", tt.n1, tt.n2, got, want)
 		}
 	}
 }
 
-func TestSplit(t *testing.T) {
-	tests := []struct {
-		experiment, text string
-		want             name
-	}{
-		{"elastic", "Elastic/sweep=procs/work=seq/n=5000/contender=native_N_slots-2", name{"procs", "work=seq n=5000", "native_N_slots", "2"}},
-		{"elastic", "Elastic/sweep=procs/contender=sluice.Ends", name{"procs", "", "sluice.Ends", "1"}},
-		{"elastic", "Elastic", name{"", "", "Elastic", "1"}},
-		{"elastic", "Elastic/contender=native", name{"", "", "native", "1"}},
-		{"", "Encode/format=json-48", name{"", "Encode", "format=json", "48"}},
-		{"", "Encode/format=json/deep", name{"", "Encode/format=json", "deep", ""}},
-		{"", "Encode-8", name{"", "", "Encode", "8"}},
-		{"", "Encode/", name{"", "Encode", "", ""}},
+// The interval of a change has 1 in it if the test does not reject that nothing changed,
+// and holds the true change at least as often as it promises.
+func TestInterval(t *testing.T) {
+	random := rand.New(rand.NewPCG(21, 22))
+	const times = 2000
+	covered := 0
+	for range times {
+		was, is := drawn(random, 100, 5+random.IntN(8)), drawn(random, 120, 5+random.IntN(8))
+		p := newPoint(Key{Unit: "sec/op"}, &[2][]float64{was, is}, benchfmt.UnitMetadataMap{}, Defaults)
+		lo, hi := p.Interval[0], p.Interval[1]
+		if none := lo <= 0 && 0 <= hi; none != (p.P > 0.05) {
+			t.Errorf("%v to %v with p=%.3f", lo, hi, p.P)
+		}
+		if lo <= 0.2 && 0.2 <= hi {
+			covered++
+		}
 	}
-	for _, tt := range tests {
-		if got := (Key{Experiment: tt.experiment, Name: tt.text}).split(); got != tt.want {
-			t.Errorf("%q of %q: %+v, want %+v", tt.text, tt.experiment, got, tt.want)
+	if covered < times*94/100 {
+		t.Errorf("%d of %d intervals cover the change", covered, times)
+	}
+	for name, sample := range map[string][]float64{"too few": {1, 1, 1}, "a zero": {0, 1, 1, 1, 1, 1}} {
+		if got := interval(sample, sample); got[0].finite() || got[1].finite() {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if got := interval(around(48, 70), around(96, 90)); math.Abs(float64(got[0])-1) > 0.01 || math.Abs(float64(got[1])-1) > 0.01 {
+		t.Errorf("of twice as much: %v", got)
+	}
+}
+
+func TestLabel(t *testing.T) {
+	for want, key := range map[string]Key{
+		"elastic/procs/n=5000/native_N_slots-2":        {Experiment: "elastic", Name: "Elastic/sweep=procs/work=procs/n=5000/contender=native_N_slots-2"},
+		"elastic/procs/work=seq/sluice.Elastic":        {Experiment: "elastic", Name: "Elastic/sweep=procs/work=seq/contender=sluice.Elastic"},
+		"Elastic-2":                                    {Experiment: "elastic", Name: "Elastic-2"},
+		"Encode/format=json-48":                        {Name: "Encode/format=json-48"},
+		"example.com/q.Encode/work=a/contender=json-8": {Package: "example.com/q", Name: "Encode/work=a/contender=json-8"},
+	} {
+		if got := (&Comparison{packages: true}).label(key); got != want {
+			t.Errorf("%+v: %q, want %q", key, got, want)
 		}
 	}
 }
 
-// The lines of a file alternate between units, and a sweep may recur; the
-// points of a comparison are grouped.
+// The points of a comparison are grouped by unit.
 func TestGrouped(t *testing.T) {
 	file := func(header string) string {
-		var b strings.Builder
-		b.WriteString(header)
-		for _, name := range []string{"E/sweep=b/contender=x", "E/sweep=a/contender=y", "E/sweep=b/contender=w"} {
-			fmt.Fprintf(&b, "Benchmark%s 1 10 ns/op 20 B/op\n", name)
-		}
-		b.WriteString("BenchmarkE/sweep=b/contender=w 1 3 allocs/op\n")
-		return b.String()
+		return header + "BenchmarkE/x 1 10 ns/op 20 B/op\nBenchmarkE/y 1 10 ns/op 20 B/op\nBenchmarkE/x 1 3 allocs/op\n"
 	}
-	c := compared(t, file(header), file(later), Defaults)
 	var got []string
-	for _, p := range c.Points {
-		got = append(got, p.split().sweep+" "+p.Unit+" "+p.split().label)
+	for _, p := range compared(t, file(header), file(later), Defaults).Points {
+		got = append(got, p.Unit+" "+p.Name)
 	}
-	want := []string{"b sec/op x", "b sec/op w", "b B/op x", "b B/op w", "b allocs/op w", "a sec/op y", "a B/op y"}
-	if !slices.Equal(got, want) {
+	if want := []string{"sec/op E/x", "sec/op E/y", "B/op E/x", "B/op E/y", "allocs/op E/x"}; !slices.Equal(got, want) {
 		t.Errorf("order %q, want %q", got, want)
 	}
 }
@@ -295,18 +295,6 @@ func TestDirectionOfUnknown(t *testing.T) {
 	} {
 		if got := direction(unit, benchfmt.UnitMetadataMap{}); got != want {
 			t.Errorf("direction of %s is %d, want %d", unit, got, want)
-		}
-	}
-}
-
-// CPU time and delays are as the lab writes them: more of them is worse.
-func TestServiceCosts(t *testing.T) {
-	for _, unit := range []string{"cpu-ns/op", "delay-p50-ns", "delay-p99-ns"} {
-		if got := one(t, "NotBusy", unit, around(100, 9), around(200, 9)).Verdict; got != Worse {
-			t.Errorf("%s from 100 to 200: verdict %q, want %q", unit, got, Worse)
-		}
-		if got := one(t, "NotBusy", unit, around(200, 9), around(100, 9)).Verdict; got != Better {
-			t.Errorf("%s from 200 to 100: verdict %q, want %q", unit, got, Better)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestFilesAreNotHeld(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	r, err := read(paths, nil)
 	runtime.ReadMemStats(&after)
-	if err != nil || len(r.keys) != 1 || r.runs[1].values("line-ns")[0] != "51" {
+	if err != nil || len(r.keys) != 1 || r.sides[1].values("line-ns")[0] != "51" {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	if took := after.TotalAlloc - before.TotalAlloc; took > logged/16 {
@@ -61,39 +61,18 @@ func TestFilesAreNotHeld(t *testing.T) {
 // TestTooManyResults: files whose results need more memory than is allowed are refused,
 // by an error that says so.
 func TestTooManyResults(t *testing.T) {
-	r := &results{values: map[Key]*[2][]float64{}}
-	r.runs[1].Path = "new.txt"
-	r.held = maxHeld - 100
-	if err := r.hold(1, 100); err != nil {
-		t.Errorf("as much as is allowed: %v", err)
-	}
-	for what, line := range map[string]string{
-		"a result": "BenchmarkSend 100 1 ns/op\n", "a malformed result": "BenchmarkSend 100 fast ns/op\n",
-		"a setting": "cpu: fast\nBenchmarkSend 100 1 ns/op\n", "a reading": "# line-ns: 52\n",
+	const good = "BenchmarkSend 100 1 ns/op\n"
+	for what, text := range map[string]string{
+		"a result": good + good, "a malformed result": good + "BenchmarkSend 100 fast\n" + good,
+		"a setting": "cpu: fast\n" + good + good, "a reading": good + "# line-ns: 52\n" + good,
 	} {
-		path := written(t, "many", func(to *bufio.Writer) { _, _ = to.WriteString(line) })
-		old := written(t, "old", func(to *bufio.Writer) { _, _ = to.WriteString("BenchmarkSend 100 1 ns/op\n\n") })
-		full := &results{values: map[Key]*[2][]float64{}, held: maxHeld}
-		err := full.addFile(1, file{path: path}, new(benchfmt.Reader))
-		if err == nil || !strings.Contains(err.Error(), "too many results") || !strings.Contains(err.Error(), "128 MiB") {
-			t.Errorf("%s: %v", what, err)
-		}
-		if _, err := read([2]string{old, path}, nil); err != nil && strings.Contains(err.Error(), "too many") {
-			t.Errorf("%s alone: %v", what, err)
-		}
-	}
-}
-
-// TestIdentical: two files are compared to their ends.
-func TestIdentical(t *testing.T) {
-	long := strings.Repeat("=", 200_000)
-	for _, test := range []struct {
-		a, b string
-		same bool
-	}{{long, long, true}, {long, long[1:] + "-", false}, {long, "-" + long[1:], false}, {long, long[1:], false}, {long[:1<<16], long[:1<<16], true}} {
-		a, b := strings.NewReader(test.a), strings.NewReader(test.b)
-		if same, err := equal(a, b); same != test.same || err != nil {
-			t.Errorf("%d and %d bytes: %v, %v", len(test.a), len(test.b), same, err)
+		for kept, want := range map[int]bool{0: false, maxKept - 30: true} {
+			r := &results{values: map[Key]*[2][]float64{}}
+			r.sides[1] = side{Run: Run{Path: "new.txt"}, index: 1, kept: kept, of: r}
+			_, err := r.sides[1].read(strings.NewReader(text), new(benchfmt.Reader))
+			if errors.Is(err, errTooMany) != want || want && (!strings.HasPrefix(err.Error(), "new.txt:") || !strings.Contains(err.Error(), "64 MiB")) {
+				t.Errorf("%s after %d bytes: %v", what, kept, err)
+			}
 		}
 	}
 }

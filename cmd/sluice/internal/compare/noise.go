@@ -1,31 +1,21 @@
 package compare
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
 
-// Two runs of the same code differ by more than the repetitions within them show:
-// the six repetitions of a point are over in a tenth of a second, and a disturbance
-// may last longer. This file measures how much two runs differ where nothing
-// changed, from the two runs themselves. All changes are logarithms of costs: +0.7
-// is twice as slow.
+// Two runs of the same code differ by more than the repetitions within them show: a
+// disturbance may last longer than all repetitions of a point. This file measures the
+// noise between two runs from the runs themselves. All changes are logarithms of costs:
+// +0.7 is twice as slow.
 //
 // The change of a point is the smaller of two: of its medians, and of its best
-// repetitions. Load only adds time, so the best repetition is hardly disturbed, and
-// slower code makes both slower.
-//
-// The noise of a group of points is that of a Laplace distribution, whose tails are
-// exponential: the probability that noise exceeds t is exp(-t/scale)/2. The scale
-// has two parts:
-//
-//   - the shortest interval that contains 40% of the group's changes. It finds the
-//     points that did not change, wherever they are, even if 60% of the others did.
-//   - a share of the 90th percentile of the interquartile ranges within the runs: on
-//     a loaded machine some points are disturbed throughout, and have a longer tail.
-//
-// The measured rates of false and missed alarms are in docs/adr/0017-comparison.md.
+// repetitions, which load hardly disturbs. The noise of a group of points has a Laplace
+// distribution: the probability that it exceeds t is exp(-t/scale)/2. The scale comes
+// from the shortest interval that contains 40% of the changes, which are of points that
+// did not change; and from the 90th percentile of the interquartile ranges within the
+// runs, for disturbed points. docs/adr/0017-comparison.md has the rates of alarms.
 const (
 	coreShare     = 0.4  // of the changes, in the shortest interval
 	disturbedAt   = 0.9  // the percentile of the ranges within runs
@@ -44,14 +34,15 @@ type evidence struct {
 	within float64 // the wider interquartile range of the two samples
 }
 
-func (e *evidence) change() float64 { return min(e.median, e.best) }
+// change returns the change in a direction: +1 for worse, -1 for better.
+func (e *evidence) change(direction float64) float64 {
+	return min(direction*e.median, direction*e.best)
+}
 
-// nothing is the logarithm of a cost of 0, far below that of every real cost.
-const nothing = -100.0
-
-// widest limits a range within a sample: beyond it, a sample mixes 0 and other
-// values, or repetitions that share nothing.
-const widest = 2.0
+const (
+	nothing = -100.0 // the logarithm of a cost of 0, far below that of every real cost
+	widest  = 2.0    // a larger range within a sample mixes 0 and other values
+)
 
 // newEvidence returns the evidence of two samples. It returns false if more is
 // neither better nor worse, or if a value is negative.
@@ -62,11 +53,7 @@ func newEvidence(values *[2][]float64, better int) (evidence, bool) {
 			if better == 0 || v < 0 {
 				return evidence{}, false
 			}
-			cost := nothing
-			if v > 0 {
-				cost = math.Log(v)
-			}
-			costs[side] = append(costs[side], -float64(better)*cost)
+			costs[side] = append(costs[side], -float64(better)*max(nothing, math.Log(v)))
 		}
 		slices.Sort(costs[side])
 	}
@@ -96,10 +83,8 @@ func best(sorted []float64, n int) float64 {
 // at interpolates between the values before and after a place.
 func at(sorted []float64, place float64) float64 {
 	below := int(place)
-	if above := below + 1; above < len(sorted) {
-		return sorted[below] + (place-float64(below))*(sorted[above]-sorted[below])
-	}
-	return sorted[below]
+	above := min(below+1, len(sorted)-1)
+	return sorted[below] + (place-float64(below))*(sorted[above]-sorted[below])
 }
 
 // Noise describes how much two runs differ where nothing changed, in a group of
@@ -107,7 +92,7 @@ func at(sorted []float64, place float64) float64 {
 type Noise struct {
 	Package    string `json:"pkg,omitempty"`        // "" for groups too small for a scale of their own
 	Experiment string `json:"experiment,omitempty"` // likewise
-	Kind       string `json:"kind"`                 // a unit, or "time"
+	Kind       string `json:"kind"`                 // a unit, or "time" for all times and rates
 	Points     int    `json:"points"`
 	// Scale is that of the logarithms of changes.
 	Scale float64 `json:"scale"`
@@ -118,40 +103,33 @@ type Noise struct {
 	points []*Point
 }
 
-// timeKind is the kind of all times and rates, which have the same noise.
-const timeKind = "time"
-
-// groupNoise groups the tested points and measures their noise. Turns is the
-// number of runs on each side that were measured in turns: their noise averages
-// out. The result is in the order of the points.
+// groupNoise groups the tested points by experiment and kind of unit, and measures
+// their noise. Small groups of a kind are measured together. Turns is the number of runs
+// on each side that were measured in turns: their noise averages out.
 func groupNoise(points []*Point, turns int) []*Noise {
+	group := func(p *Point) Key {
+		key := Key{p.Package, p.Experiment, "", p.Unit}
+		if timed(p.Unit) {
+			key.Unit = "time"
+		}
+		return key
+	}
+	sizes := map[Key]int{}
+	for _, p := range points {
+		sizes[group(p)]++
+	}
 	var groups []*Noise
-	add := func(p *Point, key Noise) {
-		i := slices.IndexFunc(groups, func(n *Noise) bool {
-			return n.Package == key.Package && n.Experiment == key.Experiment && n.Kind == key.Kind
-		})
+	for _, p := range points {
+		key := group(p)
+		if sizes[key] < leastGroup {
+			key = Key{Unit: key.Unit}
+		}
+		i := slices.IndexFunc(groups, func(n *Noise) bool { return Key{n.Package, n.Experiment, "", n.Kind} == key })
 		if i < 0 {
 			i = len(groups)
-			groups = append(groups, &key)
+			groups = append(groups, &Noise{Package: key.Package, Experiment: key.Experiment, Kind: key.Unit})
 		}
 		groups[i].points = append(groups[i].points, p)
-	}
-	for _, p := range points {
-		kind := p.Unit
-		if timed(kind) {
-			kind = timeKind
-		}
-		add(p, Noise{Package: p.Package, Experiment: p.Experiment, Kind: kind})
-	}
-	// Small groups of a kind are measured together.
-	large := slices.Clone(groups)
-	large = slices.DeleteFunc(large, func(n *Noise) bool { return len(n.points) < leastGroup })
-	small := slices.DeleteFunc(groups, func(n *Noise) bool { return len(n.points) >= leastGroup })
-	groups = large
-	for _, n := range small {
-		for _, p := range n.points {
-			add(p, Noise{Kind: n.Kind})
-		}
 	}
 	for _, n := range groups {
 		n.measure(turns)
@@ -197,16 +175,16 @@ func (n *Noise) tail(change float64) float64 { return min(1, math.Exp(-change/n.
 // limit returns the change that noise alone exceeds with probability p.
 func (n *Noise) limit(p float64) float64 { return n.Scale * -math.Log(2*p) }
 
-// drift returns by how much all points became slower: a change of the machine. It
-// needs enough points that most of them cannot have changed by themselves.
-func drift(points []*Point) float64 {
+// drift returns by how much all points changed in a direction: a change of the machine.
+// It needs enough points that most of them cannot have changed by themselves.
+func drift(points []*Point, direction float64) float64 {
 	if len(points) < leastGroup {
 		return 0
 	}
-	changes := make([]float64, len(points))
-	for i, p := range points {
-		changes[i] = p.evidence.change()
+	var changes []float64
+	for _, p := range points {
+		changes = append(changes, p.evidence.change(direction))
 	}
-	slices.SortFunc(changes, cmp.Compare)
+	slices.Sort(changes)
 	return max(0, quantile(changes, driftQuantile))
 }

@@ -1,9 +1,10 @@
 package compare
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 
 	"golang.org/x/perf/benchfmt"
@@ -37,25 +38,28 @@ type Point struct {
 	Delta string `json:"delta"`
 	// Change is NEW relative to OLD, as a fraction of OLD: null from 0.
 	Change Fraction `json:"change"`
-	P      float64  `json:"p"`
+	// Interval has the ends of the interval of Change: the changes that the test does
+	// not reject. They are null for too few values, or values that are not positive.
+	Interval [2]Fraction `json:"interval"`
+	P        float64     `json:"p"`
+	// LeastP is the smallest possible p for samples of these sizes: if it is above alpha,
+	// no difference can be significant.
+	LeastP float64 `json:"least_p"`
 	// Exact is true if the file declares the unit free of noise: any change
 	// counts.
 	Exact   bool    `json:"exact,omitempty"`
 	Verdict Verdict `json:"verdict"`
 	// Regression is true if the point is worse by more than the threshold, beyond
 	// the noise within and between runs, when all points are judged together.
-	Regression bool `json:"regression,omitempty"`
+	// Improvement is the same for a point that is better.
+	Regression  bool `json:"regression,omitempty"`
+	Improvement bool `json:"improvement,omitempty"`
 	// Suspect is true if the point looks far worse, but may be noise.
 	Suspect bool `json:"suspect,omitempty"`
-	// Explained names the readings of the machine that changed at least as much.
-	Explained []string `json:"explained,omitempty"`
-	// LeastP is the smallest possible p for samples of these sizes.
-	LeastP float64 `json:"least_p"`
 
 	better   int  // +1 if higher is better, -1 if lower is, 0 if unknown
 	testable bool // its values have logarithms, and a direction
 	evidence evidence
-	procs    [2]int // GOMAXPROCS in OLD and in NEW, if the user asked to compare two
 }
 
 // A Sample is the repetitions of one run in three numbers.
@@ -70,12 +74,21 @@ type Sample struct {
 	Range string `json:"range"`
 }
 
-// A Fraction is a number that may be infinite.
+// A Fraction is a number that may be infinite. JSON has null for it then.
 type Fraction float64
 
+// MarshalJSON writes f, or null if it is not finite.
+func (f Fraction) MarshalJSON() ([]byte, error) {
+	if !f.finite() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(float64(f))
+}
+
+func (f Fraction) finite() bool { return !math.IsInf(float64(f), 0) && !math.IsNaN(float64(f)) }
+
 func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, o Options) Point {
-	thresholds := benchmath.DefaultThresholds
-	thresholds.CompareAlpha = o.Alpha
+	thresholds := benchmath.Thresholds{CompareAlpha: o.Alpha}
 	assumption := units.GetAssumption(key.Unit)
 	var samples [2]*benchmath.Sample
 	var summaries [2]benchmath.Summary
@@ -86,117 +99,108 @@ func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, o O
 	tested := assumption.Compare(samples[0], samples[1])
 	was, is := summaries[0].Center, summaries[1].Center
 	p := Point{
-		Key:    key,
-		Old:    newSample(tested.N1, summaries[0]),
-		New:    newSample(tested.N2, summaries[1]),
-		Delta:  tested.FormatDelta(was, is),
-		Change: change(was, is),
-		P:      tested.P,
-		Exact:  assumption == benchmath.AssumeExact,
-		better: direction(key.Unit, units),
+		Key:      key,
+		Old:      newSample(tested.N1, summaries[0]),
+		New:      newSample(tested.N2, summaries[1]),
+		Delta:    tested.FormatDelta(was, is),
+		Change:   Fraction(is/was - 1),
+		Interval: interval(samples[0].Values, samples[1].Values),
+		P:        tested.P,
+		Exact:    assumption == benchmath.AssumeExact,
+		better:   direction(key.Unit, units),
 	}
-	if o.Procs != nil {
-		p.procs = *o.Procs
+	if was == is {
+		p.Change = 0 // of 0, too
 	}
 	p.evidence, p.testable = newEvidence(values, p.better)
 	if !p.Exact {
-		p.LeastP = leastP(tested.N1, tested.N2)
+		p.LeastP = testOf(tested.N1, tested.N2).least
 	}
 	switch {
 	case p.LeastP > o.Alpha:
 		p.Verdict = TooFew
-	case p.Delta == noise || was == is:
+	case p.Delta == "~" || was == is:
 		p.Verdict = Same
+	case p.better == 0 && is > was:
+		p.Verdict = Higher
+	case p.better == 0:
+		p.Verdict = Lower
+	case (is > was) == (p.better > 0):
+		p.Verdict = Better
 	default:
-		p.Verdict = moved(was, is, p.better)
+		p.Verdict = Worse
 	}
 	return p
 }
-
-// noise is benchstat's text for a difference that is not significant.
-const noise = "~"
 
 func newSample(n int, s benchmath.Summary) Sample {
 	return Sample{N: n, Median: s.Center, Lo: Fraction(s.Lo), Hi: Fraction(s.Hi), Range: s.PctRangeString()}
 }
 
-func change(was, is float64) Fraction {
-	switch {
-	case was == is:
-		return 0
-	case was == 0:
-		return Fraction(math.Inf(1))
+// pOf returns the p of two samples without ties of which so many pairs have the lower
+// value in NEW.
+func pOf(n1, n2, lower int) float64 {
+	var samples [2][]float64
+	for i := range n1 {
+		samples[0] = append(samples[0], float64(i))
 	}
-	return Fraction(is/was - 1)
+	for j := range n2 {
+		v := float64(n1) // above all of OLD
+		if below := lower - j*n1; below > 0 {
+			v = float64(max(0, n1-below)) - 0.5
+		}
+		samples[1] = append(samples[1], v+float64(j)/float64(2*n2))
+	}
+	test := &benchmath.DefaultThresholds
+	return benchmath.AssumeNothing.Compare(benchmath.NewSample(samples[0], test), benchmath.NewSample(samples[1], test)).P
 }
 
-func moved(was, is float64, better int) Verdict {
-	up := is > was
-	switch {
-	case better == 0 && up:
-		return Higher
-	case better == 0:
-		return Lower
-	case up == (better > 0):
-		return Better
-	}
-	return Worse
+// A test is what the Mann-Whitney U test can find with samples of these sizes.
+type test struct {
+	least float64 // the smallest possible p
+	ranks int     // so many of the sorted ratios at either end are outside of an interval
 }
 
-// direction returns +1 if more of a unit is better, -1 if it is worse, and 0 if
-// unknown. The file's declaration comes first ("Unit M/s better=higher"), then
-// benchfmt's knowledge, then the kind of the unit: times, CPU times, delays, bytes and
-// allocations should be small, rates high. Not so how long a goroutine was blocked
-// (blocked-send-sec/op): a receiver is blocked longer if its senders became slower, and
-// also if it became faster.
-func direction(unit string, units benchfmt.UnitMetadataMap) int {
-	if known := units.GetBetter(unit); known != 0 || units.Get(unit, "better") != nil {
-		return known
+var tests sync.Map // from sizes to test
+
+func testOf(n1, n2 int) test {
+	type sizes struct{ old, new int }
+	if known, ok := tests.Load(sizes{n1, n2}); ok {
+		return known.(test)
 	}
-	if rate(unit) {
-		return +1
+	ranks := sort.Search(n1*n2/2+1, func(lower int) bool { return pOf(n1, n2, lower) > 1-confidence })
+	known, _ := tests.LoadOrStore(sizes{n1, n2}, test{pOf(n1, n2, 0), ranks})
+	return known.(test)
+}
+
+// interval returns the changes from one sorted sample to the other that the
+// Mann-Whitney U test does not reject: between two of the sorted ratios of all pairs
+// (Hodges and Lehmann, "Estimates of Location Based on Rank Tests", 1963).
+func interval(was, is []float64) [2]Fraction {
+	pairs, k := len(was)*len(is), testOf(len(was), len(is)).ranks
+	if k == 0 || was[0] <= 0 || is[0] <= 0 {
+		return [2]Fraction{Fraction(math.Inf(-1)), Fraction(math.Inf(1))}
 	}
-	measured, _, _ := strings.Cut(unit, "/")
-	first, rest, _ := strings.Cut(measured, "-")
-	switch first {
-	case "sec", "B", "bytes", "allocs":
-		return -1
-	case "cpu", "delay": // cpu-sec/op, delay-p99-sec
-		if rest == "sec" || strings.HasSuffix(rest, "-sec") {
-			return -1
+	return [2]Fraction{Fraction(ratio(was, is, k-1) - 1), Fraction(ratio(was, is, pairs-k) - 1)}
+}
+
+// ratio returns the ratio of a pair that is larger than those of k others, to six digits.
+func ratio(was, is []float64, k int) float64 {
+	low, high := is[0]/was[len(was)-1], is[len(is)-1]/was[0]
+	for high > low*(1+1e-6) {
+		middle := math.Sqrt(low * high)
+		below, i := 0, 0
+		for _, v := range is {
+			for i < len(was) && was[i]*middle <= v {
+				i++
+			}
+			below += len(was) - i
+		}
+		if below > k {
+			high = middle
+		} else {
+			low = middle
 		}
 	}
-	return 0
-}
-
-func rate(unit string) bool {
-	return strings.HasSuffix(unit, "/s") || strings.HasSuffix(unit, "/sec")
-}
-
-// timed reports whether a unit is a time or a rate, which are "slower" or
-// "faster".
-func timed(unit string) bool {
-	return rate(unit) || strings.HasPrefix(unit, "sec")
-}
-
-type sizes struct{ old, new int }
-
-var leastPs sync.Map // from sizes to float64
-
-// leastP returns the p of samples of these sizes that do not overlap, which is
-// the smallest possible p. If it is above alpha, no difference can be
-// significant.
-func leastP(n1, n2 int) float64 {
-	if p, ok := leastPs.Load(sizes{n1, n2}); ok {
-		return p.(float64)
-	}
-	apart := make([]float64, n1+n2)
-	for i := range apart {
-		apart[i] = float64(i)
-	}
-	p := benchmath.AssumeNothing.Compare(
-		benchmath.NewSample(apart[:n1], &benchmath.DefaultThresholds),
-		benchmath.NewSample(apart[n1:], &benchmath.DefaultThresholds)).P
-	leastPs.Store(sizes{n1, n2}, p)
-	return p
+	return math.Sqrt(low * high)
 }

@@ -20,36 +20,30 @@ import (
 //     probability of a single regression is at most alpha.
 //
 // The fourth test does not depend on the number of repetitions, so that one point
-// among hundreds can be a regression with six of them. The rank test alone, in a
-// procedure over all points, could not: its smallest p is above alpha/m for more
-// than 22 points. docs/adr/0017-comparison.md has the reasons and the measured
-// rates.
+// among hundreds can be a regression with six of them: docs/adr/0017-comparison.md.
 //
 // A unit that a file declares exact has no noise: a change beyond the threshold is
-// a regression.
+// a regression. An improvement is the same in the other direction. It decides nothing.
 
-// An Outcome is the answer of a comparison.
-type Outcome string
+// An Outcome is the answer of a comparison, and a Reason why it is not simply that.
+type (
+	Outcome string
+	Reason  string
+)
 
-// The outcomes. Undecided means that a large slowdown could hide, in the noise or in
-// what is missing: Decision.Reason names which.
+// The outcomes, and the reasons to be undecided: a large slowdown could hide. Broken is
+// one to fail.
 const (
 	Passed    Outcome = "no regression"
 	Failed    Outcome = "regression"
 	Undecided Outcome = "undecided"
-)
 
-// A Reason is why a comparison is undecided.
-type Reason string
-
-// The reasons.
-const (
 	Untestable Reason = "no point can be tested"       // too few repetitions, or units of unknown direction
 	Suspects   Reason = "points that look far worse"   // by suspicious or more, but noise may do that
 	Disturbed  Reason = "more noise than slowdowns"    // most points could hide a slowdown by visible
 	Drifted    Reason = "nearly all points are slower" // by more than steady: the code or the machine
-	Broken     Reason = "NEW has failures"             // of benchmarks or of the whole run: Run.Failures; the outcome is Failed
 	Vanished   Reason = "points of OLD are not in NEW" // what is missing may be worse
+	Broken     Reason = "NEW has failures"             // Run.Failures names them
 )
 
 const (
@@ -63,10 +57,13 @@ type Decision struct {
 	Outcome Outcome `json:"outcome"`
 	Reason  Reason  `json:"reason,omitempty"`
 	// Tested is the number of points that could be regressions.
-	Tested      int `json:"tested"`
-	Regressions int `json:"regressions"`
+	Tested       int `json:"tested"`
+	Regressions  int `json:"regressions"`
+	Improvements int `json:"improvements"`
 	// Suspects is the number of points that look far worse, but may be noise.
 	Suspects int `json:"suspects"`
+	// Vanished is the number of points of OLD that are not in NEW, and not meant to be.
+	Vanished int `json:"vanished"`
 	// Drift is the factor by which all points are worse: 1.02.
 	Drift float64 `json:"drift"`
 	// TooFew is the number of points with too few repetitions.
@@ -77,9 +74,10 @@ type Decision struct {
 	Noise      []Noise `json:"noise"`
 }
 
-// decide marks the regressions and the suspects.
-func decide(points []Point, o Options, runs order) Decision {
-	d := Decision{Outcome: Passed, Drift: 1, Noise: []Noise{}}
+// decide marks the regressions, the improvements and the suspects. Broken reports
+// whether NEW has failures.
+func (d *Decision) decide(points []Point, o Options, runs order, broken bool) {
+	d.Noise = []Noise{}
 	var tested, few []*Point
 	for i := range points {
 		switch p := &points[i]; {
@@ -87,9 +85,8 @@ func decide(points []Point, o Options, runs order) Decision {
 			d.Undirected++
 		case p.Exact:
 			d.Tested++
-			if p.Verdict == Worse && math.Abs(float64(p.Change)) > o.Threshold {
-				p.Regression = true
-				d.Regressions++
+			if math.Abs(float64(p.Change)) > o.Threshold {
+				d.mark(p)
 			}
 		case p.Verdict == TooFew:
 			d.TooFew++
@@ -99,75 +96,83 @@ func decide(points []Point, o Options, runs order) Decision {
 		}
 	}
 	d.Tested += len(tested)
-	hidden := d.judge(tested, o, runs)
 	threshold := math.Log1p(o.Threshold)
-	for _, p := range slices.Concat(tested, few) {
-		if !p.Regression && p.evidence.change()-d.believed(runs) > max(threshold, math.Log(suspicious)) {
-			p.Suspect = true
-			d.Suspects++
-		}
-	}
-	undecided := func(reason Reason) { d.Outcome, d.Reason = Undecided, reason }
-	switch {
-	case d.Regressions > 0:
-		d.Outcome = Failed
-	case d.Tested == 0:
-		undecided(Untestable)
-	case d.Suspects > 0:
-		undecided(Suspects)
-	case d.believed(runs) > max(threshold, math.Log(steady)):
-		undecided(Drifted)
-	case 2*hidden > len(tested):
-		undecided(Disturbed)
-	}
-	return d
-}
-
-// An order is how the repetitions of both sides lie in time.
-type order struct {
-	turns    int  // runs on each side, if they were measured in turns; otherwise 1
-	together bool // the machine's drift is in both sides
-}
-
-// believed returns the drift that may be the machine's, as a logarithm.
-func (d *Decision) believed(runs order) float64 {
-	if runs.together {
-		return 0
-	}
-	return math.Log(min(d.Drift, maxDrift))
-}
-
-// judge marks the regressions of the tested points, and returns the number of
-// points that would hide a slowdown by visible.
-func (d *Decision) judge(tested []*Point, o Options, runs order) (hidden int) {
-	d.Drift = math.Exp(drift(tested))
-	machine, threshold := d.believed(runs), math.Log1p(o.Threshold)
-	type candidate struct {
-		*Point
-		p float64
-	}
-	var candidates []candidate
-	for _, noise := range groupNoise(tested, runs.turns) {
+	groups := groupNoise(tested, runs.turns)
+	hidden := 0
+	for _, noise := range groups {
 		limit := max(threshold, noise.limit(o.Alpha/float64(len(tested))))
 		noise.StandsOut = math.Exp(limit)
 		if limit > math.Log(visible) {
 			hidden += noise.Points
 		}
 		d.Noise = append(d.Noise, *noise)
+	}
+	for _, direction := range []float64{+1, -1} {
+		d.judge(groups, len(tested), direction, runs.believed(drift(tested, direction)), threshold, o.Alpha)
+	}
+	d.Drift = math.Exp(drift(tested, +1))
+	machine := runs.believed(math.Log(d.Drift))
+	for _, p := range slices.Concat(tested, few) {
+		if !p.Regression && p.evidence.change(+1)-machine > max(threshold, math.Log(suspicious)) {
+			p.Suspect = true
+			d.Suspects++
+		}
+	}
+	reasons := []struct {
+		holds bool
+		Outcome
+		Reason
+	}{
+		{d.Regressions > 0, Failed, ""},
+		{broken, Failed, Broken},
+		{d.Tested == 0 && len(points) > 0, Undecided, Untestable},
+		{d.Suspects > 0, Undecided, Suspects},
+		{d.Vanished > 0, Undecided, Vanished},
+		{machine > max(threshold, math.Log(steady)), Undecided, Drifted},
+		{2*hidden > len(tested), Undecided, Disturbed},
+		{true, Passed, ""},
+	}
+	for _, r := range reasons {
+		if r.holds {
+			d.Outcome, d.Reason = r.Outcome, r.Reason
+			return
+		}
+	}
+}
+
+// mark marks a point that stands out.
+func (d *Decision) mark(p *Point) {
+	switch p.Verdict {
+	case Worse:
+		p.Regression = true
+		d.Regressions++
+	case Better:
+		p.Improvement = true
+		d.Improvements++
+	}
+}
+
+// judge marks the points that stand out in a direction, after the machine's drift is
+// subtracted, by Holm's procedure.
+func (d *Decision) judge(groups []*Noise, tested int, direction, machine, threshold, alpha float64) {
+	type candidate struct {
+		*Point
+		p float64
+	}
+	var candidates []candidate
+	for _, noise := range groups {
 		for _, p := range noise.points {
-			change := p.evidence.change() - machine
-			if p.Verdict == Worse && change > threshold {
+			change := p.evidence.change(direction) - machine
+			if p.Verdict != Same && change > threshold {
 				candidates = append(candidates, candidate{p, noise.tail(change)})
 			}
 		}
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int { return cmp.Compare(a.p, b.p) })
 	for i, c := range candidates {
-		if c.p > o.Alpha/float64(len(tested)-i) {
+		if c.p > alpha/float64(tested-i) {
 			break
 		}
-		c.Regression = true
-		d.Regressions++
+		d.mark(c.Point)
 	}
-	return hidden
 }

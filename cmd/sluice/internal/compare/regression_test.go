@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -135,7 +136,7 @@ func TestUntestedPointsDoNotCount(t *testing.T) {
 	}
 }
 
-// Each reason for which a comparison is undecided, and its opposite.
+// Each outcome and its reason, and the word that begins its sentence.
 func TestOutcome(t *testing.T) {
 	// wild repetitions scatter by a factor of thirty.
 	wild := func(center float64) []float64 {
@@ -151,24 +152,49 @@ func TestOutcome(t *testing.T) {
 	one := func(header, unit string, values []float64) string {
 		return run(header, line{"Elastic", unit, values})
 	}
+	all := func(factor float64) string { return many(later, 9, slices.Repeat([]float64{factor}, 9)...) }
 	for _, tt := range []struct {
 		name, was, is string
 		outcome       Outcome
 		reason        Reason
+		says          string
 	}{
-		{"the same", many(header, 9), many(later, 9, 1.001), Passed, ""},
-		{"too few", one(header, "ns/op", around(100, 3)), one(later, "ns/op", around(300, 3)), Undecided, Untestable},
-		{"enough", one(header, "ns/op", around(100, 4)), one(later, "ns/op", around(300, 4)), Failed, ""},
-		{"no direction", one(header, "widgets", around(100, 9)), one(later, "widgets", around(300, 9)), Undecided, Untestable},
-		{"a suspect that scatters", one(header, "ns/op", wild(100)), one(later, "ns/op", wild(300)), Undecided, Suspects},
-		{"a suspect with too few", many(header, 9) + one("", "ns/op", around(100, 3)), many(later, 9) + one("", "ns/op", around(300, 3)), Undecided, Suspects},
-		{"all slower, as a machine can be", many(header, 9), many(later, 9, slices.Repeat([]float64{1.3}, 9)...), Undecided, Drifted},
-		{"all slower, a little", many(header, 9), many(later, 9, slices.Repeat([]float64{1.1}, 9)...), Passed, ""},
-		{"noise that could hide anything", wilds(header, 9), wilds(later, 9), Undecided, Disturbed},
-		{"noise in one point", many(header, 9) + one("", "ns/op", wild(100)), many(later, 9) + one("", "ns/op", wild(101)), Passed, ""},
+		{"the same", many(header, 9), many(later, 9, 1.001), Passed, "", "No regression: none of 9 points"},
+		{"faster", many(header, 9), many(later, 9, 0.3), Passed, "", "No regression: none of 9 points is slower beyond noise; 1 is faster."},
+		{"too few", one(header, "ns/op", around(100, 3)), one(later, "ns/op", around(120, 3)), Undecided, Untestable, "UNDECIDED: no point has enough repetitions to tell a change from noise. Measure at least 4"},
+		{"enough", one(header, "ns/op", around(100, 4)), one(later, "ns/op", around(300, 4)), Failed, "", "REGRESSION: 1 of 1 point is 3.0 times slower."},
+		{"several", many(header, 37), many(later, 37, 1.4, 30), Failed, "", "REGRESSION: 2 of 37 points are slower, the worst by 30 times."},
+		{"a rate", one(header, "M/s", around(100, 6)), one(later, "M/s", around(25, 6)), Failed, "", "REGRESSION: 1 of 1 point is 4.0 times slower."},
+		{"from nothing", one(header, "allocs/op", make([]float64, 6)), one(later, "allocs/op", around(2, 6)), Failed, "", "REGRESSION: 1 of 1 point is worse: from 0.000 to 2.000."},
+		{"no direction", one(header, "widgets", around(100, 9)), one(later, "widgets", around(300, 9)), Undecided, Untestable, "UNDECIDED: it is unknown"},
+		{"a suspect that scatters", one(header, "ns/op", wild(100)), one(later, "ns/op", wild(300)), Undecided, Suspects, "UNDECIDED: 1 of 1 point looks 3.0 times slower, but noise may do that."},
+		{"a suspect with too few", many(header, 9) + one("", "ns/op", around(100, 3)), many(later, 9) + one("", "ns/op", around(300, 3)), Undecided, Suspects, "UNDECIDED: 1 of 10 points"},
+		{"all slower, as a machine can be", many(header, 9), all(1.3), Undecided, Drifted, "UNDECIDED: nearly all points are 30% slower"},
+		{"all slower, a little", many(header, 9), all(1.1), Passed, "", "No regression: 9 of 9 points are slower, but no more"},
+		{"all faster, as a machine can be", many(header, 9), all(0.8), Passed, "", "No regression: none of 9 points is slower beyond noise."},
+		{"noise that could hide anything", wilds(header, 9), wilds(later, 9), Undecided, Disturbed, "UNDECIDED: too much noise"},
+		{"noise in one point", many(header, 9) + one("", "ns/op", wild(100)), many(later, 9) + one("", "ns/op", wild(101)), Passed, "", "No regression"},
+		{"missing", many(header, 9), many(later, 8), Undecided, Vanished, "UNDECIDED: 1 point of OLD is not in NEW"},
+		{"missing, and worse", many(header, 9), many(later, 8, 3), Failed, "", "REGRESSION"},
+		{"another unit", one(header, "ns/op", around(100, 6)), one(later, "apples", around(100, 6)), Undecided, Vanished, "UNDECIDED: 1 point of OLD"},
+		{"failed", many(header, 9), many(later, 9) + "--- FAIL: BenchmarkElastic\n", Failed, Broken, "FAILED in NEW: BenchmarkElastic failed"},
+		{"failed before all results", many(header, 9), "panic: no\n", Failed, Broken, "FAILED in NEW: panic: no"},
+		{"failed in OLD", many(header, 9) + "--- FAIL: BenchmarkElastic\n", many(later, 9), Passed, "", "No regression"},
 	} {
-		if d := decided(t, tt.was, tt.is); d.Outcome != tt.outcome || d.Reason != tt.reason {
-			t.Errorf("%s: %s (%s), want %s (%s): %+v", tt.name, d.Outcome, d.Reason, tt.outcome, tt.reason, d)
+		c := compared(t, tt.was, tt.is, Defaults)
+		if d := c.Decision; d.Outcome != tt.outcome || d.Reason != tt.reason || !strings.HasPrefix(c.answer(), tt.says) {
+			t.Errorf("%s: %s (%s), want %s (%s): %+v\n%s", tt.name, d.Outcome, d.Reason, tt.outcome, tt.reason, d, c.answer())
+		}
+	}
+}
+
+// What is missing on purpose is not missing.
+func TestGone(t *testing.T) {
+	for pattern, want := range map[string]Outcome{"n=8$": Passed, "n=[78]": Passed, "n=7": Undecided} {
+		o := Defaults
+		o.Gone = regexp.MustCompile(pattern)
+		if c := compared(t, many(header, 9), many(later, 8), o); c.Decision.Outcome != want || len(c.OnlyOld) != 1 {
+			t.Errorf("%s: %+v", pattern, c.Decision)
 		}
 	}
 }
@@ -187,7 +213,7 @@ func TestHolm(t *testing.T) {
 			points[i] = Point{Key: Key{Experiment: "e", Unit: "sec/op"}, Verdict: Worse, testable: true,
 				evidence: evidence{median: change, best: change}}
 		}
-		decide(points, Options{Alpha: 0.05, Threshold: 0.05}, order{turns: 1, together: true})
+		new(Decision).decide(points, Options{Alpha: 0.05, Threshold: 0.05}, order{turns: 1, together: true}, false)
 		return []bool{points[0].Regression, points[1].Regression}
 	}
 	// The scale is that of 0.01 per point, wherever the first two are.
@@ -212,16 +238,6 @@ func drawnLine(from, to int) (values []float64) {
 		values = append(values, v)
 	}
 	return values
-}
-
-func TestThreshold(t *testing.T) {
-	file := func(header string, v float64) string { return run(header, line{"Elastic", "ns/op", around(v, 9)}) }
-	for threshold, want := range map[float64]int{0: 1, 0.29: 1, 0.31: 0} {
-		d := compared(t, file(header, 100), file(later, 130), Options{Alpha: 0.05, Threshold: threshold}).Decision
-		if d.Regressions != want {
-			t.Errorf("30%% more, threshold %v: %d regressions, want %d", threshold, d.Regressions, want)
-		}
-	}
 }
 
 // Runs in turns find smaller regressions, of one point and of all.

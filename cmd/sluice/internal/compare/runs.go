@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -16,60 +17,34 @@ type Difference struct {
 	Expected bool `json:"expected,omitempty"`
 }
 
-// contrast compares the settings of two runs. GOMAXPROCS differs as expected if
-// the user asked to compare two values of it.
-func contrast(was, is *Run, asked bool) (differences []Difference, readings []Reading) {
-	differences, readings = []Difference{}, []Reading{}
-	for _, key := range keysOf(was, is) {
-		d := Difference{Key: key, Old: was.values(key), New: is.values(key), Expected: expected(key) || asked && key == procsKey}
-		if reading, ok := newReading(d); ok {
-			readings = append(readings, reading)
-			continue
-		}
-		if !slices.Equal(slices.Sorted(slices.Values(d.Old)), slices.Sorted(slices.Values(d.New))) {
-			differences = append(differences, d)
-		}
-	}
-	return differences, readings
-}
-
-// keysOf returns the settings of both runs in the order of the files.
-func keysOf(runs ...*Run) (keys []string) {
-	for _, run := range runs {
-		for _, s := range run.Settings {
-			if !slices.Contains(keys, s.Key) {
-				keys = append(keys, s.Key)
-			}
-		}
-	}
-	return keys
-}
-
-// expected reports whether a setting differs between any two runs, or is a
-// reason to compare them.
-func expected(key string) bool {
-	switch key {
-	case dateKey, versionKey, "commit", "branch", "load":
-		return true
-	}
-	return disturbance(key)
-}
-
-// Settings with a sentence in the comparison.
+// Settings with a meaning.
 const (
 	dateKey    = "date"
 	versionKey = "sluice" // the commit that the lab was built from
 )
 
-// mixed returns the settings with several values in the run that do not
-// distinguish its points.
-func (r *Run) mixed() (mixed []Setting) {
-	for _, s := range r.Settings {
-		if len(s.Values) > 1 && s.Key != procsKey && !disturbance(s.Key) {
-			mixed = append(mixed, s)
+// reading reports whether a key names a reading that a run took of its machine: a
+// disturbance, such as "noise", or a time, such as "line-ns". The lab writes them as
+// comments ("# noise: 2.1%"), because benchstat separates runs by their settings.
+func reading(key string) bool {
+	return strings.HasSuffix(key, "-ns") || slices.ContainsFunc([]string{"noise", "spread", "steal", "psi", "pressure"},
+		func(word string) bool { return strings.Contains(key, word) })
+}
+
+// contrast returns the settings that differ. GOMAXPROCS differs as expected if the user
+// asked to compare two values of it.
+func contrast(was, is *Run, asked bool) []Difference {
+	differences := []Difference{}
+	seen := map[string]bool{}
+	for _, s := range slices.Concat(was.Settings, is.Settings) {
+		d := Difference{Key: s.Key, Old: was.values(s.Key), New: is.values(s.Key)}
+		d.Expected = reading(s.Key) || slices.Contains([]string{dateKey, versionKey, "commit", "branch", "load"}, s.Key) || asked && s.Key == procsKey
+		if !seen[s.Key] && !slices.Equal(slices.Sorted(slices.Values(d.Old)), slices.Sorted(slices.Values(d.New))) {
+			differences = append(differences, d)
 		}
+		seen[s.Key] = true
 	}
-	return mixed
+	return differences
 }
 
 // began returns the start times of the runs joined in a file, in order, or nil
@@ -86,32 +61,20 @@ func (r *Run) began() (dates []time.Time) {
 	return dates
 }
 
-// An arrangement is the order of the runs of two files in time.
-type arrangement uint8
-
-const (
-	single  arrangement = iota // one run each, or unknown
-	blocks                     // several, all of one file before all of the other
-	inTurns                    // several, alternating, so that the machine's changes are in both
-)
-
-func (c *Comparison) arrangement() arrangement {
-	was, is := c.Old.began(), c.New.began()
-	switch {
-	case len(was) < 2 || len(is) < 2:
-		return single
-	case was[0].Before(is[len(is)-1]) && is[0].Before(was[len(was)-1]):
-		return inTurns
-	}
-	return blocks
+// An order is how the repetitions of both sides lie in time.
+type order struct {
+	turns    int  // runs on each side, if they were measured in turns; otherwise 1
+	together bool // the machine's drift is in both sides
 }
 
-// order returns how the repetitions lie in time, for the decision.
+// order returns how the repetitions lie in time. Several runs alternate if neither side
+// was over before the other began.
 func (c *Comparison) order() order {
-	if c.arrangement() == inTurns {
-		return order{turns: min(len(c.Old.began()), len(c.New.began())), together: true}
+	was, is := c.Old.began(), c.New.began()
+	if n := min(len(was), len(is)); n > 1 && was[0].Before(is[len(is)-1]) && is[0].Before(was[len(was)-1]) {
+		return order{n, true}
 	}
-	return order{turns: 1, together: c.oneRun()}
+	return order{1, c.oneRun()}
 }
 
 // oneRun reports whether OLD and NEW are parts of one run, compared by GOMAXPROCS.
@@ -120,12 +83,10 @@ func (c *Comparison) oneRun() bool {
 	return c.Procs != nil && len(was) == 1 && slices.Equal(was, is)
 }
 
-// sameVersion returns the common version of sluice of both runs, or "". With a
-// common version, changes are not due to the code of sluice.
-func (c *Comparison) sameVersion() string {
-	was, is := c.Old.values(versionKey), c.New.values(versionKey)
-	if len(was) != 1 || !slices.Equal(was, is) || strings.Contains(was[0], "with changes") {
-		return ""
+// believed returns the part of a drift that may be the machine's, as a logarithm.
+func (o order) believed(drift float64) float64 {
+	if o.together {
+		return 0
 	}
-	return was[0]
+	return min(drift, math.Log(maxDrift))
 }

@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,260 +15,251 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// textWidth is the width of all text: a terminal of 80 columns.
-const textWidth = 80
+// Limits of the text without -v.
+const (
+	few    = 20 // so many points are all shown, whether they changed or not
+	most   = 12 // of more, the points that changed most
+	listed = 5  // names
+)
 
-// listed is the number of names or lines of a list in the text. JSON has all.
-const listed = 10
-
-// WriteText writes the comparison for a terminal: the answer in one line, the
-// regressions, what counts as one, the two runs, warnings, a summary of each unit,
-// and a table for each sweep and unit. The tables have the points that differ, or
-// all points.
-func (c *Comparison) WriteText(w io.Writer, all bool) error {
-	var b strings.Builder
-	b.WriteString(c.procsAnswer() + c.answer() + "\n" + c.listing() + "\n" + wrap(c.basis(), "") + "\n")
-	c.head(&b)
-	b.WriteString("\n")
-	for i := range c.Units {
-		b.WriteString(wrap(c.Units[i].sentence(c.Points), "  "))
+// WriteText writes the comparison for a terminal of the given width: the answer, what a
+// reader must know before the figures, and a table for each unit. Its rows are the
+// points that changed, the regressions first, or all points if they are few or all is
+// true. What stands out from noise, and the order of the runs follow.
+func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
+	text := format.Wrap(c.answer(), width, 0, "  ")
+	for _, warning := range c.warnings() {
+		text += format.Wrap("WARNING: "+warning, width, 0, "  ")
 	}
-	c.tables(&b, all)
-	for _, alone := range []struct {
-		word string
-		keys []Key
-	}{{"OLD", c.OnlyOld}, {"NEW", c.OnlyNew}} {
-		c.writeOnly(&b, alone.word, alone.keys)
+	text += "\n" + layOut(c.table(all), width)
+	for _, s := range []string{c.only("OLD", c.OnlyOld), c.only("NEW", c.OnlyNew), c.basis(), c.twoRuns()} {
+		if s != "" {
+			text += format.Wrap(s, width, 0, "  ")
+		}
 	}
-	_, err := io.WriteString(w, format.CleanLines(b.String())) // names come from files
+	_, err := io.WriteString(w, format.CleanLines(text)) // names come from files
 	return err
 }
 
-// head writes the runs and the warnings.
-func (c *Comparison) head(b *strings.Builder) {
-	for _, side := range c.sides() {
-		line := side.word + "  " + side.Path
-		for _, key := range []string{dateKey, "go", "cpu", versionKey} {
-			if values := side.values(key); len(values) > 0 {
-				line += ", " + list(values)
+// warnings returns the facts that a reader must know before the figures.
+func (c *Comparison) warnings() (all []string) {
+	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+	for _, d := range c.Differences {
+		if !d.Expected {
+			say("%s is %s in OLD and %s in NEW: that alone may explain a change.", d.Key, list(d.Old), list(d.New))
+		}
+	}
+	for i, run := range []*Run{&c.Old, &c.New} {
+		word := [...]string{"OLD", "NEW"}[i]
+		for _, s := range run.Settings {
+			if len(s.Values) > 1 && s.Key != procsKey && s.Key != dateKey && !reading(s.Key) { // runs are joined on purpose
+				say("%s has %d values of %s: %s. Their figures are combined.", word, len(s.Values), s.Key, list(s.Values))
 			}
 		}
-		b.WriteString(wrap(line, "     "))
-	}
-	b.WriteString("\n")
-	for _, warning := range c.warnings() {
-		b.WriteString(wrap("WARNING: "+warning, "  "))
-	}
-	b.WriteString(wrap(c.twoRuns(), "  "))
-	for i := range c.Readings {
-		b.WriteString(wrap(c.Readings[i].sentence(), "  "))
-	}
-}
-
-// tables writes points, with a table for consecutive points with one heading.
-func (c *Comparison) tables(b *strings.Builder, all bool) {
-	points := c.Points
-	if !all {
-		points = slices.DeleteFunc(slices.Clone(points), func(p Point) bool {
-			return !p.Regression && !p.Suspect && (p.Verdict == Same || p.Verdict == TooFew)
-		})
-	}
-	left := ""
-	if n := len(c.Points) - len(points); n > 0 {
-		left = fmt.Sprintf(" The other %d of %s do not differ beyond the noise within each run: -v shows them.", n, format.Plural(len(c.Points), "point"))
-	}
-	b.WriteString("\n")
-	if len(points) == 0 {
-		b.WriteString(wrap(strings.Replace(left, " The other ", "All ", 1), "  "))
-		return
-	}
-	b.WriteString(wrap("Median ± 95% interval, change, p of the Mann-Whitney U test, repetitions. "+
-		"! regression, * suspect, - worse, + better, = changed (unit of unknown direction), ~ noise, ? not more than the machine's own change."+left, "  "))
-	for from := 0; from < len(points); {
-		heading := points[from].heading()
-		to := from + 1
-		for to < len(points) && points[to].heading() == heading {
-			to++
+		if n := len(run.Skipped); n > 0 {
+			say("%s: %s %s like results but cannot be read, such as %s", word, format.Plural(n, "line"), looks(n), run.Skipped[0])
 		}
-		b.WriteString("\n" + wrap(heading, "  "))
-		writeTable(b, points[from:to])
-		from = to
+		if len(run.Failures) > 0 && (i == 0 || c.Decision.Reason != Broken) {
+			say("%s has failures: %s", word, list(run.Failures))
+		}
 	}
+	return all
 }
 
-// heading is the line above a table, with the common properties of its points.
-func (p *Point) heading() string {
-	var parts []string
-	if p.Package != "" {
-		parts = append(parts, p.Package)
+// twoRuns describes the order of the runs, and their readings of the machine.
+func (c *Comparison) twoRuns() string {
+	var text []string
+	say := func(format string, args ...any) { text = append(text, fmt.Sprintf(format, args...)) }
+	was, is := c.Old.began(), c.New.began()
+	switch runs := c.order(); {
+	case runs.turns > 1:
+		say("OLD has %d runs, NEW %d, measured in turns.", len(was), len(is))
+	case runs.together:
+		say("OLD and NEW are the points of one run at GOMAXPROCS %d and %d.", c.Procs[0], c.Procs[1])
+	case len(was) == 1 && len(is) == 1 && is[0].Before(was[0]):
+		say("NEW started %s BEFORE OLD.", format.Ago(was[0].Sub(is[0])))
+	case len(was) == 1 && len(is) == 1:
+		say("NEW started %s after OLD.", format.Ago(is[0].Sub(was[0])))
 	}
-	if p.Experiment != "" {
-		parts = append(parts, p.Experiment)
+	for _, d := range c.Differences {
+		if reading(d.Key) {
+			say("%s was %s in OLD, %s in NEW.", d.Key, list(d.Old), list(d.New))
+		}
 	}
-	if sweep := p.split().sweep; sweep != "" {
-		parts = append(parts, sweep)
+	if v := c.Old.values(versionKey); len(v) == 1 && slices.Equal(v, c.New.values(versionKey)) && !strings.Contains(v[0], "with changes") {
+		say("Both are %s: the changes are not due to the code of sluice.", v[0])
 	}
-	return strings.Join(append(parts, p.Unit), ", ")
+	return strings.Join(text, " ")
 }
 
-// subheading is the line above the rows of one setting, or "".
-func (p *Point) subheading() string {
-	n := p.split()
-	var parts []string
-	if n.setting != "" {
-		parts = append(parts, n.setting)
+// only lists the benchmarks of one file alone, with the unit of those that both have.
+func (c *Comparison) only(word string, keys []Key) string {
+	var names []string
+	for _, key := range keys {
+		names = append(names, c.label(key))
+		if c.in[key.nameOnly()] == [2]bool{true, true} {
+			names[len(names)-1] += " (" + key.Unit + ")"
+		}
 	}
-	switch {
-	case p.procs[0] > 0:
-		parts = append(parts, fmt.Sprintf("GOMAXPROCS %d in OLD, %d in NEW", p.procs[0], p.procs[1]))
-	case n.procs != "":
-		parts = append(parts, "GOMAXPROCS "+n.procs)
+	if len(names) == 0 {
+		return ""
 	}
-	return strings.Join(parts, ", ")
+	return "Only in " + word + ": " + list(slices.Compact(names)) + "."
 }
 
-// The columns of a row. The first is aligned to the left, the others to the
-// right.
-const (
-	labelColumn = iota
-	oldColumn
-	oldRange
-	newColumn
-	newRange
-	deltaColumn
-	pColumn
-	nColumn
-	columns
-)
-
-type row [columns]string
-
-// between is the text before each column.
-var between = row{"", "  ", " ± ", "  ", " ± ", "  ", "  ", "  "}
-
-func (p *Point) row() row {
-	scale := benchunit.CommonScale([]float64{p.Old.Median, p.New.Median}, benchunit.ClassOf(p.Unit))
-	r := row{
-		p.mark() + p.split().label,
-		scale.Format(p.Old.Median), p.Old.Range,
-		scale.Format(p.New.Median), p.New.Range,
-		p.Delta, fmt.Sprintf("%.3f", p.P), strconv.Itoa(p.Old.N),
+// list writes the first values of a list.
+func list(values []string) string {
+	text := cmp.Or(strings.Join(values[:min(len(values), listed)], ", "), "missing")
+	if more := len(values) - listed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	if p.Exact {
-		r[pColumn] = "exact"
+	return text
+}
+
+// A row has the label of a point or a unit, and its figures: OLD, NEW, their ratio, its
+// interval, and what a change is.
+type row [6]string
+
+// table returns the rows of all units.
+func (c *Comparison) table(all bool) (rows []row) {
+	ranked := make([]*Point, 0, len(c.Points)+1)
+	for i := range c.Points {
+		ranked = append(ranked, &c.Points[i])
 	}
-	if p.New.N != p.Old.N {
-		r[nColumn] += "+" + strconv.Itoa(p.New.N)
+	changed := len(ranked)
+	if all = all || len(ranked) <= few; !all {
+		size := func(p *Point) float64 { return math.Abs(math.Log1p(float64(p.Change))) }
+		slices.SortStableFunc(ranked, func(a, b *Point) int {
+			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(size(b), size(a)))
+		})
+		changed = slices.IndexFunc(append(ranked, &Point{}), func(p *Point) bool { return p.rank() == unchanged })
+		ranked = ranked[:min(changed, most)]
+	}
+	means := []row{{"geometric mean", "OLD", "NEW", "ratio"}}
+	for _, u := range c.Units {
+		mean := row{fmt.Sprintf("%s (%d)", u.Unit, u.Points), scaled(u.was, u.Unit), scaled(u.is, u.Unit), times(1 + u.Geomean)}
+		if u.was*u.is == 0 {
+			mean[1], mean[2] = "-", "-"
+		}
+		heading := len(rows)
+		for _, p := range ranked {
+			if p.Unit == u.Unit {
+				rows = append(rows, c.row(p))
+			}
+		}
+		switch known := u.Geomean.finite(); {
+		case heading < len(rows):
+			rows = slices.Insert(rows, heading, row{u.Unit, "OLD", "NEW", "ratio", "95% interval"})
+			if known && u.Points > 1 {
+				mean[0] = fmt.Sprint("geomean of ", u.Points)
+				rows = append(rows, mean)
+			}
+			rows = append(rows, row{})
+		case known:
+			means = append(means, mean)
+		}
+	}
+	if len(means) > 1 {
+		rows = append(append(rows, means...), row{})
+	}
+	if left := len(c.Points) - len(ranked); left > 0 {
+		rows = append(rows, row{fmt.Sprintf("%d of %d points are not shown; %d of them changed: -v shows all.", left, len(c.Points), changed-len(ranked))})
+	}
+	return rows
+}
+
+const unchanged = 5
+
+// rank orders points by what a reader must see first. Points without a change are
+// unchanged.
+func (p *Point) rank() int {
+	changed := !slices.Contains([]Verdict{Same, TooFew, ""}, p.Verdict)
+	return slices.Index([]bool{p.Regression, p.Suspect, p.Improvement, changed && p.testable, changed, true}, true)
+}
+
+func (c *Comparison) row(p *Point) row {
+	r := row{c.label(p.Key), scaled(p.Old.Median, p.Unit), scaled(p.New.Median, p.Unit), times(1 + p.Change), "", string(p.Verdict)}
+	if p.Interval[0].finite() && !p.Exact {
+		r[4] = times(1+p.Interval[0]) + " to " + times(1+p.Interval[1])
+	}
+	switch word := word(p.Unit); {
+	case p.Regression:
+		r[5] = word
+	case p.Suspect:
+		r[5] = word + "?"
+	case p.Improvement:
+		r[5] = opposite(word)
+	case p.Verdict == Same:
+		r[5] = "~"
+	case p.rank() == unchanged || !p.testable:
+	case math.Abs(float64(p.Change)) <= c.Threshold:
+		r[5] = "< " + format.PercentExact(c.Threshold)
+	default:
+		r[5] = "noise"
 	}
 	return r
 }
 
-// mark is two characters before the label.
-func (p *Point) mark() string {
-	first, second := " ", " "
-	switch p.Verdict {
-	case Worse:
-		first = "-"
-	case Better:
-		first = "+"
-	case Higher, Lower:
-		first = "="
+// layOut writes rows in columns: figures to the right, the others to the left. A label
+// that is too long has a line of its own, as does a row without figures.
+func layOut(rows []row, width int) string {
+	var widths [len(row{})]int
+	for _, r := range rows {
+		for i := range r {
+			if r[1] != "" {
+				widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
+			}
+		}
 	}
+	labels := width
+	for _, w := range widths[1:] {
+		labels -= 2 + w
+	}
+	labels = max(1, min(labels, widths[0]))
+	var b strings.Builder
+	for _, r := range rows {
+		line := format.Cut(r[0], width)
+		if r[1] != "" {
+			if utf8.RuneCountInString(line) > labels {
+				b.WriteString(line + "\n")
+				line = ""
+			}
+			line += format.Pad(line, labels)
+			for i := 1; i < len(r)-1; i++ {
+				line += "  " + format.Pad(r[i], widths[i]) + r[i]
+			}
+			line = strings.TrimRight(line+"  "+r[len(r)-1], " ")
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String()
+}
+
+// label writes a name for a row. Names of the lab lose the keys that all have.
+func (c *Comparison) label(k Key) string {
+	switch _, rest, ok := strings.Cut(k.Name, "/"); {
+	case ok && k.Experiment != "":
+		sweep, _, _ := strings.Cut(strings.TrimPrefix(rest, "sweep="), "/")
+		return k.Experiment + "/" + strings.NewReplacer("sweep=", "", "work="+sweep+"/", "", "contender=", "").Replace(rest)
+	case c.packages && k.Package != "":
+		return k.Package + "." + k.Name
+	}
+	return k.Name
+}
+
+// times writes a ratio with the digits that its size needs.
+func times(ratio Fraction) string {
+	digits := 3
 	switch {
-	case p.Regression:
-		first = "!"
-	case p.Suspect:
-		first = "*"
+	case !ratio.finite():
+		return "-"
+	case ratio >= 9.995:
+		digits = 0
+	case ratio >= 1.9995:
+		digits = 2
 	}
-	if len(p.Explained) > 0 {
-		second = "?"
-	}
-	return first + second
+	return strconv.FormatFloat(float64(ratio), 'f', digits, 64)
 }
 
-// writeTable writes rows of one unit, with settings on separate lines. A label
-// that is too long for its column has a separate line, too.
-func writeTable(b *strings.Builder, points []Point) {
-	rows := []row{{"", "OLD", "", "NEW", "", "change", "p", "n"}}
-	for i := range points {
-		rows = append(rows, points[i].row())
-	}
-	var widths [columns]int
-	figures := 0
-	for column := labelColumn; column < columns; column++ {
-		for _, r := range rows {
-			widths[column] = max(widths[column], utf8.RuneCountInString(r[column]))
-		}
-		if column > labelColumn {
-			figures += utf8.RuneCountInString(between[column]) + widths[column]
-		}
-	}
-	widths[labelColumn] = min(widths[labelColumn], max(0, textWidth-figures))
-	writeRow(b, rows[0], widths)
-	setting := ""
-	for i, r := range rows[1:] {
-		if s := points[i].subheading(); s != setting {
-			setting = s
-			b.WriteString(wrap(" "+s, "   "))
-		}
-		writeRow(b, r, widths)
-	}
-}
-
-func writeRow(b *strings.Builder, r row, widths [columns]int) {
-	var line strings.Builder
-	label := r[labelColumn]
-	if utf8.RuneCountInString(label) > widths[labelColumn] {
-		b.WriteString(label + "\n")
-		label = ""
-	}
-	line.WriteString(label + format.Pad(label, widths[labelColumn]))
-	for column := oldColumn; column < columns; column++ {
-		space := between[column]
-		if r[column] == "" {
-			space = strings.Repeat(" ", utf8.RuneCountInString(space))
-		}
-		line.WriteString(space + format.Pad(r[column], widths[column]) + r[column])
-	}
-	b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-}
-
-// writeOnly lists the benchmarks of one file alone, with the unit of those that the other
-// file has in another unit.
-func (c *Comparison) writeOnly(b *strings.Builder, word string, keys []Key) {
-	if len(keys) == 0 {
-		return
-	}
-	sides := map[string]int{}
-	for _, only := range [][]Key{c.OnlyOld, c.OnlyNew} {
-		for i, key := range only {
-			if i == 0 || key.Name != only[i-1].Name {
-				sides[key.Name]++
-			}
-		}
-	}
-	b.WriteString("\n" + only(word, keys) + "\n")
-	last, shown, left := "", 0, 0
-	for _, key := range keys {
-		switch {
-		case key.Name == last:
-			continue
-		case shown == listed:
-			left++
-		default:
-			shown++
-			text := key.words()
-			if sides[key.Name] > 1 {
-				text += ", " + key.Unit
-			}
-			b.WriteString("  " + format.Wrap(text, textWidth, 2, "    "))
-		}
-		last = key.Name
-	}
-	if left > 0 {
-		fmt.Fprintf(b, "  … and %d more; -json has all\n", left)
-	}
-}
-
-// wrap is format.Wrap to textWidth.
-func wrap(text, indent string) string { return format.Wrap(text, textWidth, 0, indent) }
+// scaled writes a figure as benchstat does: 120.5n for 1.205e-7 sec.
+func scaled(v float64, unit string) string { return benchunit.Scale(v, benchunit.ClassOf(unit)) }

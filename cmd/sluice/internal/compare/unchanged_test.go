@@ -1,8 +1,11 @@
 package compare
 
 import (
+	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -170,5 +173,52 @@ func TestManyPlanted(t *testing.T) {
 				t.Errorf("%s: %s, then %s: %s (%s)", name, was.name, is.name, d.Outcome, d.Reason)
 			}
 		})
+	}
+}
+
+var rateRuns = flag.String("runs", "", "directories of lab runs of one commit on one machine, for TestRates")
+
+// TestRates measures how often comparisons are wrong: the rates of
+// docs/adr/0017-comparison.md. It compares each of the runs with each other one, and
+// again with randomly chosen points made slower. To show what a loaded machine does, load
+// it for some of the runs.
+func TestRates(t *testing.T) {
+	if *rateRuns == "" {
+		t.Skip("without -runs 'DIR DIR ...'")
+	}
+	var runs []labRun
+	for _, dir := range strings.Fields(*rateRuns) {
+		text, err := os.ReadFile(filepath.Join(dir, resultsFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := parsed(t, string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		runs = append(runs, labRun{name: dir})
+		for _, key := range r.keys {
+			if key.Unit == "sec/op" {
+				runs[len(runs)-1].lines = append(runs[len(runs)-1].lines, labLine{key.Experiment, line{key.Name, key.Unit, r.values[key][1]}})
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2)) // repeatable
+	for _, points := range []int{0, 1, 5, 20} {
+		for _, factor := range []float64{1.3, 2, 3} {
+			counts, all, found := map[Outcome]int{}, 0, 0
+			pairs(runs, func(was, is labRun) {
+				planted := random.Perm(len(is.lines))[:min(points, len(is.lines))]
+				c := compared(t, was.file(header, 1), is.file(later, factor, planted...), Defaults)
+				counts[c.Decision.Outcome]++
+				all += len(planted)
+				for _, p := range c.Points {
+					if p.Regression && slices.ContainsFunc(planted, func(i int) bool { return is.lines[i].name == p.Name }) {
+						found++
+					}
+				}
+			})
+			t.Logf("%2d × %v: %v, %d of %d planted points found", points, factor, counts, found, all)
+		}
 	}
 }

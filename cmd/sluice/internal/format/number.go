@@ -39,15 +39,6 @@ func PercentExact(fraction float64) string {
 	return strconv.FormatFloat(math.Round(1e6*fraction)/1e4, 'f', -1, 64) + "%"
 }
 
-// PercentChange writes a change with its sign: "+4.2%".
-func PercentChange(fraction float64) string {
-	text := PercentDigits(fraction, 1)
-	if strings.HasPrefix(text, "-") {
-		return text
-	}
-	return "+" + text
-}
-
 // Thousands writes n with commas: "10,000".
 func Thousands[N int | int64 | uint64](n N) string {
 	digits, sign := fmt.Sprint(n), ""
