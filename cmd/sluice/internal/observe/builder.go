@@ -16,6 +16,9 @@ import (
 // means that the capture has nothing that can be observed.
 func Of(c *capture.Capture) (*Observation, error) {
 	b := newBuilder(c)
+	if b.home = homeOf(c); b.home != "" {
+		eachFrame(c, func(f *capture.Frame) { f.File = b.home.file(f.File) })
+	}
 	traced := false
 	if c.Trace != nil {
 		if err := b.trace(c.Trace); err != nil {
@@ -43,6 +46,7 @@ type builder struct {
 	roleOf  map[roleKey]int
 	nodeOf  map[Line]int // the first node of a line
 	program bool         // some stack has a function of the program
+	home    home
 }
 
 // A roleKey is what tells roles apart. Only one of the functions is set.

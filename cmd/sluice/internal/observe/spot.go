@@ -32,7 +32,7 @@ func (t *tracer) spot(stack trace.Stack) *spot {
 		if len(frames) == maxFrames {
 			break
 		}
-		frames = append(frames, capture.Frame{Function: f.Func, File: f.File, Line: int(min(f.Line, 1<<31-1))})
+		frames = append(frames, capture.Frame{Function: f.Func, File: t.b.home.file(f.File), Line: int(min(f.Line, 1<<31-1))})
 	}
 	p := place(frames)
 	s := &spot{placed: p, deep: len(frames) >= maxDepth, line: t.line(&p), role: -1, host: -1}
