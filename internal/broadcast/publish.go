@@ -55,7 +55,9 @@ func (h *Hub[T]) publish(ctx context.Context, vs []T) (n int, err error) {
 		}
 		h.step(ctx, &p)
 	}
-	h.leave(&p)
+	if p.wait.Joined() {
+		h.leave(&p)
+	}
 	p.report()
 	switch {
 	case err != engine.ErrFull:
@@ -67,7 +69,8 @@ func (h *Hub[T]) publish(ctx context.Context, vs []T) (n int, err error) {
 	return n, err
 }
 
-// leave takes the publisher out of the wait queue, if it is there.
+// leave takes the publisher out of the wait queue, if it is there. It is not inlined: most publishers
+// do not wait.
 func (h *Hub[T]) leave(p *publishing[T]) {
 	if p.wait.Leave() && h.hasRoom() {
 		h.senders.Wake()
