@@ -160,7 +160,7 @@ func Example_selectLoopPrompt() {
 	defer jobs.Close() // if the loop ends early, senders get ErrClosed
 	for job := range 4 {
 		if err := jobs.TrySend(job); err != nil {
-			fmt.Println("rejected:", job) // ErrFull: count it here
+			fmt.Println("rejected:", job) // ErrFull
 		}
 	}
 	jobs.Close()

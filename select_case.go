@@ -59,7 +59,7 @@ type recvEngine[T any] interface {
 
 // A sendEngine is what a SendCase needs of an engine.
 type sendEngine[T any] interface {
-	TrySend(v T) error
+	engine.Sender[T]
 	WouldBlock(v *T) (engine.Mark, bool)
 	Overflow() engine.Overflow
 	NewEntry(value *T, sends bool) engine.Entry
@@ -177,7 +177,12 @@ func (c *SendCase[T]) try() (bool, error) {
 			return false, nil
 		}
 	}
-	err := c.engine.TrySend(c.Value)
+	var err error
+	if c.blocks {
+		err = c.engine.Send(engine.Poll{}, c.Value)
+	} else {
+		err = c.engine.TrySend(c.Value)
+	}
 	c.wait.idle = err == engine.ErrFull && c.blocks
 	return !c.wait.idle, err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sluice-go/sluice"
@@ -21,8 +22,11 @@ type laneView[T any] struct {
 type (
 	// onLane sends on a private lane.
 	onLane[T any] struct{ laneView[T] }
-	// onKey sends with always the same key.
-	onKey[T any] struct{ laneView[T] }
+	// onKey sends with always the same key. Its TrySend is a SendKey, so it counts what it rejects.
+	onKey[T any] struct {
+		laneView[T]
+		rejected *atomic.Uint64
+	}
 )
 
 func (v laneView[T]) Cap() int { return v.limit }
@@ -48,9 +52,16 @@ func (k onKey[T]) Send(ctx context.Context, v T) error { return k.SendKey(ctx, k
 func (k onKey[T]) TrySend(v T) error {
 	err := k.SendKey(canceled, key, v)
 	if err == context.Canceled {
+		k.rejected.Add(1)
 		return sluice.ErrFull
 	}
 	return err
+}
+
+func (k onKey[T]) Stats() sluice.Stats {
+	s := k.laneView.Stats()
+	s.Rejected += k.rejected.Load()
+	return s
 }
 
 func (k onKey[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
@@ -81,7 +92,7 @@ func openSharded[T any](s sharded, onDrop func(T)) sluicetest.Channel[T] {
 	case "lane":
 		return onLane[T]{laneView[T]{c, s.limit, c.Lane()}}
 	case "key":
-		return onKey[T]{laneView[T]{c, s.limit, nil}}
+		return onKey[T]{laneView[T]{c, s.limit, nil}, new(atomic.Uint64)}
 	}
 	return c
 }

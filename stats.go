@@ -13,7 +13,8 @@ type Stats struct {
 
 	Sent     uint64 // values accepted
 	Received uint64 // values received, canceled, or removed by Discard
-	Dropped  uint64 // values discarded by DropNewest, DropOldest or DropLeastUrgent, and TooOld; sends that failed are not counted
+	Dropped  uint64 // values discarded by DropNewest, DropOldest or DropLeastUrgent, and TooOld
+	Rejected uint64 // calls of TrySend, and under Reject of Send and SendBatch, that failed with ErrFull
 
 	SendWaits uint64 // times a sender parked
 	RecvWaits uint64 // times a receiver parked

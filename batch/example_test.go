@@ -241,3 +241,18 @@ func ExampleSender_SendSlice() {
 	fmt.Println(sum)
 	// Output: 11175
 }
+
+// A batch that lingers is completed by another goroutine.
+func ExampleBatches_Flush() {
+	lines := sluice.NewBounded[string](10, nil)
+	batches := batch.Receive(context.Background(), lines, 100, &batch.Options[string]{Linger: time.Hour})
+	go func() {
+		_, _ = lines.SendBatch(context.Background(), []string{"a", "b"})
+		batches.Flush() // such as at a signal, or when the source is idle
+	}()
+	for lines := range batches.All() {
+		fmt.Println(lines)
+		break
+	}
+	// Output: [a b]
+}

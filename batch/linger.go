@@ -32,6 +32,8 @@ type linger interface {
 	start(time.Duration) context.Context
 	// over reports whether the time is over. It may report that the parent is done.
 	over() bool
+	// expire ends the time of the present batch, or of an earlier one. Any goroutine may call it.
+	expire()
 	// end stops the timer. It is idempotent.
 	end()
 }
@@ -56,20 +58,23 @@ func ours(channel any) bool { return engine.IsKind(stage.Unwrap(channel)) }
 type plainLinger struct {
 	parent context.Context
 	ctx    context.Context
-	cancel context.CancelFunc // not nil between start and end
+	cancel atomic.Pointer[context.CancelFunc] // of ctx
 }
 
 func (l *plainLinger) start(d time.Duration) context.Context {
-	l.ctx, l.cancel = context.WithTimeout(l.parent, d)
-	return l.ctx
+	ctx, cancel := context.WithTimeout(l.parent, d)
+	l.ctx = ctx
+	l.cancel.Store(&cancel)
+	return ctx
 }
 
 func (l *plainLinger) over() bool { return l.ctx.Err() != nil }
 
+func (l *plainLinger) expire() { l.end() }
+
 func (l *plainLinger) end() {
-	if l.cancel != nil {
-		l.cancel()
-		l.cancel = nil
+	if cancel := l.cancel.Load(); cancel != nil {
+		(*cancel)()
 	}
 }
 
@@ -120,7 +125,19 @@ func (l *tokenLinger) end() {
 func (l *tokenLinger) fire() {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	if !l.expired.Load() && !time.Now().Before(l.deadline) {
+	if !time.Now().Before(l.deadline) {
+		l.expireLocked()
+	}
+}
+
+func (l *tokenLinger) expire() {
+	l.lock.Lock()
+	defer l.lock.Unlock()
+	l.expireLocked()
+}
+
+func (l *tokenLinger) expireLocked() {
+	if !l.expired.Load() {
 		l.expired.Store(true)
 		l.put()
 	}

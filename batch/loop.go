@@ -39,6 +39,9 @@ const askedFirst = 256
 //     complete; before that the loop waits under ctx itself. A RecvBatch that finds values does
 //     not check its context. Therefore the loop checks the linger after each call: a sender
 //     that is always one value ahead must not stretch a batch.
+//   - A Flush sets flushing, and then expires the linger. The loop starts the linger, and then takes
+//     flushing, before each receive. So a Flush that expires the linger of an earlier batch, or too
+//     early, is not missed; and one that comes when a batch is complete counts for the next one.
 //   - If the body leaves the loop, the loan is not returned: the body may have kept its slice.
 type loop[T any] struct {
 	b    *Batches[T]
@@ -235,7 +238,11 @@ func (l *loop[T]) fill() (int, error) {
 	}
 	under := l.linger.start(wait)
 	defer l.linger.end()
+	l.b.collecting.Store(&l.linger)
 	for {
+		if l.b.flushing.Swap(false) { // the receive below finds what was sent before the Flush
+			l.linger.expire()
+		}
 		err := l.receiveMore(under)
 		if err != nil && !errors.Is(err, under.Err()) {
 			l.over = err
@@ -243,6 +250,9 @@ func (l *loop[T]) fill() (int, error) {
 		whole, _ := l.extend() // no error: the batch has a value
 		if whole {
 			return l.cut.n, nil
+		}
+		if l.over == nil && l.panicked == nil && l.b.flushing.Load() {
+			continue
 		}
 		// If ctx is done and the loop has to wait, the next call fails under ctx itself.
 		if err != nil || l.panicked != nil || l.linger.over() {

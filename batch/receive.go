@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -20,14 +21,17 @@ import (
 //		…
 //	}
 //
-// A Batches belongs to one goroutine. Goroutines that receive from the same channel
-// each call [Receive].
+// A Batches belongs to one goroutine, except that any goroutine may call Flush and Dropped.
+// Goroutines that receive from the same channel each call [Receive].
 type Batches[T any] struct {
 	ctx    context.Context
 	r      sluice.BatchReceiver[T]
 	max    int
 	linger time.Duration
 	sizing *sizing[T] // nil without a limit in bytes
+
+	flushing   atomic.Bool            // Flush was called: see loop.fill
+	collecting atomic.Pointer[linger] // of the last batch that lingered
 
 	err  error        // of the last loop
 	rest remainder[T] // of the loops so far
@@ -121,6 +125,18 @@ func (b *Batches[T]) All() iter.Seq[[]T] {
 func (b *Batches[T]) Err() error {
 	b.requireMade()
 	return b.err
+}
+
+// Flush ends the linger of the batch that the loop is collecting: the loop yields it, with all
+// values that were sent before, as far as the batch has room for them. If the body is running, or no
+// value has come, the next batch does not linger. Without a linger Flush does nothing. It never
+// waits, and may be called from any goroutine, and by the body.
+func (b *Batches[T]) Flush() {
+	b.requireMade()
+	b.flushing.Store(true)
+	if l := b.collecting.Load(); l != nil {
+		(*l).expire()
+	}
 }
 
 // TakeRest removes the values that loops over All received and did not yield, and returns them,

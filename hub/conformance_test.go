@@ -36,7 +36,7 @@ func (c channel[T]) Close() { c.hub.Close() }
 func (c channel[T]) Stats() sluice.Stats {
 	sent, s := c.hub.Stats(), c.Subscription.Stats()
 	s.SendWaits, s.SendWaitTime = sent.SendWaits, sent.SendWaitTime
-	s.SendersWaiting, s.OldestSender = sent.SendersWaiting, sent.OldestSender
+	s.Rejected, s.SendersWaiting, s.OldestSender = sent.Rejected, sent.SendersWaiting, sent.OldestSender
 	return s
 }
 

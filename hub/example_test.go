@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/hub"
@@ -113,4 +114,28 @@ func ExampleSubscriptionOptions() {
 	// not delivered: a Overflowed
 	// delivered: b
 	// not delivered: c Discarded
+}
+
+// A subscription gets the values that it wants, and delays senders once, for a second.
+func ExampleSubscriptionOptions_filter() {
+	ctx := context.Background()
+	prices := hub.New[int](64, nil)
+	high, _ := prices.Subscribe(&hub.SubscriptionOptions[int]{
+		Capacity:  2,
+		Filter:    func(price int) bool { return price >= 100 },
+		DropAfter: time.Second, // if it is stuck, it misses its oldest values
+	})
+	for _, price := range []int{99, 101, 98, 97, 102} {
+		_ = prices.Send(ctx, price)
+	}
+	prices.Close()
+
+	for price := range high.Values(ctx).All() {
+		fmt.Println(price)
+	}
+	fmt.Println("missed", high.Stats().Dropped)
+	// Output:
+	// 101
+	// 102
+	// missed 0
 }

@@ -19,15 +19,17 @@
 // A subscription queues up to Capacity values. When a value is sent for which it has no room,
 // its Overflow decides:
 //
-//	sluice.Block       the Send waits for it, up to EvictAfter if that is set: the default
+//	sluice.Block       the Send waits for it, up to EvictAfter or DropAfter: the default
 //	sluice.DropOldest  the subscription misses its oldest value
 //	sluice.DropNewest  the subscription misses the new value
 //	sluice.Evict       the subscription ends: its receives fail with ErrEvicted
 //
 // Under Block nothing is lost, and one slow subscription slows the senders and all other
 // subscriptions; one that is not received from at all stops them. So choose in writing: Block
-// where no subscription may miss a value, with EvictAfter for code that may get stuck, and
-// another policy where the publisher must not wait.
+// where no subscription may miss a value, with EvictAfter or DropAfter for code that may get
+// stuck, and another policy where the publisher must not wait.
+//
+// With a Filter, values that a subscription does not want take no room in its queue.
 //
 // OnUndelivered gets each value that its subscription does not deliver. [Subscription.Stats] has
 // the account: sent, received, dropped, queued, and the age of the oldest queued value.
@@ -112,15 +114,32 @@ type SubscriptionOptions[T any] struct {
 	// means never.
 	EvictAfter time.Duration
 
+	// DropAfter is EvictAfter for a subscription that is to stay: senders stop waiting for it,
+	// and until it receives again it misses its oldest values, as with [sluice.DropOldest]. So
+	// a subscription that is stuck delays one Send, not each. It excludes EvictAfter. 0 means
+	// never.
+	DropAfter time.Duration
+
 	// Replay is the number of values that the subscription begins with, or fewer if fewer
 	// were sent: the last ones before it subscribed. It must not exceed the Capacity, nor the
-	// Replay of the Hub.
+	// Replay of the Hub. Those that Filter rejects are left out.
 	Replay int
+
+	// Filter reports whether the subscription wants a value. Other values take no room in its
+	// queue, wake none of its goroutines, and are not in its Stats. Nil means all. A full
+	// subscription with [sluice.Block] delays each Send, though, whatever its value.
+	//
+	// Send and Subscribe call it, without a lock: it may use the Hub. Several goroutines may
+	// call it at once, and more than once for a value. If it panics, so does the call: a
+	// SendBatch may have sent a part of its batch, and no subscription gets the value. It
+	// should be fast, as each Send calls the filters of all subscriptions. A subscription
+	// with a Filter has a queue of its own, as one with DropNewest.
+	Filter func(v T) bool
 
 	// OnUndelivered is called exactly once with each value that the subscription would have
 	// received and will not, and the reason:
 	//
-	//   - [sluice.Overflowed]: DropOldest or DropNewest chose the value; or the value was
+	//   - [sluice.Overflowed]: DropOldest, DropNewest or DropAfter chose the value; or the value was
 	//     queued when the subscription was evicted, or is the one for which it was evicted;
 	//   - [sluice.Discarded]: the value was queued when [Subscription.Close] was called.
 	//
@@ -131,7 +150,7 @@ type SubscriptionOptions[T any] struct {
 	// were sent; OnUndelivered may run in several goroutines at once. If it panics, so does
 	// the call, after the calls for the other values.
 	//
-	// With it, a subscription with DropOldest has a queue of its own, as one with DropNewest,
+	// With it, a subscription with DropOldest or DropAfter has a queue of its own, as one with DropNewest,
 	// and each Send takes a little longer for it. Close and an eviction take time for each
 	// queued value. Other subscriptions do not pay for it.
 	OnUndelivered func(v T, why sluice.Reason)
@@ -192,7 +211,7 @@ func (h *Hub[T]) made() *broadcast.Hub[T] {
 // It returns [sluice.ErrClosed] if the Hub is closed, or is closed during the wait, and the
 // context's error if Send would have to wait and ctx is done. After an error no subscription
 // receives the value. Without subscriptions Send succeeds. It does not allocate, except
-// sometimes for a block of values. A nil context panics.
+// sometimes for a block of values, and with more than 256 filters. A nil context panics.
 func (h *Hub[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("hub: Send: nil context")
@@ -233,7 +252,7 @@ func (h *Hub[T]) Subscribe(o *SubscriptionOptions[T]) (*Subscription[T], error) 
 	if o == nil {
 		o = &SubscriptionOptions[T]{}
 	}
-	s, err := e.Subscribe(h.config(o), o.hook())
+	s, err := e.Subscribe(h.config(o), o.hook(), o.Filter)
 	if err != nil {
 		return nil, err
 	}
@@ -270,17 +289,20 @@ func (h *Hub[T]) config(o *SubscriptionOptions[T]) broadcast.Config {
 	switch {
 	case o.Capacity < 0 || o.Capacity > h.capacity:
 		refuse(function, "Capacity must be from 1 to %d, the capacity of the Hub (got %d)", h.capacity, o.Capacity)
-	case o.EvictAfter < 0:
-		refuse(function, "EvictAfter must not be negative (got %v)", o.EvictAfter)
-	case o.EvictAfter > 0 && o.Overflow != sluice.Block:
-		refuse(function, "EvictAfter requires Block (got %v, for which no sender waits)", o.Overflow)
+	case o.EvictAfter < 0 || o.DropAfter < 0:
+		refuse(function, "EvictAfter and DropAfter must not be negative (got %v and %v)", o.EvictAfter, o.DropAfter)
+	case o.EvictAfter > 0 && o.DropAfter > 0:
+		refuse(function, "EvictAfter and DropAfter exclude each other")
+	case o.EvictAfter+o.DropAfter > 0 && o.Overflow != sluice.Block:
+		refuse(function, "EvictAfter and DropAfter require Block (got %v, for which no sender waits)", o.Overflow)
 	case o.Replay < 0 || o.Replay > h.replay:
 		refuse(function, "Replay must be from 0 to %d, the Replay of the Hub (got %d)", h.replay, o.Replay)
 	case o.Replay > capacity:
 		refuse(function, "Replay must not exceed the Capacity of %d (got %d)", capacity, o.Replay)
 	}
 	return broadcast.Config{
-		Name: o.Name, Capacity: capacity, Overflow: engine.Overflow(o.Overflow), EvictAfter: o.EvictAfter, Replay: o.Replay,
+		Name: o.Name, Capacity: capacity, Overflow: engine.Overflow(o.Overflow), Replay: o.Replay,
+		Patience: max(o.EvictAfter, o.DropAfter), DropsAfter: o.DropAfter > 0,
 	}
 }
 
@@ -288,6 +310,7 @@ func (h *Hub[T]) config(o *SubscriptionOptions[T]) broadcast.Config {
 type Stats struct {
 	Subscriptions int    // now
 	Sent          uint64 // values sent
+	Rejected      uint64 // calls of TrySend that failed with sluice.ErrFull
 	Evicted       uint64 // subscriptions evicted
 	Kept          int    // values that the Hub keeps, for subscriptions and for replay
 	Bytes         int64  // memory of the slots for values, used and spare

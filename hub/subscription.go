@@ -103,7 +103,7 @@ func (s *Subscription[T]) Len() int { return s.made().Len() }
 func (s *Subscription[T]) Cap() int { return s.made().Cap() }
 
 // Stats returns the account of the subscription, consistent at one moment: Sent is the
-// number of values sent since it subscribed and replayed to it, and Sent - Received - Dropped
+// number of values sent since it subscribed and replayed to it, that its Filter wants, and Sent - Received - Dropped
 // == Len under each policy. Dropped includes what an eviction or Close discarded. SendWaits
 // counts the times that a sender parked because this subscription had no room. It briefly
 // blocks senders: call it once per second, not once per value.

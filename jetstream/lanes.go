@@ -264,6 +264,7 @@ func (l *lanes) total() sluice.Stats {
 	for _, row := range rows {
 		all.Len += min(row.Len, sluice.Unlimited-all.Len)
 		all.Sent, all.Received, all.Dropped = all.Sent+row.Sent, all.Received+row.Received, all.Dropped+row.Dropped
+		all.Rejected += row.Rejected
 		all.SendWaits, all.RecvWaits = all.SendWaits+row.SendWaits, all.RecvWaits+row.RecvWaits
 		all.SendWaitTime, all.RecvWaitTime = all.SendWaitTime+row.SendWaitTime, all.RecvWaitTime+row.RecvWaitTime
 		all.SendersWaiting, all.ReceiversWaiting = all.SendersWaiting+row.SendersWaiting, all.ReceiversWaiting+row.ReceiversWaiting

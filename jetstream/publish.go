@@ -124,6 +124,9 @@ func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolic
 			return p.sendError(pub, rejection(err))
 		case full:
 			if policy < waitRoom {
+				if policy == waitNever {
+					p.counters.rejected.Add(1)
+				}
 				return p.sendError(pub, sluice.ErrFull)
 			}
 		case noSpace:

@@ -16,7 +16,7 @@ import (
 // counters are the figures of Stats: of the stream when it was last observed, and of this
 // process.
 type counters struct {
-	sent, received, dead atomic.Uint64
+	sent, received, dead, rejected atomic.Uint64
 
 	mu                   sync.Mutex
 	stored               uint64 // values
@@ -142,7 +142,7 @@ func (s *stream) stats() sluice.Stats {
 	stats := sluice.Stats{
 		Name: s.config.name, Cap: s.config.capacity,
 		Len:  int(min(c.stored, uint64(sluice.Unlimited))),
-		Sent: c.sent.Load(), Received: c.received.Load(), Dropped: c.dead.Load(),
+		Sent: c.sent.Load(), Received: c.received.Load(), Dropped: c.dead.Load(), Rejected: c.rejected.Load(),
 		SendWaits: c.sendWaits.n, RecvWaits: c.recvWaits.n,
 		SendWaitTime: c.sendWaits.time(), RecvWaitTime: c.recvWaits.time(),
 		SendersWaiting: c.sendWaits.now, ReceiversWaiting: c.recvWaits.now,

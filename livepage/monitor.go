@@ -68,6 +68,7 @@ type sighting struct {
 type rates struct {
 	known                   bool
 	sent, received, dropped float64 // per second
+	rejected                float64
 	sendersWaiting          float64 // on average
 	receiversWaiting        float64
 	sendWait, recvWait      time.Duration // mean of the waits that ended; 0 if none did
@@ -206,6 +207,7 @@ func ratesOf(was, is *sluice.Stats, over time.Duration) rates {
 		sent:             perSecond(was.Sent, is.Sent),
 		received:         perSecond(was.Received, is.Received),
 		dropped:          perSecond(was.Dropped, is.Dropped),
+		rejected:         perSecond(was.Rejected, is.Rejected),
 		sendersWaiting:   waiting(was.SendWaits, is.SendWaits, is.SendWaitTime-was.SendWaitTime),
 		receiversWaiting: waiting(was.RecvWaits, is.RecvWaits, is.RecvWaitTime-was.RecvWaitTime),
 		sendWait:         mean(is.SendWaitTime-was.SendWaitTime, is.SendWaits-min(was.SendWaits, is.SendWaits)),

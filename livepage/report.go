@@ -38,10 +38,12 @@ type Channel struct {
 	Sent     uint64 `json:"sent"`
 	Received uint64 `json:"received"`
 	Dropped  uint64 `json:"dropped"`
+	Rejected uint64 `json:"rejected"` // sends that failed because the channel was full
 	// Values per second.
 	SentRate     *float64 `json:"sentRate"`
 	ReceivedRate *float64 `json:"receivedRate"`
 	DroppedRate  *float64 `json:"droppedRate"`
+	RejectedRate *float64 `json:"rejectedRate"` // sends per second
 
 	Senders   Waiting `json:"senders"`
 	Receivers Waiting `json:"receivers"`
@@ -188,7 +190,7 @@ func (s *sighting) channel() Channel {
 	st := &s.stats
 	c := Channel{
 		ID: s.ID, Name: s.Name, Kind: s.Kind, Len: st.Len, Cap: limit(st.Cap), Lanes: max(1, st.Lanes.Count),
-		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
+		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped, Rejected: st.Rejected,
 		Senders:     Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
 		Receivers:   Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
 		OldestValue: st.OldestValue.Seconds(),
@@ -197,7 +199,7 @@ func (s *sighting) channel() Channel {
 	}
 	if s.rates.known {
 		r := s.rates
-		c.SentRate, c.ReceivedRate, c.DroppedRate = &r.sent, &r.received, &r.dropped
+		c.SentRate, c.ReceivedRate, c.DroppedRate, c.RejectedRate = &r.sent, &r.received, &r.dropped, &r.rejected
 		send, receive := r.sendWait.Seconds(), r.recvWait.Seconds()
 		c.Senders.Mean, c.Receivers.Mean = &send, &receive
 	}

@@ -90,6 +90,7 @@ var mutants = []mutantRow{
 	{mutant.AgeReused, "Block 2", []string{"Stats"}, `OldestReceiver is 1h3m0s when the second of two waits`},
 	{mutant.AgeOfLast, "Block 2", []string{"Stats"}, `OldestSender is 1m0s when two wait`},
 	{mutant.AgeStops, "Block 2", []string{"Stats"}, `OldestSender is 1s when one waits`},
+	{mutant.Uncounted, "Block 2", []string{"Stats"}, `after sends without room: Stats: got`},
 	{mutant.LateCount, "Block 2", []string{"Stats"}, `Stats are inconsistent`},
 	{mutant.DropTwice, "DropOldest 2", []string{"Overflow"}, `OnUndelivered saw`},
 	{mutant.DropTwice, "DropOldest 2", []string{"Quiescence"}, `seed \d+`},

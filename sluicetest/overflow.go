@@ -74,6 +74,13 @@ func (k Kind) testOverflowExact(t *testing.T, send func(Channel[uint64], uint64)
 	if !slices.Equal(dropped, gone) {
 		t.Fatalf("OnUndelivered saw %v after %d values were sent into room for %d, want %v", dropped, total, k.Capacity, gone)
 	}
+	rejected := uint64(0)
+	if k.Overflow == sluice.Reject {
+		rejected = extra
+	}
+	if s := c.Stats(); s.Rejected != rejected {
+		t.Fatalf("Stats after %d sends to a full channel under %v: Rejected %d, want %d", extra, k.Overflow, s.Rejected, rejected)
+	}
 	if s := c.Stats(); s.Dropped != uint64(len(gone)) || s.Len != k.Capacity {
 		t.Fatalf("Stats after %d drops: Dropped %d, Len %d", len(gone), s.Dropped, s.Len)
 	}

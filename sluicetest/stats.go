@@ -93,6 +93,13 @@ func (k Kind) checkSendersWaiting(t *testing.T, c Channel[uint64], want *sluice.
 	fill(t, k, c)
 	want.Len, want.HighWater = k.Capacity, k.highWater(t, c, k.Capacity)
 	want.Sent += uint64(k.Capacity)
+	for range 2 {
+		if err := c.TrySend(99); err != sluice.ErrFull {
+			t.Fatalf("TrySend to a full channel: %v, want %v", err, sluice.ErrFull)
+		}
+	}
+	want.Rejected += 2
+	expect("after sends without room")
 	senders := k.senders(3)
 	for i := range senders {
 		startSend(context.Background(), c, uint64(i))
@@ -147,12 +154,13 @@ func differ(got, want sluice.Stats) error {
 	type determined struct {
 		Len, Cap                         int
 		Sent, Received, Dropped          uint64
+		Rejected                         uint64
 		SendersWaiting, ReceiversWaiting int
 		HighWater                        int
 		Closed                           bool
 	}
 	pick := func(s sluice.Stats) determined {
-		return determined{s.Len, s.Cap, s.Sent, s.Received, s.Dropped,
+		return determined{s.Len, s.Cap, s.Sent, s.Received, s.Dropped, s.Rejected,
 			s.SendersWaiting, s.ReceiversWaiting, s.HighWater, s.Closed}
 	}
 	if g, w := pick(got), pick(want); g != w {

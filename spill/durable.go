@@ -98,6 +98,7 @@ type Durable[T any] struct {
 
 	sent, received  uint64
 	dropped, tooOld uint64
+	rejected        uint64 // sends
 	inFlight        int
 	flightBytes     int64 // of DiskLimit
 	acking          int   // in flight, and in a commit that deletes them
@@ -399,7 +400,7 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	now := park.Now()
 	s := sluice.Stats{
 		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.capacity,
-		Sent: c.sent, Received: c.received, Dropped: c.dropped, TooOld: c.tooOld, HighWater: c.high,
+		Sent: c.sent, Received: c.received, Dropped: c.dropped, Rejected: c.rejected, TooOld: c.tooOld, HighWater: c.high,
 		SendWaits: c.senders.tally.Waits(), SendWaitTime: c.senders.tally.Spent(), SendersWaiting: c.senders.Len(), OldestSender: c.senders.Oldest(now),
 		RecvWaits: c.receivers.tally.Waits(), RecvWaitTime: c.receivers.tally.Spent(), ReceiversWaiting: c.receivers.Len(), OldestReceiver: c.receivers.Oldest(now),
 		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, Closed: c.closed,

@@ -160,6 +160,7 @@ func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyC
 			g.drops = true
 			return g, nil
 		case !engine.MayWait(ctx) || c.config.overflow == sluice.Reject:
+			c.rejected++
 			return g, sluice.ErrFull
 		case lazy.err != nil:
 			return g, lazy.err

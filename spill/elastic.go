@@ -86,17 +86,18 @@ type Elastic[T any] struct {
 
 	batches sync.Pool // of *recordBatch[T]
 
-	mu      sync.Mutex
-	backlog *backlog
-	senders waitQueue // for room on disk
-	next    decoded[T]
-	ages    age.Log // indices count the records of the backlog
-	moved   uint64  // records that have left the backlog
-	failure error   // final
-	high    int     // high-water mark of Len while spilling
-	lost    int     // records discarded by the failure
-	evicted int     // values dropped by DropOldest; head counts them as received
-	refused int     // values dropped by DropNewest
+	mu       sync.Mutex
+	backlog  *backlog
+	senders  waitQueue // for room on disk
+	next     decoded[T]
+	ages     age.Log // indices count the records of the backlog
+	moved    uint64  // records that have left the backlog
+	failure  error   // final
+	high     int     // high-water mark of Len while spilling
+	lost     int     // records discarded by the failure
+	evicted  int     // values dropped by DropOldest; head counts them as received
+	refused  int     // values dropped by DropNewest
+	rejected uint64  // sends
 
 	sealing func() // for tests: called by seal between its steps
 }
@@ -281,7 +282,7 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 	s.Len += c.backlog.records
 	s.Sent += uint64(c.backlog.records + c.lost)
 	s.Received -= uint64(c.evicted)
-	s.Dropped = uint64(c.lost + c.evicted + c.refused)
+	s.Dropped, s.Rejected = uint64(c.lost+c.evicted+c.refused), c.rejected
 	s.HighWater = max(s.HighWater, c.high)
 	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.Len(), c.senders.tally.Waits(), c.senders.tally.Spent()
 	s.OldestSender = c.senders.Oldest(park.Now())

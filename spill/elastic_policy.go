@@ -82,6 +82,7 @@ func (c *Elastic[T]) overflow(ctx context.Context, p *recordBatch[T], n int, laz
 	case c.config.overflow == sluice.DropOldest:
 		return c.replaceOldest(p, n)
 	case c.config.overflow == sluice.Reject, !engine.MayWait(ctx):
+		c.rejected++
 		return 0, sluice.ErrFull
 	case len(p.ends) == 0:
 		return 0, errNeedsRecord

@@ -2,6 +2,7 @@ package workers_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -79,34 +80,45 @@ func ExampleRunKeyed() {
 	// Output: map[ann:[0 1 2 3] bob:[0 1 2 3] eve:[0 1 2 3]] <nil>
 }
 
-// A request goes through a queue. The response is one value for one goroutine: a
-// built-in channel of one slot is enough. The timeout covers both.
+// Each job carries a channel for its result, and gets one, however the pool ends.
 func Example_requestResponse() {
+	type result struct {
+		value int
+		err   error
+	}
 	type request struct {
 		n        int
-		response chan<- int
+		response chan<- result
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	requests := sluice.NewBounded[request](64, nil)
 	defer requests.Close()
+	unanswered := func(r request) { r.response <- result{err: sluice.ErrClosed} }
 	go func() {
+		defer func() { // also if Run panics
+			for r := range requests.Drain() {
+				unanswered(r)
+			}
+		}()
 		_ = workers.Run(ctx, requests, 2, func(_ context.Context, r request) error {
-			r.response <- r.n * r.n // has room: does not block on a caller that has gone away
+			answer := result{err: errors.New("the job panicked")}
+			defer func() { r.response <- answer }() // has room: does not block on a caller that has gone away
+			answer = result{value: r.n * r.n}
 			return nil
-		}, nil)
+		}, &workers.RunOptions[request]{OnUnprocessed: unanswered})
 	}()
 
-	response := make(chan int, 1)
+	response := make(chan result, 1)
 	if err := requests.Send(ctx, request{7, response}); err != nil {
-		fmt.Println("no response:", err)
+		fmt.Println("not accepted:", err)
 		return
 	}
-	select {
+	select { // now or later, or never
 	case squared := <-response:
-		fmt.Println(squared)
+		fmt.Println(squared.value, squared.err)
 	case <-ctx.Done():
-		fmt.Println("no response:", ctx.Err())
+		fmt.Println("no response in time:", ctx.Err())
 	}
-	// Output: 49
+	// Output: 49 <nil>
 }

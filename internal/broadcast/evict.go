@@ -7,10 +7,16 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// Eviction. A subscription with a time after which it is evicted may make publishers wait for
-// that long without a receive. The first publisher that finds no room while it is in the
-// wait queue notes when, and starts a timer. A receive or the departure of all publishers ends
-// the episode; the timer then finds that, and a later episode begins anew.
+// Patience. A subscription with a patience may make publishers wait for that long without a
+// receive. The first publisher that finds no room while it is in the wait queue notes when, and
+// starts a timer. A receive or the departure of all publishers ends the episode; the timer then
+// finds that, and a later episode begins anew.
+//
+// At the end of its patience a subscription is evicted, or becomes lax: publishers do not wait for
+// it, and it drops its oldest values, as under DropOldest. The next publisher after a receive makes
+// it gated again. Until then stuckAt equals next: a queue of its own moves both when it drops or
+// skips a value. Afterwards tail <= next+capacity: a receive from the log first drops the values
+// for which there is no room, under both locks.
 
 // evict removes s, which had no room for after, unless it has received since it was at next. It
 // reports whether it did. The lock is held.
@@ -33,12 +39,12 @@ func (h *Hub[T]) evict(s *Subscription[T], next uint64, after time.Duration) boo
 // subscription without room, so that publishers wait for all of them at the same time. The
 // lock is held.
 func (h *Hub[T]) arm(s *Subscription[T], tail uint64) {
-	if s.evictAfter == 0 || h.senders.Idle() || s.stuck() {
+	if s.patience == 0 || h.senders.Idle() || s.stuck() {
 		return
 	}
 	now := park.Now()
 	for _, other := range h.roles[gated] {
-		if other.evictAfter > 0 && other.bound() <= tail && !other.stuck() {
+		if other.patience > 0 && other.bound() <= tail && !other.stuck() {
 			other.startEpisode(now)
 		}
 	}
@@ -54,9 +60,9 @@ func (s *Subscription[T]) stuck() bool {
 func (s *Subscription[T]) startEpisode(now time.Duration) {
 	s.stuckAt, s.stuckSince = s.word.Load()>>1, now
 	if s.timer == nil {
-		s.timer = time.AfterFunc(s.evictAfter, s.expire)
+		s.timer = time.AfterFunc(s.patience, s.expire)
 	} else {
-		s.timer.Reset(s.evictAfter)
+		s.timer.Reset(s.patience)
 	}
 }
 
@@ -69,16 +75,39 @@ func (s *Subscription[T]) expire() {
 		h.lock.Unlock()
 		return
 	}
-	if left := s.stuckSince + s.evictAfter - park.Now(); left > 0 { // a late call for an earlier episode
+	if left := s.stuckSince + s.patience - park.Now(); left > 0 { // a late call for an earlier episode
 		s.timer.Reset(left)
 		h.lock.Unlock()
 		return
 	}
-	h.evict(s, s.stuckAt, s.evictAfter)
+	if !s.dropsAfter {
+		h.evict(s, s.stuckAt, s.patience)
+	} else if s.stuck() {
+		h.relax(s)
+	}
 	lost := h.takeLost()
 	h.lock.Unlock()
 	if h.senders.Waiting() {
 		h.senders.Wake()
 	}
 	report(lost)
+}
+
+// relax makes s lax, which is gated and stuck. The lock is held.
+func (h *Hub[T]) relax(s *Subscription[T]) {
+	h.drop(s, gated)
+	h.add(s, lax)
+	h.blocker.CompareAndSwap(s, nil)
+}
+
+// tighten makes those gated again that have received since they became lax. The lock is held.
+func (h *Hub[T]) tighten() {
+	for i := 0; i < len(h.roles[lax]); {
+		if s := h.roles[lax][i]; s.stuck() {
+			i++
+		} else { // another one is at i now
+			h.drop(s, lax)
+			h.gateAt(s)
+		}
+	}
 }

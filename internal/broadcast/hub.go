@@ -9,13 +9,15 @@
 // tail-1. To publish a value is to append it once, whatever the number of subscriptions;
 // a subscription that drops its oldest values is one whose next is taken to be at least
 // tail-capacity. Only a subscription that drops its newest values has a queue of its own,
-// since what it keeps may be older than the log, and one that reports its oldest ones.
+// since what it keeps may be older than the log; one that reports its oldest ones; and one with
+// a filter. Its next moves with each value that is received, dropped or not wanted.
 //
 // Invariants, whenever Hub.lock is free:
 //
 //   - tail <= next+capacity for each subscription in the role gated, which are those with
-//     policy Block or Evict. gate <= next+capacity for each of them, so a publisher below gate
-//     need not look at any subscription.
+//     policy Block or Evict, except those in the role lax: see evict.go. gate <= next+capacity
+//     for each of them, so a publisher below gate need not look at any subscription.
+//   - tail = next+n for each subscription with a queue of its own, of n values.
 //   - Block number n has the values with indices n*size to n*size+size-1. The log has the
 //     blocks from first to tail/size, without gaps: the block of the next value exists.
 //   - A subscription pins the block of next, or an older one. A block is removed from the
@@ -92,6 +94,7 @@ type role int
 const (
 	member role = iota // all
 	gated              // publishers must not go beyond their limit
+	lax                // publishers have waited for it long enough
 	queued             // those with a queue of their own
 	polled             // Ready was called
 	roles
@@ -113,6 +116,7 @@ type Hub[T any] struct {
 	waiting    list[T] // to wake after the next value
 	joins      uint64  // subscriptions so far
 	evicted    uint64
+	filters    atomic.Pointer[filterSet[T]] // nil if there are none
 	ages       age.Log
 	lost       []loss[T] // for hooks: see lost.go
 
@@ -121,13 +125,14 @@ type Hub[T any] struct {
 	spins   spin.Budget
 
 	capacity int
-	replay   uint64
+	keeps    uint64 // values for a replay
+	rejected engine.Rejections
 }
 
 // New returns a Hub whose subscriptions queue at most capacity values, and which keeps the
 // last replay values for new ones.
 func New[T any](capacity, replay int) *Hub[T] {
-	h := &Hub[T]{gate: noGate, capacity: capacity, replay: uint64(replay)}
+	h := &Hub[T]{gate: noGate, capacity: capacity, keeps: uint64(replay)}
 	h.log.init(max(capacity, replay))
 	h.waiting.init()
 	return h
@@ -153,35 +158,71 @@ func (h *Hub[T]) Close() {
 }
 
 // Subscribe adds a subscription, which begins with the last replay values, or as many as
-// there are. It fails with ErrClosed after Close. The hook may be nil.
-func (h *Hub[T]) Subscribe(c Config, undelivered func(v T, discarded bool)) (*Subscription[T], error) {
-	s := newSubscription(h, c, undelivered)
+// there are, without those that it does not want. It fails with ErrClosed after Close. The hook and
+// the filter may be nil.
+func (h *Hub[T]) Subscribe(c Config, undelivered func(v T, discarded bool), filter func(v T) bool) (*Subscription[T], error) {
+	s := newSubscription(h, c, undelivered, filter)
 	h.acquire()
+	next, tail := h.replay(s, c.Replay)
 	defer h.lock.Unlock()
 	if h.closed.Load() {
 		return nil, engine.ErrClosed
 	}
-	tail := h.tail.Load()
-	next := tail - min(uint64(c.Replay), h.replay, tail)
+	if s.owns {
+		next = tail - uint64(s.own.Len())
+		s.observe(tail - next)
+		h.add(s, queued)
+	} else {
+		s.block = h.log.pin(next)
+	}
 	s.start = next
+	s.word.Store(next << 1)
 	h.joins++
 	h.add(s, member)
 	switch c.Overflow {
 	case engine.Block, engine.Evict:
-		h.gate = min(h.gate, next+s.capacity)
-		h.add(s, gated)
+		h.gateAt(s)
 	}
-	if s.owns {
-		for i := next; i < tail; i++ {
-			s.own.Push(numbered[T]{h.log.at(i), i})
-		}
-		s.observe(tail - next)
-		h.add(s, queued)
-		return s, nil
+	if filter != nil {
+		h.addFilter(s)
 	}
-	s.word.Store(next << 1)
-	s.block = h.log.pin(next)
 	return s, nil
+}
+
+// replay returns the range of the last n values, as far as there are any, and queues them in s if
+// that has a queue of its own, and has not joined. The lock is held, and released for a filter.
+func (h *Hub[T]) replay(s *Subscription[T], n int) (next, tail uint64) {
+	for known := uint64(0); ; known = tail {
+		tail = h.tail.Load()
+		next = tail - min(uint64(n), h.keeps, tail)
+		for s.own.Len() > 0 && s.own.First().index < next {
+			s.own.Pop()
+		}
+		var more []numbered[T]
+		for i := max(next, known); s.owns && i < tail; i++ {
+			more = append(more, numbered[T]{h.log.at(i), i})
+		}
+		if len(more) == 0 {
+			return next, tail
+		}
+		if s.filter != nil {
+			h.lock.Unlock()
+		}
+		for _, v := range more {
+			if s.filter == nil || s.filter(v.value) {
+				s.own.Push(v)
+			}
+		}
+		if s.filter != nil {
+			h.acquire() // and look for values that have come meanwhile
+		}
+	}
+}
+
+// gateAt makes publishers wait for room in s, or evict it. The lock is held.
+func (h *Hub[T]) gateAt(s *Subscription[T]) {
+	h.gate = min(h.gate, s.bound())
+	h.add(s, gated)
 }
 
 // add puts s into the list of a role.
@@ -214,6 +255,9 @@ func (h *Hub[T]) remove(s *Subscription[T], err error) {
 	for r := range roles {
 		h.drop(s, r)
 	}
+	if s.filter != nil {
+		h.dropFilter(s)
+	}
 	s.ready.Close()
 	s.listed.unlist()
 	s.end(h.tail.Load(), err)
@@ -234,7 +278,7 @@ func (h *Hub[T]) remove(s *Subscription[T], err error) {
 // keep returns the index of the oldest value that a replay may need.
 func (h *Hub[T]) keep() uint64 {
 	tail := h.tail.Load()
-	return tail - min(tail, h.replay)
+	return tail - min(tail, h.keeps)
 }
 
 // acquire takes the lock, which each goroutine holds for a short time.

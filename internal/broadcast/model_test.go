@@ -26,31 +26,40 @@ var policies = [...]engine.Overflow{engine.DropOldest, engine.DropNewest, engine
 type modelSub struct {
 	Config
 	queue                   []*int
+	filter                  func(*int) bool
 	sent, received, dropped uint64
 	high                    int
+	lax                     bool
 	err                     error
 }
 
-func (m *model) subscribe(c Config) *modelSub {
+func (m *model) subscribe(c Config, filter func(*int) bool) *modelSub {
 	n := min(c.Replay, m.replay, len(m.sent))
-	s := &modelSub{Config: c, queue: slices.Clone(m.sent[len(m.sent)-n:]), sent: uint64(n)}
-	s.high = n
+	s := &modelSub{Config: c, filter: filter}
+	for _, v := range m.sent[len(m.sent)-n:] {
+		if s.wants(v) {
+			s.queue = append(s.queue, v)
+		}
+	}
+	s.sent, s.high = uint64(len(s.queue)), len(s.queue)
 	m.subs = append(m.subs, s)
 	return s
 }
+
+func (s *modelSub) wants(v *int) bool { return s.filter == nil || s.filter(v) }
 
 func (m *model) send(v *int) error {
 	if m.closed {
 		return engine.ErrClosed
 	}
 	for _, s := range m.subs {
-		if s.err == nil && s.Overflow == engine.Block && len(s.queue) == s.Capacity {
+		if s.err == nil && s.Overflow == engine.Block && !s.lax && len(s.queue) == s.Capacity {
 			return engine.ErrFull
 		}
 	}
 	m.sent = append(m.sent, v)
 	for _, s := range m.subs {
-		if s.err != nil {
+		if s.err != nil || !s.wants(v) {
 			continue
 		}
 		full := len(s.queue) == s.Capacity
@@ -65,7 +74,7 @@ func (m *model) send(v *int) error {
 		switch {
 		case !full:
 			s.queue = append(s.queue, v)
-		case s.Overflow == engine.DropOldest:
+		case s.Overflow == engine.DropOldest || s.lax:
 			s.dropped++
 			s.queue = append(s.queue[1:], v)
 		default:
@@ -95,6 +104,7 @@ func (m *model) recv(s *modelSub, n int) (vs []*int, err error) {
 	vs = s.queue[:n]
 	s.queue = s.queue[n:]
 	s.received += uint64(n)
+	s.lax = false
 	return vs, nil
 }
 
@@ -132,13 +142,18 @@ func play(t *testing.T, data []byte) {
 		case op == 0:
 			limit := 1 + in.below(size)
 			c := Config{Capacity: limit, Overflow: policies[in.below(4)], Replay: in.below(min(limit, replay) + 1)}
-			s, err := h.Subscribe(c, nil)
+			c.DropsAfter = c.Overflow == engine.Block && in.below(2) == 0
+			var filter func(*int) bool
+			if of := in.below(4); of > 0 {
+				filter = func(v *int) bool { return *v%of == 0 } // with 1, all
+			}
+			s, err := h.Subscribe(c, nil, filter)
 			if m.closed {
 				same("Subscribe", err, engine.ErrClosed)
 				break
 			}
 			subs = append(subs, s)
-			m.subscribe(c)
+			m.subscribe(c, filter)
 		case op < 5:
 			for range 1 + in.below(4)*in.below(20) {
 				v := new(int)
@@ -183,6 +198,12 @@ func play(t *testing.T, data []byte) {
 			if m.subs[at].err == nil {
 				m.subs[at].end(engine.ErrClosed)
 			}
+		case op == 10 && m.subs[at].DropsAfter && subs[at].at[gated] >= 0: // its patience is over
+			h.acquire()
+			subs[at].stuckAt, subs[at].stuckSince = subs[at].word.Load()>>1, 1
+			h.relax(subs[at])
+			h.lock.Unlock()
+			m.subs[at].lax = true
 		case op == 11 && in.below(40) == 0:
 			h.Close()
 			m.closed = true
@@ -222,22 +243,25 @@ func requireInvariants[T comparable](t *testing.T, h *Hub[T]) {
 	}
 	pins, stray := map[*block[T]]int{}, 0
 	for _, s := range h.roles[member] {
+		next := s.word.Load() >> 1
+		if s.at[gated] >= 0 && (tail > next+s.capacity || h.gate > next+s.capacity) {
+			t.Fatalf("a gated subscription at %d with limit %d: tail %d, gate %d", next, s.capacity, tail, h.gate)
+		}
 		if s.owns {
+			if tail != next+uint64(s.own.Len()) {
+				t.Fatalf("a subscription at %d with a queue of %d: tail %d", next, s.own.Len(), tail)
+			}
 			continue
 		}
-		next := s.word.Load() >> 1
 		pins[s.block]++
 		if s.block.gone {
 			stray++
-			if tail-next <= s.capacity || s.overflow != engine.DropOldest {
+			if tail-next <= s.capacity || s.overflow != engine.DropOldest && s.at[lax] < 0 {
 				t.Fatalf("the block of a subscription is gone: next %d, tail %d, limit %d", next, tail, s.capacity)
 			}
 		}
 		if s.block.base > next {
 			t.Fatalf("a subscription at %d pins the block from %d", next, s.block.base)
-		}
-		if s.at[gated] >= 0 && (tail > next+s.capacity || h.gate > next+s.capacity) {
-			t.Fatalf("a gated subscription at %d with limit %d: tail %d, gate %d", next, s.capacity, tail, h.gate)
 		}
 	}
 	if stray != log.stray {
@@ -293,7 +317,7 @@ func FuzzModel(f *testing.F) {
 // log has its limit.
 func TestMemory(t *testing.T) {
 	h := New[int](1000, 0)
-	stuck, err := h.Subscribe(Config{Capacity: 1000, Overflow: engine.DropOldest}, nil)
+	stuck, err := h.Subscribe(Config{Capacity: 1000, Overflow: engine.DropOldest}, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

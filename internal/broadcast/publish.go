@@ -29,7 +29,12 @@ func (h *Hub[T]) SendBatch(ctx context.Context, vs []T) (int, error) { return h.
 func (h *Hub[T]) publish(ctx context.Context, vs []T) (n int, err error) {
 	var p publishing[T]
 	for {
-		m, lost, failed := h.tryPublish(vs[n:])
+		if set := h.filters.Load(); set != p.answers.set {
+			h.leave(&p)
+			p.report()
+			p.answers.ask(set, vs[n])
+		}
+		m, lost, failed := h.tryPublish(vs[n:], &p.answers)
 		if lost != nil {
 			p.lost = append(p.lost, lost...)
 			p.report()
@@ -50,18 +55,31 @@ func (h *Hub[T]) publish(ctx context.Context, vs []T) (n int, err error) {
 		}
 		h.step(ctx, &p)
 	}
-	if p.wait.Leave() && h.hasRoom() {
-		h.senders.Wake()
+	if p.wait.Joined() {
+		h.leave(&p)
 	}
 	p.report()
-	if err == engine.ErrFull && engine.MayWait(ctx) {
+	switch {
+	case err != engine.ErrFull:
+	case engine.MayWait(ctx):
 		err = engine.ContextError(ctx)
+	default:
+		h.rejected.Add(ctx)
 	}
 	return n, err
 }
 
+// leave takes the publisher out of the wait queue, if it is there. It is not inlined: most publishers
+// do not wait.
+func (h *Hub[T]) leave(p *publishing[T]) {
+	if p.wait.Leave() && h.hasRoom() {
+		h.senders.Wake()
+	}
+}
+
 // A publishing is the progress of one call.
 type publishing[T any] struct {
+	answers answers[T]
 	wait    waitq.Wait
 	attempt spin.Attempt
 	lost    []loss[T]
@@ -118,30 +136,42 @@ func (h *Hub[T]) spinFor(a *spin.Attempt) bool {
 const maxRun = 1 << 10
 
 // tryPublish publishes as many values as there is room for, up to maxRun. It fails with ErrFull
-// if there is no room for the next one. It returns what is lost, for the hooks.
-func (h *Hub[T]) tryPublish(vs []T) (n int, lost []loss[T], err error) {
+// if there is no room for the next one. If there are filters it publishes one value, with their
+// answers, or none if a is not of the present set. It returns what is lost, for the hooks.
+func (h *Hub[T]) tryPublish(vs []T, a *answers[T]) (n int, lost []loss[T], err error) {
 	var woken [fanout]*Subscription[T]
 	h.acquire()
 	if h.closed.Load() {
 		h.lock.Unlock()
 		return 0, nil, engine.ErrClosed
 	}
+	if len(h.roles[lax]) > 0 {
+		h.tighten()
+	}
 	tail, keep := h.tail.Load(), h.keep()
 	began := tail
 	full := false
 	most := min(len(vs), max(1, maxRun/(1+len(h.roles[queued]))))
+	if set := h.filters.Load(); set != a.set {
+		most = 0
+	} else if set != nil {
+		most = 1
+	}
 	for n < most {
 		if full = tail >= h.gate && h.blocked(tail); full {
 			break
 		}
-		h.append(tail, vs[n], keep)
+		h.append(tail, vs[n], keep, a)
 		n++
 		tail++
 	}
 	k := 0
 	if tail != began {
+		a.set = nil // they were about that value
 		for _, s := range h.roles[polled] {
-			s.ready.Post()
+			if a.wants(s) {
+				s.ready.Post()
+			}
 		}
 		k = h.pop(&woken)
 	}
@@ -170,23 +200,25 @@ func (h *Hub[T]) hasRoom() bool {
 // append publishes v with index tail. The lock is held.
 //
 // Nothing of it is seen before the store of tail. A subscription with a queue of its own is
-// received from with the lock of the Hub while publishing is set. One that has to be evicted has
-// no room from that store on, so it is received from with the lock of the Hub, too.
-func (h *Hub[T]) append(tail uint64, v T, keep uint64) {
+// received from with the lock of the Hub while publishing is set, which ends after evictions. Any
+// other one that has to be evicted has no room from that store on, so it is received from with the
+// lock of the Hub, too.
+func (h *Hub[T]) append(tail uint64, v T, keep uint64, a *answers[T]) {
 	h.log.put(tail, v, keep)
-	if own := h.roles[queued]; len(own) > 0 {
+	own := len(h.roles[queued]) > 0
+	if own {
 		h.publishing.Store(true)
-		for _, s := range own {
-			s.offer(v, tail)
+		for _, s := range h.roles[queued] {
+			s.offer(v, tail, a.wants(s))
 		}
 	}
 	tail++
 	h.tail.Store(tail)
-	if len(h.roles[queued]) > 0 {
-		h.publishing.Store(false)
-	}
 	if tail > h.gate {
 		h.evictFull(tail)
+	}
+	if own {
+		h.publishing.Store(false)
 	}
 	if tail&observeMask == 0 {
 		h.observe(tail)

@@ -13,7 +13,7 @@ import (
 
 func subscribe(t *testing.T, h *Hub[int], c Config) *Subscription[int] {
 	t.Helper()
-	s, err := h.Subscribe(c, nil)
+	s, err := h.Subscribe(c, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestEvictSparesReceiver(t *testing.T) {
 func TestTimerAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New[int](4, 0)
-		s := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, EvictAfter: time.Minute})
+		s := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, Patience: time.Minute})
 		trySend(t, h, 1)
 		done := make(chan error)
 		go func() { done <- h.Send(t.Context(), 2) }()
@@ -181,7 +181,7 @@ func TestAccountGrows(t *testing.T) {
 func TestTimerOfEarlierEpisode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New[int](4, 0)
-		s := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, EvictAfter: time.Minute})
+		s := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, Patience: time.Minute})
 		trySend(t, h, 1)
 		began := time.Now()
 		go func() {

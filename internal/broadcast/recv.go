@@ -154,8 +154,7 @@ func (s *Subscription[T]) takeRun(buf []T) (n int, err error) {
 			s.release()
 			return s.takeMoved(buf)
 		}
-		n, left = s.takeOwn(buf)
-		s.release()
+		n, left = s.takeOwn(buf, next)
 	} else {
 		tail := s.hub.tail.Load()
 		n = s.copyRun(buf, next, tail)
@@ -168,14 +167,15 @@ func (s *Subscription[T]) takeRun(buf []T) (n int, err error) {
 	return n, nil
 }
 
-// takeOwn moves values from the queue of s to buf. The lock is held.
-func (s *Subscription[T]) takeOwn(buf []T) (n int, left bool) {
+// takeOwn moves values from the queue of s to buf, and releases the lock.
+func (s *Subscription[T]) takeOwn(buf []T, next uint64) (n int, left bool) {
 	for ; n < len(buf) && s.own.Len() > 0; n++ {
 		buf[n] = s.own.Pop().value
 	}
 	s.own.Shrink(minOwn)
-	s.taken += uint64(n)
-	return n, s.own.Len() > 0
+	left = s.own.Len() > 0
+	s.releaseAt(next + uint64(n))
+	return n, left
 }
 
 // copyRun copies values to buf: those from next on that are in the pinned block, unless s has
@@ -204,8 +204,7 @@ func (s *Subscription[T]) takeMoved(buf []T) (n int, err error) {
 	}
 	left := false
 	if s.owns {
-		n, left = s.takeOwn(buf)
-		s.release()
+		n, left = s.takeOwn(buf, next)
 	} else {
 		tail := h.tail.Load()
 		s.observe(tail - next)

@@ -27,22 +27,19 @@ func (s *Subscription[T]) Stats() engine.Stats {
 	if s.err != nil {
 		end = s.ended
 	}
-	oldest := end
-	out.Sent = end - s.start
+	lag := end - next
+	s.observe(lag)
+	lost := lag - min(lag, s.capacity)
+	out.Len = int(lag - lost)
+	out.Sent = end - s.start - s.skipped
+	out.Dropped = s.dropped + lost
+	out.Received = next - s.start - s.dropped - s.skipped
+	oldest := next + lost
 	if s.owns {
-		out.Len, out.Received, out.Dropped = s.own.Len(), s.taken, s.dropped
 		if out.Len > 0 {
 			oldest = s.own.First().index
 		}
 		out.Bytes = int64(s.own.Size() * engine.SizeOf[numbered[T]]())
-	} else {
-		lag := end - next
-		s.observe(lag)
-		lost := lag - min(lag, s.capacity)
-		out.Len = int(lag - lost)
-		out.Dropped = s.dropped + lost
-		out.Received = next - s.start - s.dropped
-		oldest = next + lost
 	}
 	out.HighWater = int(s.high)
 	out.OldestValue = h.oldest(at, oldest, end)
@@ -67,6 +64,7 @@ func (h *Hub[T]) observe(tail uint64) {
 type Stats struct {
 	Subscriptions  int
 	Sent           uint64
+	Rejected       uint64
 	Evicted        uint64
 	Kept           int
 	Bytes          int64
@@ -85,18 +83,12 @@ func (h *Hub[T]) Stats() Stats {
 	defer h.lock.Unlock()
 	tail := h.tail.Load()
 	out := Stats{
-		Subscriptions: len(h.roles[member]), Sent: tail, Evicted: h.evicted, Closed: h.closed.Load(),
+		Subscriptions: len(h.roles[member]), Sent: tail, Rejected: h.rejected.Load(), Evicted: h.evicted, Closed: h.closed.Load(),
 		Kept:      int(tail - h.log.first*h.log.size),
 		Bytes:     int64(h.log.slots()) * int64(engine.SizeOf[T]()),
 		SendWaits: senders.Waits, SendWaitTime: senders.Spent, SendersWaiting: senders.Waiting, OldestSender: senders.Oldest,
 	}
 	for _, s := range h.roles[member] {
-		if s.owns {
-			s.acquire()
-			out.Behind = max(out.Behind, s.own.Len())
-			s.release()
-			continue
-		}
 		out.Behind = max(out.Behind, int(min(tail-s.word.Load()>>1, s.capacity)))
 	}
 	return out

@@ -15,7 +15,8 @@ type Config struct {
 	Name       string
 	Capacity   int
 	Overflow   engine.Overflow // Block, DropNewest, DropOldest or Evict
-	EvictAfter time.Duration   // 0: never
+	Patience   time.Duration   // for which publishers wait without a receive; 0: without end
+	DropsAfter bool            // after that it drops values, rather than being evicted
 	Replay     int
 }
 
@@ -29,7 +30,7 @@ type Config struct {
 // list waiting (the next value wakes it, or some goroutine is about to wake it for the last one),
 // or not (it has values, or no goroutine waits for it, or one that waited has been woken).
 //
-// If owns is set, the word is only the lock: its values are in own.
+// If owns is set, its values are in own, and next only counts.
 type Subscription[T any] struct {
 	word     atomic.Uint64
 	block    *block[T] // of next, or an older one; nil when the subscription has ended
@@ -45,8 +46,8 @@ type Subscription[T any] struct {
 	high    uint64
 	start   uint64 // index of the first value
 	ended   uint64 // tail at the end
-	dropped uint64 // values that next has passed without a receive, or that own had no room for
-	taken   uint64 // values received from own
+	dropped uint64 // values that it wanted, and that next has passed without a receive
+	skipped uint64 // values that it did not want
 	own     ring.Ring[numbered[T]]
 
 	receivers waitq.Queue
@@ -56,7 +57,8 @@ type Subscription[T any] struct {
 	at        [roles]int32 // position in the lists of the Hub, or -1
 
 	// Guarded by the lock of the Hub: see evict.go.
-	evictAfter time.Duration
+	patience   time.Duration
+	dropsAfter bool
 	timer      *time.Timer
 	stuckAt    uint64        // next, when a publisher found no room
 	stuckSince time.Duration // of park.Now
@@ -64,6 +66,11 @@ type Subscription[T any] struct {
 	waits       atomic.Uint64 // times a publisher parked for room here
 	name        string
 	undelivered hook[T] // or nil
+
+	// See filter.go. The last two are guarded by the lock of the Hub.
+	filter   func(v T) bool // or nil
+	asked    int            // its number in the set
+	unlisted bool           // with a filter, in place of a node in the list waiting
 }
 
 const locked uint64 = 1
@@ -74,9 +81,13 @@ type numbered[T any] struct {
 	index uint64
 }
 
-func newSubscription[T any](h *Hub[T], c Config, undelivered hook[T]) *Subscription[T] {
-	s := &Subscription[T]{hub: h, capacity: uint64(c.Capacity), overflow: c.Overflow, evictAfter: c.EvictAfter, name: c.Name, undelivered: undelivered}
-	s.owns = c.Overflow == engine.DropNewest || c.Overflow == engine.DropOldest && undelivered != nil
+func newSubscription[T any](h *Hub[T], c Config, undelivered hook[T], filter func(v T) bool) *Subscription[T] {
+	s := &Subscription[T]{
+		hub: h, capacity: uint64(c.Capacity), overflow: c.Overflow, patience: c.Patience, dropsAfter: c.DropsAfter,
+		name: c.Name, undelivered: undelivered, filter: filter,
+	}
+	dropsOldest := c.Overflow == engine.DropOldest || c.DropsAfter
+	s.owns = c.Overflow == engine.DropNewest || filter != nil || dropsOldest && undelivered != nil
 	for r := range s.at {
 		s.at[r] = -1
 	}
@@ -127,15 +138,10 @@ func (s *Subscription[T]) Close() {
 func (s *Subscription[T]) end(tail uint64, err error) {
 	next := s.word.Load() >> 1
 	s.err, s.ended = err, tail
-	if s.owns {
-		s.dropped += uint64(s.own.Len())
-		s.loseQueue(next, tail, err)
-		s.own = ring.Ring[numbered[T]]{}
-		return
-	}
 	s.observe(tail - next)
 	s.dropped += tail - next
 	s.loseQueue(next, tail, err)
+	s.own = ring.Ring[numbered[T]]{}
 	s.word.Store(tail<<1 | locked)
 }
 
@@ -146,23 +152,33 @@ func (s *Subscription[T]) observe(lag uint64) {
 	}
 }
 
-// offer queues a value, or drops it or the oldest one. The lock of the Hub is held, and s has
-// a queue of its own.
-func (s *Subscription[T]) offer(v T, index uint64) {
-	s.acquire()
-	if n := uint64(s.own.Len()); n < s.capacity {
+// offer queues a value that is wanted, or drops it or the oldest one. The lock of the Hub is held,
+// and s has a queue of its own. If s has to be evicted, that has a value too many afterwards.
+func (s *Subscription[T]) offer(v T, index uint64, wanted bool) {
+	next := s.acquire()
+	switch n := uint64(s.own.Len()); {
+	case !wanted:
+		s.skipped++
+	case n < s.capacity || s.overflow == engine.Evict:
 		s.own.Push(numbered[T]{v, index})
 		s.observe(n + 1)
-	} else {
+		s.releaseAt(next)
+		if s.unlisted {
+			s.unlisted = false
+			s.hub.waiting.pushDue(&s.listed)
+		}
+		return
+	default:
 		s.dropped++
-		if s.overflow == engine.DropOldest {
+		if s.overflow != engine.DropNewest {
 			oldest := s.own.Pop().value
 			s.own.Push(numbered[T]{v, index})
 			v = oldest
 		}
 		s.lose(v, false)
 	}
-	s.release()
+	s.stuckAt++ // next moves without a receive
+	s.releaseAt(next + 1)
 }
 
 // Len returns the number of queued values.
@@ -173,11 +189,8 @@ func (s *Subscription[T]) Len() int {
 	}
 	next := s.acquire()
 	defer s.release()
-	switch {
-	case s.err != nil:
+	if s.err != nil {
 		return 0
-	case s.owns:
-		return s.own.Len()
 	}
 	return int(min(s.hub.tail.Load()-next, s.capacity))
 }

@@ -34,6 +34,12 @@ func (l *list[T]) push(n *node[T], tail uint64) {
 	n.prev.next, n.next.prev = n, n
 }
 
+// pushDue inserts n, which is in no list, at the front: it is due from the next value on.
+func (l *list[T]) pushDue(n *node[T]) {
+	n.since, n.prev, n.next = 0, &l.node, l.next
+	n.prev.next, n.next.prev = n, n
+}
+
 // unlist takes n out of its list, if it is in one.
 func (n *node[T]) unlist() {
 	if n.next == nil {
@@ -84,7 +90,11 @@ func (s *Subscription[T]) enlist() bool {
 	if s.at[member] < 0 || h.closed.Load() || s.hasValue() {
 		return false
 	}
-	if s.listed.next == nil {
+	switch {
+	case s.listed.next != nil:
+	case s.filter != nil:
+		s.unlisted = true
+	default:
 		h.waiting.push(&s.listed, h.tail.Load())
 	}
 	return true

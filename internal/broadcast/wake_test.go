@@ -15,7 +15,7 @@ import (
 func TestRoomIsAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := New[int](4, 0)
-		s, err := h.Subscribe(Config{Capacity: 1, Overflow: engine.Block}, nil)
+		s, err := h.Subscribe(Config{Capacity: 1, Overflow: engine.Block}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +55,7 @@ func TestWaiting(t *testing.T) {
 	l.init()
 	var subs [6]*Subscription[int]
 	for i := range subs {
-		subs[i] = newSubscription(New[int](1, 0), Config{Capacity: i, Overflow: engine.DropOldest}, nil)
+		subs[i] = newSubscription(New[int](1, 0), Config{Capacity: i, Overflow: engine.DropOldest}, nil, nil)
 		l.push(&subs[i].listed, uint64(i/2))
 	}
 	if l.due(0) != nil {
@@ -149,7 +149,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		if quiet.Close(); h.waiting.next != &h.waiting.node {
 			t.Error("the next value would wake a closed subscription")
 		}
-		full := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, EvictAfter: time.Hour})
+		full := subscribe(t, h, Config{Capacity: 1, Overflow: engine.Block, Patience: time.Hour})
 		trySend(t, h, 1)
 		go func() { _ = h.Send(t.Context(), 2) }()
 		synctest.Wait()

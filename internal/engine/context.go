@@ -23,10 +23,17 @@ func (p Parent) Err() error { return ContextError(p.Context) }
 // any other code it is a context that is canceled already.
 type NoWait struct{}
 
+// Poll is a NoWait for a send that is one step of another call, which waits or tries elsewhere
+// if there is no room. A send under Poll that fails with ErrFull is not counted as rejected.
+type Poll struct{ NoWait }
+
 // MayWait reports whether an operation under ctx may wait: ctx is not a NoWait.
 func MayWait(ctx context.Context) bool {
-	_, no := ctx.(NoWait)
-	return !no
+	switch ctx.(type) {
+	case NoWait, Poll:
+		return false
+	}
+	return true
 }
 
 var canceled = func() chan struct{} {

@@ -108,6 +108,7 @@ type Stats struct {
 	Sent     uint64
 	Received uint64
 	Dropped  uint64
+	Rejected uint64
 
 	SendWaits uint64
 	RecvWaits uint64

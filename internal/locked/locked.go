@@ -71,6 +71,7 @@ type Engine[T any] struct {
 	busy    bool        // the fast paths do not apply: see refresh
 	plain   bool        // the store is fifo
 	direct  bool        // a value can be received at once: a send serves a receiver without the store
+	mode    mode        // see mayYield
 	n       int         // queued values
 	limit   int
 	shut    uint64 // set of closed levels; without levels, all or nothing
@@ -87,9 +88,9 @@ type Engine[T any] struct {
 	timer     *timer      // nil if time alone changes nothing
 	ready     engine.Ready
 	dropped   uint64
+	rejected  engine.Rejections
 
 	served waitq.Served[transfer[T]] // to be woken after the release of the lock: see unlock
-	mode   mode                      // see mayYield
 
 	key    func(v T, method string) (int64, error) // of a value, for the store; nil: base
 	base   int64

@@ -11,7 +11,11 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	key := e.base
 	if e.key != nil {
 		var err error
-		if key, err = e.key(v, "Send"); err != nil {
+		method := "Send"
+		if !engine.MayWait(ctx) {
+			method = "TrySend"
+		}
+		if key, err = e.key(v, method); err != nil {
 			return err
 		}
 	}
@@ -32,17 +36,7 @@ func (e *Engine[T]) sendKey(ctx context.Context, v T, key int64) (Ticket, error)
 }
 
 // TrySend implements engine.Engine.
-func (e *Engine[T]) TrySend(v T) error {
-	key := e.base
-	if e.key != nil {
-		var err error
-		if key, err = e.key(v, "TrySend"); err != nil {
-			return err
-		}
-	}
-	_, _, err := e.send(engine.NoWait{}, v, key)
-	return err
-}
+func (e *Engine[T]) TrySend(v T) error { return e.Send(engine.NoWait{}, v) }
 
 // SendBatch implements engine.Engine.
 func (e *Engine[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
@@ -161,6 +155,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, v T, key int64) (t Ticket, p p
 		case e.give(v, key, false, &t):
 			e.settleBusy()
 		case overflow == engine.Reject || overflow == engine.Block && !engine.MayWait(ctx):
+			e.rejected.Add(ctx)
 			err = engine.ErrFull
 		case overflow != engine.Block:
 			drops = e.overflow(v, key, one[:0])

@@ -65,7 +65,7 @@ func (e *Engine[T]) describe(in *engine.Snapshot) {
 	in.Receivers = r.Ages(in.Receivers, now)
 	in.Stats = engine.Stats{
 		Name: e.config.Name, Len: e.n, Cap: e.limit, HighWater: e.high, Closed: e.closed(),
-		Sent: e.sent, Received: e.taken, Dropped: e.dropped,
+		Sent: e.sent, Received: e.taken, Dropped: e.dropped, Rejected: e.rejected.Load(),
 		RecvWaits: r.parks + r.waits.Waits(), RecvWaitTime: r.waits.Spent(),
 		ReceiversWaiting: int(r.Len()), OldestReceiver: r.Oldest(now),
 	}

@@ -109,7 +109,8 @@ type Engine[T any] struct {
 	lane               *lane           // nil unless it is one
 	sites              *callsite.Sites // nil without a name
 
-	_    [8]byte // the sides begin with a cache line: see TestSidesAreAligned
+	rejected engine.Rejections // the sides begin with a cache line: see TestSidesAreAligned
+
 	send side[T]
 	recv side[T]
 }

@@ -126,6 +126,7 @@ func (m *Metered[T]) sendLocked(v T, size, word uint64) error {
 	s := &e.send
 	if !m.fits(word, size) || word == s.bound && !e.room(word, e.recv.word.Load()) {
 		s.unlock(word)
+		e.rejected.Add(engine.NoWait{})
 		return engine.ErrFull
 	}
 	m.meter.count(word+one, size)
@@ -190,6 +191,7 @@ func (m *Metered[T]) sendRun(vs []T, sizes []uint64) (n int, err error) {
 	}
 	e.put(word, vs[:n], nil, new(call))
 	if n < len(vs) {
+		e.rejected.Add(engine.NoWait{})
 		err = engine.ErrFull
 	}
 	return n, err

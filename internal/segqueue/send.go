@@ -92,9 +92,10 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T, full bool, lending *le
 			break
 		}
 		if e.overflow != engine.Block {
-			return e.overflowed(vs, n)
+			return e.overflowed(ctx, vs, n)
 		}
 		if !engine.MayWait(ctx) {
+			e.rejected.Add(ctx)
 			err = engine.ErrFull
 			break
 		}
@@ -193,7 +194,7 @@ func (e *Engine[T]) room(index, head uint64) bool {
 }
 
 // overflowed applies the overflow policy to vs[n:], for which there is no room.
-func (e *Engine[T]) overflowed(vs []T, n int) (int, error) {
+func (e *Engine[T]) overflowed(ctx context.Context, vs []T, n int) (int, error) {
 	switch e.overflow {
 	case engine.DropNewest:
 		e.dropped.Add(uint64(len(vs) - n))
@@ -205,6 +206,7 @@ func (e *Engine[T]) overflowed(vs []T, n int) (int, error) {
 		sent, err := engine.SendEach(vs[n:], nil, func(v T, _ struct{}) error { return e.sendDroppingOldest(v) })
 		return n + sent, err
 	default:
+		e.rejected.Add(ctx)
 		return n, engine.ErrFull
 	}
 }

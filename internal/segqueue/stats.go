@@ -44,6 +44,7 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 		Sent:      tail >> shift,
 		Received:  head >> shift,
 		Dropped:   dropped,
+		Rejected:  e.rejected.Load(),
 		HighWater: int(e.send.high),
 		Closed:    s&closed != 0,
 	}

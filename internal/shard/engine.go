@@ -60,6 +60,7 @@ type Engine[T any] struct {
 	spins       [2]spin.Budget // of senders and of receivers
 	quietNeeded atomic.Uint32  // see scale.go
 	dropped     atomic.Uint64  // values rejected under DropNewest
+	rejected    engine.Rejections
 	ready       engine.Ready
 }
 

@@ -15,7 +15,7 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 		if e.senders == nil && e.config.Overflow == engine.Block {
 			return l.Send(ctx, v)
 		}
-		if l.TrySend(v) == nil {
+		if l.Send(engine.Poll{}, v) == nil {
 			if tail, _ := l.Tail(); s.shared[0].due(tail) {
 				e.adapt(s, s.shared[0])
 			}
@@ -24,7 +24,7 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	} else {
 		hint := &e.sending[hintIndex()]
 		if number := hint.Load(); number < uint32(len(s.to)) {
-			if l := s.to[number]; l != nil && l.TrySend(v) == nil {
+			if l := s.to[number]; l != nil && l.Send(engine.Poll{}, v) == nil {
 				if tail, _ := l.Tail(); l.due(tail) {
 					e.checkHint(s, l, hint)
 				}
@@ -86,7 +86,7 @@ func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs [
 	if e.config.Overflow == engine.Block {
 		return l.SendBatch(ctx, vs)
 	}
-	n, err := l.SendBatch(engine.NoWait{}, vs)
+	n, err := l.SendBatch(engine.Poll{}, vs)
 	if err != engine.ErrFull {
 		return n, err
 	}
@@ -134,6 +134,8 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T) (n int, err error) {
 		err = nil
 	case err == engine.ErrFull && engine.MayWait(ctx):
 		err = engine.ContextError(ctx)
+	case err == engine.ErrFull:
+		e.rejected.Add(ctx)
 	}
 	return n, err
 }
@@ -195,7 +197,7 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int, mayOpen bool)
 			if l == nil || !l.hasRoom(least) {
 				continue
 			}
-			m, _ := l.SendBatch(engine.NoWait{}, vs[n:])
+			m, _ := l.SendBatch(engine.Poll{}, vs[n:])
 			if m > 0 {
 				last = number
 			}
@@ -247,6 +249,7 @@ func (e *Engine[T]) overflowed(l *lane[T], t *turn[T], onDrop func(T), vs []T, n
 		})
 		return n + sent, err
 	default:
+		e.rejected.Add(engine.NoWait{}) // under Reject no send is a Poll
 		return n, engine.ErrFull
 	}
 }

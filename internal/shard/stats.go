@@ -93,6 +93,7 @@ func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 	out.ReceiversWaiting, out.RecvWaits, out.RecvWaitTime = receivers.Waiting, receivers.Waits, receivers.Spent
 	out.OldestReceiver = receivers.Oldest
 	out.Dropped += e.dropped.Load()
+	out.Rejected += e.rejected.Load()
 	out.Name = e.config.Name
 	out.Cap = e.capOf(s)
 	out.Lanes.Count = s.active + s.private()
@@ -119,6 +120,7 @@ func add(sum *engine.Stats, l engine.Stats) {
 	sum.Sent += l.Sent
 	sum.Received += l.Received - l.Dropped // a dropped value has moved head, too
 	sum.Dropped += l.Dropped
+	sum.Rejected += l.Rejected
 	sum.SendWaits += l.SendWaits
 	sum.SendWaitTime += l.SendWaitTime
 	sum.SendersWaiting += l.SendersWaiting

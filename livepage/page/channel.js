@@ -24,6 +24,7 @@ function showOne(c) {
     ["Capacity", c.cap === null ? "unlimited" : whole.format(c.cap)],
     ["Sent, total", whole.format(c.sent)], ["Received, total", whole.format(c.received)],
     ["Dropped, total", `${whole.format(c.dropped)}${c.droppedRate > 0 ? `, now ${rate(c.droppedRate)} values/s` : ""}`],
+    ...(c.rejected > 0 ? [["Sends rejected, total", `${whole.format(c.rejected)}${c.rejectedRate > 0 ? `, now ${rate(c.rejectedRate)}/s` : ""}`]] : []),
     ["Senders waiting", side(c.senders)], ["Receivers waiting", side(c.receivers)],
     ["Memory", bytes(c.bytes)], ["Lanes", String(c.lanes)],
     ...(c.kind === "Sharded" ? [["Last lane change", c.laneChange || "none"]] : []),

@@ -186,7 +186,7 @@ func TestUnregister(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if exported := collect(t, reader); len(exported) != 17 {
+	if exported := collect(t, reader); len(exported) != 18 {
 		t.Errorf("%d metrics", len(exported))
 	}
 	if err := registration.Unregister(); err != nil {

@@ -13,7 +13,7 @@ import (
 // defaults.
 type Options struct {
 	// MaxNames is the maximum number of names with series of their own, counted once
-	// for each kind. Each name has 21 series. 0 selects 100.
+	// for each kind. Each name has 22 series. 0 selects 100.
 	MaxNames int
 }
 

@@ -60,7 +60,7 @@ func TestSeriesOfAName(t *testing.T) {
 	for metric := range exported {
 		n += len(exported.values(metric, "name="+name))
 	}
-	if n != 21 {
+	if n != 22 {
 		t.Errorf("%d series, want the documented number", n)
 	}
 	keep(c)

@@ -52,6 +52,7 @@ func ExampleNewCollector() {
 	// sluice_channel_lanes{kind="Bounded",name="orders"} 1
 	// sluice_channel_oldest_value_seconds{kind="Bounded",name="orders"} 0
 	// sluice_channel_received_total{kind="Bounded",name="orders"} 0
+	// sluice_channel_rejected_total{kind="Bounded",name="orders"} 0
 	// sluice_channel_sent_total{kind="Bounded",name="orders"} 1
 	// sluice_channel_unanswered{kind="Bounded",name="orders"} 0
 	// sluice_channel_usage{kind="Bounded",name="orders"} 1

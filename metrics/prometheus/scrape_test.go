@@ -232,8 +232,8 @@ func TestHostileNames(t *testing.T) {
 			exported[family.GetName()] = family
 		}
 		response.Body.Close()
-		if n := len(exported); n != 17 {
-			t.Errorf("%s: %d families, want 17", accept, n)
+		if n := len(exported); n != 18 {
+			t.Errorf("%s: %d families, want 18", accept, n)
 		}
 		if got := exported.value(t, "sluice_channel_capacity", "name="+shown); got != 3 {
 			t.Errorf("%s: %v", accept, got)

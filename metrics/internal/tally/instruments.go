@@ -68,6 +68,8 @@ var Instruments = []Instrument{
 		"", whole(func(s *Series) int64 { return s.Received })},
 	{"sluice.channel.dropped", "{value}", Counter, "Values discarded by an overflow policy, or because they were older than MaxAge, by reason.",
 		Reason, []Part{{"overflow", func(s *Series) int64 { return s.Overflowed }}, {"age", func(s *Series) int64 { return s.TooOld }}}},
+	{"sluice.channel.rejected", "{send}", Counter, "Sends that failed because the channel was full.",
+		"", whole(func(s *Series) int64 { return s.Rejected })},
 	{"sluice.channel.waits", "{wait}", Counter, "Times that a goroutine parked to wait for room or for a value, by side.",
 		Side, sides(func(s *Series) int64 { return s.SendWaits }, func(s *Series) int64 { return s.RecvWaits })},
 	{"sluice.channel.wait.time", "s", Counter, "Time that goroutines spent in waits that have ended, by side, estimated from samples.",

@@ -11,6 +11,7 @@ import (
 type counts struct {
 	sent, received             uint64
 	overflowed, tooOld         uint64
+	rejected                   uint64
 	sendWaits, recvWaits       uint64
 	sendWaitTime, recvWaitTime time.Duration
 }
@@ -22,6 +23,7 @@ func (s *Series) add(now *sluice.Stats, past *counts) {
 	s.Received += step(&past.received, now.Received)
 	s.Overflowed += step(&past.overflowed, now.Dropped-min(now.Dropped, now.TooOld))
 	s.TooOld += step(&past.tooOld, now.TooOld)
+	s.Rejected += step(&past.rejected, now.Rejected)
 	s.SendWaits += step(&past.sendWaits, now.SendWaits)
 	s.RecvWaits += step(&past.recvWaits, now.RecvWaits)
 	s.SendWaitTime += time.Duration(step(&past.sendWaitTime, now.SendWaitTime))
@@ -68,7 +70,7 @@ func capacity(sum int64, more int) int64 {
 func (s *Series) clearGauges() {
 	*s = Series{
 		Name: s.Name, Kind: s.Kind,
-		Sent: s.Sent, Received: s.Received, Overflowed: s.Overflowed, TooOld: s.TooOld,
+		Sent: s.Sent, Received: s.Received, Overflowed: s.Overflowed, TooOld: s.TooOld, Rejected: s.Rejected,
 		SendWaits: s.SendWaits, RecvWaits: s.RecvWaits,
 		SendWaitTime: s.SendWaitTime, RecvWaitTime: s.RecvWaitTime,
 	}

@@ -87,6 +87,7 @@ type Series struct {
 	// Counters.
 	Sent, Received             int64
 	Overflowed, TooOld         int64 // values dropped
+	Rejected                   int64 // sends
 	SendWaits, RecvWaits       int64
 	SendWaitTime, RecvWaitTime time.Duration
 

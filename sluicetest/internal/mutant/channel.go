@@ -97,8 +97,7 @@ func (c *Channel[T]) send(ctx context.Context, v T) error {
 	}
 	switch c.overflow {
 	case sluice.Reject:
-		c.mu.Unlock()
-		return sluice.ErrFull
+		return c.reject()
 	case sluice.DropNewest:
 		c.stats.Dropped++
 		c.drop(v)
@@ -111,8 +110,7 @@ func (c *Channel[T]) send(ctx context.Context, v T) error {
 		return nil
 	}
 	if ctx == nil {
-		c.mu.Unlock()
-		return sluice.ErrFull
+		return c.reject()
 	}
 	if over != nil {
 		c.mu.Unlock()
@@ -127,6 +125,15 @@ func (c *Channel[T]) send(ctx context.Context, v T) error {
 		return nil
 	}
 	return c.await(ctx, done, w, &c.senders, &c.stats.SendWaitTime)
+}
+
+// reject counts a send without room, and releases the lock.
+func (c *Channel[T]) reject() error {
+	if !c.is(Uncounted) {
+		c.stats.Rejected++
+	}
+	c.mu.Unlock()
+	return sluice.ErrFull
 }
 
 // drop reports v, with the lock released.

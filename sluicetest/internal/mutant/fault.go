@@ -70,6 +70,7 @@ const (
 	AgeReused   Fault = "a wait inherits the age of the one before it"
 	AgeOfLast   Fault = "the reported age belongs to the last sender in the wait queue"
 	AgeStops    Fault = "the age of a sender stops growing at a second"
+	Uncounted   Fault = "a rejected send is not counted"
 	LateCount   Fault = "a value is counted as received only after it is gone"
 	UnlockedLen Fault = "Len reads without the lock"
 	DropTwice   Fault = "OnUndelivered sees each value twice"
@@ -85,7 +86,7 @@ var Faults = []Fault{
 	DropOnClose, DoubleClose, DiscardOpen, DiscardLess, DiscardTold,
 	Uncleared, KeptByWaiter, LeakedHelper, LeakedWaiter, Hoarder, Overgrown, HeavyIdle,
 	Allocates, SharedWaiters,
-	LyingLen, Timeless, AgeRemains, AgeReused, AgeOfLast, AgeStops, LateCount, UnlockedLen,
+	LyingLen, Timeless, AgeRemains, AgeReused, AgeOfLast, AgeStops, LateCount, Uncounted, UnlockedLen,
 	DropTwice, DropLocked,
 }
 

@@ -246,20 +246,23 @@ func (b *body) figures(c *livepage.Channel) {
 		}
 		return text
 	}
-	dropped := format.Thousands(c.Dropped)
-	if c.DroppedRate != nil && *c.DroppedRate > 0 {
-		dropped += ", " + format.Compact(*c.DroppedRate) + "/s"
+	total := func(n uint64, rate *float64) string {
+		if rate != nil && *rate > 0 {
+			return format.Thousands(n) + ", " + format.Compact(*rate) + "/s"
+		}
+		return format.Thousands(n)
 	}
 	capacity := "unlimited"
 	if c.Cap != nil {
 		capacity = format.Thousands(*c.Cap)
 	}
 	figures := [][2]string{
-		{"sent", format.Thousands(c.Sent)}, {"received", format.Thousands(c.Received)}, {"dropped", dropped},
+		{"sent", format.Thousands(c.Sent)}, {"received", format.Thousands(c.Received)}, {"dropped", total(c.Dropped, c.DroppedRate)},
 		{"senders", side(&c.Senders)}, {"receivers", side(&c.Receivers)},
 		{"capacity", capacity}, {"high-water", format.Thousands(c.HighWater)}, {"memory", format.Bytes(c.Bytes)},
 	}
 	for _, more := range [][2]string{
+		{"rejected", either(c.Rejected > 0, total(c.Rejected, c.RejectedRate), "")},
 		{"lanes", c.LaneChange}, {"on disk", either(c.BytesOnDisk != 0, format.Bytes(c.BytesOnDisk), "")}, {"warning", c.Warning}, {"no answer", c.Unanswered},
 		{"ready", either(c.Snapshot != nil && c.Snapshot.Ready, "in use: goroutines that wait for it in a native select are not counted", "")},
 	} {
