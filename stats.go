@@ -18,12 +18,19 @@ type Stats struct {
 	SendWaits uint64 // times a sender parked
 	RecvWaits uint64 // times a receiver parked
 
-	// OldestValue is the age of the oldest queued value, estimated and never too high.
-	// It is 0 if nothing is queued. The first call of Stats may return 0 for fewer than
-	// 320 values, and for more is too low by up to about a tenth of the longest wait.
-	// Called once per second, it is too low by at most about a second. For a Sharded it
-	// is the maximum over its lanes, for a Priority over its levels. In an Aged it is exact.
-	OldestValue time.Duration
+	// OldestValue is the age of the oldest queued value; it is exact in an Aged. It is 0 if
+	// nothing is queued, and if the age is unknown: then OldestAtMost is not 0.
+	//
+	// The other kinds keep no time per value. There the age lies between OldestAtLeast and
+	// OldestAtMost, which is math.MaxInt64 without a bound. Each call of Stats brings the
+	// bounds closer together: for the values that are sent later, they are apart by the time
+	// between two calls, or a tenth of the age, and less if 64 values or more are queued.
+	// OldestValue is an estimate between them, which assumes a steady rate of sends. It is
+	// unknown if the bounds differ by more than a factor of two and, in the last two minutes,
+	// fewer values were received than are queued.
+	OldestValue   time.Duration
+	OldestAtLeast time.Duration
+	OldestAtMost  time.Duration
 
 	HighWater int // high-water mark of Len, at most 1/16 too low; for a Sharded, the maximum of any one lane
 

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/inspect"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // FlightOptions are the options of [NewFlightRecorder]. At least one limit is required;
 // for the other fields, zero selects the default.
 type FlightOptions struct {
-	// OldestValue has the limits of Stats.OldestValue, by the names of channels. If
+	// OldestValue has the limits of Stats.OldestValue, or of OldestAtLeast while that is
+	// unknown, by the names of channels. If
 	// several channels have the name, the limit is for each of them.
 	OldestValue map[string]time.Duration
 	// Latency is the limit of what the program reports by Observe.
@@ -192,8 +194,9 @@ func (r *FlightRecorder) tooOld() string {
 	r.monitor.reader.Begin(r.channels, answerWithin)
 	for _, c := range r.channels {
 		stats, ok, _ := r.monitor.reader.Stats(c)
-		if limit := r.o.OldestValue[c.Name]; ok && stats.OldestValue > limit {
-			return fmt.Sprintf("the oldest value of channel %q is %v old, above the limit of %v", c.Name, stats.OldestValue, limit)
+		oldest, limit := (*engine.Stats)(&stats).Oldest(), r.o.OldestValue[c.Name]
+		if ok && oldest.Figure() > limit {
+			return fmt.Sprintf("the oldest value of channel %q is %s old, above the limit of %v", c.Name, oldest.Words(time.Duration.String), limit)
 		}
 	}
 	return ""

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
@@ -46,9 +48,7 @@ type Channel struct {
 	Senders   Waiting `json:"senders"`
 	Receivers Waiting `json:"receivers"`
 
-	// OldestValue is the age of the oldest queued value in seconds, a lower bound;
-	// 0 if the queue is empty or the kind does not know.
-	OldestValue float64 `json:"oldestValue"`
+	Age
 
 	HighWater  int    `json:"highWater"` // the most values ever queued; for a Sharded, in one lane
 	Bytes      int64  `json:"bytes"`     // memory for values and spare slots
@@ -65,6 +65,14 @@ type Channel struct {
 	// Snapshot is set if the query names one channel, and null otherwise and for
 	// a foreign kind.
 	Snapshot *Snapshot `json:"snapshot"`
+}
+
+// An Age is what is known of the age of the oldest queued value, in seconds. The fields are those
+// of [sluice.Stats].
+type Age struct {
+	OldestValue   *float64 `json:"oldestValue"` // 0 if nothing is queued; null if there are only bounds
+	OldestAtLeast float64  `json:"oldestAtLeast"`
+	OldestAtMost  *float64 `json:"oldestAtMost"` // null without a bound
 }
 
 // Waiting describes the waiters on one side of a channel.
@@ -103,7 +111,7 @@ var columns = map[string]column{
 	"receivers":      by(func(s *sighting) int { return s.stats.ReceiversWaiting }),
 	"oldestsender":   by(func(s *sighting) time.Duration { return s.stats.OldestSender }),
 	"oldestreceiver": by(func(s *sighting) time.Duration { return s.stats.OldestReceiver }),
-	"oldestvalue":    by(func(s *sighting) time.Duration { return s.stats.OldestValue }),
+	"oldestvalue":    by(func(s *sighting) time.Duration { return s.oldest().Figure() }),
 	"high":           by(func(s *sighting) int { return s.stats.HighWater }),
 	"lanes":          by(func(s *sighting) int { return max(1, s.stats.Lanes.Count) }),
 	"bytes":          by(func(s *sighting) int64 { return s.stats.Bytes }),
@@ -189,10 +197,10 @@ func (s *sighting) channel() Channel {
 	c := Channel{
 		ID: s.ID, Name: s.Name, Kind: s.Kind, Len: st.Len, Cap: limit(st.Cap), Lanes: max(1, st.Lanes.Count),
 		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
-		Senders:     Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
-		Receivers:   Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
-		OldestValue: st.OldestValue.Seconds(),
-		HighWater:   st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.Lanes.Change,
+		Senders:   Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
+		Receivers: Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
+		Age:       ageOf(s.oldest()),
+		HighWater: st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.Lanes.Change,
 		BytesOnDisk: st.Disk.Bytes, Warning: registry.Short(st.Disk.Warning, maxWarning), Unanswered: s.unanswered,
 	}
 	if s.rates.known {
@@ -202,6 +210,21 @@ func (s *sighting) channel() Channel {
 		c.Senders.Mean, c.Receivers.Mean = &send, &receive
 	}
 	return c
+}
+
+// oldest returns the age of the oldest queued value.
+func (s *sighting) oldest() age.Age { return (*engine.Stats)(&s.stats).Oldest() }
+
+func ageOf(a age.Age) (out Age) {
+	a = a.Bounded()
+	figure, most := a.Estimate.Seconds(), a.AtMost.Seconds()
+	if out.OldestAtLeast = a.AtLeast.Seconds(); !a.Unknown() {
+		out.OldestValue = &figure
+	}
+	if a.AtMost < age.Unbounded {
+		out.OldestAtMost = &most
+	}
+	return out
 }
 
 // limit returns a pointer to the capacity, or nil if it is unlimited.

@@ -406,7 +406,8 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	}
 	s.Disk.Bytes = c.store.Size()
 	if c.queued > 0 {
-		s.OldestValue = c.oldestAge()
+		oldest := c.oldestAge()
+		s.OldestValue, s.OldestAtLeast, s.OldestAtMost = oldest.Estimate, oldest.AtLeast, oldest.AtMost
 	}
 	switch {
 	case c.failure != nil:

@@ -5,10 +5,13 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A Role is the meaning of a part of a line.
@@ -413,8 +416,23 @@ func (n *node) figures(width int, form form) (text string, hot bool) {
 		parts = append(parts, "drops "+format.Compact(*c.DroppedRate)+"/s")
 		hot = true
 	}
-	if c.OldestValue > 0 && width >= widthOfAges && form == inLine {
-		parts = append(parts, "oldest "+format.CompactSeconds(c.OldestValue))
+	if a := Oldest(&c.Age); a != "" && (c.OldestValue != nil || c.OldestAtLeast > 0) && width >= widthOfAges && form == inLine {
+		parts = append(parts, "oldest "+a)
 	}
 	return strings.Join(parts, " "), hot
 }
+
+// Oldest writes what is known of the age of the oldest queued value: "≈72ms". It is "" if nothing
+// is queued.
+func Oldest(a *livepage.Age) string {
+	known := age.Age{AtLeast: duration(a.OldestAtLeast), AtMost: age.Unbounded}
+	if a.OldestValue != nil {
+		known.Estimate = duration(*a.OldestValue)
+	}
+	if a.OldestAtMost != nil {
+		known.AtMost = duration(*a.OldestAtMost)
+	}
+	return known.Words(func(d time.Duration) string { return format.CompactSeconds(max(d, time.Microsecond).Seconds()) })
+}
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
