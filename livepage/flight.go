@@ -20,8 +20,8 @@ import (
 // for the other fields, zero selects the default.
 type FlightOptions struct {
 	// OldestValue has the limits of Stats.OldestValue, or of OldestAtLeast while that is
-	// unknown, by the names of channels. If
-	// several channels have the name, the limit is for each of them.
+	// unknown, by the names of channels. If several channels have the name, the limit is
+	// for each of them.
 	OldestValue map[string]time.Duration
 	// Latency is the limit of what the program reports by Observe.
 	Latency time.Duration

@@ -78,7 +78,7 @@ func fullIn(c *livepage.Channel) string {
 // oldest returns the age of the oldest queued value as part of a sentence, or "".
 func oldest(c *livepage.Channel) string {
 	if a := flowmap.Oldest(&c.Age); a != "" {
-		return ", the oldest for " + a
+		return ", oldest " + a
 	}
 	return ""
 }
