@@ -21,13 +21,11 @@ type Stats struct {
 	// OldestValue is the age of the oldest queued value; it is exact in an Aged. It is 0 if
 	// nothing is queued, and if the age is unknown: then OldestAtMost is not 0.
 	//
-	// The other kinds keep no time per value. There the age lies between OldestAtLeast and
-	// OldestAtMost, which is math.MaxInt64 without a bound. Each call of Stats brings the
-	// bounds closer together: for the values that are sent later, they are apart by the time
-	// between two calls, or a tenth of the age, and less if 64 values or more are queued.
-	// OldestValue is an estimate between them, which assumes a steady rate of sends. It is
-	// unknown if the bounds differ by more than a factor of two and, in the last two minutes,
-	// fewer values were received than are queued.
+	// The other kinds keep no time per value. There the age is between OldestAtLeast and
+	// OldestAtMost, which is math.MaxInt64 without a bound. They are apart by the time between
+	// two calls of Stats, or a tenth of the age. OldestValue is an estimate between them, for
+	// a steady rate of sends. It is unknown if they differ by more than a factor of two and
+	// fewer values were received in the last two minutes than are queued.
 	OldestValue   time.Duration
 	OldestAtLeast time.Duration
 	OldestAtMost  time.Duration

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/inspect"
-	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // FlightOptions are the options of [NewFlightRecorder]. At least one limit is required;
@@ -194,9 +193,8 @@ func (r *FlightRecorder) tooOld() string {
 	r.monitor.reader.Begin(r.channels, answerWithin)
 	for _, c := range r.channels {
 		stats, ok, _ := r.monitor.reader.Stats(c)
-		oldest, limit := (*engine.Stats)(&stats).Oldest(), r.o.OldestValue[c.Name]
-		if ok && oldest.Figure() > limit {
-			return fmt.Sprintf("the oldest value of channel %q is %s old, above the limit of %v", c.Name, oldest.Words(time.Duration.String), limit)
+		if oldest, limit := max(stats.OldestValue, stats.OldestAtLeast), r.o.OldestValue[c.Name]; ok && oldest > limit {
+			return fmt.Sprintf("the oldest value of channel %q is %v old, above the limit of %v", c.Name, oldest, limit)
 		}
 	}
 	return ""

@@ -206,7 +206,7 @@ func (s *sighting) flowChannel(column int) FlowChannel {
 	c := FlowChannel{
 		ID: s.ID, Name: s.Name, Kind: s.Kind, Column: column, Len: st.Len, Cap: limit(st.Cap),
 		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
-		Age: ageOf(s.oldest()), Senders: st.SendersWaiting, Receivers: st.ReceiversWaiting, Closed: st.Closed,
+		Age: s.age(), Senders: st.SendersWaiting, Receivers: st.ReceiversWaiting, Closed: st.Closed,
 		SendersWaited: st.SendWaitTime.Seconds(), ReceiversWaited: st.RecvWaitTime.Seconds(),
 	}
 	if c.Cap != nil && *c.Cap > 0 {

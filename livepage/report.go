@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/registry"
 )
@@ -67,12 +66,11 @@ type Channel struct {
 	Snapshot *Snapshot `json:"snapshot"`
 }
 
-// An Age is what is known of the age of the oldest queued value, in seconds. The fields are those
-// of [sluice.Stats].
+// An Age is what is known of the age of the oldest queued value, in seconds.
 type Age struct {
-	OldestValue   *float64 `json:"oldestValue"` // 0 if nothing is queued; null if there are only bounds
-	OldestAtLeast float64  `json:"oldestAtLeast"`
-	OldestAtMost  *float64 `json:"oldestAtMost"` // null without a bound
+	OldestValue *float64 `json:"oldestValue"` // 0 if nothing is queued; null if there is only a bound
+	OldestBound float64  `json:"oldestBound"` // 0 unless OldestValue is null
+	OldestSign  string   `json:"oldestSign"`  // "≈" if OldestValue may be off by more than a fifth; "≥" or "<" for a bound; or "unknown"
 }
 
 // Waiting describes the waiters on one side of a channel.
@@ -111,7 +109,7 @@ var columns = map[string]column{
 	"receivers":      by(func(s *sighting) int { return s.stats.ReceiversWaiting }),
 	"oldestsender":   by(func(s *sighting) time.Duration { return s.stats.OldestSender }),
 	"oldestreceiver": by(func(s *sighting) time.Duration { return s.stats.OldestReceiver }),
-	"oldestvalue":    by(func(s *sighting) time.Duration { return s.oldest().Figure() }),
+	"oldestvalue":    by((*sighting).oldest),
 	"high":           by(func(s *sighting) int { return s.stats.HighWater }),
 	"lanes":          by(func(s *sighting) int { return max(1, s.stats.Lanes.Count) }),
 	"bytes":          by(func(s *sighting) int64 { return s.stats.Bytes }),
@@ -199,7 +197,7 @@ func (s *sighting) channel() Channel {
 		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
 		Senders:   Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
 		Receivers: Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
-		Age:       ageOf(s.oldest()),
+		Age:       s.age(),
 		HighWater: st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.Lanes.Change,
 		BytesOnDisk: st.Disk.Bytes, Warning: registry.Short(st.Disk.Warning, maxWarning), Unanswered: s.unanswered,
 	}
@@ -212,19 +210,20 @@ func (s *sighting) channel() Channel {
 	return c
 }
 
-// oldest returns the age of the oldest queued value.
-func (s *sighting) oldest() age.Age { return (*engine.Stats)(&s.stats).Oldest() }
+// oldest returns how old the oldest queued value is at least, or probably.
+func (s *sighting) oldest() time.Duration { return max(s.stats.OldestValue, s.stats.OldestAtLeast) }
 
-func ageOf(a age.Age) (out Age) {
-	a = a.Bounded()
-	figure, most := a.Estimate.Seconds(), a.AtMost.Seconds()
-	if out.OldestAtLeast = a.AtLeast.Seconds(); !a.Unknown() {
-		out.OldestValue = &figure
+// age returns the age of the oldest queued value.
+func (s *sighting) age() (a Age) {
+	oldest := (*engine.Stats)(&s.stats).Oldest()
+	sign, figure := oldest.Shown()
+	seconds := figure.Seconds()
+	if a.OldestSign = sign; oldest.Unknown() {
+		a.OldestBound = seconds
+	} else {
+		a.OldestValue = &seconds
 	}
-	if a.AtMost < age.Unbounded {
-		out.OldestAtMost = &most
-	}
-	return out
+	return a
 }
 
 // limit returns a pointer to the capacity, or nil if it is unlimited.

@@ -11,19 +11,16 @@ import (
 
 // A Log is a curve: how many values had been sent, as a function of time. Its points are
 // observations (at, sent): at the time at, the values with an index below sent had been sent,
-// and no others. So a value was sent between the last observation without it and the
-// first one with it, or now: these times are the bounds of its age, and between them the curve is
-// interpolated. That is the estimate if the bounds are within a factor of two.
+// and no others. So the last observation without a value and the first one with it, or now, are
+// the bounds of its age. Between them the curve is interpolated. That is the estimate if the
+// bounds are within a factor of two. Otherwise it is Little's law, the length over the rate,
+// if the queue has turned over lately: of the values that were sent since one of the observations,
+// at most half are queued. The rate is the mean since the last such observation. Without one,
+// as for the first values in a queue that was empty, the age is unknown.
 //
-// Otherwise the estimate is Little's law, the length over the rate, if the queue has turned over
-// lately: of the values that were sent since one of the observations, at most half are queued. The rate is
-// the mean since the last such observation. Without one, as for the first values in a queue that was
-// empty, the age is unknown.
-//
-// Each inspection of the queue adds an observation, the first one when the channel gets its
-// name, and so does a sender if the queue is long; see Due. So a queue that is short, whose
-// values do not grow old, reads the clock only if it is inspected, and a queue without a name has
-// a Log of one word before that.
+// Each inspection of the queue adds an observation, the first one when a channel with a name is
+// made, and so does a sender if the queue is long; see Due. So a queue that is short, whose
+// values do not grow old, reads the clock only if it is inspected.
 //
 // Invariants, with 0 <= i < n-1 and n = len(marks) <= maxMarks:
 //
@@ -162,12 +159,8 @@ func (l *Log) Truncate(tail uint64) {
 
 // drop removes the observations without the value with that index, except for the last one.
 func (l *observations) drop(index uint64) {
-	passed := slices.IndexFunc(l.marks, func(m mark) bool { return above(m.sent, index) })
-	if passed < 0 {
-		passed = len(l.marks)
-	}
-	if passed > 1 {
-		l.marks = l.marks[:copy(l.marks, l.marks[passed-1:])]
+	for len(l.marks) > 1 && !above(l.marks[1].sent, index) {
+		l.marks = slices.Delete(l.marks, 0, 1)
 	}
 }
 

@@ -175,7 +175,7 @@ func TestBounds(t *testing.T) {
 				if width := got.AtMost - got.AtLeast; width > max(time.Duration(2*every)*lull, now/6) {
 					t.Fatalf("%s, %d: value %d of %d is %v old, the bounds are %v apart", name, every, head, len(sent), age, width)
 				}
-				if signed := got.Words(func(time.Duration) string { return "" }); got.Estimate > 0 && signed == "" && off(got.Estimate, age) > 0.2 {
+				if sign, _ := got.Shown(); got.Estimate > 0 && sign == "" && off(got.Estimate, age) > 0.2 {
 					t.Fatalf("%s, %d: value %d of %d is %v old, not %v", name, every, head, len(sent), age, got.Estimate)
 				}
 			}
@@ -258,24 +258,25 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// TestWords: a bound and an estimate never look like a figure.
-func TestWords(t *testing.T) {
+// TestShown: a bound and an estimate never look like a figure.
+func TestShown(t *testing.T) {
 	for _, test := range []struct {
-		age  Age
-		want string
+		age    Age
+		sign   string
+		figure time.Duration
 	}{
-		{Age{}, ""},
-		{Age{Estimate: 5}, "5ns"},
-		{Age{100, 84, 119}, "100ns"},
-		{Age{100, 80, 101}, "≈100ns"},
-		{Age{100, 100, 121}, "≈100ns"},
-		{Age{0, 3, Unbounded}, "≥3ns"},
-		{Age{0, 3, 9}, "≥3ns"},
-		{Age{0, 0, 9}, "<9ns"},
-		{Age{0, 0, Unbounded}, "unknown"},
+		{Age{}, "", 0},
+		{Age{Estimate: 5}, "", 5},
+		{Age{100, 84, 119}, "", 100},
+		{Age{100, 80, 101}, "≈", 100},
+		{Age{100, 100, 121}, "≈", 100},
+		{Age{0, 3, Unbounded}, "≥", 3},
+		{Age{0, 3, 9}, "≥", 3},
+		{Age{0, 0, 9}, "<", 9},
+		{Age{0, 0, Unbounded}, "unknown", 0},
 	} {
-		if got := test.age.Words(time.Duration.String); got != test.want {
-			t.Errorf("%v is written %q, want %q", test.age, got, test.want)
+		if sign, figure := test.age.Shown(); sign != test.sign || figure != test.figure {
+			t.Errorf("%v is shown as %s%v, want %s%v", test.age, sign, figure, test.sign, test.figure)
 		}
 	}
 }

@@ -36,14 +36,8 @@ function seconds(s) {
   return `${short.format(s * 1e9)} ns`;
 }
 
-// age formats the age of the oldest value: "≈" is before an estimate that may be off by more than
-// a fifth, "≥" and "<" are before bounds, and "–" means that nothing is queued.
-function age(c) {
-  const [value, least, most] = [c.oldestValue, c.oldestAtLeast, c.oldestAtMost ?? Infinity];
-  if (value === 0) return "–";
-  if (value !== null) return (value <= 1.2 * least && most <= 1.2 * value ? "" : "≈") + seconds(value);
-  return least > 0 ? "≥" + seconds(least) : most < Infinity ? "<" + seconds(most) : "unknown";
-}
+// age formats the age of the oldest value; "–" means that nothing is queued.
+const age = (c, s = c.oldestValue ?? c.oldestBound) => s > 0 ? c.oldestSign + seconds(s) : c.oldestSign || "–";
 
 function bytes(n) {
   for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {

@@ -215,13 +215,14 @@ func testAge(t *testing.T, make maker, send, recv schedule, every time.Duration,
 		synctest.Wait()
 		want := a.oldest()
 		for surface, got := range map[string]age.Age{"Stats": statsAge(a), "the live page": pageAge(t, page), "the metrics": metricsAge(t, metrics)} {
-			shown := got.Words(time.Duration.String)
+			sign, figure := got.Shown()
+			shown := sign + figure.String()
 			switch off := math.Abs(float64(got.Estimate-want)) / float64(want); {
 			case want < got.AtLeast || want > got.AtMost:
 				t.Errorf("look %d: %s shows %s, between %v and %v, the age is %v", look, surface, shown, got.AtLeast, got.AtMost, want)
 			case got.Estimate != 0 && (got.Estimate < got.AtLeast || got.Estimate > got.AtMost):
 				t.Errorf("look %d: %s shows %s, not between %v and %v", look, surface, shown, got.AtLeast, got.AtMost)
-			case want > 0 && (within(look, right) || got.Estimate > 0 && shown == got.Estimate.String()) && off > 0.2:
+			case want > 0 && (within(look, right) || got.Estimate > 0 && sign == "") && off > 0.2:
 				t.Errorf("look %d: %s shows %s, the age is %v", look, surface, shown, want)
 			case within(look, unknown) && !got.Unknown():
 				t.Errorf("look %d: %s shows %s, nothing tells that the age is %v", look, surface, shown, want)
@@ -232,7 +233,7 @@ func testAge(t *testing.T, make maker, send, recv schedule, every time.Duration,
 
 func statsAge(a *aging) age.Age {
 	s := a.receiver.Stats()
-	return (*engine.Stats)(&s).Oldest().Bounded()
+	return age.Age{}.Older((*engine.Stats)(&s).Oldest())
 }
 
 func pageAge(t *testing.T, page http.Handler) (got age.Age) {
@@ -249,17 +250,23 @@ func pageAge(t *testing.T, page http.Handler) (got age.Age) {
 			t.Errorf("the map shows %v, the list %v", c.Age, shown)
 		}
 	}
-	got = age.Age{AtLeast: inDuration(shown.OldestAtLeast), AtMost: age.Unbounded}
-	if shown.OldestValue != nil {
-		got.Estimate = inDuration(*shown.OldestValue)
-	}
-	if shown.OldestAtMost != nil {
-		got.AtMost = inDuration(*shown.OldestAtMost)
+	figure := func(seconds float64) time.Duration { return time.Duration(math.Round(seconds * 1e9)) }
+	got = age.Age{AtMost: age.Unbounded}
+	switch {
+	case shown.OldestValue != nil:
+		got.Estimate = figure(*shown.OldestValue)
+		if shown.OldestSign == "" {
+			got.AtLeast, got.AtMost = got.Estimate*5/6, got.Estimate*6/5
+		}
+	case shown.OldestSign == "<":
+		got.AtMost = figure(shown.OldestBound)
+	case shown.OldestSign == "≥":
+		got.AtLeast = figure(shown.OldestBound)
+	case shown.OldestSign != "unknown":
+		t.Errorf("no figure, and the sign %q", shown.OldestSign)
 	}
 	return got
 }
-
-func inDuration(seconds float64) time.Duration { return time.Duration(math.Round(seconds * 1e9)) }
 
 func metricsAge(t *testing.T, metrics *Tally) (got age.Age) {
 	at := slices.IndexFunc(Instruments, func(in Instrument) bool { return in.Name == "sluice.channel.oldest_value" })
@@ -268,7 +275,7 @@ func metricsAge(t *testing.T, metrics *Tally) (got age.Age) {
 			continue
 		}
 		in := &Instruments[at]
-		if got = s.Oldest.Bounded(); in.Missing(&s) != got.Unknown() || in.Parts[0].Of(&s) != int64(got.Estimate) {
+		if got = s.Oldest; in.Missing(&s) != got.Unknown() || in.Parts[0].Of(&s) != int64(got.Estimate) {
 			t.Errorf("the metric is %d, missing: %v; want %v", in.Parts[0].Of(&s), in.Missing(&s), got)
 		}
 	}

@@ -54,14 +54,11 @@ func (in *Instrument) Float(figure int64) float64 {
 // Missing reports whether s has no figure for the instrument: a gauge is missing while a
 // channel of the series does not answer, and an age while there are only bounds.
 func (in *Instrument) Missing(s *Series) bool {
-	return s.Unanswered > 0 && in.Type != Counter && in.Name != unanswered || in.Name == oldestValue && s.Oldest.Unknown()
+	return s.Unanswered > 0 && in.Type != Counter && in.Name != unanswered || in.Name == "sluice.channel.oldest_value" && s.Oldest.Unknown()
 }
 
-// unanswered is the instrument that is never missing, oldestValue the one that is an age.
-const (
-	unanswered  = "sluice.channel.unanswered"
-	oldestValue = "sluice.channel.oldest_value"
-)
+// unanswered is the instrument that is never missing.
+const unanswered = "sluice.channel.unanswered"
 
 // Instruments are the metrics of each series.
 var Instruments = []Instrument{
@@ -83,7 +80,7 @@ var Instruments = []Instrument{
 		"", whole(func(s *Series) int64 { return s.Capacity })},
 	{"sluice.channel.high_water", "{value}", Gauge, "High-water mark: the most values ever queued in one channel, over the channels that are alive.",
 		"", whole(func(s *Series) int64 { return s.HighWater })},
-	{oldestValue, "s", Gauge, "Age of the oldest queued value, over the channels that are alive, estimated from the rate of sends. Missing while it is unknown.",
+	{"sluice.channel.oldest_value", "s", Gauge, "Age of the oldest queued value, over the channels that are alive, estimated from the rate of sends. Missing while it is unknown.",
 		"", whole(func(s *Series) int64 { return int64(s.Oldest.Estimate) })},
 	{"sluice.channel.memory.usage", "By", UpDownCounter, "Memory for queued values, including spare room.",
 		"", whole(func(s *Series) int64 { return s.Memory })},

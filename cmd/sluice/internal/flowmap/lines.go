@@ -5,12 +5,10 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/livepage"
 )
 
@@ -416,7 +414,7 @@ func (n *node) figures(width int, form form) (text string, hot bool) {
 		parts = append(parts, "drops "+format.Compact(*c.DroppedRate)+"/s")
 		hot = true
 	}
-	if a := Oldest(&c.Age); a != "" && (c.OldestValue != nil || c.OldestAtLeast > 0) && width >= widthOfAges && form == inLine {
+	if a := Oldest(&c.Age); a != "" && (c.OldestValue != nil || c.OldestSign == "≥") && width >= widthOfAges && form == inLine {
 		parts = append(parts, "oldest "+a)
 	}
 	return strings.Join(parts, " "), hot
@@ -425,14 +423,12 @@ func (n *node) figures(width int, form form) (text string, hot bool) {
 // Oldest writes what is known of the age of the oldest queued value: "≈72ms". It is "" if nothing
 // is queued.
 func Oldest(a *livepage.Age) string {
-	known := age.Age{AtLeast: duration(a.OldestAtLeast), AtMost: age.Unbounded}
+	seconds := a.OldestBound
 	if a.OldestValue != nil {
-		known.Estimate = duration(*a.OldestValue)
+		seconds = *a.OldestValue
 	}
-	if a.OldestAtMost != nil {
-		known.AtMost = duration(*a.OldestAtMost)
+	if seconds == 0 {
+		return a.OldestSign
 	}
-	return known.Words(func(d time.Duration) string { return format.CompactSeconds(max(d, time.Microsecond).Seconds()) })
+	return a.OldestSign + format.CompactSeconds(max(seconds, 1e-6))
 }
-
-func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
