@@ -44,7 +44,7 @@ type Stats struct {
 	RecvWaitTime     time.Duration // total time receivers spent parked, estimated
 	SendersWaiting   int           // senders parked now
 	ReceiversWaiting int           // receivers parked now
-	OldestSender     time.Duration // wait of the sender at the head of the wait queue; 0 if none or unknown; may be too low, as OldestValue
+	OldestSender     time.Duration // wait of the sender at the head of the wait queue; a lower bound; 0 if none or unknown
 	OldestReceiver   time.Duration // wait of the receiver at the head of the wait queue; 0 if none; in a channel without a name, a wait under way at the first call counts from that call
 
 	TooOld uint64 // values that were older than MaxAge
