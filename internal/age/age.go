@@ -7,7 +7,7 @@ import (
 
 // An Age is what is known of how long a value has been queued: at least AtLeast, at most
 // AtMost, and Estimate if more than these bounds is known, or else 0. An exact age needs no bounds.
-// The zero Age is that of an empty queue.
+// An empty queue has the zero Age.
 type Age struct{ Estimate, AtLeast, AtMost time.Duration }
 
 // Unbounded is AtMost without an upper bound.
