@@ -51,7 +51,7 @@ type mark struct {
 
 const (
 	maxMarks = 32
-	// lately is the longest time over which a rate is taken to be that of now. It is more than the
+	// lately is the longest time over which a rate is taken as the current one. It is more than the
 	// time between two collections of metrics.
 	lately = 2 * time.Minute
 	// minLength is the length from which on a queue is observed by its senders.
@@ -94,7 +94,7 @@ func (l *Log) Record(now time.Duration, head, tail uint64) {
 	if l.observations == nil {
 		l.observations = new(observations)
 	}
-	l.drop(head - (tail - head)) // what tells whether the queue has turned over stays
+	l.drop(head - (tail - head)) // keeps the evidence of a turnover
 	n := len(l.marks)
 	if n > 1 && l.marks[n-2].sent == tail {
 		l.marks[n-1].at = now

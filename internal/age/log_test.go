@@ -57,7 +57,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLately: a rate of long ago is none of now.
+// TestLately: a rate of long ago is not the current one.
 func TestLately(t *testing.T) {
 	for _, test := range []struct {
 		over time.Duration

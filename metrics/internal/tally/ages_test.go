@@ -132,8 +132,8 @@ func TestAges(t *testing.T) {
 		unknown    looks         // the same, where there is none
 	}{
 		{"64 slots, full", boundedOf(64), immediately, at(888), s, from(1), nil},
-		{"64 slots, full, each 15 s", boundedOf(64), immediately, at(888), 15 * s, from(1), nil},
-		{"64 slots, full, each minute", boundedOf(64), immediately, at(88), 60 * s, from(1), nil},
+		{"64 slots, full, each 15 s", boundedOf(64), immediately, at(200), 15 * s, from(1), nil},
+		{"64 slots, full, each minute", boundedOf(64), immediately, at(50), 60 * s, from(1), nil},
 		{"32 slots, full", boundedOf(32), immediately, at(888), s, from(1), nil},
 		{"8 slots, full", boundedOf(8), immediately, at(888), s, from(1), nil},
 		{"1,000 slots, full", boundedOf(1000), immediately, at(888), s, from(3), nil},
