@@ -19,12 +19,17 @@ type Stats struct {
 	SendWaits uint64 // times a sender parked
 	RecvWaits uint64 // times a receiver parked
 
-	// OldestValue is the age of the oldest queued value, estimated and never too high.
-	// It is 0 if nothing is queued. The first call of Stats may return 0 for fewer than
-	// 320 values, and for more is too low by up to about a tenth of the longest wait.
-	// Called once per second, it is too low by at most about a second. For a Sharded it
-	// is the maximum over its lanes, for a Priority over its levels. In an Aged it is exact.
-	OldestValue time.Duration
+	// OldestValue is the age of the oldest queued value; it is exact in an Aged. It is 0 if
+	// nothing is queued, and if the age is unknown: then OldestAtMost is not 0.
+	//
+	// The other kinds keep no time per value. There the age is between OldestAtLeast and
+	// OldestAtMost, which is math.MaxInt64 without a bound. They are apart by the time between
+	// two calls of Stats, or a tenth of the age. OldestValue is an estimate between them, for
+	// a steady rate of sends. It is unknown if they differ by more than a factor of two and
+	// fewer values were received in the last two minutes than are queued.
+	OldestValue   time.Duration
+	OldestAtLeast time.Duration
+	OldestAtMost  time.Duration
 
 	HighWater int // high-water mark of Len, at most 1/16 too low; for a Sharded, the maximum of any one lane
 
@@ -40,7 +45,7 @@ type Stats struct {
 	RecvWaitTime     time.Duration // total time receivers spent parked, estimated
 	SendersWaiting   int           // senders parked now
 	ReceiversWaiting int           // receivers parked now
-	OldestSender     time.Duration // wait of the sender at the head of the wait queue; 0 if none or unknown; may be too low, as OldestValue
+	OldestSender     time.Duration // wait of the sender at the head of the wait queue; a lower bound; 0 if none or unknown
 	OldestReceiver   time.Duration // wait of the receiver at the head of the wait queue; 0 if none; in a channel without a name, a wait under way at the first call counts from that call
 
 	TooOld uint64 // values that were older than MaxAge

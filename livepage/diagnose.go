@@ -67,7 +67,7 @@ func (s *sighting) severity() severity {
 		return dropping
 	case moves && fill(s) >= 0.9:
 		return full
-	case s.stats.OldestValue >= veryOld, r.known && s.stats.OldestValue >= old && r.sent > r.received:
+	case s.oldest() >= veryOld, r.known && s.oldest() >= old && r.sent > r.received:
 		return growing
 	default:
 		return none
@@ -290,7 +290,7 @@ func (s *sighting) describe() string {
 	case dropping:
 		return fmt.Sprintf("%s drops %s values/s", s.Name, count(s.rates.dropped))
 	case growing:
-		return fmt.Sprintf("%s has %s, the oldest %s old", s.Name, plural(st.Len, "value", "values"), seconds(st.OldestValue))
+		return fmt.Sprintf("%s has %s, the oldest %s old", s.Name, plural(st.Len, "value", "values"), s.age().OldestSign+seconds(s.oldest()))
 	case full:
 		return s.Name + " is " + s.level()
 	}

@@ -18,8 +18,9 @@ import (
 // FlightOptions are the options of [NewFlightRecorder]. At least one limit is required;
 // for the other fields, zero selects the default.
 type FlightOptions struct {
-	// OldestValue has the limits of Stats.OldestValue, by the names of channels. If
-	// several channels have the name, the limit is for each of them.
+	// OldestValue has the limits of Stats.OldestValue, or of OldestAtLeast while that is
+	// unknown, by the names of channels. If several channels have the name, the limit is
+	// for each of them.
 	OldestValue map[string]time.Duration
 	// Latency is the limit of what the program reports by Observe.
 	Latency time.Duration
@@ -192,8 +193,8 @@ func (r *FlightRecorder) tooOld() string {
 	r.monitor.reader.Begin(r.channels, answerWithin)
 	for _, c := range r.channels {
 		stats, ok, _ := r.monitor.reader.Stats(c)
-		if limit := r.o.OldestValue[c.Name]; ok && stats.OldestValue > limit {
-			return fmt.Sprintf("the oldest value of channel %q is %v old, above the limit of %v", c.Name, stats.OldestValue, limit)
+		if oldest, limit := max(stats.OldestValue, stats.OldestAtLeast), r.o.OldestValue[c.Name]; ok && oldest > limit {
+			return fmt.Sprintf("the oldest value of channel %q is %v old, above the limit of %v", c.Name, oldest, limit)
 		}
 	}
 	return ""

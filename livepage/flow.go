@@ -71,9 +71,9 @@ type FlowChannel struct {
 	SentRate     *float64 `json:"sentRate"`
 	ReceivedRate *float64 `json:"receivedRate"`
 	DroppedRate  *float64 `json:"droppedRate"`
-	OldestValue  float64  `json:"oldestValue"` // seconds
-	Senders      int      `json:"senders"`     // goroutines that wait
-	Receivers    int      `json:"receivers"`
+	Age
+	Senders   int `json:"senders"` // goroutines that wait
+	Receivers int `json:"receivers"`
 	// The seconds that all goroutines of a side have spent in waits that have ended; an
 	// estimate.
 	SendersWaited   float64 `json:"sendersWaited"`
@@ -206,7 +206,7 @@ func (s *sighting) flowChannel(column int) FlowChannel {
 	c := FlowChannel{
 		ID: s.ID, Name: s.Name, Kind: s.Kind, Column: column, Len: st.Len, Cap: limit(st.Cap),
 		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
-		OldestValue: st.OldestValue.Seconds(), Senders: st.SendersWaiting, Receivers: st.ReceiversWaiting, Closed: st.Closed,
+		Age: s.age(), Senders: st.SendersWaiting, Receivers: st.ReceiversWaiting, Closed: st.Closed,
 		SendersWaited: st.SendWaitTime.Seconds(), ReceiversWaited: st.RecvWaitTime.Seconds(),
 	}
 	if c.Cap != nil && *c.Cap > 0 {

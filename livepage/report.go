@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/registry"
 )
 
@@ -48,9 +49,7 @@ type Channel struct {
 	Senders   Waiting `json:"senders"`
 	Receivers Waiting `json:"receivers"`
 
-	// OldestValue is the age of the oldest queued value in seconds, a lower bound;
-	// 0 if the queue is empty or the kind does not know.
-	OldestValue float64 `json:"oldestValue"`
+	Age
 
 	HighWater  int    `json:"highWater"` // the most values ever queued; for a Sharded, in one lane
 	Bytes      int64  `json:"bytes"`     // memory for values and spare slots
@@ -67,6 +66,13 @@ type Channel struct {
 	// Snapshot is set if the query names one channel, and null otherwise and for
 	// a foreign kind.
 	Snapshot *Snapshot `json:"snapshot"`
+}
+
+// An Age is what is known of the age of the oldest queued value, in seconds.
+type Age struct {
+	OldestValue *float64 `json:"oldestValue"` // 0 if nothing is queued; null if there is only a bound
+	OldestBound float64  `json:"oldestBound"` // 0 unless OldestValue is null
+	OldestSign  string   `json:"oldestSign"`  // "≈" if OldestValue may be off by more than a fifth; "≥" or "<" for a bound; or "unknown"
 }
 
 // Waiting describes the waiters on one side of a channel.
@@ -105,7 +111,7 @@ var columns = map[string]column{
 	"receivers":      by(func(s *sighting) int { return s.stats.ReceiversWaiting }),
 	"oldestsender":   by(func(s *sighting) time.Duration { return s.stats.OldestSender }),
 	"oldestreceiver": by(func(s *sighting) time.Duration { return s.stats.OldestReceiver }),
-	"oldestvalue":    by(func(s *sighting) time.Duration { return s.stats.OldestValue }),
+	"oldestvalue":    by((*sighting).oldest),
 	"high":           by(func(s *sighting) int { return s.stats.HighWater }),
 	"lanes":          by(func(s *sighting) int { return max(1, s.stats.Lanes.Count) }),
 	"bytes":          by(func(s *sighting) int64 { return s.stats.Bytes }),
@@ -191,10 +197,10 @@ func (s *sighting) channel() Channel {
 	c := Channel{
 		ID: s.ID, Name: s.Name, Kind: s.Kind, Len: st.Len, Cap: limit(st.Cap), Lanes: max(1, st.Lanes.Count),
 		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped, Rejected: st.Rejected,
-		Senders:     Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
-		Receivers:   Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
-		OldestValue: st.OldestValue.Seconds(),
-		HighWater:   st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.Lanes.Change,
+		Senders:   Waiting{Now: st.SendersWaiting, Waits: st.SendWaits, Total: st.SendWaitTime.Seconds(), Since: st.OldestSender.Seconds()},
+		Receivers: Waiting{Now: st.ReceiversWaiting, Waits: st.RecvWaits, Total: st.RecvWaitTime.Seconds(), Since: st.OldestReceiver.Seconds()},
+		Age:       s.age(),
+		HighWater: st.HighWater, Bytes: st.Bytes, Closed: st.Closed, LaneChange: st.Lanes.Change,
 		BytesOnDisk: st.Disk.Bytes, Warning: registry.Short(st.Disk.Warning, maxWarning), Unanswered: s.unanswered,
 	}
 	if s.rates.known {
@@ -204,6 +210,22 @@ func (s *sighting) channel() Channel {
 		c.Senders.Mean, c.Receivers.Mean = &send, &receive
 	}
 	return c
+}
+
+// oldest returns how old the oldest queued value is at least, or probably.
+func (s *sighting) oldest() time.Duration { return max(s.stats.OldestValue, s.stats.OldestAtLeast) }
+
+// age returns the age of the oldest queued value.
+func (s *sighting) age() (a Age) {
+	oldest := (*engine.Stats)(&s.stats).Oldest()
+	sign, figure := oldest.Shown()
+	seconds := figure.Seconds()
+	if a.OldestSign = sign; oldest.Unknown() {
+		a.OldestBound = seconds
+	} else {
+		a.OldestValue = &seconds
+	}
+	return a
 }
 
 // limit returns a pointer to the capacity, or nil if it is unlimited.

@@ -389,9 +389,9 @@ func (c *Durable[T]) InFlight() int {
 // values that Sent does not count. Bytes is the memory of records at hand, and of what the
 // channel keeps for values that were given back; a Delivery in flight and its Value belong to
 // the caller, and are not counted. Disk.Bytes is the size of the files with records, which
-// shrinks as records are acknowledged. OldestValue counts from OpenDurable for values that
-// were found there; with MaxAge it is exact if the oldest value is in memory. Disk.Warning is the
-// error of a channel that has failed, or else a line about what [Durable.Repaired] reports, or
+// shrinks as records are acknowledged. OldestValue is unknown, and
+// OldestAtLeast counts from OpenDurable, for values that were found there; with MaxAge
+// OldestValue is exact if the oldest value is in memory. Disk.Warning is the error of a channel that has failed, or else a line about what [Durable.Repaired] reports, or
 // about dropped values that the hook did not get, or about a disk that is too full for sends;
 // or the error with which the last write of values failed, until one succeeds.
 func (c *Durable[T]) Stats() sluice.Stats {
@@ -407,7 +407,8 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	}
 	s.Disk.Bytes = c.store.Size()
 	if c.queued > 0 {
-		s.OldestValue = c.oldestAge()
+		oldest := c.oldestAge()
+		s.OldestValue, s.OldestAtLeast, s.OldestAtMost = oldest.Estimate, oldest.AtLeast, oldest.AtMost
 	}
 	switch {
 	case c.failure != nil:

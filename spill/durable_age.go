@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
@@ -209,9 +210,9 @@ func (c *Durable[T]) roomFires() {
 }
 
 // oldestAge returns the age of the oldest queued record. The caller holds mu.
-func (c *Durable[T]) oldestAge() time.Duration {
+func (c *Durable[T]) oldestAge() age.Age {
 	if c.config.maxAge > 0 && len(c.requeued) == 0 && c.window.Len() > 0 {
-		return max(0, time.Duration(c.now()-c.clock.storedAt(c.window.First())))
+		return age.Age{Estimate: max(0, time.Duration(c.now()-c.clock.storedAt(c.window.First())))}
 	}
-	return c.ages.Oldest(park.Now(), c.oldest(), c.tail)
+	return c.ages.Inspect(park.Now(), c.oldest(), c.tail, 1)
 }

@@ -90,7 +90,7 @@ type Elastic[T any] struct {
 	backlog  *backlog
 	senders  waitQueue // for room on disk
 	next     decoded[T]
-	ages     age.Log // indices count the records of the backlog
+	ages     age.Log // indices count the values of head and backlog
 	moved    uint64  // records that have left the backlog
 	failure  error   // final
 	high     int     // high-water mark of Len while spilling
@@ -287,8 +287,11 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.Len(), c.senders.tally.Waits(), c.senders.tally.Spent()
 	s.OldestSender = c.senders.Oldest(park.Now())
 	s.Disk.Bytes = c.backlog.disk
-	// The values in head are at least as old as the first record of the backlog.
-	s.OldestValue = max(s.OldestValue, c.ages.Oldest(park.Now(), c.moved, c.moved+uint64(c.backlog.records)))
+	tail := s.Sent - uint64(c.lost)
+	oldest := c.ages.Inspect(park.Now(), tail-uint64(s.Len), tail, 1)
+	if c.moved > 0 || s.Len == c.backlog.records { // head counts the age of what was on disk from when it came back
+		s.OldestValue, s.OldestAtLeast, s.OldestAtMost = oldest.Estimate, oldest.AtLeast, oldest.AtMost
+	}
 	s.Closed = state&closed != 0
 	if c.failure != nil {
 		s.Disk.Warning = c.failure.Error()

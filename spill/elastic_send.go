@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
@@ -206,8 +207,10 @@ func (c *Elastic[T]) append(record []byte) error {
 		return err
 	}
 	c.set(spilling, 0)
-	if tail := c.moved + uint64(c.backlog.records); c.ages.Lacks(tail, 1) {
-		c.ages.Observe(c.moved, tail)
+	if (c.moved+uint64(c.backlog.records))%age.Every == 1 {
+		s := c.head.Stats()
+		tail := s.Sent + uint64(c.backlog.records)
+		c.ages.Observe(tail-uint64(s.Len+c.backlog.records), tail)
 	}
 	c.high = max(c.high, c.head.Len()+c.backlog.records)
 	return nil

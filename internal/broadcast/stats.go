@@ -42,17 +42,9 @@ func (s *Subscription[T]) Stats() engine.Stats {
 		out.Bytes = int64(s.own.Size() * engine.SizeOf[numbered[T]]())
 	}
 	out.HighWater = int(s.high)
-	out.OldestValue = h.oldest(at, oldest, end)
-	return out
-}
-
-// oldest returns the least age of the value with the given index, and adds an observation. The
-// lock is held.
-func (h *Hub[T]) oldest(at time.Duration, index, end uint64) time.Duration {
-	tail := h.tail.Load()
-	age := h.ages.Oldest(at, index, end)
+	out.Older(h.ages.Oldest(at, oldest, end, 1))
 	h.observe(tail)
-	return age
+	return out
 }
 
 // observe records that all values so far have been published by now. The lock is held.

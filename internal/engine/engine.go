@@ -10,6 +10,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/callsite"
 )
 
@@ -113,10 +114,13 @@ type Stats struct {
 	SendWaits uint64
 	RecvWaits uint64
 
-	OldestValue time.Duration
-	HighWater   int
-	Bytes       int64
-	Closed      bool
+	OldestValue   time.Duration
+	OldestAtLeast time.Duration
+	OldestAtMost  time.Duration
+
+	HighWater int
+	Bytes     int64
+	Closed    bool
 
 	SendWaitTime     time.Duration
 	RecvWaitTime     time.Duration
@@ -135,4 +139,15 @@ type Stats struct {
 		Bytes   int64
 		Warning string
 	}
+}
+
+// Oldest returns the age of the oldest queued value.
+func (s *Stats) Oldest() age.Age {
+	return age.Age{Estimate: s.OldestValue, AtLeast: s.OldestAtLeast, AtMost: s.OldestAtMost}
+}
+
+// Older makes a the age of the oldest queued value, if that is not older.
+func (s *Stats) Older(a age.Age) {
+	a = s.Oldest().Older(a)
+	s.OldestValue, s.OldestAtLeast, s.OldestAtMost = a.Estimate, a.AtLeast, a.AtMost
 }

@@ -150,7 +150,7 @@ func (s *levels[T]) served(key int64) { s.wakes.served(&s.of[key].woken) }
 func (s *levels[T]) describe(now time.Duration, _ uint64, in *engine.Snapshot) {
 	for i := range s.of {
 		l := &s.of[i]
-		in.Stats.OldestValue = max(in.Stats.OldestValue, l.ages.Inspect(now, l.sent-uint64(l.values.Len()), l.sent))
+		in.Stats.Older(l.ages.Inspect(now, l.sent-uint64(l.values.Len()), l.sent, 1))
 		in.Stats.Bytes += int64(l.values.Size()) * int64(engine.SizeOf[T]())
 		if i < cap(in.Lanes) {
 			in.Lanes = append(in.Lanes, engine.Lane{Len: l.values.Len(), HighWater: l.high})

@@ -46,7 +46,7 @@ func (f *fifo[T]) over(int) bool                { return true }
 func (f *fifo[T]) evict(int64) (T, bool)        { return f.values.Pop(), true }
 
 func (f *fifo[T]) describe(now time.Duration, sent uint64, in *engine.Snapshot) {
-	in.Stats.OldestValue = f.ages.Inspect(now, sent-uint64(f.values.Len()), sent)
+	in.Stats.Older(f.ages.Inspect(now, sent-uint64(f.values.Len()), sent, 1))
 	in.Stats.Bytes = int64(f.values.Size()) * int64(engine.SizeOf[T]())
 	describeRing(&f.values, in)
 }
@@ -110,7 +110,7 @@ func (s *sized[T]) pop() T {
 func (s *sized[T]) evict(int64) (T, bool) { return s.pop(), true }
 
 func (s *sized[T]) describe(now time.Duration, sent uint64, in *engine.Snapshot) {
-	in.Stats.OldestValue = s.ages.Inspect(now, s.sent-uint64(s.values.Len()), s.sent)
+	in.Stats.Older(s.ages.Inspect(now, s.sent-uint64(s.values.Len()), s.sent, 1))
 	slot, values := int64(engine.SizeOf[T]()), s.bytes
 	if s.config.SizeIsKnown { // it includes the slots
 		values -= int64(s.values.Len()) * slot

@@ -84,6 +84,7 @@ func add[C any](e Entry, c *C, stats func(*C) engine.Stats, snapshot func(*C) en
 	e.Stats = through(ref, stats)
 	if snapshot != nil {
 		e.Snapshot = through(ref, snapshot)
+		stats(c) // the first observation of how many values it was sent
 	}
 	runtime.AddCleanup(c, all.remove, all.add(e))
 }

@@ -24,8 +24,8 @@ func TestAgeOfLaterValue(t *testing.T) {
 		e.Held(now, &in)
 		e.Release()
 		time.Sleep(time.Second)
-		if age := e.Stats().OldestValue; in.Stats.OldestValue != 0 || age != time.Second {
-			t.Errorf("the age is %v, then %v; want 0s, then 1s", in.Stats.OldestValue, age)
+		if age := e.Stats().OldestAtLeast; in.Stats.OldestAtLeast != 0 || age != time.Second {
+			t.Errorf("the age is at least %v, then %v; want 0s, then 1s", in.Stats.OldestAtLeast, age)
 		}
 	})
 }

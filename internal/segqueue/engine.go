@@ -136,6 +136,7 @@ func newAt[T any](config engine.Config[T], first uint64) *Engine[T] {
 	}
 	if name := config.Name; name != "" {
 		e.name = &name
+		e.ages.Observe(first<<shift, first<<shift)
 	}
 	e.senders, e.receivers = &e.send.queue, &e.recv.queue
 	var seg *segment[T]

@@ -63,7 +63,7 @@ func (e *Engine[T]) Held(now time.Duration, in *engine.Snapshot) {
 	if e.meter != nil {
 		out.Bytes = engine.Bytes(out.Bytes, e.meter.held(head, tail), e.meter.overhead())
 	}
-	out.OldestValue = e.ages.Inspect(now, head, tail)
+	out.Older(e.ages.Inspect(now, head, tail, one))
 	e.probeNext()
 	senders := e.senders.Snapshot(now, in.Senders)
 	out.SendersWaiting, out.SendWaits, out.SendWaitTime = senders.Waiting, senders.Waits, senders.Spent

@@ -235,7 +235,7 @@ func (e *Engine[T]) removeFrom(s *set[T], lanes ...*lane[T]) (done bool) {
 		l.Held(now, &last)
 		add(&next.gone, last.Stats)
 	}
-	next.gone.Bytes, next.gone.SendersWaiting, next.gone.OldestSender, next.gone.OldestValue = 0, 0, 0, 0 // waiting senders are about to leave
+	next.gone.Bytes, next.gone.SendersWaiting, next.gone.OldestSender = 0, 0, 0 // waiting senders are about to leave
 	done = drained && e.exchange(s, next)
 	for _, l := range lanes {
 		if done {

@@ -125,7 +125,7 @@ func add(sum *engine.Stats, l engine.Stats) {
 	sum.SendWaitTime += l.SendWaitTime
 	sum.SendersWaiting += l.SendersWaiting
 	sum.OldestSender = max(sum.OldestSender, l.OldestSender)
-	sum.OldestValue = max(sum.OldestValue, l.OldestValue)
+	sum.Older(l.Oldest())
 	sum.HighWater = max(sum.HighWater, l.HighWater)
 	sum.Bytes += l.Bytes
 }

@@ -20,7 +20,7 @@ function showOne(c) {
   figures([
     ["Queued", `${whole.format(c.len)}, high-water mark ${whole.format(c.highWater)}${c.kind === "Sharded" ? " in one lane" : ""}`],
     ...(soon ? [["Full", soon.replace("full ", "") + ", if it grows as in the last seconds"]] : []),
-    ["Oldest value", age(c.oldestValue)],
+    ["Oldest value", age(c)],
     ["Capacity", c.cap === null ? "unlimited" : whole.format(c.cap)],
     ["Sent, total", whole.format(c.sent)], ["Received, total", whole.format(c.received)],
     ["Dropped, total", `${whole.format(c.dropped)}${c.droppedRate > 0 ? `, now ${rate(c.droppedRate)} values/s` : ""}`],

@@ -36,8 +36,8 @@ function seconds(s) {
   return `${short.format(s * 1e9)} ns`;
 }
 
-// age formats the age of a value; 0 means that it is unknown or that there is no value.
-const age = s => s > 0 ? seconds(s) : "–";
+// age formats the age of the oldest value; "–" means that nothing is queued.
+const age = (c, s = c.oldestValue ?? c.oldestBound) => s > 0 ? c.oldestSign + seconds(s) : c.oldestSign || "–";
 
 function bytes(n) {
   for (const [unit, size] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]]) {

@@ -54,7 +54,7 @@ function showList(report) {
 function showRow(r, c) {
   const h = remember(c);
   const texts = [c.name, kindWords(c), fillWords(c), rate(c.sentRate), rate(c.receivedRate),
-    short.format(c.dropped), short.format(c.senders.now), short.format(c.receivers.now), age(c.oldestValue), count(c.highWater), bytes(c.bytes)];
+    short.format(c.dropped), short.format(c.senders.now), short.format(c.receivers.now), age(c), count(c.highWater), bytes(c.bytes)];
   texts.forEach((text, k) => { if (r.texts[k].textContent !== text) r.texts[k].textContent = text; });
   const notes = [fullIn(c, h), c.droppedRate > 0 ? `now ${rate(c.droppedRate)}/s` : c.rejectedRate > 0 ? `rejects ${rate(c.rejectedRate)}/s` : "", howLong(c.senders), howLong(c.receivers), c.unanswered ? " no answer" : ""];
   notes.forEach((text, k) => { r.notes[k].textContent = text; });

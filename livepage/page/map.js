@@ -204,7 +204,7 @@ function showChannel(c, drawn) {
   const node = nodes.get("channel " + c.id), ends = drawn.ends.get(c.id), held = drawn.bottleneck !== null && drawn.bottleneck.channel === c.id;
   const dropping = c.droppedRate > 0, small = map.size === "small";
   const flows = inAndOut(c.sentRate, c.receivedRate, " values/s");
-  const old = c.oldestValue > 0 ? `oldest ${seconds(c.oldestValue)}` : "", waiting = waitingWords(c);
+  const old = c.oldestValue > 0 || c.oldestSign === "≥" ? `oldest ${age(c)}` : "", waiting = waitingWords(c);
   const names = side => ends[side].map(id => drawn.names.get(id)).join(", ") || "?";
   const sign = dropping ? `✕ drops ${rate(c.droppedRate)}/s` : c.closed ? "⊘ closed" : c.fill >= 1 ? "full" : held && !drawn.bottleneck.stage ? "bottleneck" : "";
   const kind = c.unnamed && c.kind !== "channel" && !c.name.includes(c.kind) ? c.kind + " " : "";

@@ -50,7 +50,6 @@ func ExampleNewCollector() {
 	// sluice_channel_dropped_total{kind="Bounded",name="orders",reason="overflow"} 0
 	// sluice_channel_high_water{kind="Bounded",name="orders"} 1
 	// sluice_channel_lanes{kind="Bounded",name="orders"} 1
-	// sluice_channel_oldest_value_seconds{kind="Bounded",name="orders"} 0
 	// sluice_channel_received_total{kind="Bounded",name="orders"} 0
 	// sluice_channel_rejected_total{kind="Bounded",name="orders"} 0
 	// sluice_channel_sent_total{kind="Bounded",name="orders"} 1

@@ -147,7 +147,6 @@ func TestScrape(t *testing.T) {
 		{"sluice_channel_usage", 3, nil},
 		{"sluice_channel_capacity", 3, nil},
 		{"sluice_channel_high_water", float64(stats.HighWater), nil},
-		{"sluice_channel_oldest_value_seconds", 0, nil},
 		{"sluice_channel_memory_usage_bytes", float64(stats.Bytes), nil},
 		{"sluice_channel_disk_usage_bytes", 0, nil},
 		{"sluice_channel_lanes", 1, nil},

@@ -35,7 +35,7 @@ func (d *drawing) add(name string, fill int, rate float64, senders, receivers []
 	in, out, dropped := rate, rate, 0.0
 	c := livepage.FlowChannel{ID: uint64(len(d.Channels) + 1), Name: name, Kind: "Bounded", Len: 2 * fill, Cap: &limit, Fill: &part,
 		SentRate: &in, ReceivedRate: &out, DroppedRate: &dropped}
-	c.OldestValue = age(&c)
+	c.OldestValue = new(age(&c))
 	for _, s := range senders {
 		c.Column = max(c.Column, d.column[s])
 		d.Edges = append(d.Edges, livepage.Edge{Stage: s, Channel: c.ID, Side: "send", Share: 1 / float64(len(senders))})
@@ -59,7 +59,7 @@ func age(c *livepage.FlowChannel) float64 {
 // hold makes a stage the bottleneck behind a channel.
 func (d *drawing) hold(stage string, c *livepage.FlowChannel) {
 	*c.Fill, c.Len, c.Senders = 1, *c.Cap, 3
-	c.OldestValue = age(c)
+	c.OldestValue = new(age(c))
 	d.Bottleneck = &livepage.Bottleneck{Stage: stage, Channel: c.ID, Kind: "slow-stage", Text: stage + " is the slowest stage: " + c.Name + " is full, 3 senders wait."}
 	d.Summary = d.Bottleneck.Text
 }
@@ -161,8 +161,8 @@ func serve(t *testing.T, flows ...*drawing) (address string) {
 			report := livepage.Report{Time: now, Over: 1, Named: len(flow.Channels) + len(flow.Unknown), Matching: len(flow.Channels), Page: 1, Pages: 1, Flow: &flow.Flow}
 			for _, c := range flow.Channels {
 				report.Channels = append(report.Channels, livepage.Channel{ID: c.ID, Name: c.Name, Kind: c.Kind, Len: c.Len, Cap: c.Cap, Lanes: 1,
-					SentRate: c.SentRate, ReceivedRate: c.ReceivedRate, DroppedRate: c.DroppedRate, OldestValue: c.OldestValue, Closed: c.Closed,
-					Senders: livepage.Waiting{Now: c.Senders, Since: float64(c.Senders) * c.OldestValue}, Receivers: livepage.Waiting{Now: c.Receivers, Since: 0.01 * float64(c.Receivers)},
+					SentRate: c.SentRate, ReceivedRate: c.ReceivedRate, DroppedRate: c.DroppedRate, Age: c.Age, Closed: c.Closed,
+					Senders: livepage.Waiting{Now: c.Senders, Since: float64(c.Senders) * *c.OldestValue}, Receivers: livepage.Waiting{Now: c.Receivers, Since: 0.01 * float64(c.Receivers)},
 					HighWater: c.Len, Bytes: 64 * int64(c.Len)})
 			}
 			text, err := json.Marshal(report)

@@ -52,9 +52,9 @@ func (in *Instrument) Float(figure int64) float64 {
 }
 
 // Missing reports whether s has no figure for the instrument: a gauge is missing while a
-// channel of the series does not answer.
+// channel of the series does not answer, and an age while there are only bounds.
 func (in *Instrument) Missing(s *Series) bool {
-	return s.Unanswered > 0 && in.Type != Counter && in.Name != unanswered
+	return s.Unanswered > 0 && in.Type != Counter && in.Name != unanswered || in.Name == "sluice.channel.oldest_value" && s.Oldest.Unknown()
 }
 
 // unanswered is the instrument that is never missing.
@@ -82,8 +82,8 @@ var Instruments = []Instrument{
 		"", whole(func(s *Series) int64 { return s.Capacity })},
 	{"sluice.channel.high_water", "{value}", Gauge, "High-water mark: the most values ever queued in one channel, over the channels that are alive.",
 		"", whole(func(s *Series) int64 { return s.HighWater })},
-	{"sluice.channel.oldest_value", "s", Gauge, "Age of the oldest queued value, over the channels that are alive; a lower bound, estimated from samples.",
-		"", whole(func(s *Series) int64 { return int64(s.OldestValue) })},
+	{"sluice.channel.oldest_value", "s", Gauge, "Age of the oldest queued value, over the channels that are alive, estimated from the rate of sends. Missing while it is unknown.",
+		"", whole(func(s *Series) int64 { return int64(s.Oldest.Estimate) })},
 	{"sluice.channel.memory.usage", "By", UpDownCounter, "Memory for queued values, including spare room.",
 		"", whole(func(s *Series) int64 { return s.Memory })},
 	{"sluice.channel.disk.usage", "By", UpDownCounter, "Disk space of channels that store values on disk.",

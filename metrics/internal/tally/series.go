@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // counts are the counters of a channel: for each the highest value seen.
@@ -42,7 +43,7 @@ func (s *Series) add(now *sluice.Stats, past *counts) {
 	s.Queued += int64(now.Len)
 	s.Capacity = capacity(s.Capacity, now.Cap)
 	s.HighWater = max(s.HighWater, int64(now.HighWater))
-	s.OldestValue = max(s.OldestValue, now.OldestValue)
+	s.Oldest = s.Oldest.Older((*engine.Stats)(now).Oldest())
 	s.Lanes += int64(max(1, now.Lanes.Count))
 	s.Memory += now.Bytes
 	s.Disk += now.Disk.Bytes

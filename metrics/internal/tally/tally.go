@@ -58,6 +58,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/inspect"
+	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/reading"
 )
 
@@ -94,9 +95,9 @@ type Series struct {
 	// Gauges.
 	Senders, Receivers int64 // waiting
 	Queued             int64
-	Capacity           int64         // Infinite if one channel has no limit
-	HighWater          int64         // the largest of the channels
-	OldestValue        time.Duration // the largest of the channels
+	Capacity           int64   // Infinite if one channel has no limit
+	HighWater          int64   // the largest of the channels
+	Oldest             age.Age // the oldest of the channels
 	Lanes              int64
 	Memory, Disk       int64 // bytes
 }

@@ -34,7 +34,7 @@ func service(paths ...string) *livepage.Flow {
 						fill /= 100
 						c.Fill = &fill
 						c.ReceivedRate = new(15_300.0)
-						c.OldestValue = 0.0042
+						c.OldestValue = new(0.0042)
 					}
 					if figure == "drops" {
 						c.DroppedRate = new(80.0)

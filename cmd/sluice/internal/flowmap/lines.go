@@ -9,6 +9,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // A Role is the meaning of a part of a line.
@@ -413,8 +414,21 @@ func (n *node) figures(width int, form form) (text string, hot bool) {
 		parts = append(parts, "drops "+format.Compact(*c.DroppedRate)+"/s")
 		hot = true
 	}
-	if c.OldestValue > 0 && width >= widthOfAges && form == inLine {
-		parts = append(parts, "oldest "+format.CompactSeconds(c.OldestValue))
+	if a := Oldest(&c.Age); a != "" && (c.OldestValue != nil || c.OldestSign == "≥") && width >= widthOfAges && form == inLine {
+		parts = append(parts, "oldest "+a)
 	}
 	return strings.Join(parts, " "), hot
+}
+
+// Oldest writes what is known of the age of the oldest queued value: "≈72ms". It is "" if nothing
+// is queued.
+func Oldest(a *livepage.Age) string {
+	seconds := a.OldestBound
+	if a.OldestValue != nil {
+		seconds = *a.OldestValue
+	}
+	if seconds == 0 {
+		return a.OldestSign
+	}
+	return a.OldestSign + format.CompactSeconds(max(seconds, 1e-6))
 }

@@ -67,34 +67,34 @@ func busy() *livepage.Report {
 	r := &livepage.Report{Time: noon, Over: 1, Named: 1234, Matching: 1234, Page: 1, Pages: 62, Channels: []livepage.Channel{
 		rates(livepage.Channel{
 			ID: 3, Name: "orders/parsed", Kind: "Bounded", Len: 11, Cap: new(16), Lanes: 1,
-			Sent: 123_456_789, Received: 123_456_778, HighWater: 16, Bytes: 4096, OldestValue: 0.0042,
+			Sent: 123_456_789, Received: 123_456_778, HighWater: 16, Bytes: 4096, Age: livepage.Age{OldestValue: new(0.0042)},
 			Senders:   livepage.Waiting{Waits: 999, Total: 12.5, Mean: new(0.0021)},
 			Receivers: livepage.Waiting{Now: 2, Waits: 31, Total: 0.4, Since: 3.3, Mean: new(0.0)},
 			Snapshot:  &livepage.Snapshot{Receivers: []float64{3.3, 0.0021}, Rings: []livepage.Ring{{Slots: 16, Len: 11, Send: 4, Receive: 9}}},
 		}, 15_300, 15_289, 0),
 		rates(livepage.Channel{
 			ID: 4, Name: "stuck", Kind: "Bounded", Len: 1024, Cap: new(1024), Lanes: 1,
-			Sent: 1024, HighWater: 1024, Bytes: 8192, OldestValue: 3700, Senders: livepage.Waiting{Now: 40, Waits: 40, Since: 3700, Mean: new(0.0)},
+			Sent: 1024, HighWater: 1024, Bytes: 8192, Age: livepage.Age{OldestValue: new(3700.0)}, Senders: livepage.Waiting{Now: 40, Waits: 40, Since: 3700, Mean: new(0.0)},
 			Snapshot: &livepage.Snapshot{Senders: []float64{3700, 61, 5}, Ready: true, Rings: []livepage.Ring{{Slots: 1024, Len: 1024, Send: 512, Receive: 512}}},
 		}, 0, 0, 0),
 		rates(livepage.Channel{ID: 5, Name: "hand-off", Kind: "Rendezvous", Cap: new(0), Lanes: 1, Sent: 70, Received: 70}, 7, 7, 0),
 		rates(livepage.Channel{
 			ID: 6, Name: "log lines", Kind: "Elastic", Len: 40_000, Lanes: 1, Sent: 2_000_000, Received: 1_960_000,
-			HighWater: 90_000, Bytes: 1 << 20,
+			HighWater: 90_000, Bytes: 1 << 20, Age: livepage.Age{OldestValue: new(0.4), OldestSign: "≈"},
 		}, 100_000, 98_000, 0),
 		rates(livepage.Channel{
 			ID: 7, Name: "latest", Kind: "Bounded", Len: 1, Cap: new(1), Lanes: 1, Snapshot: &livepage.Snapshot{Rings: []livepage.Ring{{Slots: 1, Len: 1}}},
-			Sent: 900, Received: 100, Dropped: 799, HighWater: 1, Bytes: 8,
+			Sent: 900, Received: 100, Dropped: 799, HighWater: 1, Bytes: 8, Age: livepage.Age{OldestBound: 1, OldestSign: "<"},
 		}, 90, 10, 80),
 		rates(livepage.Channel{
 			ID: 8, Name: "metrics", Kind: "Sharded", Len: 300, Cap: new(1024), Lanes: 4, Sent: 5_000_000, Received: 4_999_700,
-			HighWater: 200, Bytes: 16384, LaneChange: "2 to 4: senders met 1200 times in 10 ms",
+			HighWater: 200, Bytes: 16384, Age: livepage.Age{OldestBound: 700, OldestSign: "≥"}, LaneChange: "2 to 4: senders met 1200 times in 10 ms",
 			Snapshot: &livepage.Snapshot{Lanes: []livepage.Lane{
 				{InUse: true, Len: 200, Cap: new(256), HighWater: 200, Senders: 3, OldestSender: 0.5}, {InUse: true, Len: 100, Cap: new(256)},
 				{Private: true, InUse: true, Cap: new(256)}, {Cap: new(256)},
 			}},
 		}, 1e6, 1e6, 0),
-		{ID: 9, Name: "retry", Kind: "Elastic", Len: 3, Cap: new(100), Lanes: 1, Sent: 3, HighWater: 12, Closed: true, BytesOnDisk: 5 << 30, Warning: "the disk is slow: what was accepted may be lost with the power"},
+		{ID: 9, Name: "retry", Kind: "Elastic", Len: 3, Cap: new(100), Lanes: 1, Sent: 3, HighWater: 12, Age: livepage.Age{OldestSign: "unknown"}, Closed: true, BytesOnDisk: 5 << 30, Warning: "the disk is slow: what was accepted may be lost with the power"},
 		{ID: 10, Name: "evil\x1b[2J\x1b]0;title\x07\u202e", Kind: "Bou\x1bnded", Cap: new(8), Lanes: 1, LaneChange: "\x1b[31m", Warning: "\x1b[2J"},
 		{ID: 11, Name: "日本語のチャンネルの名前", Kind: "Bounded", Cap: new(8), Lanes: 1, Snapshot: &livepage.Snapshot{Rings: []livepage.Ring{{Slots: 8}}}},
 	}}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/livepage"
 )
@@ -62,7 +63,9 @@ var columns = []column{
 	{"since", "oldestreceiver", 6, 12, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, howLong(&c.Receivers), soft)
 	}},
-	{"oldest", "oldestvalue", 6, 7, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) { g.right(x, y, w, age(c), soft) }},
+	{"oldest", "oldestvalue", 7, 7, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
+		g.right(x, y, w, flowmap.Oldest(&c.Age), soft)
+	}},
 	{"high", "high", 5, 13, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
 		g.right(x, y, w, queued(c.HighWater), plain)
 	}},

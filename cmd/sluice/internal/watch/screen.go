@@ -156,7 +156,7 @@ var help = [][2]string{
 	{"dropped", "values dropped so far"},
 	{"senders", "goroutines waiting to send; receivers: to receive"},
 	{"since", "how long the first waiter has waited; ~ recent mean of ended waits"},
-	{"oldest", "age of the oldest queued value, a lower bound"},
+	{"oldest", "age of the oldest queued value: ≈ estimated, ≥ and < bounds"},
 	{"full in", "time until the channel is full at the present rates"},
 	{"fill", "queued/capacity or limit; in color from 80% full"},
 	{"high", "high-water mark of queued values"},

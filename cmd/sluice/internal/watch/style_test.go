@@ -58,7 +58,7 @@ func TestASCII(t *testing.T) {
 		_ = json.NewEncoder(w).Encode(report)
 	}))
 	m, _, ended := beginIn(t, t.Context(), s, "C", often)
-	m.shows("orders/parsed                 11/16")
+	m.shows("orders/parsed                11/16")
 	m.KeyTap(vt.KeyEnter)
 	m.shows("slots       ###")
 	m.shows("oo waiting, for 3.3s 2.1ms")

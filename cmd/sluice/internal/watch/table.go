@@ -129,7 +129,7 @@ func write(w io.Writer, report *livepage.Report) error {
 		rows = append(rows, []string{
 			displaywidth.TruncateString(format.Clean(c.Name), maxName, "…"), format.Clean(kindOf(c)),
 			filled(c), orNone(fullIn(c)), rate(c.SentRate), rate(c.ReceivedRate), format.Compact(float64(c.Dropped)),
-			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(age(c)),
+			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(flowmap.Oldest(&c.Age)),
 			queued(c.HighWater), format.Bytes(c.Bytes),
 		})
 	}

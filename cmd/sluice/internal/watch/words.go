@@ -75,19 +75,10 @@ func fullIn(c *livepage.Channel) string {
 	return format.CompactSeconds(seconds)
 }
 
-// age returns the age of the oldest queued value, or "" if it is unknown or the
-// queue is empty.
-func age(c *livepage.Channel) string {
-	if c.OldestValue <= 0 {
-		return ""
-	}
-	return format.CompactSeconds(c.OldestValue)
-}
-
 // oldest returns the age of the oldest queued value as part of a sentence, or "".
 func oldest(c *livepage.Channel) string {
-	if a := age(c); a != "" {
-		return ", the oldest for " + a
+	if a := flowmap.Oldest(&c.Age); a != "" {
+		return ", oldest " + a
 	}
 	return ""
 }
