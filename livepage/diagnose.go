@@ -320,7 +320,7 @@ func (d *diagnosis) behind(stage string, input uint64) string {
 
 // describe says why a channel backs up.
 func (s *sighting) describe() string {
-	st := &s.stats
+	st, text := &s.stats, s.Name+" is full"
 	switch s.severity() {
 	case dropping:
 		if !s.rates.known {
@@ -330,9 +330,10 @@ func (s *sighting) describe() string {
 	case growing:
 		return fmt.Sprintf("%s has %s, the oldest %s old", s.Name, plural(st.Len, "value", "values"), seconds(st.OldestValue))
 	case full:
-		return s.Name + " is " + s.level()
+		if text = s.Name + " is " + s.level(); st.SendersWaiting == 0 {
+			return text
+		}
 	}
-	text := s.Name + " is full"
 	if st.Cap == 0 {
 		text = s.Name + " has no buffer"
 	}

@@ -57,14 +57,14 @@ const kindWords = c => c.kind + (c.kind === "Sharded" ? `, ${plural(c.lanes, "la
 const plural = (n, noun) => `${short.format(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 // cut shortens a name, mostly at its end, cutFront at its beginning.
-const cut = (name, most) => name.length <= most ? name : `${name.slice(0, Math.ceil(most * 2 / 3) - 1)}…${name.slice(-Math.floor(most / 3))}`;
+const cut = (name, most) => name.length <= most ? name : `${name.slice(0, Math.ceil(most * 3 / 4) - 1)}…${name.slice(-Math.floor(most / 4))}`;
 const cutFront = (name, most) => name.length <= most ? name : `…${name.slice(1 - most)}`;
 // stageName shortens the name of a function to what tells stages apart: its last parts, and the
 // line of a closure. "main.(*Server).run (server.go:42)" becomes "Server.run:42".
 function stageName(name, most) {
   if (name.length <= most) return name;
-  const [, whole, place] = /^(.*?)( \(.*)?$/.exec(name), tail = (place ?? "").replace(/ \([^()]*\.go(:\d+)\)/, "$1");
+  const [, whole, place = ""] = /^(.*?)( \(.*)?$/.exec(name), tail = cut(place.replace(/ \([^()]*\.go(:\d+)\)/, "$1"), Math.ceil(most / 2));
   const parts = whole.replace(/\[\.\.\.\]|[(*)]/g, "").split(".");
   while (parts.length > 1 && parts.join(".").length + tail.length > most) parts.shift();
-  return cutFront(parts.join("."), Math.max(4, most - tail.length)) + tail;
+  return cutFront(parts.join("."), most - tail.length) + tail;
 }

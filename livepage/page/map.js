@@ -178,7 +178,7 @@ function showStage(s, drawn) {
   const node = nodes.get("stage " + s.id), many = s.goroutines > 0 ? `×${tenths(s.goroutines)}` : "", doing = s.doing || "";
   const busy = s.busy === undefined ? "" : `busy ${Math.round(100 * s.busy)}%`, holds = s.holdsUp >= 0.5 ? `holds up ${tenths(s.holdsUp)}` : "";
   const words = [busy, holds].filter(Boolean).join(", ") || narrow;
-  put(node, { name: stageName(s.name, stacked.matches ? 40 : map.roles ? 21 - many.length : 19) + (many && " " + many), sign: held ? "bottleneck" : "", through: words, waiting: cut(doing, 27) },
+  put(node, { name: stageName(s.name, stacked.matches ? 40 : map.roles ? 20 - many.length : 17) + (many && " " + many), sign: held ? "bottleneck" : "", through: words, waiting: cut(doing, 27) },
     ["node stage", held ? "held" : "", s.busy >= 0.9 ? "full" : ""].filter(Boolean).join(" "),
     [`Stage ${s.name}${many && ` ${many}`}${held ? ", the bottleneck" : ""}`, words, doing].filter(Boolean).join(", "));
   if (node.bar) node.bar.style.transform = `scaleX(${s.busy})`;
@@ -201,16 +201,16 @@ function showChannel(c, drawn) {
   const node = nodes.get("channel " + c.id), ends = drawn.ends.get(c.id), held = drawn.bottleneck !== null && drawn.bottleneck.channel === c.id;
   const dropping = c.droppedRate > 0, small = map.size === "small";
   const flows = inAndOut(c.sentRate, c.receivedRate, " values/s");
-  const old = c.oldestValue > 0 ? `oldest ${seconds(c.oldestValue)}` : "", waiting = waitingWords(c);
+  const old = c.oldestValue > 0 ? `oldest ${seconds(c.oldestValue)}` : "", waiting = dropping ? `${rate(c.droppedRate)} values/s dropped` : waitingWords(c);
   const names = side => ends[side].map(id => drawn.names.get(id)).join(", ") || "?";
-  const sign = dropping ? `✕ drops ${rate(c.droppedRate)}/s` : c.closed ? "⊘ closed" : c.fill >= 1 ? "full" : held && !drawn.bottleneck.stage ? "bottleneck" : "";
+  const sign = dropping ? "✕ drops" : c.closed ? "⊘ closed" : c.fill >= 1 ? "full" : held && !drawn.bottleneck.stage ? "bottleneck" : "";
   const kind = c.unnamed && c.kind !== "channel" && !c.name.includes(c.kind) ? c.kind + " " : "";
   const filled = c.unnamed ? "" : fillWords(c), blocked = waiters(c)[0] >= 0.5;
   put(node, {
-    name: cut(kind + c.name, stacked.matches ? 40 : small ? 18 : 27 - sign.length), sign, ends: c.unnamed && ends.receive.length === 0 ? names("send") : `${names("send")} → ${names("receive")}`,
+    name: cut(kind + c.name, stacked.matches ? 40 : small ? 17 : 22 - sign.length), sign, ends: c.unnamed && ends.receive.length === 0 ? names("send") : `${names("send")} → ${names("receive")}`,
     queue: filled, old, through: small ? inAndOut(c.receivedRate, null, "/s") : flows, waiting,
   }, ["node channel", held ? "held" : "", c.closed ? "closed" : "", dropping ? "dropping" : "", heat(c.fill || 0), blocked ? "blocked" : "", c.unnamed ? "unnamed" : c.fill === null ? "unlimited" : "", node.drawn ? "drawn" : ""].filter(Boolean).join(" "),
-  [`${kind ? "" : "Channel "}${kind}${c.name}${held ? ", behind it is the bottleneck" : ""}`, `from ${names("send")} to ${names("receive")}`, filled, old, flows, waiting, dropping ? `${rate(c.droppedRate)} values/s dropped` : sign.replace(/^\W+/, "")].filter(Boolean).join(", "));
+  [`${kind ? "" : "Channel "}${kind}${c.name}${held ? ", behind it is the bottleneck" : ""}`, `from ${names("send")} to ${names("receive")}`, filled, old, flows, waiting, dropping ? "" : sign.replace(/^\W+/, "")].filter(Boolean).join(", "));
   // A bar is drawn at once, and moves from then on.
   node.bar.style.transform = `scaleX(${c.fill === null ? 0 : Math.min(1, c.fill)})`;
   node.drawn = true;
