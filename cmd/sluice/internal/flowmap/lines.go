@@ -335,6 +335,7 @@ func short(name string, cells int) string {
 		if at, end := strings.Index(place, ".go:"), strings.IndexByte(place, ')'); at >= 0 && at < end {
 			place = place[at+len(".go"):end] + place[end+1:]
 		}
+		place = cut(place, (cells+1)/2)
 	}
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	if !strings.Contains(name, ".go:") {
@@ -354,7 +355,7 @@ func short(name string, cells int) string {
 	for len(runes) > 0 && displaywidth.String(string(runes)+place) >= cells {
 		runes = runes[1:]
 	}
-	return cut("…"+string(runes)+place, cells)
+	return "…" + string(runes) + place
 }
 
 // title is the name with what the node is, a lock or ×4 goroutines, in a number of cells.
