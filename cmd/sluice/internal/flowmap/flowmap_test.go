@@ -176,7 +176,7 @@ func TestShort(t *testing.T) {
 		{"runAllOfThem (main.go:42)", 10, "…OfThem:42"},
 		{"example.com/app/parser.Run", 12, "parser.Run"},
 		{"internal/orders.go:42", 12, "orders.go:42"},
-		{"copy (the orders of all customers)", 14, "copy (the …"},
+		{"copy (the orders of all customers)", 14, "…copy (the …"},
 	} {
 		if got := short(test.name, test.cells); got != test.want {
 			t.Errorf("%s in %d cells: %q, want %q", test.name, test.cells, got, test.want)

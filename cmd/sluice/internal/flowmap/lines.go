@@ -335,7 +335,6 @@ func short(name string, cells int) string {
 		if at, end := strings.Index(place, ".go:"), strings.IndexByte(place, ')'); at >= 0 && at < end {
 			place = place[at+len(".go"):end] + place[end+1:]
 		}
-		place = cut(place, (cells+1)/2)
 	}
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	if !strings.Contains(name, ".go:") {
@@ -352,6 +351,7 @@ func short(name string, cells int) string {
 	if displaywidth.String(name+place) <= cells {
 		return name + place
 	}
+	place = cut(place, (cells+1)/2)
 	for len(runes) > 0 && displaywidth.String(string(runes)+place) >= cells {
 		runes = runes[1:]
 	}
