@@ -256,7 +256,7 @@ func (h *Hub[T]) Subscribe(o *SubscriptionOptions[T]) (*Subscription[T], error) 
 	if err != nil {
 		return nil, err
 	}
-	registry.Foreign(o.Name, "Subscription", s, (*broadcast.Subscription[T]).Stats)
+	registry.Foreign(o.Name, "Subscription", s, (*broadcast.Subscription[T]).Stats, s.Sites())
 	sub := &Subscription[T]{engine: s}
 	engine.OwnEnd(&sub.owner, sub, s)
 	return sub, nil

@@ -105,8 +105,8 @@ func (s *Subscription[T]) Cap() int { return s.made().Cap() }
 // Stats returns the account of the subscription, consistent at one moment: Sent is the
 // number of values sent since it subscribed and replayed to it, that its Filter wants, and Sent - Received - Dropped
 // == Len under each policy. Dropped includes what an eviction or Close discarded. SendWaits
-// counts the times that a sender parked because this subscription had no room. It briefly
-// blocks senders: call it once per second, not once per value.
+// counts the times that a sender parked because this subscription had no room, and
+// SendersWaiting the senders that wait for it now. It briefly blocks senders: call it once per second, not once per value.
 func (s *Subscription[T]) Stats() sluice.Stats { return sluice.Stats(s.made().Stats()) }
 
 var _ sluice.BatchReceiver[int] = (*Subscription[int])(nil)

@@ -53,7 +53,7 @@ func Register[C any, P interface {
 	if c == nil {
 		panic("inspect: Register: nil channel")
 	}
-	registry.Foreign(name, kind, (*C)(c), func(c *C) engine.Stats { return engine.Stats(P(c).Stats()) })
+	registry.Foreign(name, kind, (*C)(c), func(c *C) engine.Stats { return engine.Stats(P(c).Stats()) }, nil)
 }
 
 // Stats returns the channel's Stats. It reports false if the channel was

@@ -3,6 +3,7 @@ package livepage
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -17,14 +18,15 @@ const (
 	stuckStages = "stuck"    // nothing is received any more, or the channels of a cycle are all full
 )
 
-// What makes a channel back up, in the order of severity.
+// What makes a channel back up, in the order of severity. Drops hold nothing back: they are what
+// a policy chose instead.
 type severity uint8
 
 const (
-	none    severity = iota
-	growing          // the queue is long and its values are old
-	full             // there is almost no room
+	none severity = iota
 	dropping
+	growing  // the queue is long and its values are old
+	full     // there is almost no room
 	blocking // senders wait
 )
 
@@ -63,7 +65,7 @@ func (s *sighting) severity() severity {
 		return none
 	case blocked >= waiting && blocked > s.receiversWait():
 		return blocking
-	case r.dropped > 0:
+	case r.dropped > 0, !r.known && s.stats.Dropped > 0:
 		return dropping
 	case moves && fill(s) >= 0.9:
 		return full
@@ -150,8 +152,11 @@ func (l *look) diagnose(stages []Stage, edges []Edge, columns map[uint64]int, fo
 	}
 	switch {
 	case b != nil:
+		b.Text += drops(backed, b.Channel)
 		return b, b.Text
-	case known && !moves:
+	case !known:
+		return nil, "No channel is full. The next reading, a second later, tells what moves."
+	case !moves:
 		return nil, "Nothing moves: no value was sent or received since the last reading."
 	default:
 		return nil, "No channel is full and no receiver waits long: the service keeps up."
@@ -218,10 +223,13 @@ func (d *diagnosis) slow(c *sighting, stage string) *Bottleneck {
 		}
 	}
 	switch {
+	case stage == "" && c.stats.Received == 0: // the first receive would be sampled
+		b.Kind = stuckStages
+		b.Text = fmt.Sprintf("Nothing has been received from %s yet: %s.", c.Name, c.describe())
 	case stage == "" && d.foreign[c.ID]:
-		b.Text = fmt.Sprintf("Which function receives from %s is not known: %s.", c.Name, c.describe())
+		b.Text = fmt.Sprintf("Calls of a %s are not sampled, so the receiver of %s is not known: %s.", c.Kind, c.Name, c.describe())
 	case stage == "":
-		b.Text = fmt.Sprintf("No receiver of %s was seen: %s.", c.Name, c.describe())
+		b.Text = fmt.Sprintf("Only libraries receive from %s: %s.", c.Name, c.describe())
 	case c.rates.known && c.rates.received == 0:
 		b.Kind = stuckStages
 		b.Text = fmt.Sprintf("%s has stopped receiving: %s.", who, c.describe())
@@ -264,6 +272,33 @@ func (d *diagnosis) pace(c *sighting, stage string) *Bottleneck {
 	}
 }
 
+// drops names the channels that drop values, as a sentence to add, except for one that another
+// sentence has.
+func drops(backed []*sighting, named uint64) string {
+	var list []string
+	for _, c := range backed {
+		if c.severity() == dropping && c.ID != named {
+			list = append(list, c.describe())
+		}
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " Also, " + several(list) + "."
+}
+
+// several lists the first of many.
+func several(list []string) string {
+	const most = 6
+	if left := len(list) - most; left > 0 {
+		list = append(list[:most:most], count(float64(left))+" more")
+	}
+	if last := len(list) - 1; last > 0 {
+		return strings.Join(list[:last], ", ") + " and " + list[last]
+	}
+	return list[0]
+}
+
 // behind describes the channels behind a stage, as an addition to a sentence.
 func (d *diagnosis) behind(stage string, input uint64) string {
 	var states []string
@@ -285,16 +320,20 @@ func (d *diagnosis) behind(stage string, input uint64) string {
 
 // describe says why a channel backs up.
 func (s *sighting) describe() string {
-	st := &s.stats
+	st, text := &s.stats, s.Name+" is full"
 	switch s.severity() {
 	case dropping:
-		return fmt.Sprintf("%s drops %s values/s", s.Name, count(s.rates.dropped))
+		if !s.rates.known {
+			return s.Name + " has dropped " + plural(int(st.Dropped), "value", "values")
+		}
+		return fmt.Sprintf("%s drops %s", s.Name, plural(int(math.Ceil(s.rates.dropped)), "value/s", "values/s"))
 	case growing:
 		return fmt.Sprintf("%s has %s, the oldest %s old", s.Name, plural(st.Len, "value", "values"), s.age().OldestSign+seconds(s.oldest()))
 	case full:
-		return s.Name + " is " + s.level()
+		if text = s.Name + " is " + s.level(); st.SendersWaiting == 0 {
+			return text
+		}
 	}
-	text := s.Name + " is full"
 	if st.Cap == 0 {
 		text = s.Name + " has no buffer"
 	}

@@ -142,7 +142,27 @@ func TestDiagnose(t *testing.T) {
 		},
 		"drops behind a stage do not hold it back": {
 			[]sighting{blocked("lines", 1), with(empty("events"), func(c *sighting) { c.rates.dropped = 1 })}, pipeline, slowStage, "parse",
-			"parse is the slowest stage: lines is full, 1 sender waits; events is empty.",
+			"parse is the slowest stage: lines is full, 1 sender waits; events is empty. Also, events drops 1 value/s.",
+		},
+		"drops beside a channel that fills": {
+			[]sighting{with(empty("lines"), func(c *sighting) { c.stats.Len = 60 }), with(empty("events"), func(c *sighting) { c.stats.Len, c.rates.dropped = 64, 12345 })},
+			[]string{"read -> lines", "read -> events", "lines -> parse", "events -> sample"}, slowStage, "parse",
+			"parse is the slowest stage: lines is 94% full. Also, events drops 12,345 values/s.",
+		},
+		"drops beside a queue that grows": {
+			[]sighting{with(empty("lines"), func(c *sighting) {
+				c.stats.Len, c.stats.Cap, c.rates.sent, c.stats.OldestValue = 12000, math.MaxInt, 900, 4*time.Second
+			}), with(empty("events"), func(c *sighting) { c.rates.dropped = 5 }), with(empty("samples"), func(c *sighting) { c.rates.dropped = 7 })},
+			[]string{"read -> lines", "read -> events", "lines -> parse", "events -> sample"}, slowStage, "parse",
+			"parse is the slowest stage: lines has 12,000 values, the oldest 4.0 s old. Also, events drops 5 values/s and samples drops 7 values/s.",
+		},
+		"drops before the first rates": {
+			[]sighting{with(empty("lines"), func(c *sighting) { c.stats.Len, c.stats.Dropped, c.rates = 64, 9, rates{} })}, pipeline[:2], shedding, "parse",
+			"parse is the slowest stage: lines has dropped 9 values.",
+		},
+		"the first reading of a channel that is not full": {
+			[]sighting{with(empty("lines"), func(c *sighting) { c.rates = rates{} })}, pipeline[:2], "", "",
+			"No channel is full. The next reading, a second later, tells what moves.",
 		},
 		"a queue that grows": {
 			[]sighting{with(empty("lines"), func(c *sighting) {
@@ -156,13 +176,17 @@ func TestDiagnose(t *testing.T) {
 			})}, pipeline[:2], "", "",
 			"No channel is full and no receiver waits long: the service keeps up.",
 		},
-		"an unknown receiver": {
-			[]sighting{blocked("lines", 3)}, pipeline[:1], slowStage, "",
-			"No receiver of lines was seen: lines is full, 3 senders wait.",
+		"no receiver yet": {
+			[]sighting{with(blocked("lines", 3), func(c *sighting) { c.rates.received = 0 })}, pipeline[:1], stuckStages, "",
+			"Nothing has been received from lines yet: lines is full, 3 senders wait.",
+		},
+		"a receiver in a library": {
+			[]sighting{with(blocked("lines", 3), func(c *sighting) { c.stats.Received = 9 })}, pipeline[:1], slowStage, "",
+			"Only libraries receive from lines: lines is full, 3 senders wait.",
 		},
 		"a receiver of another kind of channel": {
-			[]sighting{blocked("disk", 3)}, []string{"read -> disk"}, slowStage, "",
-			"Which function receives from disk is not known: disk is full, 3 senders wait.",
+			[]sighting{with(blocked("disk", 3), func(c *sighting) { c.stats.Received, c.Kind = 9, "spill.Elastic" })}, []string{"read -> disk"}, slowStage, "",
+			"Calls of a spill.Elastic are not sampled, so the receiver of disk is not known: disk is full, 3 senders wait.",
 		},
 		"a known receiver before an unknown one": {
 			[]sighting{blocked("lines", 1), blocked("other", 9)}, pipeline[:2], slowStage, "parse",

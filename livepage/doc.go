@@ -65,23 +65,28 @@
 //
 // format=flow answers a [Flow]: the stages of the program, which are the functions
 // that send into named channels and receive from them, the channels between them,
-// and one sentence that names what holds the program back:
+// and one sentence that names what holds the program back; if values are dropped elsewhere,
+// another one says so:
 //
 //	parse is the slowest stage: lines is full, 3 senders wait; events is empty.
 //
 // The bottleneck is a stage that receives from a channel that backs up and sends
 // into none that does: a stage whose output is full is held back itself. A channel
-// backs up if senders wait for room, if it drops values, if it is almost full, or if
-// its values are old. If none does, the sentence names the stage that receivers wait
+// backs up if senders wait for room, if it is almost full, if its values are old, or, last, if
+// it drops values, which holds nothing back. If none does, the sentence names the stage that receivers wait
 // for, or says that nothing moves, or that the service keeps up.
+//
+// A closure has the name of the function around it, and its line if that function has other
+// stages: run (main.go:42).
 //
 // Stages are learned, not declared. A named channel samples the stacks of its
 // callers: before a goroutine parks, in a few of many sends into a long queue, and
 // in the first send and the first receive after each reading. So the first map may
 // lack stages whose calls never wait; the next one has them. A stage is forgotten a
 // minute after it was last seen, once others are seen on the same side of the
-// channel. Channels of other kinds, registered with inspect.Register, are on the map
-// without stages, and so are those whose functions are in libraries only. The results
+// channel. The subscriptions of a hub have its senders. Channels of other kinds, registered with
+// inspect.Register, have no stages, and so have those whose functions are in libraries only: the
+// map says which and why. The results
 // of workers.Map have no name: the map shows the function that Map calls as the
 // receiver of the jobs, and beside it, with a share of 0, the receiver of the results.
 //

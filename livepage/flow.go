@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/flow"
@@ -22,13 +23,14 @@ import (
 type Flow struct {
 	Time     time.Time     `json:"time"`     // when the channels were read
 	Over     float64       `json:"over"`     // seconds that rates average over; 0 in the first report
-	Summary  string        `json:"summary"`  // one sentence: what holds the program back, or why nothing does
+	Summary  string        `json:"summary"`  // a sentence or two: what holds the program back, or why nothing does
 	Stages   []Stage       `json:"stages"`   // by ID
 	Channels []FlowChannel `json:"channels"` // by ID
 	Edges    []Edge        `json:"edges"`    // by channel, side and stage
 	// Bottleneck is null if nothing holds the program back, or nothing is known.
 	Bottleneck *Bottleneck `json:"bottleneck"`
-	Unknown    []string    `json:"unknown"` // the names of channels without an edge
+	Unknown    []string    `json:"unknown"` // the names of channels without an edge, with format=flow
+	Unseen     string      `json:"unseen"`  // one sentence: why they have none; empty if all have one
 	Omitted    int         `json:"omitted"` // channels with an edge that an event leaves out
 }
 
@@ -101,7 +103,7 @@ type Bottleneck struct {
 	Channel uint64 `json:"channel"`
 	// Kind is a verdict of sluice doctor. The live page knows stage, shedding and stuck.
 	Kind string `json:"kind"`
-	Text string `json:"text"` // one sentence
+	Text string `json:"text"` // one sentence, and another one if values are dropped elsewhere
 }
 
 // serveFlow answers format=flow.
@@ -120,16 +122,12 @@ func (l *look) flow() (whole, brief *Flow) {
 	return l.drawn, l.brief
 }
 
-// Limits of the map in an event, which is sent once a second: a program may have
+// maxPlaced limits the map in an event, which is sent once a second: a program may have
 // thousands of channels.
-const (
-	maxUnknown = 20
-	maxPlaced  = 200
-)
+const maxPlaced = 200
 
-// brief returns the map for an event: without the channels that have no edge, with the
-// first of their names, and with at most maxPlaced channels: the one at the bottleneck,
-// those that connect stages, and then others.
+// brief returns the map for an event: without the channels that have no edge, and with at most
+// maxPlaced channels: the one at the bottleneck, those that connect stages, and then others.
 func (f *Flow) brief() *Flow {
 	rank := make(map[uint64]int, len(f.Edges)) // 1 for each side with an edge
 	for i, e := range f.Edges {                // by channel and side
@@ -141,7 +139,7 @@ func (f *Flow) brief() *Flow {
 		rank[f.Bottleneck.Channel] = 3
 	}
 	out := *f
-	out.Unknown = f.Unknown[:min(len(f.Unknown), maxUnknown)]
+	out.Unknown = []string{}
 	out.Channels = make([]FlowChannel, 0, min(len(rank), maxPlaced))
 	for least := 3; least > 0; least-- {
 		for _, c := range f.Channels {
@@ -197,8 +195,39 @@ func (l *look) draw() *Flow {
 			out.Unknown = append(out.Unknown, c.Name)
 		}
 	}
+	out.Unseen = l.unseen(linked, foreign)
 	out.Bottleneck, out.Summary = l.diagnose(out.Stages, out.Edges, ofChannels, foreign)
 	return out
+}
+
+// unseen says why channels without an edge have none.
+func (l *look) unseen(linked, foreign map[uint64]bool) string {
+	var reasons []string
+	names := map[string][]string{} // by reason
+	for i := range l.seen {
+		c, why := &l.seen[i], ""
+		switch {
+		case linked[c.ID]:
+			continue
+		case foreign[c.ID]:
+			why = "a " + c.Kind + ", whose calls are not sampled"
+		case c.stats.Sent == 0 && c.stats.Received == 0:
+			why = "no send or receive yet"
+		default:
+			why = "used by libraries only"
+		}
+		if names[why] == nil {
+			reasons = append(reasons, why)
+		}
+		names[why] = append(names[why], c.Name)
+	}
+	if len(reasons) == 0 {
+		return ""
+	}
+	for i, why := range reasons {
+		reasons[i] = several(names[why]) + " (" + why + ")"
+	}
+	return "Not on the map: " + strings.Join(reasons, "; ") + "."
 }
 
 func (s *sighting) flowChannel(column int) FlowChannel {

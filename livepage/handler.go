@@ -40,7 +40,7 @@ func (a asset) text() (text []byte, err error) {
 
 // Drawing returns a script and a style that draw a [Flow] in a page without a server, as
 // sluice doctor saves it. The page has the elements of the section with the ID map, and
-// calls showMap(flow, named, false).
+// calls showMap(flow, false).
 func Drawing() (script, style string, err error) {
 	js, err := asset{files: []string{"format.js", "layout.js", "map.js"}}.text()
 	css, cssErr := assetOf["css"].text()

@@ -77,6 +77,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/waitq"
@@ -120,7 +121,8 @@ type Hub[T any] struct {
 	ages       age.Log
 	lost       []loss[T] // for hooks: see lost.go
 
-	senders waitq.Queue // has a lock of its own
+	senders waitq.Queue    // has a lock of its own
+	sends   *callsite.Side // begins with the first subscription that has a name
 	yields  spin.Yields
 	spins   spin.Budget
 
@@ -132,11 +134,15 @@ type Hub[T any] struct {
 // New returns a Hub whose subscriptions queue at most capacity values, and which keeps the
 // last replay values for new ones.
 func New[T any](capacity, replay int) *Hub[T] {
-	h := &Hub[T]{gate: noGate, capacity: capacity, keeps: uint64(replay)}
+	h := &Hub[T]{gate: noGate, capacity: capacity, keeps: uint64(replay), sends: callsite.NewSide()}
+	h.senders.Tally().Watch(h.sends)
 	h.log.init(max(capacity, replay))
 	h.waiting.init()
 	return h
 }
+
+// Sites returns the call sites of its senders.
+func (h *Hub[T]) Sites() *callsite.Sites { return &callsite.Sites{Send: h.sends} }
 
 // Close ends the publishing. Queued values can still be received.
 func (h *Hub[T]) Close() {

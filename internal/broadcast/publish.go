@@ -27,6 +27,7 @@ func (h *Hub[T]) SendBatch(ctx context.Context, vs []T) (int, error) { return h.
 
 // publish publishes the values of vs in order. Under engine.NoWait it never waits.
 func (h *Hub[T]) publish(ctx context.Context, vs []T) (n int, err error) {
+	h.senders.Tally().Probe()
 	var p publishing[T]
 	for {
 		if set := h.filters.Load(); set != p.answers.set {

@@ -13,6 +13,7 @@ func (s *Subscription[T]) Recv(ctx context.Context) (v T, err error) {
 	if ctx == nil {
 		panic("hub: Recv: nil context")
 	}
+	s.probe()
 	w := s.word.Load()
 	next := w >> 1
 	if next != s.hub.tail.Load() && w&locked == 0 && !s.owns && s.word.CompareAndSwap(w, w|locked) {
@@ -37,6 +38,7 @@ func (s *Subscription[T]) TryRecv() (T, error) { return s.Recv(engine.NoWait{}) 
 
 // RecvBatch receives at least one value, and up to len(buf).
 func (s *Subscription[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
+	s.probe()
 	return s.recvSlow(ctx, buf)
 }
 

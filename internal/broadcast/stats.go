@@ -11,7 +11,8 @@ import (
 func (s *Subscription[T]) Stats() engine.Stats {
 	h := s.hub
 	at := park.Now()
-	receivers := s.receivers.Snapshot(at, nil)
+	s.sites.ProbeNext()
+	senders, receivers := h.senders.Snapshot(at, nil), s.receivers.Snapshot(at, nil)
 	h.acquire()
 	defer h.lock.Unlock()
 	next := s.acquire()
@@ -22,6 +23,9 @@ func (s *Subscription[T]) Stats() engine.Stats {
 		SendWaits: s.waits.Load(),
 		RecvWaits: receivers.Waits, RecvWaitTime: receivers.Spent,
 		ReceiversWaiting: receivers.Waiting, OldestReceiver: receivers.Oldest,
+	}
+	if h.blocker.Load() == s && s.bound() <= tail {
+		out.SendersWaiting, out.OldestSender = senders.Waiting, senders.Oldest
 	}
 	end := tail
 	if s.err != nil {

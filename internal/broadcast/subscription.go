@@ -4,7 +4,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/internal/spin"
 	"github.com/sluice-go/sluice/internal/waitq"
@@ -36,6 +38,7 @@ type Subscription[T any] struct {
 	block    *block[T] // of next, or an older one; nil when the subscription has ended
 	capacity uint64
 	hub      *Hub[T]
+	sites    *callsite.Sites // nil without a name; the senders are those of the Hub
 
 	overflow engine.Overflow
 	owns     bool // its values are in own
@@ -92,7 +95,23 @@ func newSubscription[T any](h *Hub[T], c Config, undelivered hook[T], filter fun
 		s.at[r] = -1
 	}
 	s.listed.of = s
+	if c.Name != "" {
+		s.sites = &callsite.Sites{Send: h.sends, Receive: callsite.NewSide()}
+		s.sites.Send.Begin()
+		s.sites.Receive.Begin()
+		s.receivers.Tally().Watch(s.sites.Receive)
+	}
 	return s
+}
+
+// Sites returns the call sites of its receivers, and of the senders of the Hub.
+func (s *Subscription[T]) Sites() *callsite.Sites { return s.sites }
+
+// probe takes a sample if Stats has asked for one.
+func (s *Subscription[T]) probe() {
+	if s.sites != nil && s.sites.Receive.Due() {
+		s.sites.Receive.Probe(park.Now())
+	}
 }
 
 // acquire takes the lock and returns next.

@@ -57,22 +57,39 @@ const (
 	forget = time.Minute
 )
 
-// Sites are the call sites of one channel.
-type Sites struct{ Send, Receive Side }
+// Sites are the call sites of one channel. The subscriptions of a hub share the side of its
+// senders.
+type Sites struct{ Send, Receive *Side }
 
 // New returns a Sites without samples.
 func New() *Sites {
-	s := new(Sites)
-	for _, side := range []*Side{&s.Send, &s.Receive} {
-		side.last.Store(never)
-		side.asked.Store(never)
-		side.due.Store(true)
-	}
+	s := &Sites{NewSide(), NewSide()}
+	s.Send.Begin()
+	s.Receive.Begin()
 	return s
 }
 
-// never is a time long before all others.
-const never = math.MinInt64 / 2
+// Times before and after all others.
+const (
+	never   = math.MinInt64 / 2
+	forever = math.MaxInt64
+)
+
+// NewSide returns a Side that takes no sample before Begin.
+func NewSide() *Side {
+	s := new(Side)
+	s.last.Store(forever)
+	s.asked.Store(forever)
+	return s
+}
+
+// Begin lets the side take samples, from the next operation on. A Side that has begun stays as it is.
+func (s *Side) Begin() {
+	if s.last.CompareAndSwap(forever, never) {
+		s.asked.Store(never)
+		s.due.Store(true)
+	}
+}
 
 // A Side holds the call sites of the senders, or of the receivers.
 type Side struct {

@@ -27,7 +27,7 @@ func there(s *Side, now time.Duration) { s.Sample(now) }
 
 // A sample is the stack of the caller, and there is at most one per period.
 func TestSample(t *testing.T) {
-	s := &New().Send
+	s := New().Send
 	here(s, 0)
 	here(s, period-1)
 	there(s, period-1)
@@ -46,7 +46,7 @@ func TestSample(t *testing.T) {
 // Weights halve in each half-life, and a site that is used no more is forgotten, but not
 // before another one is used.
 func TestForget(t *testing.T) {
-	s := &New().Send
+	s := New().Send
 	for range 8 {
 		s.last.Store(never)
 		here(s, 0)
@@ -77,7 +77,7 @@ func deeper(n int, s *Side, now time.Duration) {
 
 // The number of sites is limited. A new one replaces the one with the least weight.
 func TestLimit(t *testing.T) {
-	s := &New().Send
+	s := New().Send
 	for range 3 {
 		s.last.Store(never)
 		there(s, 0)
@@ -94,7 +94,7 @@ func TestLimit(t *testing.T) {
 
 // A probe identifies the goroutine, and is not kept back by other samples.
 func TestProbe(t *testing.T) {
-	s := &New().Send
+	s := New().Send
 	s.Sample(0)
 	s.Probe(1)
 	var others sync.WaitGroup
@@ -121,7 +121,7 @@ func TestProbe(t *testing.T) {
 
 // A sampler never waits: while a reader holds the lock, the sample is dropped.
 func TestContention(t *testing.T) {
-	s := &New().Send
+	s := New().Send
 	s.mu.Lock()
 	here(s, 0)
 	s.mu.Unlock()

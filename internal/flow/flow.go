@@ -48,8 +48,8 @@ func Learn(channels []registry.Entry) ([]Stage, []Edge) {
 	paths := map[callsite.Stack]path{}
 	for _, c := range channels {
 		if c.Sites != nil {
-			operations = append(operations, operationsOf(operation{channel: c.ID, name: c.Name, side: Send}, &c.Sites.Send, paths)...)
-			operations = append(operations, operationsOf(operation{channel: c.ID, name: c.Name, side: Receive}, &c.Sites.Receive, paths)...)
+			operations = append(operations, operationsOf(operation{channel: c.ID, name: c.Name, side: Send}, c.Sites.Send, paths)...)
+			operations = append(operations, operationsOf(operation{channel: c.ID, name: c.Name, side: Receive}, c.Sites.Receive, paths)...)
 		}
 	}
 	return learn(operations)
@@ -68,7 +68,11 @@ func learn(operations []*operation) ([]Stage, []Edge) {
 // other channels have, too.
 func operationsOf(side operation, sites *callsite.Side, paths map[callsite.Stack]path) (operations []*operation) {
 	inLibrary := 0.0
+	declared, onward := sites.Declared()
 	add := func(p path, weight float64, goroutines []uint64) {
+		if len(p.frames) == 0 && len(declared) == 0 && p.root.isStage() {
+			p.frames = []frame{p.root}
+		}
 		if len(p.frames) == 0 {
 			inLibrary += weight
 			return
@@ -88,7 +92,6 @@ func operationsOf(side operation, sites *callsite.Side, paths map[callsite.Stack
 	if inLibrary == 0 {
 		return operations
 	}
-	declared, onward := sites.Declared()
 	weight := inLibrary / float64(len(declared))
 	for _, stack := range declared {
 		add(pathOf(stack), weight, nil)

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"go/token"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -29,7 +30,7 @@ type frame struct {
 // were inlined in it: they have its name before theirs.
 type path struct {
 	frames []frame
-	root   string // the function that the goroutine began with, of any module
+	root   frame // what the goroutine began with, of any module
 }
 
 // pathOf symbolizes a stack. Its frames are empty if the stack is entirely in libraries.
@@ -55,7 +56,7 @@ func pathOf(stack callsite.Stack) path {
 	if len(all) == 0 {
 		return path{}
 	}
-	p := path{root: all[len(all)-1].function}
+	p := path{root: all[len(all)-1]}
 	var last *frame
 	gap := false
 	for _, f := range slices.Backward(all) {
@@ -74,6 +75,14 @@ func pathOf(stack callsite.Stack) path {
 		}
 	}
 	return p
+}
+
+// isStage reports whether a frame is a function of this library that programs call: a go statement
+// may begin with it, as in go fan.In(ctx, out, in).
+func (f *frame) isStage() bool {
+	pkg := packageOf(f.function)
+	name := strings.TrimPrefix(f.function, pkg+".")
+	return f.owner == library && token.IsExported(name) && !strings.Contains(name, ".") && !strings.Contains(pkg, "/internal/")
 }
 
 // plain returns the name of a function, as the runtime writes it, without the place of its

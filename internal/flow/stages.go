@@ -1,7 +1,9 @@
 package flow
 
 import (
+	"fmt"
 	"maps"
+	slashes "path"
 	"slices"
 	"strings"
 )
@@ -114,7 +116,7 @@ func (a *assignment) walk(group []*operation, depth int) {
 		together = f.function != "main.main"
 	case len(callees) == 1:
 		callee := callees[0][0].path.frames[depth+1]
-		passes := isClosure(f.function) || group[0].onMain() || callee.gap && isServer(group[0].path.root)
+		passes := isClosure(f.function) || group[0].onMain() || callee.gap && isServer(group[0].path.root.function)
 		together = !passes || a.isHelper(callee.function, f.function)
 	case dispatches(callees, depth):
 		together = false
@@ -204,10 +206,10 @@ func isServer(root string) bool {
 }
 
 // isClosure reports whether a function has no name of its own.
-func isClosure(function string) bool { return enclosing(function) != function }
+func isClosure(function string) bool { return Enclosing(function) != function }
 
-// enclosing returns the named function in which a closure is written.
-func enclosing(function string) string {
+// Enclosing returns the named function in which a closure is written.
+func Enclosing(function string) string {
 	slash := strings.LastIndexByte(function, '/') + 1
 	parts := strings.Split(function[slash:], ".")
 	for i, part := range parts[1:] {
@@ -230,25 +232,25 @@ func shortName(function string) string {
 }
 
 // nameStages gives each stage a name that no other has, before the suffix that it has
-// already. A closure has the name of the function around it, if no other stage is in that
-// function.
+// already. A closure has the name of the function around it, and its line if that function has
+// other stages: "run (main.go:42)".
 func nameStages(stages []Stage) {
 	around := map[string]int{} // how many functions there are in a function
 	seen := map[string]bool{}
 	for _, s := range stages {
 		if !seen[s.Function] {
 			seen[s.Function] = true
-			around[enclosing(s.Function)]++
+			around[Enclosing(s.Function)]++
 		}
 	}
 	names := map[string]int{}
 	for i := range stages {
 		s := &stages[i]
-		name := s.Function
-		if outer := enclosing(name); around[outer] == 1 {
-			name = outer
+		outer := Enclosing(s.Function)
+		if outer != s.Function && around[outer] > 1 {
+			s.Name = fmt.Sprintf(" (%s:%d)", slashes.Base(s.File), s.Line) + s.Name
 		}
-		s.Name = shortName(name) + s.Name
+		s.Name = shortName(outer) + s.Name
 		names[s.Name]++
 	}
 	for i := range stages {

@@ -28,10 +28,10 @@ func operationOf(t *testing.T, text string, channels map[string]uint64) *operati
 	o.channel = channels[o.name]
 	for i, w := range words[:len(words)-2] {
 		function, line, _ := strings.Cut(w, ":")
-		f := frame{function: strings.TrimPrefix(function, "^"), gap: function[0] == '^'}
+		f := frame{function: strings.TrimPrefix(function, "^"), file: "m.go", gap: function[0] == '^'}
 		_, _ = fmt.Sscan(line, &f.line)
 		if i == 0 {
-			o.path.root = f.function
+			o.path.root = f
 		}
 		if ownerOf(f.function) == theProgram {
 			o.path.frames = append(o.path.frames, f)
@@ -104,7 +104,7 @@ func TestClosure(t *testing.T) {
 	expect(t, drawn(t,
 		"main.run.func1:1 send lines",
 		"main.run.func2:2 receive lines",
-	), "run.func1 -> lines", "lines -> run.func2")
+	), "run (m.go:1) -> lines", "lines -> run (m.go:2)")
 }
 
 // Wrappers that start or call different functions at one place are not stages.
@@ -233,7 +233,7 @@ func TestNames(t *testing.T) {
 		"github.com/a/b%2ec.F":                {"github.com/a/b%2ec.F", "github.com/a/b%2ec.F", "b%2ec.F"},
 	} {
 		p := plain(function)
-		if got := [3]string{p, enclosing(p), shortName(p)}; got != want {
+		if got := [3]string{p, Enclosing(p), shortName(p)}; got != want {
 			t.Errorf("%s: %q, want %q", function, got, want)
 		}
 	}

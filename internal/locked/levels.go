@@ -56,7 +56,7 @@ func NewPriority[T any](config engine.Config[T], u Urgency[T]) *Engine[T] {
 	for i := range l.senders {
 		l.senders[i].total = &e.offers
 		if config.Sites != nil {
-			l.senders[i].waits.Watch(&config.Sites.Send)
+			l.senders[i].waits.Watch(config.Sites.Send)
 		}
 	}
 	if e.base = int64(u.Levels - 1); u.LevelOf == nil {

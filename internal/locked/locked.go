@@ -123,8 +123,8 @@ func build[T any](config engine.Config[T], s store[T]) *Engine[T] {
 	e := &Engine[T]{config: config, limit: config.Limit, store: s, direct: true, rank: lastRank.Add(1)}
 	e.senders.total, e.receivers.total = &e.offers, &e.takers
 	if sites := config.Sites; sites != nil {
-		e.senders.waits.Watch(&sites.Send)
-		e.receivers.waits.Watch(&sites.Receive)
+		e.senders.waits.Watch(sites.Send)
+		e.receivers.waits.Watch(sites.Receive)
 		e.timed = true
 	}
 	return e

@@ -70,8 +70,8 @@ func TestProbe(t *testing.T) {
 		(*callsite.Sites)(nil).ProbeNext()
 		sites := callsite.New()
 		var send, receive Tally
-		send.Watch(&sites.Send)
-		receive.Watch(&sites.Receive)
+		send.Watch(sites.Send)
+		receive.Watch(sites.Receive)
 		samples := func(side *callsite.Side) (n float64) {
 			for _, site := range side.Sites() {
 				n += site.Weight
@@ -83,17 +83,17 @@ func TestProbe(t *testing.T) {
 				send.Probe()
 				time.Sleep(10 * time.Millisecond) // long enough for another sample
 			}
-			if got := samples(&sites.Send); int(got) != stats+1 {
+			if got := samples(sites.Send); int(got) != stats+1 {
 				t.Errorf("%v samples of senders after %d calls of Stats", got, stats)
 			}
 			sites.ProbeNext()
 		}
-		if got := samples(&sites.Receive); got != 0 {
+		if got := samples(sites.Receive); got != 0 {
 			t.Errorf("%v samples of receivers that were not there", got)
 		}
 		receive.Probe()
 		receive.Sample(Now() + time.Second)
-		if got := samples(&sites.Receive); got != 2 {
+		if got := samples(sites.Receive); got != 2 {
 			t.Errorf("%v samples of a receiver, want a probe and one more", got)
 		}
 	})

@@ -25,7 +25,7 @@ type Entry struct {
 	Stats    func() (s engine.Stats, ok bool)
 	Snapshot func() (s engine.Snapshot, ok bool)
 
-	Sites *callsite.Sites // nil for a channel that has only Stats
+	Sites *callsite.Sites // nil for a channel that does not sample its callers
 }
 
 // MaxList is the maximum length of a list in a Snapshot.
@@ -63,8 +63,8 @@ func Engine[T, E any, P interface {
 }
 
 // Foreign registers c, a channel that is no kind of the root package, unless name is empty.
-func Foreign[C any](name, kind string, c *C, stats func(*C) engine.Stats) {
-	add(Entry{Name: name, Kind: kind}, c, stats, nil)
+func Foreign[C any](name, kind string, c *C, stats func(*C) engine.Stats, sites *callsite.Sites) {
+	add(Entry{Name: name, Kind: kind, Sites: sites}, c, stats, nil)
 }
 
 // Channels returns a copy of the entries, in ascending order of ID, closed channels

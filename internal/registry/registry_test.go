@@ -116,7 +116,7 @@ func TestNamesAreBounded(t *testing.T) {
 		strings.Repeat("\x80", 2*MaxName): "…",
 	} {
 		d := new(device)
-		Foreign(name, name, d, func(*device) engine.Stats { return engine.Stats{} })
+		Foreign(name, name, d, func(*device) engine.Stats { return engine.Stats{} }, nil)
 		entries := Channels()
 		if e := entries[len(entries)-1]; e.Name != want || e.Kind != want {
 			t.Errorf("%.10q of %d bytes: name %q, kind %q", name, len(name), e.Name, e.Kind)
@@ -140,8 +140,8 @@ func TestForeign(t *testing.T) {
 	for _, e := range Channels() {
 		latest = max(latest, e.ID)
 	}
-	Foreign("", "Device", d, stats)
-	Foreign(t.Name(), "Device", d, stats)
+	Foreign("", "Device", d, stats, nil)
+	Foreign(t.Name(), "Device", d, stats, nil)
 	// Channels of other tests may be garbage, and leave the list at any time.
 	entries := slices.DeleteFunc(Channels(), func(e Entry) bool { return e.ID <= latest })
 	if len(entries) != 1 {

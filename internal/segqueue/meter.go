@@ -175,7 +175,7 @@ func (m *Metered[T]) sendRun(vs []T, sizes []uint64) (n int, err error) {
 	e := m.Engine
 	word := e.send.lock()
 	if word&probed != 0 {
-		e.send.probe(word, &e.sites.Send)
+		e.send.probe(word, e.sites.Send)
 		word = e.send.lock()
 	}
 	if word&closed != 0 {

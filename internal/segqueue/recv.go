@@ -132,7 +132,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, empty bool, call *cal
 		if !empty {
 			word := r.lock()
 			if word&probed != 0 {
-				r.probe(word, &e.sites.Receive)
+				r.probe(word, e.sites.Receive)
 				continue
 			}
 			if r.takeRescued(call) {

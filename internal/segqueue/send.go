@@ -77,7 +77,7 @@ func (e *Engine[T]) sendSlow(ctx context.Context, vs []T, full bool, lending *le
 		}
 		if word&(closed|probed) != 0 { // one test for both: a small batch pays for each
 			if word&probed != 0 {
-				s.probe(word, &e.sites.Send)
+				s.probe(word, e.sites.Send)
 				continue
 			}
 			s.unlock(s.endStarvation(&call, word))

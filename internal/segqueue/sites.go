@@ -16,8 +16,8 @@ func (e *Engine[T]) watch(sites *callsite.Sites) {
 		return
 	}
 	e.sites = sites
-	e.send.queue.Tally().Watch(&sites.Send)
-	e.recv.queue.Tally().Watch(&sites.Receive)
+	e.send.queue.Tally().Watch(sites.Send)
+	e.recv.queue.Tally().Watch(sites.Receive)
 	e.recv.queue.Time()
 	e.probeNext()
 }

@@ -26,7 +26,7 @@ func TestSamples(t *testing.T) {
 		e := New(engine.Config[int]{Limit: 1000, Sites: sites})
 		want := func(when string, send, receive int) {
 			t.Helper()
-			if s, r := samples(&sites.Send), samples(&sites.Receive); s != send || r != receive {
+			if s, r := samples(sites.Send), samples(sites.Receive); s != send || r != receive {
 				t.Errorf("%s: %d and %d samples, want %d and %d", when, s, r, send, receive)
 			}
 			time.Sleep(100 * time.Millisecond)

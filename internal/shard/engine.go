@@ -117,7 +117,7 @@ func newEngine[T any](config engine.Config[T], active, most int) *Engine[T] {
 	}
 	e.receivers = first.all[0].Receivers()
 	if config.Sites != nil && most > 1 {
-		e.senders.Tally().Watch(&config.Sites.Send)
+		e.senders.Tally().Watch(config.Sites.Send)
 	}
 	e.exchange(nil, first)
 	return e

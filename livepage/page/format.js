@@ -56,14 +56,15 @@ const fillWords = c => c.cap === null ? `${count(c.len)} queued` : c.cap === 0 ?
 const kindWords = c => c.kind + (c.kind === "Sharded" ? `, ${plural(c.lanes, "lane")}` : "") + (c.closed ? ", closed" : "");
 const plural = (n, noun) => `${short.format(n)} ${noun}${n === 1 ? "" : "s"}`;
 
-// cut shortens a name in its middle, cutFront at its beginning.
-const cut = (name, most) => name.length <= most ? name : `${name.slice(0, Math.ceil(most / 2) - 1)}…${name.slice(1 - Math.floor(most / 2))}`;
+// cut shortens a name, mostly at its end, cutFront at its beginning.
+const cut = (name, most) => name.length <= most ? name : `${name.slice(0, Math.ceil(most * 3 / 4) - 1)}…${name.slice(-Math.floor(most / 4))}`;
 const cutFront = (name, most) => name.length <= most ? name : `…${name.slice(1 - most)}`;
-// stageName shortens the name of a function to its last parts: "main.(*Server).decode" to
-// "Server.decode". They are what tells stages apart.
+// stageName shortens the name of a function to what tells stages apart: its last parts, and the
+// line of a closure. "main.(*Server).run (server.go:42)" becomes "Server.run:42".
 function stageName(name, most) {
   if (name.length <= most) return name;
-  const parts = name.replace(/\[\.\.\.\]|[(*)]/g, "").split("."), least = /^func\d+$/.test(parts.at(-1)) ? 2 : 1;
-  while (parts.length > least && parts.join(".").length > most) parts.shift();
-  return cutFront(parts.join("."), most);
+  const [, whole, place = ""] = /^(.*?)( \(.*)?$/.exec(name), tail = cut(place.replace(/ \([^()]*\.go(:\d+)\)/, "$1"), Math.ceil(most / 2));
+  const parts = whole.replace(/\[\.\.\.\]|[(*)]/g, "").split(".");
+  while (parts.length > 1 && parts.join(".").length + tail.length > most) parts.shift();
+  return cutFront(parts.join("."), most - tail.length) + tail;
 }

@@ -5,6 +5,7 @@
 // band.
 
 const gaps = { least: 30, most: 96, across: 12, corridor: 7 };
+const margins = { left: 21, right: 16 }; // of wires around bands: see path
 
 // layOut places boxes { id, layer, width, height } and wires { from, to } within a width.
 // before has the places of an earlier layout: its boxes keep their order. The answer has
@@ -15,7 +16,7 @@ function layOut(boxes, wires, width, before) {
   const chains = wires.map(wire => chain(of.get(wire.from), of.get(wire.to), layers));
   layers.forEach(items => items.forEach(item => { item.y = before.get(item.id)?.middle; }));
   order(layers, before.size > 0);
-  const bands = inBands(layers, width);
+  const bands = inBands(layers, width, chains.flat().some(([a, b]) => b.layer <= a.layer));
   let top = 0;
   for (const band of bands) {
     spread(band.layers);
@@ -81,9 +82,29 @@ function order(layers, placed) {
 
 const wide = items => Math.max(...items.map(item => item.width), 20);
 
-// inBands divides the layers into bands that fit the width, and sets each item's x. Of all
-// divisions into the fewest bands it takes the one that cuts the fewest wires.
-function inBands(layers, width) {
+// inBands divides the layers into bands that fit the width, and sets each item's x. Wires that
+// run below a band pass at the sides of all: they have margins.
+function inBands(layers, width, loops) {
+  let bands = divide(layers, width), left = 0;
+  if (bands.length > 1 || loops) {
+    [left, width] = [margins.left, width - margins.left - margins.right];
+    bands = divide(layers, width);
+  }
+  const gapOf = band => (width - band.layers.reduce((sum, items) => sum + wide(items), 0)) / Math.max(1, band.layers.length - 1);
+  const gap = Math.max(gaps.least, Math.min(gaps.most, ...bands.map(gapOf)));
+  for (const band of bands) {
+    let x = left;
+    for (const items of band.layers) {
+      for (const item of items) Object.assign(item, { x: x + (wide(items) - item.width) / 2, left: x, right: x + wide(items), band });
+      x += wide(items) + gap;
+    }
+  }
+  return bands;
+}
+
+// divide returns bands that fit the width: of all divisions into the fewest bands the one that
+// cuts the fewest wires, and of these the one with the most even bands.
+function divide(layers, width) {
   const best = [{ cost: 0, from: 0 }]; // of the first n layers; the last band begins at layer from
   for (let n = 1; n <= layers.length; n++) {
     best[n] = { cost: Infinity };
@@ -92,22 +113,12 @@ function inBands(layers, width) {
       used += gaps.least + wide(layers[from]);
       if (used > width && from < n - 1) break;
       const cut = from === 0 ? 0 : layers[from].reduce((sum, item) => sum + item.before.length, 0);
-      const cost = best[from].cost + 1000 + cut;
-      if (cost <= best[n].cost) best[n] = { cost, from };
+      const cost = best[from].cost + 1000 + cut + (used / width) ** 2 / layers.length;
+      if (cost < best[n].cost) best[n] = { cost, from };
     }
   }
   const bands = [];
   for (let n = layers.length; n > 0; n = best[n].from) bands.unshift({ layers: layers.slice(best[n].from, n) });
-  const gapOf = band => (width - band.layers.reduce((sum, items) => sum + wide(items), 0)) / Math.max(1, band.layers.length - 1);
-  const margin = bands.length > 1 ? 24 : 0; // for wires from band to band
-  const gap = Math.max(gaps.least - margin / 2, Math.min(gaps.most, ...bands.map(gapOf)) - margin / 2);
-  for (const band of bands) {
-    let x = margin;
-    for (const items of band.layers) {
-      for (const item of items) Object.assign(item, { x: x + (wide(items) - item.width) / 2, left: x, right: x + wide(items), band });
-      x += wide(items) + gap;
-    }
-  }
   return bands;
 }
 

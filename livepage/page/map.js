@@ -4,26 +4,23 @@
 
 // A map of more than few channels has small boxes. A map draws at most drawable channels.
 const few = 12, drawable = 80, bundled = 4;
-const sizes = { large: { stage: [166, 62], channel: [208, 98] }, small: { stage: [150, 42], channel: [164, 42] }, roles: { stage: [190, 98], channel: [190, 98] } };
+const sizes = { large: { stage: [172, 62], channel: [208, 114] }, small: { stage: [150, 42], channel: [164, 42] }, roles: { stage: [190, 98], channel: [190, 114] } };
 const stacked = matchMedia("(max-width: 56rem)"); // as in the style: top to bottom, without wires
 const nodes = new Map(); // elements by box
-let map = { key: "", places: new Map(), size: "large", flow: null, named: 0, chosen: null };
+let map = { key: "", places: new Map(), size: "large", flow: null, chosen: null };
 
-// showMap shows the flow of an event, or a saved one, without links to channels. named is the
-// number of named channels, which the flow does not have: it lists only some of those
-// without an edge.
-function showMap(flow, named, links = true) {
+// showMap shows the flow of an event, or a saved one, without links to channels.
+function showMap(flow, links = true) {
   if (!flow) return;
-  Object.assign(map, { flow, named, links, roles: flow.stages.some(s => s.goroutines > 0) });
+  Object.assign(map, { flow, links, roles: flow.stages.some(s => s.goroutines > 0) });
   const drawn = choose(flow);
   at("map").hidden = false;
   at("flow").hidden = drawn.channels.length === 0;
   if (at("sentence").textContent !== flow.summary) at("sentence").textContent = flow.summary;
   at("sentence").classList.toggle("held", flow.bottleneck !== null);
-  const placed = drawn.placed + flow.omitted, missing = placed - drawn.channels.length, others = named - placed;
-  const notes = [];
-  if (missing > 0) notes.push(`${drawn.channels.length} of ${whole.format(placed)} channels are drawn; the list below has all.`);
-  if (others > 0) notes.push(`Not on the map, because no send or receive was seen lately: ${flow.unknown.slice(0, 6).map(name => cut(name, 30)).join(", ")}${others > 6 ? ` and ${whole.format(others - 6)} more` : ""}.`);
+  const placed = drawn.placed + flow.omitted, missing = placed - drawn.channels.length;
+  const notes = missing > 0 ? [`${drawn.channels.length} of ${whole.format(placed)} channels are drawn; the list below has all.`] : [];
+  if (flow.unseen) notes.push(flow.unseen);
   at("unplaced").textContent = notes.join(" ");
   at("unplaced").hidden = notes.length === 0;
   arrange(drawn);
@@ -145,7 +142,7 @@ function newStage(s) {
 function newChannel(c) {
   const link = make("a", "");
   if (map.links) link.href = "?channel=" + c.id;
-  return newNode("channel", link, ["name", "sign", "ends", "pipe", "queue", "through", "waiting"]);
+  return newNode("channel", link, ["name", "sign", "ends", "pipe", "queue", "old", "through", "waiting"]);
 }
 
 // put sets texts and classes, if they differ: unchanged nodes cause no work.
@@ -181,7 +178,7 @@ function showStage(s, drawn) {
   const node = nodes.get("stage " + s.id), many = s.goroutines > 0 ? `×${tenths(s.goroutines)}` : "", doing = s.doing || "";
   const busy = s.busy === undefined ? "" : `busy ${Math.round(100 * s.busy)}%`, holds = s.holdsUp >= 0.5 ? `holds up ${tenths(s.holdsUp)}` : "";
   const words = [busy, holds].filter(Boolean).join(", ") || narrow;
-  put(node, { name: stageName(s.name, map.roles ? 17 : 16) + (many && " " + many), sign: held ? "bottleneck" : "", through: words, waiting: cut(doing, 27) },
+  put(node, { name: stageName(s.name, stacked.matches ? 40 : map.roles ? 20 - many.length : 17) + (many && " " + many), sign: held ? "bottleneck" : "", through: words, waiting: cut(doing, 27) },
     ["node stage", held ? "held" : "", s.busy >= 0.9 ? "full" : ""].filter(Boolean).join(" "),
     [`Stage ${s.name}${many && ` ${many}`}${held ? ", the bottleneck" : ""}`, words, doing].filter(Boolean).join(", "));
   if (node.bar) node.bar.style.transform = `scaleX(${s.busy})`;
@@ -204,16 +201,17 @@ function showChannel(c, drawn) {
   const node = nodes.get("channel " + c.id), ends = drawn.ends.get(c.id), held = drawn.bottleneck !== null && drawn.bottleneck.channel === c.id;
   const dropping = c.droppedRate > 0, small = map.size === "small";
   const flows = inAndOut(c.sentRate, c.receivedRate, " values/s");
-  const old = c.oldestValue > 0 || c.oldestSign === "≥" ? `oldest ${age(c)}` : "", waiting = waitingWords(c);
+  const old = c.oldestValue > 0 || c.oldestSign === "≥" ? `oldest ${age(c)}` : "";
+  const waiting = dropping ? `${rate(c.droppedRate)} values/s dropped` : waitingWords(c);
   const names = side => ends[side].map(id => drawn.names.get(id)).join(", ") || "?";
-  const sign = dropping ? `✕ drops ${rate(c.droppedRate)}/s` : c.closed ? "⊘ closed" : c.fill >= 1 ? "full" : held && !drawn.bottleneck.stage ? "bottleneck" : "";
+  const sign = dropping ? "✕ drops" : c.closed ? "⊘ closed" : c.fill >= 1 ? "full" : held && !drawn.bottleneck.stage ? "bottleneck" : "";
   const kind = c.unnamed && c.kind !== "channel" && !c.name.includes(c.kind) ? c.kind + " " : "";
   const filled = c.unnamed ? "" : fillWords(c), blocked = waiters(c)[0] >= 0.5;
   put(node, {
-    name: cut(kind + c.name, small ? 17 : 22), sign, ends: c.unnamed && ends.receive.length === 0 ? names("send") : `${names("send")} → ${names("receive")}`,
-    queue: [filled, old].filter(Boolean).join(", "), through: small ? inAndOut(c.receivedRate, null, "/s") : flows, waiting,
+    name: cut(kind + c.name, stacked.matches ? 40 : small ? 17 : 22 - sign.length), sign, ends: c.unnamed && ends.receive.length === 0 ? names("send") : `${names("send")} → ${names("receive")}`,
+    queue: filled, old, through: small ? inAndOut(c.receivedRate, null, "/s") : flows, waiting,
   }, ["node channel", held ? "held" : "", c.closed ? "closed" : "", dropping ? "dropping" : "", heat(c.fill || 0), blocked ? "blocked" : "", c.unnamed ? "unnamed" : c.fill === null ? "unlimited" : "", node.drawn ? "drawn" : ""].filter(Boolean).join(" "),
-  [`${kind ? "" : "Channel "}${kind}${c.name}${held ? ", behind it is the bottleneck" : ""}`, `from ${names("send")} to ${names("receive")}`, filled, old, flows, waiting, dropping ? `${rate(c.droppedRate)} values/s dropped` : sign.replace(/^\W+/, "")].filter(Boolean).join(", "));
+  [`${kind ? "" : "Channel "}${kind}${c.name}${held ? ", behind it is the bottleneck" : ""}`, `from ${names("send")} to ${names("receive")}`, filled, old, flows, waiting, dropping ? "" : sign.replace(/^\W+/, "")].filter(Boolean).join(", "));
   // A bar is drawn at once, and moves from then on.
   node.bar.style.transform = `scaleX(${c.fill === null ? 0 : Math.min(1, c.fill)})`;
   node.drawn = true;
@@ -255,5 +253,5 @@ function showChosen() {
 }
 
 // The map fits itself to its width.
-new ResizeObserver(() => { if (map.flow && at("flow").clientWidth !== map.width) showMap(map.flow, map.named, map.links); }).observe(at("flow"));
-stacked.addEventListener("change", () => { if (map.flow) showMap(map.flow, map.named, map.links); });
+new ResizeObserver(() => { if (map.flow && at("flow").clientWidth !== map.width) showMap(map.flow, map.links); }).observe(at("flow"));
+stacked.addEventListener("change", () => { if (map.flow) showMap(map.flow, map.links); });

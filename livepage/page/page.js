@@ -90,7 +90,7 @@ function show(report) {
   last = now;
   say(`${new Date(report.time).toLocaleTimeString()} · ${whole.format(report.named)} named channels`);
   if (!one) {
-    showMap(report.flow, report.named);
+    showMap(report.flow);
     showList(report);
     return;
   }

@@ -111,7 +111,7 @@ const status = `document.getElementById("status").textContent`
 // words.
 func (s *Session) Marked() {
 	s.Mapped(6, 8)
-	for name, sign := range map[string]string{"main.validate": "bottleneck", "orders": "full", "samples": "✕ drops 120/s", "configuration": "⊘ closed"} {
+	for name, sign := range map[string]string{"main.validate": "bottleneck", "orders": "full", "samples": "✕ drops", "configuration": "⊘ closed"} {
 		s.until(fmt.Sprintf(`%s.querySelector(".sign").offsetParent && %[1]s.querySelector(".sign").textContent === %[2]s`, onMap(name), literal(sign)), name+" has no sign "+sign)
 	}
 	s.until(`document.querySelectorAll("#nodes .held").length === 2`, "the map does not highlight one stage and one channel")

@@ -88,7 +88,7 @@ func eightChannels() *drawing {
 	d.add("samples", 95, 900, []string{"main.enrich"}, []string{"main.audit"}).DroppedRate = &dropped
 	d.add("configuration", 0, 0, []string{"main.accept"}, []string{"main.enrich"}).Closed = true
 	d.hold("main.validate", &d.Channels[orders.ID-1])
-	d.Unknown = []string{"idle", "shutdown"}
+	d.Unseen = "Not on the map: idle, shutdown (no send or receive yet)."
 	return d
 }
 
@@ -110,6 +110,20 @@ func fortyChannels() *drawing {
 		d.add(fmt.Sprintf("errors of parser %d", i), 0, 1, []string{parse}, []string{"main.merge"})
 	}
 	d.hold("main.index4", &d.Channels[16+4*4+1])
+	return d
+}
+
+// longTexts has boxes whose texts are as long as they get, and closures as stages.
+func longTexts() *drawing {
+	d := newDrawing(map[string]int{"main": 0, "main (main.go:1042)": 1, "Server.handleAllOrdersOfCustomers (orders_of_customers.go:1042)": 2, "copyAllOfTheValues (incoming orders of today)": 3})
+	stages := slices.SortedFunc(maps.Keys(d.column), func(a, b string) int { return d.column[a] - d.column[b] })
+	for i := range 3 {
+		c := d.add(fmt.Sprintf("incoming orders of step %d of the pipeline", i), 100, 87_654, stages[i:i+1], stages[i+1:i+2])
+		c.Len, c.Senders, c.OldestValue = 99_998, 123_456, 9*3600*1000
+		*c.Cap, *c.Fill, *c.ReceivedRate, *c.DroppedRate = 99_999, 0.99998, 76_543, 65_432
+	}
+	d.hold(stages[2], &d.Channels[1])
+	d.Unseen = "Not on the map: idle, shutdown (no send or receive yet); disk (a spill.Elastic, whose calls are not sampled)."
 	return d
 }
 
@@ -185,4 +199,4 @@ func serve(t *testing.T, flows ...*drawing) (address string) {
 }
 
 // flows are the maps that must be readable.
-var flows = map[string]func() *drawing{"2 channels": twoChannels, "8 channels": eightChannels, "40 channels": fortyChannels}
+var flows = map[string]func() *drawing{"2 channels": twoChannels, "8 channels": eightChannels, "40 channels": fortyChannels, "long texts": longTexts}

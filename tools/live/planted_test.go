@@ -165,7 +165,7 @@ func TestPlantedFlows(t *testing.T) {
 	}
 	two, eight, first := []*drawing{twoChannels()}, []*drawing{eightChannels()}, []*drawing{eightChannels(), nil}
 	mapped := func(s *Session) { s.Mapped(6, 8) }
-	try("no map", fault{from: `showMap(report.flow, report.named);`}, eight, mapped, "does not show 6 stages and 8 channels")
+	try("no map", fault{from: `showMap(report.flow);`}, eight, mapped, "does not show 6 stages and 8 channels")
 	try("overlapping boxes", fault{from: `(items[i - 1].height + item.height) / 2 + gaps.across`, to: `20`}, eight, mapped, " overlaps ")
 	try("boxes outside", fault{from: `if (used > width && from < n - 1) break;`}, eight, mapped, "is outside of the map")
 	try("a long text", fault{from: "`oldest ${age(c)}`", to: "`the oldest value is ${age(c)} old`"}, eight, mapped, "is cut off")

@@ -255,7 +255,7 @@ func (p *plan) keepChannels() {
 		case met:
 			p.Omitted++
 		case !c.Unnamed && len(p.Unknown) < mostNodes:
-			p.Unknown = append(p.Unknown, c.Name)
+			p.Unknown, p.Unseen = append(p.Unknown, c.Name), p.o.Flow.Unseen
 		}
 	}
 	slices.SortFunc(p.Channels, func(a, b livepage.FlowChannel) int { return cmp.Compare(a.ID, b.ID) })

@@ -30,7 +30,7 @@ var pageTemplate = template.Must(template.New("page").
 // list of channels a link.
 const showSaved = `
 const saved = JSON.parse(at("data").textContent);
-if (saved) showMap(saved, new Set(saved.edges.map(e => e.channel)).size + saved.omitted + saved.unknown.length, false);
+if (saved) showMap(saved, false);
 `
 
 // WritePage writes a page that needs no server and loads nothing.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
+	"github.com/sluice-go/sluice/internal/flow"
 )
 
 // place returns a line as the answer has it.
@@ -42,9 +43,11 @@ func inLibrary(l observe.Line) bool {
 	return l.In != "" && !strings.HasPrefix(l.In, "sync.") && !strings.HasPrefix(l.In, "sluice.")
 }
 
-// where returns a line for a sentence: "main.run (main.go:30)".
+// where returns a line for a sentence: "main.run (main.go:30)", also for a
+// closure in it.
 func where(f observe.Frame) string {
-	name := f.Function[strings.LastIndex(f.Function, "/")+1:]
+	name := flow.Enclosing(f.Function)
+	name = name[strings.LastIndex(name, "/")+1:]
 	if f.File == "" {
 		return cmp.Or(name, "an unknown line")
 	}

@@ -23,8 +23,6 @@ import (
 const (
 	maxNodes = 2000
 	maxEdges = 10_000
-	// maxUnknown is one less than what a service sends beside a list.
-	maxUnknown = 19
 )
 
 // A Map is a flow prepared to be written.
@@ -33,9 +31,9 @@ type Map struct {
 	nodes    []node
 	next     [][]arrow // by index of node, the most important first
 	before   [][]arrow
-	worst    int      // index of the node that holds the service back, or -1
-	unknown  []string // names of channels without a call site
-	omitted  int      // channels that the service left out
+	worst    int    // index of the node that holds the service back, or -1
+	unseen   string // why channels without a call site have none
+	omitted  int    // channels that the service left out
 }
 
 // A node is a stage or a channel.
@@ -87,13 +85,7 @@ func New(f *livepage.Flow) *Map {
 		m.sortArrows(m.next[i])
 		m.sortArrows(m.before[i])
 	}
-	for _, name := range f.Unknown[:min(maxUnknown, len(f.Unknown))] {
-		m.unknown = append(m.unknown, format.Clean(name))
-	}
-	if len(f.Unknown) > maxUnknown {
-		m.unknown = append(m.unknown, "and others")
-	}
-	m.omitted = f.Omitted
+	m.unseen, m.omitted = strings.TrimSpace(format.Clean(f.Unseen)), f.Omitted
 	if b := f.Bottleneck; b != nil {
 		m.sentence = cmp.Or(strings.TrimSpace(format.Clean(b.Text)), m.sentence)
 		if stage, known := stages[b.Stage]; known {

@@ -160,6 +160,30 @@ func TestFits(t *testing.T) {
 	}
 }
 
+// A name keeps what tells it from others: its end, the line of a closure, and the channel behind
+// which a stage is.
+func TestShort(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		cells int
+		want  string
+	}{
+		{"main.(*Server).run (server.go:42)", 40, "main.(*Server).run (server.go:42)"},
+		{"main.(*Server).run (server.go:42)", 20, "main.Server.run:42"},
+		{"main.(*Server).run (server.go:42)", 14, "Server.run:42"},
+		{"run (main.go:42) (orders)", 20, "run:42 (orders)"},
+		{"run (main.go:42)", 8, "run:42"},
+		{"runAllOfThem (main.go:42)", 10, "…OfThem:42"},
+		{"example.com/app/parser.Run", 12, "parser.Run"},
+		{"internal/orders.go:42", 12, "orders.go:42"},
+		{"copy (the orders of all customers)", 14, "…copy (the …"},
+	} {
+		if got := short(test.name, test.cells); got != test.want {
+			t.Errorf("%s in %d cells: %q, want %q", test.name, test.cells, got, test.want)
+		}
+	}
+}
+
 // Every arrow of the flow is on the map exactly once.
 func TestEveryEdge(t *testing.T) {
 	for name, f := range services() {

@@ -119,11 +119,12 @@ func (m *Map) Draw(width, most int) (lines []Line) {
 	if channels > 0 {
 		more = append(more, format.Plural(channels, "more channel"))
 	}
-	if len(m.unknown) > 0 {
-		more = append(more, "no call seen yet: "+strings.Join(m.unknown, ", "))
+	last := format.Capital(strings.Join(more, ", "))
+	if last != "" && m.unseen != "" {
+		last += ". "
 	}
-	if len(more) > 0 && len(lines) < most {
-		lines = append(lines, Line{{cut(format.Capital(strings.Join(more, ", ")), width), Soft}})
+	if last += m.unseen; last != "" && len(lines) < most {
+		lines = append(lines, Line{{cut(last, width), Soft}})
 	}
 	return lines
 }
@@ -323,31 +324,39 @@ func cut(text string, cells int) string {
 	return displaywidth.TruncateString(text, max(0, cells), "…")
 }
 
-// short shortens the name of a function or a line to what tells it from others: its end.
+// short shortens the name of a function or a line to what tells it from others: its end, and the
+// line of a closure. "main.(*Server).run (server.go:42)" becomes "Server.run:42".
 func short(name string, cells int) string {
 	if displaywidth.String(name) <= cells {
 		return name
 	}
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	line := strings.Contains(name, ".go:")
-	if !line {
-		name = strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(name)
-	}
-	for displaywidth.String(name) > cells && !line {
-		_, rest, more := strings.Cut(name, ".")
-		if !more || strings.HasPrefix(rest, "func") {
-			break
+	name, place, closure := strings.Cut(name, " (")
+	if closure {
+		place = " (" + place
+		if at, end := strings.Index(place, ".go:"), strings.IndexByte(place, ')'); at >= 0 && at < end {
+			place = place[at+len(".go"):end] + place[end+1:]
 		}
-		name = rest
 	}
-	if displaywidth.String(name) <= cells {
-		return name
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	if !strings.Contains(name, ".go:") {
+		name = strings.NewReplacer("(*", "", ")", "", "[...]", "").Replace(name)
+		for displaywidth.String(name+place) > cells {
+			_, rest, more := strings.Cut(name, ".")
+			if !more {
+				break
+			}
+			name = rest
+		}
 	}
 	runes := []rune(name)
-	for len(runes) > 0 && displaywidth.String(string(runes)) >= cells {
+	if displaywidth.String(name+place) <= cells {
+		return name + place
+	}
+	place = cut(place, (cells+1)/2)
+	for len(runes) > 0 && displaywidth.String(string(runes)+place) >= cells {
 		runes = runes[1:]
 	}
-	return "…" + string(runes)
+	return "…" + string(runes) + place
 }
 
 // title is the name with what the node is, a lock or ×4 goroutines, in a number of cells.

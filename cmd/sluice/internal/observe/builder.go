@@ -231,37 +231,53 @@ func (b *builder) countDumps(c *capture.Capture) {
 // nameRoles gives each role the shortest name that is unique, and a number to roles at
 // several places of a pipeline.
 func (b *builder) nameRoles() {
-	functions, places := map[string]map[string]bool{}, map[string]int{} // by name; by function
-	for _, r := range b.o.Roles {
-		f := r.Start.Function
-		for _, name := range names(f) {
-			if functions[name] == nil {
-				functions[name] = map[string]bool{}
-			}
-			functions[name][f] = true
+	roles, places := map[string]map[string]bool{}, map[string]int{} // functions by name, or by the function around them; by function
+	add := func(name, f string) {
+		if roles[name] == nil {
+			roles[name] = map[string]bool{}
 		}
+		roles[name][f] = true
+	}
+	for i := range b.o.Roles {
+		f := b.o.Roles[i].Start.Function
+		add("in "+closing(f), f)
 		places[f]++
+	}
+	alone := func(r *Role) bool { return len(roles["in "+closing(r.Start.Function)]) == 1 }
+	for i := range b.o.Roles {
+		r := &b.o.Roles[i]
+		for _, name := range names(r, alone(r)) {
+			add(name, r.Start.Function)
+		}
 	}
 	number := map[string]int{}
 	for i := range b.o.Roles {
 		r := &b.o.Roles[i]
 		f := r.Start.Function
-		all := names(f)
-		r.Name = all[max(0, slices.IndexFunc(all, func(name string) bool { return len(functions[name]) == 1 }))]
+		all := names(r, alone(r))
+		r.Name = all[max(0, slices.IndexFunc(all, func(name string) bool { return len(roles[name]) == 1 }))]
 		if number[f]++; places[f] > 1 {
 			r.Name = fmt.Sprintf("%s %d", r.Name, number[f])
 		}
 	}
 }
 
-// names returns the names of a function, the shortest first: without its package, if it
-// is a function of the program that has a name, with that, and with its path.
-func names(f string) []string {
-	short := shortName(f)
-	if _, function, ok := strings.Cut(short, "."); ok && closing(f) == f && levelOfFunction(f) == program {
-		return []string{function, short, f}
+// names returns the names of a role, the shortest first: its function without its package, if
+// it is a function of the program, with that, and with its path. A closure has the name of the
+// function around it, and its line unless it is alone in there: "run (main.go:42)".
+func names(r *Role, alone bool) (all []string) {
+	f, place := closing(r.Start.Function), ""
+	if at := r.Start; f != at.Function && !alone {
+		if r.By.File != "" && closing(plain(r.By.Function)) == f { // the line of the go statement
+			at = r.By
+		}
+		place = " (" + placeName(Line{At: at}) + ")"
 	}
-	return []string{short, f}
+	short := shortName(f)
+	if _, function, ok := strings.Cut(short, "."); ok && levelOfFunction(f) == program {
+		all = append(all, function+place)
+	}
+	return append(all, short+place, f+place, r.Start.Function)
 }
 
 // nameNodes names nodes after their place, if they have no name yet.

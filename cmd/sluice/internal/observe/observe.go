@@ -82,7 +82,7 @@ type Cores struct {
 // belongs to a library (a pool's worker, errgroup, the handler of a server), with the
 // first function of the program that it calls.
 type Role struct {
-	Name    string // short, and unique in the observation: "worker", "(*Server).handle", "main.run.func2"
+	Name    string // short, and unique in the observation: "worker", "(*Server).handle", "run (main.go:42)" for a closure
 	Start   Frame  // start function, or first function of the program
 	Host    string // the function of a library that really started the goroutines: "golang.org/x/sync/errgroup.(*Group).Go.func1"; "" otherwise
 	Runtime bool   // it belongs to the runtime, to this observation, or to a library that has no function of the program: never the bottleneck

@@ -109,7 +109,7 @@ func check(t *testing.T, o *Observation) {
 
 func role(t *testing.T, o *Observation, name string) *Role {
 	t.Helper()
-	i := slices.IndexFunc(o.Roles, func(r Role) bool { return r.Name == name })
+	i := slices.IndexFunc(o.Roles, func(r Role) bool { return r.Name == name || strings.HasSuffix(r.Start.Function, "/"+name) })
 	if i < 0 {
 		var all []string
 		for _, r := range o.Roles {

@@ -20,7 +20,7 @@ func TestFlowScreens(t *testing.T) {
 			{ID: 3, Name: "events", Column: 2, Fill: new(0.02), ReceivedRate: new(15_289.0)}, {ID: 4, Name: "errors", Column: 2, Fill: new(0.5), DroppedRate: new(80.0), ReceivedRate: new(10.0)},
 			{ID: 5, Name: "evil\x1b[2J"},
 		},
-		Unknown: []string{"evil\x1b[2J"},
+		Unseen: "Not on the map: evil\x1b[2J (no send or receive yet).",
 		Edges: []livepage.Edge{
 			{Stage: "m.accept", Channel: 1, Side: "send", Share: 1}, {Stage: "m.read", Channel: 1, Side: "receive", Share: 1}, {Stage: "m.read", Channel: 2, Side: "send", Share: 1},
 			{Stage: "m.parse", Channel: 2, Side: "receive", Share: 1}, {Stage: "m.parse", Channel: 3, Side: "send", Share: 1}, {Stage: "m.parse", Channel: 4, Side: "send", Share: 1},
