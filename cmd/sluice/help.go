@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -43,8 +43,8 @@ type helpCommand struct {
 func (c *helpCommand) Run(parser *kong.Kong) error {
 	var args []string
 	if c.Command != "" {
-		if named(parser, []string{c.Command}) == "" {
-			return usageError{error: fmt.Errorf("unknown command %q (want %s)", c.Command, strings.Join(commandNames(parser), ", "))}
+		if named(parser, []string{c.Command}) == nil {
+			return usageError{error: format.Unknown("command", c.Command, commandNames(parser))}
 		}
 		args = []string{c.Command}
 	}
@@ -100,40 +100,49 @@ func oneDash(text string) string {
 	})
 }
 
-// Mistakes in the value of a flag, as the parser words them.
+// Mistakes as the parser words them.
 var (
-	noValue  = regexp.MustCompile(`^--(\S+): expected \S+ value but got "EOL" .*$`)
-	badValue = regexp.MustCompile(`^--(\S+) must be one of (\S+) but got (".*")$`)
+	noValue    = regexp.MustCompile(`^--(\S+): expected \S+ value but got "(.*?)" `)
+	badNumber  = regexp.MustCompile(`^--(\S+): expected an? .*(?:int|float) but got (".*?")`)
+	badWord    = regexp.MustCompile(`^(?:--(\S+)|<(\S+)>) must be one of (\S+) but got "(.*)"$`)
+	noArgument = regexp.MustCompile(`^expected "(.*)"$`)
+	unhelpful  = regexp.MustCompile(`, did you mean (?:one of )?"-[a-z]".*$`) // a flag of one letter is near any other
 )
 
-// valueMistake rewords the parser's message about the value of a flag, so that it
-// names the values that there are.
-func valueMistake(parser *kong.Kong, text string) string {
-	if found := badValue.FindStringSubmatch(text); found != nil {
-		return fmt.Sprintf("unknown --%s %s (want %s)", found[1], found[3], valuesOf(parser, found[1]))
-	}
-	found := noValue.FindStringSubmatch(text)
-	if found == nil {
-		return text
-	}
-	if values := valuesOf(parser, found[1]); values != "" {
-		return fmt.Sprintf("--%s requires a value (want %s)", found[1], values)
-	}
-	return fmt.Sprintf("--%s requires a value", found[1])
-}
-
-// valuesOf lists the values of a flag of any command, or returns "" if it takes
-// more than a few.
-func valuesOf(parser *kong.Kong, name string) string {
-	for _, command := range parser.Model.Children {
+// mistake rewords the parser's message about a command, so that it names what is
+// missing, or the values that there are.
+func mistake(command *kong.Node, args []string, text string) error {
+	if found := noValue.FindStringSubmatch(text); found != nil {
+		wanted := ""
 		for _, flag := range command.Flags {
-			if flag.Name == name && flag.Enum != "" {
-				values := slices.DeleteFunc(flag.EnumSlice(), func(v string) bool { return v == "" })
-				return strings.Join(values, " or ")
+			if flag.Name == found[1] && flag.Enum != "" {
+				wanted = " (want " + strings.Join(words(flag.Enum), " or ") + ")"
 			}
 		}
+		if found[2] == "EOL" {
+			return fmt.Errorf("%s requires a value%s", args[len(args)-1], wanted)
+		}
+		return fmt.Errorf("--%s requires a value%s; for the value %s, write --%[1]s=%[3]s", found[1], wanted, found[2])
 	}
-	return ""
+	if found := badNumber.FindStringSubmatch(text); found != nil {
+		return fmt.Errorf("invalid --%s %s (want a number)", found[1], found[2])
+	}
+	if found := badWord.FindStringSubmatch(text); found != nil {
+		kind := found[2]
+		if kind == "" {
+			kind = "--" + found[1]
+		}
+		return format.Unknown(kind, found[4], words(found[3]))
+	}
+	if found := noArgument.FindStringSubmatch(text); found != nil {
+		return fmt.Errorf("%s requires %s", command.Name, found[1])
+	}
+	return errors.New(unhelpful.ReplaceAllString(text, ""))
+}
+
+// words splits the declaration of the words that a flag takes.
+func words(enum string) []string {
+	return strings.FieldsFunc(enum, func(r rune) bool { return r == '"' || r == ',' })
 }
 
 // writeStatuses writes the table of exit statuses.

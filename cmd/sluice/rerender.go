@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
@@ -19,6 +20,12 @@ func (c *reportCommand) Run(to streams) error {
 	dir := c.Dir
 	if dir == "" {
 		dir = report.Newest(usualOut)
+	}
+	if filepath.Base(dir) == report.JSONFile {
+		dir = filepath.Dir(dir)
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return inputError{fmt.Errorf("%s is a file (want the directory of a run)", dir)}
 	}
 	r, err := report.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
