@@ -142,12 +142,14 @@ func run(ctx context.Context, args []string) error {
 // measure measures the cells, a column at a time, and saves each column.
 func (s settings) measure(ctx context.Context, f *figures, path string) error {
 	fmt.Fprintln(os.Stderr, results.Here())
+	matched := false
 	for _, section := range sections(s.procs) {
 		for _, col := range section.columns {
 			rows := section.choose(col, s.only)
 			if len(rows) == 0 {
 				continue
 			}
+			matched = true
 			if err := s.column(ctx, f, section, col, rows); err != nil {
 				return err
 			}
@@ -155,6 +157,9 @@ func (s settings) measure(ctx context.Context, f *figures, path string) error {
 				return err
 			}
 		}
+	}
+	if !matched {
+		return misused("no cell matches -only %s (want section/row/column/GOMAXPROCS, such as queues/.*/8->1/2)", s.only)
 	}
 	return nil
 }
