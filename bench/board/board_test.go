@@ -112,7 +112,7 @@ func TestCells(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, wrong := range []string{"-only (", "-procs 0", "-procs x", "-rounds 0", "x", "-x", "-only nothing"} {
+	for _, wrong := range []string{"-only (", "-procs 0", "-procs x", "-rounds 0", "x", "-x", "-only nosuch"} {
 		if err := run(t.Context(), strings.Fields(wrong)); !errors.As(err, new(usageError)) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: error %v", wrong, err)
 		}
