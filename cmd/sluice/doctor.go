@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -68,7 +67,7 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 // write writes the diagnosis in the requested forms.
 func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
 	var err error
-	switch screen := doctorScreen(to.stdout); {
+	switch screen := screenOf(to.stdout); {
 	case c.JSON:
 		err = diagnosis.WriteJSON(to.stdout)
 	case c.Verbose:
@@ -83,12 +82,6 @@ func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
 		return inputError{err}
 	}
 	return nil
-}
-
-// doctorScreen describes the screen that w is.
-func doctorScreen(w io.Writer) doctor.Screen {
-	s := screenOf(w)
-	return doctor.Screen{Width: s.Width, Color: s.Color}
 }
 
 // errFound ends a diagnosis with -fail-on that found a problem.
@@ -128,7 +121,7 @@ func (c *doctorCommand) compare(to streams) error {
 	if c.JSON {
 		return comparison.WriteJSON(to.stdout)
 	}
-	return comparison.WriteText(to.stdout, doctorScreen(to.stdout))
+	return comparison.WriteText(to.stdout, screenOf(to.stdout))
 }
 
 // live reports whether a flag was given that only a service takes.

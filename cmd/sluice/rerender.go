@@ -39,7 +39,7 @@ func (c *reportCommand) Run(to streams) error {
 	}
 	head := func() error { return r.WriteHead(to.stdout, screenOf(to.stdout)) }
 	if c.Verbose {
-		head = func() error { return r.WriteHeader(to.stdout) }
+		head = func() error { return r.WriteHeader(to.stdout, screenOf(to.stdout)) }
 	}
 	return errors.Join(r.WriteFiles(dir), head(), write(to.stdout, r, c.Verbose, filepath.Join(dir, report.PageFile)))
 }

@@ -48,7 +48,7 @@ func (d *Diagnosis) WritePage(w io.Writer) error {
 		Script       template.JS
 		Timed        bool
 	}{d, "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; base-uri 'none'; form-action 'none'",
-		d.foot(2 * widest), template.CSS(style), template.JS(script), slices.ContainsFunc(d.Roles, func(r RoleRow) bool { return r.timed() })})
+		d.foot(2 * format.WidestWidth), template.CSS(style), template.JS(script), slices.ContainsFunc(d.Roles, func(r RoleRow) bool { return r.timed() })})
 }
 
 func hash(text string) string {

@@ -72,7 +72,7 @@ func TestStackedSection(t *testing.T) {
 	if n := strings.Count(page, `class="line"`); n != 0 {
 		t.Errorf("%d lines are drawn besides", n)
 	}
-	for _, text := range []string{page, render(t, r.WriteText)} {
+	for _, text := range []string{page, render(t, on80(r.WriteText))} {
 		for _, want := range []string{"10 workers, in send; ns per value, by capacity", "10 workers, in receive; ns per value, by capacity"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no table is called %q in\n%s", want, text)
