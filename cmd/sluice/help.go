@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
@@ -62,15 +61,12 @@ func commandNames(parser *kong.Kong) (names []string) {
 	return names
 }
 
-// helpWidth is the maximum width of a help text.
-const helpWidth = 80
-
-// printHelp prints the parser's help with the documented spelling of flags, and
+// printHelp prints, in at most 80 columns, the parser's help with the documented spelling of flags, and
 // the exit statuses below the list of commands.
 func printHelp(options kong.HelpOptions, command *kong.Context) error {
 	var text bytes.Buffer
 	stdout := command.Stdout
-	options.WrapUpperBound = min(helpWidth, widthOf(stdout))
+	options.WrapUpperBound = min(format.UsualWidth, screenOf(stdout).Width)
 	command.Stdout = &text
 	err := kong.DefaultHelpPrinter(options, command)
 	command.Stdout = stdout
@@ -80,8 +76,25 @@ func printHelp(options kong.HelpOptions, command *kong.Context) error {
 	if command.Selected() == nil {
 		writeStatuses(&text, options.WrapUpperBound)
 	}
-	_, err = io.WriteString(stdout, oneDash(text.String()))
+	_, err = io.WriteString(stdout, narrowed(oneDash(text.String()), options.WrapUpperBound))
 	return err
+}
+
+// narrowed breaks lines that are wider than width, as examples may be: what explains a
+// command is below it then.
+func narrowed(text string, width int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		command, meaning, found := strings.Cut(strings.TrimLeft(line, " "), "  ")
+		if utf8.RuneCountInString(line)-1 <= width || !found {
+			b.WriteString(line)
+			continue
+		}
+		const indent = "      "
+		b.WriteString("  " + command + "\n" + indent)
+		b.WriteString(format.Wrap(strings.TrimSpace(meaning), width, len(indent), indent))
+	}
+	return b.String()
 }
 
 // flagsIn matches long flags with two dashes, and the space after one in a list
@@ -152,14 +165,4 @@ func writeStatuses(b *bytes.Buffer, width int) {
 		const indent = "       "
 		fmt.Fprintf(b, "  %-5d%s", s.status, format.Wrap(s.meaning, width, len(indent), indent))
 	}
-}
-
-// widthOf returns the width of a terminal, and helpWidth for anything else.
-func widthOf(w io.Writer) int {
-	if file, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-			return width
-		}
-	}
-	return helpWidth
 }

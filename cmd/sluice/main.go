@@ -253,7 +253,11 @@ func complain(stderr io.Writer, err error) int {
 	if path := new(fs.PathError); errors.As(err, &path) { // which call it was says nothing to a user
 		text = strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1)
 	}
-	fmt.Fprintf(stderr, "sluice: %s\n", format.CleanLines(text)) // it may name files
+	text = "sluice: " + format.CleanLines(text) + "\n" // it may name files
+	if isTerminal(stderr) {
+		text = format.Wrap(strings.TrimSuffix(text, "\n"), screenOf(stderr).Width, 0, "  ")
+	}
+	io.WriteString(stderr, text)
 	var usage usageError
 	var input inputError
 	switch {

@@ -15,8 +15,10 @@ import (
 // set or TERM is dumb.
 func screenOf(w io.Writer) format.Screen {
 	s := format.Screen{Width: format.UsualWidth}
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		s.Width = widthOf(w)
+	if isTerminal(w) {
+		if width, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil && width > 0 {
+			s.Width = width
+		}
 		s.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 	}
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
@@ -24,4 +26,9 @@ func screenOf(w io.Writer) format.Screen {
 	}
 	s.Width = min(max(s.Width, format.NarrowestWidth), format.WidestWidth)
 	return s
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
 }
