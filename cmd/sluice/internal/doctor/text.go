@@ -85,7 +85,7 @@ func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
 		}
 		return text
 	})
-	section(&s, "Roles", d.Roles, (*RoleRow).sentence)
+	section(&s, "Roles", d.unmapped(), (*RoleRow).sentence)
 	section(&s, "Unknown", d.Unknown, func(g *Gap) string { return listed(": ", g.What, g.Reason) })
 	s.put(nil, s.paragraph(flowmap.Soft, d.foot(2*format.WidestWidth), ""))
 	return s.write(w)
@@ -190,15 +190,35 @@ func (f *Finding) sentence() string {
 // timed reports whether the parts of the role's time are known.
 func (r *RoleRow) timed() bool { return r.Running+r.System+r.Outside+r.Waiting > 0 }
 
+// unmapped returns the roles with what the map does not show of them.
+func (d *Diagnosis) unmapped() []RoleRow {
+	rows, stages := slices.Clone(d.Roles), map[string]string{}
+	if d.Map != nil {
+		for _, s := range d.Map.Stages {
+			stages[s.ID] = s.Doing
+		}
+	}
+	for i := range rows {
+		if doing, mapped := stages[rows[i].Name]; !mapped {
+			rows[i].Name += " ×" + format.Compact(rows[i].Alive)
+		} else if doing != "" {
+			rows[i].Doing = ""
+		}
+	}
+	return slices.DeleteFunc(rows, func(r RoleRow) bool { return r.Doing == "" && !r.timed() })
+}
+
 func (r *RoleRow) sentence() string {
-	text := fmt.Sprintf("%s ×%s", r.Name, format.Compact(r.Alive))
-	if r.timed() {
-		text += fmt.Sprintf(": busy %s, waits %s", format.Percent(r.Busy), format.Percent(r.Waiting))
+	var parts []string
+	for _, part := range []struct {
+		share float64
+		name  string
+	}{{r.Running, "runs"}, {r.System, "in system calls"}, {r.Outside, "waits outside"}, {r.Waiting, "waits inside"}} {
+		if part.share > 0 {
+			parts = append(parts, part.name+" "+format.Percent(part.share))
+		}
 	}
-	if r.HoldsUp > 0 {
-		text += ", holds up " + format.Compact(r.HoldsUp)
-	}
-	return strings.TrimSuffix(text+"; "+r.Doing, "; ")
+	return r.Name + ": " + listed("; ", strings.Join(parts, ", "), r.Doing)
 }
 
 // target is the address as people type it.
