@@ -208,7 +208,7 @@ func (m *model) batchSink(p *part, k cost) change {
 	what := map[costKind]string{costSystem: "system call", costDisk: "sync", costOutside: "request", costSleep: "call"}[k.kind]
 	// A call for two values takes half of it at least.
 	return change{name: Batch, line: k.line, part: p.index, kept: less(p.costs(), k.kind), cpu: less(m.process(), costSystem), tokens: max(2, p.tokens()),
-		text:     fmt.Sprintf("Make one %s for all values that have arrived%s, not one for each", what, near(k.line))}
+		text: fmt.Sprintf("Make one %s for all values that have arrived%s, not one for each", what, near(k.line))}
 }
 
 // broadcast reports whether a value goes to several receivers, of which one is slow: roles
@@ -240,7 +240,7 @@ func (m *model) reuse(p *part, k cost) change {
 	// Code beside allocation waits for memory that is new: how much of that is left is not
 	// known.
 	return change{name: Reuse, line: k.line, part: p.index, kept: less(p.costs(), k.kind), cpu: less(m.process(), k.kind), tokens: max(1, p.tokens()), blind: k.kind == costMemory,
-		text:     fmt.Sprintf("Make no new %s for each value%s: reuse it", what, near(k.line))}
+		text: fmt.Sprintf("Make no new %s for each value%s: reuse it", what, near(k.line))}
 }
 
 // cheaper names the code that the time goes into: nothing between goroutines helps.
@@ -289,7 +289,7 @@ func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []chang
 			evidence: []string{"those that wait at it free each other: it carries no values", fmt.Sprintf("%.2g of them are inside", slots)}}, split}
 	}
 	limit := change{name: RaiseLimit, line: r.at, part: -1,
-		text:     fmt.Sprintf("Raise the limit that %s waits for (%s)", where(r.at.At), m.nodeName(g.index))}
+		text: fmt.Sprintf("Raise the limit that %s waits for (%s)", where(r.at.At), m.nodeName(g.index))}
 	if slots >= 0.5 {
 		limit.text += fmt.Sprintf(", from about %.0f", slots)
 	}
@@ -348,7 +348,7 @@ func (m *model) lighten(top cost, r *ruling) []change {
 	}
 	wanted := (m.o.Cores.Running + m.cores.queue) / max(m.cores.used, 0.01)
 	return []change{{name: MoreCores, part: -1, text: "Give the process more cores: " + by,
-		fixed:    &Gain{Low: min(wanted, 0.8/(1-m.cores.lacks)), High: wanted, Bound: fmt.Sprintf("%.2g goroutines run or want to", m.o.Cores.Running+m.cores.queue)}}, cheaper(p, top)}
+		fixed: &Gain{Low: min(wanted, 0.8/(1-m.cores.lacks)), High: wanted, Bound: fmt.Sprintf("%.2g goroutines run or want to", m.o.Cores.Running+m.cores.queue)}}, cheaper(p, top)}
 }
 
 // loosen returns the changes for a lockstep.

@@ -119,6 +119,7 @@ const (
 	FamilyPublished Family = iota // as the author of a study published it
 	FamilyNative                  // built-in channels, without a library
 	FamilySluice                  // this library
+	FamilyNone                    // the same work without a channel
 )
 
 // names has the name and the family of each contender.
@@ -154,7 +155,7 @@ var names = map[ContenderID]struct {
 	ownEmpty:        {"sluice.Elastic, ShrinkEmpty", FamilySluice},
 	ownNever:        {"sluice.Elastic, NoShrink", FamilySluice},
 
-	alone:          {"no channel", FamilyPublished},
+	alone:          {"no channel", FamilyNone},
 	publishedFarm:  {"published", FamilyPublished},
 	nativeSlices:   {"native, slices of 64", FamilyNative},
 	workersRun:     {"workers.Run", FamilySluice},

@@ -72,20 +72,6 @@ func logScale(values []Value) scale {
 // upTo returns the linear scale from zero.
 func upTo(hi float64) scale { return scale{lo: 0, hi: hi * 1.05} }
 
-// fromZero returns a linear scale for all values, for lengths that add up.
-func fromZero(values []Value) scale {
-	hi := 0.0
-	for _, v := range values {
-		if !v.Unknown {
-			hi = max(hi, v.Mid, v.Hi)
-		}
-	}
-	if hi <= 0 {
-		return scale{lo: 0, hi: 1}
-	}
-	return upTo(hi)
-}
-
 // logFloor and logCeil return the next 1, 2 or 5 times a power of ten.
 func logFloor(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
@@ -121,20 +107,12 @@ func (s scale) at(v float64) float64 {
 // holds reports whether v lies on the scale.
 func (s scale) holds(v float64) bool { return v >= s.lo && v <= s.hi }
 
-// maxTicks is the number of figures that fit along an axis.
+// maxTicks is the number of figures that fit along an upright axis.
 const maxTicks = 8
 
-// ticks returns the figures along the axis, at most maxTicks.
+// ticks returns the figures along an upright axis, at most maxTicks.
 func (s scale) ticks() []float64 {
-	if s.log {
-		for _, steps := range [][]float64{{1, 2, 5}, {1, 3}} {
-			if ticks := s.decades(steps); len(ticks) <= maxTicks {
-				return ticks
-			}
-		}
-		return s.decades([]float64{1})
-	}
-	return s.multiples(logCeil((s.hi - s.lo) / 6))
+	return s.fitting(func(tick float64) (at, height float64) { return s.at(tick), 1 / (maxTicks - 0.5) })
 }
 
 // fitting returns the ticks whose figures do not touch. place returns the position
