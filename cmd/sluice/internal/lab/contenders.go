@@ -237,28 +237,6 @@ func FamilyOf(id ContenderID) Family {
 	return FamilyPublished
 }
 
-// formerIDs has the IDs of contenders that results.json of schema 1 names
-// otherwise.
-var formerIDs = map[ContenderID]ContenderID{
-	"sluice.Ends":              pipe,
-	"sluice.Workers":           workersRun,
-	"sluice.Map":               workersMap,
-	"sluice.Batcher_64_Map":    senderMap,
-	"sluice.Batcher_Map":       senderBatches,
-	"sluice.Workers_a_backlog": workersBacklog,
-	"sluice.Batcher_of_64":     batchSender,
-}
-
-// FormerID returns the ID of a contender that results.json of schema 1
-// identifies by its name at that time.
-func FormerID(name string) ContenderID {
-	id := ContenderID(Plain(name))
-	if now, ok := formerIDs[id]; ok {
-		return now
-	}
-	return id
-}
-
 // Plain replaces by underscores what must not stand in an ID, nor in the name of a
 // benchmark.
 func Plain(text string) string {

@@ -280,22 +280,3 @@ func TestIDsArePlain(t *testing.T) {
 		seen[named.name] = id
 	}
 }
-
-// FormerID maps the names in results.json of schema 1.
-func TestFormerID(t *testing.T) {
-	for name, want := range map[string]ContenderID{
-		"native":                                Native,
-		"native, P to 1":                        NativeManyToOne,
-		"sluice.Bounded, 128":                   withSlots(ownBounded, 128),
-		"published, 4 channels by clock":        byClockOf(4),
-		"sluice.Sharded, lane each, runs":       ShardedLanes,
-		"native, P channels, one each + slices": eachSlices,
-		"sluice.Bounded, 1024, 1:1":             boundedOneToOne,
-		"sluice.Workers, a backlog":             workersBacklog,
-		"sluice.Ends":                           pipe,
-	} {
-		if got := FormerID(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
-		}
-	}
-}

@@ -189,8 +189,8 @@ func TestPage(t *testing.T) {
 		"Made-up CPU, 2 usable", "go1.26", "commit 0123456789ab", // the machine
 		"A finding of 12%\u00a0±\u00a03%", "&lt;b&gt;", // findings, escaped
 		"By division.", `<th scope="row">small</th><td>1 µs</td>`, // derived
-		"published: 425 ",                                         // published beside measured
-		"oversubscribed",                                            // in the chart
+		"published: 425 ", // published beside measured
+		"oversubscribed",  // in the chart
 		"sluice.Small (too small for &lt;this&gt;)",                 // left out, by name
 		"received 9 values of 10",                                   // failed, by name
 		"made-up, memory, GOMAXPROCS : all",                         // missing, by name

@@ -236,26 +236,13 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// In schema 1, results.json identifies contenders by name.
-func TestDecodeSchema1(t *testing.T) {
+func TestDecodeOtherSchema(t *testing.T) {
 	text := render(t, pretended(false).WriteJSON)
-	text = strings.Replace(text, `"schema": 2`, `"schema": 1`, 1)
-	text = strings.ReplaceAll(text, `"sluice.Kind"`, `"sluice.Batcher 64, Map"`)
-	r, err := Decode([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := r.Experiments[0]
-	entry := e.Sections[0].Points[0].Entries[1]
-	if got := entry.name(); got != "batch.Sender of 64, Map" || r.Schema != Schema {
-		t.Errorf("%q in schema %d", got, r.Schema)
-	}
-	if e.Beside[0].Ours != entry.Contender || e.Beside[0].Contender != "native_8_slots" {
-		t.Errorf("beside the published figure: %+v", e.Beside[0])
-	}
-	_, err = Decode([]byte(strings.Replace(text, `"schema": 1`, `"schema": 3`, 1)))
-	if err == nil || err.Error() != "unsupported schema 3 (want 1 or 2)" {
-		t.Errorf("error %v", err)
+	for schema, want := range map[string]string{"1": "unsupported schema 1 (want 2)", "3": "unsupported schema 3 (want 2)"} {
+		_, err := Decode([]byte(strings.Replace(text, `"schema": 2`, `"schema": `+schema, 1)))
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 

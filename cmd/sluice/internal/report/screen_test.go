@@ -225,23 +225,10 @@ func TestScreenOfOneStudy(t *testing.T) {
 	for _, e := range r.Experiments {
 		one := *r
 		one.Experiments = []Experiment{e}
-		one.Overview = one.overview()
+		one.Overview = lab.NewOverview([]lab.Conclusion{one.Experiments[0].Conclusion})
 		text := strings.Join(strings.Fields(strings.Join(screenOf(t, &one, format.Screen{Width: format.UsualWidth}), " ")), " ")
 		if !strings.Contains(text, e.Answer) || !strings.Contains(text, e.Advice) {
 			t.Errorf("%s: the screen lacks the answer:\n%s", e.Name, text)
 		}
-	}
-}
-
-// A report from before reports had answers gets them from its figures, also if
-// the lab now sends more values.
-func TestAnswersOfAnOldReport(t *testing.T) {
-	r := everyStudy(lab.Scale{CPUs: 2, Size: lab.Quick}, Machine{CPUs: 2})
-	want := r.Overview.Sentence
-	r.Overview = lab.Overview{}
-	r.eachPoint(func(e *Experiment, p *Point) { e.Conclusion, p.Name = lab.Conclusion{}, "renamed" })
-	old, err := Decode([]byte(render(t, r.WriteJSON)))
-	if err != nil || want == "" || old.Overview.Sentence != want || old.Experiments[0].Answer == "" {
-		t.Errorf("%v; overview %+v, want %q", err, old.Overview, want)
 	}
 }
