@@ -102,10 +102,7 @@ func (d Dots) layout() dotsFrame {
 		texts = max(texts, widthOf(figure.Text, labelSize))
 		f.words = append(f.words, figure.Label+" "+figure.Text)
 	}
-	f.scale = newScale(values)
-	if d.Log && !f.scale.log {
-		f.scale = logScale(values)
-	}
+	f.scale = newScale(values, d.Log)
 	f.unit = append(inLines(caption(d.Unit, f.scale, d.Better), tickSize, Width), inLines(d.Note, tickSize, Width)...)
 	f.left, f.right = labels+dotsGap, Width-texts-dotsGap
 	f.top = float64(lineGap*(len(f.title)+len(f.setting)) + 8)

@@ -82,7 +82,7 @@ func (l Lines) SVG() string {
 // layout computes all positions: the frame from the widths of the texts, and
 // the labels from the frame.
 func (l Lines) layout() *frame {
-	f := &frame{Lines: l, scale: newScale(l.values())}
+	f := &frame{Lines: l, scale: newScale(l.values(), false)}
 	f.title = inLines(l.Title, titleSize, Width)
 	f.axis = inLines(caption(l.YAxis, f.scale, l.Better), tickSize, Width)
 	f.top = float64(lineGap*(len(f.title)+len(f.axis)) + 12)
@@ -108,7 +108,7 @@ func (l Lines) layout() *frame {
 		tall += last.height()
 		wide = max(wide, widest(last.lines, labelSize)+leaderRoom+keyWidth)
 	}
-	f.right = Width - max(wide, widthOf(l.lastX(), tickSize)/2-inset)
+	f.right = Width - max(wide, widest(l.X[max(0, len(l.X)-1):], tickSize)/2-inset)
 	f.bottom = f.top + max(plotHeight, tall)
 	f.xAxis = inLines(l.XAxis, tickSize, Width)
 	f.tickRows = f.rowsOfTicks()
@@ -124,13 +124,6 @@ func (l Lines) values() []Value {
 		}
 	}
 	return all
-}
-
-func (l Lines) lastX() string {
-	if len(l.X) == 0 {
-		return ""
-	}
-	return l.X[len(l.X)-1]
 }
 
 // yAt returns the height of a figure. A mark at either end of the scale is within

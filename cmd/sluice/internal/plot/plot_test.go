@@ -123,7 +123,7 @@ func TestEachRepetitionIsShown(t *testing.T) {
 			t.Errorf("%s: %d arrows, want 2", name, n)
 		}
 	}
-	if s := newScale([]Value{value}); s.log || s.hi < 140 || s.hi > 200 {
+	if s := newScale([]Value{value}, false); s.log || s.hi < 140 || s.hi > 200 {
 		t.Errorf("two outliers make the scale %+v", s)
 	}
 }
@@ -198,7 +198,7 @@ func TestScale(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScale(tt.values)
+			s := newScale(tt.values, false)
 			if s.log != tt.log || s.lo != tt.lo {
 				t.Errorf("scale %+v, want log %v from %v", s, tt.log, tt.lo)
 			}

@@ -18,10 +18,10 @@ type scale struct {
 // repetition on a busy machine must not squeeze all others into a corner.
 const outlierRoom = 1.5
 
-// newScale returns a scale for all intervals and for the repetitions near them.
-// A linear scale starts at zero, so that lengths are proportional to the
-// figures.
-func newScale(values []Value) scale {
+// newScale returns a scale for all intervals and for the repetitions near them. It is
+// logarithmic if figures are far apart, and, if log is true, whenever it can be. A linear
+// scale starts at zero, so that lengths are proportional to the figures.
+func newScale(values []Value, log bool) scale {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	positive := true
 	for _, v := range values {
@@ -45,32 +45,15 @@ func newScale(values []Value) scale {
 	switch {
 	case hi <= 0 || math.IsInf(hi, 0):
 		return scale{lo: 0, hi: 1}
-	case positive && lo > 0 && hi/lo >= logFrom:
-		return scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
-	}
-	return upTo(hi)
-}
-
-// logScale returns a logarithmic scale for the intervals of all positive values.
-func logScale(values []Value) scale {
-	lo, hi := math.Inf(1), 0.0
-	for _, v := range values {
-		if !v.Unknown && v.Lo > 0 {
-			lo, hi = min(lo, v.Lo), max(hi, v.Hi)
+	case positive && lo > 0 && (log || hi/lo >= logFrom):
+		s := scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
+		if s.lo == s.hi {
+			s.lo, s.hi = s.lo/2, s.hi*2
 		}
+		return s
 	}
-	if hi <= 0 {
-		return scale{lo: 1, hi: 10, log: true}
-	}
-	s := scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
-	if s.lo == s.hi {
-		s.lo, s.hi = s.lo/2, s.hi*2
-	}
-	return s
+	return scale{lo: 0, hi: hi * 1.05}
 }
-
-// upTo returns the linear scale from zero.
-func upTo(hi float64) scale { return scale{lo: 0, hi: hi * 1.05} }
 
 // logFloor and logCeil return the next 1, 2 or 5 times a power of ten.
 func logFloor(v float64) float64 {

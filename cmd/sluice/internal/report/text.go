@@ -24,7 +24,7 @@ func (r *Report) WriteText(w io.Writer, s format.Screen) error {
 	}
 	r.summaryText(b)
 	b.WriteString("\n")
-	if r.anyOversubscribed() {
+	if _, over, _ := r.count(); over > 0 {
 		b.paragraph(fmt.Sprintf("* oversubscribed: GOMAXPROCS exceeds the %s of this machine", format.Plural(r.Machine.Whole(), "CPU")), "  ")
 	}
 	for _, note := range r.Footnotes() {
@@ -77,12 +77,6 @@ const (
 	textAll   = 1 << 30
 )
 
-func (r *Report) anyOversubscribed() bool {
-	any := false
-	r.eachPoint(func(_ *Experiment, p *Point) { any = any || p.Oversubscribed })
-	return any
-}
-
 func (e *Experiment) text(b *prose) {
 	title := e.Name + ": " + e.Title
 	b.paragraph("\n"+title, "")
@@ -104,7 +98,7 @@ func (e *Experiment) text(b *prose) {
 		derivedTable(t).write(b)
 	}
 	fmt.Fprintf(b, "\nPublished, and measured here\n")
-	if e.besideMeasured() {
+	if slices.ContainsFunc(e.Beside, func(b Beside) bool { return b.Measured != nil || b.OursTakes != nil }) {
 		e.besideTable().write(b)
 	} else {
 		b.paragraph("  No point of this run has a published figure; the page shows the published ones.", "  ")
@@ -140,15 +134,6 @@ func (s *Section) measured() bool {
 			if len(entry.Repetitions) > 0 || entry.Error != "" {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-func (e *Experiment) besideMeasured() bool {
-	for _, b := range e.Beside {
-		if b.Measured != nil || b.OursTakes != nil {
-			return true
 		}
 	}
 	return false
