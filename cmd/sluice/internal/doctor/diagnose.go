@@ -165,12 +165,12 @@ func (m *model) evidence(r *ruling) []Evidence {
 	if r.part >= 0 && m.traced() {
 		p := &m.parts[r.part]
 		for _, k := range p.costs()[:3] {
-			does := ": it " + k.doing() + near(m.located(p, k).line)
-			if strings.Contains(r.answer, does) {
-				does = " goes into that"
+			place := near(m.located(p, k).line)
+			if strings.Contains(r.answer, place) {
+				place = ""
 			}
 			if k.share >= 0.1 {
-				add(m.source(), "%s of its busy time%s", percent(k.share), does)
+				add(m.source(), "for %s of its busy time it %s%s", percent(k.share), k.doing(), place)
 			}
 		}
 	}

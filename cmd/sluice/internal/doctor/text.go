@@ -81,7 +81,7 @@ func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
 	section(&s, "Also seen", d.Also, func(f *Finding) string {
 		text := f.sentence()
 		for _, e := range f.Evidence {
-			text += " " + format.Capital(e.sentence())
+			text += " " + e.sentence()
 		}
 		return text
 	})
@@ -177,10 +177,11 @@ func (d *Diagnosis) facts(s sheet) (all [][]flowmap.Line) {
 }
 
 func (e *Evidence) sentence() string {
+	text := format.Capital(e.Text)
 	if e.Source == "" {
-		return e.Text
+		return text
 	}
-	return strings.TrimSuffix(e.Text, ".") + " (" + e.Source + ")."
+	return strings.TrimSuffix(text, ".") + " (" + e.Source + ")."
 }
 
 func (f *Finding) sentence() string {
