@@ -44,9 +44,9 @@ func (c *channel[T]) open(self any, undelivered func(T, Reason), config engine.C
 // ctx is done. After an error the value is never delivered. Send does not allocate. A
 // nil context panics.
 //
-// A context that is done does not stop a loop of sends that find room: check ctx.Err() in
-// the loop, or call Close, which makes the next send fail. Under Reject, [DropNewest] and
-// [DropOldest], Send never waits, so it never returns the context's error.
+// If there is room and ctx is done, Send succeeds, as every kind guarantees: see [Channel].
+// Under Reject, [DropNewest] and [DropOldest], Send never waits, so it never returns the
+// context's error.
 func (c *channel[T]) Send(ctx context.Context, v T) error {
 	if ctx == nil {
 		panic("sluice: Send: nil context")

@@ -81,7 +81,9 @@ type BatchReceiver[T any] interface {
 //
 // The context of a call matters only when the call would wait. A call that can proceed
 // proceeds, even under a context that is done; a call that would wait returns the context's
-// error if the context is done, or becomes done during the wait.
+// error if the context is done, or becomes done during the wait. So a context does not end a
+// loop of sends that find room, or of receives that find values: check ctx.Err() in the loop,
+// or call Close, which makes the next send fail.
 //
 //   - If Send fails, its value is never delivered; if Recv fails, it has consumed nothing.
 //     Canceling a waiting call loses nothing and duplicates nothing.

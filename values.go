@@ -40,10 +40,9 @@ func NewValues[T any](ctx context.Context, r Receiver[T]) *Values[T] {
 }
 
 // All returns an iterator that receives one value at a time, until the channel is
-// closed and drained, or until ctx is done while it waits. A context that is done does not end
-// a loop that has values left: for that, the body checks ctx.Err(). Leaving the loop early loses
-// no value and leaves the channel open, unlike the loops of packages workers and batch;
-// another All continues with the next value.
+// closed and drained, or until ctx is done while it waits. Leaving the loop early loses no value
+// and leaves the channel open, unlike the loops of packages workers and batch; another All
+// continues with the next value.
 func (v *Values[T]) All() iter.Seq[T] {
 	if v.r == nil {
 		panic("sluice: the Values is a zero value; make it with NewValues, or the method Values of a channel")

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/xml"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -111,9 +112,9 @@ func TestCells(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	for _, wrong := range []string{"-only (", "-procs 0", "-procs x", "-rounds 0", "x"} {
-		if run(t.Context(), strings.Fields(wrong)) == nil {
-			t.Errorf("%s: no error", wrong)
+	for _, wrong := range []string{"-only (", "-procs 0", "-procs x", "-rounds 0", "x", "-x", "-only nosuch"} {
+		if err := run(t.Context(), strings.Fields(wrong)); !errors.As(err, new(usageError)) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: error %v", wrong, err)
 		}
 	}
 }

@@ -40,6 +40,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -60,11 +61,21 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(os.Stderr, "board: %v\n", err)
-		os.Exit(1)
+	err := run(ctx, os.Args[1:])
+	if err == nil || errors.Is(err, flag.ErrHelp) {
+		return
 	}
+	fmt.Fprintf(os.Stderr, "board: %v\n", err)
+	if errors.As(err, new(usageError)) {
+		os.Exit(2)
+	}
+	os.Exit(1)
 }
+
+// A usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func misused(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // Settings are what the flags choose.
 type settings struct {
@@ -84,8 +95,13 @@ func run(ctx context.Context, args []string) error {
 	path := set.String("json", "", "`file` that keeps the figures")
 	page := set.Bool("page", false, "write "+pagePath+" from the files in "+figuresFolder+"; measure nothing")
 	withRust := set.Bool("rust", false, "build bench/rust, and measure channels of Rust")
-	if err := set.Parse(args); err != nil {
+	set.SetOutput(io.Discard) // a mistake is answered in a line
+	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+		set.SetOutput(os.Stdout)
+		set.PrintDefaults()
 		return err
+	} else if err != nil {
+		return usageError{err}
 	}
 	if *page {
 		return writePage()
@@ -93,7 +109,7 @@ func run(ctx context.Context, args []string) error {
 	s := settings{rounds: *rounds, fast: 40 * time.Millisecond, slow: 700 * time.Millisecond}
 	var err error
 	if s.only, err = regexp.Compile(*only); err != nil {
-		return fmt.Errorf("-only: %w", err)
+		return misused("-only: %w", err)
 	}
 	if *quick {
 		*procs, s.rounds, s.fast, s.slow = "2", 2, 10*time.Millisecond, 200*time.Millisecond
@@ -101,12 +117,15 @@ func run(ctx context.Context, args []string) error {
 	for field := range strings.SplitSeq(*procs, ",") {
 		p, err := strconv.Atoi(field)
 		if err != nil || p < 1 {
-			return fmt.Errorf("-procs: invalid number %q (want 1, 2, …)", field)
+			return misused("-procs: invalid number %q (want 1, 2, …)", field)
 		}
 		s.procs = append(s.procs, p)
 	}
-	if set.NArg() > 0 || s.rounds < 1 {
-		return fmt.Errorf("unexpected arguments %q, or no rounds", set.Args())
+	if set.NArg() > 0 {
+		return misused("unexpected argument %q", set.Arg(0))
+	}
+	if s.rounds < 1 {
+		return misused("invalid -rounds %d (want 1 or more)", s.rounds)
 	}
 	if *withRust {
 		if err := buildRust(ctx); err != nil {
@@ -123,12 +142,14 @@ func run(ctx context.Context, args []string) error {
 // measure measures the cells, a column at a time, and saves each column.
 func (s settings) measure(ctx context.Context, f *figures, path string) error {
 	fmt.Fprintln(os.Stderr, results.Here())
+	matched := false
 	for _, section := range sections(s.procs) {
 		for _, col := range section.columns {
 			rows := section.choose(col, s.only)
 			if len(rows) == 0 {
 				continue
 			}
+			matched = true
 			if err := s.column(ctx, f, section, col, rows); err != nil {
 				return err
 			}
@@ -136,6 +157,9 @@ func (s settings) measure(ctx context.Context, f *figures, path string) error {
 				return err
 			}
 		}
+	}
+	if !matched {
+		return misused("no cell matches -only %s (want section/row/column/GOMAXPROCS, such as queues/.*/8->1/2)", s.only)
 	}
 	return nil
 }

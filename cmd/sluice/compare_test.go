@@ -154,7 +154,7 @@ func TestCompareMistakes(t *testing.T) {
 		lines int // 2 with a hint at the help
 		says  string
 	}{
-		{"fast gone", 1, "sluice: open gone: "},
+		{"fast gone", 1, "sluice: gone: "},
 		{"fast foreign", 1, "sluice: foreign has no result in Go's benchmark format: "},
 		{"fast fast", 1, "sluice: fast and fast have identical contents"},
 		{"fast .", 1, "sluice: . has no results.txt"},
@@ -165,7 +165,7 @@ func TestCompareMistakes(t *testing.T) {
 		{"fast slow -procs 1:many", 2, `invalid -procs 1:many`},
 		{"fast slow -alpha low", 2, "-alpha"},
 		{"fast slow -gone (", 2, "missing closing )"},
-		{"fast", 2, `expected "<new>"`},
+		{"fast", 2, "compare requires <new>"},
 		{"fast slow slower", 2, "unexpected argument slower"},
 		{"fast slow -quick", 2, "unknown flag -quick"},
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -68,7 +67,7 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 // write writes the diagnosis in the requested forms.
 func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
 	var err error
-	switch screen := doctorScreen(to.stdout); {
+	switch screen := screenOf(to.stdout); {
 	case c.JSON:
 		err = diagnosis.WriteJSON(to.stdout)
 	case c.Verbose:
@@ -83,12 +82,6 @@ func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
 		return inputError{err}
 	}
 	return nil
-}
-
-// doctorScreen describes the screen that w is.
-func doctorScreen(w io.Writer) doctor.Screen {
-	s := screenOf(w)
-	return doctor.Screen{Width: s.Width, Color: s.Color}
 }
 
 // errFound ends a diagnosis with -fail-on that found a problem.
@@ -128,7 +121,7 @@ func (c *doctorCommand) compare(to streams) error {
 	if c.JSON {
 		return comparison.WriteJSON(to.stdout)
 	}
-	return comparison.WriteText(to.stdout, doctorScreen(to.stdout))
+	return comparison.WriteText(to.stdout, screenOf(to.stdout))
 }
 
 // live reports whether a flag was given that only a service takes.
@@ -187,8 +180,8 @@ func (c *doctorCommand) observe(ctx context.Context, to streams) (*observe.Obser
 // read reads saved files.
 func (c *doctorCommand) read(names ...string) (*observe.Observation, error) {
 	saved, err := capture.Open(names...)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = missing(names, err)
+	if path := new(fs.PathError); errors.As(err, &path) && errors.Is(err, fs.ErrNotExist) {
+		return nil, missing(path.Path)
 	}
 	if err != nil {
 		return nil, err
@@ -196,25 +189,21 @@ func (c *doctorCommand) read(names ...string) (*observe.Observation, error) {
 	return observe.Of(saved)
 }
 
-// missing adds to an error of a file that does not exist what may have been
+// missing returns the error for a file that does not exist, with what may have been
 // meant: most targets are addresses.
-func missing(targets []string, err error) error {
-	for _, target := range targets {
-		if _, statErr := os.Stat(target); statErr == nil {
-			continue
-		}
-		host, port, split := strings.Cut(target, ":")
-		number, portErr := strconv.Atoi(cmp.Or(port, host))
-		switch {
-		case portErr == nil && (number < 1 || number > maxPort):
-			return fmt.Errorf("%w (a port is from 1 to %d)", err, maxPort)
-		case !split && portErr == nil:
-			return fmt.Errorf("%w (the service on this port of this machine is :%d)", err, number)
-		case !split && !strings.ContainsAny(target, `/\`):
-			return fmt.Errorf("%w (if it is a host, add the port: %s:6060)", err, target)
-		}
+func missing(target string) error {
+	host, port, split := strings.Cut(target, ":")
+	number, err := strconv.Atoi(cmp.Or(port, host))
+	hint := ""
+	switch {
+	case err == nil && (number < 1 || number > maxPort):
+		hint = fmt.Sprintf(" (a port is from 1 to %d)", maxPort)
+	case !split && err == nil:
+		hint = fmt.Sprintf(" (the service on this port of this machine is :%d)", number)
+	case !split && !strings.ContainsAny(target, `/\`):
+		hint = fmt.Sprintf(" (if it is a host, add the port: %s:6060)", target)
 	}
-	return err
+	return inputError{fmt.Errorf("%s: no such file or directory%s", target, hint)}
 }
 
 const maxPort = 65535

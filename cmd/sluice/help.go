@@ -2,15 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
-	"golang.org/x/term"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
@@ -43,8 +42,8 @@ type helpCommand struct {
 func (c *helpCommand) Run(parser *kong.Kong) error {
 	var args []string
 	if c.Command != "" {
-		if named(parser, []string{c.Command}) == "" {
-			return usageError{error: fmt.Errorf("unknown command %q (want %s)", c.Command, strings.Join(commandNames(parser), ", "))}
+		if named(parser, []string{c.Command}) == nil {
+			return usageError{error: format.Unknown("command", c.Command, commandNames(parser))}
 		}
 		args = []string{c.Command}
 	}
@@ -62,15 +61,12 @@ func commandNames(parser *kong.Kong) (names []string) {
 	return names
 }
 
-// helpWidth is the maximum width of a help text.
-const helpWidth = 80
-
-// printHelp prints the parser's help with the documented spelling of flags, and
+// printHelp prints, in at most 80 columns, the parser's help with the documented spelling of flags, and
 // the exit statuses below the list of commands.
 func printHelp(options kong.HelpOptions, command *kong.Context) error {
 	var text bytes.Buffer
 	stdout := command.Stdout
-	options.WrapUpperBound = min(helpWidth, widthOf(stdout))
+	options.WrapUpperBound = min(format.UsualWidth, screenOf(stdout).Width)
 	command.Stdout = &text
 	err := kong.DefaultHelpPrinter(options, command)
 	command.Stdout = stdout
@@ -80,8 +76,25 @@ func printHelp(options kong.HelpOptions, command *kong.Context) error {
 	if command.Selected() == nil {
 		writeStatuses(&text, options.WrapUpperBound)
 	}
-	_, err = io.WriteString(stdout, oneDash(text.String()))
+	_, err = io.WriteString(stdout, narrowed(oneDash(text.String()), options.WrapUpperBound))
 	return err
+}
+
+// narrowed breaks lines that are wider than width, as examples may be: what explains a
+// command is below it then.
+func narrowed(text string, width int) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		command, meaning, found := strings.Cut(strings.TrimLeft(line, " "), "  ")
+		if utf8.RuneCountInString(line)-1 <= width || !found {
+			b.WriteString(line)
+			continue
+		}
+		const indent = "      "
+		b.WriteString("  " + command + "\n" + indent)
+		b.WriteString(format.Wrap(strings.TrimSpace(meaning), width, len(indent), indent))
+	}
+	return b.String()
 }
 
 // flagsIn matches long flags with two dashes, and the space after one in a list
@@ -100,40 +113,49 @@ func oneDash(text string) string {
 	})
 }
 
-// Mistakes in the value of a flag, as the parser words them.
+// Mistakes as the parser words them.
 var (
-	noValue  = regexp.MustCompile(`^--(\S+): expected \S+ value but got "EOL" .*$`)
-	badValue = regexp.MustCompile(`^--(\S+) must be one of (\S+) but got (".*")$`)
+	noValue    = regexp.MustCompile(`^--(\S+): expected \S+ value but got "(.*?)" `)
+	badNumber  = regexp.MustCompile(`^--(\S+): expected an? .*(?:int|float) but got (".*?")`)
+	badWord    = regexp.MustCompile(`^(?:--(\S+)|<(\S+)>) must be one of (\S+) but got "(.*)"$`)
+	noArgument = regexp.MustCompile(`^expected "(.*)"$`)
+	unhelpful  = regexp.MustCompile(`, did you mean (?:one of )?"-[a-z]".*$`) // a flag of one letter is near any other
 )
 
-// valueMistake rewords the parser's message about the value of a flag, so that it
-// names the values that there are.
-func valueMistake(parser *kong.Kong, text string) string {
-	if found := badValue.FindStringSubmatch(text); found != nil {
-		return fmt.Sprintf("unknown --%s %s (want %s)", found[1], found[3], valuesOf(parser, found[1]))
-	}
-	found := noValue.FindStringSubmatch(text)
-	if found == nil {
-		return text
-	}
-	if values := valuesOf(parser, found[1]); values != "" {
-		return fmt.Sprintf("--%s requires a value (want %s)", found[1], values)
-	}
-	return fmt.Sprintf("--%s requires a value", found[1])
-}
-
-// valuesOf lists the values of a flag of any command, or returns "" if it takes
-// more than a few.
-func valuesOf(parser *kong.Kong, name string) string {
-	for _, command := range parser.Model.Children {
+// mistake rewords the parser's message about a command, so that it names what is
+// missing, or the values that there are.
+func mistake(command *kong.Node, args []string, text string) error {
+	if found := noValue.FindStringSubmatch(text); found != nil {
+		wanted := ""
 		for _, flag := range command.Flags {
-			if flag.Name == name && flag.Enum != "" {
-				values := slices.DeleteFunc(flag.EnumSlice(), func(v string) bool { return v == "" })
-				return strings.Join(values, " or ")
+			if flag.Name == found[1] && flag.Enum != "" {
+				wanted = " (want " + strings.Join(words(flag.Enum), " or ") + ")"
 			}
 		}
+		if found[2] == "EOL" {
+			return fmt.Errorf("%s requires a value%s", args[len(args)-1], wanted)
+		}
+		return fmt.Errorf("--%s requires a value%s; for the value %s, write --%[1]s=%[3]s", found[1], wanted, found[2])
 	}
-	return ""
+	if found := badNumber.FindStringSubmatch(text); found != nil {
+		return fmt.Errorf("invalid --%s %s (want a number)", found[1], found[2])
+	}
+	if found := badWord.FindStringSubmatch(text); found != nil {
+		kind := found[2]
+		if kind == "" {
+			kind = "--" + found[1]
+		}
+		return format.Unknown(kind, found[4], words(found[3]))
+	}
+	if found := noArgument.FindStringSubmatch(text); found != nil {
+		return fmt.Errorf("%s requires %s", command.Name, found[1])
+	}
+	return errors.New(unhelpful.ReplaceAllString(text, ""))
+}
+
+// words splits the declaration of the words that a flag takes.
+func words(enum string) []string {
+	return strings.FieldsFunc(enum, func(r rune) bool { return r == '"' || r == ',' })
 }
 
 // writeStatuses writes the table of exit statuses.
@@ -143,14 +165,4 @@ func writeStatuses(b *bytes.Buffer, width int) {
 		const indent = "       "
 		fmt.Fprintf(b, "  %-5d%s", s.status, format.Wrap(s.meaning, width, len(indent), indent))
 	}
-}
-
-// widthOf returns the width of a terminal, and helpWidth for anything else.
-func widthOf(w io.Writer) int {
-	if file, ok := w.(*os.File); ok {
-		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 0 {
-			return width
-		}
-	}
-	return helpWidth
 }

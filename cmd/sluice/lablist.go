@@ -14,24 +14,33 @@ import (
 // listExperiments prints the experiments.
 func listExperiments(w io.Writer) error {
 	var b strings.Builder
+	row := func(head, text string) {
+		b.WriteString(head + format.Wrap(text, screenOf(w).Width, len(head), strings.Repeat(" ", len(head)+2)))
+	}
 	for _, e := range lab.All() {
-		fmt.Fprintf(&b, "%s\n  asks    %s\n", e.Name, e.Title)
+		b.WriteString(e.Name + "\n")
+		row("  asks    ", e.Title)
 		if !e.Source.IsZero() {
-			fmt.Fprintf(&b, "  after   %s, “%s”, %d\n", e.Source.Author, e.Source.Title, e.Source.Year)
+			row("  after   ", fmt.Sprintf("%s, “%s”, %d", e.Source.Author, e.Source.Title, e.Source.Year))
 		}
-		fmt.Fprintf(&b, "  sweeps  %s\n", strings.Join(sweeps(e), "\n          "))
+		head := "  sweeps  "
+		for _, sweep := range sweeps(e) {
+			row(head, sweep)
+			head = "          "
+		}
 		var takes []string
 		for _, size := range lab.Sizes() {
 			points := pointsOf(e.Sections(lab.Scale{Size: size}))
 			takes = append(takes, fmt.Sprintf("%s %s", format.Estimate(measure.Estimate(points)), size))
 		}
-		fmt.Fprintf(&b, "  takes   about %s\n\n", strings.Join(takes, ", "))
+		row("  takes   ", "about "+strings.Join(takes, ", "))
+		b.WriteString("\n")
 	}
 	total := time.Duration(0)
 	for _, e := range lab.All() {
 		total += measure.Estimate(pointsOf(e.Sections(lab.Scale{})))
 	}
-	fmt.Fprintf(&b, "All of them take about %s on an idle machine and longer on a busy one.\n", format.Estimate(total))
+	row("", fmt.Sprintf("All of them take about %s on an idle machine and longer on a busy one.", format.Estimate(total)))
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -97,8 +97,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -160,8 +162,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 		args = []string{"version"}
 	}
 	command, err := parser.Parse(goFlags(args))
+	if err == nil {
+		err = noInput(command)
+	}
 	if err != nil {
-		return complain(stderr, usageError{error: errors.New(oneDash(valueMistake(parser, err.Error()))), command: named(parser, args)})
+		return complain(stderr, misused(parser, args, err))
 	}
 	command.Bind(parser)
 	command.BindTo(ctx, (*context.Context)(nil))
@@ -197,14 +202,41 @@ type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
 
-// named returns the command at the start of args, or "".
-func named(parser *kong.Kong, args []string) string {
+// named returns the command at the start of args, or nil.
+func named(parser *kong.Kong, args []string) *kong.Node {
 	for _, command := range parser.Model.Children {
 		if command.Name == args[0] {
-			return command.Name
+			return command
 		}
 	}
-	return ""
+	return nil
+}
+
+// misused returns the usage error for a command line that the parser refused.
+func misused(parser *kong.Kong, args []string, err error) error {
+	command := named(parser, args)
+	switch {
+	case command != nil:
+		return usageError{errors.New(oneDash(mistake(command, args, err.Error()).Error())), command.Name}
+	case args[0] == "-v" || args[0] == "-V":
+		return usageError{error: fmt.Errorf("%s follows a command; the version is shown by 'sluice version'", args[0])}
+	case strings.HasPrefix(args[0], "-"):
+		return usageError{error: fmt.Errorf("unknown flag %s: flags follow a command, as in 'sluice lab -quick'", args[0])}
+	}
+	return usageError{error: format.Unknown("command", args[0], commandNames(parser))}
+}
+
+// noInput refuses the argument that often stands for the standard input.
+func noInput(command *kong.Context) error {
+	for _, element := range command.Path {
+		if element.Positional == nil {
+			continue
+		}
+		if values := fmt.Sprint(element.Positional.Target.Interface()); slices.Contains(strings.Fields(strings.Trim(values, "[]")), "-") {
+			return errors.New(`"-" does not stand for the standard input: save it, and name the file`)
+		}
+	}
+	return nil
 }
 
 // errInterrupted and errIncomplete end a run. Its report has the details.
@@ -218,12 +250,24 @@ func complain(stderr io.Writer, err error) int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintf(stderr, "sluice: %s\n", format.CleanLines(err.Error())) // it may name files
+	text := err.Error()
+	if path := new(fs.PathError); errors.As(err, &path) { // which call it was says nothing to a user
+		text = strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1)
+	}
+	text = "sluice: " + format.CleanLines(text) + "\n" // it may name files
+	if isTerminal(stderr) {
+		text = format.Wrap(strings.TrimSuffix(text, "\n"), screenOf(stderr).Width, 0, "  ")
+	}
+	io.WriteString(stderr, text)
 	var usage usageError
 	var input inputError
 	switch {
 	case errors.As(err, &usage):
-		fmt.Fprintf(stderr, "Run '%s -help' for the flags.\n", strings.TrimSpace("sluice "+usage.command))
+		hint := "Run 'sluice help' for the commands."
+		if usage.command != "" {
+			hint = fmt.Sprintf("Run 'sluice %s -help' for the flags.", usage.command)
+		}
+		fmt.Fprintln(stderr, hint)
 		return statusUsage
 	case errors.As(err, &input):
 		return statusUsage

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
@@ -20,6 +21,12 @@ func (c *reportCommand) Run(to streams) error {
 	if dir == "" {
 		dir = report.Newest(usualOut)
 	}
+	if filepath.Base(dir) == report.JSONFile {
+		dir = filepath.Dir(dir)
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return inputError{fmt.Errorf("%s is a file (want the directory of a run)", dir)}
+	}
 	r, err := report.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return inputError{fmt.Errorf("%s has no report: %s does not exist", dir, report.JSONFile)}
@@ -32,7 +39,7 @@ func (c *reportCommand) Run(to streams) error {
 	}
 	head := func() error { return r.WriteHead(to.stdout, screenOf(to.stdout)) }
 	if c.Verbose {
-		head = func() error { return r.WriteHeader(to.stdout) }
+		head = func() error { return r.WriteHeader(to.stdout, screenOf(to.stdout)) }
 	}
 	return errors.Join(r.WriteFiles(dir), head(), write(to.stdout, r, c.Verbose, filepath.Join(dir, report.PageFile)))
 }

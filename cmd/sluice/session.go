@@ -164,7 +164,7 @@ func (s *session) nothing() error {
 // head describes the machine and its noise.
 func (s *session) head() error {
 	if s.verbose {
-		return s.report().WriteHeader(s.to.stdout)
+		return s.report().WriteHeader(s.to.stdout, screenOf(s.to.stdout))
 	}
 	return s.report().WriteHead(s.to.stdout, screenOf(s.to.stdout))
 }
@@ -174,7 +174,7 @@ func write(w io.Writer, r *report.Report, everything bool, page string) error {
 	if !everything {
 		return r.WriteScreen(w, screenOf(w), page)
 	}
-	if err := r.WriteText(w); err != nil {
+	if err := r.WriteText(w, screenOf(w)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\nMeasured in %v. The report is %s\n", time.Duration(r.Took).Round(time.Second), page)

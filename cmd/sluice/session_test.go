@@ -260,7 +260,7 @@ func TestResumeRefuses(t *testing.T) {
 		{func(r *report.Report) { r.Experiments[0].Name = "direct" }, `unknown experiment "direct"`},
 		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Name = "else" }, `point "else" differs from the planned`},
 		{func(r *report.Report) { r.Experiments[0].Sections[0].Points[0].Entries[0].Contender = "else" }, `has the contender "else" (want "native")`},
-		{func(r *report.Report) { r.Schema++ }, "unsupported schema 3 (want 1 or 2)"},
+		{func(r *report.Report) { r.Schema++ }, "unsupported schema 3 (want 2)"},
 		{func(r *report.Report) { r.Tool = "" }, "not written by sluice lab"},
 	} {
 		t.Run(tt.says, func(t *testing.T) {

@@ -42,6 +42,10 @@ import (
 func main() {
 	key := flag.String("key", "", "the secret that pseudonyms depend on")
 	flag.Parse()
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "orderedmap: want the name of one file")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := runFile(ctx, flag.Arg(0), os.Stdout, *key); err != nil {

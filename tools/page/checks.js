@@ -85,7 +85,7 @@
       const ticks = [...chart.querySelectorAll(".tick")].map(t => ({ box: t.getBBox(), side: t.getAttribute("text-anchor") === "end" }));
       const floor = Math.min(...ticks.filter(t => !t.side).map(t => t.box.y + t.box.height / 5));
       const wall = Math.max(...ticks.filter(t => t.side).map(t => t.box.x + t.box.width), 0);
-      const through = [...chart.querySelectorAll(":is(.line, .dot, .hollow, .bar, .beyond, .each, .whisker, [class^=part])")].find(e => {
+      const through = [...chart.querySelectorAll(":is(.line, .dot, .hollow, .bar, .beyond, .each, .whisker)")].find(e => {
         const box = e.getBBox();
         return box.y + box.height > floor || box.x < wall;
       });
@@ -155,13 +155,13 @@
     };
     for (const e of document.querySelectorAll("body *")) {
       const hasText = [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim());
-      if (e.localName === "title" || !hasText && !e.matches(".line, .whisker, .hollow, .dot, .beyond")) continue;
+      if (e.localName === "title" || !hasText && !e.matches(".line, .whisker, .hollow, .beyond, .dot")) continue;
       const style = getComputedStyle(e);
       if (style.display === "none") continue;
       if (hasText && e.closest("[aria-hidden]")) judge(e, style.color, 3, "mark"); // a sign in the legend
       else if (hasText) judge(e, e instanceof SVGElement ? style.fill : style.color, 4.5, "text");
-      else if (e.matches(".line, .whisker, .hollow")) judge(e, style.stroke, 3, "mark");
-      else if (e.matches(".dot, .beyond")) judge(e, style.fill, 3, "mark");
+      else if (e.matches(".line, .whisker, .hollow, .beyond")) judge(e, style.stroke, 3, "mark");
+      else if (e.matches(".dot")) judge(e, style.fill, 3, "mark");
     }
     return [...wrong];
   },

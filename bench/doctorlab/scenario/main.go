@@ -56,8 +56,16 @@ func run(ctx context.Context, args []string, stdout io.Writer) error {
 	addr := flags.String("addr", "localhost:0", "the `address` to serve on")
 	life := flags.Duration("for", time.Hour, "end after this time, so that no process is left behind")
 	list := flags.Bool("list", false, "print all services with their right answers, as JSON")
+	flags.SetOutput(io.Discard) // a mistake is answered in a line
 	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			flags.SetOutput(stdout)
+			flags.PrintDefaults()
+		}
 		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q: -name selects a service", flags.Arg(0))
 	}
 	if *list {
 		encoder := json.NewEncoder(stdout)

@@ -125,10 +125,8 @@ func all() (list []description) {
 
 // find returns the row with a name, which must have the remedy.
 func find(name, remedy string) (row, error) {
-	var names []string
 	for _, k := range shapesOf {
 		for _, r := range k.rows {
-			names = append(names, r.name())
 			if r.name() != name {
 				continue
 			}
@@ -139,7 +137,7 @@ func find(name, remedy string) (row, error) {
 			return r, nil
 		}
 	}
-	return row{}, fmt.Errorf("unknown service %q (want one of: %s)", name, strings.Join(names, ", "))
+	return row{}, fmt.Errorf("unknown service %q: -list prints all of them", name)
 }
 
 // shapesOf is the table.

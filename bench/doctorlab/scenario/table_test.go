@@ -72,7 +72,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("find returned %q and %v", r.name(), err)
 	}
 	for _, c := range []struct{ name, remedy string }{{"nothing", ""}, {"sensors", mutex}} {
-		if _, err := find(c.name, c.remedy); err == nil || !strings.Contains(err.Error(), "want one of") {
+		if _, err := find(c.name, c.remedy); err == nil || !strings.Contains(err.Error(), "unknown") {
 			t.Errorf("find(%q, %q) returned %v", c.name, c.remedy, err)
 		}
 	}

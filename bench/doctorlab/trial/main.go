@@ -66,7 +66,7 @@ type options struct {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
 	flags := flag.NewFlagSet("trial", flag.ContinueOnError)
-	flags.SetOutput(stderr)
+	flags.SetOutput(io.Discard) // a mistake is answered in a line
 	flags.StringVar(&o.score, "score", "", "score the doctor on the observations in this `folder`")
 	flags.StringVar(&o.live, "live", "", "diagnose these `services` live, and measure the first remedy")
 	flags.StringVar(&o.measure, "measure", "", "measure the gains of all remedies of these `services`")
@@ -76,10 +76,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.sluice, "sluice", "", "the doctor's `program`; built by default")
 	flags.IntVar(&o.rounds, "rounds", 5, "how many times each remedy is measured")
 	flags.IntVar(&o.seconds, "seconds", 0, "the length of an observation; 0 for the doctor's default")
-	if err := flags.Parse(args); err != nil {
-		return 2
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		flags.SetOutput(stdout)
+		flags.PrintDefaults()
+		return 0
+	case err != nil:
+		err = usageError{err}
+	default:
+		err = o.check(flags.Args())
 	}
-	err := o.check(flags.Args())
 	if err == nil {
 		err = o.run(ctx, stdout)
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -49,7 +50,13 @@ type FileError struct {
 }
 
 // Error returns one line, whatever the name of the file contains.
-func (e *FileError) Error() string { return format.Clean(e.Name) + ": " + format.Clean(e.Err.Error()) }
+func (e *FileError) Error() string {
+	err := e.Err
+	if path := new(fs.PathError); errors.As(err, &path) {
+		err = path.Err // the name is there
+	}
+	return format.Clean(e.Name) + ": " + format.Clean(err.Error())
+}
 
 func (e *FileError) Unwrap() error { return e.Err }
 

@@ -194,7 +194,7 @@ func (m *model) busyMeeting(g *meeting, c candidate) *ruling {
 		}
 		r.answer = fmt.Sprintf("All slots of the limit (%s) are taken while %s for one at %s.", name, waiting(c.holds), where(r.at.At))
 	}
-	r.evidence = []Evidence{{fmt.Sprintf("a goroutine inside %s, for %s of the time", costs[0].doing(), percent(costs[0].share)), "trace"}}
+	r.evidence = []Evidence{{fmt.Sprintf("A goroutine inside %s, for %s of the time", costs[0].doing(), percent(costs[0].share)), "trace"}}
 	r.changes = m.widen(g, r, slots, inside)
 	return r
 }

@@ -203,7 +203,7 @@ const sideBySide = 110
 
 // WriteText writes the comparison: the answer, and both maps.
 func (c *Comparison) WriteText(w io.Writer, o Screen) error {
-	s := o.on(c)
+	s := sheetOn(o, c)
 	s.put(s.cut(s.paragraph(flowmap.Stage, c.Answer, ""), 8), nil)
 	const gap = "   "
 	part, room := sheet{Screen: s.Screen}, (screenful-len(s.lines)-1)/2

@@ -157,22 +157,26 @@ func barred(m *model) *ruling {
 // role, its meeting, and the cores.
 func (m *model) evidence(r *ruling) []Evidence {
 	all := append([]Evidence{}, r.evidence...)
-	add := func(source, format string, a ...any) { all = append(all, Evidence{fmt.Sprintf(format, a...), source}) }
+	add := func(source, format string, a ...any) {
+		if text := fmt.Sprintf(format, a...); !strings.Contains(r.answer, text) {
+			all = append(all, Evidence{text, source})
+		}
+	}
 	if r.part >= 0 && m.traced() {
 		p := &m.parts[r.part]
-		add("trace", "%.1f of %s of %s busy, on average", p.busy*p.Alive, count(p.Alive), p.Name)
-		if line, node := m.queueAt(p); node >= 0 {
-			add("trace", "%s for it, most in %s", waiting(p.held()), at(line))
-		}
 		for _, k := range p.costs()[:3] {
+			place := near(m.located(p, k).line)
+			if strings.Contains(r.answer, place) {
+				place = ""
+			}
 			if k.share >= 0.1 {
-				add(m.source(), "%s of its busy time: it %s%s", percent(k.share), k.doing(), near(m.located(p, k).line))
+				add(m.source(), "for %s of its busy time it %s%s", percent(k.share), k.doing(), place)
 			}
 		}
 	}
 	if r.meet >= 0 {
 		g := &m.meets[r.meet]
-		add("trace", "%s to send or for a slot and %s to receive in %s, %s times a second", waiting(g.sending), waiting(g.receiving), at(m.meetingLine(g)), format.Compact(g.rate))
+		add("trace", "A wait for it ends %s times a second", format.Compact(g.rate))
 	}
 	switch {
 	case m.cores.queue >= 0.05:

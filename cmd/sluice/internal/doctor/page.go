@@ -23,7 +23,7 @@ var pageText string
 var pageStyle string
 
 var pageTemplate = template.Must(template.New("page").
-	Funcs(template.FuncMap{"percent": format.Percent, "compact": format.Compact, "stop": stop, "capital": format.Capital, "condition": condition, "gives": func(r Remedy) string { return r.gives() }}).
+	Funcs(template.FuncMap{"percent": format.Percent, "stop": stop, "capital": format.Capital, "condition": condition, "gives": func(r Remedy) string { return r.gives() }}).
 	Parse(pageText))
 
 // showSaved draws the map with the script of the live page, which calls its place in the
@@ -46,9 +46,10 @@ func (d *Diagnosis) WritePage(w io.Writer) error {
 		Policy, Foot string
 		Style        template.CSS
 		Script       template.JS
+		Rows         []RoleRow
 		Timed        bool
 	}{d, "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; base-uri 'none'; form-action 'none'",
-		d.foot(2 * widest), template.CSS(style), template.JS(script), slices.ContainsFunc(d.Roles, func(r RoleRow) bool { return r.timed() })})
+		d.foot(2 * format.WidestWidth), template.CSS(style), template.JS(script), d.unmapped(), slices.ContainsFunc(d.Roles, func(r RoleRow) bool { return r.timed() })})
 }
 
 func hash(text string) string {

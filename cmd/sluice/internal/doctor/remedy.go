@@ -111,9 +111,9 @@ func (p *part) tokens() float64 { return p.room + p.reply + p.made.sum() }
 // handOffs returns the changes after which values need fewer hand-offs, the best first. Where
 // p is nil, no part is busy with them, and all take turns at a node.
 func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change {
-	cpu, tokens, why := less(m.process(), costPassing), 2.0, "the time goes into hand-offs: a slice needs one for many values"
+	cpu, tokens, why := less(m.process(), costPassing), 2.0, "a slice needs one hand-off for many values"
 	if p != nil {
-		tokens, why = max(2, p.tokens()), fmt.Sprintf("%s of the busy time of %s is channel operations and wake-ups", percent(k.share), p.Name)
+		tokens = max(2, p.tokens())
 	}
 	with := func(name Name, gone float64, line observe.Line, text string, a ...any) change {
 		return change{name: name, line: line, evidence: []string{why}, text: fmt.Sprintf(text, a...),
@@ -190,8 +190,7 @@ func blocks(d *made) bool { return d.away() > d.sum()/5 }
 // least, at best as many as the next station can use or as wait.
 func (m *model) moreReceivers(p *part) change {
 	now := max(1, p.Alive)
-	c := change{name: MoreReceivers, line: either(m.takesAt(p), observe.Line{At: p.Start}), part: p.index, servers: remains{2, 1000}, tokens: 2*now + p.room,
-		evidence: []string{fmt.Sprintf("%s of its time takes no core", percent(p.made.away()/max(p.made.sum(), 1e-9))), waiting(p.held()) + " for it"}}
+	c := change{name: MoreReceivers, line: either(m.takesAt(p), observe.Line{At: p.Start}), part: p.index, servers: remains{2, 1000}, tokens: 2*now + p.room}
 	if p.reply > p.room || p.trips && !m.dispatches(p) {
 		c.callers, c.tokens = true, p.tokens()
 	}
@@ -209,8 +208,7 @@ func (m *model) batchSink(p *part, k cost) change {
 	what := map[costKind]string{costSystem: "system call", costDisk: "sync", costOutside: "request", costSleep: "call"}[k.kind]
 	// A call for two values takes half of it at least.
 	return change{name: Batch, line: k.line, part: p.index, kept: less(p.costs(), k.kind), cpu: less(m.process(), costSystem), tokens: max(2, p.tokens()),
-		text:     fmt.Sprintf("Make one %s for all values that have arrived%s, not one for each", what, near(k.line)),
-		evidence: []string{fmt.Sprintf("%s of the time of %s is in that call, and %s", percent(k.share), p.Name, waiting(p.room+p.reply))}}
+		text: fmt.Sprintf("Make one %s for all values that have arrived%s, not one for each", what, near(k.line))}
 }
 
 // broadcast reports whether a value goes to several receivers, of which one is slow: roles
@@ -242,8 +240,7 @@ func (m *model) reuse(p *part, k cost) change {
 	// Code beside allocation waits for memory that is new: how much of that is left is not
 	// known.
 	return change{name: Reuse, line: k.line, part: p.index, kept: less(p.costs(), k.kind), cpu: less(m.process(), k.kind), tokens: max(1, p.tokens()), blind: k.kind == costMemory,
-		text:     fmt.Sprintf("Make no new %s for each value%s: reuse it", what, near(k.line)),
-		evidence: []string{fmt.Sprintf("%s of the time is %s", percent(k.share), k.kind)}}
+		text: fmt.Sprintf("Make no new %s for each value%s: reuse it", what, near(k.line))}
 }
 
 // cheaper names the code that the time goes into: nothing between goroutines helps.
@@ -252,8 +249,7 @@ func cheaper(p *part, k cost) change {
 	if k.line.At.Function == "" && p != nil {
 		name = p.Name
 	}
-	c := change{name: Cheaper, line: k.line, part: -1, blind: true, text: fmt.Sprintf("Make %s cheaper: the time is its own code", name),
-		evidence: []string{fmt.Sprintf("%s of the time is %s", percent(k.share), k.kind)}}
+	c := change{name: Cheaper, line: k.line, part: -1, blind: true, text: fmt.Sprintf("Make %s cheaper: the time is its own code", name)}
 	if k.kind == costLocking {
 		c.text = fmt.Sprintf("Let fewer goroutines wait for one lock%s", near(k.line))
 	}
@@ -264,7 +260,7 @@ func cheaper(p *part, k cost) change {
 func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []change {
 	tokens, costs := slots+r.holds, inside.split()
 	freed := m.freed(tokens, inside, remains{}, remains{})
-	split := change{name: Split, line: r.at, part: -1, fixed: freed, evidence: []string{waiting(r.holds) + " for it, on average"},
+	split := change{name: Split, line: r.at, part: -1, fixed: freed,
 		text: fmt.Sprintf("Split what %s protects, by key, so that few callers meet", where(r.at.At))}
 	if g.Kind == observe.Mutex {
 		w, call := m.heldIn(g, r.util), costOutside
@@ -293,8 +289,7 @@ func (m *model) widen(g *meeting, r *ruling, slots float64, inside made) []chang
 			evidence: []string{"those that wait at it free each other: it carries no values", fmt.Sprintf("%.2g of them are inside", slots)}}, split}
 	}
 	limit := change{name: RaiseLimit, line: r.at, part: -1,
-		text:     fmt.Sprintf("Raise the limit that %s waits for (%s)", where(r.at.At), m.nodeName(g.index)),
-		evidence: []string{fmt.Sprintf("a goroutine inside takes no core for %s of the time", percent(inside.away()/max(inside.sum(), 1e-9))), waiting(r.holds) + " for a slot"}}
+		text: fmt.Sprintf("Raise the limit that %s waits for (%s)", where(r.at.At), m.nodeName(g.index))}
 	if slots >= 0.5 {
 		limit.text += fmt.Sprintf(", from about %.0f", slots)
 	}
@@ -353,8 +348,7 @@ func (m *model) lighten(top cost, r *ruling) []change {
 	}
 	wanted := (m.o.Cores.Running + m.cores.queue) / max(m.cores.used, 0.01)
 	return []change{{name: MoreCores, part: -1, text: "Give the process more cores: " + by,
-		fixed:    &Gain{Low: min(wanted, 0.8/(1-m.cores.lacks)), High: wanted, Bound: fmt.Sprintf("%.2g goroutines run or want to", m.o.Cores.Running+m.cores.queue)},
-		evidence: []string{fmt.Sprintf("threads had no core for %s of their time", percent(m.cores.lacks))}}, cheaper(p, top)}
+		fixed: &Gain{Low: min(wanted, 0.8/(1-m.cores.lacks)), High: wanted, Bound: fmt.Sprintf("%.2g goroutines run or want to", m.o.Cores.Running+m.cores.queue)}}, cheaper(p, top)}
 }
 
 // loosen returns the changes for a lockstep.

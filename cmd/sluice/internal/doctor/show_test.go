@@ -159,6 +159,12 @@ func TestCaptures(t *testing.T) {
 					t.Fatalf("%s: two answers about one capture:\n%+v\n%+v", name, before, d)
 				}
 				before = d
+				said := d.Answer
+				for i, e := range d.Evidence {
+					if strings.Contains(said, e.Text) || i > 0 && e.Text == d.Evidence[i-1].Text {
+						t.Errorf("%s says twice: %s", name, e.Text)
+					}
+				}
 				if len(sides) == 0 || sides[0].Start != o.Start {
 					sides = append(sides, o)
 				}

@@ -31,7 +31,7 @@ func (m *model) stuck(counts func(*blockage) bool) *ruling {
 	return &ruling{
 		verdict: Stuck, channels: channels, part: row.Role, meet: -1, holds: float64(b.Count + b.Explains), at: row.Line,
 		why: b.Kind, answer: b.Text, evidence: b.Evidence, seen: 1, clear: (b.Probability - 0.5) / atBest,
-		changes: release(b.Missing, b.Count, row.Line),
+		changes: release(b.Missing, row.Line),
 	}
 }
 
@@ -52,9 +52,8 @@ var releases = map[string]string{
 }
 
 // release returns the change that ends the waits of goroutines at a line.
-func release(missing string, count int, line observe.Line) []change {
-	return []change{{name: Release, line: line, part: -1, blind: true, plain: missing != "close", text: fmt.Sprintf(releases[missing], at(line)),
-		evidence: []string{fmt.Sprintf("%d goroutines wait there, and do not move", count)}}}
+func release(missing string, line observe.Line) []change {
+	return []change{{name: Release, line: line, part: -1, blind: true, plain: missing != "close", text: fmt.Sprintf(releases[missing], at(line))}}
 }
 
 // halted is the law of the lock that no goroutine gets: in a trace of seconds, the waits for
@@ -68,7 +67,7 @@ func halted(m *model) *ruling {
 		r := &ruling{verdict: Stuck, channels: No, part: g.senders[0].role, meet: i, holds: g.sending, at: g.senders[0].line, why: deadlock, clear: 0.5}
 		r.answer = fmt.Sprintf("%s for the lock at %s in all of the trace of %s, and no goroutine gets it: its holder is stuck, or locks are taken in different orders.",
 			waiting(g.sending), where(r.at.At), span(m.o.Sources.Trace))
-		r.changes = release("lock order", int(g.sending+0.5), r.at)
+		r.changes = release("lock order", r.at)
 		return r
 	}
 	return nil

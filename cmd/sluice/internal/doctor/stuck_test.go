@@ -184,7 +184,7 @@ func TestApart(t *testing.T) {
 // TestReleases has a change for everything that can be missing.
 func TestReleases(t *testing.T) {
 	for _, missing := range append(slices.Collect(maps.Values(ends)), "lock order", "unlock", "close") {
-		if text := release(missing, 1, observe.Line{})[0].text; !strings.Contains(text, "unknown line") {
+		if text := release(missing, observe.Line{})[0].text; !strings.Contains(text, "unknown line") {
 			t.Errorf("%s: %s", missing, text)
 		}
 	}

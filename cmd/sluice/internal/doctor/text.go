@@ -17,26 +17,21 @@ import (
 )
 
 // A Screen is where text is written. Its zero value is a plain file.
-type Screen struct {
-	Width int  // in cells; 0 for 80
-	Color bool // it understands escape codes
-}
+type Screen = format.Screen
 
-const (
-	narrowest, widest = 40, 120 // texts
-	screenful         = 22      // lines of a terminal, without its prompt and a line of progress
-)
+const screenful = 22 // lines of a terminal, without its prompt and a line of progress
 
-// on cleans what is written, and returns the sheet for it.
-func (o Screen) on(v any) sheet {
+// sheetOn cleans what is written, and returns the sheet for it.
+func sheetOn(o Screen, v any) sheet {
 	clean(reflect.ValueOf(v))
-	return sheet{Screen: Screen{min(widest, max(narrowest, cmp.Or(o.Width, 80))), o.Color}}
+	o.Width = min(format.WidestWidth, max(format.NarrowestWidth, cmp.Or(o.Width, format.UsualWidth)))
+	return sheet{Screen: o}
 }
 
 // WriteSummary writes what fits one screen: the answer, the map, what to do, and then
 // what the answer is based on, as far as there is room.
 func (d *Diagnosis) WriteSummary(w io.Writer, o Screen) error {
-	s := o.on(d)
+	s := sheetOn(o, d)
 	s.put(s.cut(s.paragraph(flowmap.Stage, d.Answer, ""), 5))
 	fixes := d.fixes(s)
 	foot := s.cut(s.paragraph(flowmap.Soft, d.foot(s.Width/2)+" More: -v, or -html FILE.", ""), 2)
@@ -70,7 +65,7 @@ func (d *Diagnosis) WriteSummary(w io.Writer, o Screen) error {
 
 // WriteText writes all of the diagnosis.
 func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
-	s := o.on(d)
+	s := sheetOn(o, d)
 	s.put(s.paragraph(flowmap.Stage, d.Answer, ""))
 	if drawn := flowmap.New(d.Map).Draw(s.Width, flowmap.All); len(drawn) > 0 {
 		s.put(nil, drawn)
@@ -86,13 +81,13 @@ func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
 	section(&s, "Also seen", d.Also, func(f *Finding) string {
 		text := f.sentence()
 		for _, e := range f.Evidence {
-			text += " " + format.Capital(e.sentence())
+			text += " " + e.sentence()
 		}
 		return text
 	})
-	section(&s, "Roles", d.Roles, (*RoleRow).sentence)
+	section(&s, "Roles", d.unmapped(), (*RoleRow).sentence)
 	section(&s, "Unknown", d.Unknown, func(g *Gap) string { return listed(": ", g.What, g.Reason) })
-	s.put(nil, s.paragraph(flowmap.Soft, d.foot(2*widest), ""))
+	s.put(nil, s.paragraph(flowmap.Soft, d.foot(2*format.WidestWidth), ""))
 	return s.write(w)
 }
 
@@ -182,10 +177,11 @@ func (d *Diagnosis) facts(s sheet) (all [][]flowmap.Line) {
 }
 
 func (e *Evidence) sentence() string {
+	text := format.Capital(e.Text)
 	if e.Source == "" {
-		return e.Text
+		return text
 	}
-	return strings.TrimSuffix(e.Text, ".") + " (" + e.Source + ")."
+	return strings.TrimSuffix(text, ".") + " (" + e.Source + ")."
 }
 
 func (f *Finding) sentence() string {
@@ -195,15 +191,35 @@ func (f *Finding) sentence() string {
 // timed reports whether the parts of the role's time are known.
 func (r *RoleRow) timed() bool { return r.Running+r.System+r.Outside+r.Waiting > 0 }
 
+// unmapped returns the roles with what the map does not show of them.
+func (d *Diagnosis) unmapped() []RoleRow {
+	rows, stages := slices.Clone(d.Roles), map[string]string{}
+	if d.Map != nil {
+		for _, s := range d.Map.Stages {
+			stages[s.ID] = s.Doing
+		}
+	}
+	for i := range rows {
+		if doing, mapped := stages[rows[i].Name]; !mapped {
+			rows[i].Name += " ×" + format.Compact(rows[i].Alive)
+		} else if doing != "" {
+			rows[i].Doing = ""
+		}
+	}
+	return slices.DeleteFunc(rows, func(r RoleRow) bool { return r.Doing == "" && !r.timed() })
+}
+
 func (r *RoleRow) sentence() string {
-	text := fmt.Sprintf("%s ×%s", r.Name, format.Compact(r.Alive))
-	if r.timed() {
-		text += fmt.Sprintf(": busy %s, waits %s", format.Percent(r.Busy), format.Percent(r.Waiting))
+	var parts []string
+	for _, part := range []struct {
+		share float64
+		name  string
+	}{{r.Running, "runs"}, {r.System, "in system calls"}, {r.Outside, "waits outside"}, {r.Waiting, "waits inside"}} {
+		if part.share > 0 {
+			parts = append(parts, part.name+" "+format.Percent(part.share))
+		}
 	}
-	if r.HoldsUp > 0 {
-		text += ", holds up " + format.Compact(r.HoldsUp)
-	}
-	return strings.TrimSuffix(text+"; "+r.Doing, "; ")
+	return r.Name + ": " + listed("; ", strings.Join(parts, ", "), r.Doing)
 }
 
 // target is the address as people type it.
@@ -283,21 +299,12 @@ func (s *sheet) item(text string) []flowmap.Line {
 	return s.paragraph(flowmap.Channel, "- "+text, "  ")
 }
 
-// paragraph breaks text into lines, also within words that are longer than a line.
 func (s *sheet) paragraph(role flowmap.Role, text, indent string) []flowmap.Line {
-	lines, before := []flowmap.Line{}, ""
-	for strings.TrimSpace(text) != "" {
-		part := displaywidth.TruncateString(text, s.Width-displaywidth.String(before), "")
-		if part == "" {
-			part = text
+	lines := []flowmap.Line{}
+	for _, line := range (Screen{Width: s.Width}).Paragraph("", text, indent) {
+		if line != "" {
+			lines = append(lines, flowmap.Line{{Text: line, Role: role}})
 		}
-		if len(part) < len(text) {
-			if at := max(0, strings.LastIndexByte(text[:len(part)+1], ' ')); strings.TrimSpace(text[:at]) != "" {
-				part = text[:at]
-			}
-		}
-		lines = append(lines, flowmap.Line{{Text: before + part, Role: role}})
-		text, before = strings.TrimPrefix(text[len(part):], " "), indent
 	}
 	return lines
 }
@@ -318,17 +325,13 @@ var codes = map[flowmap.Role]string{
 }
 
 func (s *sheet) write(w io.Writer) error {
-	var b strings.Builder
+	var lines []string
 	for _, line := range s.lines {
+		text := ""
 		for _, span := range line {
-			if code := codes[span.Role]; s.Color && code != "" && span.Text != "" {
-				b.WriteString(code + span.Text + "\x1b[0m")
-			} else {
-				b.WriteString(span.Text)
-			}
+			text += s.In(codes[span.Role], span.Text)
 		}
-		b.WriteString("\n")
+		lines = append(lines, text)
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return format.WriteLines(w, lines)
 }

@@ -1,62 +1,77 @@
 // Package format writes numbers, durations, rates and lists as people read
-// them, and breaks text into lines.
+// them, and breaks text into the lines of a screen.
 //
-// What may enter: the form of a text. Its content, and the width of a report,
-// belong to the packages that write reports. Nothing here imports another
-// package of this module.
+// What may enter: the form of a text. Its content belongs to the packages that
+// write reports. Nothing here imports another package of this module.
 package format
 
 import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
 )
 
 // NoBreak is a space at which Wrap never breaks a line. Wrap writes it as an
 // ordinary space.
 const NoBreak = "\u00a0"
 
-// Wrap breaks text between words into lines of at most width characters, with a
-// line feed after the last. The first word follows start characters that the
-// caller has written; the other lines begin with indent. A word longer than a
-// line is not broken.
+// Wrap breaks text between words into lines of at most width cells, with a line feed
+// after the last. The first word follows start cells that the caller has written; the
+// other lines begin with indent. A word longer than a line is not broken.
 func Wrap(text string, width, start int, indent string) string {
+	return wrap(text, width, start, indent, false)
+}
+
+// wrap is Wrap, and breaks words longer than a line if hard is true.
+func wrap(text string, width, start int, indent string, hard bool) string {
 	var b strings.Builder
-	margin := utf8.RuneCountInString(indent)
-	used := start
+	margin, used := displaywidth.String(indent), start
+	end := func() {
+		b.WriteString("\n" + indent)
+		used = margin
+	}
 	for i, word := range strings.Split(text, " ") {
-		n := utf8.RuneCountInString(word)
-		switch {
+		word = strings.ReplaceAll(word, NoBreak, " ")
+		switch cells := displaywidth.String(word); {
 		case i == 0:
-		case used+1+n > width:
-			b.WriteString("\n" + indent)
-			used = margin
+		case used+1+cells > width:
+			end()
 		default:
 			b.WriteString(" ")
 			used++
 		}
-		b.WriteString(strings.ReplaceAll(word, NoBreak, " "))
-		used += n
+		for hard && used+displaywidth.String(word) > width {
+			part := displaywidth.TruncateString(word, width-used, "")
+			if part == "" && used <= margin {
+				break // not even a letter fits
+			}
+			b.WriteString(part)
+			word = word[len(part):]
+			end()
+		}
+		b.WriteString(word)
+		used += displaywidth.String(word)
 	}
 	return b.String() + "\n"
 }
 
-// Pad returns the spaces that fill text up to width characters.
+// Pad returns the spaces that fill text up to width cells.
 func Pad(text string, width int) string {
-	return strings.Repeat(" ", max(0, width-utf8.RuneCountInString(text)))
+	return strings.Repeat(" ", max(0, width-displaywidth.String(text)))
 }
 
-// Cut shortens text to at most n characters. The last of them is an ellipsis if
-// text was longer. With n < 2 it returns "".
+// Cut shortens text to at most n cells. The last of them is an ellipsis if text was
+// longer. With n < 2 it returns "".
 func Cut(text string, n int) string {
-	runes := []rune(text)
 	switch {
-	case len(runes) <= n:
+	case displaywidth.String(text) <= n:
 		return text
 	case n < 2:
 		return ""
 	}
-	return string(runes[:n-1]) + "…"
+	return displaywidth.TruncateString(text, n, "…")
 }
 
 // Capital returns text with an upper-case first letter. The name of a Go package

@@ -33,6 +33,19 @@ type Bar struct {
 // barOf returns the bar of a figure.
 func barOf(label string, s stat.Summary) Bar { return Bar{Label: label, Figure: s, Known: s.Known()} }
 
+// Family returns the family of the bar's way, by its label.
+func (b Bar) Family() Family {
+	switch {
+	case strings.HasPrefix(b.Label, "no chan"):
+		return FamilyNone
+	case strings.HasPrefix(b.Label, "hand-made"):
+		return FamilyPublished
+	case strings.Contains(b.Label, "chan"):
+		return FamilyNative
+	}
+	return FamilySluice
+}
+
 // Shown reports whether there is anything to show: the figure, or its limit.
 func (b Bar) Shown() bool { return b.Known || b.Limited }
 

@@ -119,6 +119,7 @@ const (
 	FamilyPublished Family = iota // as the author of a study published it
 	FamilyNative                  // built-in channels, without a library
 	FamilySluice                  // this library
+	FamilyNone                    // the same work without a channel
 )
 
 // names has the name and the family of each contender.
@@ -154,7 +155,7 @@ var names = map[ContenderID]struct {
 	ownEmpty:        {"sluice.Elastic, ShrinkEmpty", FamilySluice},
 	ownNever:        {"sluice.Elastic, NoShrink", FamilySluice},
 
-	alone:          {"no channel", FamilyPublished},
+	alone:          {"no channel", FamilyNone},
 	publishedFarm:  {"published", FamilyPublished},
 	nativeSlices:   {"native, slices of 64", FamilyNative},
 	workersRun:     {"workers.Run", FamilySluice},
@@ -234,28 +235,6 @@ func FamilyOf(id ContenderID) Family {
 		return FamilySluice
 	}
 	return FamilyPublished
-}
-
-// formerIDs has the IDs of contenders that results.json of schema 1 names
-// otherwise.
-var formerIDs = map[ContenderID]ContenderID{
-	"sluice.Ends":              pipe,
-	"sluice.Workers":           workersRun,
-	"sluice.Map":               workersMap,
-	"sluice.Batcher_64_Map":    senderMap,
-	"sluice.Batcher_Map":       senderBatches,
-	"sluice.Workers_a_backlog": workersBacklog,
-	"sluice.Batcher_of_64":     batchSender,
-}
-
-// FormerID returns the ID of a contender that results.json of schema 1
-// identifies by its name at that time.
-func FormerID(name string) ContenderID {
-	id := ContenderID(Plain(name))
-	if now, ok := formerIDs[id]; ok {
-		return now
-	}
-	return id
 }
 
 // Plain replaces by underscores what must not stand in an ID, nor in the name of a

@@ -11,13 +11,12 @@ package lab
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
@@ -68,7 +67,7 @@ func Select(names []string) ([]Experiment, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(All(), func(e Experiment) bool { return e.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("unknown experiment %q (want %s)", name, strings.Join(Names(), ", "))
+			return nil, format.Unknown("experiment", name, Names())
 		}
 		if !slices.ContainsFunc(selected, func(e Experiment) bool { return e.Name == name }) {
 			selected = append(selected, All()[i])

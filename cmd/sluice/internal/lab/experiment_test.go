@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
@@ -37,13 +36,8 @@ func TestSelect(t *testing.T) {
 		t.Errorf("naming one twice gives %d experiments, %v", len(one), err)
 	}
 	_, err = Select([]string{"elastic", "elastc"})
-	if err == nil {
-		t.Fatal("an unknown name passed")
-	}
-	for _, want := range append(Names(), "elastc") {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("error %q does not name %q", err, want)
-		}
+	if want := `unknown experiment "elastc": did you mean "elastic"?`; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 }
 
@@ -284,24 +278,5 @@ func TestIDsArePlain(t *testing.T) {
 			t.Errorf("%q and %q have the same name, %q", id, other, named.name)
 		}
 		seen[named.name] = id
-	}
-}
-
-// FormerID maps the names in results.json of schema 1.
-func TestFormerID(t *testing.T) {
-	for name, want := range map[string]ContenderID{
-		"native":                                Native,
-		"native, P to 1":                        NativeManyToOne,
-		"sluice.Bounded, 128":                   withSlots(ownBounded, 128),
-		"published, 4 channels by clock":        byClockOf(4),
-		"sluice.Sharded, lane each, runs":       ShardedLanes,
-		"native, P channels, one each + slices": eachSlices,
-		"sluice.Bounded, 1024, 1:1":             boundedOneToOne,
-		"sluice.Workers, a backlog":             workersBacklog,
-		"sluice.Ends":                           pipe,
-	} {
-		if got := FormerID(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
-		}
 	}
 }

@@ -6,13 +6,12 @@ import (
 	"strconv"
 )
 
-// A ChannelState is drawn as a ring of slots, filled from the receive index on,
-// with the waiting senders on its left and the waiting receivers on its right.
-// The state of a running channel need not be consistent: it is drawn as it is,
-// each index taken modulo the capacity.
+// A ChannelState is drawn as a ring of a few slots, filled from the receive index on,
+// with the waiting senders on its left and the waiting receivers on its right. Indices
+// are taken modulo the capacity.
 type ChannelState struct {
 	Title        string `json:"title"`         // such as "Empty"
-	Capacity     int    `json:"capacity"`      // slots; 0 draws no ring
+	Capacity     int    `json:"capacity"`      // slots; a ring has from 2 to 16
 	Queued       int    `json:"queued"`        // values in the slots
 	SendIndex    int    `json:"send_index"`    // slot of the next value sent
 	ReceiveIndex int    `json:"receive_index"` // slot of the next value received
@@ -31,11 +30,7 @@ const (
 	ringY       = 112
 	ringOuter   = 62.0
 	ringInner   = 39.0
-	// slotsDrawn is the largest number of slots that are drawn one by one; for
-	// more, the ring shows the filled part. slotsNumbered is the largest number
-	// of numbered slots.
-	slotsDrawn    = 48
-	slotsNumbered = 16
+	slotsDrawn  = 16 // the largest number
 	// inLine is the number of goroutines drawn from a wait queue; the rest are
 	// counted.
 	inLine     = 4
@@ -46,12 +41,11 @@ const (
 func (s ChannelState) SVG() string {
 	c := openSized(stateWidth, stateHeight, s.words())
 	c.text(0, 14, "start", "title", s.Title)
-	if s.Capacity > 0 {
+	if s.Capacity >= 2 && s.Capacity <= slotsDrawn {
 		s.ring(c)
-	} else {
-		c.text(ringX, ringY-4, "middle", "label", "no slots:")
-		c.text(ringX, ringY+12, "middle", "label", "hand off")
 	}
+	c.text(ringX, ringY-1, "middle", "label", strconv.Itoa(s.Queued))
+	c.text(ringX, ringY+13, "middle", "axis", fmt.Sprintf("of %d", s.Capacity))
 	waiting{x: 34, heading: "senders", ring: ringX - ringOuter - 6}.draw(c, s.Senders)
 	waiting{x: stateWidth - 34, heading: "receivers", ring: ringX + ringOuter + 6}.draw(c, s.Receivers)
 	return c.close()
@@ -59,11 +53,8 @@ func (s ChannelState) SVG() string {
 
 // words describes the state.
 func (s ChannelState) words() string {
-	ring := "no slots"
-	if s.Capacity > 0 {
-		ring = fmt.Sprintf("%d of %d slots filled, send index %d, receive index %d", s.Queued, s.Capacity, s.SendIndex, s.ReceiveIndex)
-	}
-	return fmt.Sprintf("%s: %s; waiting to send: %s; waiting to receive: %s", s.Title, ring, inWords(s.Senders), inWords(s.Receivers))
+	return fmt.Sprintf("%s: %d of %d slots filled, send index %d, receive index %d; waiting to send: %s; waiting to receive: %s",
+		s.Title, s.Queued, s.Capacity, s.SendIndex, s.ReceiveIndex, inWords(s.Senders), inWords(s.Receivers))
 }
 
 // inWords counts a wait queue, and names its head.
@@ -77,29 +68,23 @@ func inWords(queue []string) string {
 
 func (s ChannelState) ring(c *canvas) {
 	c.add(`<g class="s0">`)
-	if s.Capacity > slotsDrawn {
-		filled := min(1, float64(s.Queued)/float64(s.Capacity))
-		from := s.turn(s.ReceiveIndex)
-		sector(c, from+filled, from+1, "slot")
-		sector(c, from, from+filled, "slot filled")
-	} else {
-		for i := range s.Capacity {
-			class := "slot"
-			if behind := wrap(i-s.ReceiveIndex, s.Capacity); behind < s.Queued {
-				class = "slot filled"
-			}
-			sector(c, s.turn(i), s.turn(i+1), class)
+	for i := range s.Capacity {
+		class := "slot"
+		if behind := wrap(i-s.ReceiveIndex, s.Capacity); behind < s.Queued {
+			class = "slot filled"
 		}
+		x1, y1 := onRing(s.turn(i), ringOuter)
+		x2, y2 := onRing(s.turn(i+1), ringOuter)
+		x3, y3 := onRing(s.turn(i+1), ringInner)
+		x4, y4 := onRing(s.turn(i), ringInner)
+		c.add(`<path d="M%.1f %.1fA%.0f %.0f 0 0 1,%.1f %.1fL%.1f %.1fA%.0f %.0f 0 0 0,%.1f %.1fz" class="%s"/>`,
+			x1, y1, ringOuter, ringOuter, x2, y2, x3, y3, ringInner, ringInner, x4, y4, class)
 	}
 	c.add(`</g>`)
-	if s.Capacity <= slotsNumbered {
-		for i := range s.Capacity {
-			x, y := onRing((s.turn(i)+s.turn(i+1))/2, (ringOuter+ringInner)/2)
-			c.text(x, y+4, "middle", "number", strconv.Itoa(i))
-		}
+	for i := range s.Capacity {
+		x, y := onRing(s.middle(i), (ringOuter+ringInner)/2)
+		c.text(x, y+4, "middle", "number", strconv.Itoa(i))
 	}
-	c.text(ringX, ringY-1, "middle", "label", strconv.Itoa(s.Queued))
-	c.text(ringX, ringY+13, "middle", "axis", fmt.Sprintf("of %d", s.Capacity))
 	// One arrow points at its slot from outside, the other from inside: at the
 	// same slot, neither hides the other.
 	send, receive := s.middle(s.SendIndex), s.middle(s.ReceiveIndex)
@@ -130,28 +115,6 @@ func wrap(i, n int) int { return ((i % n) + n) % n }
 func onRing(turns, radius float64) (x, y float64) {
 	sin, cos := math.Sincos(2 * math.Pi * turns)
 	return ringX + radius*sin, ringY - radius*cos
-}
-
-// sector draws a sector of the ring. A whole turn is drawn as two halves: an
-// arc with equal ends is not drawn at all.
-func sector(c *canvas, from, to float64, class string) {
-	if to-from <= 0 {
-		return
-	}
-	if to-from > 0.999 {
-		sector(c, from, from+0.5, class)
-		from += 0.5
-	}
-	large := 0
-	if to-from > 0.5 {
-		large = 1
-	}
-	x1, y1 := onRing(from, ringOuter)
-	x2, y2 := onRing(to, ringOuter)
-	x3, y3 := onRing(to, ringInner)
-	x4, y4 := onRing(from, ringInner)
-	c.add(`<path d="M%.1f %.1fA%.0f %.0f 0 %d 1,%.1f %.1fL%.1f %.1fA%.0f %.0f 0 %d 0,%.1f %.1fz" class="%s"/>`,
-		x1, y1, ringOuter, ringOuter, large, x2, y2, x3, y3, ringInner, ringInner, large, x4, y4, class)
 }
 
 // arrow draws an arrowhead along a radius.

@@ -1,27 +1,33 @@
 package plot
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// A Figure is one line of [Dots]: a label, a mark with its interval, and the
-// value as text.
-type Figure struct {
-	Label string
+// A Mark is one figure in a line of [Dots].
+type Mark struct {
 	Class string // of its color
 	Shape Shape
 	Value Value
-	Text  string // beside the mark, such as "47 ns"
+}
+
+// A Figure is one line of [Dots]: a label, marks with their intervals, and the value as
+// text.
+type Figure struct {
+	Label string
+	Marks []Mark
+	Text  string // on the right, such as "47 ns"
 	// Baseline is true for the figure with which the others are compared: a line
 	// through all figures marks it.
 	Baseline bool
 }
 
-// Dots is a chart of a few figures, each with its label on the left and its value
-// on the right. On a logarithmic scale the figures are marks; a linear scale
-// starts at zero, and the figures are bars.
+// Dots is a chart of figures without an order, each with its label on the left and its
+// value on the right. A linear scale starts at zero, and has a bar up to the first mark of
+// a line.
 type Dots struct {
 	Title   string
 	Setting string // what all figures have in common, below the title
@@ -30,6 +36,7 @@ type Dots struct {
 	Note    string // below the axis
 	Log     bool   // even if all figures are close together
 	Figures []Figure
+	Cover   []Value // as in Lines
 }
 
 const (
@@ -38,6 +45,7 @@ const (
 	dotsInset = 6.0   // from the frame to a mark
 	dotsPitch = 23.0  // of lines with one line of text
 	barHeight = 9.0
+	markGap   = 6.0 // between the marks of a line
 	tickGap   = 8.0 // between two figures at the axis
 )
 
@@ -66,8 +74,9 @@ func (d Dots) SVG() string {
 	middle := min((f.left+f.right)/2, Width-widest(f.unit, tickSize)/2)
 	c.lines(middle, f.bottom+32, "middle", "axis", f.unit)
 	for _, figure := range d.Figures {
-		if figure.Baseline && !figure.Value.Unknown {
-			c.line(f.xAt(figure.Value.Mid), f.top, f.xAt(figure.Value.Mid), f.bottom, "baseline")
+		if figure.Baseline && !figure.Marks[0].Value.Unknown {
+			x := f.xAt(figure.Marks[0].Value.Mid)
+			c.line(x, f.top, x, f.bottom, "baseline")
 		}
 	}
 	y = f.top
@@ -83,18 +92,17 @@ func (d Dots) layout() dotsFrame {
 		title: inLines(d.Title, titleSize, Width), setting: inLines(d.Setting, tickSize, Width),
 		words: []string{accessibleLabel(strings.Trim(d.Title+", "+d.Setting, ", "), d.Unit, "")},
 	}
-	var values []Value
+	values := slices.Clone(d.Cover)
 	labels, texts := 0.0, 0.0
 	for _, figure := range d.Figures {
-		values = append(values, figure.Value)
+		for _, mark := range figure.Marks {
+			values = append(values, mark.Value)
+		}
 		labels = max(labels, widest(figure.label(), labelSize))
 		texts = max(texts, widthOf(figure.Text, labelSize))
 		f.words = append(f.words, figure.Label+" "+figure.Text)
 	}
-	f.scale = newScale(values)
-	if d.Log && !f.scale.log {
-		f.scale = logScale(values)
-	}
+	f.scale = newScale(values, d.Log)
 	f.unit = append(inLines(caption(d.Unit, f.scale, d.Better), tickSize, Width), inLines(d.Note, tickSize, Width)...)
 	f.left, f.right = labels+dotsGap, Width-texts-dotsGap
 	f.top = float64(lineGap*(len(f.title)+len(f.setting)) + 8)
@@ -119,7 +127,7 @@ func (f dotsFrame) xAt(v float64) float64 {
 func (f Figure) label() []string { return inLines(f.Label, labelSize, dotsLabel) }
 
 func (f Figure) height() float64 {
-	return dotsPitch + float64(lineGap*(max(1, len(f.label()))-1))
+	return max(dotsPitch+float64(lineGap*(max(1, len(f.label()))-1)), markGap*float64(len(f.Marks)+1))
 }
 
 // draw draws one line, of which the upper edge is at y.
@@ -127,25 +135,18 @@ func (f dotsFrame) draw(c *canvas, figure Figure, y float64) {
 	middle, label := y+figure.height()/2, figure.label()
 	c.lines(0, middle+4-lineGap*float64(len(label)-1)/2, "start", "label", label)
 	class := "value"
-	if figure.Value.Unknown {
+	if !slices.ContainsFunc(figure.Marks, func(m Mark) bool { return !m.Value.Unknown }) {
 		class = "axis"
 	}
 	c.text(Width, middle+4, "end", class, figure.Text)
-	v := figure.Value
-	if v.Unknown {
-		return
+	for i, mark := range figure.Marks {
+		at := middle + markGap*(float64(i)-float64(len(figure.Marks)-1)/2)
+		c.add(`<g class="%s">`, mark.Class)
+		if i == 0 && !f.scale.log && !mark.Value.Unknown {
+			c.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="bar"/>`,
+				f.left, at-barHeight/2, max(0.5, f.xAt(mark.Value.Mid)-f.left), barHeight)
+		}
+		c.value(f.scale, mark.Shape, mark.Value, func(v float64) (x, y float64) { return f.xAt(v), at }, false)
+		c.add(`</g>`)
 	}
-	c.add(`<g class="%s">`, figure.Class)
-	c.tip("mark", v.Tip)
-	if !f.scale.log {
-		c.add(`<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="bar"/>`,
-			f.left, middle-barHeight/2, max(0.5, f.xAt(v.Mid)-f.left), barHeight)
-	}
-	c.line(f.xAt(v.Lo), middle, f.xAt(v.Hi), middle, whisker(v))
-	c.add(`<path d="M%.1f %.1fv8M%.1f %.1fv8" class="whisker"/>`, f.xAt(v.Lo), middle-4, f.xAt(v.Hi), middle-4)
-	if f.scale.log {
-		c.mark(figure.Shape, f.xAt(v.Mid), middle)
-	}
-	c.closeTip()
-	c.add(`</g>`)
 }

@@ -93,21 +93,19 @@ func TestNoTextIsCutOffOrCovered(t *testing.T) {
 		wide = append(wide, strconv.Itoa(100*i)+" µs")
 	}
 	const long = "The synchronization-blocking profile of ten workers that receive from one channel"
-	rows := Rows{Title: long, Axis: "ns per operation", Better: "less is better", Rows: []Row{
-		{Label: "unbuffered, flushing, GOMAXPROCS=4, and a name that is longer than a line", Value: "1599 → 98.7 → 26.6"},
-		{Label: "short", Value: "1"},
-		{Label: strings.Repeat("unbroken", 9), Value: "FAILED"},
-		{Label: "a", Value: strings.Repeat("9", 45)},
+	dots := Dots{Title: long, Unit: "ns per operation", Better: "less is better", Figures: []Figure{
+		{Label: "unbuffered, flushing, GOMAXPROCS=4, and a name that is longer than a line", Text: "1599 ± 20%", Marks: []Mark{{Value: exact(26)}, {Value: exact(1599)}}},
+		{Label: "short", Text: "1"},
+		{Label: strings.Repeat("unbroken", 9), Text: "FAILED"},
 	}}
-	rows.Rows[0].Marks = []Mark{{Value: exact(26)}, {Value: exact(1599)}}
 	charts := map[string]string{
 		"few":        Lines{Title: "t", XAxis: "GOMAXPROCS", YAxis: "ns per value", X: []string{"1", "2", "4"}, Shaded: 3, Series: few}.SVG(),
 		"shaded":     Lines{Title: long, XAxis: long, YAxis: "million values per second", Better: "more is better", X: []string{"1", "2", "128"}, Shaded: 2, Shade: "oversubscribed", Series: many}.SVG(),
 		"all shaded": Lines{Title: "t", XAxis: "x", YAxis: "ns", X: []string{"64"}, Shaded: 0, Shade: "oversubscribed", Series: many}.SVG(),
 		"many":       Lines{Title: "t", XAxis: "job", YAxis: "ns", X: wide, Shaded: 12, Series: many}.SVG(),
 		"long words": Lines{Title: "t", XAxis: "job", YAxis: "ns", X: wide[:2], Shaded: 2, Series: series(2, strings.Repeat("word", 12))}.SVG(),
-		"rows":       rows.SVG(),
-		"to the end": Rows{Title: "t", Axis: "ns", Rows: []Row{{Label: "a", Value: "1", Marks: []Mark{{Value: exact(200)}, {Value: exact(2000)}}}}}.SVG(),
+		"dots":       dots.SVG(),
+		"to the end": Dots{Title: "t", Unit: "ns", Figures: []Figure{{Label: "a", Text: "1", Marks: []Mark{{Value: exact(200)}, {Value: exact(2000)}}}}}.SVG(),
 	}
 	for name, svg := range charts {
 		t.Run(name, func(t *testing.T) {

@@ -40,8 +40,8 @@ const (
 	margin     = 5.0   // from the upper and lower edge of the frame to a mark
 	inset      = 18.0  // from the frame to the first and the last place
 	labelRoom  = 150.0 // for the names, at most
-	keyWidth   = 22.0  // of the sample line before a name
-	leaderRoom = 12.0  // between the frame and the sample
+	keyWidth   = 10.0  // of the mark before a name
+	leaderRoom = 16.0  // between the frame and the mark
 	labelGap   = 4.0   // between two names, besides lineGap
 	dodgeStep  = 2.4   // keeps whiskers of one place apart
 )
@@ -56,11 +56,12 @@ type frame struct {
 	tickRows                 int
 }
 
-// A label is the name of a series at the end of its line.
+// A label is the name of a series to the right of the frame.
 type label struct {
 	series int
 	lines  []string
-	x, at  float64 // of its mark
+	at     float64 // height of its last mark
+	led    bool    // that mark is at the right edge
 	y      float64 // of its middle
 }
 
@@ -81,7 +82,7 @@ func (l Lines) SVG() string {
 // layout computes all positions: the frame from the widths of the texts, and
 // the labels from the frame.
 func (l Lines) layout() *frame {
-	f := &frame{Lines: l, scale: newScale(l.values())}
+	f := &frame{Lines: l, scale: newScale(l.values(), false)}
 	f.title = inLines(l.Title, titleSize, Width)
 	f.axis = inLines(caption(l.YAxis, f.scale, l.Better), tickSize, Width)
 	f.top = float64(lineGap*(len(f.title)+len(f.axis)) + 12)
@@ -95,15 +96,19 @@ func (l Lines) layout() *frame {
 	f.left = widest(ticks, tickSize) + 10
 	tall, wide := 0.0, 0.0
 	for i, s := range l.Series {
-		if len(s.known()) == 0 {
+		if len(s.At) == 0 {
 			continue
 		}
-		f.labels = append(f.labels, label{series: i, lines: inLines(s.Name, labelSize, labelRoom-keyWidth)})
+		name := s.Name
+		if len(s.known()) == 0 {
+			name += " (not known)"
+		}
+		f.labels = append(f.labels, label{series: i, lines: inLines(name, labelSize, labelRoom-keyWidth)})
 		last := &f.labels[len(f.labels)-1]
 		tall += last.height()
 		wide = max(wide, widest(last.lines, labelSize)+leaderRoom+keyWidth)
 	}
-	f.right = Width - max(wide, widthOf(l.lastX(), tickSize)/2-inset)
+	f.right = Width - max(wide, widest(l.X[max(0, len(l.X)-1):], tickSize)/2-inset)
 	f.bottom = f.top + max(plotHeight, tall)
 	f.xAxis = inLines(l.XAxis, tickSize, Width)
 	f.tickRows = f.rowsOfTicks()
@@ -119,13 +124,6 @@ func (l Lines) values() []Value {
 		}
 	}
 	return all
-}
-
-func (l Lines) lastX() string {
-	if len(l.X) == 0 {
-		return ""
-	}
-	return l.X[len(l.X)-1]
 }
 
 // yAt returns the height of a figure. A mark at either end of the scale is within
@@ -183,9 +181,12 @@ func (f *frame) placeLabels() {
 	for i := range f.labels {
 		l := &f.labels[i]
 		s := f.Series[l.series]
-		known := s.known()
-		last := known[len(known)-1]
-		l.x, l.at = f.markAt(l.series, last), f.yAt(s.At[last].Mid)
+		places := s.known()
+		if len(places) == 0 {
+			places = s.places()
+		}
+		last := places[len(places)-1]
+		l.at, l.led = f.yAt(s.At[last].Mid), last == len(f.X)-1 && len(s.known()) > 0
 		l.y = l.at
 	}
 	slices.SortStableFunc(f.labels, func(a, b label) int { return cmp.Compare(a.at, b.at) })
@@ -235,10 +236,15 @@ func (f *frame) series(c *canvas, i int) {
 	s := f.Series[i]
 	c.add(`<g class="series %s">`, s.Class)
 	if path := f.path(i); path != "" {
-		c.add(`<path d="%s" class="%s"/>`, path, s.stroke())
+		class := "line"
+		if s.Dashed {
+			class = "line dashed"
+		}
+		c.add(`<path d="%s" class="%s"/>`, path, class)
 	}
 	for _, place := range s.places() {
-		f.value(c, s, f.markAt(i, place), s.At[place])
+		x := f.markAt(i, place)
+		c.value(f.scale, s.Shape, s.At[place], func(v float64) (float64, float64) { return x, f.yAt(v) }, true)
 	}
 	for _, l := range f.labels {
 		if l.series == i {
@@ -246,13 +252,6 @@ func (f *frame) series(c *canvas, i int) {
 		}
 	}
 	c.add(`</g>`)
-}
-
-func (s Series) stroke() string {
-	if s.Dashed {
-		return "line dashed"
-	}
-	return "line"
 }
 
 func (f *frame) path(series int) string {
@@ -269,38 +268,15 @@ func (f *frame) path(series int) string {
 	return path
 }
 
-// value draws a mark, its interval and its repetitions.
-func (f *frame) value(c *canvas, s Series, x float64, v Value) {
-	c.tip("mark", v.Tip)
-	points := ""
-	for _, one := range v.Each {
-		if f.scale.holds(one) {
-			points += fmt.Sprintf("M%.1f %.1fh0", x, f.yAt(one))
-		} else {
-			c.beyond(x, f.yAt(one), one > f.scale.hi, 0, 1)
-		}
-	}
-	if points != "" {
-		c.add(`<path d="%s" class="each"/>`, points)
-	}
-	if !v.Unknown {
-		c.line(x, f.yAt(v.Lo), x, f.yAt(v.Hi), whisker(v))
-		c.add(`<path d="M%.1f %.1fh6M%.1f %.1fh6" class="whisker"/>`, x-3, f.yAt(v.Lo), x-3, f.yAt(v.Hi))
-		c.mark(s.Shape, x, f.yAt(v.Mid))
-	}
-	c.closeTip()
-}
-
-// name writes the name of a series after a sample of its line, with a thin
-// leader to its last mark.
+// name writes the name of a series after its mark. Between the frame and the name, a thin
+// line leads from the height of a last mark at the right edge.
 func (f *frame) name(c *canvas, s Series, l label) {
-	sample := f.right + leaderRoom
-	c.add(`<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1f" class="leader"/>`,
-		l.x+6, l.at, f.right-2, l.at, sample-1, l.y)
-	c.add(`<path d="M%.1f %.1fh%.1f" class="%s"/>`, sample, l.y, keyWidth-6, s.stroke())
-	c.mark(s.Shape, sample+(keyWidth-6)/2, l.y)
-	first := l.y + 4 - lineGap*float64(len(l.lines)-1)/2
-	c.lines(sample+keyWidth, first, "start", "label", l.lines)
+	x := f.right + leaderRoom
+	if l.led {
+		c.line(f.right+1, l.at, x-markRadius-1, l.y, "leader")
+	}
+	c.mark(s.Shape, x, l.y)
+	c.lines(x+keyWidth, l.y+4-lineGap*float64(len(l.lines)-1)/2, "start", "label", l.lines)
 }
 
 // places returns the indices at which the series has a value, in order.

@@ -1,6 +1,6 @@
 // Package plot draws the charts of the reports, as SVG for inline use in a
-// page: [Dots] for a few figures, [Lines] over an axis, [Rows] of single
-// figures, stacked [Bars], and the [ChannelState] of a channel.
+// page: [Dots] for single figures, [Lines] over an axis, and the [ChannelState]
+// of a channel.
 //
 // What may enter: geometry, scales and marks. The page defines the colors: a
 // mark has the name of a class, and text has the color of its surroundings, so
@@ -48,6 +48,52 @@ const (
 
 // markRadius is half the height of a mark.
 const markRadius = 3.6
+
+// value draws a mark, its interval and its repetitions, along the scale.
+func (c *canvas) value(s scale, shape Shape, v Value, at func(v float64) (x, y float64), vertical bool) {
+	c.tip("mark", v.Tip)
+	points := ""
+	for _, one := range v.Each {
+		x, y := at(one)
+		if s.holds(one) {
+			points += fmt.Sprintf("M%.1f %.1fh0", x, y)
+		} else {
+			c.beyond(x, y, one > s.hi, vertical)
+		}
+	}
+	if points != "" {
+		c.add(`<path d="%s" class="each"/>`, points)
+	}
+	if !v.Unknown {
+		if v.Lo < v.Hi {
+			fromX, fromY := at(v.Lo)
+			toX, toY := at(v.Hi)
+			c.line(fromX, fromY, toX, toY, whisker(v))
+			ends, dx, dy := "M%.1f %.1fv6M%.1f %.1fv6", 0.0, 3.0
+			if vertical {
+				ends, dx, dy = "M%.1f %.1fh6M%.1f %.1fh6", dy, dx
+			}
+			c.add(`<path d="`+ends+`" class="whisker"/>`, fromX-dx, fromY-dy, toX-dx, toY-dy)
+		}
+		x, y := at(v.Mid)
+		c.mark(shape, x, y)
+	}
+	c.closeTip()
+}
+
+// beyond draws an open arrowhead at an edge of the scale, for a repetition far beyond it.
+func (c *canvas) beyond(x, y float64, above, vertical bool) {
+	const long = 4.0
+	back := long
+	if above {
+		back = -long
+	}
+	if vertical {
+		c.add(`<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1f" class="beyond"/>`, x-long, y-back, x, y, x+long, y-back)
+	} else {
+		c.add(`<path d="M%.1f %.1fL%.1f %.1fL%.1f %.1f" class="beyond"/>`, x+back, y-long, x, y, x+back, y+long)
+	}
+}
 
 // canvas collects the elements of a drawing.
 type canvas struct {

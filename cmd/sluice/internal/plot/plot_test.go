@@ -84,45 +84,27 @@ func TestLinesGeometry(t *testing.T) {
 	}
 }
 
+// one returns a chart of one figure.
+func one(v Value, cover []Value) string {
+	return Dots{Cover: cover, Figures: []Figure{{Label: "a", Text: "1", Marks: []Mark{{Value: v}}}}}.SVG()
+}
+
 // Charts that cover the same values have the same scale.
 func TestCover(t *testing.T) {
 	cover := []Value{exact(20), exact(900)}
 	ticks := regexp.MustCompile(`class="tick">[^<]+<`)
 	for _, pair := range [][2]string{
 		{lines(Series{Name: "a", At: map[int]Value{0: exact(30)}}).SVG(), Lines{X: []string{"1"}, Cover: cover}.SVG()},
-		{Rows{Rows: []Row{{Marks: []Mark{{Value: exact(30)}}}}}.SVG(), Rows{Cover: cover}.SVG()},
+		{one(exact(30), nil), Dots{Cover: cover}.SVG()},
 	} {
 		if slices.Equal(ticks.FindAllString(pair[0], -1), ticks.FindAllString(pair[1], -1)) {
 			t.Error("values to be covered do not change the scale")
 		}
 	}
-	narrow := Rows{Cover: cover, Rows: []Row{{Marks: []Mark{{Value: exact(30)}}}}}.SVG()
-	wide := Rows{Cover: cover, Rows: []Row{{Marks: []Mark{{Value: exact(800)}}}}}.SVG()
+	narrow, wide := one(exact(30), cover), one(exact(800), cover)
 	if !slices.Equal(ticks.FindAllString(narrow, -1), ticks.FindAllString(wide, -1)) {
 		t.Error("two charts that cover the same values have different ticks")
 	}
-}
-
-func TestRows(t *testing.T) {
-	chart := Rows{Title: "memory <peak>", Axis: "B per value", Rows: []Row{
-		{Label: "native & co", Value: "8.0", Marks: []Mark{{Class: "n1", Value: exact(8)}}},
-		{Label: "published", Value: "12.6", Marks: []Mark{{Shape: Diamond, Value: exact(12.6)}, {Value: Value{Mid: 10, Lo: 9, Hi: 11}}}},
-		{Label: "failed", Value: "no figure"},
-	}}
-	svg := chart.SVG()
-	wellFormed(t, svg)
-	if n := strings.Count(svg, `<circle`); n != 2 {
-		t.Errorf("%d dots, want 2", n)
-	}
-	if n := strings.Count(svg, `class="hollow"`); n != 1 {
-		t.Errorf("%d diamonds, want 1", n)
-	}
-	for _, want := range []string{"native &amp; co", "no figure", "memory &lt;peak&gt;"} {
-		if !strings.Contains(svg, want) {
-			t.Errorf("the drawing lacks %q", want)
-		}
-	}
-	wellFormed(t, Rows{Title: "empty"}.SVG())
 }
 
 // Every repetition is drawn: as a point on the scale, or as an arrow towards it.
@@ -130,7 +112,7 @@ func TestEachRepetitionIsShown(t *testing.T) {
 	value := Value{Mid: 100, Lo: 95, Hi: 105, Each: []float64{93, 95, 100, 105, 140, 900, 1000}}
 	for name, svg := range map[string]string{
 		"lines": lines(Series{Name: "a", At: map[int]Value{0: value}}).SVG(),
-		"rows":  Rows{Title: "t", Rows: []Row{{Label: "a", Marks: []Mark{{Value: value}}}}}.SVG(),
+		"dots":  one(value, nil),
 	} {
 		wellFormed(t, svg)
 		points := regexp.MustCompile(`d="([^"]*)" class="each"`).FindStringSubmatch(svg)
@@ -141,28 +123,37 @@ func TestEachRepetitionIsShown(t *testing.T) {
 			t.Errorf("%s: %d arrows, want 2", name, n)
 		}
 	}
-	if s := newScale([]Value{value}); s.log || s.hi < 140 || s.hi > 200 {
+	if s := newScale([]Value{value}, false); s.log || s.hi < 140 || s.hi > 200 {
 		t.Errorf("two outliers make the scale %+v", s)
 	}
 }
 
-// Without colors, dashes and marks identify each series, in the chart and
-// beside the name.
+// Without colors, dashes and marks identify each family, and marks beside the names.
 func TestLinesWithoutColour(t *testing.T) {
 	at := map[int]Value{0: exact(1), 1: exact(2)}
 	svg := lines(Series{Name: "a", Shape: Square, At: at}, Series{Name: "b", Shape: Triangle, Dashed: true, At: at}).SVG()
-	if n := strings.Count(svg, `class="line dashed"`); n != 2 {
-		t.Errorf("%d dashed lines, want the series and its sample", n)
-	}
-	if n := strings.Count(svg, `class="line"`); n != 2 {
-		t.Errorf("%d whole lines, want the series and its sample", n)
+	if strings.Count(svg, `class="line dashed"`) != 1 || strings.Count(svg, `class="line"`) != 1 {
+		t.Errorf("no whole and dashed line:\n%s", svg)
 	}
 	shapes := make(map[string]int)
 	for _, d := range regexp.MustCompile(`<path d="M[0-9.]+ [0-9.]+([a-z])[^"]*" class="dot"`).FindAllStringSubmatch(svg, -1) {
 		shapes[d[1]]++
 	}
-	if shapes["h"] != 3 || shapes["l"] != 3 { // two marks each, and the sample
+	if shapes["h"] != 3 || shapes["l"] != 3 { // two marks each, and beside the name
 		t.Errorf("shapes %v, want 3 squares and 3 triangles", shapes)
+	}
+}
+
+// What leads to a name is beside the frame, not in it, and starts at a mark at its edge: it
+// does not look like data.
+func TestLeaders(t *testing.T) {
+	chart := lines(
+		Series{Name: "to the end", At: map[int]Value{0: exact(1), 2: exact(2)}},
+		Series{Name: "ends early", At: map[int]Value{0: exact(3)}},
+	)
+	from := places(t, chart.SVG(), `<line x1="([0-9.]+)" [^>]* class="leader"`)
+	if len(from) != 1 || from[0] <= chart.layout().right {
+		t.Errorf("leaders from %v, want one to the right of %v", from, chart.layout().right)
 	}
 }
 
@@ -182,16 +173,12 @@ func TestUnknown(t *testing.T) {
 		t.Error("an unknown value changes the scale")
 	}
 	only := lines(Series{Name: "unseen", At: map[int]Value{0: vague}}).SVG()
-	if strings.Contains(only, "unseen") || strings.Contains(only, `class="line"`) || !strings.Contains(only, `class="each"`) {
-		t.Errorf("a series without a known value has more than its repetitions:\n%s", only)
+	if !strings.Contains(only, "unseen (not known)") || strings.Contains(only, `class="line"`) || !strings.Contains(only, `class="each"`) || strings.Contains(only, "whisker") {
+		t.Errorf("a series without a known value has no name, or more than its repetitions:\n%s", only)
 	}
-	rows := Rows{Rows: []Row{{Label: "a", Value: "not known", Marks: []Mark{{Value: vague}}}}}.SVG()
-	if strings.Contains(rows, "whisker") || strings.Contains(rows, "<circle") || !strings.Contains(rows, `class="each"`) {
-		t.Errorf("a row without a known value has more than its repetitions:\n%s", rows)
-	}
-	bars := Bars{X: []string{"0"}, Parts: []Part{{Name: "in send", At: map[int]Value{0: vague}}, {Name: "in receive", At: map[int]Value{0: vague}}}}.SVG()
-	if strings.Contains(bars, "whisker") || strings.Count(bars, ">?<") != 1 {
-		t.Errorf("a bar without a known size is drawn:\n%s", bars)
+	dots := one(vague, nil)
+	if strings.Contains(dots, "whisker") || strings.Contains(dots, "<circle") || strings.Contains(dots, `class="bar"`) || !strings.Contains(dots, `class="each"`) {
+		t.Errorf("a figure without a known value has more than its repetitions:\n%s", dots)
 	}
 }
 
@@ -211,7 +198,7 @@ func TestScale(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := newScale(tt.values)
+			s := newScale(tt.values, false)
 			if s.log != tt.log || s.lo != tt.lo {
 				t.Errorf("scale %+v, want log %v from %v", s, tt.log, tt.lo)
 			}

@@ -18,10 +18,10 @@ type scale struct {
 // repetition on a busy machine must not squeeze all others into a corner.
 const outlierRoom = 1.5
 
-// newScale returns a scale for all intervals and for the repetitions near them.
-// A linear scale starts at zero, so that lengths are proportional to the
-// figures.
-func newScale(values []Value) scale {
+// newScale returns a scale for all intervals and for the repetitions near them. It is
+// logarithmic if figures are far apart, and, if log is true, whenever it can be. A linear
+// scale starts at zero, so that lengths are proportional to the figures.
+func newScale(values []Value, log bool) scale {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	positive := true
 	for _, v := range values {
@@ -45,45 +45,14 @@ func newScale(values []Value) scale {
 	switch {
 	case hi <= 0 || math.IsInf(hi, 0):
 		return scale{lo: 0, hi: 1}
-	case positive && lo > 0 && hi/lo >= logFrom:
-		return scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
-	}
-	return upTo(hi)
-}
-
-// logScale returns a logarithmic scale for the intervals of all positive values.
-func logScale(values []Value) scale {
-	lo, hi := math.Inf(1), 0.0
-	for _, v := range values {
-		if !v.Unknown && v.Lo > 0 {
-			lo, hi = min(lo, v.Lo), max(hi, v.Hi)
+	case positive && lo > 0 && (log || hi/lo >= logFrom):
+		s := scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
+		if s.lo == s.hi {
+			s.lo, s.hi = s.lo/2, s.hi*2
 		}
+		return s
 	}
-	if hi <= 0 {
-		return scale{lo: 1, hi: 10, log: true}
-	}
-	s := scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
-	if s.lo == s.hi {
-		s.lo, s.hi = s.lo/2, s.hi*2
-	}
-	return s
-}
-
-// upTo returns the linear scale from zero.
-func upTo(hi float64) scale { return scale{lo: 0, hi: hi * 1.05} }
-
-// fromZero returns a linear scale for all values, for lengths that add up.
-func fromZero(values []Value) scale {
-	hi := 0.0
-	for _, v := range values {
-		if !v.Unknown {
-			hi = max(hi, v.Mid, v.Hi)
-		}
-	}
-	if hi <= 0 {
-		return scale{lo: 0, hi: 1}
-	}
-	return upTo(hi)
+	return scale{lo: 0, hi: hi * 1.05}
 }
 
 // logFloor and logCeil return the next 1, 2 or 5 times a power of ten.
@@ -121,20 +90,12 @@ func (s scale) at(v float64) float64 {
 // holds reports whether v lies on the scale.
 func (s scale) holds(v float64) bool { return v >= s.lo && v <= s.hi }
 
-// maxTicks is the number of figures that fit along an axis.
+// maxTicks is the number of figures that fit along an upright axis.
 const maxTicks = 8
 
-// ticks returns the figures along the axis, at most maxTicks.
+// ticks returns the figures along an upright axis, at most maxTicks.
 func (s scale) ticks() []float64 {
-	if s.log {
-		for _, steps := range [][]float64{{1, 2, 5}, {1, 3}} {
-			if ticks := s.decades(steps); len(ticks) <= maxTicks {
-				return ticks
-			}
-		}
-		return s.decades([]float64{1})
-	}
-	return s.multiples(logCeil((s.hi - s.lo) / 6))
+	return s.fitting(func(tick float64) (at, height float64) { return s.at(tick), 1 / (maxTicks - 0.5) })
 }
 
 // fitting returns the ticks whose figures do not touch. place returns the position

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -12,9 +13,10 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// covers returns the values of all panels, by measure: their charts share a
-// scale, for comparison.
-func (s *Section) covers() map[lab.Measure][]plot.Value {
+// charts draws a section: each panel as lines if it has several places, or else as dots,
+// in one chart for each measure, or, if these are parts of a whole, for each contender.
+// All charts of a measure share a scale.
+func (s *Section) charts(colors palette) (drawn []template.HTML) {
 	covers := make(map[lab.Measure][]plot.Value)
 	for _, m := range s.Measures {
 		for i := range s.Points {
@@ -25,22 +27,23 @@ func (s *Section) covers() map[lab.Measure][]plot.Value {
 			}
 		}
 	}
-	return covers
-}
-
-// charts draws a panel: as lines if it has several places, or else as rows.
-func (p *Panel) charts(s *Section, m lab.Measure, cover []plot.Value, colors palette) []string {
-	title := cmp.Or(m.Title, p.Name)
-	if len(p.Points) == 1 {
-		chart := p.rows(format.Capital(cmp.Or(title, s.Title)), s, m)
-		chart.Cover = cover
-		return []string{chart.SVG()}
-	}
-	var drawn []string
-	for _, group := range groups(p.Contenders) {
-		chart := p.lines(group.of(title, s.Title), group.members, s, m, colors)
-		chart.Cover = cover
-		drawn = append(drawn, chart.SVG())
+	for _, panel := range s.panels() {
+		if s.Stacked {
+			for _, contender := range panel.Contenders {
+				drawn = append(drawn, panel.parts(contender, s, covers))
+			}
+			continue
+		}
+		for _, m := range s.Measures {
+			title := cmp.Or(m.Title, panel.Name)
+			if len(panel.Points) == 1 {
+				drawn = append(drawn, panel.dots(format.Capital(cmp.Or(title, s.Title)), s, m, covers[m]))
+				continue
+			}
+			for _, group := range groups(panel.Contenders) {
+				drawn = append(drawn, panel.lines(group.of(title, s.Title), group.members, s, m, covers[m], colors))
+			}
+		}
 	}
 	return drawn
 }
@@ -53,14 +56,20 @@ func better(m lab.Measure) string {
 	return "less is better"
 }
 
-func (p *Panel) lines(title string, members []lab.ContenderID, s *Section, m lab.Measure, colors palette) plot.Lines {
+// axes returns a chart of lines without its lines.
+func (p *Panel) axes(title string, s *Section, m lab.Measure, cover []plot.Value) plot.Lines {
 	chart := plot.Lines{
 		Title: title, XAxis: s.Axis, YAxis: chartUnit(m), Better: better(m),
-		Shaded: p.oversubscribedFrom(), Shade: "oversubscribed",
+		Shaded: p.oversubscribedFrom(), Shade: "oversubscribed", Cover: cover,
 	}
 	for _, point := range p.Points {
 		chart.X = append(chart.X, point.X)
 	}
+	return chart
+}
+
+func (p *Panel) lines(title string, members []lab.ContenderID, s *Section, m lab.Measure, cover []plot.Value, colors palette) template.HTML {
+	chart := p.axes(title, s, m, cover)
 	for _, contender := range members {
 		family := familyOf(contender)
 		chart.Series = append(chart.Series, plot.Series{
@@ -68,25 +77,55 @@ func (p *Panel) lines(title string, members []lab.ContenderID, s *Section, m lab
 			At: p.values(contender, m),
 		})
 	}
-	return chart
+	return template.HTML(chart.SVG())
 }
 
-func (p *Panel) rows(title string, s *Section, m lab.Measure) plot.Rows {
-	chart := plot.Rows{Title: title, Axis: chartUnit(m), Better: better(m)}
+// parts draws the measures of one contender, which are in one unit.
+func (p *Panel) parts(contender lab.ContenderID, s *Section, covers map[lab.Measure][]plot.Value) template.HTML {
+	chart := p.axes(lab.NameOf(contender)+", "+p.Name, s, s.Measures[0], nil)
+	family := familyOf(contender)
+	for i, m := range s.Measures {
+		chart.Cover = append(chart.Cover, covers[m]...)
+		chart.Series = append(chart.Series, plot.Series{
+			Name: m.Title, Class: fmt.Sprintf("%s%d", family.letter, i), Shape: family.shape, Dashed: i > 0, At: p.values(contender, m),
+		})
+	}
+	return template.HTML(chart.SVG())
+}
+
+// values returns the values of a contender, by the index of the point.
+func (p *Panel) values(contender lab.ContenderID, m lab.Measure) map[int]plot.Value {
+	values := make(map[int]plot.Value)
+	for i, point := range p.Points {
+		if value, ok := point.Entry(contender).value(m); ok {
+			values[i] = value
+		}
+	}
+	return values
+}
+
+func (p *Panel) dots(title string, s *Section, m lab.Measure, cover []plot.Value) template.HTML {
+	chart := plot.Dots{Title: title, Unit: chartUnit(m), Better: better(m), Cover: cover}
 	if s.Axis != "" {
-		chart.Title += ", " + s.Axis + " " + p.Points[0].X
+		axis, unit, _ := strings.Cut(s.Axis, ", ")
+		chart.Title += ", " + axis + ": " + strings.TrimSpace(p.Points[0].X+" "+unit)
 	}
 	for _, contender := range p.Contenders {
 		entry := p.Points[0].Entry(contender)
-		row := plot.Row{Label: lab.NameOf(contender), Value: cell(entry, m)}
+		figure := plot.Figure{Label: lab.NameOf(contender), Text: cell(entry, m)}
 		if value, ok := entry.value(m); ok {
-			// The label names the row: the mark only shows the family.
-			family := familyOf(contender)
-			row.Marks = []plot.Mark{{Class: family.Class, Shape: family.shape, Value: value}}
+			figure.Marks = []plot.Mark{markOf(lab.FamilyOf(contender), value)}
 		}
-		chart.Rows = append(chart.Rows, row)
+		chart.Figures = append(chart.Figures, figure)
 	}
-	return chart
+	return template.HTML(chart.SVG())
+}
+
+// markOf returns the mark of a value in a chart where labels name contenders, so that color
+// and shape only show the family.
+func markOf(f lab.Family, value plot.Value) plot.Mark {
+	look := shown(f)
+	return plot.Mark{Class: look.Class, Shape: look.shape, Value: value}
 }
 
 // A group has the contenders of a chart.
@@ -177,12 +216,12 @@ func (e *Entry) each(m lab.Measure) []float64 {
 func plotted(contender lab.ContenderID, m lab.Measure, s stat.Summary) plot.Value {
 	return plot.Value{
 		Mid: drawnAt(m, s.Median), Lo: drawnAt(m, s.Lo), Hi: drawnAt(m, s.Hi), Firm: s.Confidence > 0,
-		Tip: lab.NameOf(contender) + ": " + tip(s, m), Unknown: knownOf(s, m) == unknown,
+		Tip: lab.NameOf(contender) + ": " + tipOf(s, m), Unknown: knownOf(s, m) == unknown,
 	}
 }
 
-// tip describes a figure with its interval.
-func tip(s stat.Summary, m lab.Measure) string {
+// tipOf describes a figure with its interval.
+func tipOf(s stat.Summary, m lab.Measure) string {
 	what := "interval"
 	if s.Confidence == 0 {
 		what = "range"
@@ -221,34 +260,62 @@ func drawnAt(m lab.Measure, v float64) float64 {
 	return v
 }
 
-// besideLift keeps the marks of one row apart.
-const besideLift = 3.5
-
-// besideChart has a row for each published figure: the hollow mark is the
+// besideChart has a line for each published figure: the hollow mark is the
 // published one, the others were measured here.
-func (e *Experiment) besideChart() plot.Rows {
-	chart := plot.Rows{Title: "Published → the same here → sluice here", Axis: chartUnit(e.PublishedIn), Better: better(e.PublishedIn)}
+func (e *Experiment) besideChart() template.HTML {
+	chart := plot.Dots{Unit: chartUnit(e.PublishedIn), Better: better(e.PublishedIn), Log: true}
 	for _, b := range e.Beside {
-		row := plot.Row{Label: b.Row + ", " + b.Column, Value: format.Figure(b.Value)}
 		tip := "published: " + withUnit(format.Figure(b.Value), e.PublishedIn)
-		row.Marks = append(row.Marks, plot.Mark{Class: "then", Shape: plot.Diamond,
-			Value: plot.Value{Mid: b.Value, Lo: b.Value, Hi: b.Value, Firm: true, Tip: tip}})
-		for _, here := range []struct {
-			id   lab.ContenderID
-			s    *stat.Summary
-			lift float64
-		}{{b.Contender, b.Measured, besideLift}, {b.Ours, b.OursTakes, -besideLift}} {
-			if here.s == nil {
-				row.Value += " → –"
-				continue
-			}
-			row.Value += " → " + median(*here.s, e.PublishedIn)
-			family := familyOf(here.id)
-			row.Marks = append(row.Marks, plot.Mark{
-				Class: family.Class, Shape: family.shape, Lift: here.lift, Value: plotted(here.id, e.PublishedIn, *here.s),
-			})
+		figure := plot.Figure{Label: b.Row + ", " + b.Column, Marks: []plot.Mark{
+			{Class: "then", Shape: plot.Diamond, Value: plot.Value{Mid: b.Value, Lo: b.Value, Hi: b.Value, Firm: true, Tip: tip}},
+		}}
+		if b.Measured != nil {
+			figure.Marks = append(figure.Marks, markOf(lab.FamilyOf(b.Contender), plotted(b.Contender, e.PublishedIn, *b.Measured)))
 		}
-		chart.Rows = append(chart.Rows, row)
+		if b.OursTakes != nil {
+			figure.Marks = append(figure.Marks, markOf(lab.FamilyOf(b.Ours), plotted(b.Ours, e.PublishedIn, *b.OursTakes)))
+		}
+		chart.Figures = append(chart.Figures, figure)
 	}
-	return chart
+	return template.HTML(chart.SVG())
+}
+
+// fewChart draws the few figures of an answer, or returns "" if there are none. If
+// logarithmic, the scale is logarithmic in any case.
+func fewChart(title string, c lab.Chart, logarithmic bool) template.HTML {
+	if len(c.Bars) == 0 {
+		return ""
+	}
+	chart := plot.Dots{Title: title, Setting: format.Capital(c.Conditions), Unit: c.Unit, Better: "less is better", Log: logarithmic}
+	word, _, _ := strings.Cut(c.Unit, " ") // beside each figure: "47 ns"
+	if word != "%" {
+		word = " " + word
+	}
+	for _, bar := range c.Bars {
+		drawn, tip := bar.Drawn(), bar.Text(word)
+		if bar.Known {
+			tip = tipOf(bar.Figure, lab.Measure{Axis: c.Unit})
+		}
+		if !bar.Shown() {
+			chart.Note = format.NotKnownHere
+		}
+		chart.Figures = append(chart.Figures, plot.Figure{
+			Label: bar.Label, Text: bar.Text(word), Baseline: bar.Baseline && bar.Known,
+			Marks: []plot.Mark{markOf(bar.Family(), plot.Value{
+				Mid: drawn.Median, Lo: drawn.Lo, Hi: drawn.Hi, Firm: drawn.Confidence > 0, Unknown: !bar.Shown(), Tip: bar.Label + ": " + tip,
+			})},
+		})
+	}
+	return template.HTML(chart.SVG())
+}
+
+// fewKey is the legend of a chart of few figures.
+func fewKey(c lab.Chart, chart template.HTML) []family {
+	signs := key(chart)
+	for _, bar := range c.Bars {
+		if bar.Baseline && bar.Known {
+			signs = append(signs, family{Name: bar.Label + ", for comparison", Class: "soft", Sign: "┊"})
+		}
+	}
+	return signs
 }

@@ -35,7 +35,7 @@ func TestFigureOfADifference(t *testing.T) {
 // the tooltip has the value.
 func TestFloorOfAChart(t *testing.T) {
 	s := stat.Summary{N: 9, Median: -0.02, Lo: -0.5, Hi: 0.6, Confidence: 0.96}
-	if got := tip(stat.Summary{N: 9, Median: 126, Lo: 125, Hi: 129, Confidence: 0.96}, overIdeal); got != "126% overhead, interval 125 to 129, 9 repetitions" {
+	if got := tipOf(stat.Summary{N: 9, Median: 126, Lo: 125, Hi: 129, Confidence: 0.96}, overIdeal); got != "126% overhead, interval 125 to 129, 9 repetitions" {
 		t.Errorf("the tooltip of a known figure is %q", got)
 	}
 	v := plotted("a", overIdeal, s)

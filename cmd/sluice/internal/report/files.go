@@ -9,8 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
 // Names of the files of a report.
@@ -98,47 +96,21 @@ func Read(dir string) (*Report, error) {
 	return r, nil
 }
 
-// Decode reads the text of a results.json of any supported schema.
+// Decode reads the text of a results.json.
 func Decode(text []byte) (*Report, error) {
 	var r Report
 	if err := json.Unmarshal(text, &r); err != nil || r.Tool != Tool {
 		return nil, errors.New("not written by " + Tool)
 	}
-	if r.Schema < 1 || r.Schema > Schema {
-		return nil, fmt.Errorf("unsupported schema %d (want 1 or %d)", r.Schema, Schema)
+	if r.Schema != Schema {
+		return nil, fmt.Errorf("unsupported schema %d (want %d)", r.Schema, Schema)
 	}
 	for _, e := range r.Experiments {
 		if e.Name == "" { // all files identify their figures by it
 			return nil, errors.New("an experiment without a name: not as " + Tool + " wrote it")
 		}
 	}
-	if r.Schema == 1 {
-		r.identify()
-		r.Schema = Schema
-	}
-	if r.Overview.Sentence == "" {
-		r.answer()
-	}
 	return &r, nil
-}
-
-// identify replaces the names of contenders by their IDs.
-func (r *Report) identify() {
-	identify := func(id *lab.ContenderID) { *id = lab.FormerID(string(*id)) }
-	r.eachPoint(func(_ *Experiment, p *Point) {
-		for i := range p.Entries {
-			identify(&p.Entries[i].Contender)
-		}
-		for i := range p.LeftOut {
-			identify(&p.LeftOut[i].Contender)
-		}
-	})
-	for _, e := range r.Experiments {
-		for i := range e.Beside {
-			identify(&e.Beside[i].Contender)
-			identify(&e.Beside[i].Ours)
-		}
-	}
 }
 
 // Save writes results.json alone. A run saves after each point, so that it

@@ -10,24 +10,23 @@ import (
 )
 
 // WriteHeader describes the machine and its noise.
-func (r *Report) WriteHeader(w io.Writer) error {
-	var b strings.Builder
+func (r *Report) WriteHeader(w io.Writer, s format.Screen) error {
+	b := &prose{width: s.Width}
 	m := r.Machine
-	fmt.Fprintf(&b, "%s on %s, %d CPUs%s, %s/%s\n", Tool, m.CPU, m.CPUs, topology(m), m.OS, m.Arch)
+	b.paragraph(fmt.Sprintf("%s on %s, %d CPUs%s, %s/%s", Tool, m.CPU, m.CPUs, topology(m), m.OS, m.Arch), "  ")
 	parts := []string{m.Go, fmt.Sprintf("GOMAXPROCS %d", m.Procs), "cgroup quota " + m.QuotaText(), "sluice " + m.VersionText()}
 	if m.Load != "" {
 		parts = append(parts, "load "+m.Load)
 	}
 	parts = append(parts, r.Started.Format("2006-01-02 15:04 MST"))
-	b.WriteString(wrap(strings.Join(parts, ", "), textWidth, "  "))
+	b.paragraph(strings.Join(parts, ", "), "  ")
 	for _, line := range r.NoiseLines() {
-		b.WriteString(wrap(line, textWidth, "  "))
+		b.paragraph(line, "  ")
 	}
 	for _, warning := range m.Warnings() {
-		b.WriteString(wrap("Warning: "+warning, textWidth, "  "))
+		b.paragraph("Warning: "+warning, "  ")
 	}
-	_, err := io.WriteString(w, format.CleanLines(b.String()))
-	return err
+	return b.write(w)
 }
 
 // topology describes the layout of the CPUs, if known.

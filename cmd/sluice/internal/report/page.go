@@ -48,7 +48,6 @@ type page struct {
 	Length   string
 	Topology string // the layout of the CPUs
 	Warnings []warning
-	Families []family
 	Studies  []pageStudy
 }
 
@@ -64,14 +63,12 @@ func (r *Report) WritePage(w io.Writer) error {
 		Where:    fmt.Sprintf("%s, %s", r.Machine.CPU, format.Plural(r.Machine.CPUs, "CPU")),
 		Sentence: r.Overview.Sentence,
 		Chart:    fewChart("What one value costs", r.Overview.Chart, true),
-		Legend:   legend(r.Overview.Chart, true),
 		Answers:  r.Overview.Answers,
 		Length:   time.Duration(r.Took).Round(time.Second).String(),
 		Topology: topology(r.Machine),
 		Warnings: r.warnings(),
-		Families: families,
 	}
-	p.Flag = r.flags(p.Warnings)
+	p.Flag, p.Legend = r.flags(p.Warnings), fewKey(r.Overview.Chart, p.Chart)
 	for i := range r.Experiments {
 		e := &r.Experiments[i]
 		s := study(e)

@@ -8,8 +8,6 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
 // pageStudy is one study on the page. Headline, Chart and the study's advice are
@@ -22,13 +20,19 @@ type pageStudy struct {
 	Chart       template.HTML
 	Topic       string   // in the table of contents
 	Legend      []family // of Chart
-	Families    []family
 	Derivations []pageDerivation
 	Drawings    []drawing
-	BesideRows  template.HTML
+	BesideChart template.HTML
+	BesideKey   []family
 	Beside      pageTable
 	Sweeps      []pageSweep
 	Command     string
+}
+
+// A drawing is a picture of an experiment on the page.
+type drawing struct {
+	SVG     template.HTML
+	Caption string
 }
 
 // The ID of a folded part is the target of links into it: a browser unfolds a part
@@ -45,6 +49,7 @@ type pageSweep struct {
 	Content string // such as "4 charts, 2 tables"
 	Text    string
 	Charts  []template.HTML
+	Key     []family
 	Tables  []pageTable
 	LeftOut []string
 }
@@ -58,8 +63,11 @@ type pageTable struct {
 func study(e *Experiment) pageStudy {
 	colors := newPalette(e)
 	s := pageStudy{
-		Experiment: e, Source: sourceLine(e.Source), Headline: e.Answer, Families: families, Drawings: e.drawings(),
-		Chart: fewChart("", e.Conclusion.Chart, false), Topic: lab.Topic(e.Name), Legend: legend(e.Conclusion.Chart, false),
+		Experiment: e, Source: sourceLine(e.Source), Headline: e.Answer, Topic: lab.Topic(e.Name), Chart: fewChart("", e.Conclusion.Chart, false),
+	}
+	s.Legend = fewKey(e.Conclusion.Chart, s.Chart)
+	for _, p := range e.Pictures {
+		s.Drawings = append(s.Drawings, drawing{template.HTML(p.State.SVG()), p.Caption})
 	}
 	if s.Headline == "" {
 		s.Headline = strings.Join(e.Summary, " ")
@@ -67,7 +75,8 @@ func study(e *Experiment) pageStudy {
 	for i, t := range e.Tables {
 		s.Derivations = append(s.Derivations, pageDerivation{fmt.Sprintf("%s-derived-%d", e.Name, i+1), t.Title, t.Text, derivedTable(t).page()})
 	}
-	s.BesideRows = template.HTML(e.besideChart().SVG())
+	s.BesideChart = e.besideChart()
+	s.BesideKey = append([]family{{Name: "published elsewhere", Class: "then", Sign: "◇"}}, key(s.BesideChart)...)
 	s.Beside = e.besideTable().page()
 	for i := range e.Sections {
 		sweep := sweep(&e.Sections[i], colors)
@@ -84,16 +93,9 @@ func sweep(section *Section, colors palette) pageSweep {
 		shown.Content = "not measured"
 		return shown
 	}
-	covers, measures := section.covers(), section.Measures
-	if section.Stacked {
-		shown.Charts, measures = section.stacked(colors), nil
-	}
+	shown.Charts = section.charts(colors)
+	shown.Key = key(shown.Charts...)
 	for _, panel := range section.panels() {
-		for _, m := range measures {
-			for _, chart := range panel.charts(section, m, covers[m], colors) {
-				shown.Charts = append(shown.Charts, template.HTML(chart))
-			}
-		}
 		for _, t := range panel.tables(section) {
 			shown.Tables = append(shown.Tables, t.page())
 		}
@@ -113,79 +115,4 @@ func (t table) page() pageTable {
 		head[i] += ", " + unit
 	}
 	return pageTable{Caption: t.caption, Head: head, Rows: t.rows}
-}
-
-// fewChart draws the few figures of an answer, or returns "" if there are none. If
-// logarithmic, the scale is logarithmic in any case.
-func fewChart(title string, c lab.Chart, logarithmic bool) template.HTML {
-	if len(c.Bars) == 0 {
-		return ""
-	}
-	chart := plot.Dots{Title: title, Setting: format.Capital(c.Conditions), Unit: c.Unit, Better: "less is better", Log: logarithmic}
-	for _, bar := range c.Bars {
-		family := barFamily(bar)
-		if !bar.Shown() {
-			chart.Note = format.NotKnownHere
-		}
-		text := barText(bar, c.Unit)
-		drawn, tip := bar.Drawn(), text
-		if bar.Known {
-			tip = barTip(bar.Figure, c.Unit)
-		}
-		chart.Figures = append(chart.Figures, plot.Figure{
-			Label: bar.Label, Class: family.Class, Shape: family.shape, Text: text, Baseline: bar.Baseline && bar.Known,
-			Value: plot.Value{
-				Mid: drawn.Median, Lo: drawn.Lo, Hi: drawn.Hi, Firm: drawn.Confidence > 0, Unknown: !bar.Shown(),
-				Tip: bar.Label + ": " + tip,
-			},
-		})
-	}
-	return template.HTML(chart.SVG())
-}
-
-// barFamily returns the family of a bar's way.
-func barFamily(bar lab.Bar) family {
-	if strings.Contains(bar.Label, "chan") {
-		return builtIn
-	}
-	return ours
-}
-
-// legend explains the signs of a chart of few figures. A linear one has bars.
-func legend(c lab.Chart, logarithmic bool) []family {
-	var shown []family
-	for _, f := range []family{{Name: "built-in chan", Class: builtIn.Class, Sign: builtIn.Sign}, {Name: "sluice, this project’s channels", Class: ours.Class, Sign: ours.Sign}} {
-		if slices.ContainsFunc(c.Bars, func(bar lab.Bar) bool { return barFamily(bar).Class == f.Class }) {
-			if !logarithmic {
-				f.Sign = "▬"
-			}
-			shown = append(shown, f)
-		}
-	}
-	firm := slices.ContainsFunc(c.Bars, func(bar lab.Bar) bool { return bar.Shown() && bar.Figure.Confidence > 0 })
-	interval := family{Name: "95% interval", Class: "soft", Sign: "├┤"}
-	if !firm {
-		interval.Name = "range of the repetitions"
-	}
-	shown = append(shown, interval)
-	for _, bar := range c.Bars {
-		if bar.Baseline && bar.Known {
-			shown = append(shown, family{Name: bar.Label, Class: "soft", Sign: "┊"})
-		}
-	}
-	return shown
-}
-
-// barText writes the figure of a bar beside it, with the first word of the unit:
-// "47 ns".
-func barText(bar lab.Bar, unit string) string {
-	word, _, _ := strings.Cut(unit, " ")
-	if word != "%" {
-		word = " " + word
-	}
-	return bar.Text(word)
-}
-
-func barTip(s stat.Summary, unit string) string {
-	return tip(s, lab.Measure{Axis: unit})
 }

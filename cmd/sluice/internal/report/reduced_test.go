@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
@@ -18,7 +19,7 @@ func TestReduced(t *testing.T) {
 		t.Errorf("the warnings: %+v", r.warnings())
 	}
 	var text strings.Builder
-	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "Reduced: "+says) {
+	if err := r.WriteText(&text, format.Screen{Width: format.UsualWidth}); err != nil || !strings.Contains(text.String(), "Reduced: "+says) {
 		t.Errorf("the text: %v, %s", err, text.String())
 	}
 	stored, err := json.Marshal(r)

@@ -21,8 +21,7 @@ import (
 )
 
 // Schema is the version of results.json. It changes when a reader of the old form
-// would misread the new one. In schema 1 a contender was identified by its name at
-// that time, which [Decode] turns into an ID.
+// would misread the new one.
 const Schema = 2
 
 // Tool is the program that writes results.json.
@@ -150,17 +149,12 @@ func New(machine Machine, started time.Time, size lab.Size, interrupted bool, ru
 	for _, run := range runs {
 		r.add(run)
 	}
-	r.Overview = r.overview()
-	return r
-}
-
-// overview draws the overview from the conclusions of all experiments.
-func (r *Report) overview() lab.Overview {
 	var conclusions []lab.Conclusion
 	for _, e := range r.Experiments {
 		conclusions = append(conclusions, e.Conclusion)
 	}
-	return lab.NewOverview(conclusions)
+	r.Overview = lab.NewOverview(conclusions)
+	return r
 }
 
 func (r *Report) add(run Run) {

@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
@@ -146,8 +147,8 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestText(t *testing.T) {
-	golden(t, "whole.txt", render(t, pretended(false).WriteText))
-	golden(t, "interrupted.txt", render(t, pretended(true).WriteText))
+	golden(t, "whole.txt", render(t, on80(pretended(false).WriteText)))
+	golden(t, "interrupted.txt", render(t, on80(pretended(true).WriteText)))
 }
 
 func TestBenchmarks(t *testing.T) {
@@ -235,33 +236,21 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// In schema 1, results.json identifies contenders by name.
-func TestDecodeSchema1(t *testing.T) {
+func TestDecodeOtherSchema(t *testing.T) {
 	text := render(t, pretended(false).WriteJSON)
-	text = strings.Replace(text, `"schema": 2`, `"schema": 1`, 1)
-	text = strings.ReplaceAll(text, `"sluice.Kind"`, `"sluice.Batcher 64, Map"`)
-	r, err := Decode([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e := r.Experiments[0]
-	entry := e.Sections[0].Points[0].Entries[1]
-	if got := entry.name(); got != "batch.Sender of 64, Map" || r.Schema != Schema {
-		t.Errorf("%q in schema %d", got, r.Schema)
-	}
-	if e.Beside[0].Ours != entry.Contender || e.Beside[0].Contender != "native_8_slots" {
-		t.Errorf("beside the published figure: %+v", e.Beside[0])
-	}
-	_, err = Decode([]byte(strings.Replace(text, `"schema": 1`, `"schema": 3`, 1)))
-	if err == nil || err.Error() != "unsupported schema 3 (want 1 or 2)" {
-		t.Errorf("error %v", err)
+	for schema, want := range map[string]string{"1": "unsupported schema 1 (want 2)", "3": "unsupported schema 3 (want 2)"} {
+		_, err := Decode([]byte(strings.Replace(text, `"schema": 2`, `"schema": `+schema, 1)))
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 
 func TestWrap(t *testing.T) {
 	const text = "a hand-off saves 12% ± 3% at GOMAXPROCS 2"
 	for width := 20; width < 50; width++ {
-		for line := range strings.Lines(wrap(text, width, "  ")) {
+		lines := strings.Join(paragraph(format.Screen{Width: width}, "", text, "  "), "\n")
+		for line := range strings.Lines(lines) {
 			line = strings.TrimSuffix(line, "\n")
 			if len([]rune(line)) > width {
 				t.Errorf("width %d: %q is too long", width, line)
@@ -270,7 +259,7 @@ func TestWrap(t *testing.T) {
 				t.Errorf("width %d: a figure is broken at %q", width, line)
 			}
 		}
-		if got := strings.Join(strings.Fields(wrap(text, width, "  ")), " "); got != text {
+		if got := strings.Join(strings.Fields(lines), " "); got != text {
 			t.Errorf("width %d: wrapped into %q", width, got)
 		}
 	}
@@ -288,7 +277,7 @@ func TestQuotaOversubscribes(t *testing.T) {
 		}
 	}
 	var text strings.Builder
-	if err := r.WriteText(&text); err != nil || !strings.Contains(text.String(), "GOMAXPROCS exceeds the 1 CPU of this machine") {
+	if err := r.WriteText(&text, format.Screen{Width: format.UsualWidth}); err != nil || !strings.Contains(text.String(), "GOMAXPROCS exceeds the 1 CPU of this machine") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	for _, c := range r.config("") {

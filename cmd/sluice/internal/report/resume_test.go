@@ -48,10 +48,10 @@ func TestRoundTrip(t *testing.T) {
 			t.Errorf("%s: written\n%+v\nread\n%+v", name, r, again)
 		}
 		for file, write := range map[string][2]string{
-			"text": {render(t, r.WriteText), render(t, again.WriteText)},
+			"text": {render(t, on80(r.WriteText)), render(t, on80(again.WriteText))},
 			"page": {render(t, r.WritePage), render(t, again.WritePage)},
 			"txt":  {render(t, r.WriteBenchmarks), render(t, again.WriteBenchmarks)},
-			"head": {render(t, r.WriteHeader), render(t, again.WriteHeader)},
+			"head": {render(t, on80(r.WriteHeader)), render(t, on80(again.WriteHeader))},
 		} {
 			if write[0] != write[1] {
 				t.Errorf("%s: the %s differs:\n%s\n%s", name, file, write[0], write[1])
@@ -74,7 +74,7 @@ func TestUnknownIsNull(t *testing.T) {
 // The text of a troubled run has all its remarks, as in the golden file.
 func TestTroubledText(t *testing.T) {
 	r := troubled()
-	golden(t, "troubled.txt", render(t, r.WriteHeader)+render(t, r.WriteText))
+	golden(t, "troubled.txt", render(t, on80(r.WriteHeader))+render(t, on80(r.WriteText)))
 }
 
 // pretendedRun plans the pretended experiment again, with no outcomes.
@@ -163,7 +163,7 @@ func TestMarks(t *testing.T) {
 	if held := r.Experiments[0].Sections[1].Points[0]; held.Disturbed != nil || held.Usage == nil {
 		t.Errorf("bytes were disturbed by %q", held.Disturbed)
 	}
-	text := render(t, r.WriteText)
+	text := render(t, on80(r.WriteText))
 	for _, want := range []string{"native, 8 slots 10.3", "sluice.Kind not known", "(1 of 9 figures); more repetitions narrow it: sluice lab -count 20", "far from the others of their figure: 1;", "procs, GOMAXPROCS 1: other guests"} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("the text lacks %q:\n%s", want, text)

@@ -4,66 +4,31 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
-// A Screen is a terminal, or a file in its place.
-type Screen struct {
-	Width int  // in characters
-	Color bool // whether it understands escape codes
-}
-
-// Limits of a screen. On a terminal of [UsualWidth] and more, all that a run
-// writes fits on screenLines.
-const (
-	NarrowestWidth = 40
-	UsualWidth     = 80
-	WidestWidth    = 200
-	screenLines    = 45
-)
+// On a terminal of [format.UsualWidth] and more, all that a run writes fits on screenLines.
+const screenLines = 45
 
 // otherLines are the most lines that a run writes besides: how long it will take,
 // where its report goes, how to resume it, and its error.
 const otherLines = 4
 
-// Escape codes.
+// Styles of a screen.
 const (
-	bold  = "\x1b[1m"
-	loud  = "\x1b[1;31m"
-	tint  = "\x1b[36m"
-	plain = "\x1b[0m"
+	bold = "\x1b[1m"
+	loud = "\x1b[1;31m"
+	tint = "\x1b[36m"
 )
 
-// in returns text in a style, if the screen has styles.
-func (s Screen) in(style, text string) string {
-	if !s.Color || style == "" || text == "" {
-		return text
-	}
-	return style + text + plain
-}
-
-// paragraph wraps text to the screen, each line in a style.
-func (s Screen) paragraph(style, text, indent string) []string {
-	var lines []string
-	for line := range strings.Lines(wrap(text, s.Width, indent)) {
-		lines = append(lines, s.in(style, cutLine(strings.TrimSuffix(line, "\n"), s.Width)))
-	}
-	return lines
-}
-
-// cutLine shortens a line whose words do not fit.
-func cutLine(line string, width int) string {
-	if utf8.RuneCountInString(line) > width {
-		return format.Cut(line, width)
-	}
-	return line
+// paragraph breaks text into lines, and no figure from its unit.
+func paragraph(s format.Screen, style, text, indent string) []string {
+	return s.Paragraph(style, unbroken(text), indent)
 }
 
 // LoudNoise is the variation of a simple loop above which a report begins with a
@@ -98,19 +63,19 @@ func (r *Report) noisy() string {
 }
 
 // WriteHead describes the machine and its noise, in three lines at 80 columns.
-func (r *Report) WriteHead(w io.Writer, s Screen) error {
-	return s.write(w, r.head(s))
+func (r *Report) WriteHead(w io.Writer, s format.Screen) error {
+	return format.WriteLines(w, r.head(s))
 }
 
-func (r *Report) head(s Screen) []string {
+func (r *Report) head(s format.Screen) []string {
 	m := r.Machine
-	lines := s.paragraph(loud, r.noisy(), "  ")
+	lines := paragraph(s, loud, r.noisy(), "  ")
 	if r.noisy() == "" {
 		lines = nil
 	}
 	before, behind := fmt.Sprintf("%s on %s: ", Tool, format.Plural(m.CPUs, "CPU")), fmt.Sprintf(", %s/%s", m.OS, m.Arch)
-	cpu := format.Cut(m.CPU, max(UsualWidth, s.Width)-len(before)-len(behind))
-	lines = append(lines, s.paragraph("", before+cpu+behind, "  ")...)
+	cpu := format.Cut(m.CPU, max(format.UsualWidth, s.Width)-len(before)-len(behind))
+	lines = append(lines, paragraph(s, "", before+cpu+behind, "  ")...)
 	about := []string{m.Go, "sluice: " + cmp.Or(m.Version, "commit unknown")}
 	if m.Quota != nil && *m.Quota > 0 {
 		about = append(about, "cgroup quota "+m.QuotaText())
@@ -122,23 +87,23 @@ func (r *Report) head(s Screen) []string {
 		}
 		about = append(about, noise)
 	}
-	return append(lines, s.paragraph("", strings.Join(about, ", "), "  ")...)
+	return append(lines, paragraph(s, "", strings.Join(about, ", "), "  ")...)
 }
 
 // WriteScreen writes what a person needs to know of a run: why not to trust it,
 // what channels cost, the largest results, and a small chart for each study. path
 // is the page with the rest. With the head it fits on one screen.
-func (r *Report) WriteScreen(w io.Writer, s Screen, path string) error {
+func (r *Report) WriteScreen(w io.Writer, s format.Screen, path string) error {
 	room := screenLines - len(r.head(s)) - otherLines
 	var lines []string
 	for _, detail := range details {
 		lines = r.screen(s, detail, path)
 		// A narrow screen scrolls: it lacks no result because of its width.
-		if len(lines) <= room || s.Width < UsualWidth && detail == narrow {
+		if len(lines) <= room || s.Width < format.UsualWidth && detail == narrow {
 			break
 		}
 	}
-	return s.write(w, lines)
+	return format.WriteLines(w, lines)
 }
 
 // A detail says how much a screen shows.
@@ -163,19 +128,19 @@ var details = []detail{
 	{3, false, keys}, {2, false, keys}, {1, false, keys}, {0, false, keys}, {0, false, keys - 1},
 }
 
-func (r *Report) screen(s Screen, d detail, path string) []string {
+func (r *Report) screen(s format.Screen, d detail, path string) []string {
 	lines := r.distrust(s)
 	if r.Overview.Sentence != "" {
 		lines = append(lines, "")
-		lines = append(lines, s.paragraph(bold, r.Overview.Sentence, "")...)
+		lines = append(lines, paragraph(s, bold, r.Overview.Sentence, "")...)
 	}
 	for i, answer := range r.Overview.Answers[:min(d.largest, len(r.Overview.Answers))] {
-		lines = append(lines, s.paragraph("", fmt.Sprintf("%d. %s", i+1, answer), "   ")...)
+		lines = append(lines, paragraph(s, "", fmt.Sprintf("%d. %s", i+1, answer), "   ")...)
 	}
 	common := r.commonConditions()
 	if len(r.charted()) > 0 {
 		lines = append(lines, "")
-		lines = append(lines, s.paragraph("", r.key(common, s.Width >= UsualWidth), "")...)
+		lines = append(lines, paragraph(s, "", r.key(common, s.Width >= format.UsualWidth), "")...)
 	}
 	scale := r.barScale(s, d)
 	for _, e := range r.charted() {
@@ -211,15 +176,15 @@ func (r *Report) commonConditions() string {
 }
 
 // distrust returns a line for each reason not to trust the figures.
-func (r *Report) distrust(s Screen) []string {
+func (r *Report) distrust(s format.Screen) []string {
 	var lines []string
-	say := func(style, text string) { lines = append(lines, s.paragraph(style, text, "  ")...) }
+	say := func(style, text string) { lines = append(lines, paragraph(s, style, text, "  ")...) }
 	for i, failure := range r.Failures {
 		if i == 2 {
 			say(loud, fmt.Sprintf("… and %d more failures: see the report.", len(r.Failures)-i))
 			break
 		}
-		say(loud, format.Cut("FAILED: "+failure, max(UsualWidth, s.Width))) // the report has all of it
+		say(loud, format.Cut("FAILED: "+failure, max(format.UsualWidth, s.Width))) // the report has all of it
 	}
 	points, _, few := r.count()
 	if n := len(r.Missing); r.Interrupted && n > 0 {
@@ -265,26 +230,26 @@ func (r *Report) disturbed() []*Point {
 }
 
 // ending has the path of the report.
-func (r *Report) ending(s Screen, path string) []string {
+func (r *Report) ending(s format.Screen, path string) []string {
 	text := fmt.Sprintf("Measured in %v. All figures: -v, %s and %s.", time.Duration(r.Took).Round(time.Second), BenchmarksFile, JSONFile)
 	if vague := slices.ContainsFunc(r.charted(), func(e *Experiment) bool {
 		return slices.ContainsFunc(e.Bars, func(b lab.Bar) bool { return !b.Shown() })
 	}); vague {
 		text += fmt.Sprintf(" With more repetitions, more figures are known: %s.", format.RepeatMore)
 	}
-	lines := s.paragraph("", text, "")
+	lines := paragraph(s, "", text, "")
 	// A path is not broken, so that it can be copied.
-	return append(lines, s.in(bold, "The report is "+path))
+	return append(lines, s.In(bold, "The report is "+path))
 }
 
 // lines draws the study: its question with the conditions, and bars.
-func (e *Experiment) lines(s Screen, d detail, common string, scale barScale) []string {
+func (e *Experiment) lines(s format.Screen, d detail, common string, scale barScale) []string {
 	title := e.Title + " (" + strings.TrimSuffix(e.Conditions, common) + ")"
-	lines := s.paragraph(bold, title, "  ")
+	lines := paragraph(s, bold, title, "  ")
 	if d.answers {
-		lines = append(lines, s.paragraph("", "  "+strings.TrimSpace(e.Answer+" "+e.Advice), "  ")...)
+		lines = append(lines, paragraph(s, "", "  "+strings.TrimSpace(e.Answer+" "+e.Advice), "  ")...)
 	}
-	return append(lines, s.bars(e.shown(d), shortUnit(e.Unit), scale)...)
+	return append(lines, bars(s, e.shown(d), shortUnit(e.Unit), scale)...)
 }
 
 // shown returns the bars that are shown.
@@ -303,29 +268,4 @@ func shortUnit(unit string) string {
 	}
 	first, _, _ := strings.Cut(unit, " ")
 	return " " + first
-}
-
-// styles matches what in writes around text.
-var styles = regexp.MustCompile(`\x1b\[(?:1|1;31|36|0)m`)
-
-// write writes lines whose names may come from a file: except for the styles of a screen that
-// has them, no escape code reaches it.
-func (s Screen) write(w io.Writer, lines []string) error {
-	var b strings.Builder
-	for _, line := range lines {
-		if s.Color {
-			styled := styles.FindAllString(line, -1)
-			for i, text := range styles.Split(line, -1) {
-				b.WriteString(format.Clean(text))
-				if i < len(styled) {
-					b.WriteString(styled[i])
-				}
-			}
-		} else {
-			b.WriteString(format.Clean(line))
-		}
-		b.WriteString("\n")
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -72,7 +73,15 @@ func troubledStudies() *Report {
 	return r
 }
 
-func screenOf(t *testing.T, r *Report, s Screen) []string {
+// on80 writes to a screen of the usual width.
+func on80(write func(io.Writer, format.Screen) error) func(io.Writer) error {
+	return func(w io.Writer) error { return write(w, format.Screen{Width: format.UsualWidth}) }
+}
+
+// styles are the escape codes of a screen.
+var styles = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+func screenOf(t *testing.T, r *Report, s format.Screen) []string {
 	t.Helper()
 	text := render(t, func(w io.Writer) error { return r.WriteHead(w, s) }) +
 		render(t, func(w io.Writer) error { return r.WriteScreen(w, s, "sluice-lab/report.html") })
@@ -88,12 +97,12 @@ func TestScreenFits(t *testing.T) {
 		"troubled": troubledStudies(),
 		"one":      pretended(true),
 	} {
-		for _, width := range []int{NarrowestWidth, 60, UsualWidth, 120, WidestWidth} {
-			lines := screenOf(t, r, Screen{Width: width})
-			if most := screenLines - otherLines; width >= UsualWidth && len(lines) > most {
+		for _, width := range []int{format.NarrowestWidth, 60, format.UsualWidth, 120, format.WidestWidth} {
+			lines := screenOf(t, r, format.Screen{Width: width})
+			if most := screenLines - otherLines; width >= format.UsualWidth && len(lines) > most {
 				t.Errorf("%s, %d columns: %d lines, want at most %d:\n%s", name, width, len(lines), most, strings.Join(lines, "\n"))
 			}
-			if text := strings.Join(lines, "\n"); name == "two CPUs" && width < UsualWidth && !strings.Contains(text, "\n2. ") {
+			if text := strings.Join(lines, "\n"); name == "two CPUs" && width < format.UsualWidth && !strings.Contains(text, "\n2. ") {
 				t.Errorf("%s, %d columns: the screen lacks a result:\n%s", name, width, text)
 			}
 			for _, line := range lines {
@@ -118,11 +127,11 @@ func TestScreenOfHostileNames(t *testing.T) {
 	for i := range r.Experiments {
 		r.Experiments[i].Title += hostile
 	}
-	whole := render(t, r.WriteText) + render(t, r.WriteHeader)
+	whole := render(t, on80(r.WriteText)) + render(t, on80(r.WriteHeader))
 	for _, text := range []string{
 		whole,
-		strings.Join(screenOf(t, r, Screen{Width: UsualWidth}), "\n"),
-		styles.ReplaceAllString(strings.Join(screenOf(t, r, Screen{Width: UsualWidth, Color: true}), "\n"), ""),
+		strings.Join(screenOf(t, r, format.Screen{Width: format.UsualWidth}), "\n"),
+		styles.ReplaceAllString(strings.Join(screenOf(t, r, format.Screen{Width: format.UsualWidth, Color: true}), "\n"), ""),
 	} {
 		for _, r := range text {
 			if r != '\n' && !unicode.IsPrint(r) {
@@ -133,8 +142,8 @@ func TestScreenOfHostileNames(t *testing.T) {
 }
 
 func TestScreenOfTrouble(t *testing.T) {
-	lines := screenOf(t, troubledStudies(), Screen{Width: UsualWidth, Color: true})
-	if want := loud + "NOISY MACHINE: the time of a fixed loop varied by 34%. Figures are rough." + plain; lines[0] != want {
+	lines := screenOf(t, troubledStudies(), format.Screen{Width: format.UsualWidth, Color: true})
+	if want := loud + "NOISY MACHINE: the time of a fixed loop varied by 34%. Figures are rough.\x1b[0m"; lines[0] != want {
 		t.Errorf("the first line is %q, want %q", lines[0], want)
 	}
 	text := strings.Join(strings.Fields(strings.Join(lines, " ")), " ")
@@ -143,7 +152,7 @@ func TestScreenOfTrouble(t *testing.T) {
 			t.Errorf("the screen lacks %q:\n%s", want, text)
 		}
 	}
-	if quiet := strings.Join(screenOf(t, everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2}), Screen{Width: UsualWidth}), "\n"); strings.Contains(quiet, "NOISY") || strings.Contains(quiet, "Disturbed") {
+	if quiet := strings.Join(screenOf(t, everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2}), format.Screen{Width: format.UsualWidth}), "\n"); strings.Contains(quiet, "NOISY") || strings.Contains(quiet, "Disturbed") {
 		t.Errorf("a quiet machine is called noisy:\n%s", quiet)
 	}
 }
@@ -159,7 +168,7 @@ func TestScreenOfDisturbance(t *testing.T) {
 				p.Disturbed = []string{"steal"}
 			}
 		})
-		return strings.Join(strings.Fields(strings.Join(screenOf(t, r, Screen{Width: UsualWidth}), " ")), " ")
+		return strings.Join(strings.Fields(strings.Join(screenOf(t, r, format.Screen{Width: format.UsualWidth}), " ")), " ")
 	}
 	quiet := &host.Noise{Spread: 0.001}
 	for name, test := range map[string]struct {
@@ -181,7 +190,7 @@ func TestScreenOfDisturbance(t *testing.T) {
 // figures.
 func TestScreenOfStudies(t *testing.T) {
 	r := everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2})
-	text := strings.Join(screenOf(t, r, Screen{Width: 100}), "\n")
+	text := strings.Join(screenOf(t, r, format.Screen{Width: 100}), "\n")
 	for i := range r.Experiments {
 		if !strings.Contains(text, r.Experiments[i].Title) {
 			t.Errorf("the screen lacks %s:\n%s", r.Experiments[i].Name, text)
@@ -199,8 +208,8 @@ func TestScreenOfStudies(t *testing.T) {
 	all := []lab.Bar{bar("long", 40), bar("short", 10), limited, unknown}
 	var scale barScale
 	scale.widest = make(map[string]float64)
-	scale.cover(Screen{Width: 50}, all, " ns")
-	got := strings.Join((Screen{Width: 50}).bars(all, " ns", scale), "\n")
+	scale.cover(format.Screen{Width: 50}, all, " ns")
+	got := strings.Join(bars(format.Screen{Width: 50}, all, " ns", scale), "\n")
 	want := "  long  " + strings.Repeat("█", 35) + " 40 ns\n  short " + strings.Repeat("█", 8) + "▊ 10 ns\n  less  ████▍ < 5 ns\n  wide  not known"
 	if fmt.Sprint(got) != want {
 		t.Errorf("bars\n%s\nwant\n%s", got, want)
@@ -216,23 +225,10 @@ func TestScreenOfOneStudy(t *testing.T) {
 	for _, e := range r.Experiments {
 		one := *r
 		one.Experiments = []Experiment{e}
-		one.Overview = one.overview()
-		text := strings.Join(strings.Fields(strings.Join(screenOf(t, &one, Screen{Width: UsualWidth}), " ")), " ")
+		one.Overview = lab.NewOverview([]lab.Conclusion{one.Experiments[0].Conclusion})
+		text := strings.Join(strings.Fields(strings.Join(screenOf(t, &one, format.Screen{Width: format.UsualWidth}), " ")), " ")
 		if !strings.Contains(text, e.Answer) || !strings.Contains(text, e.Advice) {
 			t.Errorf("%s: the screen lacks the answer:\n%s", e.Name, text)
 		}
-	}
-}
-
-// A report from before reports had answers gets them from its figures, also if
-// the lab now sends more values.
-func TestAnswersOfAnOldReport(t *testing.T) {
-	r := everyStudy(lab.Scale{CPUs: 2, Size: lab.Quick}, Machine{CPUs: 2})
-	want := r.Overview.Sentence
-	r.Overview = lab.Overview{}
-	r.eachPoint(func(e *Experiment, p *Point) { e.Conclusion, p.Name = lab.Conclusion{}, "renamed" })
-	old, err := Decode([]byte(render(t, r.WriteJSON)))
-	if err != nil || want == "" || old.Overview.Sentence != want || old.Experiments[0].Answer == "" {
-		t.Errorf("%v; overview %+v, want %q", err, old.Overview, want)
 	}
 }

@@ -2,7 +2,8 @@ package report
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
@@ -15,7 +16,7 @@ type barScale struct {
 	widest        map[string]float64 // the largest known figure, by unit
 }
 
-func (r *Report) barScale(s Screen, d detail) barScale {
+func (r *Report) barScale(s format.Screen, d detail) barScale {
 	scale := barScale{widest: make(map[string]float64)}
 	for _, e := range r.charted() {
 		scale.cover(s, e.shown(d), shortUnit(e.Unit))
@@ -24,11 +25,11 @@ func (r *Report) barScale(s Screen, d detail) barScale {
 }
 
 // cover widens the scale for bars.
-func (b *barScale) cover(s Screen, bars []lab.Bar, unit string) {
+func (b *barScale) cover(s format.Screen, bars []lab.Bar, unit string) {
 	for _, bar := range bars {
-		b.label = max(b.label, utf8.RuneCountInString(bar.Label))
+		b.label = max(b.label, displaywidth.String(bar.Label))
 		if bar.Shown() {
-			b.figure = max(b.figure, utf8.RuneCountInString(figureText(bar, unit, s.Width >= UsualWidth)))
+			b.figure = max(b.figure, displaywidth.String(figureText(bar, unit, s.Width >= format.UsualWidth)))
 			b.widest[unit] = max(b.widest[unit], bar.Drawn().Median)
 		}
 	}
@@ -57,22 +58,22 @@ var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
 // bars draws bars from zero, behind their labels. A figure of which nothing is
 // known has none.
-func (s Screen) bars(bars []lab.Bar, unit string, scale barScale) []string {
+func bars(s format.Screen, bars []lab.Bar, unit string, scale barScale) []string {
 	const margins, least = 4, 4 // two spaces in front, and one behind the label and the bar; of a bar
 	label := min(scale.label, max(12, s.Width-margins-scale.figure-least))
 	room, widest := max(1, s.Width-margins-label-scale.figure), scale.widest[unit]
 	var lines []string
 	for _, b := range bars {
-		text, style := format.Cut(b.Label, label), tint
+		text, style := format.Cut(format.Clean(b.Label), label), tint
 		if b.Baseline {
 			style = ""
 		}
 		line := "  " + text + format.Pad(text, label) + " "
 		if b.Shown() && widest > 0 {
 			n := max(1, int(8*float64(room)*b.Drawn().Median/widest+0.5))
-			line += s.in(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
+			line += s.In(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
 		}
-		lines = append(lines, line+figureText(b, unit, s.Width >= UsualWidth))
+		lines = append(lines, line+format.Clean(figureText(b, unit, s.Width >= format.UsualWidth)))
 	}
 	return lines
 }

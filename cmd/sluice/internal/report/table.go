@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
@@ -151,24 +153,52 @@ func derivedTable(t lab.Table) table {
 	return table{caption: t.Head[0], head: t.Head[1:], rows: t.Rows}
 }
 
-// write aligns the first column to the left and the others to the right.
-func (t table) write(b *strings.Builder) {
+// shortestLabel is the least width of a column of labels.
+const shortestLabel = 12
+
+// write aligns the first column to the left and the others to the right. A wide caption is
+// above the table if that does not fit otherwise. Columns that do not fit are in a second
+// table below, and so on; then labels are cut.
+func (t table) write(b *prose) {
 	rows := [][]string{append([]string{t.caption}, t.head...)}
 	if t.units != nil {
 		rows = append(rows, append([]string{""}, t.units...))
 	}
 	rows = append(rows, t.rows...)
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
+	widths, all := make([]int, len(rows[0])), 0
+	for n, row := range rows {
 		for i, text := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+			if n > 0 || i > 0 {
+				widths[i] = max(widths[i], displaywidth.String(text))
+			}
 		}
 	}
-	for _, row := range rows {
-		line := "  " + row[0] + format.Pad(row[0], widths[0])
-		for i, text := range row[1:] {
-			line += "  " + format.Pad(text, widths[i+1]) + text
+	for _, width := range widths[1:] {
+		all += 2 + width
+	}
+	if caption := displaywidth.String(t.caption); 2+max(caption, widths[0])+all <= b.width {
+		widths[0] = max(caption, widths[0])
+	} else if caption > widths[0] {
+		b.paragraph("  "+t.caption, "  ")
+		rows[0][0] = ""
+	}
+	widths[0] = min(widths[0], max(shortestLabel, b.width-4-slices.Max(append(widths[1:], 0))))
+	for from := 1; ; {
+		used, to := 2+widths[0], from
+		for to < len(widths) && (to == from || used+2+widths[to] <= b.width) {
+			used += 2 + widths[to]
+			to++
 		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		for _, row := range rows {
+			label := format.Cut(row[0], widths[0])
+			line := "  " + label + format.Pad(label, widths[0])
+			for i := from; i < to; i++ {
+				line += "  " + format.Pad(row[i], widths[i]) + row[i]
+			}
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+		if from = to; from >= len(widths) {
+			return
+		}
 	}
 }

@@ -6,72 +6,82 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/clipperhouse/displaywidth"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
 // WriteText writes tables and findings for a terminal.
-func (r *Report) WriteText(w io.Writer) error {
-	var b strings.Builder
+func (r *Report) WriteText(w io.Writer, s format.Screen) error {
+	b := &prose{width: s.Width}
 	for i := range r.Experiments {
-		r.Experiments[i].text(&b)
+		r.Experiments[i].text(b)
 	}
 	for i := range r.Experiments {
-		r.Experiments[i].findingsText(&b)
+		b.list("Findings of "+r.Experiments[i].Name, r.Experiments[i].Findings, textAll)
 	}
-	r.summaryText(&b)
+	r.summaryText(b)
 	b.WriteString("\n")
-	if r.anyOversubscribed() {
-		fmt.Fprintf(&b, "* oversubscribed: GOMAXPROCS exceeds the %s of this machine\n", format.Plural(r.Machine.Whole(), "CPU"))
+	if _, over, _ := r.count(); over > 0 {
+		b.paragraph(fmt.Sprintf("* oversubscribed: GOMAXPROCS exceeds the %s of this machine", format.Plural(r.Machine.Whole(), "CPU")), "  ")
 	}
 	for _, note := range r.Footnotes() {
-		b.WriteString(wrap(note, textWidth, "  "))
+		b.paragraph(note, "  ")
 	}
-	list(&b, "About this run", r.Remarks(), textAll)
-	list(&b, "Disturbed while measured", r.DisturbedPoints(), textShown)
+	b.list("About this run", r.Remarks(), textAll)
+	b.list("Disturbed while measured", r.DisturbedPoints(), textShown)
 	if text := r.reducedText(); text != "" {
-		b.WriteString("\n" + wrap("Reduced: "+text, textWidth, "  "))
+		b.paragraph("\nReduced: "+text, "  ")
 	}
-	list(&b, "Failed", r.Failures, textAll)
+	b.list("Failed", r.Failures, textAll)
 	if r.Interrupted {
-		list(&b, "Interrupted. Missing", r.Missing, textShown)
+		b.list("Interrupted. Missing", r.Missing, textShown)
 	}
-	_, err := io.WriteString(w, format.CleanLines(b.String())) // names come from a file
-	return err
+	return b.write(w)
 }
 
-const (
-	textWidth = 92 // where running text is wrapped
-	textShown = 8  // lines of a long list on the terminal; results.json has all
-	textAll   = 1 << 30
-)
+// prose is text in lines of a width.
+type prose struct {
+	strings.Builder
+	width int
+}
 
-func (r *Report) anyOversubscribed() bool {
-	any := false
-	r.eachPoint(func(_ *Experiment, p *Point) { any = any || p.Oversubscribed })
-	return any
+func (b *prose) paragraph(text, indent string) {
+	b.WriteString(format.Wrap(unbroken(text), b.width, 0, indent))
 }
 
 // list writes a heading and the first lines, if there are any lines.
-func list(b *strings.Builder, heading string, lines []string, shown int) {
-	if len(lines) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s\n", heading)
+func (b *prose) list(heading string, lines []string, shown int) {
 	for i, line := range lines {
+		if i == 0 {
+			b.WriteString("\n" + heading + "\n")
+		}
 		if i == shown {
 			fmt.Fprintf(b, "- … and %d more; the report has all\n", len(lines)-i)
 			break
 		}
-		b.WriteString(wrap("- "+line, textWidth, "  "))
+		b.paragraph("- "+line, "  ")
 	}
 }
 
-func (e *Experiment) text(b *strings.Builder) {
+// write writes the text, whose names come from a file.
+func (b *prose) write(w io.Writer) error {
+	_, err := io.WriteString(w, format.CleanLines(b.String()))
+	return err
+}
+
+const (
+	textShown = 8 // lines of a long list on the terminal; results.json has all
+	textAll   = 1 << 30
+)
+
+func (e *Experiment) text(b *prose) {
 	title := e.Name + ": " + e.Title
-	fmt.Fprintf(b, "\n%s\n%s\n%s\n", title, strings.Repeat("=", utf8.RuneCountInString(title)), sourceLine(e.Source))
+	b.paragraph("\n"+title, "")
+	fmt.Fprintf(b, "%s\n", strings.Repeat("=", min(b.width, displaywidth.String(title))))
+	b.paragraph(sourceLine(e.Source), "  ")
 	measured := false
 	for i := range e.Sections {
 		if e.Sections[i].measured() {
@@ -84,20 +94,20 @@ func (e *Experiment) text(b *strings.Builder) {
 		return
 	}
 	for _, t := range e.Tables {
-		fmt.Fprintf(b, "\n%s\n", t.Title)
+		b.paragraph("\n"+t.Title, "")
 		derivedTable(t).write(b)
 	}
 	fmt.Fprintf(b, "\nPublished, and measured here\n")
-	if e.besideMeasured() {
+	if slices.ContainsFunc(e.Beside, func(b Beside) bool { return b.Measured != nil || b.OursTakes != nil }) {
 		e.besideTable().write(b)
 	} else {
-		fmt.Fprintf(b, "  No point of this run has a published figure; the page shows the published ones.\n")
+		b.paragraph("  No point of this run has a published figure; the page shows the published ones.", "  ")
 	}
 }
 
 // summaryText is written last, because the end of the output is what a terminal
 // shows.
-func (r *Report) summaryText(b *strings.Builder) {
+func (r *Report) summaryText(b *prose) {
 	lines := append([]string{r.Overview.Sentence}, r.Overview.Answers...)
 	for i := range r.Experiments {
 		e := &r.Experiments[i]
@@ -107,17 +117,7 @@ func (r *Report) summaryText(b *strings.Builder) {
 		}
 		lines = append(lines, e.Name+": "+e.Answer+" "+e.Advice)
 	}
-	list(b, "On this machine", slices.DeleteFunc(lines, func(line string) bool { return line == "" }), textAll)
-}
-
-func (e *Experiment) findingsText(b *strings.Builder) {
-	if len(e.Findings) == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\nFindings of %s\n", e.Name)
-	for _, finding := range e.Findings {
-		b.WriteString(wrap("- "+finding, textWidth, "  "))
-	}
+	b.list("On this machine", slices.DeleteFunc(lines, func(line string) bool { return line == "" }), textAll)
 }
 
 // Measured reports whether there is any figure in the report, or a failure.
@@ -139,15 +139,6 @@ func (s *Section) measured() bool {
 	return false
 }
 
-func (e *Experiment) besideMeasured() bool {
-	for _, b := range e.Beside {
-		if b.Measured != nil || b.OursTakes != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // sourceLine names a source in one line.
 func sourceLine(s lab.Source) string {
 	if s.IsZero() {
@@ -156,8 +147,8 @@ func sourceLine(s lab.Source) string {
 	return fmt.Sprintf("after %s, “%s”, %d (machine: %s; Go: %s)", s.Author, s.Title, s.Year, s.Machine, s.Go)
 }
 
-func (s *Section) text(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%s\n", s.heading())
+func (s *Section) text(b *prose) {
+	b.paragraph("\n"+s.heading(), "")
 	var written []string
 	for _, panel := range s.panels() {
 		for _, t := range panel.tables(s) {
@@ -165,7 +156,7 @@ func (s *Section) text(b *strings.Builder) {
 		}
 		for _, out := range panel.leftOut() {
 			if line := out.String(); !slices.Contains(written, line) {
-				b.WriteString("  " + wrap("left out: "+line, textWidth-2, "    "))
+				b.paragraph("  left out: "+line, "    ")
 				written = append(written, line)
 			}
 		}
@@ -179,9 +170,4 @@ var beforeUnit = regexp.MustCompile(`([0-9]) ((?:ns|µs|ms|CPUs?)\b)`)
 func unbroken(text string) string {
 	text = strings.ReplaceAll(text, " ± ", format.NoBreak+"±"+format.NoBreak)
 	return beforeUnit.ReplaceAllString(text, "${1}"+format.NoBreak+"${2}")
-}
-
-// wrap is format.Wrap of unbroken text.
-func wrap(text string, width int, indent string) string {
-	return format.Wrap(unbroken(text), width, 0, indent)
 }

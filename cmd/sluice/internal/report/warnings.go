@@ -64,23 +64,19 @@ func (r *Report) warnings() []warning {
 // count returns the numbers of points with figures, of oversubscribed points,
 // and of points with an entry that has too few repetitions for an interval.
 func (r *Report) count() (points, over, few int) {
-	for _, e := range r.Experiments {
-		for _, s := range e.Sections {
-			for _, p := range s.Points {
-				measured, short := p.repetitions()
-				if !measured {
-					continue
-				}
-				points++
-				if p.Oversubscribed {
-					over++
-				}
-				if short {
-					few++
-				}
-			}
+	r.eachPoint(func(_ *Experiment, p *Point) {
+		measured, short := p.repetitions()
+		if !measured {
+			return
 		}
-	}
+		points++
+		if p.Oversubscribed {
+			over++
+		}
+		if short {
+			few++
+		}
+	})
 	return points, over, few
 }
 

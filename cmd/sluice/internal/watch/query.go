@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
@@ -144,9 +143,9 @@ func (q *Query) read(raw string) error {
 func (q *Query) Check() error {
 	switch {
 	case !slices.Contains(kinds, q.Kind):
-		return fmt.Errorf("unknown kind %q (want %s)", q.Kind, strings.Join(Kinds(), ", "))
+		return format.Unknown("kind", q.Kind, Kinds())
 	case q.Sort != "" && !slices.Contains(Sortings(), q.Sort):
-		return fmt.Errorf("unknown sort key %q (want %s)", q.Sort, strings.Join(Sortings(), ", "))
+		return format.Unknown("sort key", q.Sort, Sortings())
 	case q.Order != "" && q.Order != "asc" && q.Order != "desc":
 		return fmt.Errorf("unknown order %q (want asc or desc)", q.Order)
 	case q.Page < 1:

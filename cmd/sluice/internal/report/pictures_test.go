@@ -1,6 +1,8 @@
 package report
 
 import (
+	"html/template"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -43,40 +45,50 @@ func stacked() *Report {
 	return New(Machine{CPUs: 2}, time.Time{}, lab.Standard, false, []Run{run})
 }
 
-// A stacked section has one chart of bars per contender, all on one scale; its
-// tables name the parts.
+// A stacked section has one chart per contender, all on one scale, with a line for each
+// part; its tables name the parts.
 func TestStackedSection(t *testing.T) {
 	r := stacked()
-	section := &r.Experiments[0].Sections[0]
-	charts := section.stacked(newPalette(&r.Experiments[0]))
+	charts := r.Experiments[0].Sections[0].charts(newPalette(&r.Experiments[0]))
 	if len(charts) != 2 {
 		t.Fatalf("%d charts, want one for each of two contenders", len(charts))
 	}
-	ticks := func(svg string) []string {
-		var all []string
-		for part := range strings.SplitSeq(svg, `class="tick">`) {
-			all = append(all, part[:min(len(part), 5)])
-		}
-		return all[1:]
-	}
+	ticks := regexp.MustCompile(`text-anchor="end" class="tick">[^<]+`)
 	for i, want := range []string{"native, 10 workers", "sluice, 10 workers"} {
 		svg := string(charts[i])
-		if !strings.Contains(svg, want) || strings.Count(svg, `class="part0"`) != 3 || strings.Count(svg, `class="part1"`) != 3 {
-			t.Errorf("no chart of two bars in two parts, with its key, for %s:\n%s", want, svg)
+		if !strings.Contains(svg, want) || strings.Count(svg, `class="line"`) != 1 || strings.Count(svg, `class="line dashed"`) != 1 {
+			t.Errorf("no chart of two lines for %s:\n%s", want, svg)
 		}
-		if !slices.Equal(ticks(svg), ticks(string(charts[0]))) {
-			t.Errorf("the charts have different scales: %v, %v", ticks(string(charts[0])), ticks(svg))
+		if first := string(charts[0]); !slices.Equal(ticks.FindAllString(svg, -1), ticks.FindAllString(first, -1)) {
+			t.Errorf("the charts have different scales:\n%s\n%s", first, svg)
 		}
 	}
-	page := render(t, r.WritePage)
-	if n := strings.Count(page, `class="line"`); n != 0 {
-		t.Errorf("%d lines are drawn besides", n)
-	}
-	for _, text := range []string{page, render(t, r.WriteText)} {
+	for _, text := range []string{render(t, r.WritePage), render(t, on80(r.WriteText))} {
 		for _, want := range []string{"10 workers, in send; ns per value, by capacity", "10 workers, in receive; ns per value, by capacity"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("no table is called %q in\n%s", want, text)
 			}
+		}
+	}
+}
+
+// The legend of charts has what is drawn in them, and nothing else.
+func TestKey(t *testing.T) {
+	const lines, dots = `<g class="series s3">`, `<g class="n0">`
+	for drawn, want := range map[string]string{
+		"":    "",
+		lines: "soft ● sluice",
+		dots:  "n0 ■ built-in channels",
+		lines + dots + `class="each" class="beyond"`:                                "soft ■ built-in channels, soft ● sluice, soft · one repetition, soft › one far off the scale",
+		`<g class="o0"><line x1="1" class="whisker range"/><path class="whisker"/>`: "o0 ◇ no channel, soft ├┄┤ range of few repetitions",
+		`<g class="p1"><line x1="1" class="whisker"/>`:                              "p0 ▲ published remedies, soft ├┤ 95% interval",
+	} {
+		var got []string
+		for _, f := range key(template.HTML(drawn)) {
+			got = append(got, f.Class+" "+f.Sign+" "+f.Name)
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("the key of %s is %q, want %q", drawn, text, want)
 		}
 	}
 }
