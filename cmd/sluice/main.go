@@ -226,8 +226,11 @@ func misused(parser *kong.Kong, args []string, err error) error {
 	return usageError{error: format.Unknown("command", args[0], commandNames(parser))}
 }
 
-// noInput refuses the argument that often stands for the standard input.
+// noInput refuses the argument that often stands for the standard input. Only compare reads it.
 func noInput(command *kong.Context) error {
+	if command.Selected().Name == "compare" {
+		return nil
+	}
 	for _, element := range command.Path {
 		if element.Positional == nil {
 			continue
