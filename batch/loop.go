@@ -42,6 +42,7 @@ const askedFirst = 256
 //   - A Flush sets flushing, and then expires the linger. The loop starts the linger, and then takes
 //     flushing, before each receive. So a Flush that expires the linger of an earlier batch, or too
 //     early, is not missed; and one that comes when a batch is complete counts for the next one.
+//     After it the loop receives until it would have to wait: one receive may not get all that there is.
 //   - If the body leaves the loop, the loan is not returned: the body may have kept its slice.
 type loop[T any] struct {
 	b    *Batches[T]
@@ -239,9 +240,11 @@ func (l *loop[T]) fill() (int, error) {
 	under := l.linger.start(wait)
 	defer l.linger.end()
 	l.b.collecting.Store(&l.linger)
+	flushed := false
 	for {
-		if l.b.flushing.Swap(false) { // the receive below finds what was sent before the Flush
+		if l.b.flushing.Swap(false) { // the receives below find what was sent before the Flush
 			l.linger.expire()
+			flushed = true
 		}
 		err := l.receiveMore(under)
 		if err != nil && !errors.Is(err, under.Err()) {
@@ -255,7 +258,7 @@ func (l *loop[T]) fill() (int, error) {
 			continue
 		}
 		// If ctx is done and the loop has to wait, the next call fails under ctx itself.
-		if err != nil || l.panicked != nil || l.linger.over() {
+		if err != nil || l.panicked != nil || l.linger.over() && !flushed {
 			return l.cut.n, l.over
 		}
 	}

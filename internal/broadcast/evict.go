@@ -71,7 +71,9 @@ func (s *Subscription[T]) expire() {
 	h := s.hub
 	h.acquire()
 	if s.at[gated] < 0 || h.senders.Idle() || h.closed.Load() {
-		s.stuckSince = 0
+		if s.at[lax] < 0 { // or else this is a late call, after one that has made s lax
+			s.stuckSince = 0
+		}
 		h.lock.Unlock()
 		return
 	}

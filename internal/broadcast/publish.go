@@ -170,7 +170,7 @@ func (h *Hub[T]) tryPublish(vs []T, a *answers[T]) (n int, lost []loss[T], err e
 	if tail != began {
 		a.set = nil // they were about that value
 		for _, s := range h.roles[polled] {
-			if a.wants(s) {
+			if !s.owns { // the others have got a token in offer: an eviction changes the numbers of filters
 				s.ready.Post()
 			}
 		}

@@ -175,6 +175,9 @@ func (s *Subscription[T]) observe(lag uint64) {
 // and s has a queue of its own. If s has to be evicted, that has a value too many afterwards.
 func (s *Subscription[T]) offer(v T, index uint64, wanted bool) {
 	next := s.acquire()
+	if wanted {
+		s.ready.Post()
+	}
 	switch n := uint64(s.own.Len()); {
 	case !wanted:
 		s.skipped++
