@@ -39,3 +39,35 @@ func TestReadyBesideEviction(t *testing.T) {
 		t.Fatalf("%d subscriptions evicted, want 1", n)
 	}
 }
+
+// TestReplayBesideSenders: Subscribe returns although a value is sent for each one that its filter sees.
+func TestReplayBesideSenders(t *testing.T) {
+	const replay = 1000
+	h := New[int](8, replay)
+	send := func(v int) {
+		if err := h.TrySend(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for v := range replay {
+		send(v)
+	}
+	next := replay
+	s, err := h.Subscribe(Config{Capacity: 2 * replay, Replay: replay}, nil, func(v int) bool {
+		send(next)
+		next++
+		return v%2 == 0
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := s.Len()
+	for last := -1; s.Len() > 0; {
+		v, err := s.TryRecv()
+		if err != nil || v%2 != 0 || v <= last {
+			t.Fatalf("received %d after %d, %v", v, last, err)
+		}
+		last = v
+	}
+	t.Logf("a replay of %d values; %d were sent", got, next)
+}

@@ -196,9 +196,14 @@ func (h *Hub[T]) Subscribe(c Config, undelivered func(v T, discarded bool), filt
 }
 
 // replay returns the range of the last n values, as far as there are any, and queues them in s if
-// that has a queue of its own, and has not joined. The lock is held, and released for a filter.
+// that has a queue of its own, and has not joined. The lock is held, and released for a filter. Then
+// values may come meanwhile, for the next pass. From the tenth pass on, n is halved, so a filter that is
+// slower than the senders ends with a shorter replay.
 func (h *Hub[T]) replay(s *Subscription[T], n int) (next, tail uint64) {
-	for known := uint64(0); ; known = tail {
+	for known, pass := uint64(0), 1; ; known, pass = tail, pass+1 {
+		if pass >= 10 {
+			n /= 2
+		}
 		tail = h.tail.Load()
 		next = tail - min(uint64(n), h.keeps, tail)
 		for s.own.Len() > 0 && s.own.First().index < next {
