@@ -117,8 +117,16 @@ function keepNodes(drawn) {
   wanted.forEach(([id, , what], i) => {
     if (!nodes.has(id)) nodes.set(id, id.startsWith("stage ") ? newStage(what) : newChannel(what));
     const { item } = nodes.get(id);
+    item.dataset.next = follows(drawn, id, wanted[i + 1]?.[0]); // whether an arrow leads to the box below
     if (at("nodes").children[i] !== item) at("nodes").insertBefore(item, at("nodes").children[i] || null);
   });
+}
+
+// follows reports whether values go from one box to another.
+function follows(drawn, from, to) {
+  return drawn.edges.some(({ side, stage, channel }) => side === "send" ?
+    from === "stage " + stage && to === "channel " + channel :
+    from === "channel " + channel && to === "stage " + stage);
 }
 
 // newNode returns a list item with a link or button that has a span for each part.

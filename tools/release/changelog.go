@@ -43,7 +43,7 @@ func installable(readme []byte, root string) ([]byte, error) {
 	text := strings.NewReplacer(
 		"go mod edit -replace="+root+"=../sluice\n", "",
 		"go get "+root+"@v0.0.0\n", "go get "+root+"@latest\n",
-		"go -C ../sluice install ./cmd/sluice\n", "go install "+root+"/cmd/sluice@latest\n",
+		"go -C ../sluice/cmd/sluice install .\n", "go install "+root+"/cmd/sluice@latest\n",
 	).Replace(string(unpublished.ReplaceAll(readme, nil)))
 	for _, want := range []string{"go get " + root + "@latest", "go install " + root + "/cmd/sluice@latest"} {
 		if !strings.Contains(text, "\n"+want+"\n") {

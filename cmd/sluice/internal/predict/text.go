@@ -74,7 +74,7 @@ func (r *Report) writePeak(s *screen) {
 	s.paragraph(fmt.Sprintf("%s%s carries most on %s: %s, %s (%s).", what, where, cpusText(math.Round(p.CPUs)), format.Rate(p.X), p.Mode, p.band()))
 	switch {
 	case p.From != p.To:
-		s.paragraph(fmt.Sprintf("Any number of CPUs from %d to %d may do as well: the bands overlap.", p.From, p.To))
+		s.paragraph(fmt.Sprintf("Another number of CPUs, from %d to %d, may do as well: bands overlap.", p.From, p.To))
 	case p.AtEnd:
 		s.paragraph("No larger number of CPUs has a figure, so more may carry more.")
 	}

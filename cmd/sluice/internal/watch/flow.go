@@ -22,7 +22,7 @@ func (m *model) flowRows() int {
 	case m.width < 120:
 		return 4
 	}
-	return 2
+	return 3
 }
 
 // drawFlow draws the sentence at y, and the path through the bottleneck in the
