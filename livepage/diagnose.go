@@ -143,10 +143,14 @@ func (l *look) diagnose(stages []Stage, edges []Edge, columns map[uint64]int, fo
 		}
 	}
 	var b *Bottleneck
-	if c, stage := d.blame(backed, flow.Receive, d.worse); c != nil {
+	held := backed
+	if !known { // the drops may be of long ago
+		held = slices.DeleteFunc(slices.Clone(backed), func(c *sighting) bool { return c.severity() == dropping })
+	}
+	if c, stage := d.blame(held, flow.Receive, d.worse); c != nil {
 		b = d.slow(c, stage)
-	} else if len(backed) > 0 {
-		b = d.cycle(slices.MaxFunc(backed, func(a, b *sighting) int { return cmp.Compare(a.severity(), b.severity()) }))
+	} else if len(held) > 0 {
+		b = d.cycle(slices.MaxFunc(held, func(a, b *sighting) int { return cmp.Compare(a.severity(), b.severity()) }))
 	} else if c, stage := d.blame(starved, flow.Send, d.hungrier); c != nil {
 		b = d.pace(c, stage)
 	}
@@ -154,6 +158,8 @@ func (l *look) diagnose(stages []Stage, edges []Edge, columns map[uint64]int, fo
 	case b != nil:
 		b.Text += drops(backed, b.Channel)
 		return b, b.Text
+	case !known && len(backed) > 0:
+		return nil, strings.TrimPrefix(drops(backed, 0), " Also, ") + " The next reading, a second later, tells what moves."
 	case !known:
 		return nil, "No channel is full. The next reading, a second later, tells what moves."
 	case !moves:
