@@ -171,7 +171,6 @@ func (s *Store) lost(g *segment, size int64, err error) error {
 
 // compare compares the segments with the files.
 func (s *Store) compare(files map[string]int64) error {
-	active := s.state.active()
 	for _, g := range s.state.segments {
 		size, ok := files[segmentName(g.id)]
 		switch {
@@ -182,12 +181,22 @@ func (s *Store) compare(files map[string]int64) error {
 			return s.lost(g, size, fmt.Errorf("the file has %d bytes, and had %d", size, g.length))
 		}
 	}
-	for name, size := range files {
-		if id, ok := segmentID(name); ok && id > active.id && size > segmentHeaderSize {
-			return s.damage(name, 0, errors.New("the segment is newer than the checkpoint"))
-		}
+	if name, ok := s.later(files); ok {
+		return s.damage(name, 0, errors.New("the segment is newer than the checkpoint"))
 	}
 	return nil
+}
+
+// later returns the file of a segment that only a later state can list. A process that died while
+// it began the next segment has left that one, without a commit.
+func (s *Store) later(files map[string]int64) (name string, ok bool) {
+	last := s.state.active().id
+	for name, size := range files {
+		if id, ok := segmentID(name); ok && (id > last+1 || id == last+1 && size > segmentHeaderSize) {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // settle makes the state on disk the one in memory, and removes leftovers.

@@ -18,8 +18,8 @@ type Report struct {
 	// Returned means that acknowledgments were lost, too: records may come back that were
 	// acknowledged.
 	Returned bool
-	// NoCheckpoint means that the checkpoint was damaged. Records in missing segments are
-	// not counted then.
+	// NoCheckpoint means that the checkpoint was damaged, or of an earlier moment. Records in
+	// missing segments are not counted then.
 	NoCheckpoint bool
 }
 
@@ -77,24 +77,33 @@ type repairer struct {
 	report Report
 }
 
-// salvage finds the state of a store: from the checkpoint, or else from all segments.
+// salvage finds the state of a store: from the checkpoint, or, if that is damaged, of another store,
+// or of an earlier moment, from all segments. An old checkpoint says nothing about which records are
+// live: their segments may be gone, and their copies in segments that it does not list.
 func (r *repairer) salvage() error {
 	s := r.store
 	err := s.readState()
 	var damage *DamagedError
-	if err != nil && errors.As(err, &damage) || r.files[checkpointFile] == 0 || err == nil && r.foreign() {
-		r.report.NoCheckpoint, r.stale = true, true
-		s.id, s.state = 0, &state{moved: map[uint64]*segment{}, next: 1, commit: 1}
-	} else if err != nil {
+	if err != nil && !errors.As(err, &damage) && r.files[checkpointFile] > 0 {
 		return err
 	}
-	if r.report.NoCheckpoint {
+	usable := err == nil && !r.foreign()
+	if usable {
+		if r.synced, err = readMark(s.disk, s.id); err != nil {
+			return err
+		}
+		_, later := s.later(r.files)
+		usable = !later && r.synced.segment <= s.state.active().id
+	}
+	if !usable {
+		r.report.NoCheckpoint, r.stale = true, true
+		s.id, s.state = 0, &state{moved: map[uint64]*segment{}, next: 1, commit: 1}
 		if err := r.identify(); err != nil {
 			return err
 		}
-	}
-	if r.synced, err = readMark(s.disk, s.id); err != nil {
-		return err
+		if r.synced, err = readMark(s.disk, s.id); err != nil {
+			return err
+		}
 	}
 	from := uint64(1)
 	if !r.report.NoCheckpoint {
