@@ -59,7 +59,7 @@ func (a *ackArea) latest(store uint64, codec string) (st *state, size int, err e
 			return nil, 0, err
 		}
 		length := int64(binary.LittleEndian.Uint32(b[:]))
-		if length == 0 || length > a.half-slotLength {
+		if length == 0 || length > min(a.half-slotLength, maxCheckpoint) {
 			continue
 		}
 		content := make([]byte, length)

@@ -20,7 +20,7 @@ type image struct {
 }
 
 // images returns stores after a kill and after Close.
-func images(t *testing.T, steps int) (all []image) {
+func images(t testing.TB, steps int) (all []image) {
 	for seed := range uint64(2) {
 		d := simdisk.New()
 		done, _ := program(d, seed+20, steps)

@@ -149,7 +149,7 @@ func segmentID(name string) (id uint64, ok bool) {
 		return 0, false
 	}
 	_, err := fmt.Sscanf(name[:16], "%x", &id)
-	return id, err == nil && segmentName(id) == name
+	return id, err == nil && segmentName(id) == name && id <= maxNumber
 }
 
 // Size returns the size of all segments in bytes.
@@ -202,11 +202,16 @@ func (s *Store) leave() error {
 	return err
 }
 
-// release closes all files.
+// release closes all files, and unlocks the folder.
 func (s *Store) release() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.closeFiles()
+	return s.lock.Close()
+}
+
+func (s *Store) closeFiles() {
 	for _, g := range s.state.segments {
 		s.unload(g)
 		if g.file != nil {
@@ -219,7 +224,6 @@ func (s *Store) release() error {
 	if s.area != nil {
 		_ = s.area.file.Close()
 	}
-	return s.lock.Close()
 }
 
 // fail ends writing: the state of the disk is unknown.

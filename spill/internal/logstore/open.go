@@ -53,26 +53,31 @@ func (s *Store) open() error {
 			return err
 		}
 	}
-	if err := s.readState(); err != nil {
-		return err
-	}
-	synced, err := readMark(s.disk, s.id)
+	synced, err := s.read(files)
 	if err != nil {
 		return err
 	}
+	return s.settle(files, synced)
+}
+
+// read finds the state of a store that is not damaged, and how far it is synced. It changes no file.
+func (s *Store) read(files map[string]int64) (synced mark, err error) {
+	if err := s.readState(); err != nil {
+		return synced, err
+	}
+	if synced, err = readMark(s.disk, s.id); err != nil {
+		return synced, err
+	}
 	if err := s.openActive(); err != nil {
-		return err
+		return synced, err
 	}
 	if synced.before(s.end()) {
 		synced = s.end()
 	}
 	if err := s.replay(synced); err != nil {
-		return err
+		return synced, err
 	}
-	if err := s.compare(files); err != nil {
-		return err
-	}
-	return s.settle(files, synced)
+	return synced, s.compare(files)
 }
 
 // end returns the mark of the state.

@@ -57,14 +57,28 @@ func Repair(d disk.Disk, o Options) (report Report, err error) {
 	} else if err != nil {
 		return report, err
 	}
-	lost, damaged, err := r.verify()
+	damaged, err := r.verify()
+	if err == nil && len(damaged) == 0 && !r.stale && r.refused() {
+		active := s.state.active()
+		damaged, r.tails[active] = []*segment{active}, true
+	}
 	r.report.Returned = r.stale || len(r.tails) > 0
 	if err != nil || len(damaged) == 0 && !r.stale {
 		r.report.Records = s.state.contents().Records
 		return r.report, err
 	}
-	err = r.replace(lost, damaged)
+	err = r.replace(damaged)
 	return r.report, err
+}
+
+// refused reports whether Open finds damage. It is stricter than salvage: commits that nobody wrote may
+// have right checksums.
+func (r *repairer) refused() bool {
+	s := Store{disk: r.store.disk, options: r.store.options, state: new(state), broken: map[uint64]bool{}}
+	defer s.closeFiles()
+	var damage *DamagedError
+	_, err := s.read(r.files)
+	return errors.As(err, &damage)
 }
 
 // A repairer repairs a store.
@@ -93,7 +107,8 @@ func (r *repairer) salvage() error {
 			return err
 		}
 		_, later := s.later(r.files)
-		usable = !later && r.synced.segment <= s.state.active().id
+		end := s.end()
+		usable = !later && r.synced.segment <= end.segment && max(end.segment, end.commit, end.next) <= maxNumber
 	}
 	if !usable {
 		r.report.NoCheckpoint, r.stale = true, true
@@ -118,7 +133,7 @@ func (r *repairer) salvage() error {
 	}
 	if active := s.state.active(); active.id < r.synced.segment { // that segment is missing
 		r.stale = true
-		r.skip(active, max(r.synced.next, s.state.next))
+		r.missing()
 	}
 	return nil
 }
@@ -160,14 +175,8 @@ func (r *repairer) identify() error {
 }
 
 // replace moves what can be read of damaged segments to a new one, and sets them aside.
-func (r *repairer) replace(lost []uint64, damaged []*segment) error {
+func (r *repairer) replace(damaged []*segment) error {
 	s := r.store
-	if n := len(lost); n > 0 {
-		r.report.Lost, r.report.First, r.report.Last = n, lost[0], lost[n-1]
-	}
-	for _, seq := range lost {
-		s.state.acknowledge(span{from: seq, n: 1})
-	}
 	if err := r.outrank(); err != nil {
 		return err
 	}
