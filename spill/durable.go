@@ -94,6 +94,8 @@ type Durable[T any] struct {
 	reopening chan struct{}                                    // not nil while the store is opened again
 	epoch     uint64
 	repair    Repair
+	disk      disk.Disk  // of the report; nil in some tests
+	asideMu   sync.Mutex // guards the files of the report and of damaged records
 	ready     engine.Ready
 
 	sent, received  uint64
@@ -140,29 +142,37 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
-	if r := c.Repaired(); r.Err != nil {
-		c.logRepair("a damaged queue was repaired", r)
-	}
 	return c, nil
 }
 
 // openQueue opens the queue on d, the disk of the folder dir.
 func openQueue[T any](d disk.Disk, dir string, p config[T], o logstore.Options) (*Durable[T], error) {
 	o.Codec = p.codec.Name()
-	s, found, repair, err := openStore(d, p.onDamage, o)
+	earlier, err := loadRepair(d)
+	if err != nil {
+		return nil, err
+	}
+	s, found, repair, err := openStore(d, p.onDamage, o, earlier)
 	if err != nil {
 		return nil, err
 	}
 	c := newDurable(p, s, found)
 	c.mu.Lock() // package inspect knows c already
 	defer c.mu.Unlock()
-	c.repair = repair
+	c.disk, c.repair = d, earlier
+	if earlier.Err != nil {
+		c.logRepair("earlier damage: remove "+d.Path(reportFile)+" when you have read this", earlier)
+	}
+	if repair.Err != nil {
+		c.logRepair("a damaged queue was repaired", repair)
+		c.repair.join(repair)
+	}
 	if p.onDamage == SetDamageAside {
 		c.reopen = func() (s store, found logstore.Contents, repair Repair, err error) {
 			if err := makeDir(dir); err != nil { // the folder may be gone
 				return nil, found, repair, err
 			}
-			return openStore(d, p.onDamage, o)
+			return openStore(d, p.onDamage, o, c.Repaired())
 		}
 	}
 	return c, nil

@@ -158,14 +158,16 @@ func (c *Durable[T]) openAgain(b *commit, cause error, uncertain [][]byte) (stor
 	}
 
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.reopening = nil
 	close(done)
 	if err != nil {
+		defer c.mu.Unlock()
 		c.failure = failure{fmt.Errorf("%w; the queue could not be opened again: %w", cause, err)}
 		return 0, c.failure
 	}
 	c.restart(b, cause, uncertain, r)
+	c.mu.Unlock()
+	c.saveRepair()
 	return r.stored, nil
 }
 

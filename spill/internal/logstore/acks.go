@@ -149,6 +149,9 @@ func (s *Store) writeSlot(st *state) error {
 	if err := a.check(); err != nil {
 		return s.fail(s.wrap("write", acksFile, err))
 	}
+	if err := s.attached(0); err != nil {
+		return err
+	}
 	a.last, s.inSlot, s.lastCP = slot, true, len(b)-slotLength
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
 )
@@ -148,20 +149,56 @@ func (d *decoder) segment(st *state) {
 }
 
 // readCheckpoint reads the checkpoint of a disk.
-func readCheckpoint(d disk.Disk) ([]byte, error) {
-	f, err := d.Open(checkpointFile)
+func readCheckpoint(d disk.Disk) ([]byte, error) { return ReadFile(d, checkpointFile, maxCheckpoint) }
+
+// ReadFile reads a file. Of one with more than most bytes it returns none.
+func ReadFile(d disk.Disk, name string, most int64) ([]byte, error) {
+	f, err := d.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	size, err := f.Check()
 	var b []byte
-	if err == nil && size <= maxCheckpoint { // or else it is as damaged as an empty one
+	if err == nil && size <= most {
 		b = make([]byte, size)
 		if _, err = f.ReadAt(b, 0); errors.Is(err, io.EOF) {
-			err = nil // the size has changed: the checksum is wrong
+			err = nil // the size has changed: the content is not valid
 		}
 	}
 	return b, errors.Join(err, f.Close())
+}
+
+// Replace gives a file the content b, at once: after a crash it has this or its earlier content.
+func Replace(d disk.Disk, name string, b []byte) error {
+	err := writeFile(d, name+".new", b)
+	if err == nil {
+		err = d.Rename(name+".new", name)
+	}
+	if err == nil {
+		err = d.Sync()
+	}
+	return err
+}
+
+// Append writes b behind the content of a file, which it creates if it does not exist, and syncs it.
+func Append(d disk.Disk, name string, b []byte) error {
+	f, err := d.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = d.Create(name); err == nil {
+			err = d.Sync()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	size, err := f.Check()
+	if err == nil {
+		err = writeAt(f, b, size)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
 }
 
 // writeCheckpoint replaces the checkpoint. If renamed, it is unknown which one is in

@@ -147,7 +147,7 @@ func crafted(t *testing.T, i image, crafts []craft, values []uint64) {
 	if s, found, err := Open(d, tiny); err == nil {
 		_ = use(s, found)
 	}
-	report, err := Repair(d, tiny)
+	report, err := Repair(d, tiny, nil)
 	if err != nil {
 		t.Errorf("%s, %d: %v", i.name, values, err)
 		return

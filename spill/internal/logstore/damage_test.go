@@ -91,7 +91,7 @@ func (i image) inspect(d *simdisk.Disk) (noticed bool, err error) {
 // repaired repairs a store, and checks that what is left is correct.
 func (i image) repaired(d *simdisk.Disk) error {
 	before := d.Usage().Handles
-	report, err := Repair(d, tiny)
+	report, err := Repair(d, tiny, nil)
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func TestRepairLastSegments(t *testing.T) {
 	if _, _, err := Open(d, tiny); !errors.As(err, &damage) {
 		t.Fatal(err)
 	}
-	report, err := Repair(d, tiny)
+	report, err := Repair(d, tiny, nil)
 	if err != nil || report.Lost != 30 || report.First != 11 || report.Last != 40 || report.Records != 10 || !report.Returned {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -388,7 +388,7 @@ func TestLostAcknowledged(t *testing.T) {
 			if err := d.Remove(segmentName(1)); err != nil {
 				t.Fatal(err)
 			}
-			report, err := Repair(d, tiny)
+			report, err := Repair(d, tiny, nil)
 			want := 17
 			if active {
 				want = 7

@@ -18,6 +18,7 @@
 //	commit n+1 is written only after commit n is synced
 //	mark <= synced end of the log, at every moment
 //	a segment is created, and synced, before the checkpoint or slot that lists it; it gets commits after that
+//	the lock is held before each commit and after its sync, or else the store fails
 //	a segment is removed after the commit that left no live record in it is synced
 //	after a failed sync nothing is written any more
 //
@@ -27,7 +28,6 @@ package logstore
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -43,7 +43,7 @@ type Store struct {
 	disk    disk.Disk
 	options Options
 	id      uint64 // random, part of all checksums
-	lock    io.Closer
+	lock    disk.Lock
 
 	// The writer changes what follows with mu held, and reads it without.
 	mu     sync.Mutex
@@ -166,16 +166,15 @@ func (s *Store) measure() {
 
 // Close writes a checkpoint, so that nothing has to be replayed, and releases the folder.
 // If a full disk has no room for it, the next Open replays the last segment instead. After
-// a failed write Close leaves the files as they are. A store without records gives back the
-// space of the files. Close is idempotent.
+// a failed write Close leaves the files as they are. It returns an error if the folder is not the one
+// that was opened any more. A store without records gives back the space of the files. Close is idempotent.
 func (s *Store) Close() error {
 	if s.closed {
 		return nil
 	}
 	var err error
-	// Another store may own the folder if this one was removed.
-	if _, detached := s.state.active().file.Check(); detached == nil {
-		if s.failed == nil {
+	if s.failed == nil {
+		if err = s.attached(0); err == nil {
 			err = s.leave()
 		}
 	}

@@ -41,6 +41,9 @@ func lock(d disk.Disk, o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
+	if err := finishRepair(s.disk, s.options); err != nil {
+		return err
+	}
 	files, err := s.disk.List()
 	if err != nil {
 		return err
@@ -197,7 +200,7 @@ func (s *Store) compare(files map[string]int64) error {
 func (s *Store) later(files map[string]int64) (name string, ok bool) {
 	last := s.state.active().id
 	for name, size := range files {
-		if id, ok := segmentID(name); ok && (id > last+1 || id == last+1 && size > segmentHeaderSize) {
+		if id, ok := segmentID(name); ok && (id > last && size > segmentHeaderSize || id > last+1 && size == segmentHeaderSize) {
 			return name, true
 		}
 	}
@@ -232,6 +235,13 @@ func (s *Store) settle(files map[string]int64, synced mark) error {
 	}
 	s.mark = openMark(s.disk)
 	s.end().write(s.mark, s.id)
+	if s.lock.New() && s.state.active().length > segmentHeaderSize {
+		// A process that still has the lock of a file that was removed notices that after its next
+		// write, which goes to the segment that was active until now.
+		if err := s.newSegment(); s.failed != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -14,7 +14,7 @@ func (r *repairer) replayFrom(from uint64) error {
 			continue
 		}
 		g := &segment{id: id, first: s.state.next, next: s.state.next, length: segmentHeaderSize}
-		place, first, err := r.header(id)
+		place, first, err := r.header(segmentName(id))
 		if err == nil && place != s.salt(g) {
 			err = errSegmentHeader
 		}
@@ -35,9 +35,9 @@ func (r *repairer) replayFrom(from uint64) error {
 	return nil
 }
 
-// header reads the header of a segment.
-func (r *repairer) header(id uint64) (place salt, first uint64, err error) {
-	f, err := r.store.disk.Open(segmentName(id))
+// header reads the header of a segment from its file.
+func (r *repairer) header(name string) (place salt, first uint64, err error) {
+	f, err := r.store.disk.Open(name)
 	if err != nil {
 		return place, 0, err
 	}
@@ -214,7 +214,7 @@ func (r *repairer) verify() (damaged []*segment, err error) {
 	active := s.state.active()
 	for _, g := range s.state.segments {
 		size, ok := r.files[segmentName(g.id)]
-		_, _, header := r.header(g.id)
+		_, _, header := r.header(segmentName(g.id))
 		if bad[g] || r.tails[g] || g == active && (!ok || size < g.length || header != nil) {
 			damaged = append(damaged, g)
 		}
