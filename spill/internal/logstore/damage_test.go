@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
@@ -398,6 +400,59 @@ func TestLostAcknowledged(t *testing.T) {
 			}
 			if err != nil || report.Lost != want || report.Returned != active || report.NoCheckpoint {
 				t.Errorf("closed %v, active %v: %+v, %v", closed, active, report, err)
+			}
+		}
+	}
+}
+
+// TestRepairKeepsNumbers: records are never numbered again from 1, even if none is left.
+func TestRepairKeepsNumbers(t *testing.T) {
+	d, m := simdisk.New(), newModel()
+	s, _, err := Open(d, tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := d.Contents()[checkpointFile]
+	fill(t, s, m, 4, 100)
+	if err := errors.Join(step{deletes: slices.Collect(maps.Keys(m.records))}.write(s, m), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, checkpoint := range [][]byte{old, old[:20], nil} {
+		d := image{files: d.Contents()}.with(checkpointFile, bytes.Clone(checkpoint))
+		if _, err := Repair(d, tiny, nil); err != nil {
+			t.Fatal(err)
+		}
+		if s, c, err := Open(d, tiny); err != nil || c.Next != m.next || c.Records != 0 || s.Close() != nil {
+			t.Errorf("a checkpoint of %d bytes: %+v, want %d, %v", len(checkpoint), c, m.next, err)
+		}
+	}
+}
+
+// TestRepairScarce: a file that cannot be opened because the process has too many is not damaged.
+// Repair fails, and loses no record.
+func TestRepairScarce(t *testing.T) {
+	for _, i := range images(t, 40) {
+		for _, checkpoint := range [][]byte{i.files[checkpointFile], i.files[checkpointFile][:20]} {
+			for n := 0; ; n++ {
+				d, opened := i.with(checkpointFile, bytes.Clone(checkpoint)), 0
+				d.Fail = func(op, name string) error {
+					if op == "open" && name != checkpointFile {
+						if opened++; opened > n {
+							return syscall.EMFILE
+						}
+					}
+					return nil
+				}
+				report, err := Repair(d, tiny, nil)
+				if report.Lost > 0 || err != nil && !errors.Is(err, syscall.EMFILE) {
+					t.Fatalf("%s, %d files: %+v, %v", i.name, n, report, err)
+				}
+				if d.Fail = nil; err == nil {
+					break
+				}
+				if report, err = Repair(d, tiny, nil); err != nil || report.Lost > 0 || report.Records < len(i.model.records) {
+					t.Fatalf("%s, %d files, and again: %+v, %v", i.name, n, report, err)
+				}
 			}
 		}
 	}

@@ -185,6 +185,9 @@ func (r *repairer) foreign() (foreign bool) {
 func (r *repairer) identify() error {
 	for _, id := range r.ids() {
 		place, _, err := r.header(segmentName(id))
+		if scarce(err) {
+			return err
+		}
 		if err == nil && place.segment == id {
 			r.store.id = place.store
 			return nil

@@ -4,19 +4,23 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"syscall"
 )
 
 // replayFrom replays the segments that the checkpoint does not list.
 func (r *repairer) replayFrom(from uint64) error {
 	s := r.store
 	for _, id := range r.ids() {
-		if id < from || r.files[segmentName(id)] <= segmentHeaderSize {
+		if id < from {
 			continue
 		}
 		g := &segment{id: id, first: s.state.next, next: s.state.next, length: segmentHeaderSize}
 		place, first, err := r.header(segmentName(id))
 		if err == nil && place != s.salt(g) {
 			err = errSegmentHeader
+		}
+		if r.files[segmentName(id)] <= segmentHeaderSize && (err != nil || !r.report.NoCheckpoint) {
+			continue // without a checkpoint, its header has the number of the next record
 		}
 		if err == nil && first > s.state.next {
 			g.first, g.next, s.state.next = first, first, first
@@ -185,6 +189,11 @@ func (r *repairer) cut(g *segment, size int64) {
 	g.next = most
 }
 
+// scarce reports whether err is about the process, and says nothing about the file.
+func scarce(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, fs.ErrPermission)
+}
+
 // verify reads all live records. It counts the lost ones, which are not live any more, and returns
 // the damaged segments.
 func (r *repairer) verify() (damaged []*segment, err error) {
@@ -205,6 +214,9 @@ func (r *repairer) verify() (damaged []*segment, err error) {
 	read := reader{store: s, ahead: blockSize}
 	for seq := range s.state.live(0, s.state.next) {
 		record, err := read.record(seq)
+		if scarce(err) {
+			return nil, err
+		}
 		if err != nil || record.Damaged != nil {
 			bad[s.state.find(seq)] = true
 			r.lose(seq, seq, 1)
