@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
@@ -138,18 +139,19 @@ type damagedRecord struct {
 	Time  time.Time `json:"time"`
 }
 
-// loadRepair returns what earlier processes have lost.
+// loadRepair returns what earlier processes have lost. The folder must be locked. A report that is
+// damaged does not keep the queue from being opened: it is damage, too.
 func loadRepair(d disk.Disk) (r Repair, err error) {
 	b, err := logstore.ReadFile(d, reportFile, maxReport)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
-	var s storedRepair
-	if err == nil {
-		err = json.Unmarshal(b, &s)
-	}
 	if err != nil {
 		return r, fmt.Errorf("%s: %w", d.Path(reportFile), err)
+	}
+	var s storedRepair
+	if err = json.Unmarshal(b, &s); err != nil {
+		return Repair{Err: fmt.Errorf("%s: %w", d.Path(reportFile), err)}, nil
 	}
 	return Repair{
 		Err: errors.New(s.Error), Lost: s.Lost, First: s.First, Last: s.Last, Files: s.Files,
@@ -184,14 +186,13 @@ func (r *Repair) add(err error, n int, first, last uint64) {
 	r.First, r.Last = min(r.First, first), max(r.Last, last)
 }
 
-// join adds a repair of the store, unless it is the last one that was added: a process wrote that, and
-// died before the files had their new names.
+// join adds a repair of the store. It counts no records if the repair is the last one that was added: a
+// process wrote that, and died before it took effect.
 func (r *Repair) join(o Repair) {
-	if r.last == o.key() {
-		return
+	if key := o.key(); r.last != key {
+		r.last = key
+		r.add(o.Err, o.Lost, o.First, o.Last)
 	}
-	r.last = o.key()
-	r.add(o.Err, o.Lost, o.First, o.Last)
 	for _, file := range o.Files {
 		r.addFile(file)
 	}
@@ -206,10 +207,8 @@ func (r *Repair) addFile(path string) {
 	}
 }
 
-// key identifies a repair.
-func (r *Repair) key() string {
-	return fmt.Sprint(r.Err, r.Lost, r.First, r.Last, r.Files)
-}
+// key identifies a repair that may be begun again. Its files may get other names then.
+func (r *Repair) key() string { return fmt.Sprint(r.Err, r.Lost, r.First, r.Last) }
 
 // reopened adds what was done when a queue with the failure cause was opened again. lost is how
 // many records it has lost at least, the first and the last of which have these numbers if repair
@@ -221,6 +220,7 @@ func (r *Repair) reopened(cause error, repair Repair, lost int, first, last uint
 		first, last = repair.First, repair.Last
 	}
 	repair.Err, repair.Lost, repair.First, repair.Last = cause, max(lost, repair.Lost), first, last
+	r.last = "" // a store that was made anew loses records with the same numbers again
 	r.join(repair)
 }
 
@@ -239,50 +239,72 @@ func (c *Durable[T]) Repaired() Repair {
 	return c.repair
 }
 
-// skip deletes a damaged record that the caller has taken, and keeps what can be read of it.
+// skip deletes a damaged record that the caller has taken, and keeps what can be read of it. The
+// report is written first: if the process dies before the record is deleted, the next one skips it, and
+// join does not count it again.
 func (c *Durable[T]) skip(t taken) error {
 	d := c.delivery(t)
 	kept := c.keepRecord(t.record)
 	if kept != nil && !logstore.Full(kept) { // consumers must not wait for room
 		_ = d.Nack()
+		if kept == sluice.ErrClosed {
+			return kept
+		}
 		return fmt.Errorf("spill: a damaged record stays, because its bytes cannot be kept: %w", kept)
 	}
+	loss := Repair{Err: t.record.Damaged, Lost: 1, First: t.record.Seq, Last: t.record.Seq}
+	if c.disk != nil && kept == nil {
+		loss.Files = []string{c.disk.Path(recordsFile)}
+	}
+	c.mu.Lock()
+	c.repair.join(loss)
+	c.mu.Unlock()
+	c.saveRepair()
 	if err := c.ackOrReturn(d); err != nil {
+		c.mu.Lock()
+		c.repair.Lost-- // it is there, or lost in another way
+		c.repair.last = ""
+		c.mu.Unlock()
+		c.saveRepair()
 		return err
 	}
 	c.config.log.Warn("spill: a damaged record was deleted", "channel", c.config.name, "record", t.record.Seq, "error", t.record.Damaged, "kept", kept == nil)
-	c.mu.Lock()
-	c.repair.add(t.record.Damaged, 1, t.record.Seq, t.record.Seq)
-	if c.disk != nil && kept == nil {
-		c.repair.addFile(c.disk.Path(recordsFile))
-	}
-	c.mu.Unlock()
-	c.saveRepair()
 	return nil
 }
 
 // keepRecord appends a damaged record to recordsFile.
 func (c *Durable[T]) keepRecord(r logstore.Record) error {
-	if c.disk == nil {
-		return nil
-	}
 	b, err := json.Marshal(damagedRecord{Seq: r.Seq, Error: r.Damaged.Error(), Bytes: r.Payload, Time: time.Now().UTC()})
 	if err != nil {
 		return err
 	}
-	c.asideMu.Lock()
-	defer c.asideMu.Unlock()
-	return logstore.Append(c.disk, recordsFile, append(b, '\n'))
+	return c.aside(func() error { return logstore.Append(c.disk, recordsFile, append(b, '\n')) })
 }
 
 // saveRepair writes what was lost to the file of the report. What it cannot write is in the log.
 func (c *Durable[T]) saveRepair() {
+	c.logUnsaved(c.aside(func() error { return c.Repaired().save(c.disk) }))
+}
+
+func (c *Durable[T]) logUnsaved(err error) {
+	if err != nil && err != sluice.ErrClosed {
+		c.config.log.Warn("spill: the report of the damage could not be written", "channel", c.config.name, "error", err)
+	}
+}
+
+// aside calls write, which changes the file of the report or of damaged records, if there is a disk.
+// It returns ErrClosed after Shutdown: the folder may be another process's.
+func (c *Durable[T]) aside(write func() error) error {
 	if c.disk == nil {
-		return
+		return nil
 	}
 	c.asideMu.Lock()
 	defer c.asideMu.Unlock()
-	if err := c.Repaired().save(c.disk); err != nil {
-		c.config.log.Warn("spill: the report of the damage could not be written", "channel", c.config.name, "error", err)
+	c.mu.Lock()
+	stopped := c.stopped
+	c.mu.Unlock()
+	if stopped {
+		return sluice.ErrClosed
 	}
+	return write()
 }

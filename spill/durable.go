@@ -2,6 +2,7 @@ package spill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -148,13 +149,19 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 // openQueue opens the queue on d, the disk of the folder dir.
 func openQueue[T any](d disk.Disk, dir string, p config[T], o logstore.Options) (*Durable[T], error) {
 	o.Codec = p.codec.Name()
-	earlier, err := loadRepair(d)
+	var earlier Repair
+	load := func() (_ Repair, err error) {
+		earlier, err = loadRepair(d)
+		return earlier, err
+	}
+	s, found, repair, err := openStore(d, p.onDamage, o, load)
 	if err != nil {
 		return nil, err
 	}
-	s, found, repair, err := openStore(d, p.onDamage, o, earlier)
-	if err != nil {
-		return nil, err
+	if repair.Err == nil { // otherwise it was loaded before the repair
+		if _, err := load(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 	}
 	c := newDurable(p, s, found)
 	c.mu.Lock() // package inspect knows c already
@@ -172,7 +179,7 @@ func openQueue[T any](d disk.Disk, dir string, p config[T], o logstore.Options) 
 			if err := makeDir(dir); err != nil { // the folder may be gone
 				return nil, found, repair, err
 			}
-			return openStore(d, p.onDamage, o, c.Repaired())
+			return openStore(d, p.onDamage, o, func() (Repair, error) { return c.Repaired(), nil })
 		}
 	}
 	return c, nil
@@ -244,6 +251,8 @@ func (c *Durable[T]) Shutdown() error {
 		c.mu.Lock()
 	}
 	c.mu.Unlock()
+	c.asideMu.Lock() // wait for files that are being written beside the store
+	defer c.asideMu.Unlock()
 	if err := c.store.Close(); err != nil {
 		return fmt.Errorf("spill: Shutdown: %w", err)
 	}

@@ -148,6 +148,8 @@ func (c *Durable[T]) openAgain(b *commit, cause error, uncertain [][]byte) (stor
 	c.reopening = done
 	c.mu.Unlock()
 
+	c.asideMu.Lock() // a repair writes the report, and what others write must contain it
+	defer c.asideMu.Unlock()
 	_ = c.store.Close() // it has failed
 	var r newStore
 	r.store, r.found, r.repair, err = c.reopen()
@@ -167,7 +169,9 @@ func (c *Durable[T]) openAgain(b *commit, cause error, uncertain [][]byte) (stor
 	}
 	c.restart(b, cause, uncertain, r)
 	c.mu.Unlock()
-	c.saveRepair()
+	if c.disk != nil {
+		c.logUnsaved(c.Repaired().save(c.disk))
+	}
 	return r.stored, nil
 }
 

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -49,8 +50,8 @@ var errUnknown = logstore.ErrUnknown
 func IsDiskFull(err error) bool { return logstore.Full(err) }
 
 // openStore opens the log on d, or creates one, and repairs it if the policy is to. Before a repair
-// takes effect, it is added to earlier, and the report is written.
-func openStore(d disk.Disk, policy DamagePolicy, o logstore.Options, earlier Repair) (store, logstore.Contents, Repair, error) {
+// takes effect, it is added to earlier ones, and the report is written.
+func openStore(d disk.Disk, policy DamagePolicy, o logstore.Options, earlier func() (Repair, error)) (store, logstore.Contents, Repair, error) {
 	var repair Repair
 	log, found, err := logstore.Open(d, o)
 	var damage *logstore.DamagedError
@@ -63,11 +64,14 @@ func openStore(d disk.Disk, policy DamagePolicy, o logstore.Options, earlier Rep
 		return nil, found, repair, fmt.Errorf("%w; to open the queue with all records that can be read, set DurableOptions.OnDamage to SetDamageAside", err)
 	}
 	_, failed := logstore.Repair(d, o, func(report logstore.Report) error {
+		report.Cause = cmp.Or(report.Cause, err)
 		repair = repairOf(d, report)
-		merged := earlier
+		merged, err := earlier()
+		if err != nil {
+			return err
+		}
 		merged.join(repair)
-		err := merged.save(d)
-		if logstore.Full(err) {
+		if err = merged.save(d); logstore.Full(err) {
 			err = nil // the queue must open on a full disk; the report is in memory, and in the log
 		}
 		return err

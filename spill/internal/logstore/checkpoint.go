@@ -181,6 +181,7 @@ func Replace(d disk.Disk, name string, b []byte) error {
 }
 
 // Append writes b behind the content of a file, which it creates if it does not exist, and syncs it.
+// It leaves nothing of b if the write fails.
 func Append(d disk.Disk, name string, b []byte) error {
 	f, err := d.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,10 +194,11 @@ func Append(d disk.Disk, name string, b []byte) error {
 	}
 	size, err := f.Check()
 	if err == nil {
-		err = writeAt(f, b, size)
-	}
-	if err == nil {
-		err = f.Sync()
+		if err = writeAt(f, b, size); err != nil {
+			err = errors.Join(err, f.Truncate(size))
+		} else {
+			err = f.Sync()
+		}
 	}
 	return errors.Join(err, f.Close())
 }
