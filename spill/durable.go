@@ -409,9 +409,9 @@ func (c *Durable[T]) InFlight() int {
 // the caller, and are not counted. Disk.Bytes is the size of the files with records, which
 // shrinks as records are acknowledged. OldestValue counts from OpenDurable for values that
 // were found there; with MaxAge it is exact if the oldest value is in memory. Disk.Warning is the
-// error of a channel that has failed, or else a line about what [Durable.Repaired] reports, or
-// about dropped values that the hook did not get, or about a disk that is too full for sends;
-// or the error with which the last write of values failed, until one succeeds.
+// error of a channel that has failed, or else a line about a disk that is too full for sends; or
+// the error with which the last write of values failed, until one succeeds; or a line about what
+// [Durable.Repaired] reports, or about dropped values that the hook did not get.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -427,17 +427,17 @@ func (c *Durable[T]) Stats() sluice.Stats {
 	if c.queued > 0 {
 		s.OldestValue = c.oldestAge()
 	}
+	s.Disk.Warning = c.store.Warning()
 	switch {
 	case c.failure != nil:
 		s.Disk.Warning = c.failure.Error()
+	case s.Disk.Warning != "": // it is now, and what follows was before
+	case c.sendErr != nil:
+		s.Disk.Warning = "the last send failed: " + c.sendErr.Error()
 	case c.repair.Err != nil:
 		s.Disk.Warning = c.repair.String()
 	case c.unreadErr != nil:
 		s.Disk.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
-	default:
-		if s.Disk.Warning = c.store.Warning(); s.Disk.Warning == "" && c.sendErr != nil {
-			s.Disk.Warning = "the last send failed: " + c.sendErr.Error()
-		}
 	}
 	return s
 }
