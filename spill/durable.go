@@ -2,6 +2,7 @@ package spill
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
@@ -94,6 +95,8 @@ type Durable[T any] struct {
 	reopening chan struct{}                                    // not nil while the store is opened again
 	epoch     uint64
 	repair    Repair
+	disk      disk.Disk  // of the report; nil in some tests
+	asideMu   sync.Mutex // guards the files of the report and of damaged records
 	ready     engine.Ready
 
 	sent, received  uint64
@@ -141,29 +144,43 @@ func OpenDurable[T any](dir string, o *DurableOptions[T]) (*Durable[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("spill: OpenDurable: %w", err)
 	}
-	if r := c.Repaired(); r.Err != nil {
-		c.logRepair("a damaged queue was repaired", r)
-	}
 	return c, nil
 }
 
 // openQueue opens the queue on d, the disk of the folder dir.
 func openQueue[T any](d disk.Disk, dir string, p config[T], o logstore.Options) (*Durable[T], error) {
 	o.Codec = p.codec.Name()
-	s, found, repair, err := openStore(d, p.onDamage, o)
+	var earlier Repair
+	load := func() (_ Repair, err error) {
+		earlier, err = loadRepair(d)
+		return earlier, err
+	}
+	s, found, repair, err := openStore(d, p.onDamage, o, load)
 	if err != nil {
 		return nil, err
+	}
+	if repair.Err == nil { // otherwise it was loaded before the repair
+		if _, err := load(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 	}
 	c := newDurable(p, s, found)
 	c.mu.Lock() // package inspect knows c already
 	defer c.mu.Unlock()
-	c.repair = repair
+	c.disk, c.repair = d, earlier
+	if earlier.Err != nil {
+		c.logRepair("earlier damage: remove "+d.Path(reportFile)+" when you have read this", earlier)
+	}
+	if repair.Err != nil {
+		c.logRepair("a damaged queue was repaired", repair)
+		c.repair.join(repair)
+	}
 	if p.onDamage == SetDamageAside {
 		c.reopen = func() (s store, found logstore.Contents, repair Repair, err error) {
 			if err := makeDir(dir); err != nil { // the folder may be gone
 				return nil, found, repair, err
 			}
-			return openStore(d, p.onDamage, o)
+			return openStore(d, p.onDamage, o, func() (Repair, error) { return c.Repaired(), nil })
 		}
 	}
 	return c, nil
@@ -235,6 +252,8 @@ func (c *Durable[T]) Shutdown() error {
 		c.mu.Lock()
 	}
 	c.mu.Unlock()
+	c.asideMu.Lock() // wait for files that are being written beside the store
+	defer c.asideMu.Unlock()
 	if err := c.store.Close(); err != nil {
 		return fmt.Errorf("spill: Shutdown: %w", err)
 	}
@@ -389,11 +408,12 @@ func (c *Durable[T]) InFlight() int {
 // values that Sent does not count. Bytes is the memory of records at hand, and of what the
 // channel keeps for values that were given back; a Delivery in flight and its Value belong to
 // the caller, and are not counted. Disk.Bytes is the size of the files with records, which
-// shrinks as records are acknowledged. OldestValue is unknown, and
-// OldestAtLeast counts from OpenDurable, for values that were found there; with MaxAge
-// OldestValue is exact if the oldest value is in memory. Disk.Warning is the error of a channel that has failed, or else a line about what [Durable.Repaired] reports, or
-// about dropped values that the hook did not get, or about a disk that is too full for sends;
-// or the error with which the last write of values failed, until one succeeds.
+// shrinks as records are acknowledged. For values that were found by OpenDurable, OldestValue is
+// unknown and OldestAtLeast counts from then on; with MaxAge OldestValue is exact if the oldest
+// value is in memory. Disk.Warning is the error of a channel that has failed, or else a line about
+// a disk that is too full for sends; or the error with which the last write of values failed,
+// until one succeeds; or a line about what [Durable.Repaired] reports, or about dropped values that
+// the hook did not get.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -410,17 +430,17 @@ func (c *Durable[T]) Stats() sluice.Stats {
 		oldest := c.oldestAge()
 		s.OldestValue, s.OldestAtLeast, s.OldestAtMost = oldest.Estimate, oldest.AtLeast, oldest.AtMost
 	}
+	s.Disk.Warning = c.store.Warning()
 	switch {
 	case c.failure != nil:
 		s.Disk.Warning = c.failure.Error()
+	case s.Disk.Warning != "": // it is now, and what follows was before
+	case c.sendErr != nil:
+		s.Disk.Warning = "the last send failed: " + c.sendErr.Error()
 	case c.repair.Err != nil:
 		s.Disk.Warning = c.repair.String()
 	case c.unreadErr != nil:
 		s.Disk.Warning = fmt.Sprintf("the hook did not get %d dropped values: %v", c.unreadable, c.unreadErr)
-	default:
-		if s.Disk.Warning = c.store.Warning(); s.Disk.Warning == "" && c.sendErr != nil {
-			s.Disk.Warning = "the last send failed: " + c.sendErr.Error()
-		}
 	}
 	return s
 }

@@ -148,6 +148,8 @@ func (c *Durable[T]) openAgain(b *commit, cause error, uncertain [][]byte) (stor
 	c.reopening = done
 	c.mu.Unlock()
 
+	c.asideMu.Lock() // a repair writes the report, and what others write must contain it
+	defer c.asideMu.Unlock()
 	_ = c.store.Close() // it has failed
 	var r newStore
 	r.store, r.found, r.repair, err = c.reopen()
@@ -158,14 +160,18 @@ func (c *Durable[T]) openAgain(b *commit, cause error, uncertain [][]byte) (stor
 	}
 
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.reopening = nil
 	close(done)
 	if err != nil {
+		defer c.mu.Unlock()
 		c.failure = failure{fmt.Errorf("%w; the queue could not be opened again: %w", cause, err)}
 		return 0, c.failure
 	}
 	c.restart(b, cause, uncertain, r)
+	c.mu.Unlock()
+	if c.disk != nil {
+		c.logUnsaved(c.Repaired().save(c.disk))
+	}
 	return r.stored, nil
 }
 

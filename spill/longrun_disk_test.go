@@ -181,11 +181,14 @@ func (r *longRun) inspect() error {
 		}
 	}
 	for name := range r.disk.Contents() {
-		if strings.HasSuffix(name, ".damaged") {
+		if strings.HasSuffix(name, ".damaged") || name == "damage.json" { // it was read
 			if err := r.disk.Remove(name); err != nil {
 				return err
 			}
 		}
+	}
+	if err := r.disk.Sync(); err != nil { // or else a crash brings the report back
+		return err
 	}
 	r.live, r.tail = found, max(r.tail, last+1)
 	r.forget()

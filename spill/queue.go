@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -48,30 +49,49 @@ var errUnknown = logstore.ErrUnknown
 // a send waits, or fails with [sluice.ErrFull].
 func IsDiskFull(err error) bool { return logstore.Full(err) }
 
-// openStore opens the log on d, or creates one, and repairs it if the policy is to.
-func openStore(d disk.Disk, policy DamagePolicy, o logstore.Options) (store, logstore.Contents, Repair, error) {
+// openStore opens the log on d, or creates one, and repairs it if the policy is to. Before a repair
+// takes effect, it is added to earlier ones, and the report is written.
+func openStore(d disk.Disk, policy DamagePolicy, o logstore.Options, earlier func() (Repair, error)) (store, logstore.Contents, Repair, error) {
+	var repair Repair
 	log, found, err := logstore.Open(d, o)
 	var damage *logstore.DamagedError
 	switch {
 	case err == nil:
-		return log, found, Repair{}, nil
+		return log, found, repair, nil
 	case !errors.As(err, &damage):
-		return nil, found, Repair{}, err
+		return nil, found, repair, err
 	case policy != SetDamageAside:
-		return nil, found, Repair{}, fmt.Errorf("%w; to open the queue with all records that can be read, set DurableOptions.OnDamage to SetDamageAside", err)
+		return nil, found, repair, fmt.Errorf("%w; to open the queue with all records that can be read, set DurableOptions.OnDamage to SetDamageAside", err)
 	}
-	report, failed := logstore.Repair(d, o)
+	_, failed := logstore.Repair(d, o, func(report logstore.Report) error {
+		report.Cause = cmp.Or(report.Cause, err)
+		repair = repairOf(d, report)
+		merged, err := earlier()
+		if err != nil {
+			return err
+		}
+		merged.join(repair)
+		if err = merged.save(d); logstore.Full(err) {
+			err = nil // the queue must open on a full disk; the report is in memory, and in the log
+		}
+		return err
+	})
 	if failed != nil {
 		return nil, found, Repair{}, errors.Join(err, failed)
-	}
-	repair := Repair{Returned: report.Returned}
-	repair.add(err, report.Lost, report.First, report.Last)
-	repair.atMost = report.Returned && !report.NoCheckpoint // records of missing files are not counted then
-	for _, name := range report.SetAside {
-		repair.Files = append(repair.Files, d.Path(name))
 	}
 	if log, found, err = logstore.Open(d, o); err != nil {
 		return nil, found, repair, err
 	}
 	return log, found, repair, nil
+}
+
+// repairOf returns the report of a repair.
+func repairOf(d disk.Disk, report logstore.Report) Repair {
+	repair := Repair{Returned: report.Returned}
+	repair.add(report.Cause, report.Lost, report.First, report.Last)
+	repair.atMost = report.Returned && !report.NoCheckpoint // records of missing files are not counted then
+	for _, name := range report.SetAside {
+		repair.Files = append(repair.Files, d.Path(name))
+	}
+	return repair
 }

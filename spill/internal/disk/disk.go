@@ -16,7 +16,7 @@ import (
 // A Disk is a folder. Names are relative to it.
 type Disk interface {
 	// Lock acquires the lock of the folder, or returns ErrLocked.
-	Lock() (io.Closer, error)
+	Lock() (Lock, error)
 	// Create creates a file, which must not exist.
 	Create(name string) (File, error)
 	// Open opens a regular file.
@@ -43,6 +43,17 @@ type File interface {
 	Check() (size int64, err error)
 }
 
+// A Lock is a folder that is locked.
+type Lock interface {
+	io.Closer
+	// Check returns an error if another process may have the lock, too, because the name of its file
+	// does not lead to it any more.
+	Check() error
+	// New reports whether the file of the lock did not exist. Then another process may have
+	// the lock of a file that was removed.
+	New() bool
+}
+
 // ErrLocked is part of the error of Lock if the folder is locked.
 var ErrLocked = errors.New("in use by another Durable, in this process or another")
 
@@ -60,7 +71,8 @@ const LockFile = "log.lock"
 // lockTimeout is how long Lock waits for a process that is about to exit.
 const lockTimeout = 250 * time.Millisecond
 
-func (d Folder) Lock() (io.Closer, error) {
+func (d Folder) Lock() (Lock, error) {
+	_, missing := os.Lstat(d.Path(LockFile))
 	f, err := openRegular(d.Path(LockFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
@@ -69,14 +81,28 @@ func (d Folder) Lock() (io.Closer, error) {
 	for start := time.Now(); err == ErrLocked && time.Since(start) < lockTimeout; err = lockFileOf(f) {
 		time.Sleep(lockTimeout / 10)
 	}
+	held := folderLock{osFile{File: f}, errors.Is(missing, fs.ErrNotExist)}
 	if err == nil {
-		_, err = (&osFile{File: f}).Check()
+		err = held.Check()
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("%s: %w", d.Path(LockFile), err)
 	}
-	return f, nil
+	return held, nil
+}
+
+type folderLock struct {
+	file  osFile
+	fresh bool
+}
+
+func (l folderLock) Close() error { return l.file.Close() }
+func (l folderLock) New() bool    { return l.fresh }
+
+func (l folderLock) Check() error {
+	_, err := l.file.Check()
+	return err
 }
 
 func (d Folder) Create(name string) (File, error) {

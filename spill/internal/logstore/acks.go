@@ -59,7 +59,7 @@ func (a *ackArea) latest(store uint64, codec string) (st *state, size int, err e
 			return nil, 0, err
 		}
 		length := int64(binary.LittleEndian.Uint32(b[:]))
-		if length == 0 || length > a.half-slotLength {
+		if length == 0 || length > min(a.half-slotLength, maxCheckpoint) {
 			continue
 		}
 		content := make([]byte, length)
@@ -148,6 +148,9 @@ func (s *Store) writeSlot(st *state) error {
 	}
 	if err := a.check(); err != nil {
 		return s.fail(s.wrap("write", acksFile, err))
+	}
+	if err := s.attached(0); err != nil {
+		return err
 	}
 	a.last, s.inSlot, s.lastCP = slot, true, len(b)-slotLength
 	return nil

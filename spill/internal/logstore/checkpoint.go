@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
 )
@@ -18,6 +19,7 @@ const (
 	checkpointFile  = "checkpoint"
 	checkpointNew   = "checkpoint.new"
 	checkpointMagic = "slogchk\x00"
+	maxCheckpoint   = 1 << 28 // bytes
 )
 
 // encodeCheckpoint returns the content of a checkpoint.
@@ -40,14 +42,9 @@ func appendSegment(b []byte, s *segment) []byte {
 	for _, n := range []uint64{s.id, s.first, s.next, uint64(s.length), uint64(s.live), uint64(s.liveBytes)} {
 		b = binary.AppendUvarint(b, n)
 	}
-	// Records are mostly acknowledged in order, so the first words are full.
-	full := 0
-	for full < len(s.gone) && s.gone[full] == ^uint64(0) {
-		full++
-	}
-	b = binary.AppendUvarint(b, uint64(full))
-	b = binary.AppendUvarint(b, uint64(len(s.gone)-full))
-	for _, word := range s.gone[full:] {
+	b = binary.AppendUvarint(b, s.gone.full)
+	b = binary.AppendUvarint(b, uint64(len(s.gone.words)))
+	for _, word := range s.gone.words {
 		b = binary.LittleEndian.AppendUint64(b, word)
 	}
 	b = binary.AppendUvarint(b, uint64(len(s.copies)))
@@ -61,7 +58,8 @@ func appendSegment(b []byte, s *segment) []byte {
 
 var errCheckpoint = errors.New("invalid checkpoint")
 
-// decodeCheckpoint is the inverse of encodeCheckpoint.
+// decodeCheckpoint is the inverse of encodeCheckpoint. Anybody can write a checkpoint with a right
+// checksum, so it also returns an error for a state that cannot be.
 func decodeCheckpoint(b []byte) (store uint64, codec string, st *state, err error) {
 	if len(b) < 36 || string(b[:8]) != checkpointMagic {
 		return 0, "", nil, errCheckpoint
@@ -70,17 +68,17 @@ func decodeCheckpoint(b []byte) (store uint64, codec string, st *state, err erro
 		return 0, "", nil, fmt.Errorf("%w: %w", errCheckpoint, errBody)
 	}
 	store = binary.LittleEndian.Uint64(b[12:])
-	st = &state{
-		moved: map[uint64]*segment{},
-		next:  binary.LittleEndian.Uint64(b[20:]), commit: binary.LittleEndian.Uint64(b[28:]),
-	}
+	next, commit := binary.LittleEndian.Uint64(b[20:]), binary.LittleEndian.Uint64(b[28:])
+	st = &state{moved: map[uint64]*segment{}, commit: commit}
 	d := decoder{b: b[36:]}
 	codec = string(d.take(d.number()))
 	for n := d.number(); n > 0 && d.err == nil; n-- {
 		d.segment(st)
 	}
-	if d.err == nil && (len(d.b) > 0 || len(st.segments) == 0) {
-		d.err = errCheckpoint
+	d.check(len(d.b) == 0 && len(st.segments) > 0 && st.next == next && commit > 0 && commit <= 2*maxNumber)
+	for seq := range st.moved { // nowhere else
+		w := st.written(seq)
+		d.check(seq < next && (w == nil || w.gone.has(seq-w.first)))
 	}
 	return store, codec, st, d.err
 }
@@ -111,48 +109,98 @@ func (d *decoder) take(n uint64) []byte {
 	return taken
 }
 
+// check sets the error unless ok is true.
+func (d *decoder) check(ok bool) {
+	if !ok && d.err == nil {
+		d.b, d.err = nil, errCheckpoint
+	}
+}
+
 func (d *decoder) segment(st *state) {
 	s := &segment{id: d.number(), first: d.number(), next: d.number(), length: int64(d.number())}
-	s.live, s.liveBytes = int(d.number()), int64(d.number())
-	full, rest := d.number(), d.number()
-	if full+rest > s.next/64+1 || rest > uint64(len(d.b))/8 {
-		d.err = errCheckpoint
+	live, bytes := d.number(), d.number()
+	if n := len(st.segments); n > 0 {
+		d.check(s.id > st.segments[n-1].id)
+	}
+	d.check(s.id <= 2*maxNumber && st.next <= s.first && s.first <= s.next && s.next <= 2*maxNumber)
+	d.check(s.length >= segmentHeaderSize && s.next-s.first <= uint64(s.length/frameHeaderSize) && bytes <= uint64(s.length))
+	full, words := d.number(), d.number()
+	d.check(full <= s.next/64 && words <= s.next/64+1-full && words <= uint64(len(d.b)/8))
+	if d.err != nil {
 		return
 	}
-	if full+rest > 0 {
-		s.gone = make(bitmap, full+rest)
-	}
-	for i := range full {
-		s.gone[i] = ^uint64(0)
-	}
-	for i := range rest {
-		s.gone[full+i] = binary.LittleEndian.Uint64(d.take(8))
+	s.gone = bitmap{full: full, words: make([]uint64, words)}
+	for i := range s.gone.words {
+		s.gone.words[i] = binary.LittleEndian.Uint64(d.take(8))
 	}
 	for n := d.number(); n > 0 && d.err == nil; n-- {
-		seq, at := d.number(), place{offset: int64(d.number()), length: uint32(d.number())}
+		seq, offset, length := d.number(), d.number(), d.number()
+		room := uint64(s.length) - frameHeaderSize
+		d.check(st.moved[seq] == nil && length <= room && offset <= room-length)
 		if s.copies == nil {
 			s.copies = map[uint64]place{}
 		}
-		s.copies[seq], st.moved[seq] = at, s
+		s.copies[seq], st.moved[seq] = place{int64(offset), uint32(length)}, s
 	}
-	st.segments = append(st.segments, s)
+	gone := s.gone.count(0)
+	d.check(gone <= s.next-s.first && live == s.next-s.first-gone+uint64(len(s.copies)))
+	s.live, s.liveBytes = int(live), int64(bytes)
+	st.segments, st.next = append(st.segments, s), s.next
 }
 
 // readCheckpoint reads the checkpoint of a disk.
-func readCheckpoint(d disk.Disk) ([]byte, error) {
-	f, err := d.Open(checkpointFile)
+func readCheckpoint(d disk.Disk) ([]byte, error) { return ReadFile(d, checkpointFile, maxCheckpoint) }
+
+// ReadFile reads a file. Of one with more than most bytes it returns none.
+func ReadFile(d disk.Disk, name string, most int64) ([]byte, error) {
+	f, err := d.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	size, err := f.Check()
 	var b []byte
-	if err == nil {
+	if err == nil && size <= most {
 		b = make([]byte, size)
 		if _, err = f.ReadAt(b, 0); errors.Is(err, io.EOF) {
-			err = nil // the size has changed: the checksum is wrong
+			err = nil // the size has changed: the content is not valid
 		}
 	}
 	return b, errors.Join(err, f.Close())
+}
+
+// Replace gives a file the content b, at once: after a crash it has this or its earlier content.
+func Replace(d disk.Disk, name string, b []byte) error {
+	err := writeFile(d, name+".new", b)
+	if err == nil {
+		err = d.Rename(name+".new", name)
+	}
+	if err == nil {
+		err = d.Sync()
+	}
+	return err
+}
+
+// Append writes b behind the content of a file, which it creates if it does not exist, and syncs it.
+// It leaves nothing of b if the write fails.
+func Append(d disk.Disk, name string, b []byte) error {
+	f, err := d.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if f, err = d.Create(name); err == nil {
+			err = d.Sync()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	size, err := f.Check()
+	if err == nil {
+		if err = writeAt(f, b, size); err != nil {
+			err = errors.Join(err, f.Truncate(size))
+		} else {
+			err = f.Sync()
+		}
+	}
+	return errors.Join(err, f.Close())
 }
 
 // writeCheckpoint replaces the checkpoint. If renamed, it is unknown which one is in

@@ -48,7 +48,7 @@ func TestRuined(t *testing.T) {
 			_ = i.model.compareRecords(s)
 			d = d.After(simdisk.Killed, nil)
 		}
-		report, err := Repair(d, tiny)
+		report, err := Repair(d, tiny, nil)
 		if err != nil {
 			t.Fatal(round, err)
 		}

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
@@ -12,23 +15,24 @@ import (
 
 // An image is the files of a store, and what they hold.
 type image struct {
-	name  string
-	files map[string][]byte
-	model *model
+	name   string
+	files  map[string][]byte
+	model  *model
+	intact bool // all segments are: nothing may be lost
 }
 
 // images returns stores after a kill and after Close.
-func images(t *testing.T, steps int) (all []image) {
+func images(t testing.TB, steps int) (all []image) {
 	for seed := range uint64(2) {
 		d := simdisk.New()
 		done, _ := program(d, seed+20, steps)
 		killedDisk := d.After(simdisk.Killed, nil)
-		all = append(all, image{fmt.Sprint("killed ", seed), killedDisk.Contents(), done})
+		all = append(all, image{name: fmt.Sprint("killed ", seed), files: killedDisk.Contents(), model: done})
 		s, _, err := Open(killedDisk, tiny)
 		if err != nil || s.Close() != nil {
 			t.Fatal(err)
 		}
-		all = append(all, image{fmt.Sprint("closed ", seed), killedDisk.Contents(), done})
+		all = append(all, image{name: fmt.Sprint("closed ", seed), files: killedDisk.Contents(), model: done})
 	}
 	return all
 }
@@ -89,7 +93,7 @@ func (i image) inspect(d *simdisk.Disk) (noticed bool, err error) {
 // repaired repairs a store, and checks that what is left is correct.
 func (i image) repaired(d *simdisk.Disk) error {
 	before := d.Usage().Handles
-	report, err := Repair(d, tiny)
+	report, err := Repair(d, tiny, nil)
 	if err != nil {
 		return err
 	}
@@ -129,7 +133,7 @@ func (i image) repaired(d *simdisk.Disk) error {
 			missing++
 		}
 	}
-	if missing > report.Lost || report.Records != len(left.records) {
+	if missing > report.Lost || i.intact && report.Lost > 0 || report.Records != len(left.records) {
 		return fmt.Errorf("%d records are missing, and the report is %+v", missing, report)
 	}
 	w := step{payloads: [][]byte{[]byte("new")}}
@@ -229,27 +233,52 @@ func TestDamageWithoutMark(t *testing.T) {
 	}
 }
 
-// TestOldCheckpoint: a checkpoint of the same store that was put back is noticed.
-func TestOldCheckpoint(t *testing.T) {
-	for _, marked := range []bool{true, false} {
+// TestOldMetadata: a checkpoint, mark or acknowledgment area of an earlier moment, as a backup or a
+// tool that copies files puts it back, is noticed or makes no difference. No segment is damaged, so
+// Repair loses no record.
+func TestOldMetadata(t *testing.T) {
+	metadata := []string{checkpointFile, markFile, acksFile}
+	for seed := range uint64(6) {
+		random := rand.New(rand.NewPCG(seed, 3))
 		d, m := simdisk.New(), newModel()
 		s, _, err := Open(d, tiny)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var old [][]byte
-		for range 8 {
-			fill(t, s, m, 1, 100)
-			old = append(old, d.Contents()[checkpointFile])
+		var moments []map[string][]byte
+		for range 40 {
+			w := m.step(random)
+			if err := w.write(s, m); err != nil {
+				t.Fatal(err)
+			}
+			m = m.after(w)
+			moments = append(moments, d.Contents())
+			if random.IntN(8) == 0 {
+				if s.Close() != nil {
+					t.Fatal(err)
+				}
+				moments = append(moments, d.Contents())
+				if s, _, err = Open(d, tiny); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
-		i := image{"old", d.Contents(), m}
-		if !marked {
-			delete(i.files, markFile)
-		}
-		for n, checkpoint := range old {
-			current := bytes.Equal(checkpoint, i.files[checkpointFile])
-			if noticed, err := i.inspect(i.with(checkpointFile, checkpoint)); err != nil || noticed == current {
-				t.Errorf("marked %v, checkpoint %d: noticed %v, %v", marked, n, noticed, err)
+		i := image{name: fmt.Sprint("program ", seed), files: d.Contents(), model: m, intact: true}
+		for n, old := range moments {
+			for set := 1; set < 1<<len(metadata); set++ {
+				d, names := i.with("", nil), []string(nil)
+				for k, name := range metadata {
+					if set>>k&1 == 0 {
+						continue
+					}
+					names = append(names, name)
+					if d.Put(name, bytes.Clone(old[name])); old[name] == nil {
+						_ = d.Remove(name)
+					}
+				}
+				if _, err := i.inspect(d); err != nil {
+					t.Errorf("%s: %v of moment %d: %v", i.name, names, n, err)
+				}
 			}
 		}
 	}
@@ -276,7 +305,7 @@ func TestRepairLastSegments(t *testing.T) {
 	if _, _, err := Open(d, tiny); !errors.As(err, &damage) {
 		t.Fatal(err)
 	}
-	report, err := Repair(d, tiny)
+	report, err := Repair(d, tiny, nil)
 	if err != nil || report.Lost != 30 || report.First != 11 || report.Last != 40 || report.Records != 10 || !report.Returned {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -314,7 +343,7 @@ func TestLostSlot(t *testing.T) {
 			}
 			m = m.after(w)
 		}
-		i := image{"slot", d.Contents(), m}
+		i := image{name: "slot", files: d.Contents(), model: m}
 		slot := s.area.last * s.area.half
 		for bit := slot * 8; bit < (slot+slotLength+int64(s.lastCP))*8; bit += 3 {
 			area := bytes.Clone(i.files[acksFile])
@@ -361,7 +390,7 @@ func TestLostAcknowledged(t *testing.T) {
 			if err := d.Remove(segmentName(1)); err != nil {
 				t.Fatal(err)
 			}
-			report, err := Repair(d, tiny)
+			report, err := Repair(d, tiny, nil)
 			want := 17
 			if active {
 				want = 7
@@ -371,6 +400,59 @@ func TestLostAcknowledged(t *testing.T) {
 			}
 			if err != nil || report.Lost != want || report.Returned != active || report.NoCheckpoint {
 				t.Errorf("closed %v, active %v: %+v, %v", closed, active, report, err)
+			}
+		}
+	}
+}
+
+// TestRepairKeepsNumbers: records are never numbered again from 1, even if none is left.
+func TestRepairKeepsNumbers(t *testing.T) {
+	d, m := simdisk.New(), newModel()
+	s, _, err := Open(d, tiny)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := d.Contents()[checkpointFile]
+	fill(t, s, m, 4, 100)
+	if err := errors.Join(step{deletes: slices.Collect(maps.Keys(m.records))}.write(s, m), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, checkpoint := range [][]byte{old, old[:20], nil} {
+		d := image{files: d.Contents()}.with(checkpointFile, bytes.Clone(checkpoint))
+		if _, err := Repair(d, tiny, nil); err != nil {
+			t.Fatal(err)
+		}
+		if s, c, err := Open(d, tiny); err != nil || c.Next != m.next || c.Records != 0 || s.Close() != nil {
+			t.Errorf("a checkpoint of %d bytes: %+v, want %d, %v", len(checkpoint), c, m.next, err)
+		}
+	}
+}
+
+// TestRepairScarce: a file that cannot be opened because the process has too many is not damaged.
+// Repair fails, and loses no record.
+func TestRepairScarce(t *testing.T) {
+	for _, i := range images(t, 40) {
+		for _, checkpoint := range [][]byte{i.files[checkpointFile], i.files[checkpointFile][:20]} {
+			for n := 0; ; n++ {
+				d, opened := i.with(checkpointFile, bytes.Clone(checkpoint)), 0
+				d.Fail = func(op, name string) error {
+					if op == "open" && name != checkpointFile {
+						if opened++; opened > n {
+							return syscall.EMFILE
+						}
+					}
+					return nil
+				}
+				report, err := Repair(d, tiny, nil)
+				if report.Lost > 0 || err != nil && !errors.Is(err, syscall.EMFILE) {
+					t.Fatalf("%s, %d files: %+v, %v", i.name, n, report, err)
+				}
+				if d.Fail = nil; err == nil {
+					break
+				}
+				if report, err = Repair(d, tiny, nil); err != nil || report.Lost > 0 || report.Records < len(i.model.records) {
+					t.Fatalf("%s, %d files, and again: %+v, %v", i.name, n, report, err)
+				}
 			}
 		}
 	}

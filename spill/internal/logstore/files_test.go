@@ -158,7 +158,7 @@ func TestDamageWhileOpen(t *testing.T) {
 			if name == "folder removed" {
 				return
 			}
-			if _, err := Repair(disk.Folder{Dir: dir}, small); err != nil {
+			if _, err := Repair(disk.Folder{Dir: dir}, small, nil); err != nil {
 				t.Fatal(err)
 			}
 			if s, c, err = Open(disk.Folder{Dir: dir}, small); err != nil {
@@ -185,7 +185,7 @@ func TestFiles(t *testing.T) {
 	if _, _, err := Open(disk.Folder{Dir: dir}, Options{}); !errors.Is(err, disk.ErrLocked) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("opened twice: %v", err)
 	}
-	if _, err := Repair(disk.Folder{Dir: dir}, Options{}); !errors.Is(err, disk.ErrLocked) {
+	if _, err := Repair(disk.Folder{Dir: dir}, Options{}, nil); !errors.Is(err, disk.ErrLocked) {
 		t.Errorf("repaired while open: %v", err)
 	}
 	if err := s.Write(1, [][]byte{payloadOf(1), payloadOf(2)}, nil, 0); err != nil {
@@ -204,7 +204,7 @@ func TestFiles(t *testing.T) {
 	if len(entries) != 6 { // the lock, the checkpoint, the mark, a segment, and the spares
 		t.Errorf("left: %v", entries)
 	}
-	report, err := Repair(disk.Folder{Dir: dir}, Options{})
+	report, err := Repair(disk.Folder{Dir: dir}, Options{}, nil)
 	if err != nil || report.Lost > 0 || report.Records != 1 || len(report.SetAside) > 0 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -246,8 +246,8 @@ func TestReplacedFolder(t *testing.T) {
 		t.Errorf("the old store: %v", err)
 	}
 	before, _ := os.ReadDir(dir)
-	if err := errors.Join(stores[0].Close(), stores[1].Close()); err != nil {
-		t.Error(err)
+	if err := errors.Join(stores[0].Close(), stores[1].Close()); !errors.Is(err, ErrUnknown) {
+		t.Errorf("nobody heard that the folder was replaced: %v", err)
 	}
 	if after, _ := os.ReadDir(dir); len(after) != len(before) {
 		t.Errorf("%v became %v", before, after)
@@ -257,6 +257,50 @@ func TestReplacedFolder(t *testing.T) {
 	}
 	if s, c, err := Open(disk.Folder{Dir: dir}, small); err != nil || c.Records != 1 || c.First != 2 || s.Close() != nil {
 		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// TestRemovedLock: when the file of the lock was removed, another store can open the folder. Then the
+// first one fails, whichever is used first, and the other one loses nothing.
+func TestRemovedLock(t *testing.T) {
+	for step := range 3 {
+		dir := t.TempDir()
+		first, _, err := Open(disk.Folder{Dir: dir}, small)
+		if err == nil {
+			err = first.Write(1, [][]byte{payloadOf(1)}, nil, 0)
+		}
+		if err = errors.Join(err, os.Remove(filepath.Join(dir, disk.LockFile))); err != nil {
+			t.Fatal(err)
+		}
+		if step == 0 { // before there is another one
+			if err := first.Write(2, [][]byte{payloadOf(2)}, nil, 0); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), disk.LockFile) {
+				t.Errorf("a write without a lock: %v", err)
+			}
+			continue
+		}
+		second, c, err := Open(disk.Folder{Dir: dir}, small)
+		if err != nil || c.Records != 1 || second.Write(2, [][]byte{payloadOf(2)}, nil, 0) != nil {
+			t.Fatal(c, err)
+		}
+		if step == 1 {
+			// It was between its two checks.
+			if n, err := first.state.active().file.WriteAt([]byte("what it was writing"), first.state.active().length); err != nil {
+				t.Fatal(n, err)
+			}
+			err = first.Write(2, [][]byte{payloadOf(3)}, nil, 0)
+		} else {
+			err = first.Close()
+		}
+		if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), disk.LockFile) {
+			t.Errorf("step %d: %v", step, err)
+		}
+		_ = first.Close()
+		if err := errors.Join(second.Write(3, [][]byte{payloadOf(3)}, []uint64{1}, 0), second.Close()); err != nil {
+			t.Error(err)
+		}
+		if s, c, err := Open(disk.Folder{Dir: dir}, small); err != nil || c.Records != 2 || c.First != 2 || s.Close() != nil {
+			t.Errorf("step %d: %+v, %v", step, c, err)
+		}
 	}
 }
 

@@ -23,6 +23,10 @@ const (
 	rangeSize         = 20
 	timeSize          = 8
 	maxPayload        = 1<<31 - 1 - timeSize
+
+	// A number of a segment, a record or a commit that is larger is damage. Open accepts twice as large ones
+	// in a checkpoint, because Repair writes numbers that follow those that it has read.
+	maxNumber = 1 << 61
 )
 
 const (
@@ -121,7 +125,7 @@ func parseFrame(b []byte, place salt, offset int64) (h frame, err error) {
 		seq:    binary.LittleEndian.Uint64(b[16:]),
 		commit: binary.LittleEndian.Uint64(b[24:]),
 	}
-	if h.length > maxPayload+timeSize || h.flags&flagTimed != 0 && (h.kind == kindAcks || h.length < timeSize) {
+	if h.length > maxPayload+timeSize || h.seq >= maxNumber || h.commit >= maxNumber || h.flags&flagTimed != 0 && (h.kind == kindAcks || h.length < timeSize) {
 		return h, errHeader
 	}
 	return h, nil
@@ -144,8 +148,11 @@ func parseSegmentHeader(b []byte) (place salt, first uint64, err error) {
 		binary.LittleEndian.Uint32(b[32:]) != checksum(0, b[:32]) {
 		return place, 0, errSegmentHeader
 	}
-	place = salt{binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}
-	return place, binary.LittleEndian.Uint64(b[24:]), nil
+	place, first = salt{binary.LittleEndian.Uint64(b[8:]), binary.LittleEndian.Uint64(b[16:])}, binary.LittleEndian.Uint64(b[24:])
+	if first > maxNumber {
+		return place, 0, errSegmentHeader
+	}
+	return place, first, nil
 }
 
 // A span is a range of acknowledged records. All of them are in one segment.

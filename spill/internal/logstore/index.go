@@ -85,9 +85,13 @@ func (s *Store) scanPlaces(g *segment) ([]place, error) {
 		if at < 0 {
 			break
 		}
-		if h.kind == kindRecord && h.seq >= g.first+uint64(len(places)) && h.seq < g.next {
-			missing(h.seq)
-			places = append(places, place{offset: at, length: h.length})
+		if n := h.seq - g.first - uint64(len(places)); h.kind == kindRecord && n <= uint64((at-offset)/frameHeaderSize) && h.seq < g.next {
+			missing(h.seq) // their frames were before this one
+			found := place{offset: at, length: h.length}
+			if at+h.size() > g.length {
+				found.offset = -1
+			}
+			places = append(places, found)
 		}
 		offset = at + h.size()
 	}

@@ -18,6 +18,7 @@
 //	commit n+1 is written only after commit n is synced
 //	mark <= synced end of the log, at every moment
 //	a segment is created, and synced, before the checkpoint or slot that lists it; it gets commits after that
+//	the lock is held before each commit and after its sync, or else the store fails
 //	a segment is removed after the commit that left no live record in it is synced
 //	after a failed sync nothing is written any more
 //
@@ -27,7 +28,6 @@ package logstore
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -43,7 +43,7 @@ type Store struct {
 	disk    disk.Disk
 	options Options
 	id      uint64 // random, part of all checksums
-	lock    io.Closer
+	lock    disk.Lock
 
 	// The writer changes what follows with mu held, and reads it without.
 	mu     sync.Mutex
@@ -149,7 +149,7 @@ func segmentID(name string) (id uint64, ok bool) {
 		return 0, false
 	}
 	_, err := fmt.Sscanf(name[:16], "%x", &id)
-	return id, err == nil && segmentName(id) == name
+	return id, err == nil && segmentName(id) == name && id <= maxNumber
 }
 
 // Size returns the size of all segments in bytes.
@@ -166,16 +166,15 @@ func (s *Store) measure() {
 
 // Close writes a checkpoint, so that nothing has to be replayed, and releases the folder.
 // If a full disk has no room for it, the next Open replays the last segment instead. After
-// a failed write Close leaves the files as they are. A store without records gives back the
-// space of the files. Close is idempotent.
+// a failed write Close leaves the files as they are. It returns an error if the folder is not the one
+// that was opened any more. A store without records gives back the space of the files. Close is idempotent.
 func (s *Store) Close() error {
 	if s.closed {
 		return nil
 	}
 	var err error
-	// Another store may own the folder if this one was removed.
-	if _, detached := s.state.active().file.Check(); detached == nil {
-		if s.failed == nil {
+	if s.failed == nil {
+		if err = s.attached(0); err == nil {
 			err = s.leave()
 		}
 	}
@@ -202,11 +201,16 @@ func (s *Store) leave() error {
 	return err
 }
 
-// release closes all files.
+// release closes all files, and unlocks the folder.
 func (s *Store) release() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.closeFiles()
+	return s.lock.Close()
+}
+
+func (s *Store) closeFiles() {
 	for _, g := range s.state.segments {
 		s.unload(g)
 		if g.file != nil {
@@ -219,7 +223,6 @@ func (s *Store) release() error {
 	if s.area != nil {
 		_ = s.area.file.Close()
 	}
-	return s.lock.Close()
 }
 
 // fail ends writing: the state of the disk is unknown.

@@ -65,7 +65,7 @@ func readMark(d disk.Disk, store uint64) (last mark, err error) {
 			segment: binary.LittleEndian.Uint64(b[8:]), offset: int64(binary.LittleEndian.Uint64(b[16:])),
 			commit: binary.LittleEndian.Uint64(b[24:]), next: binary.LittleEndian.Uint64(b[32:]),
 		}
-		if last.before(m) {
+		if last.before(m) && max(m.segment, uint64(m.offset), m.commit, m.next) <= maxNumber {
 			last = m
 		}
 	}

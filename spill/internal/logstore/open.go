@@ -41,6 +41,9 @@ func lock(d disk.Disk, o Options) (*Store, error) {
 }
 
 func (s *Store) open() error {
+	if err := finishRepair(s.disk, s.options); err != nil {
+		return err
+	}
 	files, err := s.disk.List()
 	if err != nil {
 		return err
@@ -53,26 +56,31 @@ func (s *Store) open() error {
 			return err
 		}
 	}
-	if err := s.readState(); err != nil {
-		return err
-	}
-	synced, err := readMark(s.disk, s.id)
+	synced, err := s.read(files)
 	if err != nil {
 		return err
 	}
+	return s.settle(files, synced)
+}
+
+// read finds the state of a store that is not damaged, and how far it is synced. It changes no file.
+func (s *Store) read(files map[string]int64) (synced mark, err error) {
+	if err := s.readState(); err != nil {
+		return synced, err
+	}
+	if synced, err = readMark(s.disk, s.id); err != nil {
+		return synced, err
+	}
 	if err := s.openActive(); err != nil {
-		return err
+		return synced, err
 	}
 	if synced.before(s.end()) {
 		synced = s.end()
 	}
 	if err := s.replay(synced); err != nil {
-		return err
+		return synced, err
 	}
-	if err := s.compare(files); err != nil {
-		return err
-	}
-	return s.settle(files, synced)
+	return synced, s.compare(files)
 }
 
 // end returns the mark of the state.
@@ -171,7 +179,6 @@ func (s *Store) lost(g *segment, size int64, err error) error {
 
 // compare compares the segments with the files.
 func (s *Store) compare(files map[string]int64) error {
-	active := s.state.active()
 	for _, g := range s.state.segments {
 		size, ok := files[segmentName(g.id)]
 		switch {
@@ -182,12 +189,22 @@ func (s *Store) compare(files map[string]int64) error {
 			return s.lost(g, size, fmt.Errorf("the file has %d bytes, and had %d", size, g.length))
 		}
 	}
-	for name, size := range files {
-		if id, ok := segmentID(name); ok && id > active.id && size > segmentHeaderSize {
-			return s.damage(name, 0, errors.New("the segment is newer than the checkpoint"))
-		}
+	if name, ok := s.later(files); ok {
+		return s.damage(name, 0, errors.New("the segment is newer than the checkpoint"))
 	}
 	return nil
+}
+
+// later returns the file of a segment that only a later state can list. A process that died while
+// it began the next segment has left that one, without a commit.
+func (s *Store) later(files map[string]int64) (name string, ok bool) {
+	last := s.state.active().id
+	for name, size := range files {
+		if id, ok := segmentID(name); ok && (id > last && size > segmentHeaderSize || id > last+1 && size == segmentHeaderSize) {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // settle makes the state on disk the one in memory, and removes leftovers.
@@ -218,6 +235,13 @@ func (s *Store) settle(files map[string]int64, synced mark) error {
 	}
 	s.mark = openMark(s.disk)
 	s.end().write(s.mark, s.id)
+	if s.lock.New() && s.state.active().length > segmentHeaderSize {
+		// A process that still has the lock of a file that was removed notices that after its next
+		// write, which goes to the segment that was active until now.
+		if err := s.newSegment(); s.failed != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -18,8 +18,9 @@ type Report struct {
 	// Returned means that acknowledgments were lost, too: records may come back that were
 	// acknowledged.
 	Returned bool
-	// NoCheckpoint means that the checkpoint was damaged. Records in missing segments are
-	// not counted then.
+	Cause    error // why Open refuses the store; nil if it does not
+	// NoCheckpoint means that the checkpoint was damaged, or of an earlier moment. Records in
+	// missing segments are not counted then.
 	NoCheckpoint bool
 }
 
@@ -38,33 +39,63 @@ const (
 // not be open.
 //
 // Repair reads the whole store. Opening does not, so Repair is also a check.
-func Repair(d disk.Disk, o Options) (report Report, err error) {
+//
+// Before the first change that cannot be undone, Repair calls before, if it is not nil, and fails if
+// that fails.
+func Repair(d disk.Disk, o Options, before func(Report) error) (report Report, err error) {
 	s, err := lock(d, o)
 	if err != nil {
 		return report, fmt.Errorf("repair: %w", err)
 	}
-	r := repairer{store: s, tails: map[*segment]bool{}}
+	if before == nil {
+		before = func(Report) error { return nil }
+	}
+	r := repairer{store: s, tails: map[*segment]bool{}, before: before}
 	defer func() {
 		if err = errors.Join(err, s.release()); err != nil {
 			err = fmt.Errorf("repair: %w", err)
 		}
 	}()
+	if err = finishRepair(d, o); err != nil {
+		return report, err
+	}
 	if r.files, err = d.List(); err != nil {
 		return report, err
 	}
+	r.report.Cause = r.refused()
 	if err := r.salvage(); errors.Is(err, errNothing) {
-		return r.report, r.setAsideAll()
+		err = r.setAsideAll()
+		return r.report, err
 	} else if err != nil {
 		return report, err
 	}
-	lost, damaged, err := r.verify()
+	damaged, err := r.verify()
+	if err == nil && len(damaged) == 0 && !r.stale && r.report.Cause != nil {
+		active := s.state.active()
+		damaged, r.tails[active] = []*segment{active}, true
+	}
 	r.report.Returned = r.stale || len(r.tails) > 0
 	if err != nil || len(damaged) == 0 && !r.stale {
 		r.report.Records = s.state.contents().Records
 		return r.report, err
 	}
-	err = r.replace(lost, damaged)
+	err = r.replace(damaged)
 	return r.report, err
+}
+
+// refused returns the damage that Open finds. Open is stricter than salvage: commits that nobody wrote
+// may have right checksums.
+func (r *repairer) refused() error {
+	s := Store{disk: r.store.disk, options: r.store.options, state: new(state), broken: map[uint64]bool{}}
+	defer s.closeFiles()
+	var damage *DamagedError
+	if r.files[checkpointFile] == 0 {
+		return s.damage(checkpointFile, 0, errNoCheckpoint)
+	}
+	if _, err := s.read(r.files); errors.As(err, &damage) {
+		return damage
+	}
+	return nil
 }
 
 // A repairer repairs a store.
@@ -75,26 +106,38 @@ type repairer struct {
 	tails  map[*segment]bool // segments with damage after the checkpoint
 	stale  bool              // the checkpoint lacks segments
 	report Report
+	moves  []move
+	before func(Report) error
 }
 
-// salvage finds the state of a store: from the checkpoint, or else from all segments.
+// salvage finds the state of a store: from the checkpoint, or, if that is damaged, of another store,
+// or of an earlier moment, from all segments. An old checkpoint says nothing about which records are
+// live: their segments may be gone, and their copies in segments that it does not list.
 func (r *repairer) salvage() error {
 	s := r.store
 	err := s.readState()
 	var damage *DamagedError
-	if err != nil && errors.As(err, &damage) || r.files[checkpointFile] == 0 || err == nil && r.foreign() {
-		r.report.NoCheckpoint, r.stale = true, true
-		s.id, s.state = 0, &state{moved: map[uint64]*segment{}, next: 1, commit: 1}
-	} else if err != nil {
+	if err != nil && !errors.As(err, &damage) && r.files[checkpointFile] > 0 {
 		return err
 	}
-	if r.report.NoCheckpoint {
+	usable := err == nil && !r.foreign()
+	if usable {
+		if r.synced, err = readMark(s.disk, s.id); err != nil {
+			return err
+		}
+		_, later := s.later(r.files)
+		end := s.end()
+		usable = !later && r.synced.segment <= end.segment && max(end.segment, end.commit, end.next) <= maxNumber
+	}
+	if !usable {
+		r.report.NoCheckpoint, r.stale = true, true
+		s.id, s.state = 0, &state{moved: map[uint64]*segment{}, next: 1, commit: 1}
 		if err := r.identify(); err != nil {
 			return err
 		}
-	}
-	if r.synced, err = readMark(s.disk, s.id); err != nil {
-		return err
+		if r.synced, err = readMark(s.disk, s.id); err != nil {
+			return err
+		}
 	}
 	from := uint64(1)
 	if !r.report.NoCheckpoint {
@@ -109,7 +152,7 @@ func (r *repairer) salvage() error {
 	}
 	if active := s.state.active(); active.id < r.synced.segment { // that segment is missing
 		r.stale = true
-		r.skip(active, max(r.synced.next, s.state.next))
+		r.missing()
 	}
 	return nil
 }
@@ -128,7 +171,7 @@ func (r *repairer) ids() (ids []uint64) {
 // foreign reports whether the checkpoint belongs to another store than the segments.
 func (r *repairer) foreign() (foreign bool) {
 	for _, id := range r.ids() {
-		switch place, _, err := r.header(id); {
+		switch place, _, err := r.header(segmentName(id)); {
 		case err == nil && place.store == r.store.id:
 			return false
 		case err == nil:
@@ -141,7 +184,10 @@ func (r *repairer) foreign() (foreign bool) {
 // identify learns the number of the store from a segment.
 func (r *repairer) identify() error {
 	for _, id := range r.ids() {
-		place, _, err := r.header(id)
+		place, _, err := r.header(segmentName(id))
+		if scarce(err) {
+			return err
+		}
 		if err == nil && place.segment == id {
 			r.store.id = place.store
 			return nil
@@ -151,14 +197,8 @@ func (r *repairer) identify() error {
 }
 
 // replace moves what can be read of damaged segments to a new one, and sets them aside.
-func (r *repairer) replace(lost []uint64, damaged []*segment) error {
+func (r *repairer) replace(damaged []*segment) error {
 	s := r.store
-	if n := len(lost); n > 0 {
-		r.report.Lost, r.report.First, r.report.Last = n, lost[0], lost[n-1]
-	}
-	for _, seq := range lost {
-		s.state.acknowledge(span{from: seq, n: 1})
-	}
 	if err := r.outrank(); err != nil {
 		return err
 	}
@@ -176,19 +216,67 @@ func (r *repairer) replace(lost []uint64, damaged []*segment) error {
 	}
 	s.state.segments = slices.DeleteFunc(s.state.segments, func(g *segment) bool { return slices.Contains(damaged, g) })
 	r.report.Records = s.state.contents().Records
-	if err := s.disk.Rename(repairFile, segmentName(g.id)); err != nil {
-		return err
+	for _, old := range damaged {
+		r.plan(segmentName(old.id))
 	}
-	if err := r.keepCheckpoint(); err != nil {
-		return errors.Join(err, s.disk.Remove(segmentName(g.id)))
+	files := r.moves
+	if r.report.NoCheckpoint {
+		r.plan(checkpointFile)
+	}
+	if err := r.before(r.report); err != nil {
+		return errors.Join(err, s.disk.Remove(repairFile))
+	}
+	for _, checkpoint := range r.moves[len(files):] {
+		if err := r.copy(checkpoint); err != nil {
+			return errors.Join(err, s.disk.Remove(repairFile))
+		}
 	}
 	if renamed, err := s.checkpoint(s.state); err != nil {
 		if !renamed {
-			_ = s.disk.Remove(segmentName(g.id))
+			_ = s.disk.Remove(repairFile)
 		}
 		return err
 	}
-	return r.setAside(damaged)
+	return finish(s.disk, files, g)
+}
+
+// finish gives the files of a repair their names, when the checkpoint lists g, the new segment. If the
+// process dies before the end, Open does it.
+func finish(d disk.Disk, damaged []move, g *segment) error {
+	for _, m := range damaged {
+		if err := d.Rename(m.from, m.to); err != nil {
+			return err
+		}
+	}
+	if err := d.Rename(repairFile, segmentName(g.id)); err != nil {
+		return err
+	}
+	return d.Sync()
+}
+
+// finishRepair ends a repair whose process died when the checkpoint was written.
+func finishRepair(d disk.Disk, o Options) error {
+	files, err := d.List()
+	if _, ok := files[repairFile]; !ok || err != nil {
+		return err
+	}
+	s := Store{disk: d, options: o, state: new(state)}
+	defer s.closeFiles()
+	if s.readState() != nil {
+		return nil // there is another reason to repair
+	}
+	r := repairer{store: &s, files: files}
+	g := s.state.active()
+	place, _, err := r.header(repairFile)
+	if _, exists := files[segmentName(g.id)]; exists || err != nil || place != s.salt(g) {
+		return nil // the checkpoint was not written
+	}
+	for _, id := range r.ids() {
+		if !slices.ContainsFunc(s.state.segments, func(g *segment) bool { return g.id == id }) {
+			r.plan(segmentName(id))
+		}
+	}
+	return finish(d, r.moves, g)
 }
 
 // outrank makes the state newer than those in the acknowledgment area.
@@ -227,55 +315,47 @@ func (r *repairer) newSegment() (*segment, error) {
 	return g, nil
 }
 
-// keepCheckpoint keeps a copy of a damaged checkpoint.
-func (r *repairer) keepCheckpoint() error {
-	if !r.report.NoCheckpoint || r.files[checkpointFile] == 0 {
-		return nil
-	}
-	b, err := readCheckpoint(r.store.disk)
+// copy copies the checkpoint.
+func (r *repairer) copy(m move) error {
+	b, err := ReadFile(r.store.disk, m.from, maxCheckpoint)
 	if err != nil {
 		return err
 	}
-	return writeFile(r.store.disk, r.aside(checkpointFile), b)
-}
-
-// setAside renames the files of damaged segments.
-func (r *repairer) setAside(damaged []*segment) error {
-	d := r.store.disk
-	for _, g := range damaged {
-		name := segmentName(g.id)
-		if _, ok := r.files[name]; !ok {
-			continue
-		}
-		if err := d.Rename(name, r.aside(name)); err != nil {
-			return err
-		}
-	}
-	return d.Sync()
+	return writeFile(r.store.disk, m.to, b)
 }
 
 // setAsideAll renames all files of a store of which nothing can be read, and removes the reserve,
 // which has no content.
 func (r *repairer) setAsideAll() error {
-	d := r.store.disk
 	for _, name := range slices.Sorted(maps.Keys(r.files)) {
-		_, ok := segmentID(name)
-		var err error
-		switch {
-		case ok || name == checkpointFile || name == markFile || name == acksFile:
-			err = d.Rename(name, r.aside(name))
-		case name == reserveFile:
-			err = d.Remove(name)
+		if _, ok := segmentID(name); ok || name == checkpointFile || name == markFile || name == acksFile {
+			r.plan(name)
 		}
-		if err != nil {
+	}
+	if err := r.before(r.report); err != nil {
+		return err
+	}
+	if _, ok := r.files[reserveFile]; ok {
+		if err := r.store.disk.Remove(reserveFile); err != nil {
 			return err
 		}
 	}
-	return d.Sync()
+	for _, m := range r.moves {
+		if err := r.store.disk.Rename(m.from, m.to); err != nil {
+			return err
+		}
+	}
+	return r.store.disk.Sync()
 }
 
-// aside returns a free name for a damaged file, and adds it to the report.
-func (r *repairer) aside(name string) string {
+// A move is a damaged file that is to get another name.
+type move struct{ from, to string }
+
+// plan finds a free name for a damaged file, if it exists, and adds it to the report.
+func (r *repairer) plan(name string) {
+	if _, ok := r.files[name]; !ok {
+		return
+	}
 	to := name + damagedSuffix
 	for n := 2; ; n++ {
 		if _, taken := r.files[to]; !taken {
@@ -284,6 +364,6 @@ func (r *repairer) aside(name string) string {
 		to = fmt.Sprint(name, damagedSuffix, "-", n)
 	}
 	r.files[to] = 0
+	r.moves = append(r.moves, move{name, to})
 	r.report.SetAside = append(r.report.SetAside, to)
-	return to
 }

@@ -3,17 +3,25 @@ package logstore
 import (
 	"errors"
 	"io/fs"
+	"math"
+	"syscall"
 )
 
 // replayFrom replays the segments that the checkpoint does not list.
 func (r *repairer) replayFrom(from uint64) error {
 	s := r.store
 	for _, id := range r.ids() {
-		if id < from || r.files[segmentName(id)] <= segmentHeaderSize {
+		if id < from {
 			continue
 		}
 		g := &segment{id: id, first: s.state.next, next: s.state.next, length: segmentHeaderSize}
-		_, first, err := r.header(id)
+		place, first, err := r.header(segmentName(id))
+		if err == nil && place != s.salt(g) {
+			err = errSegmentHeader
+		}
+		if r.files[segmentName(id)] <= segmentHeaderSize && (err != nil || !r.report.NoCheckpoint) {
+			continue // without a checkpoint, its header has the number of the next record
+		}
 		if err == nil && first > s.state.next {
 			g.first, g.next, s.state.next = first, first, first
 		}
@@ -31,9 +39,9 @@ func (r *repairer) replayFrom(from uint64) error {
 	return nil
 }
 
-// header reads the header of a segment.
-func (r *repairer) header(id uint64) (place salt, first uint64, err error) {
-	f, err := r.store.disk.Open(segmentName(id))
+// header reads the header of a segment from its file.
+func (r *repairer) header(name string) (place salt, first uint64, err error) {
+	f, err := r.store.disk.Open(name)
 	if err != nil {
 		return place, 0, err
 	}
@@ -111,21 +119,39 @@ func (r *repairer) finish(g *segment, commit gathering) {
 		}
 	}
 	end := mark{g.id, g.length, r.store.state.commit, 0}
-	if g.id == r.synced.segment && end.before(r.synced) {
+	if g.id == r.synced.segment && (end.before(r.synced) || r.store.state.next < r.synced.next) {
 		r.tails[g] = true
+		r.missing()
 	}
-	if g.id == r.synced.segment && r.store.state.next < r.synced.next {
-		r.tails[g] = true
-		r.skip(g, r.synced.next)
+}
+
+// missing counts the records at the end of the log, of which only the mark knows.
+func (r *repairer) missing() {
+	if st := r.store.state; st.next < r.synced.next {
+		r.lose(st.next, r.synced.next-1, r.synced.next-st.next)
+		st.next = r.synced.next
 	}
+}
+
+// lose counts n records, from first to last, that cannot be read.
+func (r *repairer) lose(first, last, n uint64) {
+	if r.report.Lost == 0 {
+		r.report.First, r.report.Last = first, last
+	}
+	r.report.Lost = int(min(uint64(r.report.Lost)+n, math.MaxInt))
+	r.report.First, r.report.Last = min(r.report.First, first), max(r.report.Last, last)
 }
 
 // apply applies a commit of which frames may be missing.
 func (r *repairer) apply(g *segment, c gathering) {
 	st := r.store.state
 	for i, f := range c.frames {
-		if f.kind == kindRecord && f.seq > st.next {
-			r.skip(g, f.seq)
+		before := f.seq // the records that were written before the frame
+		if f.kind == kindCopy {
+			before++
+		}
+		if f.kind != kindAcks && before > st.next && !r.skip(g, before, c.at[i]) {
+			continue
 		}
 		st.apply(f, c.at[i], r.report.NoCheckpoint)
 		st.commit = max(st.commit, f.commit+1)
@@ -133,42 +159,77 @@ func (r *repairer) apply(g *segment, c gathering) {
 	}
 }
 
-// skip counts the records before seq: they were in a damaged part of g.
-func (r *repairer) skip(g *segment, seq uint64) {
+// skip counts the records before seq, whose frame is at offset: they were in the damaged part of g
+// before it. It reports whether so many could be there.
+func (r *repairer) skip(g *segment, seq uint64, offset int64) bool {
 	st := r.store.state
-	if g.next == g.first && r.report.NoCheckpoint && r.tails[g] {
-		g.first, g.next = seq, seq // how many there were is unknown
+	switch n := seq - g.next; {
+	case g.next == g.first && r.report.NoCheckpoint && r.tails[g]:
+		g.first = seq // how many there were is unknown
+	case n > uint64((offset-g.length)/frameHeaderSize):
+		return false
+	default:
+		g.live += int(n)
 	}
-	g.live += int(seq - g.next)
 	g.next, st.next = seq, seq
+	return true
 }
 
-// verify reads all live records. It returns the lost ones, and the damaged segments.
-func (r *repairer) verify() (lost []uint64, damaged []*segment, err error) {
+// cut counts the live records of g that were behind the end of its file, which has size bytes.
+func (r *repairer) cut(g *segment, size int64) {
+	g.length = size
+	most := g.first + uint64((size-segmentHeaderSize)/frameHeaderSize)
+	if most >= g.next {
+		return
+	}
+	if n := g.next - most - g.gone.count(most-g.first); n > 0 {
+		r.lose(g.first+g.gone.nextClear(most-g.first), g.next-1, n)
+		g.live -= int(n)
+	}
+	g.next = most
+}
+
+// scarce reports whether err is about the process, and says nothing about the file.
+func scarce(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) || errors.Is(err, fs.ErrPermission)
+}
+
+// verify reads all live records. It counts the lost ones, which are not live any more, and returns
+// the damaged segments.
+func (r *repairer) verify() (damaged []*segment, err error) {
 	s := r.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	bad := map[*segment]bool{}
 	for _, g := range s.state.segments {
 		if g.file != nil {
 			_ = g.file.Close()
 		}
 		g.file, g.places = nil, nil // found again, with those before the checkpoint
+		if size := r.files[segmentName(g.id)]; g.live > 0 && size < g.length {
+			bad[g] = true
+			r.cut(g, max(size, segmentHeaderSize))
+		}
 	}
-	bad := map[*segment]bool{}
 	read := reader{store: s, ahead: blockSize}
 	for seq := range s.state.live(0, s.state.next) {
 		record, err := read.record(seq)
+		if scarce(err) {
+			return nil, err
+		}
 		if err != nil || record.Damaged != nil {
-			lost, bad[s.state.find(seq)] = append(lost, seq), true
+			bad[s.state.find(seq)] = true
+			r.lose(seq, seq, 1)
+			s.state.acknowledge(span{from: seq, n: 1})
 		}
 	}
 	active := s.state.active()
 	for _, g := range s.state.segments {
 		size, ok := r.files[segmentName(g.id)]
-		_, _, header := r.header(g.id)
-		if bad[g] || r.tails[g] || g.live > 0 && size < g.length || g == active && (!ok || size < g.length || header != nil) {
+		_, _, header := r.header(segmentName(g.id))
+		if bad[g] || r.tails[g] || g == active && (!ok || size < g.length || header != nil) {
 			damaged = append(damaged, g)
 		}
 	}
-	return lost, damaged, nil
+	return damaged, nil
 }

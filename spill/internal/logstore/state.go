@@ -16,6 +16,7 @@ import (
 //	a record is live in one place: where it was written, or in its last copy
 //	gone of a segment has a bit for each record written there that is acknowledged or was copied
 //	segments without live records, except the last, do not matter
+//	next is the next of the last segment
 type state struct {
 	segments []*segment // by id; the last one is written to
 	moved    map[uint64]*segment
@@ -27,7 +28,7 @@ type state struct {
 type segment struct {
 	id          uint64
 	first, next uint64 // the new records written here: first <= seq < next
-	length      int64  // of the header and all synced commits, in bytes
+	length      int64  // of the header and all synced commits, in bytes; next-first <= length/frameHeaderSize
 	live        int
 	liveBytes   int64 // of payloads
 	gone        bitmap
@@ -100,13 +101,11 @@ func (st *state) adopt(s *segment, seq uint64, at place) {
 	s.liveBytes += int64(at.length)
 }
 
-// acknowledge removes records that are live in one segment.
+// acknowledge removes records that are live in one segment. It takes time for the records that are
+// live, whatever r says.
 func (st *state) acknowledge(r span) {
-	for seq := r.from; seq < r.from+uint64(r.n); seq++ {
+	for seq := range st.live(r.from, r.from+uint64(r.n)) {
 		s := st.find(seq)
-		if s == nil {
-			continue
-		}
 		if st.moved[seq] == s {
 			delete(st.moved, seq)
 			delete(s.copies, seq)
@@ -115,7 +114,7 @@ func (st *state) acknowledge(r span) {
 		}
 		s.live--
 		if seq == r.from {
-			s.liveBytes -= int64(r.bytes)
+			s.liveBytes -= int64(min(r.bytes, uint64(s.liveBytes)))
 		}
 		if s.live == 0 {
 			s.liveBytes = 0 // the size of damaged records is unknown
@@ -124,7 +123,7 @@ func (st *state) acknowledge(r span) {
 }
 
 // live returns an iterator over the numbers of live records in [from, to), ascending. The state must
-// not change meanwhile.
+// not change meanwhile, except for a record that was yielded.
 func (st *state) live(from, to uint64) iter.Seq[uint64] {
 	return liveIn(st.segments, st.moved, from, min(to, st.next))
 }
@@ -194,24 +193,52 @@ func (st *state) contents() Contents {
 	return c
 }
 
-// A bitmap is a set of small numbers. Beyond its length, no number is in the set.
-type bitmap []uint64
+// A bitmap is a set of small numbers. Records are mostly acknowledged in order, so words at the start
+// of which all numbers are in the set are only counted.
+type bitmap struct {
+	full  uint64 // words
+	words []uint64
+}
 
-func (b bitmap) has(i uint64) bool { return i/64 < uint64(len(b)) && b[i/64]>>(i%64)&1 != 0 }
+func (b bitmap) has(i uint64) bool {
+	w := i / 64
+	return w < b.full || w-b.full < uint64(len(b.words)) && b.words[w-b.full]>>(i%64)&1 != 0
+}
 
 func (b *bitmap) set(i uint64) {
-	if short := int(i/64) + 1 - len(*b); short > 0 {
-		*b = append(*b, make([]uint64, short)...)
+	w := i / 64
+	if w < b.full {
+		return
 	}
-	(*b)[i/64] |= 1 << (i % 64)
+	w -= b.full
+	if short := int(w) + 1 - len(b.words); short > 0 {
+		b.words = append(b.words, make([]uint64, short)...)
+	}
+	b.words[w] |= 1 << (i % 64)
+	for len(b.words) > 0 && b.words[0] == ^uint64(0) {
+		b.full, b.words = b.full+1, b.words[1:]
+	}
 }
 
 // nextClear returns the first number from i on that is not in the set.
 func (b bitmap) nextClear(i uint64) uint64 {
-	for ; i/64 < uint64(len(b)); i = i/64*64 + 64 {
-		if free := ^b[i/64] >> (i % 64); free != 0 {
+	i = max(i, 64*b.full)
+	for ; i/64-b.full < uint64(len(b.words)); i = i/64*64 + 64 {
+		if free := ^b.words[i/64-b.full] >> (i % 64); free != 0 {
 			return i + uint64(bits.TrailingZeros64(free))
 		}
 	}
 	return i
+}
+
+// count returns how many numbers from i on are in the set.
+func (b bitmap) count(i uint64) (n uint64) {
+	if i < 64*b.full {
+		n, i = 64*b.full-i, 64*b.full
+	}
+	for w := i/64 - b.full; w < uint64(len(b.words)); w++ {
+		n += uint64(bits.OnesCount64(b.words[w] >> (i % 64)))
+		i = 0 // only the first word is counted in part
+	}
+	return n
 }

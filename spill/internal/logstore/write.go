@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // Write adds payloads with consecutive sequence numbers, beginning at first, acknowledges
@@ -240,13 +242,18 @@ func (s *Store) newSegment() error {
 	return nil
 }
 
-// attached fails the store if the active segment is not as it was left, or if the folder is
-// not the one that was opened any more. Files in it may belong to another store then. more is
-// the length of a commit that was not applied yet.
+// attached fails the store if the active segment is not as it was left, or if the folder or its lock is
+// not the one that was opened any more. Files in it may belong to another store then, and the next
+// records of this one are lost. more is the length of a commit that was not applied yet.
 func (s *Store) attached(more int64) error {
 	active := s.state.active()
-	want := active.length + more
+	want, name := active.length+more, segmentName(active.id)
 	size, err := active.file.Check()
+	if err == nil {
+		if err = s.lock.Check(); err != nil {
+			name = disk.LockFile
+		}
+	}
 	switch {
 	case err != nil:
 		err = fmt.Errorf("the file was removed or replaced: %w", bare(err))
@@ -255,7 +262,7 @@ func (s *Store) attached(more int64) error {
 	default:
 		return nil
 	}
-	return s.fail(s.wrap("write", segmentName(active.id), err))
+	return s.fail(s.wrap("write", name, err))
 }
 
 // checkpoint makes st the state from which the store is opened. If the result is unknown,

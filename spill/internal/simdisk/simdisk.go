@@ -105,7 +105,7 @@ func (d *Disk) StopAt(n int) {
 	}
 }
 
-func (d *Disk) Lock() (io.Closer, error) {
+func (d *Disk) Lock() (disk.Lock, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.locked {
@@ -116,6 +116,9 @@ func (d *Disk) Lock() (io.Closer, error) {
 }
 
 type lock struct{ *Disk }
+
+func (lock) Check() error { return nil }
+func (lock) New() bool    { return false }
 
 func (l lock) Close() error {
 	l.mu.Lock()
