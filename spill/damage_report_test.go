@@ -117,10 +117,11 @@ func reportSurvives(t *testing.T, p config[[]byte], files map[string][]byte) {
 			d.Put(name, bytes.Clone(b))
 		}
 		d.StopAt(n)
-		c, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
+		_, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
 		ended := err == nil
 		d = d.After(simdisk.Killed, nil)
-		if c, err = openQueue(d, "", p, logstore.Options{SegmentSize: 1000}); err != nil {
+		c, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
+		if err != nil {
 			t.Fatal(n, err)
 		}
 		if r := c.Repaired(); r.Err == nil || r.Lost != 2 || r.First != 3 || r.Last != 30 {
