@@ -119,7 +119,7 @@ func longTexts() *drawing {
 	stages := slices.SortedFunc(maps.Keys(d.column), func(a, b string) int { return d.column[a] - d.column[b] })
 	for i := range 3 {
 		c := d.add(fmt.Sprintf("incoming orders of step %d of the pipeline", i), 100, 87_654, stages[i:i+1], stages[i+1:i+2])
-		c.Len, c.Senders, c.OldestValue = 99_998, 123_456, 9*3600*1000
+		c.Len, c.Senders, c.OldestValue = 99_998, 123_456, new(9*3600*1000.0)
 		*c.Cap, *c.Fill, *c.ReceivedRate, *c.DroppedRate = 99_999, 0.99998, 76_543, 65_432
 	}
 	d.hold(stages[2], &d.Channels[1])
