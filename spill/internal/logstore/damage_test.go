@@ -284,6 +284,60 @@ func TestOldMetadata(t *testing.T) {
 	}
 }
 
+// TestBehindDamage: records are intact behind others that are damaged, and whose acknowledgments are
+// between them: when the store reads them, when it is opened again, and when it is repaired.
+func TestBehindDamage(t *testing.T) {
+	d, m := simdisk.New(), newModel()
+	large := Options{Codec: "test", SegmentSize: 1 << 20, Reserve: 2000, Acks: 3000}
+	s, _, err := Open(d, large)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, s, m, 2, 100)
+	places := slices.Clone(s.state.active().places)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	name := segmentName(1)
+	data := d.Contents()[name]
+	clear(data[places[13].offset:]) // records 14 to 20
+	d.Put(name, data)
+	if s, _, err = Open(d, large); err != nil {
+		t.Fatal(err)
+	}
+	for seq := uint64(14); seq <= 20; seq++ {
+		if records, err := s.Read(seq, seq+1, 1); err != nil || len(records) != 1 || records[0].Damaged == nil {
+			t.Fatalf("record %d: %v, %v", seq, records, err)
+		}
+		w := step{deletes: []uint64{seq}}
+		if err := w.write(s, m); err != nil {
+			t.Fatal(err)
+		}
+		m = m.after(w)
+	}
+	fill(t, s, m, 1, 100)
+	if err := errors.Join(m.compareRecords(s), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s, _, err = Open(d, large); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(m.compareRecords(s), s.Close()); err != nil {
+		t.Errorf("opened again: %v", err)
+	}
+	d = image{files: d.Contents()}.with(checkpointFile, nil)
+	report, err := Repair(d, large, nil)
+	if err != nil || report.Records != len(m.records) || report.Lost > 7 {
+		t.Errorf("repaired: %+v, %v", report, err)
+	}
+	if s, _, err = Open(d, large); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(m.compareRecords(s), s.Close()); err != nil {
+		t.Errorf("repaired: %v", err)
+	}
+}
+
 // TestRepairLastSegments: Repair counts the records of segments that are missing, and which
 // the checkpoint does not list.
 func TestRepairLastSegments(t *testing.T) {

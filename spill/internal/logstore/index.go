@@ -77,6 +77,7 @@ func (s *Store) scanPlaces(g *segment) ([]place, error) {
 		}
 	}
 	read := reader{store: s, ahead: blockSize}
+	unread := int64(0) // bytes without a frame, in which records may have been
 	for offset := int64(segmentHeaderSize); ; {
 		h, at, err := read.search(g, offset, g.length)
 		if err != nil {
@@ -85,8 +86,10 @@ func (s *Store) scanPlaces(g *segment) ([]place, error) {
 		if at < 0 {
 			break
 		}
-		if n := h.seq - g.first - uint64(len(places)); h.kind == kindRecord && n <= uint64((at-offset)/frameHeaderSize) && h.seq < g.next {
-			missing(h.seq) // their frames were before this one
+		unread += at - offset
+		if n := h.seq - g.first - uint64(len(places)); h.kind == kindRecord && n <= uint64(unread/frameHeaderSize) && h.seq < g.next {
+			missing(h.seq)
+			unread -= int64(n) * frameHeaderSize
 			found := place{offset: at, length: h.length}
 			if at+h.size() > g.length {
 				found.offset = -1

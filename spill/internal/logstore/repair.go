@@ -105,6 +105,8 @@ type repairer struct {
 	synced mark
 	tails  map[*segment]bool // segments with damage after the checkpoint
 	stale  bool              // the checkpoint lacks segments
+	seen   int64             // end of the last frame of the segment that is replayed
+	unread int64             // bytes before seen without a frame, in which records may have been
 	report Report
 	moves  []move
 	before func(Report) error

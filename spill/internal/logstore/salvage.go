@@ -74,6 +74,7 @@ func (r *repairer) replay(g *segment) (err error) {
 	} else if err != nil {
 		return err
 	}
+	r.unread, r.seen = 0, g.length
 	read, size, commit := reader{store: s, ahead: blockSize}, r.files[segmentName(g.id)], gathering{}
 	for offset := g.length; ; {
 		h, at, err := read.search(g, offset, size)
@@ -150,7 +151,9 @@ func (r *repairer) apply(g *segment, c gathering) {
 		if f.kind == kindCopy {
 			before++
 		}
-		if f.kind != kindAcks && before > st.next && !r.skip(g, before, c.at[i]) {
+		r.unread += max(0, c.at[i]-r.seen)
+		r.seen = max(r.seen, c.at[i]+f.size())
+		if f.kind != kindAcks && before > st.next && !r.skip(g, before) {
 			continue
 		}
 		st.apply(f, c.at[i], r.report.NoCheckpoint)
@@ -159,17 +162,18 @@ func (r *repairer) apply(g *segment, c gathering) {
 	}
 }
 
-// skip counts the records before seq, whose frame is at offset: they were in the damaged part of g
-// before it. It reports whether so many could be there.
-func (r *repairer) skip(g *segment, seq uint64, offset int64) bool {
+// skip counts the records before seq: they were in the damaged parts of g. It reports whether so many
+// could be there.
+func (r *repairer) skip(g *segment, seq uint64) bool {
 	st := r.store.state
 	switch n := seq - g.next; {
 	case g.next == g.first && r.report.NoCheckpoint && r.tails[g]:
 		g.first = seq // how many there were is unknown
-	case n > uint64((offset-g.length)/frameHeaderSize):
+	case n > uint64(r.unread/frameHeaderSize):
 		return false
 	default:
 		g.live += int(n)
+		r.unread -= int64(n) * frameHeaderSize
 	}
 	g.next, st.next = seq, seq
 	return true
