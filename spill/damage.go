@@ -166,7 +166,7 @@ func (r Repair) save(d disk.Disk) error {
 		Returned: r.Returned, Reopened: r.Reopened, AtMost: r.atMost, Key: r.last, Time: time.Now().UTC(),
 	}, "", "  ")
 	if err == nil {
-		err = logstore.Replace(d, reportFile, append(b, '\n'))
+		_, err = logstore.Replace(d, reportFile, append(b, '\n'))
 	}
 	return err
 }

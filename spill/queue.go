@@ -1,7 +1,6 @@
 package spill
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 
@@ -64,17 +63,16 @@ func openStore(d disk.Disk, policy DamagePolicy, o logstore.Options, earlier fun
 		return nil, found, repair, fmt.Errorf("%w; to open the queue with all records that can be read, set DurableOptions.OnDamage to SetDamageAside", err)
 	}
 	_, failed := logstore.Repair(d, o, func(report logstore.Report) error {
-		report.Cause = cmp.Or(report.Cause, err)
-		repair = repairOf(d, report)
-		merged, err := earlier()
-		if err != nil {
-			return err
+		repair = repairOf(d, err, report)
+		merged, failed := earlier()
+		if failed != nil {
+			return failed
 		}
 		merged.join(repair)
-		if err = merged.save(d); logstore.Full(err) {
-			err = nil // the queue must open on a full disk; the report is in memory, and in the log
+		if failed = merged.save(d); logstore.Full(failed) {
+			failed = nil // the queue must open on a full disk; the report is in memory, and in the log
 		}
-		return err
+		return failed
 	})
 	if failed != nil {
 		return nil, found, Repair{}, errors.Join(err, failed)
@@ -85,10 +83,10 @@ func openStore(d disk.Disk, policy DamagePolicy, o logstore.Options, earlier fun
 	return log, found, repair, nil
 }
 
-// repairOf returns the report of a repair.
-func repairOf(d disk.Disk, report logstore.Report) Repair {
+// repairOf returns the report of a repair for which damage was the reason.
+func repairOf(d disk.Disk, damage error, report logstore.Report) Repair {
 	repair := Repair{Returned: report.Returned}
-	repair.add(report.Cause, report.Lost, report.First, report.Last)
+	repair.add(damage, report.Lost, report.First, report.Last)
 	repair.atMost = report.Returned && !report.NoCheckpoint // records of missing files are not counted then
 	for _, name := range report.SetAside {
 		repair.Files = append(repair.Files, d.Path(name))

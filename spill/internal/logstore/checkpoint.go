@@ -17,9 +17,11 @@ import (
 // and then has the segments, with the records in them that are gone or were copied there.
 const (
 	checkpointFile  = "checkpoint"
-	checkpointNew   = "checkpoint.new"
+	checkpointNew   = checkpointFile + newSuffix
 	checkpointMagic = "slogchk\x00"
 	maxCheckpoint   = 1 << 28 // bytes
+
+	newSuffix = ".new" // of a file that is to replace another one
 )
 
 // encodeCheckpoint returns the content of a checkpoint.
@@ -168,16 +170,16 @@ func ReadFile(d disk.Disk, name string, most int64) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// Replace gives a file the content b, at once: after a crash it has this or its earlier content.
-func Replace(d disk.Disk, name string, b []byte) error {
-	err := writeFile(d, name+".new", b)
-	if err == nil {
-		err = d.Rename(name+".new", name)
+// Replace gives a file the content b, at once: after a crash it has this or its earlier content. If
+// renamed, it is unknown which one after an error.
+func Replace(d disk.Disk, name string, b []byte) (renamed bool, err error) {
+	if err := writeFile(d, name+newSuffix, b); err != nil {
+		return false, err
 	}
-	if err == nil {
-		err = d.Sync()
+	if err := d.Rename(name+newSuffix, name); err != nil {
+		return true, err
 	}
-	return err
+	return true, d.Sync()
 }
 
 // Append writes b behind the content of a file, which it creates if it does not exist, and syncs it.
@@ -201,18 +203,6 @@ func Append(d disk.Disk, name string, b []byte) error {
 		}
 	}
 	return errors.Join(err, f.Close())
-}
-
-// writeCheckpoint replaces the checkpoint. If renamed, it is unknown which one is in
-// effect after an error.
-func writeCheckpoint(d disk.Disk, b []byte) (renamed bool, err error) {
-	if err := writeFile(d, checkpointNew, b); err != nil {
-		return false, err
-	}
-	if err := d.Rename(checkpointNew, checkpointFile); err != nil {
-		return true, err
-	}
-	return true, d.Sync()
 }
 
 // writeFile creates a file with content b, replaces one that was left, and syncs it. It

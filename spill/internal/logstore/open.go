@@ -106,7 +106,7 @@ func (s *Store) create(files map[string]int64) error {
 		return err
 	}
 	st := &state{segments: []*segment{g}, next: 1, commit: 1}
-	_, err := writeCheckpoint(s.disk, encodeCheckpoint(s.id, s.options.Codec, st))
+	_, err := Replace(s.disk, checkpointFile, encodeCheckpoint(s.id, s.options.Codec, st))
 	return err
 }
 

@@ -18,7 +18,6 @@ type Report struct {
 	// Returned means that acknowledgments were lost, too: records may come back that were
 	// acknowledged.
 	Returned bool
-	Cause    error // why Open refuses the store; nil if it does not
 	// NoCheckpoint means that the checkpoint was damaged, or of an earlier moment. Records in
 	// missing segments are not counted then.
 	NoCheckpoint bool
@@ -62,7 +61,7 @@ func Repair(d disk.Disk, o Options, before func(Report) error) (report Report, e
 	if r.files, err = d.List(); err != nil {
 		return report, err
 	}
-	r.report.Cause = r.refused()
+	refused := r.refused()
 	if err := r.salvage(); errors.Is(err, errNothing) {
 		err = r.setAsideAll()
 		return r.report, err
@@ -70,7 +69,7 @@ func Repair(d disk.Disk, o Options, before func(Report) error) (report Report, e
 		return report, err
 	}
 	damaged, err := r.verify()
-	if err == nil && len(damaged) == 0 && !r.stale && r.report.Cause != nil {
+	if err == nil && len(damaged) == 0 && !r.stale && refused {
 		active := s.state.active()
 		damaged, r.tails[active] = []*segment{active}, true
 	}
@@ -83,19 +82,14 @@ func Repair(d disk.Disk, o Options, before func(Report) error) (report Report, e
 	return r.report, err
 }
 
-// refused returns the damage that Open finds. Open is stricter than salvage: commits that nobody wrote
-// may have right checksums.
-func (r *repairer) refused() error {
+// refused reports whether Open finds damage. It is stricter than salvage: commits that nobody wrote may
+// have right checksums.
+func (r *repairer) refused() bool {
 	s := Store{disk: r.store.disk, options: r.store.options, state: new(state), broken: map[uint64]bool{}}
 	defer s.closeFiles()
 	var damage *DamagedError
-	if r.files[checkpointFile] == 0 {
-		return s.damage(checkpointFile, 0, errNoCheckpoint)
-	}
-	if _, err := s.read(r.files); errors.As(err, &damage) {
-		return damage
-	}
-	return nil
+	_, err := s.read(r.files)
+	return errors.As(err, &damage)
 }
 
 // A repairer repairs a store.
@@ -245,15 +239,7 @@ func (r *repairer) replace(damaged []*segment) error {
 // finish gives the files of a repair their names, when the checkpoint lists g, the new segment. If the
 // process dies before the end, Open does it.
 func finish(d disk.Disk, damaged []move, g *segment) error {
-	for _, m := range damaged {
-		if err := d.Rename(m.from, m.to); err != nil {
-			return err
-		}
-	}
-	if err := d.Rename(repairFile, segmentName(g.id)); err != nil {
-		return err
-	}
-	return d.Sync()
+	return rename(d, append(slices.Clip(damaged), move{repairFile, segmentName(g.id)}))
 }
 
 // finishRepair ends a repair whose process died when the checkpoint was written.
@@ -342,16 +328,20 @@ func (r *repairer) setAsideAll() error {
 			return err
 		}
 	}
-	for _, m := range r.moves {
-		if err := r.store.disk.Rename(m.from, m.to); err != nil {
+	return rename(r.store.disk, r.moves)
+}
+
+// A move is a file that is to get another name.
+type move struct{ from, to string }
+
+func rename(d disk.Disk, files []move) error {
+	for _, m := range files {
+		if err := d.Rename(m.from, m.to); err != nil {
 			return err
 		}
 	}
-	return r.store.disk.Sync()
+	return d.Sync()
 }
-
-// A move is a damaged file that is to get another name.
-type move struct{ from, to string }
 
 // plan finds a free name for a damaged file, if it exists, and adds it to the report.
 func (r *repairer) plan(name string) {

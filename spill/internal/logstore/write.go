@@ -269,7 +269,7 @@ func (s *Store) attached(more int64) error {
 // the store has failed.
 func (s *Store) checkpoint(st *state) (renamed bool, err error) {
 	b := encodeCheckpoint(s.id, s.options.Codec, st)
-	renamed, err = writeCheckpoint(s.disk, b)
+	renamed, err = Replace(s.disk, checkpointFile, b)
 	switch {
 	case renamed && err != nil:
 		return renamed, s.fail(s.wrap("replace", checkpointFile, err))
