@@ -156,10 +156,12 @@ func (l *look) diagnose(stages []Stage, edges []Edge, columns map[uint64]int, fo
 	}
 	switch {
 	case b != nil:
-		b.Text += drops(backed, b.Channel)
+		if text := drops(backed, b.Channel); text != "" {
+			b.Text += " Also, " + text
+		}
 		return b, b.Text
 	case !known && len(backed) > 0:
-		return nil, strings.TrimPrefix(drops(backed, 0), " Also, ") + " The next reading, a second later, tells what moves."
+		return nil, drops(backed, 0) + " The next reading, a second later, tells what moves."
 	case !known:
 		return nil, "No channel is full. The next reading, a second later, tells what moves."
 	case !moves:
@@ -278,8 +280,8 @@ func (d *diagnosis) pace(c *sighting, stage string) *Bottleneck {
 	}
 }
 
-// drops names the channels that drop values, as a sentence to add, except for one that another
-// sentence has.
+// drops names the channels that drop values, in a sentence, except for one that another sentence
+// has. It returns "" if there is none.
 func drops(backed []*sighting, named uint64) string {
 	var list []string
 	for _, c := range backed {
@@ -290,7 +292,7 @@ func drops(backed []*sighting, named uint64) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return " Also, " + several(list) + "."
+	return several(list) + "."
 }
 
 // several lists the first of many.
