@@ -235,7 +235,11 @@ func noInput(command *kong.Context) error {
 		if element.Positional == nil {
 			continue
 		}
-		if values := fmt.Sprint(element.Positional.Target.Interface()); slices.Contains(strings.Fields(strings.Trim(values, "[]")), "-") {
+		names := []string{element.Positional.Target.String()}
+		if list, ok := element.Positional.Target.Interface().([]string); ok {
+			names = list
+		}
+		if slices.Contains(names, "-") {
 			return errors.New(`"-" does not stand for the standard input: save it, and name the file`)
 		}
 	}

@@ -310,3 +310,10 @@ func TestParseProcs(t *testing.T) {
 		t.Errorf("parseProcs = %v, %v, want %v", got, err, want)
 	}
 }
+
+// TestDashInName: only a whole argument stands for the standard input.
+func TestDashInName(t *testing.T) {
+	if status, _, stderr := sluice(t, 0, "doctor", "before - after"); status != statusUsage || !strings.Contains(stderr, "no such file or directory") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+}

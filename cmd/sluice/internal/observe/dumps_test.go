@@ -126,7 +126,7 @@ func TestCountsAndLeaks(t *testing.T) {
 // A program that was installed by its version is in the module cache, and so are its libraries.
 func TestInstalledProgram(t *testing.T) {
 	lib := strings.NewReplacer("prog/v2@v2", "lib@v1", `prog\v2@v2`, "lib@v1")
-	for _, root := range []string{"/root/go/pkg/mod/example.com/prog/v2@v2.1.0/", "example.com/prog/v2@v2.1.0/", `C:\go\pkg\mod\example.com\prog\v2@v2.1.0\`} {
+	for _, root := range []string{"/home/ann/go/pkg/mod/example.com/prog/v2@v2.1.0/", "example.com/prog/v2@v2.1.0/", `C:\go\pkg\mod\example.com\prog\v2@v2.1.0\`} {
 		c := &capture.Capture{Dumps: []capture.Dump{{Groups: []capture.Goroutines{
 			{Count: 1, Stack: stackOf("runtime.gopark\nruntime.chanrecv1\nmain.main " + root + "cmd/main.go:9")},
 			{Count: 4, Stack: stackOf("runtime.gopark\nruntime.chanrecv1\nexample.com/prog/v2/internal/pool.(*Pool).work " + root + "internal/pool/pool.go:20")},

@@ -124,15 +124,6 @@ func counts(samples map[int][]float64) []Count {
 	return all
 }
 
-// countAt returns the count with procs CPUs.
-func countAt(counts []Count, procs int) (Count, bool) {
-	i := slices.IndexFunc(counts, func(c Count) bool { return c.Procs == procs })
-	if i < 0 {
-		return Count{}, false
-	}
-	return counts[i], true
-}
-
 func cpusText(n float64) string {
 	if n == 1 {
 		return "1 CPU"

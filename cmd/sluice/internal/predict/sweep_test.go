@@ -87,3 +87,12 @@ func TestCollect(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// countAt returns the count with procs CPUs.
+func countAt(counts []Count, procs int) (Count, bool) {
+	i := slices.IndexFunc(counts, func(c Count) bool { return c.Procs == procs })
+	if i < 0 {
+		return Count{}, false
+	}
+	return counts[i], true
+}
