@@ -89,7 +89,8 @@ $(SPHINX): tools/site/requirements.txt
 
 .PHONY: site
 site: $(SPHINX) ## bin/site: a web site of the documents, with every link checked
-	$(SPHINX) -q -W --keep-going -j auto -c tools/site -d bin/.doctrees . bin/site
+	# All of it each time (-E): Sphinx drops the words of index.txt for what it does not read again.
+	$(SPHINX) -q -E -W --keep-going -j auto -c tools/site -d bin/.doctrees . bin/site
 	cp bin/site/README.html bin/site/index.html
 	cd tools && GOWORK=off go vet ./site && GOWORK=off go test -count=1 ./site -run Documents
 

@@ -79,7 +79,6 @@ def setup(app):
             entries = [("single", word, anchor, "main", None) for word in words]
             doctree.insert(0, addnodes.index(entries=entries))
 
-    app.add_config_value("index_words", WORDS, "env")  # reads all documents again after a change
     app.connect("source-read", read)
     app.connect("doctree-read", index)
 
