@@ -25,8 +25,8 @@ import (
 type Bounded[T any] struct{ channel[T] }
 
 // chainCapacity is the smallest capacity that gets the segqueue engine. Below it a wait
-// is cheaper in the locked engine, and waits are what counts there: ADR 1 has the
-// figures.
+// is cheaper in the locked engine, and waits are what counts there:
+// docs/adr/0001-two-engines.md has the figures.
 const chainCapacity = 16
 
 // ringBytes is the size of the largest ring that is allocated at once. A larger

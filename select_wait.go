@@ -19,7 +19,7 @@ import (
 // and polls again (engine.Entry). In the locked engine its partner performs the operation
 // for it (engine.HandoffEntry). All entries of a Select share one selection.State, which
 // only one of them can select. Before it waits, a Select yields once and polls again,
-// because a park costs more than everything else (ADR 10).
+// because a park costs more than everything else.
 //
 // One attempt:
 //
@@ -134,8 +134,8 @@ func lastPoll(ctx context.Context, cases []Case) (Case, error) {
 }
 
 // byRank appends to the empty slice at the indices of the cases with a HandoffEntry, in
-// ascending order of rank, and of size among equal ranks. It is no method of attempt, and
-// the state no field: either would move the caller's space to the heap.
+// ascending order of rank, and of size among equal ranks. It is not a method of attempt,
+// and state is not a field: either would move the caller's space to the heap.
 func byRank(at []int, cases []Case) []int {
 	for i, c := range cases {
 		if c.entry().handoff != nil {

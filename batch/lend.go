@@ -16,7 +16,7 @@ import (
 // slices of its channel, and while it was not given away it is the caller's.
 
 // lendBytes is the size of a batch below which copying the values is cheaper than an exchange
-// of slices. ADR 8 has the measurements.
+// of slices.
 const lendBytes = 128
 
 // lenderOf returns the engine of channel if it can lend, or nil.

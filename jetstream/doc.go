@@ -45,8 +45,8 @@
 // (connection.go, embedded.go, files.go), publisher (publish.go, publish_batch.go), inbox and fetcher
 // (inbox.go, ready.go, fetch.go), deliveries and their attempts (message.go, inflight.go,
 // attempts.go, dead.go), and the state of the stream (stream.go, seal.go, drained.go,
-// repair.go, sync_interval.go). ADR 14 explains the decisions. A channel has
-// a core for each of its streams (lanes.go, keyed.go); ADR 32 explains channels by key.
+// repair.go, sync_interval.go). A channel has a core for each of
+// its streams (lanes.go, keyed.go). docs/adr/0014-jetstream.md has the decisions.
 //
 // Only this engine belongs here. Package codec encodes values; package sluice defines what
 // a channel is.

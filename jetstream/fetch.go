@@ -29,7 +29,7 @@ import (
 // after pullAhead, and only a receiver that comes back makes the next one: a process that
 // stalls gets at most depth of the values sent within pullAhead.
 //
-// ADR 14 says why this is not the client library's Fetch.
+// docs/adr/0014-jetstream.md: why this is not the client library's Fetch.
 type fetcher struct {
 	*session
 	inbox  *inbox

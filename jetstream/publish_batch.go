@@ -16,7 +16,7 @@ import (
 // none. So a batch keeps its order whatever fails, the identity of its first message
 // identifies all of it, and a server that syncs each write syncs once per batch.
 //
-// ADR 14 says why messages are not pipelined instead, and why batches are not shorter.
+// docs/adr/0014-jetstream.md: why messages are not pipelined instead, and batches not shorter.
 
 const (
 	maxBatch      = 1000    // messages in one batch; a limit of the servers

@@ -63,7 +63,7 @@
 //
 // A prediction has the peak of one channel, and a band for each figure. It has
 // no figures too far from the measured ones, nor above what the CPUs can do.
-// For designs that nobody measured on many CPUs see docs/adr/0021-many-cpus.md.
+// For designs that nobody measured on many CPUs see docs/adr/0007-lanes.md.
 //
 // A comparison reads such directories, or any files in Go's benchmark format,
 // and tests each point as benchstat does.

@@ -290,6 +290,6 @@ a socket or a last-level cache that was not measured. A FILE needs two columns:
   4,22100000
 
 A prediction extends a measured curve. For designs that nobody measured on many CPUs, such as
-lanes of this module, see docs/adr/0021-many-cpus.md.
+lanes of this module, see docs/adr/0007-lanes.md.
 `)
 }

@@ -48,8 +48,8 @@
 // the options before the lock is taken, hooks after it was released.
 //
 // Parking and waking cost about as much as everything else together. With one P the
-// yield runs the other side, so in a busy channel most waits of two goroutines end there. ADR 3 has
-// the measurements, the alternatives, and what limits this engine.
+// yield runs the other side, so in a busy channel most waits of two goroutines end there.
+// docs/adr/0003-waiting.md has the reasons and the alternatives.
 package locked
 
 import (

@@ -18,7 +18,7 @@ import (
 //
 // A Parker is a channel with one slot. That is the cheapest wait in Go that a
 // context can cancel and that testing/synctest recognizes as durably blocked:
-// see ADR 0003.
+// see docs/adr/0003-waiting.md.
 type Parker struct {
 	token chan struct{}
 }

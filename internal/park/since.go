@@ -24,7 +24,7 @@ import (
 //     even if it returns with another waiter: see Continue.
 //
 // The clock is read at most once for each park, twice if its duration counts (see Tally), and
-// never by a goroutine that finds something to do while it spins or yields. For the cost see ADR 0003.
+// never by a goroutine that finds something to do while it spins or yields.
 type Since struct{ at atomic.Int64 } // ns of Now; 0: not begun
 
 // epoch is the zero of Now; its choice does not matter. In a testing/synctest

@@ -28,7 +28,8 @@ import "time"
 // on if some is left. If not, the yielding batch wakes the first waiter, possibly
 // itself, as a receiver would.
 //
-// ADR 0003 has the measurements and the alternatives.
+// With a bargeLimit of 1024 the delays double at GOMAXPROCS=1, and 64 gains nothing. With a
+// longWait of 1 ms 0.6 to 0.8 of the throughput of short batches is left.
 
 const (
 	// longWait exceeds the 10 ms for which a goroutine may run before the runtime

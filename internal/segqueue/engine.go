@@ -180,7 +180,7 @@ const (
 
 // lockTaken is lock when the lock is taken. A goroutine that has retried and yielded
 // sleeps: the operating system may have descheduled the holder, which can continue
-// only when a processor is free. See ADR 0003.
+// only when a processor is free.
 func (s *side[T]) lockTaken() uint64 {
 	word := s.sleeping.Lock(&s.word, locked, sleepers, func(n int) bool {
 		if n >= lockSpins && n < lockSpins+lockYields {

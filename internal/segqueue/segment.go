@@ -17,7 +17,8 @@ const (
 	// after a burst, so it is small.
 	smallBytes = 1024
 	// largeBytes is the size of further segments once as much is queued. The cost of
-	// linking and releasing one is then negligible: see ADR 0002.
+	// linking and releasing one is then negligible: with small segments only, a value in
+	// batches of 64 took 2.6 instead of 1.5 ns.
 	largeBytes = 8192
 	// spareBytes of small segments may be kept even if nothing is queued.
 	spareBytes = 2 * smallBytes

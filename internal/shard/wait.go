@@ -27,7 +27,6 @@ type turn[T any] struct {
 // in this order: yield, spin, become eager, wait alone or join the wait queue, and then
 // the steps of a waitq.Wait. The call must poll again after each. Here the yield comes before the
 // spin: with many lanes to continue in, what the other side lacks is most often this P.
-// See ADR 7.
 //
 // The context is asked before the goroutine is queued, and again when it has left:
 // a context is user code and may panic.

@@ -6,7 +6,7 @@ import "runtime"
 // queue.
 const (
 	// RunDelay is how long a spin takes, in nanoseconds, nearly: long enough for the
-	// other side to fill or empty some fifty slots. ADR 0003 compares other values.
+	// other side to fill or empty some fifty slots. 200 and 2000 gain half as much.
 	RunDelay = 1000
 	// GoodRun is how many values, or free slots, a spin must yield to have paid. A
 	// request and its response move one value, and are better parked.

@@ -156,7 +156,7 @@ func (q *Queue) Wake() {
 // WakeAll wakes every waiter, because the channel was closed.
 func (q *Queue) WakeAll() {
 	// The parked goroutines are woken after the lock is released, because each of
-	// them takes it at once: see ADR 0003.
+	// them takes it at once.
 	var due Served[entry]
 	q.acquire()
 	wakes := q.claim(woken)

@@ -114,7 +114,7 @@ func (w *worker[T]) resign() {
 // The worker yields once, which lets a producer run on this P. With several Ps it
 // then spins for a few microseconds, and checks for jobs after each, as long as the
 // spin budget allows it: a worker that parks lets its P fall asleep, and waking that P
-// takes longer than many jobs. docs/adr/0009-workers.md has the figures.
+// takes longer than many jobs.
 //
 // Only a worker that has just run a job spins. After a spurious wake-up a follower
 // parks again at once.

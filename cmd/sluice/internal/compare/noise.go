@@ -15,7 +15,7 @@ import (
 // distribution: the probability that it exceeds t is exp(-t/scale)/2. The scale comes
 // from the shortest interval that contains 40% of the changes, which are of points that
 // did not change; and from the 90th percentile of the interquartile ranges within the
-// runs, for disturbed points. docs/adr/0017-comparison.md has the rates of alarms.
+// runs, for disturbed points. docs/adr/0011-statistics.md has the rates of alarms.
 const (
 	coreShare     = 0.4  // of the changes, in the shortest interval
 	disturbedAt   = 0.9  // the percentile of the ranges within runs

@@ -20,7 +20,7 @@ import (
 //     probability of a single regression is at most alpha.
 //
 // The fourth test does not depend on the number of repetitions, so that one point
-// among hundreds can be a regression with six of them: docs/adr/0017-comparison.md.
+// among hundreds can be a regression with six of them: docs/adr/0011-statistics.md.
 //
 // A unit that a file declares exact has no noise: a change beyond the threshold is
 // a regression. An improvement is the same in the other direction. It decides nothing.

@@ -179,7 +179,7 @@ func TestManyPlanted(t *testing.T) {
 var rateRuns = flag.String("runs", "", "directories of lab runs of one commit on one machine, for TestRates")
 
 // TestRates measures how often comparisons are wrong: the rates of
-// docs/adr/0017-comparison.md. It compares each of the runs with each other one, and
+// docs/adr/0011-statistics.md. It compares each of the runs with each other one, and
 // again with randomly chosen points made slower. To show what a loaded machine does, load
 // it for some of the runs.
 func TestRates(t *testing.T) {
