@@ -137,7 +137,7 @@ arm64: ## each package has its files and imports for GOARCH=arm64
 	@GOARCH=arm64 go list -deps -test work >/dev/null
 
 .PHONY: arm64-run
-arm64-run: ## the library's tests on arm64, emulated by qemu-user, which has not the ioctl of loopdisk
+arm64-run: ## the library's tests on arm64, emulated by qemu-user, which lacks the ioctl of loopdisk
 	GOARCH=arm64 go test -short -exec $(QEMU) $$(go list $(LIBRARY) | grep -v /internal/loopdisk)
 
 .PHONY: checked

@@ -122,7 +122,7 @@ the interval of the ratio that the repetitions leave. "slower" and "faster" also
 stand out from the noise between the two runs, which is estimated from all points
 together: with 4 repetitions of each point or more, runs of the same code have
 regressions at most one time in twenty. "noise" does not stand out, and "~" is no
-difference. The machine changes between runs, too: run OLD and NEW in turns, join
+difference. The machine changes between runs, too: alternate OLD and NEW, join
 the results of each (cat a1.txt a2.txt), and compare the joined files; smaller
 regressions stand out.
 `)

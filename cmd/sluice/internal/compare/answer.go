@@ -142,7 +142,7 @@ func (c *Comparison) basis() string {
 		say("All points are at least about %s worse; as much as %s of it is taken as the machine's.", factor(d.Drift), factor(math.Exp(machine)))
 	}
 	if c.order().turns == 1 && (d.Regressions > 0 || slices.Contains([]Reason{Suspects, Drifted, Disturbed}, d.Reason)) {
-		say("To tell the code from the machine, run OLD and NEW in turns, several times each, and compare the joined files.")
+		say("To tell the code from the machine, alternate runs of OLD and NEW, several of each, and compare the joined files.")
 	}
 	if d.TooFew > 0 && d.Reason != Untestable {
 		say("%s %s too few repetitions to be tested.", format.Plural(d.TooFew, "point"), format.Have(d.TooFew))

@@ -73,7 +73,7 @@ func (c *Comparison) twoRuns() string {
 	was, is := c.Old.began(), c.New.began()
 	switch runs := c.order(); {
 	case runs.turns > 1:
-		say("OLD has %d runs, NEW %d, measured in turns.", len(was), len(is))
+		say("OLD has %d runs, NEW %d, measured alternately.", len(was), len(is))
 	case runs.together:
 		say("OLD and NEW are the points of one run at GOMAXPROCS %d and %d.", c.Procs[0], c.Procs[1])
 	case len(was) == 1 && len(is) == 1 && is[0].Before(was[0]):

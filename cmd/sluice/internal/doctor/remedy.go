@@ -146,7 +146,7 @@ func (m *model) handOffs(p *part, k cost, line observe.Line, node int) []change 
 	case !m.bothWait(node):
 		return []change{batch}
 	}
-	why = "senders and receivers wait in turns: their channel has no room"
+	why = "senders and receivers wait alternately: their channel has no room"
 	room := with(Buffer, 0, line, "Give the channel of %s, and those after it, a buffer of 64 to 1024 values", at(line))
 	if p != nil {
 		return []change{batch, room} // more room leaves a busy part its hand-offs
