@@ -173,7 +173,7 @@ var words = map[string]string{
 	"rill": "moving-pipelines#rill", "conc": "moving-pipelines#conc", "watermill": "adopting", "outbox": "/examples/README", "sqlite": "/examples/README",
 	"errgroup": "/README", "install": "/README", "license": "/README", "benchmark": "/bench/RESULTS", "latency": "/bench/RESULTS",
 	"windows": "/SUPPORT#systems", "go version": "/SUPPORT#go-versions", "security": "/SECURITY",
-	"sluicechannelstalled": "metrics", "Thundering HERD": "/ARCHITECTURE", "generics": "adr/0015-public-api",
+	"sluicechannelstalled": "metrics", "Thundering HERD": "/ARCHITECTURE", "generics": "adr/0004-api",
 }
 
 func TestSearch(t *testing.T) {
