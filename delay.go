@@ -119,7 +119,7 @@ func (d *Delay[T]) Discard() (n int) {
 	return d.discard(d.timed.CancelFirst)
 }
 
-// A Pending is a value in a [Delay]. Its zero value is none.
+// A Pending is a value in a [Delay]. Its zero value stands for no value.
 type Pending[T any] struct {
 	timed  *locked.Timed[T]
 	ticket locked.Ticket

@@ -44,7 +44,7 @@ type ElasticOptions[T any] struct {
 
 	// Size returns the size of a value in bytes: of the value itself, and of what only it
 	// refers to. Size is required with MaxBytes if T contains pointers, unless T is []byte or
-	// string: the size of a []byte is then its capacity, and that of a string its length,
+	// string: the size is then the capacity of a []byte, or the length of a string,
 	// plus the header. A []byte that exceeds MaxBytes only because of its spare capacity
 	// counts as MaxBytes; clip slices of a larger buffer (slices.Clip). If T contains no
 	// pointers, each value counts as the size of a T: MaxBytes divided by it is then a capacity

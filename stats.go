@@ -34,7 +34,7 @@ type Stats struct {
 	HighWater int // high-water mark of Len, at most 1/16 too low; for a Sharded, the maximum of any one lane
 
 	// Bytes is the memory of the slots, used and spare. With MaxBytes, and values that differ in
-	// size, the sizes are added: those of a Size function include the values in the slots, so
+	// size, the sizes are added. A Size function includes the values in the slots, so
 	// Bytes may be above MaxBytes by the memory of the slots.
 	Bytes int64
 

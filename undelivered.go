@@ -20,9 +20,9 @@ import (
 // a lock: it may use the channel. It may run in several goroutines at once.
 //
 // Each value that no receiver will get is given to OnUndelivered exactly once, whatever an earlier
-// call of it did. If it panics or calls [runtime.Goexit], the call of the channel goes on: it gives
+// call of it did. If it panics or calls [runtime.Goexit], the call of the channel continues: it gives
 // OnUndelivered the other values that it has removed, and a SendBatch under a policy that drops values
-// sends the rest of its batch. Then the first panic goes on, in place of the results; later ones are
+// sends the rest of its batch. Then the first panic continues, in place of the results; later ones are
 // dropped. Under other policies a SendBatch ends there and may have sent a part of its batch. A
 // receive that panics has received nothing.
 type Reason uint8

@@ -50,7 +50,7 @@ func (l *lending[T]) exchanged(spare []T) []T {
 	return spare
 }
 
-// SendSlice sends the values that are held, and then those of vs, as one batch of any length.
+// SendSlice sends the values that are held, and then the values of vs, as one batch of any length.
 // It returns what is to be sent next: after success an empty slice to fill, with room for max
 // values, or for 1 MiB of them; after a failure the values of vs that were not sent, in order,
 // and the error. The Sender holds none of them.

@@ -52,7 +52,7 @@ const (
 	// that is sent. The error is a [*TooLargeError]. A loop keeps the value: see
 	// [Batches.TakeRest].
 	Fail
-	// Drop discards the value, and counts it in Dropped. The send succeeds, the loop goes on.
+	// Drop discards the value, and counts it in Dropped. The send succeeds, the loop continues.
 	Drop
 )
 

@@ -36,7 +36,7 @@ func NewReceiver[T any](c <-chan T) Receiver[T] {
 	return Receiver[T]{c}
 }
 
-// Recv receives the next value, and waits while there is none. It fails with
+// Recv receives the next value, and waits for one if necessary. It fails with
 // [sluice.ErrClosed] once the channel is closed and drained, and with the context's error if
 // ctx is done and there is no value to receive at once. After an error, nothing was
 // received. Unlike a select with ctx.Done, it looks at ctx only if it has to wait. It does
@@ -122,7 +122,7 @@ func (r Receiver[T]) Values(ctx context.Context) *sluice.Values[T] {
 }
 
 // Drain returns an iterator over the values that can be received without waiting. It ends
-// when there are none left, whether the channel is closed or not.
+// when no value is left, whether the channel is closed or not.
 func (r Receiver[T]) Drain() iter.Seq[T] {
 	r.made()
 	return func(yield func(T) bool) {
@@ -162,7 +162,7 @@ func NewSender[T any](c chan<- T) Sender[T] {
 }
 
 // Send sends v, and waits while there is no room. It fails with [sluice.ErrClosed] if the
-// channel is closed, also if that happens while it waits, and with the context's error if
+// channel is closed, even while it waits, and with the context's error if
 // ctx is done and there is no room. After an error, v was not sent. Unlike a select with
 // ctx.Done, it looks at ctx only if it has to wait. It does not allocate. A nil ctx panics.
 func (s Sender[T]) Send(ctx context.Context, v T) (err error) {

@@ -20,8 +20,8 @@ import (
 // only after that. Under the other policies Out does not wait: an output misses the
 // values that [sluice.Reject] refuses. It also misses values that are too large for it
 // ([sluice.ErrTooLarge]). An output that is closed is left out from then on. Out
-// notices that when it has a value to send. It does not report these values: Stats().Sent of an
-// output says how many it got, and that of in how many there were.
+// notices that when it has a value to send. It does not report these values: Stats().Sent
+// counts what an output got, and what in had.
 //
 // Out ends early if ctx is done, if in fails with an error other than
 // [sluice.ErrClosed], if an output fails with any other error than those above, and with

@@ -36,11 +36,11 @@
 //
 // # Order
 //
-// All subscriptions receive the values in the same order, that in which they were sent:
+// All subscriptions receive the values in the order in which they were sent:
 // there is one moment at which a Send has happened, for all subscriptions at once. A
-// subscription has the values that were sent after that of its Subscribe, preceded by as
+// subscription has the values that were sent after its Subscribe, preceded by as
 // many older ones as it asked for, without a gap and without a duplicate. The values of one
-// sender keep their order; those of several senders interleave.
+// sender keep their order; the values of several senders interleave.
 //
 // Among several senders that wait, and among several goroutines that wait for one subscription,
 // the first is woken first, but a goroutine that arrives at that moment may be faster, and there
@@ -243,7 +243,7 @@ func (h *Hub[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 func (h *Hub[T]) Close() { h.made().Close() }
 
 // Subscribe adds a subscription, which receives the values that are sent from now on, after
-// those of Replay. It fails with [sluice.ErrClosed] after Close.
+// the values of Replay. It fails with [sluice.ErrClosed] after Close.
 // Options that make no sense panic.
 //
 // The Hub refers to the subscription until it is closed: close it when you no longer receive.

@@ -26,7 +26,7 @@
 // (Content-Security-Policy).
 //
 // A request whose Host is a name other than localhost is refused: otherwise a
-// foreign web page, open in the browser of somebody who can reach the program,
+// foreign web page, open in a browser that can reach the program,
 // could read the answers by DNS rebinding. If the program is reached by a name,
 // as inside a cluster, pass the name to [Register] or [Handler]:
 //

@@ -59,7 +59,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // localhost. Requests for any other host name are refused with status 403, as a
 // guard against DNS rebinding, unless hosts has the name: "orders.internal",
 // "*.internal" for all names below internal, or "*" for every name, behind a
-// proxy that checks who asks. Handler panics if one of hosts is not a host name.
+// proxy that authenticates. Handler panics if one of hosts is not a host name.
 func Handler(hosts ...string) http.Handler {
 	allowed, err := allow(hosts)
 	if err != nil {

@@ -43,7 +43,7 @@ const maxLosses = 16
 // the states of waiters, and the bits of Semaphore.state.
 //
 //   - strict is set if and only if the first waiter must not be passed: always without
-//     barging, otherwise once it has maxLosses. Then nobody else takes permits. After Close
+//     barging, otherwise once it has maxLosses. Then no other goroutine takes permits. After Close
 //     it stays set, and there is no first waiter, or only one that is awake.
 //   - waiting is set if and only if there is a first waiter and it is not awake.
 //   - No wake-up is lost: serve sets the bits by a read-modify-write and then looks at the

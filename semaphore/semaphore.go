@@ -26,8 +26,8 @@ type Options struct {
 	// Barging lets a goroutine that calls Acquire take permits that are free although
 	// others wait. That saves a switch of goroutines for each Acquire, and so carries
 	// several times as much where permits are held briefly, but the wait of an unlucky
-	// goroutine takes longer. It is bounded: once the first of those that wait was woken
-	// in vain 16 times, or 16 releases were too few for it, nobody passes it.
+	// goroutine takes longer. It is bounded: after 16 spurious wake-ups, or 16 releases that
+	// were too few for it, no other goroutine passes the first waiter.
 	//
 	// Without Barging, permits are granted strictly in the order of the calls. Then a
 	// request for many permits holds up all behind it, and never starves.
@@ -94,7 +94,7 @@ func (s *Semaphore) requireCount(method string, n int64) {
 }
 
 // Acquire takes n permits, all at once, and waits until that many are free. It fails with
-// [github.com/sluice-go/sluice.ErrClosed] after Close, also if it waits at that moment; with [github.com/sluice-go/sluice.ErrTooLarge] if
+// [github.com/sluice-go/sluice.ErrClosed] after Close, even if it waits at that moment; with [github.com/sluice-go/sluice.ErrTooLarge] if
 // the semaphore has fewer than n, or is resized to fewer while Acquire waits; and with the
 // context's error if ctx is done and it would have to wait. After an error, no permit was taken. An n of 0 waits like any other. It panics if ctx is nil or n is negative.
 func (s *Semaphore) Acquire(ctx context.Context, n int64) error {

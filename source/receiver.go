@@ -22,7 +22,7 @@ type Receiver[T any] struct {
 }
 
 // newReceiver returns a receiver with a Ready channel of its own: the Selects that wait for
-// one Ready channel have state in common, and those of different sources must not.
+// one Ready channel share state, which different sources must not.
 func newReceiver[T any](v values[T]) *Receiver[T] {
 	_, iterates := v.(*sequence[T])
 	r := &Receiver[T]{iterator: stage.Iterates(iterates), values: v, ready: make(chan struct{})}

@@ -13,7 +13,7 @@
 //	}
 //
 // [RunKeyed] is Run for jobs with a key, such as the account or the file that they
-// change: those of one key run one at a time and in order, others in parallel.
+// change: the jobs of one key run one at a time and in order, others in parallel.
 //
 // A value of the channel is called a job here, whatever it is. Jobs come from any kind of
 // channel, from a slice or an iterator (package source), or from a built-in channel

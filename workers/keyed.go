@@ -25,10 +25,9 @@ type KeyedOptions[T any] struct {
 	MaxAhead int
 
 	// MaxPerKey, if it is not 0, is how many jobs of one key may be received and not done.
-	// OnExcess is called with each one that is received while there are so many, and f is
-	// not: so no key can hold up the others. MaxPerKey requires OnExcess, and is less than
-	// MaxAhead. The calls of OnExcess are made one after the other by the workers. No job is
-	// received meanwhile, so it must not wait for jobs.
+	// Beyond that, OnExcess is called with the job in place of f: so no key can hold up the others.
+	// MaxPerKey requires OnExcess, and is less than MaxAhead. The workers call OnExcess one
+	// after the other. No job is received meanwhile, so it must not wait for jobs.
 	MaxPerKey int
 	OnExcess  func(job T)
 

@@ -1,8 +1,7 @@
 package broadcast
 
 // fanout is the number of subscriptions that a publisher wakes, and then each goroutine
-// that was woken. With 2 or 1024 ten thousand subscriptions cost 1.5 times as much; with 32 a
-// publisher takes longer.
+// that was woken. 2 and 1024 cost 1.5 times as much; with 32 a publisher takes longer.
 const fanout = 8
 
 // A list is a circular list of the subscriptions that wait, guarded by the lock of the Hub. The

@@ -28,8 +28,7 @@ import "time"
 // on if some is left. If not, the yielding batch wakes the first waiter, possibly
 // itself, as a receiver would.
 //
-// With a bargeLimit of 1024 the delays double at GOMAXPROCS=1, and 64 gains nothing. With a
-// longWait of 1 ms 0.6 to 0.8 of the throughput of short batches is left.
+// A bargeLimit of 1024 doubles the delays at GOMAXPROCS=1; 64 gains nothing.
 
 const (
 	// longWait exceeds the 10 ms for which a goroutine may run before the runtime

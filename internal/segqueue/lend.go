@@ -39,9 +39,8 @@ import (
 //     proceeds there; the slice is a spare one at once.
 //   - A run is sent as a whole, or not lent at all. A sender that may wait and finds room for
 //     a part waits until it is woken once. If there is still no room for all, it sends copies
-//     as a batch: so it cannot be overtaken for long by senders of single values. Senders
-//     copy as well if each place is in use, or if the slice does not have the agreed
-//     capacity.
+//     as a batch: so it cannot be overtaken for long by senders of single values. They
+//     copy as well if each place is in use, or if the slice does not have the agreed capacity.
 //
 // A sender must not use a slice that it has given away, nor a receiver one that it has
 // returned. If asserting, a returned slice is cleared, and must still be clear when a sender

@@ -16,9 +16,8 @@ const (
 	// smallBytes is the size of segments of a short queue. The last one remains
 	// after a burst, so it is small.
 	smallBytes = 1024
-	// largeBytes is the size of further segments once as much is queued. The cost of
-	// linking and releasing one is then negligible: with small segments only, a value in
-	// batches of 64 took 2.6 instead of 1.5 ns.
+	// largeBytes is the size of further segments once as much is queued. With
+	// small segments only, linking and releasing them adds 1.1 ns to a value's 1.5.
 	largeBytes = 8192
 	// spareBytes of small segments may be kept even if nothing is queued.
 	spareBytes = 2 * smallBytes
