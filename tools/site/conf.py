@@ -29,6 +29,7 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_search_scorer = str(Path(__file__).with_name("search.js"))
 pygments_style, pygments_dark_style = "a11y-light", "a11y-dark"
+highlight_language = "none"  # of code without a language
 
 REPOSITORY = "https://github.com/sluice-go/sluice"
 INDEX = "docs/README"
