@@ -61,8 +61,8 @@ func newChannel[T any](opened *core, values codec.Codec[T]) *Channel[T] {
 //     it is an UnknownError, too. Send does not wait for space;
 //   - [ErrRemoved]: then v is lost with this process, unless a receiver in it gets v before.
 //
-// With the embedded server, Send looks for its files after the server has synced v, and
-// before it returns nil. So it notices each removal before that moment; one after it loses
+// With the embedded server, Send looks for its lock before it sends v, and for all its files
+// after the server has synced v, and before it returns nil. So it notices each removal before that moment; one after it loses
 // what is queued, and the next Send, Close or Stats notices. Of other servers' files it
 // sees nothing.
 //

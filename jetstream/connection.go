@@ -79,9 +79,8 @@ func (n *connection) connect(c *config) (err error) {
 		}
 		options = append(options, nats.InProcessServer(n.server.server))
 	}
-	n.nc, err = nats.Connect(c.url, append(options, c.nats...)...)
-	if err != nil {
-		return fmt.Errorf("jetstream: connecting to %s: %w", or(c.url, "the embedded server"), err)
+	if n.nc, err = dial(c.url, append(options, c.nats...)); err != nil {
+		return fmt.Errorf("jetstream: %w", err)
 	}
 	return nil
 }

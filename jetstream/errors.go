@@ -24,7 +24,9 @@ var (
 	ErrDeleted = errors.New("jetstream: the channel was deleted from the servers")
 	// ErrRemoved means that the files of the embedded server were removed, moved or replaced
 	// while it had them open, by this or another process. Receivers in this process may
-	// still get the value; no later process will, nor other values that are queued.
+	// still get the value; no later process will, nor other values that are queued. If the
+	// error names the file of the lock, it is that one, and another process may have started
+	// a server with the same files: shut the channel down.
 	ErrRemoved = errors.New("jetstream: the files of the embedded server were removed or replaced")
 	// ErrNoSpace means that the servers have no room for the value on their disks, or by
 	// their own limits, in any channel: unlike a full channel, which Send waits for. If the

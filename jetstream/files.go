@@ -23,8 +23,11 @@ import (
 //     its inode could be given to a folder that replaces it;
 //   - the settings of the stream exist: without them, a server ignores its messages;
 //   - the newest block of messages exists, which the server writes to. Blocks are numbered
-//     from 1, and an older one is removed by the server once it is empty.
+//     from 1, and an older one is removed by the server once it is empty;
+//   - the lock of the directory is the one that this process has, or a second process may write
+//     to the same files. A sender checks that before it writes, too: see checkLock.
 type files struct {
+	server             *embedded
 	settings, messages string // paths
 	opened             *os.Root
 	identity           os.FileInfo // of opened
@@ -45,7 +48,7 @@ func openFiles(e *embedded, stream string) (_ *files, err error) {
 		return nil, nil
 	}
 	folder := filepath.Join(e.server.StoreDir(), server.DEFAULT_GLOBAL_ACCOUNT, streamsFolder, stream)
-	f := &files{settings: filepath.Join(folder, settingsFile), messages: filepath.Join(folder, messagesFolder)}
+	f := &files{server: e, settings: filepath.Join(folder, settingsFile), messages: filepath.Join(folder, messagesFolder)}
 	if f.opened, err = os.OpenRoot(f.messages); err == nil {
 		if f.identity, err = f.opened.Stat("."); err == nil {
 			return f, nil
@@ -76,7 +79,7 @@ func (f *files) check() error {
 	if err != nil {
 		return f.removed(err)
 	}
-	return nil
+	return f.server.checkLock()
 }
 
 func (f *files) removed(err error) error {
@@ -115,6 +118,14 @@ func (f *files) checkNewest() error {
 func (f *files) hasBlock(n uint64) bool {
 	_, err := os.Stat(filepath.Join(f.messages, fmt.Sprintf(blockPattern, n)))
 	return err == nil
+}
+
+// checkLock is checkFiles if the lock of the embedded server is gone.
+func (s *stream) checkLock() error {
+	if s.files == nil || s.files.server.checkLock() == nil {
+		return nil
+	}
+	return s.checkFiles()
 }
 
 // checkFiles returns an ErrRemoved, and warns, while the files of the embedded server are

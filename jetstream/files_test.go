@@ -25,6 +25,11 @@ var removals = map[string]func(dir, messages string) error{
 	},
 	"the messages":     func(_, messages string) error { return os.RemoveAll(messages) },
 	"the newest block": func(_, messages string) error { return os.Remove(filepath.Join(messages, "1.blk")) },
+	"the lock":         func(dir, _ string) error { return os.Remove(filepath.Join(dir, lockName)) },
+	"the lock, and another is in its place": func(dir, _ string) error {
+		name := filepath.Join(dir, lockName)
+		return errors.Join(os.Remove(name), os.WriteFile(name, nil, 0o600))
+	},
 	"the settings": func(_, messages string) error {
 		return os.Remove(filepath.Join(filepath.Dir(messages), settingsFile))
 	},
@@ -48,13 +53,19 @@ func TestFilesRemoved(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, batchErr := c.SendBatch(patient(t), []string{"d", "e"})
+			named := messagesOf(c)
+			if strings.HasPrefix(name, "the lock") {
+				if named = filepath.Join(dir, lockName); c.Len() != 2 {
+					t.Errorf("%d values are stored in files that another process may use", c.Len())
+				}
+			}
 			text := strings.TrimPrefix(ErrRemoved.Error(), "jetstream: ")
 			if !strings.Contains(j.String(), text) {
 				t.Errorf("the log: %q", j.String())
 			}
 			for _, err := range []error{c.Send(patient(t), "c"), c.TrySend("c"), batchErr} {
-				if !errors.Is(err, ErrRemoved) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), messagesOf(c)) {
-					t.Errorf("%v, want %v and the folder", err, ErrRemoved)
+				if !errors.Is(err, ErrRemoved) || errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), named) {
+					t.Errorf("%v, want %v and %s", err, ErrRemoved, named)
 				}
 			}
 			if s := c.Stats(); s.Sent != 2 || !strings.Contains(s.Disk.Warning, text) {

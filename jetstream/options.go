@@ -25,7 +25,8 @@ type Options[T any] struct {
 	Name string
 
 	// URL is the address of the servers as in nats.Connect, separated by commas. If it
-	// is empty, a server is embedded in this process.
+	// is empty, a server is embedded in this process. Errors, logs and fmt show it without
+	// user, password and token; in these, percent-encode all but letters and digits.
 	URL string
 	// NATS are further options for the connection, such as credentials and certificates.
 	NATS []nats.Option

@@ -89,6 +89,9 @@ func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolic
 		if !pub.unknownSince.IsZero() && time.Since(pub.unknownSince) > p.config.dedupeWindow/2 {
 			return p.sendError(pub, pub.cause)
 		}
+		if err := p.stream.checkLock(); err != nil {
+			return p.sendError(pub, err)
+		}
 		begin, reconnects, err := time.Now(), p.conn.reconnects(), ErrShutdown
 		if !p.conn.closed() {
 			err = pub.store(ctx)

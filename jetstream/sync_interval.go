@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/nats-io/nats.go"
 )
 
 // A value that a server has confirmed survives the death of its process: the operating
@@ -73,7 +71,7 @@ func (s *stream) replicas() (names []string) {
 
 // servers asks the servers for their reports, until those in replicas have answered.
 func (s *session) servers(ctx context.Context, replicas []string) (map[string]varz, error) {
-	nc, err := nats.Connect(s.config.system, s.config.systemNATS...)
+	nc, err := dial(s.config.system, s.config.systemNATS)
 	if err != nil {
 		return nil, err
 	}

@@ -121,9 +121,9 @@ Each point has the medians of OLD and NEW as benchstat shows them, their ratio, 
 the interval of the ratio that the repetitions leave. "slower" and "faster" also
 stand out from the noise between the two runs, which is estimated from all points
 together: with 4 repetitions of each point or more, runs of the same code have
-regressions at most one time in twenty. "noise" does not stand out, and "~" is no
-difference. The machine changes between runs, too: alternate OLD and NEW, join
-the results of each (cat a1.txt a2.txt), and compare the joined files; smaller
-regressions stand out.
+regressions at most one time in twenty. "noise" does not stand out, "drift" not from
+all the other points, and "~" is no difference. The machine changes between runs,
+too: alternate OLD and NEW, join the results of each (cat a1.txt a2.txt), and
+compare the joined files; smaller regressions stand out.
 `)
 }

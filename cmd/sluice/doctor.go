@@ -110,7 +110,7 @@ func (c *doctorCommand) compare(to streams) error {
 	var sides [2]*observe.Observation
 	for i, target := range c.Targets {
 		if isAddress(target) {
-			return c.misused("-compare reads saved captures: first save the service's with 'sluice doctor -save DIR %s'", target)
+			return c.misused("-compare reads saved captures: first save the service's with 'sluice doctor -save DIR ADDRESS'")
 		}
 		var err error
 		if sides[i], err = c.read(target); err != nil {
@@ -223,7 +223,7 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 	for _, header := range c.Header {
 		name, value, ok := strings.Cut(header, ":")
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, c.misused("invalid -header %q (want NAME:VALUE)", header)
+			return nil, c.misused("invalid -header (want NAME:VALUE)") // it may be secret
 		}
 		options.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}

@@ -25,15 +25,28 @@ func read(t *testing.T, name string) []byte {
 	return text
 }
 
-// check returns the problems of a workflow. actionlint runs no other program: shellcheck
+var (
+	uses = regexp.MustCompile(`(?m)^[ -]*"?uses"?:.*$`)
+	// pinned matches an action of this repository, or of another one at a commit, with its version.
+	pinned = regexp.MustCompile(`uses: (\./\S+|[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$`)
+	commit = regexp.MustCompile(`@[0-9a-f]{40} # (v\d+)`)
+)
+
+// check returns the problems of a workflow. An action of another repository must be pinned by
+// its commit: the owner of a tag can move it. actionlint runs no other program: shellcheck
 // and pyflakes would make the result depend on the machine.
 func check(t *testing.T, text []byte) string {
 	t.Helper()
 	lint := exec.Command("go", "tool", "actionlint", "-shellcheck=", "-pyflakes=", "-oneline", "-")
-	lint.Stdin = bytes.NewReader(text)
+	lint.Stdin = bytes.NewReader(commit.ReplaceAll(text, []byte("@$1 # "))) // it knows the inputs of versions only
 	out, err := lint.CombinedOutput()
 	if err != nil && len(out) == 0 {
 		t.Fatal(err)
+	}
+	for _, line := range uses.FindAllString(string(text), -1) {
+		if !pinned.MatchString(line) {
+			out = append(out, "not pinned by a commit, with the version as a comment: "+line+"\n"...)
+		}
 	}
 	return string(out)
 }
@@ -77,11 +90,18 @@ func TestAllSteps(t *testing.T) {
 // TestPlantedWorkflow breaks a workflow once for each kind of mistake.
 func TestPlantedWorkflow(t *testing.T) {
 	good := string(read(t, "ci.yml"))
+	action := regexp.MustCompile(`actions/checkout@.*`).FindString(good)
+	bare, _, _ := strings.Cut(action, " ")
 	for _, planted := range []struct{ from, to, want string }{
 		{"runs-on:", "run-on:", `unexpected key "run-on"`},
 		{"github.ref", "github.reff", `"reff" is not defined`},
 		{"contents: read", "contents: reed", `"reed" is invalid`},
 		{"go-version:", "goversion:", `"goversion" is not defined`},
+		{action, "actions/checkout@v5", "not pinned"},
+		{action, bare[:len(bare)-1] + " # v5.1.0", "not pinned"},
+		{action, bare, "not pinned"},
+		{action, bare + " # v5", "not pinned"},
+		{"- uses: " + action, "- name: checkout\n        uses: actions/checkout@main", "not pinned"},
 	} {
 		text := strings.Replace(good, planted.from, planted.to, 1)
 		if wrong := check(t, []byte(text)); !strings.Contains(wrong, planted.want) {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/sluice-go/sluice/internal/redact"
 )
 
 // requestTime limits the duration of one delivery.
@@ -24,16 +26,20 @@ const requestTime = 10 * time.Second
 // repetition.
 type server struct {
 	address string
+	shown   string // address, for errors
 	run     string // identifies the tables of this process
 	client  http.Client
 }
 
 func newServer(address string) (*server, error) {
-	parsed, err := url.Parse(address)
-	if err != nil || parsed.Host == "" {
-		return nil, fmt.Errorf("invalid server address %q (want http://host/path)", address)
+	parsed, err := redact.Parse(address)
+	if err == nil && parsed.Host == "" {
+		err = errors.New("no host")
 	}
-	return &server{address, rand.Text(), http.Client{Timeout: requestTime, CheckRedirect: redirected}}, nil
+	if err != nil {
+		return nil, fmt.Errorf("invalid server address: %w (want http://host/path)", err)
+	}
+	return &server{address, redact.URL(parsed), rand.Text(), http.Client{Timeout: requestTime, CheckRedirect: redirected}}, nil
 }
 
 // maxRedirects limits the number of redirects for one table.
@@ -61,7 +67,10 @@ func (s *server) deliver(ctx context.Context, table int64, text []byte) (int, er
 	request.Header.Set("Idempotency-Key", s.run+"-"+strconv.FormatInt(table, 10))
 	response, err := s.client.Do(request)
 	if err != nil {
-		return 0, err
+		if request := (*url.Error)(nil); errors.As(err, &request) {
+			err = request.Err
+		}
+		return 0, fmt.Errorf("%s: %w", s.shown, err)
 	}
 	defer response.Body.Close()
 	// Read the body so that the connection can be reused; its content does not
@@ -71,7 +80,7 @@ func (s *server) deliver(ctx context.Context, table int64, text []byte) (int, er
 	if status >= 200 && status < 300 {
 		return len(text), nil
 	}
-	err = fmt.Errorf("%s answers %s", s.address, response.Status)
+	err = fmt.Errorf("%s answers %s", s.shown, response.Status)
 	switch {
 	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500:
 		if wait := retryAfter(response.Header); wait > 0 {

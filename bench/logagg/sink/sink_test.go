@@ -264,6 +264,27 @@ func TestRefusedForGood(t *testing.T) {
 	}
 }
 
+// TestSecretAddress: errors name the server without what may be secret in its address.
+func TestSecretAddress(t *testing.T) {
+	refuses := httptest.NewServer(http.NotFoundHandler())
+	defer refuses.Close()
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	one, _ := table(1)
+	for _, server := range []string{refuses.URL, closed.URL, "http://127.0.0.1:port"} {
+		for _, user := range []string{"user:secret", "secret", "user:se/secret"} {
+			s, err := Open(strings.Replace(server, "://", "://"+user+"@", 1)+"/?token=secret", nil)
+			if err == nil {
+				s.Pace = func() backoff.BackOff { return &backoff.StopBackOff{} }
+				err = s.Ship(t.Context(), one)
+			}
+			if err == nil || strings.Contains(err.Error(), "secret") || user == "secret" && server != "http://127.0.0.1:port" && !strings.Contains(err.Error(), server) {
+				t.Errorf("%s at %s: %v", user, server, err)
+			}
+		}
+	}
+}
+
 // TestRedirected: a table follows a server's redirects, or it is not shipped.
 func TestRedirected(t *testing.T) {
 	for status, follows := range map[int]bool{301: false, 302: false, 303: false, 307: true, 308: true} {

@@ -9,15 +9,21 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-go/sluice/internal/redact"
 )
 
 // Like reports whether target looks like an address of a service rather than a
-// file name: a URL, host:port or :port.
+// file name: a URL, host:port or :port, or one with user and password.
 func Like(target string) bool {
 	if strings.Contains(target, "://") {
 		return true
 	}
-	hostPort, _, _ := strings.Cut(target, "/")
+	at := strings.LastIndex(target, "@")
+	if strings.Contains(target[:max(at, 0)], ":") {
+		return true
+	}
+	hostPort, _, _ := strings.Cut(target[at+1:], "/")
 	_, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
 		return false
@@ -38,11 +44,10 @@ func Parse(target, path string) (*url.URL, error) {
 		text = "http://" + text
 	}
 	want := fmt.Sprintf("(want host:port, or a URL such as http://host:port%s)", path)
-	u, err := url.Parse(text)
+	u, err := redact.Parse(text)
 	switch {
 	case err != nil:
-		// The parser's error repeats the target, and with it a password.
-		return nil, errors.New("invalid address " + want)
+		return nil, fmt.Errorf("%w %s", err, want)
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("unsupported scheme %q %s", u.Scheme, want)
 	case u.Hostname() == "":
@@ -53,12 +58,4 @@ func Parse(target, path string) (*url.URL, error) {
 	}
 	u.Fragment = ""
 	return u, nil
-}
-
-// Redacted returns u without user, password and query, for messages.
-func Redacted(u *url.URL) string {
-	bare := *u
-	bare.User = nil
-	bare.RawQuery = ""
-	return bare.String()
 }

@@ -3,6 +3,8 @@ package address
 import (
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/redact"
 )
 
 func TestParse(t *testing.T) {
@@ -16,9 +18,12 @@ func TestParse(t *testing.T) {
 		"https://h/other":              "https://h/other",
 		"http://user:secret@h:1/?a=b":  "http://h:1/debug/page",
 		"http://user:secret@h:1/a?b=c": "http://h:1/a",
+		"user:secret@h:1":              "http://h:1/debug/page",
+		"user:secret@h":                "http://h/debug/page",
+		"secret@h:1":                   "http://h:1/debug/page",
 	} {
 		u, err := Parse(target, page)
-		if err != nil || Redacted(u) != want || !Like(target) {
+		if err != nil || redact.URL(u) != want || !Like(target) {
 			t.Errorf("%s: %v, %v, Like: %v, want %s", target, u, err, Like(target), want)
 		}
 	}
@@ -32,8 +37,9 @@ func TestParseErrors(t *testing.T) {
 		"ftp://h:1/":              `unsupported scheme "ftp" (want host:port, or a URL such as http://host:port/debug/page)`,
 		"http://":                 "the address has no host",
 		"":                        "the address has no host",
-		"http://user:secret@h:x/": "invalid address (want host:port",
-		"http:// h":               "invalid address",
+		"http://user:secret@h:x/": "invalid URL: in a password",
+		"user:1/secret@h":         "invalid URL: in a password",
+		"http:// h":               "invalid URL (want host:port",
 	} {
 		u, err := Parse(target, "/debug/page")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
@@ -43,7 +49,7 @@ func TestParseErrors(t *testing.T) {
 }
 
 func TestFileNamesAreNotLikeAddresses(t *testing.T) {
-	for _, name := range []string{"cpu.pprof", "a/b", "C:folder", "file:0", "file:99999", "host", ""} {
+	for _, name := range []string{"cpu.pprof", "a/b", "C:folder", "file:0", "file:99999", "host", "cpu@2.pprof", "a@b/c:d", ""} {
 		if Like(name) {
 			t.Errorf("%q", name)
 		}

@@ -38,19 +38,42 @@ func (c *Comparison) answer() string {
 		return fmt.Sprintf("UNDECIDED: too much noise: a point %d times %s could hide in it.", visible, word)
 	}
 	text := fmt.Sprintf("No regression: none %s is %s beyond noise", of, word)
-	within := 0
-	for i := range c.Points {
-		if p := &c.Points[i]; p.testable && p.Verdict == Worse {
-			within++
-		}
-	}
-	if within > 0 {
-		text = fmt.Sprintf("No regression: %d %s %s %s, but no more than noise or threshold", within, of, format.Are(within), word)
+	if within := c.withinRuns(); within > 0 {
+		text = fmt.Sprintf("No regression: %d %s %s %s, but %s", within, of, format.Are(within), word, c.doubt())
 	}
 	if d.Improvements > 0 {
 		text += fmt.Sprintf("; %d %s %s", d.Improvements, format.Are(d.Improvements), opposite(word))
 	}
 	return text + "."
+}
+
+// withinRuns returns how many points are worse beyond the noise within the runs.
+func (c *Comparison) withinRuns() (n int) {
+	for i := range c.Points {
+		if p := &c.Points[i]; p.testable && p.Verdict == Worse {
+			n++
+		}
+	}
+	return n
+}
+
+// doubt says why points that are worse within the runs are no regressions.
+func (c *Comparison) doubt() string {
+	noisy := slices.ContainsFunc(c.Decision.Noise, func(n Noise) bool { return n.StandsOut > 1+c.Threshold })
+	switch {
+	case c.drifted():
+		return "so are nearly all: it may be the machine"
+	case !noisy:
+		return "by less than the threshold of " + format.PercentExact(c.Threshold)
+	case c.order().turns == 1:
+		return "a single run of each is too few to tell that from noise"
+	}
+	return "no more than the noise between the runs"
+}
+
+// drifted reports whether nearly all points are worse by more than the threshold.
+func (c *Comparison) drifted() bool {
+	return c.order().believed(math.Log(c.Decision.Drift)) > math.Log1p(c.Threshold)
 }
 
 // declare is what to do about a unit without a direction.
@@ -141,7 +164,7 @@ func (c *Comparison) basis() string {
 	if machine := c.order().believed(math.Log(d.Drift)); machine > math.Log(1.02) {
 		say("All points are at least about %s worse; as much as %s of it is taken as the machine's.", factor(d.Drift), factor(math.Exp(machine)))
 	}
-	if c.order().turns == 1 && (d.Regressions > 0 || slices.Contains([]Reason{Suspects, Drifted, Disturbed}, d.Reason)) {
+	if c.order().turns == 1 && (d.Regressions > 0 || slices.Contains([]Reason{Suspects, Drifted, Disturbed}, d.Reason) || c.withinRuns() > 0) {
 		say("To tell the code from the machine, alternate runs of OLD and NEW, several of each, and compare the joined files.")
 	}
 	if d.TooFew > 0 && d.Reason != Untestable {

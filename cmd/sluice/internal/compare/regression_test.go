@@ -152,6 +152,17 @@ func TestOutcome(t *testing.T) {
 	one := func(header, unit string, values []float64) string {
 		return run(header, line{"Elastic", unit, values})
 	}
+	scattered := func(header string, factor float64) string {
+		var lines []line
+		for i := range 5 {
+			values := []float64{100, 110, 120, 130, 140, 150}
+			for j := range values {
+				values[j] *= factor
+			}
+			lines = append(lines, line{fmt.Sprintf("Elastic/n=%d", i), "ns/op", values})
+		}
+		return run(header, lines...)
+	}
 	all := func(factor float64) string { return many(later, 9, slices.Repeat([]float64{factor}, 9)...) }
 	for _, tt := range []struct {
 		name, was, is string
@@ -170,7 +181,8 @@ func TestOutcome(t *testing.T) {
 		{"a suspect that scatters", one(header, "ns/op", wild(100)), one(later, "ns/op", wild(300)), Undecided, Suspects, "UNDECIDED: 1 of 1 point looks 3.0 times slower, but noise may do that."},
 		{"a suspect with too few", many(header, 9) + one("", "ns/op", around(100, 3)), many(later, 9) + one("", "ns/op", around(300, 3)), Undecided, Suspects, "UNDECIDED: 1 of 10 points"},
 		{"all slower, as a machine can be", many(header, 9), all(1.3), Undecided, Drifted, "UNDECIDED: nearly all points are 30% slower"},
-		{"all slower, a little", many(header, 9), all(1.1), Passed, "", "No regression: 9 of 9 points are slower, but no more"},
+		{"all slower, a little", many(header, 9), all(1.1), Passed, "", "No regression: 9 of 9 points are slower, but so are nearly all: it may be the machine."},
+		{"a few that scatter", scattered(header, 1), scattered(later, 1.35), Passed, "", "No regression: 5 of 5 points are slower, but a single run of each is too few to tell that from noise."},
 		{"all faster, as a machine can be", many(header, 9), all(0.8), Passed, "", "No regression: none of 9 points is slower beyond noise."},
 		{"noise that could hide anything", wilds(header, 9), wilds(later, 9), Undecided, Disturbed, "UNDECIDED: too much noise"},
 		{"noise in one point", many(header, 9) + one("", "ns/op", wild(100)), many(later, 9) + one("", "ns/op", wild(101)), Passed, "", "No regression"},

@@ -194,6 +194,8 @@ func (c *Comparison) row(p *Point) row {
 	case p.rank() == unchanged || !p.testable:
 	case math.Abs(float64(p.Change)) <= c.Threshold:
 		r[5] = "< " + format.PercentExact(c.Threshold)
+	case p.Verdict == Worse && c.drifted():
+		r[5] = "drift"
 	default:
 		r[5] = "noise"
 	}

@@ -49,7 +49,7 @@ func (d *Diagnosis) WritePage(w io.Writer) error {
 		Rows         []RoleRow
 		Timed        bool
 	}{d, "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) + "; base-uri 'none'; form-action 'none'",
-		d.foot(2 * format.WidestWidth), template.CSS(style), template.JS(script), d.unmapped(), slices.ContainsFunc(d.Roles, func(r RoleRow) bool { return r.timed() })})
+		d.foot(2 * format.WidestWidth), template.CSS(style), template.JS(script), d.unmapped(true), slices.ContainsFunc(d.Roles, func(r RoleRow) bool { return r.timed() })})
 }
 
 func hash(text string) string {

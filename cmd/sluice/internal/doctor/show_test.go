@@ -169,6 +169,10 @@ func TestCaptures(t *testing.T) {
 					sides = append(sides, o)
 				}
 			}
+			var page bytes.Buffer
+			if err := before.WritePage(&page); err != nil || strings.Contains(page.String(), `data-is="doing"></td>`) {
+				t.Errorf("%s: a role on the page does nothing, or %v", name, err)
+			}
 			for width := 60; width <= 120; width++ {
 				var b bytes.Buffer
 				if err := before.WriteSummary(&b, Screen{Width: width}); err != nil {

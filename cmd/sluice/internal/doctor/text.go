@@ -85,7 +85,7 @@ func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
 		}
 		return text
 	})
-	section(&s, "Roles", d.unmapped(), (*RoleRow).sentence)
+	section(&s, "Roles", d.unmapped(false), (*RoleRow).sentence)
 	section(&s, "Unknown", d.Unknown, func(g *Gap) string { return listed(": ", g.What, g.Reason) })
 	s.put(nil, s.paragraph(flowmap.Soft, d.foot(2*format.WidestWidth), ""))
 	return s.write(w)
@@ -191,22 +191,29 @@ func (f *Finding) sentence() string {
 // timed reports whether the parts of the role's time are known.
 func (r *RoleRow) timed() bool { return r.Running+r.System+r.Outside+r.Waiting > 0 }
 
-// unmapped returns the roles with what the map does not show of them.
-func (d *Diagnosis) unmapped() []RoleRow {
-	rows, stages := slices.Clone(d.Roles), map[string]string{}
+// unmapped returns the roles of which the map does not show everything. What a role does is
+// left out if the map shows it, except in a table, where an empty cell would puzzle.
+func (d *Diagnosis) unmapped(table bool) (rows []RoleRow) {
+	stages := map[string]string{}
 	if d.Map != nil {
 		for _, s := range d.Map.Stages {
 			stages[s.ID] = s.Doing
 		}
 	}
-	for i := range rows {
-		if doing, mapped := stages[rows[i].Name]; !mapped {
-			rows[i].Name += " ×" + format.Compact(rows[i].Alive)
-		} else if doing != "" {
-			rows[i].Doing = ""
+	for _, row := range d.Roles {
+		doing, mapped := stages[row.Name]
+		if (doing != "" || row.Doing == "") && !row.timed() {
+			continue
 		}
+		if doing != "" && !table {
+			row.Doing = ""
+		}
+		if !mapped {
+			row.Name += " ×" + format.Compact(row.Alive)
+		}
+		rows = append(rows, row)
 	}
-	return slices.DeleteFunc(rows, func(r RoleRow) bool { return r.Doing == "" && !r.timed() })
+	return rows
 }
 
 func (r *RoleRow) sentence() string {

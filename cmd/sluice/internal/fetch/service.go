@@ -32,6 +32,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/internal/redact"
 )
 
 // Options are what a service needs to be reached, and what may be asked of it.
@@ -118,7 +119,7 @@ func (s *Service) Target() string {
 	if s.socket != "" {
 		return format.Clean("unix:" + s.socket)
 	}
-	return strings.TrimSuffix(address.Redacted(s.base), "/")
+	return strings.TrimSuffix(redact.URL(s.base), "/")
 }
 
 func clientTLS(o *Options) (*tls.Config, error) {
@@ -172,7 +173,7 @@ func (s *Service) newClient(config *tls.Config) *http.Client {
 	return &http.Client{Transport: transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
 		switch was := via[0].URL; {
 		case next.URL.Host != was.Host, next.URL.Scheme != was.Scheme && next.URL.Scheme != "https":
-			return fmt.Errorf("refused a redirect to %s", address.Redacted(next.URL))
+			return fmt.Errorf("refused a redirect to %s", redact.URL(next.URL))
 		case len(via) > 3:
 			return errors.New("more than 3 redirects")
 		}

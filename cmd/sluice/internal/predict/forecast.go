@@ -55,7 +55,7 @@ func NewForecast(counts []Count, limits Limits, past *Past) *Forecast {
 	}
 	for _, c := range counts {
 		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread {
-			f.NoLaw = fmt.Errorf("%w: the interval on %s is ±%.0f%% (want at most %.0f%%): repeat it on a quieter machine, or with more repetitions",
+			f.NoLaw = fmt.Errorf("%w, as the interval on %s is ±%.0f%% (want at most %.0f%%). Repeat it on a quieter machine, or with more repetitions",
 				ErrTooNoisy, cpusText(float64(c.Procs)), 100*spread, 100*MaxSpread)
 			return f
 		}

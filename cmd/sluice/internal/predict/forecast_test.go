@@ -139,8 +139,8 @@ func TestForecastRefuses(t *testing.T) {
 		{"in a hole", exactly(law, 1, 2, 16), oneCache, 8, ErrTooFar, "between 2 and 16"},
 		{"another cache", exactly(law, 1, 2, 4), split(8, 64), 9, ErrNewBoundary, "more than the 8 that share a last-level cache"},
 		{"another socket", exactly(law, 1, 2, 4, 16), split(8, 32), 33, ErrNewBoundary, "more than the 32 that share a socket"},
-		{"cache unknown", exactly(law, 1, 2, 4), split(0, 64), 5, ErrNewBoundary, "it is unknown how many CPUs share a last-level cache there: set -llc"},
-		{"socket unknown", exactly(law, 1, 2, 4), split(64, 0), 5, ErrNewBoundary, "it is unknown how many CPUs share a socket there: set -socket"},
+		{"cache unknown", exactly(law, 1, 2, 4), split(0, 64), 5, ErrNewBoundary, "it is unknown how many CPUs share a last-level cache there. Set -llc"},
+		{"socket unknown", exactly(law, 1, 2, 4), split(64, 0), 5, ErrNewBoundary, "it is unknown how many CPUs share a socket there. Set -socket"},
 		{"two counts", exactly(law, 1, 2), oneCache, 4, ErrTooFew, "2 measured (want at least 3, such as 1, 2 and 4)"},
 		{"noise", noisy, oneCache, 16, ErrTooNoisy, "the interval on 4 CPUs is ±5"},
 	} {

@@ -70,14 +70,14 @@ func Fit(points []Point) (Law, error) {
 		different[p.Procs] = true
 	}
 	if n := len(different); n < MinCounts {
-		return Law{}, fmt.Errorf("%w: the law has %d parameters, and %d counts were measured: measure at least %d different ones",
+		return Law{}, fmt.Errorf("%w: the law has %d parameters, and %d counts were measured. Measure at least %d different ones",
 			ErrTooFew, MinCounts, n, MinCounts)
 	}
 	points = slices.Clone(points)
 	slices.SortFunc(points, func(a, b Point) int { return a.Procs - b.Procs })
 	law := fitLaw(points)
 	if misfit := law.misfit(points); misfit > MaxMisfit {
-		return Law{}, fmt.Errorf("%w: it misses them by a factor of %.2f (want at most %.1f): repeat it on a quieter machine, with more repetitions",
+		return Law{}, fmt.Errorf("%w, as the best one misses them by a factor of %.2f (want at most %.1f). Repeat it on a quieter machine, with more repetitions",
 			ErrTooNoisy, misfit, MaxMisfit)
 	}
 	return law, nil

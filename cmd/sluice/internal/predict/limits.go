@@ -43,7 +43,7 @@ func (l Limits) check(largest int, n float64) error {
 	for _, b := range l.boundaries() {
 		switch {
 		case b.target == 0:
-			return fmt.Errorf("%w: it is unknown how many CPUs share a %s there: set %s", ErrNewBoundary, b.what, b.flag)
+			return fmt.Errorf("%w: it is unknown how many CPUs share a %s there. Set %s", ErrNewBoundary, b.what, b.flag)
 		case n > float64(b.target) && !b.crossed(largest):
 			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and beyond it a value may cost several times as much. If more CPUs of the target share one, set %s",
 				ErrNewBoundary, n, b.target, b.what, b.flag)

@@ -114,7 +114,7 @@ func TestReportText(t *testing.T) {
 			"2 lanes 40.0 M/s, measured (39.0 M/s to 41.0 M/s)", "batches of 8 at most ", "batches of 64 250 M/s, measured (240 M/s to 260 M/s)", "batches of 512 at most 2",
 			"Left out: GOMAXPROCS 8 16, above the 2 CPUs.", "117 other series: -list shows them, -series chooses one.",
 		}, []string{"extrapolated", "times as much", "looked like"}},
-		{"noise", noisy, false, []string{"No prediction beyond 4 CPUs: the points follow no law: the interval on 1 CPU is ±67%", "quieter machine, or with more repetitions"}, []string{"extrapolated"}},
+		{"noise", noisy, false, []string{"No prediction beyond 4 CPUs: the points follow no law, as the interval on 1 CPU is ±67%", "quieter machine, or with more repetitions"}, []string{"extrapolated"}},
 		{"own curves", own, false, []string{"This curve on Testium 9000", "include 1 curve of your own", "set -from-cpus"}, []string{"One channel"}},
 		{"a file without labels", unknown, true, []string{"This curve carries most on 16 CPUs"}, []string{"One channel", "The curve:", "It includes"}},
 		{"behind another cache", cached, false, []string{"No figure for 8 CPUs: a boundary that was not measured: 8 CPUs are more than the 4 that share a last-level cache", "set -llc"}, []string{"extrapolated"}},

@@ -130,7 +130,7 @@ func (q *Query) read(raw string) error {
 			q.Channel, err = strconv.ParseUint(value, 10, 64)
 		case "format", "size", "flow":
 		default:
-			err = errors.New("unknown parameter")
+			return fmt.Errorf("unknown parameter %s in the address", format.Clean(name)) // its value may be secret
 		}
 		if err != nil || len(given) > 1 {
 			return fmt.Errorf("invalid parameter %s=%s in the address", format.Clean(name), format.Clean(value))

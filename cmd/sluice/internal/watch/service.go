@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/internal/redact"
 	"github.com/sluice-go/sluice/livepage"
 )
 
@@ -55,9 +56,7 @@ func newService(base *url.URL) *Service {
 
 // String returns the address without user and password, safe to print.
 func (s *Service) String() string {
-	bare := *s.base
-	bare.User = nil
-	return format.Clean(bare.String())
+	return format.Clean(redact.URL(s.base))
 }
 
 // short returns a short form of the address, for a title.
