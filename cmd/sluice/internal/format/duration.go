@@ -48,19 +48,3 @@ func Estimate(d time.Duration) string {
 	}
 	return max(d.Round(time.Second), time.Second).String()
 }
-
-// Seconds writes a number of seconds in a unit of its size: "12.3 ms", "3 s",
-// "2 min".
-func Seconds(seconds float64) string {
-	switch {
-	case seconds >= 120:
-		return Number(seconds/60) + " min"
-	case seconds >= 0.9995:
-		return Number(seconds) + " s"
-	case seconds >= 0.9995e-3:
-		return Number(seconds*1e3) + " ms"
-	case seconds >= 0.9995e-6:
-		return Number(seconds*1e6) + " µs"
-	}
-	return strconv.FormatFloat(seconds*1e9, 'f', 0, 64) + " ns"
-}

@@ -65,17 +65,6 @@ func Number(v float64) string {
 	return strconv.FormatFloat(v, 'f', 2, 64)
 }
 
-// Count writes a large number with a unit: "9994", "12.3 k", "1.23 M".
-func Count(v float64) string {
-	switch {
-	case v >= 999_500:
-		return Number(v/1e6) + " M"
-	case v >= 9_995:
-		return Number(v/1e3) + " k"
-	}
-	return strconv.FormatFloat(v, 'f', 0, 64)
-}
-
 // Short writes a round number for a narrow place: "20k", "1.5M". A number below
 // 10,000 stays as it is.
 func Short(v float64) string {

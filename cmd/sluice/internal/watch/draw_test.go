@@ -20,6 +20,20 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the stored screens")
 
+// String returns the grid as text, without trailing spaces.
+func (g *grid) String() string {
+	var b strings.Builder
+	for y := range g.height {
+		var line strings.Builder
+		for x := range g.width {
+			line.WriteString(g.at(x, y).text)
+		}
+		b.WriteString(strings.TrimRight(line.String(), " "))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
 // golden compares a screen with the stored one.
 func golden(t *testing.T, name string, g *grid) {
 	t.Helper()

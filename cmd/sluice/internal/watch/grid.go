@@ -1,8 +1,6 @@
 package watch
 
 import (
-	"strings"
-
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -120,20 +118,6 @@ func (g *grid) copy(y, rows int, from *grid, first int) {
 			}
 		}
 	}
-}
-
-// String returns the grid as text, without trailing spaces.
-func (g *grid) String() string {
-	var b strings.Builder
-	for y := range g.height {
-		var line strings.Builder
-		for x := range g.width {
-			line.WriteString(g.at(x, y).text)
-		}
-		b.WriteString(strings.TrimRight(line.String(), " "))
-		b.WriteByte('\n')
-	}
-	return b.String()
 }
 
 // eighths and horizontal are bars of zero to eight eighths of a cell, upward
