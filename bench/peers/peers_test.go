@@ -17,18 +17,16 @@ func TestBacklogSurvivesClose(t *testing.T) {
 	for _, c := range All() {
 		t.Run(c.Name, func(t *testing.T) {
 			ch := c.Make(n)
-			for v := range uint64(n / 2) {
-				ch.Send(v)
-			}
-			ch.SendRange(n/2, n)
+			ch.Send(0, n/2)
+			ch.Send(n/2, n)
 			ch.Close()
 			first := uint64(0)
-			for ; first < 10 && !isPushing(c); first++ {
-				if v, ok := ch.Recv(); !ok || v != first {
-					t.Fatalf("received %d, %v, not %d", v, ok, first)
+			for ; first < 10 && !c.LoopsOnly; first++ {
+				if got := ch.Recv(1); got.Count != 1 || got.Last() != first {
+					t.Fatalf("received %+v, not %d", got, first)
 				}
 			}
-			rest := ch.Drain()
+			rest := ch.Recv(contender.All)
 			if rest.Count != n-first || rest.Sum != n*(n-1)/2-first*(max(1, first)-1)/2 || rest.Unordered != 0 {
 				t.Errorf("the rest of %d values: %+v", n-first, rest)
 			}
@@ -59,9 +57,6 @@ func TestEveryPeerDoesTheWork(t *testing.T) {
 	}
 }
 
-// isPushing reports whether a peer has a handler instead of a Recv.
-func isPushing(c contender.Contender) bool { return strings.HasPrefix(c.Name, "go-disruptor") }
-
 // A handler gets the backlog, too.
 func TestEach(t *testing.T) {
 	for _, c := range All() {
@@ -72,32 +67,12 @@ func TestEach(t *testing.T) {
 		if !pushes {
 			continue
 		}
-		ch.SendRange(0, 50)
+		ch.Send(0, 50)
 		ch.Close()
 		sum := uint64(0)
 		if ch.Each(func(v uint64) { sum += v }); sum != 50*49/2 {
 			t.Errorf("%s: the sum %d", c.Name, sum)
 		}
-	}
-}
-
-// Recv reports the end, as Drain does.
-func TestRecvSeesTheEnd(t *testing.T) {
-	for _, c := range All() {
-		if isPushing(c) {
-			continue
-		}
-		t.Run(c.Name, func(t *testing.T) {
-			ch := c.Make(4)
-			ch.Send(7)
-			ch.Close()
-			if v, ok := ch.Recv(); !ok || v != 7 {
-				t.Fatalf("received %d, %v, not 7", v, ok)
-			}
-			if v, ok := ch.Recv(); ok {
-				t.Errorf("received %d after the end", v)
-			}
-		})
 	}
 }
 
@@ -108,9 +83,9 @@ func TestDrainedPeersLeaveNoGoroutine(t *testing.T) {
 	for _, c := range All() {
 		for range 20 {
 			ch := c.Make(100)
-			ch.SendRange(0, 100)
+			ch.Send(0, 100)
 			ch.Close()
-			ch.Drain()
+			ch.Recv(contender.All)
 		}
 	}
 	for runtime.NumGoroutine() > before {

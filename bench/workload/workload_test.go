@@ -93,7 +93,7 @@ func TestEveryContenderDoesTheWork(t *testing.T) {
 	}
 }
 
-// A swing calls SendRange many times from one sender. It is for contenders that
+// A swing calls Send many times from one sender. It is for contenders that
 // keep order across those calls: all except the ones with lanes.
 func TestSwing(t *testing.T) {
 	background := context.Background()
@@ -117,8 +117,8 @@ type faulty struct {
 	tamper func(*contender.Tally)
 }
 
-func (f faulty) Drain() contender.Tally {
-	t := f.Channel.Drain()
+func (f faulty) Recv(most uint64) contender.Tally {
+	t := f.Channel.Recv(most)
 	f.tamper(&t)
 	return t
 }
@@ -170,9 +170,11 @@ func TestDisorderOfManySendersIsNoError(t *testing.T) {
 // offByOne is a channel that delivers different values than were sent.
 type offByOne struct{ contender.Channel }
 
-func (o offByOne) Recv() (uint64, bool) {
-	v, ok := o.Channel.Recv()
-	return v + 1, ok
+func (o offByOne) Recv(most uint64) (t contender.Tally) {
+	if got := o.Channel.Recv(most); got.Count > 0 {
+		t.Add(got.Last() + 1)
+	}
+	return t
 }
 
 func TestWrongAnswersAreErrors(t *testing.T) {
@@ -192,13 +194,13 @@ type oneMore struct {
 	done *bool
 }
 
-func (o oneMore) Recv() (uint64, bool) {
-	v, ok := o.Channel.Recv()
-	if ok || *o.done {
-		return v, ok
+func (o oneMore) Recv(most uint64) contender.Tally {
+	t := o.Channel.Recv(most)
+	if t.Count == 0 && !*o.done {
+		*o.done = true
+		t.Add(1 << 20)
 	}
-	*o.done = true
-	return 1 << 20, true
+	return t
 }
 
 func TestOneMoreIsAnError(t *testing.T) {
@@ -228,6 +230,7 @@ func TestImpossibleJobsAreErrors(t *testing.T) {
 		{workload.OneWay(1, 1, 2), contender.NativeFan(2), 10},
 		{workload.OneWay(1, 4, 3), contender.Remedy{Channels: 4}.Contender(), 10},
 		{workload.OneWayBatches(128, 1, 1), contender.Native(), 10},
+		{workload.PingPong(128), contender.Remedy{Slice: 10}.Contender(), 10},
 		{workload.OneWay(128, 1, 1), contender.Native(), 0},
 	} {
 		if r, err := impossible.w.Run(impossible.c, impossible.n); err == nil {
