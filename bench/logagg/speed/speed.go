@@ -22,6 +22,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/pipeline"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 	"github.com/sluice-go/sluice/bench/logagg/sink"
+	"github.com/sluice-go/sluice/bench/paced"
 )
 
 // Settings describe a measurement.
@@ -116,7 +117,7 @@ func (s Settings) Measure(ctx context.Context, progress func(done, all int)) ([]
 }
 
 // limits are never reached here.
-var limits = input.Limits{Connections: 1 << 20, LineTimeout: time.Hour, Drain: time.Hour}
+var limits = input.Limits{Connections: 1 << 20, Drain: time.Hour}
 
 // pollEvery is the interval at which the account is checked for completeness.
 const pollEvery = 200 * time.Microsecond
@@ -144,7 +145,7 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	ended, sent := make(chan error, 1), make(chan error, 1)
-	began, used := time.Now(), cpuTime()
+	began, used := time.Now(), paced.Used()
 	go func() { ended <- p.Run(running) }()
 	go func() { sent <- send() }()
 	for ctx.Err() == nil && p.Ledger().In < int64(s.Lines) {
@@ -152,7 +153,7 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	}
 	stop()
 	err = <-ended
-	took, usedUp := time.Since(began), cpuTime()-used
+	took, usedUp := time.Since(began), paced.Used().Since(used).CPU
 	err = errors.Join(err, <-sent, ctx.Err())
 	account := p.Ledger()
 	if err == nil {
