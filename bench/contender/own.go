@@ -3,7 +3,6 @@ package contender
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
@@ -193,46 +192,32 @@ func ByHand(ctx context.Context) Contender {
 }
 
 // batching is a Bounded whose users send values one by one through a batch.Sender
-// each; receivers use RecvBatch or batch.Receive.
+// each; receivers use RecvBatch.
 type batching struct {
 	ours
-	size   int
-	linger time.Duration
+	size int
 }
 
-func (k batching) options() *batch.Options[uint64] { return &batch.Options[uint64]{Linger: k.linger} }
-
 func (k batching) Send(lo, hi uint64) bool {
-	b, err := batch.NewSender(k.c, k.size, k.options()), error(nil)
+	b, err := batch.NewSender(k.c, k.size, nil), error(nil)
 	for ; lo < hi && err == nil; lo++ {
 		err = b.Send(k.ctx, lo)
 	}
 	return b.Close(k.ctx) == nil && err == nil
 }
 
-func (k batching) Recv(most uint64) (t Tally) {
-	switch {
-	case most < All:
+func (k batching) Recv(most uint64) Tally {
+	if most < All {
 		return k.ours.Recv(most)
-	case k.linger == 0:
-		return k.RecvBatches(k.size)
 	}
-	for vs := range batch.Receive(k.ctx, k.c, k.size, k.options()).All() {
-		t.AddAll(vs)
-	}
-	return t
+	return k.RecvBatches(k.size)
 }
 
 // Batching is sluice.Bounded with a batch.Sender of the given size for each
-// sender. Receivers use RecvBatch; with a linger they use batch.Receive, with
-// the same linger as the senders.
-func Batching(ctx context.Context, size int, linger time.Duration) Contender {
-	name := fmt.Sprintf("batch.Sender %d", size)
-	if linger > 0 {
-		name += fmt.Sprintf(" and batch.Receive, linger %v", linger)
-	}
-	return own(name, Buffered, ctx, nil, func(capacity int, o Options) Channel {
-		return batching{ours{ctx, newBounded(capacity, o)}, size, linger}
+// sender, and receivers that use RecvBatch.
+func Batching(ctx context.Context, size int) Contender {
+	return own(fmt.Sprintf("batch.Sender %d", size), Buffered, ctx, nil, func(capacity int, o Options) Channel {
+		return batching{ours{ctx, newBounded(capacity, o)}, size}
 	})
 }
 
@@ -320,26 +305,4 @@ func (k byLane) Recv(most uint64) Tally {
 // limit of each lane, and receivers that receive in batches.
 func ShardedLanes(ctx context.Context, o *Options) Contender {
 	return sharded("sluice.Sharded, lanes, runs", Buffered, ctx, o, func(k ours) Channel { return byLane{k} })
-}
-
-// Standard returns one contender of each kind, without the Go peers: the
-// built-in chan, the published elastic channel with either pump, and the kinds
-// of this library.
-func Standard() []Contender {
-	background := context.Background()
-	oneToOne := &Options{SingleSender: true, SingleReceiver: true}
-	return []Contender{
-		Native(),
-		NativeSlices(),
-		Published{Pump: Simple, SendBuffer: PublishedBuffer, RecvBuffer: PublishedBuffer}.Contender(),
-		Published{Pump: Flushing, SendBuffer: PublishedBuffer, RecvBuffer: PublishedBuffer}.Contender(),
-		Rendezvous(background, nil),
-		Bounded(background, nil),
-		Bounded(background, oneToOne),
-		Elastic(background, nil),
-		Sharded(background, nil),
-		ShardedLanes(background, nil),
-		Priority(background),
-		Pipe(nil),
-	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-
-	"github.com/sluice-go/sluice"
 )
 
 // filled returns a closed built-in channel that holds 0 … n-1: to a pump it
@@ -130,36 +128,6 @@ func TestPublishedQueueAcrossTheWrap(t *testing.T) {
 			t.Fatalf("%d came out, not %d", v, want)
 		}
 		q.pop()
-	}
-}
-
-func TestNamesAreUnique(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	all := append(Standard(), NativeSelect(ctx))
-	for _, pump := range []Pump{Simple, Flushing} {
-		for _, buffer := range []int{0, 16, 1024} {
-			all = append(all, Published{Pump: pump, Shrink: PublishedShrinkHalf, SendBuffer: buffer, RecvBuffer: buffer}.Contender())
-		}
-	}
-	for _, shrink := range []PublishedShrink{PublishedShrinkEmpty, LazyShrinkHalf, FreeWhenEmpty} {
-		all = append(all, Published{Shrink: shrink}.Contender(), Published{Shrink: shrink, Slots: 64}.Contender())
-	}
-	for _, o := range []Options{
-		{SingleSender: true}, {SingleReceiver: true},
-	} {
-		all = append(all, Bounded(ctx, &o), Rendezvous(ctx, &o), Rendezvous(context.Background(), &o))
-	}
-	for _, o := range []Options{{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}} {
-		all = append(all, Elastic(ctx, &o))
-	}
-	all = append(all, RendezvousWithoutHandOff(), BoundedWithoutHandOff())
-	seen := map[string]bool{}
-	for _, c := range all {
-		if seen[c.Name] {
-			t.Errorf("two contenders are called %q", c.Name)
-		}
-		seen[c.Name] = true
 	}
 }
 

@@ -38,8 +38,16 @@ func variants(t *testing.T) []contender.Contender {
 	background := context.Background()
 	ctx, cancel := context.WithCancel(background)
 	t.Cleanup(cancel)
-	all := append(contender.Standard(), contender.Heap())
-	all = append(all, contender.NativeSelect(ctx))
+	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
+	all := []contender.Contender{
+		contender.Native(), contender.NativeSlices(), contender.NativeSelect(ctx), contender.Heap(),
+		contender.Rendezvous(background, nil), contender.Bounded(background, nil), contender.Bounded(background, oneToOne),
+		contender.Elastic(background, nil), contender.Sharded(background, nil), contender.ShardedLanes(background, nil),
+		contender.Priority(background), contender.Pipe(nil),
+	}
+	for _, pump := range []contender.Pump{contender.Simple, contender.Flushing} {
+		all = append(all, contender.Published{Pump: pump, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer}.Contender())
+	}
 	all = append(all, contender.NativeFan(2), contender.NativeFan(4), contender.Select(2), contender.Select(4))
 	for _, shrink := range []contender.PublishedShrink{
 		contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty, contender.LazyShrinkHalf, contender.FreeWhenEmpty,
@@ -62,7 +70,7 @@ func variants(t *testing.T) []contender.Contender {
 		all = append(all, r.Contender())
 	}
 	all = append(all, contender.NativeClosing(), contender.SelectClosing())
-	all = append(all, contender.Batching(background, 10, 0), contender.Batching(ctx, 10, 10*time.Microsecond))
+	all = append(all, contender.Batching(background, 10), contender.Batching(ctx, 10))
 	all = append(all, contender.RendezvousWithoutHandOff(), contender.BoundedWithoutHandOff())
 	return append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
 }
@@ -70,7 +78,12 @@ func variants(t *testing.T) []contender.Contender {
 // Every contender carries every value of every workload that it can do, in
 // order. Run verifies that; the tests below check Run.
 func TestEveryContenderDoesTheWork(t *testing.T) {
+	seen := map[string]bool{}
 	for _, c := range variants(t) {
+		if seen[c.Name] {
+			t.Errorf("two contenders are called %q", c.Name)
+		}
+		seen[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
 			done := 0
 			for _, w := range jobs() {

@@ -329,7 +329,7 @@ func TestReceipts(t *testing.T) {
 		c := config(t, "native", 1, &recorder{all: count.NewTable(), ship: test.ship})
 		c.Queue, c.Grace = open(), 0
 		c.Sources = []input.Source{input.Text(strings.NewReader(
-			`203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5`+"\n"))}
+			`203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5` + "\n"))}
 		ctx, cancel := context.WithCancel(t.Context())
 		p := New(c)
 		ended := make(chan error, 1)
