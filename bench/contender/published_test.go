@@ -114,23 +114,6 @@ func TestPublishedShrinkHalfHasNoHysteresis(t *testing.T) {
 	}
 }
 
-// The indices run freely: a queue works across their wrap-around.
-func TestPublishedQueueAcrossTheWrap(t *testing.T) {
-	q := publishedQueue{head: ^uint(0) - 2, tail: ^uint(0) - 2}
-	for v := range uint64(20) {
-		q.push(v)
-	}
-	if q.len() != 20 {
-		t.Fatalf("%d values queued, not 20", q.len())
-	}
-	for want := range uint64(20) {
-		if v := q.front(); v != want {
-			t.Fatalf("%d came out, not %d", v, want)
-		}
-		q.pop()
-	}
-}
-
 func TestCan(t *testing.T) {
 	for _, one := range []struct {
 		c                            Contender

@@ -102,16 +102,3 @@ func TestDrainedPeersLeaveNoGoroutine(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 }
-
-func TestPeersHaveNotes(t *testing.T) {
-	seen := map[string]bool{}
-	for _, c := range all() {
-		if seen[c.Name] || c.Name == "" {
-			t.Errorf("the name %q does not identify a peer", c.Name)
-		}
-		seen[c.Name] = true
-		if c.Note == "" {
-			t.Errorf("%s: the note is missing", c.Name)
-		}
-	}
-}
