@@ -77,6 +77,7 @@ func (p polled) Send(lo, hi uint64) bool {
 
 func (p polled) Recv(most uint64) (t contender.Tally) {
 	for closed := false; t.Count < most; closed = p.closed.Load() {
+		before := t.Count
 		if q := p.single; q != nil {
 			for v, ok := q.TryDequeue(); ok; v, ok = q.TryDequeue() {
 				if t.Add(v); t.Count == most {
@@ -93,7 +94,9 @@ func (p polled) Recv(most uint64) (t contender.Tally) {
 		if closed {
 			break
 		}
-		runtime.Gosched()
+		if t.Count == before {
+			runtime.Gosched()
+		}
 	}
 	return t
 }
