@@ -38,6 +38,8 @@ func (k ours) Send(lo, hi uint64) bool {
 		for ; lo < hi && err == nil; lo++ {
 			err = c.Send(k.ctx, lo)
 		}
+	default:
+		panic(fmt.Sprintf("contender: no loop that sends to a %T", c))
 	}
 	return err == nil
 }
@@ -59,6 +61,8 @@ func (k ours) Recv(most uint64) (t Tally) {
 	case *sluice.Priority[uint64]:
 		for t.Count < most && t.took(c.Recv(k.ctx)) {
 		}
+	default:
+		panic(fmt.Sprintf("contender: no loop that receives from a %T", c))
 	}
 	return t
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 	"github.com/sluice-go/sluice/bench/logagg/sink"
 	"github.com/sluice-go/sluice/bench/paced"
+	"github.com/sluice-go/sluice/bench/results"
 )
 
 // Settings describe a measurement.
@@ -169,16 +170,13 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	}, err
 }
 
-// median returns the median of one property of the runs; for an even number of
-// runs, the mean of the middle two.
+// median returns the median of one property of the runs.
 func (f Figure) median(of func(Run) float64) float64 {
 	values := make([]float64, len(f.Runs))
 	for i, run := range f.Runs {
 		values[i] = of(run)
 	}
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
+	return results.Median(values)
 }
 
 func perSecond(r Run) float64 { return r.PerSecond }
@@ -188,11 +186,9 @@ func delay(r Run) float64     { return float64(r.Delay) }
 // against returns the speedup of f relative to reference, round by round: the
 // median, the minimum and the maximum.
 func (f Figure) against(reference Figure) (ratio, least, most float64) {
-	ratios := make([]Run, len(f.Runs))
+	ratios := make([]float64, len(f.Runs))
 	for i := range f.Runs {
-		ratios[i].PerSecond = f.Runs[i].PerSecond / reference.Runs[i].PerSecond
+		ratios[i] = f.Runs[i].PerSecond / reference.Runs[i].PerSecond
 	}
-	one := func(r Run) float64 { return r.PerSecond }
-	compare := func(a, b Run) int { return int(a.PerSecond*1e6) - int(b.PerSecond*1e6) }
-	return Figure{Runs: ratios}.median(one), slices.MinFunc(ratios, compare).PerSecond, slices.MaxFunc(ratios, compare).PerSecond
+	return results.Median(ratios), slices.Min(ratios), slices.Max(ratios)
 }

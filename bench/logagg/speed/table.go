@@ -9,10 +9,6 @@ import (
 	"github.com/sluice-go/sluice/bench/results"
 )
 
-// Floor is the intended speedup of the best kind relative to the built-in
-// channel.
-const Floor = 1.3
-
 // heading begins a section of bench/logagg/RESULTS.md: its title, the command and
 // what describes its method, and the facts about the measurement.
 func (s Settings) heading(title, command, method string, host results.Host, began time.Time, runs string) *strings.Builder {
@@ -45,10 +41,6 @@ func (s Settings) Markdown(host results.Host, began time.Time, figures []Figure)
 		"measured, and no delay can exceed the duration of a run. The reference is the built-in\n" +
 		"channel; for batched rows, a built-in channel of slices.\n")
 	s.rows(text, figures)
-	text.WriteString("\n")
-	for _, procs := range s.Procs {
-		text.WriteString(verdict(figures, procs))
-	}
 	return text.String()
 }
 
@@ -56,46 +48,11 @@ func (s Settings) Markdown(host results.Host, began time.Time, figures []Figure)
 func (s Settings) rows(text *strings.Builder, figures []Figure) {
 	text.WriteString("\n| row | P | reference | ratio | range | lines/s | CPU ns per line | p99 delay ms |\n|---|--:|---|--:|---|--:|--:|--:|\n")
 	for _, f := range figures {
-		reference := find(figures, f.Procs, native(f.Batch))
+		reference := figures[slices.IndexFunc(figures, func(r Figure) bool {
+			return r.Procs == f.Procs && r.Variant == Variant{"native", f.Batch}
+		})]
 		ratio, least, most := f.against(reference)
 		fmt.Fprintf(text, "| logagg %v | %d | %v | %.2f | %.2f-%.2f | %.0f | %.0f | %.1f |\n",
 			f.Variant, f.Procs, reference.Variant, ratio, least, most, f.median(perSecond), f.median(cpu), f.median(delay)/1e6)
 	}
-}
-
-func native(batch int) Variant { return Variant{"native", batch} }
-
-func find(figures []Figure, procs int, v Variant) Figure {
-	return figures[slices.IndexFunc(figures, func(f Figure) bool { return f.Procs == procs && f.Variant == v })]
-}
-
-// verdict compares the best kind of sluice with the floor: relative to the
-// built-in channel used in the same way, and to the built-in channel as most
-// services use it, one event at a time.
-func verdict(figures []Figure, procs int) string {
-	alike, alikeRatio := best(figures, procs, func(f Figure) Variant { return native(f.Batch) })
-	plain, plainRatio := best(figures, procs, func(Figure) Variant { return native(1) })
-	return fmt.Sprintf("- GOMAXPROCS=%d: compared with native used the same way, the best kind of sluice is %v at %.2f, which %s the floor of %.1f; "+
-		"compared with native one by one, it is %v at %.2f, which %s it.\n",
-		procs, alike.Variant, alikeRatio, judged(alikeRatio), Floor, plain.Variant, plainRatio, judged(plainRatio))
-}
-
-// best returns the figure of sluice with the largest ratio to its reference.
-func best(figures []Figure, procs int, reference func(Figure) Variant) (most Figure, ratio float64) {
-	for _, f := range figures {
-		if f.Procs != procs || f.Kind == "native" {
-			continue
-		}
-		if r, _, _ := f.against(find(figures, procs, reference(f))); r > ratio {
-			most, ratio = f, r
-		}
-	}
-	return most, ratio
-}
-
-func judged(ratio float64) string {
-	if ratio >= Floor {
-		return "reaches"
-	}
-	return "falls short of"
 }
