@@ -22,10 +22,12 @@ func (e ends) Send(lo, hi uint64) bool {
 }
 
 func (e ends) Recv(most uint64) (t Tally) {
-	for v := range e.r {
-		if t.Add(v); t.Count == most {
+	for t.Count < most {
+		v, ok := <-e.r
+		if !ok {
 			break
 		}
+		t.Add(v)
 	}
 	return t
 }
