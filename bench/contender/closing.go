@@ -62,9 +62,13 @@ func (k oursClosing) Recv(most uint64) (t Tally) {
 	for t.Count < most {
 		if _, err := sluice.Select(k.values.ctx, values, end); err == nil {
 			t.Add(values.Value)
-		} else if !t.took(k.values.c.TryRecv()) { // only Close ends a wait on done
+			continue
+		}
+		v, err := k.values.c.TryRecv() // only Close ends a wait on done
+		if err != nil {
 			break
 		}
+		t.Add(v)
 	}
 	return t
 }

@@ -77,15 +77,6 @@ func (t *Tally) AddAll(vs []uint64) {
 	}
 }
 
-// took counts the value of a receive, unless that failed.
-func (t *Tally) took(v uint64, err error) bool {
-	if err != nil {
-		return false
-	}
-	t.Add(v)
-	return true
-}
-
 // Last returns the value that was added last.
 func (t Tally) Last() uint64 { return t.next - 1 }
 

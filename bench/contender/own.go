@@ -20,46 +20,79 @@ type ours struct {
 }
 
 func (k ours) Send(lo, hi uint64) bool {
-	var err error
 	switch c := k.c.(type) {
 	case *sluice.Rendezvous[uint64]:
-		for ; lo < hi && err == nil; lo++ {
-			err = c.Send(k.ctx, lo)
+		for ; lo < hi; lo++ {
+			if c.Send(k.ctx, lo) != nil {
+				return false
+			}
 		}
 	case *sluice.Bounded[uint64]:
-		for ; lo < hi && err == nil; lo++ {
-			err = c.Send(k.ctx, lo)
+		for ; lo < hi; lo++ {
+			if c.Send(k.ctx, lo) != nil {
+				return false
+			}
 		}
 	case *sluice.Elastic[uint64]:
-		for ; lo < hi && err == nil; lo++ {
-			err = c.Send(k.ctx, lo)
+		for ; lo < hi; lo++ {
+			if c.Send(k.ctx, lo) != nil {
+				return false
+			}
 		}
 	case *sluice.Sharded[uint64]:
-		for ; lo < hi && err == nil; lo++ {
-			err = c.Send(k.ctx, lo)
+		for ; lo < hi; lo++ {
+			if c.Send(k.ctx, lo) != nil {
+				return false
+			}
 		}
 	default:
 		panic(fmt.Sprintf("contender: no loop that sends to a %T", c))
 	}
-	return err == nil
+	return true
 }
 
-func (k ours) Recv(most uint64) (t Tally) {
+func (k ours) Recv(most uint64) Tally {
+	var t Tally
 	switch c := k.c.(type) {
 	case *sluice.Rendezvous[uint64]:
-		for t.Count < most && t.took(c.Recv(k.ctx)) {
+		for t.Count < most {
+			v, err := c.Recv(k.ctx)
+			if err != nil {
+				break
+			}
+			t.Add(v)
 		}
 	case *sluice.Bounded[uint64]:
-		for t.Count < most && t.took(c.Recv(k.ctx)) {
+		for t.Count < most {
+			v, err := c.Recv(k.ctx)
+			if err != nil {
+				break
+			}
+			t.Add(v)
 		}
 	case *sluice.Elastic[uint64]:
-		for t.Count < most && t.took(c.Recv(k.ctx)) {
+		for t.Count < most {
+			v, err := c.Recv(k.ctx)
+			if err != nil {
+				break
+			}
+			t.Add(v)
 		}
 	case *sluice.Sharded[uint64]:
-		for t.Count < most && t.took(c.Recv(k.ctx)) {
+		for t.Count < most {
+			v, err := c.Recv(k.ctx)
+			if err != nil {
+				break
+			}
+			t.Add(v)
 		}
 	case *sluice.Priority[uint64]:
-		for t.Count < most && t.took(c.Recv(k.ctx)) {
+		for t.Count < most {
+			v, err := c.Recv(k.ctx)
+			if err != nil {
+				break
+			}
+			t.Add(v)
 		}
 	default:
 		panic(fmt.Sprintf("contender: no loop that receives from a %T", c))
