@@ -94,8 +94,8 @@ func (c contestant) footprint(n, steps int) measure.Entry {
 				Fill: func(lo, hi int) { channel.Send(uint64(lo), uint64(hi)) },
 				Empty: func(n int) {
 					for want := range uint64(n) {
-						if got := channel.Recv(1); (got.Count == 0 || got.Last() != want) && wrong == nil {
-							wrong = fmt.Errorf("%s: received %d (%v), want %d", c.id, got.Last(), got.Count, want)
+						if got := channel.Recv(1); (got.Count == 0 || got.Sum != want) && wrong == nil {
+							wrong = fmt.Errorf("%s: received %d (%v), want %d", c.id, got.Sum, got.Count > 0, want)
 						}
 					}
 				},
@@ -103,7 +103,7 @@ func (c contestant) footprint(n, steps int) measure.Entry {
 		})
 		channel.Close()
 		if got := channel.Recv(1); got.Count > 0 && wrong == nil {
-			wrong = fmt.Errorf("%s: received %d after all %d values", c.id, got.Last(), n)
+			wrong = fmt.Errorf("%s: received %d after all %d values", c.id, got.Sum, n)
 		}
 		return measure.Reading{Ops: n, Figures: figures}, wrong
 	}}
