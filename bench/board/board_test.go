@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bench/paced"
+	"github.com/sluice-go/sluice/bench/results"
 )
 
 // TestMain measures a cell if this process is the child of a test.
@@ -151,10 +152,10 @@ func TestRun(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	if v := median(nil); !math.IsNaN(v) {
+	if v := results.Median(nil); !math.IsNaN(v) {
 		t.Errorf("the median of nothing is %v", v)
 	}
-	if median([]float64{9, 1, 5}) != 5 || median([]float64{4, 1, 2, 9}) != 3 {
+	if results.Median([]float64{9, 1, 5}) != 5 || results.Median([]float64{4, 1, 2, 9}) != 3 {
 		t.Error("medians are wrong")
 	}
 	for v, want := range map[float64]float64{0: 0, 1234567: 1235000, 0.00123456: 0.001235, 12.345: 12.35} {

@@ -60,19 +60,7 @@ func rounded(v float64) float64 {
 }
 
 // median returns the median of a cell, NaN if it has no figures.
-func (f *figures) median(c cell) float64 { return median(f.Cells[c.String()]) }
-
-func median(values []float64) float64 {
-	if len(values) == 0 {
-		return math.NaN()
-	}
-	sorted := slices.Sorted(slices.Values(values))
-	middle := len(sorted) / 2
-	if len(sorted)%2 == 1 {
-		return sorted[middle]
-	}
-	return (sorted[middle-1] + sorted[middle]) / 2
-}
+func (f *figures) median(c cell) float64 { return results.Median(f.Cells[c.String()]) }
 
 // save writes the file: a line for each cell, in order, so that a diff can be read.
 func (f *figures) save(path string) error {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/results"
 )
 
 // A floor is what we may not fall below: the time of the reference divided by ours, as the
@@ -130,11 +131,11 @@ func (f floor) check(t *testing.T, procs int) {
 			slices.Reverse(pair) // so that none always follows the other
 		}
 		mark := ""
-		if median(ratios) < f.least {
+		if results.Median(ratios) < f.least {
 			mark = "  MISSED"
 			t.Fail()
 		}
-		fmt.Printf("P=%d %-16s to %-16s %-7s %5.2f of %.2f%s\n", procs, f.ours.name, f.reference.name, column, median(ratios), f.least, mark)
+		fmt.Printf("P=%d %-16s to %-16s %-7s %5.2f of %.2f%s\n", procs, f.ours.name, f.reference.name, column, results.Median(ratios), f.least, mark)
 	}
 }
 

@@ -192,7 +192,7 @@ func (s settings) column(ctx context.Context, f *figures, section section, col c
 		if failures[i] != nil {
 			fmt.Fprintf(os.Stderr, "  %-36s %v\n", r.name, failures[i])
 		} else {
-			fmt.Fprintf(os.Stderr, "  %-36s %.4g\n", r.name, median(values[i]))
+			fmt.Fprintf(os.Stderr, "  %-36s %.4g\n", r.name, results.Median(values[i]))
 		}
 	}
 	return nil

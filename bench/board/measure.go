@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bench/paced"
+	"github.com/sluice-go/sluice/bench/results"
 	"github.com/sluice-go/sluice/bench/workload"
 )
 
@@ -45,7 +46,7 @@ func medianOf(n int, measure func(i int) (float64, error)) (float64, error) {
 		}
 		values = append(values, v)
 	}
-	return median(values), nil
+	return results.Median(values), nil
 }
 
 // idle returns the CPU time of the process during d, as a percentage of one core.

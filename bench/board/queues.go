@@ -160,7 +160,7 @@ func batches(procs []int) section {
 		own("sluice.Bounded", contender.Bounded(cancelable, nil)),
 		own("sluice.Bounded, one to one", contender.Bounded(cancelable, oneToOne)),
 		own("sluice.Elastic", contender.Elastic(cancelable, nil)),
-		own("batch.Sender", contender.Batching(cancelable, batchSize, 0)),
+		own("batch.Sender", contender.Batching(cancelable, batchSize)),
 		peer(peers.Disruptor(), sleeps, last),
 		peer(peers.DisruptorSpinning(), polls, last),
 	}, 1024)

@@ -10,57 +10,27 @@ import (
 // that is closed at the end. Programs do this when no sender may close the
 // first.
 type closing struct {
-	c    chan uint64
+	ends
 	done chan struct{}
 }
 
-func (k closing) SendRange(lo, hi uint64) {
-	for v := lo; v < hi; v++ {
-		k.c <- v
-	}
-}
-
-func (k closing) Drain() Tally {
-	var t Tally
-	for {
+// Recv receives the values that were sent before the end, too.
+func (k closing) Recv(most uint64) (t Tally) {
+	for t.Count < most {
 		select {
-		case v := <-k.c:
+		case v := <-k.r:
 			t.Add(v)
+			continue
 		case <-k.done:
-			return k.rest(t)
 		}
-	}
-}
-
-// rest adds the values that were sent before the end and are still queued.
-func (k closing) rest(t Tally) Tally {
-	for {
 		select {
-		case v := <-k.c:
+		case v := <-k.r:
 			t.Add(v)
 		default:
 			return t
 		}
 	}
-}
-
-func (k closing) Send(v uint64) bool {
-	k.c <- v
-	return true
-}
-
-func (k closing) Recv() (uint64, bool) {
-	select {
-	case v := <-k.c:
-		return v, true
-	case <-k.done:
-	}
-	select {
-	case v := <-k.c:
-		return v, true
-	default:
-		return 0, false
-	}
+	return t
 }
 
 func (k closing) Close() { close(k.done) }
@@ -71,51 +41,39 @@ func NativeClosing() Contender {
 	return Contender{
 		Name: "native select, close channel",
 		Make: func(capacity int) Channel {
-			return closing{make(chan uint64, capacity), make(chan struct{})}
+			c := make(chan uint64, capacity)
+			return closing{ends{c, c}, make(chan struct{})}
 		},
 	}
 }
 
-// boundedClosing is the same with a sluice.Bounded, a sluice.Rendezvous and
+// oursClosing is the same with a sluice.Bounded, a sluice.Rendezvous and
 // sluice.Select. It offers no batches, because a receiver of batches would miss
 // the end.
-type boundedClosing struct {
-	bounded bounded
-	done    *sluice.Rendezvous[struct{}]
+type oursClosing struct {
+	values ours
+	done   *sluice.Rendezvous[struct{}]
 }
 
-func (k boundedClosing) SendRange(lo, hi uint64) { k.bounded.SendRange(lo, hi) }
+func (k oursClosing) Send(lo, hi uint64) bool { return k.values.Send(lo, hi) }
 
-func (k boundedClosing) Send(v uint64) bool { return k.bounded.Send(v) }
-
-func (k boundedClosing) Drain() Tally {
-	var t Tally
-	values, end := sluice.OnRecv[uint64](k.bounded.c), sluice.OnRecv[struct{}](k.done)
-	for {
-		if _, err := sluice.Select(k.bounded.ctx, values, end); err != nil {
-			break // only Close ends a wait on done
+func (k oursClosing) Recv(most uint64) (t Tally) {
+	values, end := sluice.OnRecv[uint64](k.values.c), sluice.OnRecv[struct{}](k.done)
+	for t.Count < most {
+		if _, err := sluice.Select(k.values.ctx, values, end); err == nil {
+			t.Add(values.Value)
+			continue
 		}
-		t.Add(values.Value)
-	}
-	for {
-		v, err := k.bounded.c.TryRecv()
+		v, err := k.values.c.TryRecv() // only Close ends a wait on done
 		if err != nil {
-			return t
+			break
 		}
 		t.Add(v)
 	}
+	return t
 }
 
-func (k boundedClosing) Recv() (uint64, bool) {
-	values, end := sluice.OnRecv[uint64](k.bounded.c), sluice.OnRecv[struct{}](k.done)
-	if _, err := sluice.Select(k.bounded.ctx, values, end); err == nil {
-		return values.Value, true
-	}
-	v, err := k.bounded.c.TryRecv()
-	return v, err == nil
-}
-
-func (k boundedClosing) Close() { k.done.Close() }
+func (k oursClosing) Close() { k.done.Close() }
 
 // SelectClosing is sluice.Bounded with a sluice.Select in its receivers, over
 // the values and a channel that is closed at the end.
@@ -124,8 +82,7 @@ func SelectClosing() Contender {
 		Name:  "sluice.Select, close channel",
 		Bound: Buffered,
 		Make: func(capacity int) Channel {
-			b := bounded{context.Background(), sluice.NewBounded[uint64](capacity, nil)}
-			return boundedClosing{b, sluice.NewRendezvous[struct{}](nil)}
+			return oursClosing{ours{context.Background(), newBounded(capacity, Options{})}, sluice.NewRendezvous[struct{}](nil)}
 		},
 	}
 }

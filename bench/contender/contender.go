@@ -6,32 +6,47 @@
 // A method of the interface is a loop rather than an operation on one value.
 // The benchmarks therefore measure what a user of that channel would write,
 // without an interface call per value. A Farm is two channels with workers
-// between them, written out for the same reason.
+// between them.
 package contender
+
+import (
+	"math"
+	"sync"
+)
 
 // A Channel carries uint64 values between goroutines. Its methods may be called
 // from as many goroutines as the Contender allows.
 type Channel interface {
-	// SendRange sends lo, lo+1, …, hi-1, one by one, in a loop.
-	SendRange(lo, hi uint64)
-	// Drain receives one by one until the channel is closed and drained.
-	Drain() Tally
-	// Send and Recv serve alternating exchanges. Send reports false once the
-	// channel is closed, and Recv once it is drained, too.
-	Send(v uint64) bool
-	Recv() (v uint64, ok bool)
+	// Send sends lo, lo+1, …, hi-1, one by one, in a loop. It reports false if
+	// the channel was closed meanwhile.
+	Send(lo, hi uint64) bool
+	// Recv receives one by one, until it has received most values or the channel
+	// is closed and drained.
+	Recv(most uint64) Tally
 	// Close is called once, after the last send returned. It may be called
 	// earlier if the channel itself permits that.
 	Close()
 }
 
+// All is the most that a Recv receives that lasts until the end.
+const All = math.MaxUint64
+
 // A BatchChannel can also move many values in one call.
 type BatchChannel interface {
 	Channel
-	// SendRangeBatch sends lo … hi-1 in batches of the given size.
-	SendRangeBatch(lo, hi uint64, size int)
-	// DrainBatch is Drain with a buffer of the given size.
-	DrainBatch(size int) Tally
+	// SendBatches sends lo … hi-1 in batches of the given size.
+	SendBatches(lo, hi uint64, size int)
+	// RecvBatches receives until the channel is closed and drained, with a
+	// buffer of the given size.
+	RecvBatches(size int) Tally
+}
+
+// A Pool is a channel whose values are jobs for workers.
+type Pool interface {
+	Channel
+	// Serve calls job with each value, in the given number of goroutines, until
+	// the channel is closed and drained and all jobs are done.
+	Serve(workers int, job func(v uint64))
 }
 
 // A Tally summarizes what one receiver got: proof that the work was done. Every
@@ -62,6 +77,9 @@ func (t *Tally) AddAll(vs []uint64) {
 	}
 }
 
+// Last returns the value that was added last.
+func (t Tally) Last() uint64 { return t.next - 1 }
+
 // Bound describes the capacities that a Contender supports.
 type Bound uint8
 
@@ -81,6 +99,7 @@ type Contender struct {
 	LeastReceivers         int  // the minimum number of receivers; 0 means 1
 	AnyOrder               bool // it does not preserve the order
 	BatchOnly              bool // moving values one by one makes no sense for it
+	LoopsOnly              bool // Recv receives all: it cannot wait for a single value
 	Make                   func(capacity int) Channel
 }
 
@@ -101,10 +120,32 @@ func (c Contender) Can(capacity, senders, receivers int) bool {
 }
 
 // Batches reports whether the contender's channels are a BatchChannel.
-func (c Contender) Batches() bool {
+func (c Contender) Batches() bool { return makes[BatchChannel](c) }
+
+// Serves reports whether the contender's channels are a Pool.
+func (c Contender) Serves() bool { return makes[Pool](c) }
+
+func makes[C Channel](c Contender) bool {
 	ch := c.Make(1)
-	_, ok := ch.(BatchChannel)
+	_, ok := ch.(C)
 	ch.Close()
-	ch.Drain() // lets a pump end
+	ch.Recv(All) // lets a pump end
 	return ok
+}
+
+// each runs n goroutines and waits for them.
+func each(workers int, work func()) {
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(work)
+	}
+	all.Wait()
+}
+
+// fill writes lo, lo+1, … to batch and returns the value after the last.
+func fill(batch []uint64, lo uint64) uint64 {
+	for i := range batch {
+		batch[i] = lo + uint64(i)
+	}
+	return lo + uint64(len(batch))
 }

@@ -11,9 +11,7 @@ import (
 )
 
 // A Farm passes jobs to workers, and their results back: the subject of the
-// study "Go Lock Cost". It is a contender of its own rather than a use of
-// Channel, so that its workers are the loops that a user would write, without
-// an interface call per job.
+// study "Go Lock Cost".
 type Farm struct {
 	Name string
 	// Run lets the given number of workers do n jobs, each by a call of job,
@@ -58,249 +56,188 @@ func (s shop) run(workers int) (Tally, time.Duration) {
 // buffer, workers that select between a job and their end, and a receiver that
 // counts until all jobs are accounted for.
 func PublishedFarm() Farm {
-	return Farm{
-		Name: "published",
-		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
-			jobs, results, die := make(chan uint64), make(chan uint64), make(chan bool)
-			return shop{
-				feed: func() {
-					for v := range n {
-						jobs <- v
+	return Farm{"published", func(workers int, n uint64, job func()) (Tally, time.Duration) {
+		jobs, results, die := make(chan uint64), make(chan uint64), make(chan bool)
+		return shop{
+			feed: func() { ends{s: jobs}.Send(0, n) },
+			work: func() {
+				for {
+					select {
+					case v := <-jobs:
+						job()
+						results <- v
+					case <-die:
+						return
 					}
-				},
-				work: func() {
-					for {
-						select {
-						case v := <-jobs:
-							job()
-							results <- v
-						case <-die:
-							return
-						}
-					}
-				},
-				tally: func() (t Tally) {
-					for t.Count < n {
-						t.Add(<-results)
-					}
-					return t
-				},
-				stop: func() {
-					for range workers {
-						die <- true
-					}
-				},
-			}.run(workers)
-		},
-	}
+				}
+			},
+			tally: func() Tally { return ends{r: results}.Recv(n) },
+			stop: func() {
+				for range workers {
+					die <- true
+				}
+			},
+		}.run(workers)
+	}}
+}
+
+// between returns a farm whose jobs and results pass through two channels. work
+// is the loop of a worker between them.
+func between[C Channel](name string, build func() C, work func(jobs, results C, job func())) Farm {
+	return Farm{name, func(workers int, n uint64, job func()) (Tally, time.Duration) {
+		jobs, results := build(), build()
+		return shop{
+			feed:  func() { jobs.Send(0, n); jobs.Close() },
+			work:  func() { work(jobs, results, job) },
+			ended: results.Close,
+			tally: func() Tally { return results.Recv(All) },
+		}.run(workers)
+	}}
 }
 
 // NativeFarm is two built-in channels with the given number of slots, and
 // workers that range over one of them.
 func NativeFarm(slots int) Farm {
-	return Farm{
-		Name: fmt.Sprintf("native, %d slots", slots),
-		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
-			jobs, results := make(chan uint64, slots), make(chan uint64, slots)
-			return shop{
-				feed: func() {
-					for v := range n {
-						jobs <- v
-					}
-					close(jobs)
-				},
-				work: func() {
-					for v := range jobs {
-						job()
-						results <- v
-					}
-				},
-				ended: func() { close(results) },
-				tally: ends{r: results}.Drain,
-			}.run(workers)
-		},
-	}
+	build := func() ends { c := make(chan uint64, slots); return ends{c, c} }
+	return between(fmt.Sprintf("native, %d slots", slots), build, func(jobs, results ends, job func()) {
+		for v := range jobs.r {
+			job()
+			results.s <- v
+		}
+	})
 }
 
 // farmSlots is the capacity of a farm's buffered channels, in jobs.
 const farmSlots = 1024
+
+// inSlices are slices of one size.
+type inSlices struct {
+	slices
+	size int
+}
+
+func (s inSlices) Send(lo, hi uint64) bool {
+	s.SendBatches(lo, hi, s.size)
+	return true
+}
 
 // NativeBatchFarm is two built-in channels of slices of the given size. The
 // feeder allocates each slice, and it returns with the results. The channels
 // have slots for as many jobs as the other farms', but for at least four
 // slices.
 func NativeBatchFarm(size int) Farm {
-	return Farm{
-		Name: fmt.Sprintf("native, slices of %d", size),
-		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
-			slots := max(4, farmSlots/size)
-			jobs, results := slices{make(chan []uint64, slots)}, slices{make(chan []uint64, slots)}
-			return shop{
-				feed: func() { jobs.SendRangeBatch(0, n, size); jobs.Close() },
-				work: func() {
-					for batch := range jobs.c {
-						for range batch {
-							job()
-						}
-						results.c <- batch
-					}
-				},
-				ended: results.Close,
-				tally: results.Drain,
-			}.run(workers)
-		},
-	}
+	build := func() inSlices { return inSlices{slices{make(chan []uint64, max(4, farmSlots/size))}, size} }
+	return between(fmt.Sprintf("native, slices of %d", size), build, func(jobs, results inSlices, job func()) {
+		for batch := range jobs.c {
+			for range batch {
+				job()
+			}
+			results.c <- batch
+		}
+	})
+}
+
+// ownFarm is two channels of this library.
+func ownFarm(name string, ctx context.Context, build func() sluice.Channel[uint64]) Farm {
+	return between(name, func() ours { return ours{ctx, build()} }, func(jobs, results ours, job func()) {
+		for {
+			v, err := jobs.c.Recv(ctx)
+			if err != nil {
+				return
+			}
+			job()
+			_ = results.c.Send(ctx, v) // the tally reveals unsent values
+		}
+	})
 }
 
 // RendezvousFarm is two sluice.Rendezvous.
 func RendezvousFarm(ctx context.Context) Farm {
-	return Farm{
-		Name: "sluice.Rendezvous",
-		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
-			jobs, results := sluice.NewRendezvous[uint64](nil), sluice.NewRendezvous[uint64](nil)
-			return shop{
-				feed: func() { rendezvous{ctx, jobs}.SendRange(0, n); jobs.Close() },
-				work: func() {
-					for {
-						v, err := jobs.Recv(ctx)
-						if err != nil {
-							return
-						}
-						job()
-						_ = results.Send(ctx, v) // the tally reveals unsent values
-					}
-				},
-				ended: results.Close,
-				tally: rendezvous{ctx, results}.Drain,
-			}.run(workers)
-		},
-	}
+	return ownFarm("sluice.Rendezvous", ctx, func() sluice.Channel[uint64] { return sluice.NewRendezvous[uint64](nil) })
 }
 
 // BoundedFarm is two sluice.Bounded of 1024 slots.
 func BoundedFarm(ctx context.Context) Farm {
-	return Farm{
-		Name: "sluice.Bounded",
-		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
-			jobs, results := sluice.NewBounded[uint64](farmSlots, nil), sluice.NewBounded[uint64](farmSlots, nil)
-			return shop{
-				feed: func() { bounded{ctx, jobs}.SendRange(0, n); jobs.Close() },
-				work: func() {
-					for {
-						v, err := jobs.Recv(ctx)
-						if err != nil {
-							return
-						}
-						job()
-						_ = results.Send(ctx, v)
-					}
-				},
-				ended: results.Close,
-				tally: bounded{ctx, results}.Drain,
-			}.run(workers)
-		},
-	}
+	return ownFarm("sluice.Bounded", ctx, func() sluice.Channel[uint64] { return newBounded(farmSlots, Options{}) })
 }
 
 // ElasticFarm is two sluice.Elastic without a limit.
 func ElasticFarm(ctx context.Context) Farm {
-	return Farm{
-		Name: "sluice.Elastic",
-		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
-			jobs, results := sluice.NewElastic[uint64](sluice.Unlimited, nil), sluice.NewElastic[uint64](sluice.Unlimited, nil)
-			return shop{
-				feed: func() { elastic{ctx, jobs}.SendRange(0, n); jobs.Close() },
-				work: func() {
-					for {
-						v, err := jobs.Recv(ctx)
-						if err != nil {
-							return
-						}
-						job()
-						_ = results.Send(ctx, v)
-					}
-				},
-				ended: results.Close,
-				tally: elastic{ctx, results}.Drain,
-			}.run(workers)
-		},
-	}
+	return ownFarm("sluice.Elastic", ctx, func() sluice.Channel[uint64] { return newElastic(Options{}) })
 }
+
+// inRuns is a Bounded with batches of one size, written by hand.
+type inRuns struct {
+	ours
+	size int
+}
+
+func (k inRuns) Send(lo, hi uint64) bool {
+	k.SendBatches(lo, hi, k.size)
+	return true
+}
+
+func (k inRuns) Recv(uint64) Tally { return k.RecvBatches(k.size) }
 
 // BoundedBatchFarm is two sluice.Bounded of at least 1024 slots, with
 // handwritten batches of at most the given size at every end.
 func BoundedBatchFarm(ctx context.Context, size int) Farm {
-	return Farm{
-		Name: fmt.Sprintf("sluice.Bounded, batches of %d", size),
-		Run: func(workers int, n uint64, job func()) (Tally, time.Duration) {
-			slots := max(4*size, farmSlots)
-			jobs, results := sluice.NewBounded[uint64](slots, nil), sluice.NewBounded[uint64](slots, nil)
-			return shop{
-				feed: func() { bounded{ctx, jobs}.SendRangeBatch(0, n, size); jobs.Close() },
-				work: func() {
-					buf := make([]uint64, size)
-					for {
-						got, err := jobs.RecvBatch(ctx, buf)
-						if err != nil {
-							return
-						}
-						for range got {
-							job()
-						}
-						_, _ = results.SendBatch(ctx, buf[:got])
-					}
-				},
-				ended: results.Close,
-				tally: func() Tally { return bounded{ctx, results}.DrainBatch(size) },
-			}.run(workers)
-		},
-	}
+	build := func() inRuns { return inRuns{ours{ctx, newBounded(max(4*size, farmSlots), Options{})}, size} }
+	return between(fmt.Sprintf("sluice.Bounded, batches of %d", size), build, func(jobs, results inRuns, job func()) {
+		buf := make([]uint64, size)
+		for {
+			got, err := jobs.c.RecvBatch(ctx, buf)
+			if err != nil {
+				return
+			}
+			for range got {
+				job()
+			}
+			_, _ = results.c.SendBatch(ctx, buf[:got])
+		}
+	})
 }
 
 // WorkersFarm is workers.Run on a sluice.Bounded, with another one for the
 // results, which are sent one by one.
 func WorkersFarm(ctx context.Context) Farm {
-	return Farm{
-		Name: "workers.Run",
-		Run: func(count int, n uint64, job func()) (Tally, time.Duration) {
-			jobs, results := sluice.NewBounded[uint64](farmSlots, nil), sluice.NewBounded[uint64](farmSlots, nil)
-			return shop{
-				feed: func() { bounded{ctx, jobs}.SendRange(0, n); jobs.Close() },
-				work: func() {
-					_ = workers.Run(ctx, jobs, count, func(ctx context.Context, v uint64) error {
-						job()
-						return results.Send(ctx, v)
-					}, nil)
-				},
-				ended: results.Close,
-				tally: bounded{ctx, results}.Drain,
-			}.run(1) // starts the workers
-		},
-	}
+	return Farm{"workers.Run", func(count int, n uint64, job func()) (Tally, time.Duration) {
+		jobs, results := ours{ctx, newBounded(farmSlots, Options{})}, ours{ctx, newBounded(farmSlots, Options{})}
+		return shop{
+			feed: func() { jobs.Send(0, n); jobs.Close() },
+			work: func() {
+				_ = workers.Run(ctx, jobs.c, count, func(ctx context.Context, v uint64) error {
+					job()
+					return results.c.Send(ctx, v)
+				}, nil)
+			},
+			ended: results.Close,
+			tally: func() Tally { return results.Recv(All) },
+		}.run(1) // starts the workers
+	}}
 }
 
 // MapFarm is workers.Map on a sluice.Bounded: the receiver is the loop over its
 // results. With a size above 1, the feeder has a batch.Sender of that size, and
 // MaxBatch is set to it.
 func MapFarm(ctx context.Context, size int) Farm {
-	f := Farm{Name: "workers.Map"}
-	var o *workers.MapOptions[uint64]
+	name, o := "workers.Map", (*workers.MapOptions[uint64])(nil)
 	if size > 1 {
-		f.Name = fmt.Sprintf("batch.Sender %d, workers.Map", size)
+		name = fmt.Sprintf("batch.Sender %d, workers.Map", size)
 		o = &workers.MapOptions[uint64]{MaxBatch: size}
 	}
-	f.Run = func(count int, n uint64, job func()) (Tally, time.Duration) {
-		jobs := sluice.NewBounded[uint64](max(4*size, farmSlots), nil)
-		feed := bounded{ctx, jobs}.SendRange
+	return Farm{name, func(count int, n uint64, job func()) (Tally, time.Duration) {
+		jobs := ours{ctx, newBounded(max(4*size, farmSlots), Options{})}
+		var feeder Channel = jobs
 		if size > 1 {
-			feed = batching{bounded: bounded{ctx, jobs}, size: size}.SendRange
+			feeder = batching{ours: jobs, size: size}
 		}
-		results := workers.Map(ctx, jobs, count, func(_ context.Context, v uint64) (uint64, error) {
+		results := workers.Map(ctx, jobs.c, count, func(_ context.Context, v uint64) (uint64, error) {
 			job()
 			return v, nil
 		}, o)
 		return shop{
-			feed: func() { feed(0, n); jobs.Close() },
+			feed: func() { feeder.Send(0, n); jobs.Close() },
 			tally: func() (t Tally) {
 				for v := range results.All() {
 					t.Add(v)
@@ -308,6 +245,5 @@ func MapFarm(ctx context.Context, size int) Farm {
 				return t
 			},
 		}.run(0) // Map starts the workers
-	}
-	return f
+	}}
 }

@@ -14,31 +14,38 @@ type ends struct {
 // contenders that look like built-in channels from outside. Its Close closes s.
 func OverEnds(s chan<- uint64, r <-chan uint64) Channel { return ends{s, r} }
 
-func (e ends) SendRange(lo, hi uint64) {
+func (e ends) Send(lo, hi uint64) bool {
 	for v := lo; v < hi; v++ {
 		e.s <- v
 	}
+	return true
 }
 
-func (e ends) Drain() Tally {
-	var t Tally
-	for v := range e.r {
+func (e ends) Recv(most uint64) (t Tally) {
+	for t.Count < most {
+		v, ok := <-e.r
+		if !ok {
+			break
+		}
 		t.Add(v)
 	}
 	return t
 }
 
-func (e ends) Send(v uint64) bool {
-	e.s <- v
-	return true
-}
-
-func (e ends) Recv() (uint64, bool) {
-	v, ok := <-e.r
-	return v, ok
-}
-
 func (e ends) Close() { close(e.s) }
+
+// native is the built-in chan.
+type native struct{ ends }
+
+// Serve is the common worker pool of Go programs: goroutines that range over a
+// chan.
+func (n native) Serve(workers int, job func(v uint64)) {
+	each(workers, func() {
+		for v := range n.r {
+			job(v)
+		}
+	})
+}
 
 // Native is the built-in chan.
 func Native() Contender {
@@ -46,7 +53,7 @@ func Native() Contender {
 		Name: "native",
 		Make: func(capacity int) Channel {
 			c := make(chan uint64, capacity)
-			return ends{c, c}
+			return native{ends{c, c}}
 		},
 	}
 }
@@ -58,19 +65,19 @@ type selecting struct {
 	c   chan uint64
 }
 
-func (n selecting) SendRange(lo, hi uint64) {
+func (n selecting) Send(lo, hi uint64) bool {
 	for v := lo; v < hi; v++ {
 		select {
 		case n.c <- v:
 		case <-n.ctx.Done():
-			return
+			return false
 		}
 	}
+	return true
 }
 
-func (n selecting) Drain() Tally {
-	var t Tally
-	for {
+func (n selecting) Recv(most uint64) (t Tally) {
+	for t.Count < most {
 		select {
 		case v, ok := <-n.c:
 			if !ok {
@@ -81,24 +88,7 @@ func (n selecting) Drain() Tally {
 			return t
 		}
 	}
-}
-
-func (n selecting) Send(v uint64) bool {
-	select {
-	case n.c <- v:
-		return true
-	case <-n.ctx.Done():
-		return false
-	}
-}
-
-func (n selecting) Recv() (uint64, bool) {
-	select {
-	case v, ok := <-n.c:
-		return v, ok
-	case <-n.ctx.Done():
-		return 0, false
-	}
+	return t
 }
 
 func (n selecting) Close() { close(n.c) }
@@ -108,9 +98,7 @@ func (n selecting) Close() { close(n.c) }
 func NativeSelect(ctx context.Context) Contender {
 	return Contender{
 		Name: "native select ctx.Done",
-		Make: func(capacity int) Channel {
-			return selecting{ctx, make(chan uint64, capacity)}
-		},
+		Make: func(capacity int) Channel { return selecting{ctx, make(chan uint64, capacity)} },
 	}
 }
 
@@ -123,44 +111,32 @@ const slicesPerCapacity = 64
 // one.
 type slices struct{ c chan []uint64 }
 
-func (s slices) SendRange(lo, hi uint64) { s.SendRangeBatch(lo, hi, 1) }
+func (s slices) Send(lo, hi uint64) bool {
+	s.SendBatches(lo, hi, 1)
+	return true
+}
 
-func (s slices) SendRangeBatch(lo, hi uint64, size int) {
+func (s slices) SendBatches(lo, hi uint64, size int) {
 	for lo < hi {
 		batch := make([]uint64, min(uint64(size), hi-lo))
-		fill(batch, lo)
-		lo += uint64(len(batch))
+		lo = fill(batch, lo)
 		s.c <- batch
 	}
 }
 
-func (s slices) Drain() Tally {
-	var t Tally
+// Recv receives values that Send sent, if it does not receive all.
+func (s slices) Recv(most uint64) (t Tally) {
 	for batch := range s.c {
-		t.AddAll(batch)
+		if t.AddAll(batch); t.Count >= most {
+			break
+		}
 	}
 	return t
 }
 
-// DrainBatch takes batches of the size in which they were sent; it ignores its
+// RecvBatches takes batches of the size in which they were sent; it ignores its
 // argument.
-func (s slices) DrainBatch(int) Tally { return s.Drain() }
-
-func (s slices) Send(v uint64) bool {
-	s.c <- []uint64{v}
-	return true
-}
-
-func (s slices) Recv() (uint64, bool) {
-	batch, ok := <-s.c
-	if !ok {
-		return 0, false
-	}
-	if len(batch) != 1 {
-		panic("contender: Recv received a batch that Send did not send")
-	}
-	return batch[0], true
-}
+func (s slices) RecvBatches(int) Tally { return s.Recv(All) }
 
 func (s slices) Close() { close(s.c) }
 
@@ -175,12 +151,5 @@ func NativeSlices() Contender {
 			slots := (capacity + slicesPerCapacity - 1) / slicesPerCapacity
 			return slices{make(chan []uint64, slots)}
 		},
-	}
-}
-
-// fill writes lo, lo+1, … into batch.
-func fill(batch []uint64, lo uint64) {
-	for i := range batch {
-		batch[i] = lo + uint64(i)
 	}
 }

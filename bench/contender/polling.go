@@ -62,7 +62,7 @@ func newPolling(capacity int) Channel {
 	if capacity > 0 {
 		q.buf.Grow(capacity)
 	}
-	return pollingLoops{q}
+	return queueLoops{q}
 }
 
 func (q *polling) acquire() {
@@ -201,37 +201,3 @@ func (l *pollers) pop() *poller {
 	}
 	return w
 }
-
-// pollingLoops are the loops over a polling.
-type pollingLoops struct {
-	c interface {
-		send(v uint64) bool
-		recv() (uint64, bool)
-		close()
-	}
-}
-
-func (k pollingLoops) SendRange(lo, hi uint64) {
-	for v := lo; v < hi; v++ {
-		if !k.c.send(v) {
-			return
-		}
-	}
-}
-
-func (k pollingLoops) Drain() Tally {
-	var t Tally
-	for {
-		v, ok := k.c.recv()
-		if !ok {
-			return t
-		}
-		t.Add(v)
-	}
-}
-
-func (k pollingLoops) Send(v uint64) bool { return k.c.send(v) }
-
-func (k pollingLoops) Recv() (uint64, bool) { return k.c.recv() }
-
-func (k pollingLoops) Close() { k.c.close() }

@@ -13,7 +13,7 @@ func TestPollingDelivers(t *testing.T) {
 		c := newPolling(capacity)
 		var senders, receivers sync.WaitGroup
 		for s := range uint64(goroutines) {
-			senders.Go(func() { c.SendRange(s*values, (s+1)*values) })
+			senders.Go(func() { c.Send(s*values, (s+1)*values) })
 		}
 		var mu sync.Mutex
 		seen := make([]int, goroutines*values)
@@ -21,10 +21,11 @@ func TestPollingDelivers(t *testing.T) {
 			receivers.Go(func() {
 				last := [goroutines]uint64{}
 				for {
-					v, ok := c.Recv()
-					if !ok {
+					got := c.Recv(1)
+					if got.Count == 0 {
 						return
 					}
+					v := got.Last()
 					mu.Lock()
 					seen[v]++
 					mu.Unlock()
@@ -53,13 +54,13 @@ func TestPollingCloses(t *testing.T) {
 		full, empty := newPolling(capacity), newPolling(capacity)
 		var waiting sync.WaitGroup
 		for range 3 {
-			waiting.Go(func() { full.SendRange(0, 10) })
-			waiting.Go(func() { empty.Drain() })
+			waiting.Go(func() { full.Send(0, 10) })
+			waiting.Go(func() { empty.Recv(All) })
 		}
 		full.Close()
 		empty.Close()
 		waiting.Wait()
-		if n := full.Drain().Count; n > uint64(capacity) {
+		if n := full.Recv(All).Count; n > uint64(capacity) {
 			t.Errorf("capacity %d: %d values", capacity, n)
 		}
 	}

@@ -12,70 +12,36 @@ import (
 // value mod levels, so every level has a quarter of them.
 const levels = 4
 
+// ranked is a Priority. A sender that sends in batches alternates between the levels.
 type ranked struct {
-	ctx    context.Context
-	c      *sluice.Priority[uint64]
+	ours
 	levels [levels]*sluice.Level[uint64]
 }
 
-func (k ranked) SendRange(lo, hi uint64) {
-	for v := lo; v < hi; v++ {
-		if k.levels[v%levels].Send(k.ctx, v) != nil {
-			return
-		}
+func (k ranked) Send(lo, hi uint64) bool {
+	var err error
+	for ; lo < hi && err == nil; lo++ {
+		err = k.levels[lo%levels].Send(k.ctx, lo)
 	}
+	return err == nil
 }
 
-func (k ranked) Drain() Tally {
-	var t Tally
-	for {
-		v, err := k.c.Recv(k.ctx)
-		if err != nil {
-			return t
-		}
-		t.Add(v)
-	}
+func (k ranked) SendBatches(lo, hi uint64, size int) {
+	i := 0
+	inBatches(lo, hi, size, func(batch []uint64) error {
+		_, err := k.levels[i%levels].SendBatch(k.ctx, batch)
+		i++
+		return err
+	})
 }
-
-func (k ranked) SendRangeBatch(lo, hi uint64, size int) {
-	batch := make([]uint64, size)
-	for i := 0; lo < hi; i++ {
-		batch = batch[:min(uint64(size), hi-lo)]
-		fill(batch, lo)
-		lo += uint64(len(batch))
-		if _, err := k.levels[i%levels].SendBatch(k.ctx, batch); err != nil {
-			return
-		}
-	}
-}
-
-func (k ranked) DrainBatch(size int) Tally {
-	var t Tally
-	buf := make([]uint64, size)
-	for {
-		n, err := k.c.RecvBatch(k.ctx, buf)
-		if err != nil {
-			return t
-		}
-		t.AddAll(buf[:n])
-	}
-}
-
-func (k ranked) Send(v uint64) bool { return k.levels[v%levels].Send(k.ctx, v) == nil }
-
-func (k ranked) Recv() (uint64, bool) {
-	v, err := k.c.Recv(k.ctx)
-	return v, err == nil
-}
-
-func (k ranked) Close() { k.c.Close() }
 
 // Priority is sluice.Priority with four levels. Every operation uses ctx.
 func Priority(ctx context.Context) Contender {
-	c := own("sluice.Priority", Buffered, ctx, nil, func(capacity int) Channel {
-		k := ranked{ctx: ctx, c: sluice.NewPriority[uint64](levels, capacity, nil)}
+	c := own("sluice.Priority", Buffered, ctx, nil, func(capacity int, _ Options) Channel {
+		p := sluice.NewPriority[uint64](levels, capacity, nil)
+		k := ranked{ours: ours{ctx, p}}
 		for i := range k.levels {
-			k.levels[i] = k.c.Level(i)
+			k.levels[i] = p.Level(i)
 		}
 		return k
 	})
@@ -111,7 +77,7 @@ func (h *heapItems) Pop() any {
 	return x
 }
 
-func (q *heapQueue) Send(v uint64) bool {
+func (q *heapQueue) send(v uint64) bool {
 	q.mu.Lock()
 	for len(q.items) >= q.limit && !q.closed {
 		q.notFull.Wait()
@@ -127,7 +93,7 @@ func (q *heapQueue) Send(v uint64) bool {
 	return true
 }
 
-func (q *heapQueue) Recv() (uint64, bool) {
+func (q *heapQueue) recv() (uint64, bool) {
 	q.mu.Lock()
 	for len(q.items) == 0 {
 		if q.closed {
@@ -142,24 +108,7 @@ func (q *heapQueue) Recv() (uint64, bool) {
 	return item.value, true
 }
 
-func (q *heapQueue) SendRange(lo, hi uint64) {
-	for v := lo; v < hi; v++ {
-		q.Send(v)
-	}
-}
-
-func (q *heapQueue) Drain() Tally {
-	var t Tally
-	for {
-		v, ok := q.Recv()
-		if !ok {
-			return t
-		}
-		t.Add(v)
-	}
-}
-
-func (q *heapQueue) Close() {
+func (q *heapQueue) close() {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
@@ -172,6 +121,34 @@ func Heap() Contender {
 	return Contender{Name: "container/heap", Bound: Buffered, AnyOrder: true, Make: func(capacity int) Channel {
 		q := &heapQueue{limit: capacity}
 		q.notEmpty.L, q.notFull.L = &q.mu, &q.mu
-		return q
+		return queueLoops{q}
 	}}
 }
+
+// queueLoops are the loops over a queue of this package.
+type queueLoops struct {
+	q interface {
+		send(v uint64) bool
+		recv() (uint64, bool)
+		close()
+	}
+}
+
+func (k queueLoops) Send(lo, hi uint64) bool {
+	for ; lo < hi && k.q.send(lo); lo++ {
+	}
+	return lo >= hi
+}
+
+func (k queueLoops) Recv(most uint64) (t Tally) {
+	for t.Count < most {
+		v, ok := k.q.recv()
+		if !ok {
+			break
+		}
+		t.Add(v)
+	}
+	return t
+}
+
+func (k queueLoops) Close() { k.q.close() }

@@ -56,14 +56,7 @@ type Published struct {
 	Pump                   Pump
 	Shrink                 PublishedShrink
 	SendBuffer, RecvBuffer int // capacities of the two built-in channels; 128 in the study
-
-	// Slots is the initial size of the queue, a power of two: 0 in the study, a
-	// pre-sized queue otherwise.
-	Slots int
-
-	// Unmended keeps the defect of the flushing pump: the value received after
-	// the 1024th in a row is lost.
-	Unmended bool
+	Slots                  int // initial size of the queue, a power of two; 0 in the study
 }
 
 // PublishedBuffer is the capacity of both built-in channels in the study.
@@ -88,32 +81,14 @@ func (p Published) Contender() Contender {
 	if p.Pump == Flushing {
 		c.Note = "corrected: as published, it loses each value after 1024 in a row"
 	}
-	if p.Unmended {
-		c.Name += ", unmended"
-		c.Note = "loses each value after 1024 in a row, as published"
-	}
-	if p.Shrink == PublishedShrinkEmpty {
-		c.Note = joinNotes(c.Note, "frees nothing when empty, as published")
-	}
 	return c
-}
-
-func joinNotes(a, b string) string {
-	if a == "" {
-		return b
-	}
-	return a + "; " + b
 }
 
 // start runs the pump between in and the channel that it returns.
 func (p Published) start(in <-chan uint64) <-chan uint64 {
 	out := make(chan uint64, p.RecvBuffer)
-	pump := &pump{in: in, out: out, unmended: p.Unmended, queue: newPublishedQueue(p.Shrink, p.Slots)}
-	if p.Pump == Simple {
-		go pump.runSimple()
-	} else {
-		go pump.runFlushing()
-	}
+	pump := &pump{in: in, out: out, flushes: p.Pump == Flushing, queue: newPublishedQueue(p.Shrink, p.Slots)}
+	go pump.run()
 	return out
 }
 
@@ -123,10 +98,10 @@ const maxRun = 1024
 
 // pump belongs to its goroutine. in is nil once it was closed.
 type pump struct {
-	in       <-chan uint64
-	out      chan<- uint64
-	queue    publishedQueue
-	unmended bool
+	in      <-chan uint64
+	out     chan<- uint64
+	queue   publishedQueue
+	flushes bool
 }
 
 // offer returns the channel and the value that a select may send. While the
@@ -138,7 +113,7 @@ func (p *pump) offer() (chan<- uint64, uint64) {
 	return p.out, p.queue.front()
 }
 
-func (p *pump) runSimple() {
+func (p *pump) run() {
 	defer close(p.out)
 	for p.in != nil || p.queue.len() > 0 {
 		out, front := p.offer()
@@ -149,50 +124,32 @@ func (p *pump) runSimple() {
 				continue
 			}
 			p.queue.push(v)
+			if p.flushes {
+				p.flushIn()
+			}
 		case out <- front:
 			p.queue.pop()
+			if p.flushes {
+				p.flushOut()
+			}
 		}
 	}
 }
 
-func (p *pump) runFlushing() {
-	defer close(p.out)
-	for p.in != nil || p.queue.len() > 0 {
-		out, front := p.offer()
+// flushIn queues the values that can be received without waiting, after a first
+// one, and at most maxRun with it. As published it receives one more, which it
+// loses.
+func (p *pump) flushIn() {
+	for range maxRun - 1 {
 		select {
 		case v, ok := <-p.in:
 			if !ok {
 				p.in = nil
-				continue
-			}
-			p.flushIn(v)
-		case out <- front:
-			p.queue.pop()
-			p.flushOut()
-		}
-	}
-}
-
-// flushIn queues v and the values that can be received after it without
-// waiting, at most maxRun values.
-func (p *pump) flushIn(v uint64) {
-	for run := 1; ; run++ {
-		p.queue.push(v)
-		if run == maxRun && !p.unmended {
-			return
-		}
-		var ok bool
-		select {
-		case v, ok = <-p.in:
-			if !ok {
-				p.in = nil
 				return
 			}
+			p.queue.push(v)
 		default:
 			return
-		}
-		if run == maxRun {
-			return // unmended: v is lost
 		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"testing"
-
-	"github.com/sluice-go/sluice"
 )
 
 // filled returns a closed built-in channel that holds 0 … n-1: to a pump it
@@ -19,29 +17,13 @@ func filled(n uint64) <-chan uint64 {
 	return in
 }
 
-func drain(r <-chan uint64) Tally { return ends{r: r}.Drain() }
+func drain(r <-chan uint64) Tally { return ends{r: r}.Recv(All) }
 
-// The defect of the published pump in its published form: of more than 1024
-// values that are available at once, the one after the 1024th is lost. The pump
-// reads from a closed channel that holds all values, so the loss does not
-// depend on timing.
-func TestPublishedFlushingPumpLosesValues(t *testing.T) {
-	unmended := Published{Pump: Flushing, RecvBuffer: 1, Unmended: true}
-	const n = maxRun + 1
-	if got := drain(unmended.start(filled(maxRun))); got.Count != maxRun {
-		t.Errorf("%d values of %d arrived; the fault needs one more", got.Count, maxRun)
-	}
-	got := drain(unmended.start(filled(n)))
-	if got.Count != n-1 || got.Sum != maxRun*(maxRun-1)/2 {
-		t.Errorf("of 0 … %d, %d values arrived that add up to %d: not all but the last", n-1, got.Count, got.Sum)
-	}
-}
-
+// As published, the flushing pump lost a value after maxRun in a row.
 func TestMendedPumpsLoseNothing(t *testing.T) {
 	const n = 5*maxRun + 7
 	for _, p := range []Published{
 		{Pump: Simple},
-		{Pump: Simple, Unmended: true}, // the simple pump never had the fault
 		{Pump: Flushing},
 		{Pump: Flushing, Shrink: PublishedShrinkHalf},
 		{Pump: Flushing, RecvBuffer: PublishedBuffer},
@@ -59,9 +41,9 @@ func TestElasticLosesNothing(t *testing.T) {
 	const n = 5*maxRun + 7
 	for _, c := range []Contender{Elastic(context.Background(), nil), Pipe(nil)} {
 		ch := c.Make(0)
-		ch.SendRange(0, n)
+		ch.Send(0, n)
 		ch.Close()
-		got := ch.Drain()
+		got := ch.Recv(All)
 		if got.Count != n || got.Sum != n*(n-1)/2 || got.Unordered != 0 {
 			t.Errorf("%s: of %d values: %+v", c.Name, n, got)
 		}
@@ -132,55 +114,6 @@ func TestPublishedShrinkHalfHasNoHysteresis(t *testing.T) {
 	}
 }
 
-// The indices run freely: a queue works across their wrap-around.
-func TestPublishedQueueAcrossTheWrap(t *testing.T) {
-	q := publishedQueue{head: ^uint(0) - 2, tail: ^uint(0) - 2}
-	for v := range uint64(20) {
-		q.push(v)
-	}
-	if q.len() != 20 {
-		t.Fatalf("%d values queued, not 20", q.len())
-	}
-	for want := range uint64(20) {
-		if v := q.front(); v != want {
-			t.Fatalf("%d came out, not %d", v, want)
-		}
-		q.pop()
-	}
-}
-
-func TestNamesAreUnique(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	all := append(Standard(), NativeSelect(ctx))
-	for _, pump := range []Pump{Simple, Flushing} {
-		for _, buffer := range []int{0, 16, 1024} {
-			for _, unmended := range []bool{false, true} {
-				all = append(all, Published{Pump: pump, Shrink: PublishedShrinkHalf, SendBuffer: buffer, RecvBuffer: buffer, Unmended: unmended}.Contender())
-			}
-		}
-	}
-	for _, shrink := range []PublishedShrink{PublishedShrinkEmpty, LazyShrinkHalf, FreeWhenEmpty} {
-		all = append(all, Published{Shrink: shrink}.Contender(), Published{Shrink: shrink, Slots: 64}.Contender())
-	}
-	for _, o := range []Options{
-		{SingleSender: true}, {SingleReceiver: true},
-	} {
-		all = append(all, Bounded(ctx, &o), Rendezvous(ctx, &o), Rendezvous(context.Background(), &o))
-	}
-	for _, o := range []Options{{Shrink: sluice.ShrinkEmpty}, {Shrink: sluice.NoShrink}} {
-		all = append(all, Elastic(ctx, &o))
-	}
-	all = append(all, RendezvousWithoutHandOff(), BoundedWithoutHandOff())
-	seen := map[string]bool{}
-	for _, c := range all {
-		if seen[c.Name] {
-			t.Errorf("two contenders are called %q", c.Name)
-		}
-		seen[c.Name] = true
-	}
-}
-
 func TestCan(t *testing.T) {
 	for _, one := range []struct {
 		c                            Contender
@@ -229,8 +162,8 @@ func ExamplePublished() {
 	study := Published{Pump: Flushing, Shrink: PublishedShrinkHalf, SendBuffer: PublishedBuffer, RecvBuffer: PublishedBuffer}
 	c := study.Contender()
 	ch := c.Make(0)
-	ch.SendRange(0, 3000) // more than both buffers hold
+	ch.Send(0, 3000) // more than both buffers hold
 	ch.Close()
-	fmt.Println(c.Name, "carried", ch.Drain().Count)
+	fmt.Println(c.Name, "carried", ch.Recv(All).Count)
 	// Output: published flushing, shrink half carried 3000
 }

@@ -83,6 +83,7 @@ func (r Remedy) Contender() Contender {
 		Name:           "remedy: " + r.String(),
 		AnyOrder:       r.Channels > 1 && (r.ByClock || r.Scaled || r.Timeout != NoTimeout),
 		LeastReceivers: r.Channels,
+		LoopsOnly:      r.Channels > 1 || r.Slice > 0,
 		Make:           func(capacity int) Channel { return newByValue(r, capacity) },
 	}
 	if r.Slice > 0 {

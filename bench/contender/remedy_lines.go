@@ -1,7 +1,6 @@
 package contender
 
 import (
-	"reflect"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -48,27 +47,6 @@ func (l *lines[E]) incoming() <-chan E {
 	return l.channels[int(l.receivers.Add(1)-1)%len(l.channels)]
 }
 
-// receive receives from any channel that has a value, for receivers without a
-// channel of their own; ok is false once all are closed and drained.
-func (l *lines[E]) receive() (v E, ok bool) {
-	if len(l.channels) == 1 {
-		v, ok = <-l.channels[0]
-		return v, ok
-	}
-	cases := make([]reflect.SelectCase, len(l.channels))
-	for i, c := range l.channels {
-		cases[i] = reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(c)}
-	}
-	for range l.channels {
-		chosen, got, ok := reflect.Select(cases)
-		if ok {
-			return got.Interface().(E), true
-		}
-		cases[chosen].Chan = reflect.Value{} // disables this case
-	}
-	return v, false
-}
-
 func (l *lines[E]) closeAll() {
 	for _, c := range l.channels {
 		close(c)
@@ -111,42 +89,31 @@ func (o *outlet[E]) put(i int, v E) {
 			i = o.pick()
 		}
 	}
-	switch o.Timeout {
-	case NoTimeout:
+	if o.Timeout == NoTimeout {
 		o.channels[i] <- v
-	case TimeAfter:
-		o.putAfter(i, v)
-	case ReusedTimer:
-		o.putTimed(i, v)
+		return
 	}
-}
-
-func (o *outlet[E]) putAfter(i int, v E) {
 	for {
 		select {
 		case o.channels[i] <- v:
+			if o.timer != nil {
+				o.timer.Stop()
+			}
 			return
-		case <-time.After(SendTimeout):
-			i = o.after(i)
+		case <-o.expiry():
+			i = (i + 1) % int(o.used.Load())
 		}
 	}
 }
 
-func (o *outlet[E]) putTimed(i int, v E) {
-	for {
-		o.timer.Reset(SendTimeout)
-		select {
-		case o.channels[i] <- v:
-			o.timer.Stop()
-			return
-		case <-o.timer.C:
-			i = o.after(i)
-		}
+// expiry returns the channel of the timer of one attempt.
+func (o *outlet[E]) expiry() <-chan time.Time {
+	if o.timer == nil {
+		return time.After(SendTimeout)
 	}
+	o.timer.Reset(SendTimeout)
+	return o.timer.C
 }
-
-// after returns the channel in use that comes after the i-th.
-func (o *outlet[E]) after(i int) int { return (i + 1) % int(o.used.Load()) }
 
 // grow adds one more channel, if there is another.
 func (o *outlet[E]) grow() {
@@ -155,12 +122,13 @@ func (o *outlet[E]) grow() {
 	}
 }
 
-// byValue sends each value separately.
+// byValue sends each value separately. A receiver with a channel of its own
+// receives all of it.
 type byValue struct{ *lines[uint64] }
 
 func newByValue(r Remedy, capacity int) Channel { return byValue{newLines[uint64](r, capacity)} }
 
-func (b byValue) SendRange(lo, hi uint64) {
+func (b byValue) Send(lo, hi uint64) bool {
 	defer b.begin()()
 	o := b.outlet()
 	if !b.ByClock && !b.Scaled && b.Timeout == NoTimeout {
@@ -168,29 +136,18 @@ func (b byValue) SendRange(lo, hi uint64) {
 		for v := lo; v < hi; v++ {
 			c <- v
 		}
-		return
+		return true
 	}
 	for v := lo; v < hi; v++ {
 		o.put(o.pick(), v)
 	}
-}
-
-func (b byValue) Drain() Tally {
-	defer b.begin()()
-	var t Tally
-	for v := range b.incoming() {
-		t.Add(v)
-	}
-	return t
-}
-
-func (b byValue) Send(v uint64) bool {
-	o := b.outlet()
-	o.put(o.pick(), v)
 	return true
 }
 
-func (b byValue) Recv() (uint64, bool) { return b.receive() }
+func (b byValue) Recv(most uint64) Tally {
+	defer b.begin()()
+	return ends{r: b.incoming()}.Recv(most)
+}
 
 func (b byValue) Close() { b.closeAll() }
 
@@ -199,7 +156,6 @@ func (b byValue) Close() { b.closeAll() }
 type bySlice struct {
 	*lines[[]uint64]
 	buffers []*buffer // one per channel
-	opened  *buffer   // the rest of a slice whose front Recv has returned
 }
 
 // A buffer collects values until they are sent as one slice. It has its own
@@ -212,20 +168,21 @@ type buffer struct {
 }
 
 func newBySlice(r Remedy, capacity int) Channel {
-	b := bySlice{newLines[[]uint64](r, (capacity+r.Slice-1)/r.Slice), make([]*buffer, r.Channels), new(buffer)}
+	b := bySlice{newLines[[]uint64](r, (capacity+r.Slice-1)/r.Slice), make([]*buffer, r.Channels)}
 	for i := range b.buffers {
 		b.buffers[i] = &buffer{values: make([]uint64, 0, r.Slice)}
 	}
 	return b
 }
 
-func (b bySlice) SendRange(lo, hi uint64) {
+func (b bySlice) Send(lo, hi uint64) bool {
 	defer b.begin()()
 	o := b.outlet()
 	for v := lo; v < hi; v++ {
 		i := o.pick()
 		b.buffers[i].add(o, i, v)
 	}
+	return true
 }
 
 // add appends v, and sends the collected values once the slice is full.
@@ -239,36 +196,12 @@ func (f *buffer) add(o *outlet[[]uint64], i int, v uint64) {
 	}
 }
 
-func (b bySlice) Drain() Tally {
+func (b bySlice) Recv(uint64) (t Tally) {
 	defer b.begin()()
-	var t Tally
 	for values := range b.incoming() {
 		t.AddAll(values)
 	}
 	return t
-}
-
-// Send bypasses the buffer: a caller that waits for the answer to a single
-// value would otherwise wait forever.
-func (b bySlice) Send(v uint64) bool {
-	o := b.outlet()
-	o.put(o.pick(), []uint64{v})
-	return true
-}
-
-func (b bySlice) Recv() (uint64, bool) {
-	b.opened.mu.Lock()
-	defer b.opened.mu.Unlock()
-	if len(b.opened.values) == 0 {
-		values, ok := b.receive()
-		if !ok {
-			return 0, false
-		}
-		b.opened.values = values
-	}
-	v := b.opened.values[0]
-	b.opened.values = b.opened.values[1:]
-	return v, true
 }
 
 // Close sends the values left in the buffers. No sender is active anymore.

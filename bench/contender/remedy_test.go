@@ -35,11 +35,11 @@ func TestEveryCombinationDelivers(t *testing.T) {
 			ch := r.Contender().Make(5)
 			var sending, receiving sync.WaitGroup
 			for i := range uint64(senders) {
-				sending.Go(func() { ch.SendRange(i*n, (i+1)*n) })
+				sending.Go(func() { ch.Send(i*n, (i+1)*n) })
 			}
 			tallies := make([]Tally, max(1, r.Channels)+1) // one channel has two receivers
 			for i := range tallies {
-				receiving.Go(func() { tallies[i] = ch.Drain() })
+				receiving.Go(func() { tallies[i] = ch.Recv(All) })
 			}
 			sending.Wait()
 			ch.Close()
@@ -114,7 +114,7 @@ func wantQueued[E any](t *testing.T, l *lines[E], want ...int) {
 func TestEachSenderHasAChannel(t *testing.T) {
 	b := newByValue(Remedy{Channels: 3}, 100).(byValue)
 	for i := range uint64(4) {
-		b.SendRange(0, 1+i)
+		b.Send(0, 1+i)
 	}
 	wantQueued(t, b.lines, 1+4, 2, 3)
 }
@@ -125,7 +125,7 @@ func TestTheClockPicks(t *testing.T) {
 		b := newByValue(Remedy{Channels: 3, ByClock: true}, 100).(byValue)
 		for range 2 {
 			time.Sleep(time.Nanosecond)
-			b.SendRange(0, 5)
+			b.Send(0, 5)
 		}
 		got := queued(b.lines)
 		if got[0]+got[1]+got[2] != 10 || max(got[0], got[1], got[2]) != 5 {
@@ -185,9 +185,9 @@ func TestSlices(t *testing.T) {
 	if got := cap(b.channels[0]); got != 3 {
 		t.Errorf("%d slots for 10 values in slices of 4, want 3", got)
 	}
-	b.SendRange(0, 3)
+	b.Send(0, 3)
 	wantQueued(t, b.lines, 0)
-	b.SendRange(3, 10)
+	b.Send(3, 10)
 	wantQueued(t, b.lines, 2)
 	b.Close()
 	var sizes []int

@@ -11,150 +11,57 @@ import (
 // A fan combines several channels: each loop of a sender gets the next channel
 // for itself, and the one receiver selects over all. The capacity applies to
 // each channel.
-type fan[C any] struct {
-	channels []C
+type fan struct {
+	channels []Channel
 	senders  atomic.Int64
 }
 
-// next returns the channel of the next sender.
-func (f *fan[C]) next() C { return f.channels[int(f.senders.Add(1)-1)%len(f.channels)] }
-
-// makeFan makes n channels.
-func makeFan[C any](n int, build func() C) *fan[C] {
-	f := &fan[C]{channels: make([]C, n)}
-	for i := range f.channels {
-		f.channels[i] = build()
-	}
-	return f
+func (f *fan) Send(lo, hi uint64) bool {
+	return f.channels[int(f.senders.Add(1)-1)%len(f.channels)].Send(lo, hi)
 }
 
-// nativeFan is a fan of built-in channels.
-type nativeFan struct{ *fan[chan uint64] }
-
-func (f nativeFan) SendRange(lo, hi uint64) {
-	c := f.next()
-	for v := lo; v < hi; v++ {
-		c <- v
+func (f *fan) Close() {
+	for _, c := range f.channels {
+		c.Close()
 	}
 }
 
-func (f nativeFan) Send(v uint64) bool {
-	f.next() <- v
-	return true
+// nativeFan is a fan of built-in channels. A channel that has ended is nil.
+type nativeFan struct {
+	fan
+	open [4]<-chan uint64
 }
 
-func (f nativeFan) Recv() (uint64, bool) {
-	if len(f.channels) == 2 {
-		return recv2(f.channels[0], f.channels[1])
-	}
-	return recv4(f.channels[0], f.channels[1], f.channels[2], f.channels[3])
-}
-
-// recv2 and recv4 receive until all channels are closed.
-func recv2(a, b chan uint64) (v uint64, ok bool) {
-	for a != nil || b != nil {
-		select {
-		case v, ok = <-a:
-			if !ok {
-				a = nil
-			}
-		case v, ok = <-b:
-			if !ok {
-				b = nil
-			}
-		}
-		if ok {
-			return v, true
-		}
-	}
-	return 0, false
-}
-
-func recv4(a, b, c, d chan uint64) (v uint64, ok bool) {
-	for a != nil || b != nil || c != nil || d != nil {
-		select {
-		case v, ok = <-a:
-			if !ok {
-				a = nil
-			}
-		case v, ok = <-b:
-			if !ok {
-				b = nil
-			}
-		case v, ok = <-c:
-			if !ok {
-				c = nil
-			}
-		case v, ok = <-d:
-			if !ok {
-				d = nil
-			}
-		}
-		if ok {
-			return v, true
-		}
-	}
-	return 0, false
-}
-
-func (f nativeFan) Drain() Tally {
-	var t Tally
-	if len(f.channels) == 2 {
-		a, b := f.channels[0], f.channels[1]
-		for a != nil || b != nil {
+func (f *nativeFan) Recv(most uint64) (t Tally) {
+	open := &f.open
+	for t.Count < most && *open != [4]<-chan uint64{} {
+		var v uint64
+		var ok bool
+		from := 0
+		if len(f.channels) == 2 {
 			select {
-			case v, ok := <-a:
-				if !ok {
-					a = nil
-					continue
-				}
-				t.Add(v)
-			case v, ok := <-b:
-				if !ok {
-					b = nil
-					continue
-				}
-				t.Add(v)
+			case v, ok = <-open[0]:
+			case v, ok = <-open[1]:
+				from = 1
+			}
+		} else {
+			select {
+			case v, ok = <-open[0]:
+			case v, ok = <-open[1]:
+				from = 1
+			case v, ok = <-open[2]:
+				from = 2
+			case v, ok = <-open[3]:
+				from = 3
 			}
 		}
-		return t
-	}
-	a, b, c, d := f.channels[0], f.channels[1], f.channels[2], f.channels[3]
-	for a != nil || b != nil || c != nil || d != nil {
-		select {
-		case v, ok := <-a:
-			if !ok {
-				a = nil
-				continue
-			}
+		if ok {
 			t.Add(v)
-		case v, ok := <-b:
-			if !ok {
-				b = nil
-				continue
-			}
-			t.Add(v)
-		case v, ok := <-c:
-			if !ok {
-				c = nil
-				continue
-			}
-			t.Add(v)
-		case v, ok := <-d:
-			if !ok {
-				d = nil
-				continue
-			}
-			t.Add(v)
+		} else {
+			open[from] = nil
 		}
 	}
 	return t
-}
-
-func (f nativeFan) Close() {
-	for _, c := range f.channels {
-		close(c)
-	}
 }
 
 // NativeFan is 2 or 4 built-in channels, and a select over them.
@@ -166,69 +73,38 @@ func NativeFan(n int) Contender {
 		Name:        fmt.Sprintf("native select of %d", n),
 		OneReceiver: true,
 		Make: func(capacity int) Channel {
-			return nativeFan{makeFan(n, func() chan uint64 { return make(chan uint64, capacity) })}
+			f := new(nativeFan)
+			for i := range n {
+				c := make(chan uint64, capacity)
+				f.channels, f.open[i] = append(f.channels, ends{c, c}), c
+			}
+			return f
 		},
 	}
 }
 
 // ownFan is a fan of sluice.Bounded, or of sluice.Rendezvous.
 type ownFan struct {
-	*fan[sluice.Channel[uint64]]
+	fan
 	cases []sluice.Case // of the channels that are not drained
 }
 
-func (f *ownFan) SendRange(lo, hi uint64) {
+func (f *ownFan) Recv(most uint64) (t Tally) {
 	ctx := context.Background()
-	switch c := f.next().(type) {
-	case *sluice.Bounded[uint64]:
-		bounded{ctx, c}.SendRange(lo, hi)
-	case *sluice.Rendezvous[uint64]:
-		rendezvous{ctx, c}.SendRange(lo, hi)
-	}
-}
-
-func (f *ownFan) Send(v uint64) bool { return f.next().Send(context.Background(), v) == nil }
-
-func (f *ownFan) Recv() (uint64, bool) {
-	ctx := context.Background()
-	for len(f.cases) > 0 {
+	for t.Count < most && len(f.cases) > 0 {
 		chosen, err := sluice.Select(ctx, f.cases...)
 		if err == nil {
-			return chosen.(*sluice.RecvCase[uint64]).Value, true
-		}
-		f.drop(chosen)
-	}
-	return 0, false
-}
-
-func (f *ownFan) Drain() Tally {
-	var t Tally
-	ctx := context.Background()
-	for len(f.cases) > 0 {
-		chosen, err := sluice.Select(ctx, f.cases...)
-		if err != nil {
-			f.drop(chosen)
+			t.Add(chosen.(*sluice.RecvCase[uint64]).Value)
 			continue
 		}
-		t.Add(chosen.(*sluice.RecvCase[uint64]).Value)
-	}
-	return t
-}
-
-// drop removes a case.
-func (f *ownFan) drop(drained sluice.Case) {
-	for i, c := range f.cases {
-		if c == drained {
-			f.cases = append(f.cases[:i], f.cases[i+1:]...)
-			return
+		for i, c := range f.cases {
+			if c == chosen {
+				f.cases = append(f.cases[:i], f.cases[i+1:]...)
+				break
+			}
 		}
 	}
-}
-
-func (f *ownFan) Close() {
-	for _, c := range f.channels {
-		c.Close()
-	}
+	return t
 }
 
 // Select is n channels, each a sluice.Bounded, or a sluice.Rendezvous at capacity
@@ -238,14 +114,13 @@ func Select(n int) Contender {
 		Name:        fmt.Sprintf("sluice.Select of %d", n),
 		OneReceiver: true,
 		Make: func(capacity int) Channel {
-			f := &ownFan{fan: makeFan(n, func() sluice.Channel[uint64] {
-				if capacity == 0 {
-					return sluice.NewRendezvous[uint64](nil)
+			f := new(ownFan)
+			for range n {
+				k := ours{context.Background(), sluice.NewRendezvous[uint64](nil)}
+				if capacity > 0 {
+					k.c = newBounded(capacity, Options{})
 				}
-				return sluice.NewBounded[uint64](capacity, nil)
-			})}
-			for _, c := range f.channels {
-				f.cases = append(f.cases, sluice.OnRecv[uint64](c))
+				f.channels, f.cases = append(f.channels, k), append(f.cases, sluice.OnRecv[uint64](k.c))
 			}
 			return f
 		},

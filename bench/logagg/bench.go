@@ -117,9 +117,6 @@ func figures(ctx context.Context, s speed.Settings, progress func(done, all int)
 	if err != nil {
 		return "", err
 	}
-	if s.Outside {
-		return s.MarkdownOutside(host, began, measured), nil
-	}
 	return s.Markdown(host, began, measured), nil
 }
 

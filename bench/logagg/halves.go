@@ -51,12 +51,11 @@ func (s *settings) queueFlags(flags *flag.FlagSet) {
 	flags.IntVar(&q.Replicas, "replicas", 3, "number of `servers` that store each batch: 1, 3 or 5")
 	flags.DurationVar(&q.AckWait, "ack-wait", 30*time.Second, "redeliver the batches of an aggregator that died after this `duration`")
 	if s.role.isHalf() {
-		s.channel, s.overflow = "jetstream", "block"
+		s.channel = "jetstream"
 		return
 	}
 	flags.StringVar(&s.channel, "channel", "bounded", "`kind` of the hot channel: "+strings.Join(queue.Names(), ", "))
 	flags.IntVar(&q.Capacity, "capacity", defaultCapacity, "capacity of the hot channel in `events`; for sharded, of each lane; for spill and durable, in memory; jetstream has its own limit")
-	flags.StringVar(&s.overflow, "overflow", "block", "overflow `policy` of a full channel: block, reject, drop-newest or drop-oldest")
 	flags.StringVar(&q.Dir, "dir", "", "`folder` for the files of spill and durable; without it, a temporary one. The next start continues with the events of durable that were not shipped")
 	flags.Int64Var(&q.DiskBytes, "disk-bytes", 1<<30, "maximum number of `bytes` that they queue on disk")
 }

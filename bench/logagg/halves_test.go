@@ -387,7 +387,7 @@ func TestGiveUp(t *testing.T) {
 	enter("the rest") // the previous lines have been read
 	interrupt()
 	if got := <-status; got != 1 || !strings.Contains(failed.String(), "not stored") ||
-		!strings.Contains(failed.String(), "in 21 = sent 10 + malformed 1 + rejected 10 ") {
+		!strings.Contains(failed.String(), "in 21 = sent 10 + malformed 1 + rejected 10\n") {
 		t.Errorf("status %d: %s%s", got, out.String(), failed.String())
 	}
 }

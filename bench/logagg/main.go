@@ -18,7 +18,7 @@
 // Lines are in the combined log format, or JSON objects with the members time,
 // status, service and bytes. They arrive bare or in syslog messages of RFC 5424
 // or RFC 3164, framed by line feeds or octet counts as in RFC 6587. Any other
-// line is counted as malformed, and kept with -aside.
+// line is counted as malformed.
 //
 // An interrupt ends the service gracefully: it reads what clients have sent,
 // counts and ships it, and prints the account of all lines. A second interrupt

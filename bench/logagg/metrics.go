@@ -56,7 +56,6 @@ func (a account) Collect(out chan<- prometheus.Metric) {
 	counter(lines, l.Sent, "sent")
 	counter(lines, l.Malformed, "malformed")
 	counter(lines, l.Rejected, "rejected")
-	counter(lines, l.Dropped, "dropped")
 	counter(malformed, l.TooLong, "too long")
 	counter(malformed, l.Truncated, "cut off")
 	counter(malformed, l.Malformed-l.TooLong-l.Truncated, "unknown form")
@@ -65,7 +64,6 @@ func (a account) Collect(out chan<- prometheus.Metric) {
 	counter(doubtful, l.Again, "delivered again")
 	counter(doubtful, l.Doubtful, "sent without an answer")
 	counter(closed, l.Refused, "too many")
-	counter(closed, l.Slow, "too slow")
 	out <- prometheus.MustNewConstMetric(open, prometheus.GaugeValue, float64(l.Connections))
 	for quantile, q := range map[string]float64{"0.5": 0.5, "0.99": 0.99} {
 		out <- prometheus.MustNewConstMetric(delay, prometheus.GaugeValue, a.pipeline.Delay(q).Seconds(), quantile)

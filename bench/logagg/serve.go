@@ -10,7 +10,6 @@ import (
 	"io"
 	"log"
 	"net"
-	"os"
 	"strconv"
 	"time"
 
@@ -38,9 +37,8 @@ type settings struct {
 	files []string
 	tcp   string
 
-	channel  string
-	queue    queue.Options
-	overflow string
+	channel string
+	queue   queue.Options
 
 	sink     string
 	interval time.Duration
@@ -50,10 +48,7 @@ type settings struct {
 	grace   time.Duration
 	maxLine int
 	service string
-
-	aside      string
-	asideBytes int64
-	debug      string
+	debug   string
 }
 
 func parseSettings(part role, args []string, to streams) (settings, error) {
@@ -83,12 +78,9 @@ func parseSettings(part role, args []string, to streams) (settings, error) {
 func (s *settings) readFlags(flags *flag.FlagSet) {
 	flags.StringVar(&s.tcp, "tcp", "", "accept syslog connections at this `address`")
 	flags.IntVar(&s.limits.Connections, "connections", 1024, "maximum number of concurrent `connections`")
-	flags.DurationVar(&s.limits.LineTimeout, "line-timeout", 5*time.Minute, "close a connection that completes no line for this `duration`")
 	flags.DurationVar(&s.limits.Drain, "drain", 250*time.Millisecond, "at the end, continue to read what clients have sent for this `duration`")
 	flags.IntVar(&s.maxLine, "max-line", 8<<10, "maximum length of a line in `bytes`")
 	flags.StringVar(&s.service, "service", "unknown", "service `name` for lines without one")
-	flags.StringVar(&s.aside, "aside", "", "append malformed lines to this `file`, as JSON")
-	flags.Int64Var(&s.asideBytes, "aside-bytes", 64<<20, "maximum number of `bytes` appended to it")
 	flags.Func("batch", "number of events that readers send at once: `on, off` or a number (default on, 64)", s.setBatch)
 }
 
@@ -123,12 +115,10 @@ func (s *settings) check() error {
 		{"every", !counts || s.interval > 0, "above 0"},
 		{"rows", !counts || s.rows > 0 && s.rows <= 1e6, "from 1 to 1000000"},
 		{"connections", !reads || s.limits.Connections > 0, "above 0"},
-		{"line-timeout", !reads || s.limits.LineTimeout > 0, "above 0"},
 		{"drain", s.limits.Drain >= 0, "0 or above"},
 		{"grace", s.grace >= 0, "0 or above"},
 		{"max-line", !reads || s.maxLine > 0 && s.maxLine <= 1<<20, "from 1 to 1048576"},
 		{"service", !reads || s.service != "", "a name"},
-		{"aside-bytes", s.asideBytes >= 0, "0 or above"},
 		{"disk-bytes", s.queue.DiskBytes >= 0, "0 (no limit) or above"},
 		{"nats", s.queue.NATS != "" || !s.role.isHalf(), "set to the servers that connect the two halves"},
 		{"nats", s.queue.NATS == "" || s.channel == "jetstream", "omitted, or the channel jetstream"},
@@ -138,11 +128,6 @@ func (s *settings) check() error {
 			return misused("-%s must be %s", flag.name, flag.want)
 		}
 	}
-	policy, err := queue.Policy(s.overflow)
-	if err != nil {
-		return misuseError{err}
-	}
-	s.queue.Overflow = policy
 	if err := queue.Check(s.channel, s.queue); err != nil {
 		return misuseError{err}
 	}
@@ -184,14 +169,14 @@ func (l listeners) close() {
 // sources opens all inputs.
 func (s *settings) sources(to streams, syslog net.Listener) ([]input.Source, error) {
 	if s.isSample() {
-		return []input.Source{input.Text("sample", bytes.NewReader(sample))}, nil
+		return []input.Source{input.Text(bytes.NewReader(sample))}, nil
 	}
 	var sources []input.Source
 	if !s.role.reads {
 		sources = append(sources, pipeline.Until)
 	}
 	for _, name := range s.files {
-		source, err := input.Stream("stdin", to.stdin), error(nil)
+		source, err := input.Stream(to.stdin), error(nil)
 		if name != "-" {
 			source, err = input.File(name)
 		}
@@ -204,15 +189,6 @@ func (s *settings) sources(to streams, syslog net.Listener) ([]input.Source, err
 		sources = append(sources, input.TCP(syslog, s.limits))
 	}
 	return sources, nil
-}
-
-// clock returns the clock that detects lines from the future; nil for the
-// sample, which has its own time.
-func (s *settings) clock() func() time.Time {
-	if s.isSample() {
-		return nil
-	}
-	return time.Now
 }
 
 // openSink opens the sink and returns the destination of the summary, which
@@ -238,18 +214,6 @@ func (s *settings) openSink(to streams, report *log.Logger) (out *sink.Sink, sum
 	}
 	out.Lost = func(err error, lines int64) { report.Printf("the counts of %d lines are lost: %v", lines, err) }
 	return out, summary, nil
-}
-
-// openAside opens the file for malformed lines, if one is named.
-func (s *settings) openAside() (*input.Aside, io.Closer, error) {
-	if s.aside == "" {
-		return nil, io.NopCloser(nil), nil
-	}
-	file, err := os.OpenFile(s.aside, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
-	if err != nil {
-		return nil, nil, misuseError{fmt.Errorf("-aside: %w", err)}
-	}
-	return input.NewAside(file, s.asideBytes), file, nil
 }
 
 // serve runs the service.
@@ -282,20 +246,16 @@ func servePart(ctx context.Context, part role, args []string, to streams) error 
 	if err != nil {
 		return errors.Join(err, hot.End())
 	}
-	aside, asideFile, err := s.openAside()
-	if err != nil {
-		return errors.Join(err, hot.End(), out.Close())
-	}
 	if at.tcp != nil {
 		report.Printf("accepting syslog at %s", at.tcp.Addr())
 	}
 	if s.isSample() {
 		fmt.Fprintf(to.stdout, "No input is named; this is a sample: the log of a small shop, through a channel of the kind %s.\n\n", s.channel)
 	}
-	summary := count.NewSummary(s.clock())
+	summary := count.NewSummary()
 	config := pipeline.Config{
 		Sources: sources, Queue: hot, Sink: out, Counted: summary.Add,
-		MaxLine: s.maxLine, Service: s.service, Aside: aside,
+		MaxLine: s.maxLine, Service: s.service,
 		Interval: s.interval, Rows: s.rows, Grace: s.grace,
 	}
 	if !part.counts {
@@ -305,10 +265,7 @@ func servePart(ctx context.Context, part role, args []string, to streams) error 
 	if at.debug != nil {
 		defer serveDebug(at.debug, p, report)()
 	}
-	err = errors.Join(p.Run(ctx), out.Close(), asideFile.Close())
-	if aside != nil {
-		err = errors.Join(err, aside.Err())
-	}
+	err = errors.Join(p.Run(ctx), out.Close())
 	return errors.Join(err, s.tell(summaryTo, summary, p.Ledger()))
 }
 
@@ -324,8 +281,8 @@ func (s *settings) tell(w io.Writer, summary *count.Summary, ledger pipeline.Led
 	if ledger.TooLong+ledger.Truncated > 0 {
 		fmt.Fprintf(w, "malformed: %d too long, %d cut off\n", ledger.TooLong, ledger.Truncated)
 	}
-	if ledger.Refused+ledger.Slow > 0 {
-		fmt.Fprintf(w, "connections: %d refused, %d closed for lack of a complete line\n", ledger.Refused, ledger.Slow)
+	if ledger.Refused > 0 {
+		fmt.Fprintf(w, "connections: %d refused\n", ledger.Refused)
 	}
 	if s.isSample() {
 		fmt.Fprint(w, "\nTo run it as a service and count a million lines:\n"+

@@ -108,7 +108,7 @@ func (l Load) Run(c contender.Contender, capacity int) (*Result, error) {
 	if _, err := l.Settled(); err != nil {
 		return nil, err
 	}
-	if c.BatchOnly || !c.Can(capacity, l.Senders, l.Receivers) {
+	if c.BatchOnly || c.LoopsOnly || !c.Can(capacity, l.Senders, l.Receivers) {
 		return nil, fmt.Errorf("paced: %s cannot do %s at capacity %d", c.Name, l.Shape(), capacity)
 	}
 	r, err := l.Over(1, func(take func(i int, v uint64)) Sink { return Open(c.Make(capacity), l.Receivers, take) })
@@ -142,19 +142,19 @@ func Open(ch contender.Channel, receivers int, take func(i int, v uint64)) Sink 
 	r := receiving{ch, new(sync.WaitGroup)}
 	for i := range receivers {
 		r.receivers.Go(func() {
-			if pushes, ok := ch.(interface{ Each(func(uint64)) }); ok { // it has no Recv
+			if pushes, ok := ch.(interface{ Each(func(uint64)) }); ok {
 				pushes.Each(func(v uint64) { take(i, v) })
 				return
 			}
-			for v, ok := ch.Recv(); ok; v, ok = ch.Recv() {
-				take(i, v)
+			for got := ch.Recv(1); got.Count > 0; got = ch.Recv(1) {
+				take(i, got.Last())
 			}
 		})
 	}
 	return r
 }
 
-func (r receiving) Put(v uint64) bool { return r.Send(v) }
+func (r receiving) Put(v uint64) bool { return r.Send(v, v+1) }
 
 func (r receiving) Close() {
 	r.Channel.Close()

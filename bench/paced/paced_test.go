@@ -226,8 +226,8 @@ type altered struct {
 	send func(contender.Channel, uint64)
 }
 
-func (a altered) Send(v uint64) bool {
-	a.send(a.Channel, v)
+func (a altered) Send(lo, _ uint64) bool {
+	a.send(a.Channel, lo)
 	return true
 }
 
@@ -247,7 +247,7 @@ func TestOpenLoop(t *testing.T) {
 		l.Sleep = true
 		r, err := l.Run(alter(func(c contender.Channel, v uint64) {
 			time.Sleep(time.Millisecond)
-			c.Send(v)
+			c.Send(v, v+1)
 		}), 128)
 		if err != nil {
 			t.Fatal(err)
@@ -266,13 +266,13 @@ func TestOpenLoop(t *testing.T) {
 func TestLostValues(t *testing.T) {
 	lossy := alter(func(c contender.Channel, v uint64) {
 		if v%3 != 0 {
-			c.Send(v)
+			c.Send(v, v+1)
 		}
 	})
 	if _, err := load(8, 1).Run(lossy, 128); err == nil || !strings.Contains(err.Error(), "altered: received") {
 		t.Errorf("lost values are not reported: %v", err)
 	}
-	changing := alter(func(c contender.Channel, v uint64) { c.Send(v + 1) })
+	changing := alter(func(c contender.Channel, v uint64) { c.Send(v+1, v+2) })
 	if _, err := load(8, 1).Run(changing, 128); err == nil || !strings.Contains(err.Error(), "sum") {
 		t.Errorf("changed values are not reported: %v", err)
 	}

@@ -15,7 +15,7 @@ type ring struct {
 	disruptor.Disruptor
 	values []uint64
 	mask   int64
-	take   func(lo, hi int64) // set by Drain, Each or DrainBatch
+	take   func(lo, hi int64) // set by Recv or Each
 }
 
 // Handle is called by Listen.
@@ -38,15 +38,16 @@ func newRing(capacity int, wait disruptor.WaitStrategy) *ring {
 	return r
 }
 
-func (r *ring) SendRange(lo, hi uint64) {
+func (r *ring) Send(lo, hi uint64) bool {
 	for v := lo; v < hi; v++ {
 		at := r.Reserve(1)
 		r.values[at&r.mask] = v
 		r.Commit(at, at)
 	}
+	return true
 }
 
-func (r *ring) SendRangeBatch(lo, hi uint64, size int) {
+func (r *ring) SendBatches(lo, hi uint64, size int) {
 	for lo < hi {
 		n := min(int64(size), int64(hi-lo))
 		last := r.Reserve(uint32(n))
@@ -58,8 +59,8 @@ func (r *ring) SendRangeBatch(lo, hi uint64, size int) {
 	}
 }
 
-func (r *ring) Drain() contender.Tally {
-	var t contender.Tally
+// Recv receives all: a queue with a handler cannot stop before.
+func (r *ring) Recv(uint64) (t contender.Tally) {
 	r.take = func(lo, hi int64) {
 		for at := lo; at <= hi; at++ {
 			t.Add(r.values[at&r.mask])
@@ -69,10 +70,10 @@ func (r *ring) Drain() contender.Tally {
 	return t
 }
 
-// DrainBatch takes ranges of the size in which they are there.
-func (r *ring) DrainBatch(int) contender.Tally { return r.Drain() }
+// RecvBatches takes ranges of the size in which they are there.
+func (r *ring) RecvBatches(int) contender.Tally { return r.Recv(contender.All) }
 
-// Each takes the place of Recv, which a queue with a handler cannot have.
+// Each passes on each value as it comes.
 func (r *ring) Each(take func(uint64)) {
 	r.take = func(lo, hi int64) {
 		for at := lo; at <= hi; at++ {
@@ -82,21 +83,17 @@ func (r *ring) Each(take func(uint64)) {
 	r.Listen()
 }
 
-func (r *ring) Send(v uint64) bool {
-	r.SendRange(v, v+1)
-	return true
-}
-
-func (r *ring) Recv() (uint64, bool) { panic("peers: a disruptor has no Recv: use Each") }
-
 func (r *ring) Close() { _ = r.Disruptor.Close() }
 
 // Disruptor is the disruptor for one sender and one receiver.
 func Disruptor() contender.Contender {
+	return handled("go-disruptor", "one sender, one handler; sleeps between polls, as it does by default", nil)
+}
+
+func handled(name, note string, wait disruptor.WaitStrategy) contender.Contender {
 	return contender.Contender{
-		Name: "go-disruptor", Bound: contender.Buffered, OneSender: true, OneReceiver: true,
-		Note: "one sender, one handler; sleeps between polls, as it does by default",
-		Make: func(capacity int) contender.Channel { return newRing(capacity, nil) },
+		Name: name, Note: note, Bound: contender.Buffered, OneSender: true, OneReceiver: true, LoopsOnly: true,
+		Make: func(capacity int) contender.Channel { return newRing(capacity, wait) },
 	}
 }
 
@@ -110,11 +107,5 @@ func (spinning) Reserve(int64) { runtime.Gosched() }
 // DisruptorSpinning is the disruptor with a wait strategy that polls: the fastest,
 // where a processor may be kept busy.
 func DisruptorSpinning() contender.Contender {
-	c := Disruptor()
-	c.Name += ", polling"
-	c.Note = "one sender, one handler; polls"
-	c.Make = func(capacity int) contender.Channel {
-		return newRing(capacity, spinning{})
-	}
-	return c
+	return handled("go-disruptor, polling", "one sender, one handler; polls", spinning{})
 }

@@ -27,7 +27,7 @@ func (p lockFree) pause(b *iox.Backoff) {
 	}
 }
 
-func (p lockFree) SendRange(lo, hi uint64) {
+func (p lockFree) Send(lo, hi uint64) bool {
 	var b iox.Backoff
 	for v := lo; v < hi; v++ {
 		for p.q.Enqueue(&v) != nil {
@@ -35,12 +35,12 @@ func (p lockFree) SendRange(lo, hi uint64) {
 		}
 		b.Reset()
 	}
+	return true
 }
 
-func (p lockFree) Drain() contender.Tally {
-	var t contender.Tally
+func (p lockFree) Recv(most uint64) (t contender.Tally) {
 	var b iox.Backoff
-	for {
+	for t.Count < most {
 		closed := p.closed.Load()
 		v, err := p.q.Dequeue()
 		switch {
@@ -53,41 +53,7 @@ func (p lockFree) Drain() contender.Tally {
 			p.pause(&b)
 		}
 	}
-}
-
-// Each keeps its backoff between values, which Recv cannot.
-func (p lockFree) Each(take func(uint64)) {
-	var b iox.Backoff
-	for {
-		closed := p.closed.Load()
-		v, err := p.q.Dequeue()
-		switch {
-		case err == nil:
-			take(v)
-			b.Reset()
-		case closed:
-			return
-		default:
-			p.pause(&b)
-		}
-	}
-}
-
-func (p lockFree) Send(v uint64) bool {
-	p.SendRange(v, v+1)
-	return true
-}
-
-func (p lockFree) Recv() (v uint64, ok bool) {
-	var b iox.Backoff
-	for {
-		closed := p.closed.Load()
-		v, err := p.q.Dequeue()
-		if err == nil || closed {
-			return v, err == nil
-		}
-		p.pause(&b)
-	}
+	return t
 }
 
 // Close follows the documentation: no sender is active, and Drain says so.

@@ -13,14 +13,6 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
-// All returns every peer.
-func All() []contender.Contender {
-	return []contender.Contender{
-		Chanx(), XsyncUMPSC(), XsyncMPMC(), XsyncSPSC(),
-		LfqSPSC(), LfqMPMC(), LfqMPMCYielding(), Disruptor(), DisruptorSpinning(),
-	}
-}
-
 // Chanx is github.com/smallnest/chanx, an unbounded channel whose goroutine moves
 // the values between two built-in channels.
 func Chanx() contender.Contender {

@@ -27,152 +27,103 @@ func XsyncUMPSC() contender.Contender {
 	}
 }
 
-func (p umpsc) SendRange(lo, hi uint64) {
+func (p umpsc) Send(lo, hi uint64) bool {
 	for v := lo; v < hi; v++ {
 		p.q.Enqueue(v)
 	}
-}
-
-func (p umpsc) Drain() contender.Tally {
-	var t contender.Tally
-	for {
-		v := p.q.Dequeue()
-		if v == end {
-			return t
-		}
-		t.Add(v)
-	}
-}
-
-func (p umpsc) Send(v uint64) bool {
-	p.q.Enqueue(v)
 	return true
 }
 
-// Recv must not be called again after it has returned false.
-func (p umpsc) Recv() (uint64, bool) {
-	v := p.q.Dequeue()
-	return v, v != end
+// Recv must not be called again after the end.
+func (p umpsc) Recv(most uint64) (t contender.Tally) {
+	for t.Count < most {
+		v := p.q.Dequeue()
+		if v == end {
+			break
+		}
+		t.Add(v)
+	}
+	return t
 }
 
 func (p umpsc) Close() { p.q.Enqueue(end) }
 
-// A polling queue never waits: it reports full or empty. Its loops yield the
-// processor between polls and keep it busy while there is nothing to do. closed
-// is set after the last send, so a receiver that sees it must poll once more.
-
-// mpmc is xsync's bounded queue for many senders and receivers.
-type mpmc struct {
-	q      *xsync.MPMCQueue[uint64]
+// polled is one of xsync's bounded queues. They never wait: they report full or
+// empty. The loops yield the processor between polls and keep it busy while there is
+// nothing to do. closed is set after the last send, so a receiver that sees it must
+// poll once more. The loops have the concrete types of the queues, as a user's have.
+type polled struct {
+	many   *xsync.MPMCQueue[uint64]
+	single *xsync.SPSCQueue[uint64]
 	closed *atomic.Bool
 }
 
-// XsyncMPMC is xsync's MPMCQueue.
+func (p polled) Send(lo, hi uint64) bool {
+	if q := p.single; q != nil {
+		for v := lo; v < hi; v++ {
+			for !q.TryEnqueue(v) {
+				runtime.Gosched()
+			}
+		}
+		return true
+	}
+	for v := lo; v < hi; v++ {
+		for !p.many.TryEnqueue(v) {
+			runtime.Gosched()
+		}
+	}
+	return true
+}
+
+func (p polled) Recv(most uint64) (t contender.Tally) {
+	for closed := false; t.Count < most; closed = p.closed.Load() {
+		before := t.Count
+		if q := p.single; q != nil {
+			for v, ok := q.TryDequeue(); ok; v, ok = q.TryDequeue() {
+				if t.Add(v); t.Count == most {
+					return t
+				}
+			}
+		} else {
+			for v, ok := p.many.TryDequeue(); ok; v, ok = p.many.TryDequeue() {
+				if t.Add(v); t.Count == most {
+					return t
+				}
+			}
+		}
+		if closed {
+			break
+		}
+		if t.Count == before {
+			runtime.Gosched()
+		}
+	}
+	return t
+}
+
+func (p polled) Close() { p.closed.Store(true) }
+
+// XsyncMPMC is xsync's MPMCQueue, for many senders and receivers.
 func XsyncMPMC() contender.Contender {
 	return contender.Contender{
 		Name:  "xsync MPMC",
 		Note:  "polls: keeps a processor busy while it waits; closed by a separate flag",
 		Bound: contender.Buffered,
 		Make: func(capacity int) contender.Channel {
-			return mpmc{xsync.NewMPMCQueue[uint64](capacity), new(atomic.Bool)}
+			return polled{many: xsync.NewMPMCQueue[uint64](capacity), closed: new(atomic.Bool)}
 		},
 	}
 }
 
-func (p mpmc) SendRange(lo, hi uint64) {
-	for v := lo; v < hi; v++ {
-		for !p.q.TryEnqueue(v) {
-			runtime.Gosched()
-		}
-	}
-}
-
-func (p mpmc) Drain() contender.Tally {
-	var t contender.Tally
-	for {
-		v, ok := p.q.TryDequeue()
-		if !ok {
-			if v, ok = p.Recv(); !ok {
-				return t
-			}
-		}
-		t.Add(v)
-	}
-}
-
-func (p mpmc) Send(v uint64) bool {
-	p.SendRange(v, v+1)
-	return true
-}
-
-func (p mpmc) Recv() (uint64, bool) {
-	for {
-		closed := p.closed.Load()
-		v, ok := p.q.TryDequeue()
-		if ok || closed {
-			return v, ok
-		}
-		runtime.Gosched()
-	}
-}
-
-func (p mpmc) Close() { p.closed.Store(true) }
-
-// spsc is xsync's bounded queue for one sender and one receiver.
-type spsc struct {
-	q      *xsync.SPSCQueue[uint64]
-	closed *atomic.Bool
-}
-
-// XsyncSPSC is xsync's SPSCQueue.
+// XsyncSPSC is xsync's SPSCQueue, for one sender and one receiver.
 func XsyncSPSC() contender.Contender {
 	return contender.Contender{
-		Name:        "xsync SPSC",
-		Note:        "one sender, one receiver; polls: keeps a processor busy while it waits; closed by a separate flag",
-		Bound:       contender.Buffered,
-		OneSender:   true,
-		OneReceiver: true,
+		Name:      "xsync SPSC",
+		Note:      "one sender, one receiver; polls: keeps a processor busy while it waits; closed by a separate flag",
+		Bound:     contender.Buffered,
+		OneSender: true, OneReceiver: true,
 		Make: func(capacity int) contender.Channel {
-			return spsc{xsync.NewSPSCQueue[uint64](capacity), new(atomic.Bool)}
+			return polled{single: xsync.NewSPSCQueue[uint64](capacity), closed: new(atomic.Bool)}
 		},
 	}
 }
-
-func (p spsc) SendRange(lo, hi uint64) {
-	for v := lo; v < hi; v++ {
-		for !p.q.TryEnqueue(v) {
-			runtime.Gosched()
-		}
-	}
-}
-
-func (p spsc) Drain() contender.Tally {
-	var t contender.Tally
-	for {
-		v, ok := p.q.TryDequeue()
-		if !ok {
-			if v, ok = p.Recv(); !ok {
-				return t
-			}
-		}
-		t.Add(v)
-	}
-}
-
-func (p spsc) Send(v uint64) bool {
-	p.SendRange(v, v+1)
-	return true
-}
-
-func (p spsc) Recv() (uint64, bool) {
-	for {
-		closed := p.closed.Load()
-		v, ok := p.q.TryDequeue()
-		if ok || closed {
-			return v, ok
-		}
-		runtime.Gosched()
-	}
-}
-
-func (p spsc) Close() { p.closed.Store(true) }

@@ -46,9 +46,6 @@ new
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Fatalf("%v\n%s", err, got)
 		}
-		if got := Get(want, "two"); got != "## Two\n\n2\n" || Get(want, "three") != "" || Get(want[:len(want)-9], "two") != "" {
-			t.Errorf("the section two is %q", got)
-		}
 		write(PutFile(path, "two", "## Two\n\n2"))
 	}
 }

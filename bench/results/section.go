@@ -27,16 +27,6 @@ func Put(document, name, text string) (string, error) {
 	return before + section + after, nil
 }
 
-// Get returns the text of the section of that name, or "".
-func Get(document, name string) string {
-	_, rest, _ := strings.Cut(document, begin(name))
-	text, _, ended := strings.Cut(rest, end(name))
-	if !ended {
-		return ""
-	}
-	return strings.TrimSpace(text) + "\n"
-}
-
 func unended(name string) error {
 	return fmt.Errorf("section %s has no end (want a line %q)", name, strings.TrimSpace(end(name)))
 }

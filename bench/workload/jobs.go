@@ -77,7 +77,7 @@ func Backlog(workers int, length time.Duration) Workload {
 		pool:      true,
 		run: func(w Workload, c contender.Contender, n uint64) (outcome, error) {
 			pool := c.Make(int(n)).(contender.Pool)
-			pool.SendRange(0, n)
+			pool.Send(0, n)
 			pool.Close()
 			turns := Turns(length)
 			var done proof

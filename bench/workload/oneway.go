@@ -89,11 +89,11 @@ func share(n, i, k uint64) (lo, hi uint64) {
 // loops returns the loops of ch that move values one by one, or in batches.
 func loops(ch contender.Channel, batch int) (send func(lo, hi uint64), drain func() contender.Tally) {
 	if batch == 0 {
-		return ch.SendRange, ch.Drain
+		return func(lo, hi uint64) { ch.Send(lo, hi) }, func() contender.Tally { return ch.Recv(contender.All) }
 	}
 	b := ch.(contender.BatchChannel)
-	send = func(lo, hi uint64) { b.SendRangeBatch(lo, hi, batch) }
-	drain = func() contender.Tally { return b.DrainBatch(batch) }
+	send = func(lo, hi uint64) { b.SendBatches(lo, hi, batch) }
+	drain = func() contender.Tally { return b.RecvBatches(batch) }
 	return send, drain
 }
 

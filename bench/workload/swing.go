@@ -19,6 +19,7 @@ func Swing(around, width int) Workload {
 		Capacity:  around + width,
 		Senders:   1,
 		Receivers: 1,
+		single:    true,
 		run: func(w Workload, c contender.Contender, n uint64) (outcome, error) {
 			return swing(c.Make(w.Capacity), uint64(around), uint64(width), n), nil
 		},
@@ -29,19 +30,19 @@ func swing(ch contender.Channel, around, width, n uint64) outcome {
 	var t contender.Tally
 	receive := func(values uint64) {
 		for range values {
-			v, ok := ch.Recv()
-			if !ok {
+			got := ch.Recv(1)
+			if got.Count == 0 {
 				return // the tally reveals it
 			}
-			t.Add(v)
+			t.Add(got.Last())
 		}
 	}
-	ch.SendRange(0, around)
+	ch.Send(0, around)
 	sent := around
 	cycles := (n + width - 1) / width
 	began := time.Now()
 	for range cycles {
-		ch.SendRange(sent, sent+width)
+		ch.Send(sent, sent+width)
 		sent += width
 		receive(width)
 	}

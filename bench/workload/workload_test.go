@@ -38,8 +38,16 @@ func variants(t *testing.T) []contender.Contender {
 	background := context.Background()
 	ctx, cancel := context.WithCancel(background)
 	t.Cleanup(cancel)
-	all := append(contender.Standard(), contender.Heap())
-	all = append(all, contender.NativeSelect(ctx))
+	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
+	all := []contender.Contender{
+		contender.Native(), contender.NativeSlices(), contender.NativeSelect(ctx), contender.Heap(),
+		contender.Rendezvous(background, nil), contender.Bounded(background, nil), contender.Bounded(background, oneToOne),
+		contender.Elastic(background, nil), contender.Sharded(background, nil), contender.ShardedLanes(background, nil),
+		contender.Priority(background), contender.Pipe(nil),
+	}
+	for _, pump := range []contender.Pump{contender.Simple, contender.Flushing} {
+		all = append(all, contender.Published{Pump: pump, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer}.Contender())
+	}
 	all = append(all, contender.NativeFan(2), contender.NativeFan(4), contender.Select(2), contender.Select(4))
 	for _, shrink := range []contender.PublishedShrink{
 		contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty, contender.LazyShrinkHalf, contender.FreeWhenEmpty,
@@ -62,7 +70,7 @@ func variants(t *testing.T) []contender.Contender {
 		all = append(all, r.Contender())
 	}
 	all = append(all, contender.NativeClosing(), contender.SelectClosing())
-	all = append(all, contender.Batching(background, 10, 0), contender.Batching(ctx, 10, 10*time.Microsecond))
+	all = append(all, contender.Batching(background, 10), contender.Batching(ctx, 10))
 	all = append(all, contender.RendezvousWithoutHandOff(), contender.BoundedWithoutHandOff())
 	return append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
 }
@@ -70,7 +78,12 @@ func variants(t *testing.T) []contender.Contender {
 // Every contender carries every value of every workload that it can do, in
 // order. Run verifies that; the tests below check Run.
 func TestEveryContenderDoesTheWork(t *testing.T) {
+	seen := map[string]bool{}
 	for _, c := range variants(t) {
+		if seen[c.Name] {
+			t.Errorf("two contenders are called %q", c.Name)
+		}
+		seen[c.Name] = true
 		t.Run(c.Name, func(t *testing.T) {
 			done := 0
 			for _, w := range jobs() {
@@ -93,7 +106,7 @@ func TestEveryContenderDoesTheWork(t *testing.T) {
 	}
 }
 
-// A swing calls SendRange many times from one sender. It is for contenders that
+// A swing calls Send many times from one sender. It is for contenders that
 // keep order across those calls: all except the ones with lanes.
 func TestSwing(t *testing.T) {
 	background := context.Background()
@@ -117,8 +130,8 @@ type faulty struct {
 	tamper func(*contender.Tally)
 }
 
-func (f faulty) Drain() contender.Tally {
-	t := f.Channel.Drain()
+func (f faulty) Recv(most uint64) contender.Tally {
+	t := f.Channel.Recv(most)
 	f.tamper(&t)
 	return t
 }
@@ -170,9 +183,11 @@ func TestDisorderOfManySendersIsNoError(t *testing.T) {
 // offByOne is a channel that delivers different values than were sent.
 type offByOne struct{ contender.Channel }
 
-func (o offByOne) Recv() (uint64, bool) {
-	v, ok := o.Channel.Recv()
-	return v + 1, ok
+func (o offByOne) Recv(most uint64) (t contender.Tally) {
+	if got := o.Channel.Recv(most); got.Count > 0 {
+		t.Add(got.Last() + 1)
+	}
+	return t
 }
 
 func TestWrongAnswersAreErrors(t *testing.T) {
@@ -192,13 +207,13 @@ type oneMore struct {
 	done *bool
 }
 
-func (o oneMore) Recv() (uint64, bool) {
-	v, ok := o.Channel.Recv()
-	if ok || *o.done {
-		return v, ok
+func (o oneMore) Recv(most uint64) contender.Tally {
+	t := o.Channel.Recv(most)
+	if t.Count == 0 && !*o.done {
+		*o.done = true
+		t.Add(1 << 20)
 	}
-	*o.done = true
-	return 1 << 20, true
+	return t
 }
 
 func TestOneMoreIsAnError(t *testing.T) {
@@ -228,6 +243,7 @@ func TestImpossibleJobsAreErrors(t *testing.T) {
 		{workload.OneWay(1, 1, 2), contender.NativeFan(2), 10},
 		{workload.OneWay(1, 4, 3), contender.Remedy{Channels: 4}.Contender(), 10},
 		{workload.OneWayBatches(128, 1, 1), contender.Native(), 10},
+		{workload.PingPong(128), contender.Remedy{Slice: 10}.Contender(), 10},
 		{workload.OneWay(128, 1, 1), contender.Native(), 0},
 	} {
 		if r, err := impossible.w.Run(impossible.c, impossible.n); err == nil {

@@ -75,29 +75,6 @@ func lawyers(s *service) {
 
 // Services that wake up by the clock.
 
-type lighthouse struct {
-	beam *time.Ticker
-	off  chan struct{}
-}
-
-func (l *lighthouse) shine(done *counter) {
-	for {
-		select {
-		case <-l.beam.C:
-			done.add(1)
-		case <-l.off:
-			return
-		}
-	}
-}
-
-// coasts: lighthouses with tickers.
-func coasts(s *service) {
-	for range 10 {
-		go (&lighthouse{time.NewTicker(50 * time.Millisecond), make(chan struct{})}).shine(s.counter())
-	}
-}
-
 // repeatEvery calls f again and again, with pauses.
 func repeatEvery[T any](ctx context.Context, pause time.Duration, f func() T, out chan<- T) error {
 	for {
@@ -197,35 +174,6 @@ func tickets(s *service) {
 			refused.Add(1)
 		}
 	})
-}
-
-type entrance struct {
-	in      chan int
-	refused int
-}
-
-func (e *entrance) offer(n int) bool {
-	select {
-	case e.in <- n:
-		return true
-	default:
-		e.refused++
-		return false
-	}
-}
-
-// festivals: guests come in crowds, and each is checked elsewhere.
-func festivals(s *service) {
-	e, check := &entrance{in: make(chan int, s.choose(buffer, 512, 8))}, s.asker(200*time.Microsecond)
-	for range 4 {
-		go func() {
-			for range e.in {
-				_ = check()
-				s.done(1)
-			}
-		}()
-	}
-	go bursts(300, 100*time.Millisecond, func(n int) { e.offer(n) })
 }
 
 // tryPut sends a value if there is room.

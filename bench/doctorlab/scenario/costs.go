@@ -18,30 +18,6 @@ import (
 
 // Locks.
 
-type wallet struct {
-	mu    sync.Mutex
-	coins map[uint32]uint32
-	_     [64]byte
-}
-
-func (w *wallet) spend(n uint32) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.coins[n&1023] += work(4096)
-}
-
-// wallets: amounts are spent from wallets.
-func wallets(s *service) {
-	all := make([]wallet, s.choose(split, 64, 1))
-	for i := range all {
-		all[i].coins = map[uint32]uint32{}
-	}
-	s.loop(16, func() {
-		n := rand.Uint32()
-		all[int(n)%len(all)].spend(n)
-	})
-}
-
 // profiles: views of profiles are read and sometimes changed.
 func profiles(s *service) {
 	type section struct {
@@ -145,45 +121,6 @@ func (s *service) wakes(c *sync.Cond) func() {
 		return c.Signal
 	}
 	return c.Broadcast
-}
-
-type bakery struct {
-	mu     sync.Mutex
-	fresh  *sync.Cond
-	loaves int
-	ring   func()
-}
-
-func (b *bakery) buy() error {
-	b.mu.Lock()
-	for b.loaves == 0 {
-		b.fresh.Wait()
-	}
-	b.loaves--
-	b.mu.Unlock()
-	return nil
-}
-
-func (b *bakery) bake() {
-	b.mu.Lock()
-	b.loaves++
-	b.mu.Unlock()
-	b.ring()
-}
-
-// breads: many wait for each loaf, and loaves come from outside.
-func breads(s *service) {
-	b, ask := new(bakery), s.asker(0)
-	b.fresh = sync.NewCond(&b.mu)
-	b.ring = s.wakes(b.fresh)
-	s.callers(400, b.buy)
-	for range 4 {
-		go func() {
-			for ask() == nil {
-				b.bake()
-			}
-		}()
-	}
 }
 
 // trains: passengers wait on a platform for a seat.

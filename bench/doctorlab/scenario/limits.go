@@ -47,27 +47,6 @@ func thumbnails(s *service) {
 	}()
 }
 
-type mirror struct {
-	group *errgroup.Group
-	fetch func() error
-}
-
-func (m *mirror) schedule(f func() error) { m.group.Go(f) }
-
-func (m *mirror) sync(s *service) {
-	for {
-		m.schedule(m.fetch)
-		s.done(1)
-	}
-}
-
-// mirrors: files of a mirror are copied without an end.
-func mirrors(s *service) {
-	m := &mirror{new(errgroup.Group), s.asker(3 * time.Millisecond)}
-	m.group.SetLimit(s.choose(raiseLimit, 48, 3))
-	go m.sync(s)
-}
-
 // each calls f for each value, at most n at a time.
 func each[T any](ctx context.Context, n int, values []T, f func(context.Context, T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -132,31 +111,6 @@ func forecasts(s *service) {
 			}
 		}()
 	}
-}
-
-type locator struct {
-	client *http.Client
-	url    string
-}
-
-func (l *locator) locate() error {
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, l.url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := l.client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	_, err = io.Copy(io.Discard, response.Body)
-	return err
-}
-
-// locations: devices are located.
-func locations(s *service) {
-	l := &locator{s.client(3, 48), s.backend().URL(3 * time.Millisecond)}
-	s.callers(32, l.locate)
 }
 
 type catalog interface{ price(id int) (string, error) }
@@ -229,20 +183,6 @@ func (c *customers) balance() (err error) {
 func accounts(s *service) {
 	c := &customers{s.db(4, 48, 3*time.Millisecond)}
 	s.callers(40, c.balance)
-}
-
-// visits: pages count their visits.
-func visits(s *service) {
-	db := s.db(3, 32, 2*time.Millisecond)
-	for i := range 32 {
-		go func() {
-			for ; ; s.done(1) {
-				if _, err := db.Exec("UPDATE", i); err != nil {
-					return
-				}
-			}
-		}()
-	}
 }
 
 type repository interface {
@@ -321,23 +261,6 @@ func renders(s *service) {
 	}
 }
 
-type translator struct {
-	turns chan struct{}
-	ask   func() error
-}
-
-func (t *translator) translate() error {
-	t.turns <- struct{}{}
-	defer func() { <-t.turns }()
-	return t.ask()
-}
-
-// translations: texts wait for a turn.
-func translations(s *service) {
-	t := &translator{make(chan struct{}, s.choose(raiseLimit, 48, 3)), s.asker(3 * time.Millisecond)}
-	s.callers(32, t.translate)
-}
-
 // exports: workers share permits of this module.
 func exports(s *service) {
 	permits, write := own.New(int64(s.choose(raiseLimit, 64, 3)), nil), s.asker(3*time.Millisecond)
@@ -407,27 +330,6 @@ func (s *service) pool(few, many int) *pool {
 
 // caches: keys are looked up over a few connections.
 func caches(s *service) { s.callers(36, s.pool(4, 48).use) }
-
-// Reserve is things of any type that are lent.
-type reserve[T any] struct{ items chan T }
-
-func (r *reserve[T]) with(f func(T) error) error {
-	item := <-r.items
-	defer func() { r.items <- item }()
-	return f(item)
-}
-
-// printers: documents share printers.
-func printers(s *service) {
-	r := &reserve[*remote.Link]{s.pool(3, 32).free}
-	for range 24 {
-		go func() {
-			for r.with(func(l *remote.Link) error { return l.Ask(4 * time.Millisecond) }) == nil {
-				s.done(1)
-			}
-		}()
-	}
-}
 
 type garage struct {
 	mu   sync.Mutex

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -42,41 +41,6 @@ func sensors(s *service) {
 			n++
 		}
 	}()
-}
-
-type packet [24]uint64
-
-type recorder struct {
-	in   chan packet
-	ring [1024]packet
-}
-
-func (r *recorder) record(n int, p packet) { r.ring[n%len(r.ring)] = p }
-
-func (r *recorder) run(s *service) {
-	for n := 0; ; n++ {
-		r.record(n, <-r.in)
-		s.done(1)
-	}
-}
-
-func (r *recorder) tap(port uint64) {
-	for n := uint64(0); ; n++ {
-		r.in <- packet{port, n}
-	}
-}
-
-// packets: four ports are recorded in a ring.
-func packets(s *service) {
-	r := &recorder{in: make(chan packet)}
-	if s.with(batch) {
-		flow(plan{from: 4, to: 1, batch: 64}, func() packet { return packet{1} }, func(n int, p packet) { r.record(n, p); s.done(1) })
-		return
-	}
-	for i := range 4 {
-		go r.tap(uint64(i))
-	}
-	go r.run(s)
 }
 
 // gatherInto keeps the last values of a channel.
@@ -190,32 +154,6 @@ func words(s *service) {
 	go tally(s, c)
 }
 
-// A lens changes a color, and passes it on.
-type lens struct {
-	in, out chan uint32
-	gain    uint32
-}
-
-func (l *lens) loop() {
-	for v := range l.in {
-		l.out <- v*l.gain>>8 ^ v
-	}
-}
-
-// colors: five lenses, one after the other.
-func colors(s *service) {
-	capacity := s.choose(buffer, 256, 0)
-	first := make(chan uint32, capacity)
-	last := first
-	for i := range s.choose(removeHop, 1, 5) {
-		l := &lens{last, make(chan uint32, capacity), uint32(200 + i)}
-		last = l.out
-		go l.loop()
-	}
-	feed(first, 1, 7)
-	go drain(s, last)
-}
-
 func through[A, B any](in <-chan A, capacity int, f func(A) B) <-chan B {
 	out := make(chan B, capacity)
 	go func() {
@@ -294,47 +232,6 @@ func direct(s *service, from, to, size int) bool {
 	}
 	flow(plan{from, to, 16, s.choose(batch, 32, 1)}, func() job { return job{size} }, func(_ int, j job) { j.do(s) })
 	return true
-}
-
-// A clerk tells the desk that it is idle by its own channel.
-type clerk struct {
-	desk chan chan job
-	in   chan job
-}
-
-func (c *clerk) start(s *service) {
-	go func() {
-		for {
-			c.desk <- c.in
-			j := <-c.in
-			j.do(s)
-		}
-	}()
-}
-
-type desk struct {
-	jobs    chan job
-	waiting chan chan job
-}
-
-func (d *desk) assign() {
-	for j := range d.jobs {
-		clerk := <-d.waiting
-		clerk <- j
-	}
-}
-
-// offices: jobs go to whichever clerk reports that it is idle.
-func offices(s *service) {
-	if direct(s, 4, 8, 200) {
-		return
-	}
-	d := &desk{jobs: make(chan job, 100), waiting: make(chan chan job, 8)}
-	for range 8 {
-		(&clerk{d.waiting, make(chan job)}).start(s)
-	}
-	go d.assign()
-	feed(d.jobs, 4, job{200})
 }
 
 // taxis: each ride is given to a free taxi by its number.
@@ -444,48 +341,6 @@ func calls(s *service) {
 
 // Actors that own something small.
 
-type lookup struct {
-	key   int
-	reply chan int
-}
-
-type directory struct {
-	requests chan lookup
-	mu       sync.Mutex
-	entries  [1000]int
-}
-
-func (d *directory) serve() {
-	for r := range d.requests {
-		d.entries[r.key]++
-		r.reply <- d.entries[r.key]
-	}
-}
-
-func (d *directory) find(key int) int {
-	reply := make(chan int)
-	d.requests <- lookup{key, reply}
-	return <-reply
-}
-
-func (d *directory) locked(key int) int {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.entries[key]++
-	return d.entries[key]
-}
-
-// phonebook: a goroutine owns a table, and answers what is asked.
-func phonebook(s *service) {
-	d := &directory{requests: make(chan lookup, s.choose(buffer, 256, 0))}
-	find := d.find
-	if s.with(mutex) {
-		find = d.locked
-	}
-	go d.serve()
-	s.loop(12, func() { keep(uint32(find(rand.IntN(1000)))) })
-}
-
 // inventory: changes of a stock are functions that its goroutine runs.
 func inventory(s *service) {
 	changes, stock := make(chan func(), 4), make([]int, 256)
@@ -588,36 +443,6 @@ func vouchers(s *service) {
 
 // Channels that only one goroutine at a time may hold something of.
 
-type vault struct {
-	door  chan struct{}
-	mu    sync.Mutex
-	coins [512]int
-}
-
-func (v *vault) move(from, to int) {
-	v.door <- struct{}{}
-	v.coins[from]--
-	v.coins[to]++
-	<-v.door
-}
-
-func (v *vault) moveHeld(from, to int) {
-	v.mu.Lock()
-	v.coins[from]--
-	v.coins[to]++
-	v.mu.Unlock()
-}
-
-// coins: sixteen tellers move coins between drawers.
-func coins(s *service) {
-	v := &vault{door: make(chan struct{}, 1)}
-	move := v.move
-	if s.with(mutex) {
-		move = v.moveHeld
-	}
-	s.loop(16, func() { move(rand.IntN(512), 7) })
-}
-
 // seats: the plan of a theater goes from hand to hand.
 func seats(s *service) {
 	type hall struct{ taken [256]int }
@@ -712,34 +537,6 @@ func bids(s *service) {
 	go b.respond(a)
 }
 
-// carts: a cart asks the stock for each line, and the stock asks the cart for its size.
-func carts(s *service) {
-	cart, stock := make(chan func() int), make(chan func() int)
-	lines, pieces := 0, 0
-	count := func() int { pieces++; return pieces }
-	ask := func(who chan func() int, f func() int) int {
-		answer := make(chan int)
-		who <- func() int { n := f(); answer <- n; return n }
-		return <-answer
-	}
-	go func() {
-		for ; ; s.done(1) {
-			if lines++; s.with(removeHop) {
-				keep(uint32(count()))
-				continue
-			}
-			ask(stock, count)
-			(<-cart)()
-		}
-	}()
-	go func() {
-		for {
-			(<-stock)()
-			ask(cart, func() int { return lines })
-		}
-	}()
-}
-
 type peer[T any] struct{ in, out *sluice.Rendezvous[T] }
 
 func (p peer[T]) trade(ctx context.Context, v T) (T, error) {
@@ -821,30 +618,6 @@ func tennis(s *service) {
 }
 
 // Goroutines for tiny pieces of work.
-
-// points: each point of a figure is turned by a goroutine of its own.
-func points(s *service) {
-	figure, size := make([]float64, 256), s.choose(batch, 64, 1)
-	turn := func(part []float64) {
-		for i, x := range part {
-			part[i] = x*0.6 - 0.8
-		}
-	}
-	go func() {
-		for ; ; s.done(len(figure)) {
-			var wg sync.WaitGroup
-			for begin := 0; begin < len(figure); begin += size {
-				part := figure[begin : begin+size]
-				if s.with(removeHop) {
-					turn(part)
-				} else {
-					wg.Go(func() { turn(part) })
-				}
-			}
-			wg.Wait()
-		}
-	}()
-}
 
 // events: each event is handled by a new goroutine, which reports a number.
 func events(s *service) {
@@ -960,39 +733,6 @@ func alarms(s *service) {
 			}
 		}
 	}()
-}
-
-type mailroom struct{ letters chan uint32 }
-
-func (m *mailroom) next(ctx context.Context) (uint32, error) {
-	select {
-	case l := <-m.letters:
-		return l, nil
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-}
-
-func (m *mailroom) sort(s *service) {
-	ctx, cancel := context.WithCancel(context.Background())
-	for ; ; s.done(1) {
-		if !s.with(reuse) {
-			ctx, cancel = context.WithTimeout(context.Background(), waitOne)
-		}
-		if l, err := m.next(ctx); err == nil {
-			keep(l)
-		}
-		if !s.with(reuse) {
-			cancel()
-		}
-	}
-}
-
-// stamps: letters that must come in time.
-func stamps(s *service) {
-	m := &mailroom{make(chan uint32, 256)}
-	feed(m.letters, 2, 7)
-	go m.sort(s)
 }
 
 // within receives a value in time.

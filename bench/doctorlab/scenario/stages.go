@@ -52,26 +52,6 @@ func hash(b []byte) {
 
 // Pipelines with one slow stage.
 
-// records: eight importers, and one goroutine that hashes.
-func records(s *service) {
-	imported := make(chan []byte, 8)
-	for i := range 8 {
-		go func() {
-			for {
-				imported <- page[i*100 : i*100+20_000]
-			}
-		}()
-	}
-	for range s.choose(moreReceivers, 2, 1) {
-		go func() {
-			for r := range imported {
-				hash(r)
-				s.done(1)
-			}
-		}()
-	}
-}
-
 type step struct {
 	in, out chan int
 	link    *remote.Link
@@ -233,24 +213,6 @@ func commit(s *service, entries <-chan entry, safe func(many []entry)) {
 	}
 }
 
-// ledger: entries of sixteen accounts are made durable.
-func ledger(s *service) {
-	file, entries := s.scratch(), make(chan entry)
-	for range 16 {
-		go func() {
-			for e := (entry{"credit 100\n", make(chan struct{}, 1)}); ; <-e.safe {
-				entries <- e
-			}
-		}()
-	}
-	go commit(s, entries, func(many []entry) {
-		for i, e := range many {
-			_, _ = file.WriteAt([]byte(e.text), int64(i*16))
-		}
-		_ = file.Sync()
-	})
-}
-
 type store interface{ save(n ...int) error }
 
 type table struct{ db *sql.DB }
@@ -351,29 +313,6 @@ func mails(s *service) {
 	}, nil)
 }
 
-type geocoder struct {
-	client http.Client
-	url    string
-	done   *counter
-}
-
-func (g *geocoder) locate(context.Context, string) error {
-	response, err := g.client.Get(g.url)
-	if err != nil {
-		return err
-	}
-	g.done.add(1)
-	return response.Body.Close()
-}
-
-// places: addresses are looked up.
-func places(s *service) {
-	g := &geocoder{*s.client(64, 64), s.backend().URL(3 * time.Millisecond), s.counter()}
-	addresses := sluice.NewElastic[string](500, nil)
-	fill(addresses, 1, "Main Street 1")
-	go workers.Run(context.Background(), addresses, s.choose(moreReceivers, 24, 1), g.locate, nil)
-}
-
 // scans: pictures are read by a service, and their texts counted.
 func scans(s *service) {
 	ask, pictures := s.asker(2*time.Millisecond), sluice.NewRendezvous[int](nil)
@@ -433,39 +372,6 @@ func regions(s *service) {
 				counts[s.place(n, len(counts))] <- 32_000
 			}
 		}()
-	}
-}
-
-type partition struct {
-	in   chan int
-	link *remote.Link
-}
-
-func (p *partition) run(s *service) {
-	for range p.in {
-		_ = p.link.Ask(400 * time.Microsecond)
-		s.done(1)
-	}
-}
-
-type topic struct{ partitions []*partition }
-
-func (t *topic) publish(s *service) {
-	for n := 0; ; n++ {
-		t.partitions[s.place(n, len(t.partitions))].in <- n
-	}
-}
-
-// topics: values are stored by partition.
-func topics(s *service) {
-	b, t := s.backend(), new(topic)
-	for range 8 {
-		p := &partition{make(chan int, 16), s.dial(b)}
-		t.partitions = append(t.partitions, p)
-		go p.run(s)
-	}
-	for range 3 {
-		go t.publish(s)
 	}
 }
 
@@ -548,33 +454,6 @@ func orchards(s *service) {
 }
 
 // Hubs with one slow subscriber.
-
-// news: each line goes to four readers, of which one stores it.
-func news(s *service) {
-	readers := make([]chan string, 4)
-	link, size := s.dial(s.backend()), s.choose(batch, 32, 1)
-	for i := range readers {
-		readers[i] = make(chan string, 32)
-		if i == 2 {
-			go func() {
-				for n := 1; ; n++ {
-					if <-readers[i]; n%size == 0 {
-						_ = link.Ask(300 * time.Microsecond)
-					}
-				}
-			}()
-			continue
-		}
-		go drain(s, readers[i])
-	}
-	go func() {
-		for {
-			for _, r := range readers {
-				r <- "line"
-			}
-		}
-	}()
-}
 
 // weather: subscriptions of a hub, of which one asks elsewhere about each value.
 func weather(s *service) {

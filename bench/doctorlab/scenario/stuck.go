@@ -19,24 +19,6 @@ import (
 // leftRate is how many a second are.
 const leftRate = 250
 
-// currencies: a rate is asked for, and the caller does not wait for ever.
-func currencies(s *service) {
-	go every(leftRate, func(n int) {
-		rate := make(chan int, s.choose(release, 1, 0))
-		go func() {
-			time.Sleep(2 * time.Millisecond)
-			rate <- n
-		}()
-		go func() {
-			select {
-			case <-rate:
-			case <-time.After(time.Millisecond):
-			}
-			s.done(1)
-		}()
-	})
-}
-
 type watcher struct{ changes chan int }
 
 func (w *watcher) follow(ctx context.Context) {

@@ -145,7 +145,6 @@ var shapesOf = []shape{
 	{"copies", "many goroutines send small values to one that copies them: the channel costs more than the work",
 		channel, "", moreReceivers, []row{
 			{tuning, "closures", sensors, "batch", "buffer", "sensors.*"},
-			{tuning, "methods, large values", packets, "batch", "", "(*recorder).run (*recorder).tap"},
 			{held, "generics, select with a context", positions, "batch", "", "gatherInto emit positions.*"},
 			{held, "sluice.Bounded", quotes, "batch", "", "quotes.*"},
 		}},
@@ -153,14 +152,12 @@ var shapesOf = []shape{
 	{"chain", "tiny stages behind unbuffered channels",
 		lockstep + " " + channel, "", moreReceivers, []row{
 			{tuning, "functions", words, "batch, buffer, remove a hop", "", "scan trim classify tally"},
-			{tuning, "one method, several times", colors, "buffer, remove a hop", "", "(*lens).loop feed.* drain"},
 			{held, "generics", prices, "buffer, remove a hop", "", "through.* prices.* feed.* drain"},
 			{held, "methods, select with a context", letters, "buffer, remove a hop", "", "(*office).forward emit letters.* drain"},
 		}},
 	// The dispatcher is one hop more for each job, and no goroutine is busy with anything else.
 	{"dispatcher", "a goroutine hands jobs to idle workers over the channels that they hand out",
 		channel + " " + lockstep, "", "", []row{
-			{tuning, "methods", offices, "remove a hop, batch", "", "(*desk).assign (*clerk).start.* feed.*"},
 			{tuning, "closures", taxis, "remove a hop, batch", "", "taxis.* feed.*"},
 			{held, "generics, select with a context", orders, "remove a hop, batch", "", "(*roster).serve (*roster).share orders.* feed.*"},
 			{held, "WaitGroup.Go, replies", calls, "remove a hop, batch", "", "calls.*"},
@@ -169,14 +166,12 @@ var shapesOf = []shape{
 	// few callers all wait for all.
 	{"actor", "a goroutine owns a table, and others ask it",
 		channel + " " + lockstep, "", moreReceivers, []row{
-			{tuning, "methods, a reply channel each", phonebook, "mutex", "buffer", "(*directory).serve (*directory).find"},
 			{tuning, "closures", inventory, "mutex", "", "inventory.*"},
 			{held, "generics, select with a context", sessions, "mutex", "", "(*owner).ask.* (*owner).live sessions.*"},
 			{held, "sluice.Bounded and Rendezvous", vouchers, "mutex", "", "vouchers.*"},
 		}},
 	{"channel lock", "a channel lets one goroutine at a time change something",
 		channel, "", "buffer, more receivers, batch, raise the limit", []row{
-			{tuning, "methods", coins, "mutex", "", "(*vault).move"},
 			{tuning, "closures, the state in the channel", seats, "mutex", "", "seats.*"},
 			{held, "wrapper type, sync.Locker", scores, "mutex", "", "baton.Lock baton.Unlock scores.*"},
 			{held, "sluice.Bounded", meters, "mutex", "", "meters.*"},
@@ -185,13 +180,11 @@ var shapesOf = []shape{
 	{"mailboxes", "two goroutines wait in each other's mailbox, in turn",
 		lockstep + " " + channel, mutex + ", " + removeHop, moreReceivers, []row{
 			{tuning, "methods", bids, "batch", "", "(*party).negotiate (*party).respond"},
-			{tuning, "closures", carts, "remove a hop", "", "carts.*"},
 			{held, "generics, sluice.Rendezvous", clocks, "batch", "", "peer.trade clocks.*"},
 			{held, "interface, select with a context", tennis, "remove a hop", "", "(*server).play (*returner).play"},
 		}},
 	{"goroutines", "a goroutine for each tiny piece of work",
 		channel, reuse + ", " + removeHop, "", []row{
-			{tuning, "WaitGroup.Go", points, "batch, remove a hop", "", "points.*"},
 			{tuning, "closures, results", events, "reuse", "", "events.* drain"},
 			{held, "errgroup", rows, "batch, remove a hop", "", "rows.*"},
 			{held, "generics, wrapper function", totals, "remove a hop", "", "async.* totals.* (*result).await"},
@@ -201,13 +194,11 @@ var shapesOf = []shape{
 	{"made for each", "a timer or a context is made for each receive",
 		channel + " " + stage + " " + memory, "", "", []row{
 			{tuning, "closures, time.After", alarms, "reuse", "", "alarms.*"},
-			{tuning, "methods, context", stamps, "reuse", "", "(*mailroom).sort (*mailroom).next"},
 			{held, "generics, timer", parcels, "reuse", "", "within parcels.*"},
 			{held, "sluice.Bounded, context", flights, "reuse", "", "flights.*"},
 		}},
 	{"slow stage", "one goroutine computes or asks outside, for each value of many senders or of a pipeline",
 		stage, "", "", []row{
-			{tuning, "eight senders, closures", records, "more receivers", "", "records.*"},
 			{tuning, "a pipeline of one method, outside", recipes, "more receivers", "", "(*step).run"},
 			{tuning, "system calls, methods", audits, "batch", "", "(*audit).run (*audit).put"},
 			{held, "eight senders, workers.Run", videos, "more receivers", "", "videos.*"},
@@ -218,7 +209,6 @@ var shapesOf = []shape{
 	// waits for is a disk or a database.
 	{"sink", "one goroutine makes a sync or a transaction for each value, and the senders wait",
 		stage + " " + outside, "", "", []row{
-			{tuning, "sync, closures", ledger, "batch", "", "ledger.* commit"},
 			{tuning, "transactions, handlers", guests, "batch, more receivers", "", "(*guestbook).write.* (*table).save commit"},
 			{held, "transactions, interface", invoices, "batch", "", "invoices.* (*table).save"},
 			{held, "sync, handlers, sluice.Bounded", polls, "batch", "", "polls.*"},
@@ -228,14 +218,12 @@ var shapesOf = []shape{
 	{"one outside", "workers of this module, one of them, which waits outside",
 		stage + " " + outside + " " + limit, raiseLimit, "", []row{
 			{tuning, "workers.Run, closure", mails, "more receivers", "", "mails.*"},
-			{tuning, "workers.Run, method, HTTP", places, "more receivers", "", "(*geocoder).locate places.*"},
 			{held, "workers.Map, Rendezvous", scans, "more receivers", "", "scans.*"},
 			{held, "workers.RunKeyed, method", couriers, "more receivers", "", "couriers.* delivery.deliver"},
 		}},
 	{"skew", "one of several shards has nine of ten values, which stay in order",
 		stage, "", moreReceivers, []row{
 			{tuning, "closures", regions, "balance keys", "", "regions.*"},
-			{tuning, "methods, outside", topics, "balance keys", "", "(*partition).run (*topic).publish"},
 			{held, "generics, errgroup, outside", buses, "balance keys", "", "(*lanes).send buses.*"},
 			{tuning, "workers.RunKeyed", shops, "balance keys", "", "shops.*"},
 			{tuning, "interface, a map", orchards, "balance keys", "", "orchards.* lined.add"},
@@ -244,7 +232,6 @@ var shapesOf = []shape{
 	// A goroutine for each client is both more of them and a split.
 	{"slow reader", "values go to all, of which one is slow: a subscriber, or a client of the network",
 		stage + " " + outside, split + ", " + cheaper, "", []row{
-			{tuning, "subscribers, closures", news, "batch", "", "news.*"},
 			{tuning, "clients, closures", stocks, "more receivers", "", "stocks.*"},
 			{held, "package hub", weather, "batch", "", "weather.*"},
 			{held, "clients, generics, sluice.Bounded", chats, "more receivers", "", "writeAll chats.*"},
@@ -252,48 +239,41 @@ var shapesOf = []shape{
 	{"group limit", "errgroup.SetLimit holds back goroutines that wait outside",
 		limit, "", "", []row{
 			{tuning, "closures", thumbnails, "raise the limit", "", "thumbnails.*"},
-			{tuning, "methods", mirrors, "raise the limit", "", "(*mirror).schedule (*mirror).sync"},
 			{held, "generics", backups, "raise the limit", "", "each backups.*"},
 			{held, "WaitGroup.Go, method values", reviews, "raise the limit", "", "reviews.*"},
 		}},
 	{"connections", "Transport.MaxConnsPerHost holds back the callers of an HTTP client",
 		limit, "", "", []row{
 			{tuning, "closures", forecasts, "raise the limit", "", "forecasts.*"},
-			{tuning, "methods", locations, "raise the limit", "", "(*locator).locate"},
 			{held, "interface, generics, errgroup", offers, "raise the limit", "", "get (*shopAPI).price offers.*"},
 			{held, "workers.Run", hooks, "raise the limit", "", "hooks.*"},
 		}},
 	{"database", "SetMaxOpenConns holds back the callers of database/sql",
 		limit, "", "", []row{
 			{tuning, "methods", accounts, "raise the limit", "", "(*customers).balance"},
-			{tuning, "closures", visits, "raise the limit", "", "visits.*"},
 			{held, "interface, transactions, WaitGroup.Go", transfers, "raise the limit", "", "(*sqlRepository).transfer"},
 			{held, "generics, errgroup", tags, "raise the limit", "", "query tags.*"},
 		}},
 	{"semaphore", "a semaphore, or a channel with slots, holds back goroutines that wait outside",
 		limit, "", mutex, []row{
 			{tuning, "weighted, closures", renders, "raise the limit", "", "renders.*"},
-			{tuning, "a channel, methods", translations, "raise the limit", "", "(*translator).translate"},
 			{held, "sluice's, workers.Run", exports, "raise the limit", "", "exports.*"},
 			{held, "a channel, wrapper type, select with a context", museums, "raise the limit", "", "gate.enter museums.*"},
 		}},
 	{"pool", "a pool of connections is too small",
 		limit, "", mutex, []row{
 			{tuning, "methods", caches, "raise the limit", "", "(*pool).take (*pool).use"},
-			{tuning, "generics", printers, "raise the limit", "", "(*reserve).with printers.*"},
 			{held, "sync.Cond, WaitGroup.Go", rentals, "raise the limit", "", "(*garage).rent rentals.*"},
 			{held, "interface, select with a context", readings, "raise the limit", "", "(*pool).borrow readings.*"},
 		}},
 	{"hot lock", "one mutex around most of the work",
 		lock, "", "", []row{
-			{tuning, "methods", wallets, "split by key", "", "(*wallet).spend"},
 			{tuning, "closures, RWMutex", profiles, "split by key", "", "profiles.*"},
 			{held, "generics, WaitGroup.Go", routes, "split by key", "", "(*memo).load"},
 			{held, "embedded, wrapper functions, errgroup", essays, "split by key", "", "(*counts).locked (*counts).count.*"},
 		}},
 	{"condition", "a Cond wakes all its waiters for one value",
 		lock, "", "", []row{
-			{tuning, "methods", breads, "signal", "", "(*bakery).buy (*bakery).bake"},
 			{tuning, "closures", trains, "signal", "", "trains.*"},
 			{held, "generics, WaitGroup.Go", tasks, "signal", "", "(*backlog).get (*backlog).put"},
 			{held, "one method for both, errgroup", fountains, "signal", "", "(*valve).turn"},
@@ -329,7 +309,6 @@ var shapesOf = []shape{
 	{"bursts", "bursts are refused at a full channel, while the average is idle",
 		shedding, "", "", []row{
 			{tuning, "closures", tickets, "buffer", "", "tickets.*"},
-			{tuning, "methods, outside", festivals, "buffer", "", "(*entrance).offer"},
 			{held, "generics, errgroup", lotteries, "buffer", "", "tryPut lotteries.*"},
 			{held, "sluice.Bounded, workers.Run", parades, "buffer", "", "parades.*"},
 		}},
@@ -347,7 +326,6 @@ var shapesOf = []shape{
 	{"idle", "goroutines that wait for rare work, or for the clock",
 		idle + " " + load, "", release, []row{
 			{tuning, "a pool, closures", butlers, "", "", ""},
-			{tuning, "tickers, methods", coasts, "", "", ""},
 			{held, "workers.Run", lawyers, "", "", ""},
 			{held, "timers, generics, errgroup", tides, "", "", ""},
 		}},
@@ -355,7 +333,6 @@ var shapesOf = []shape{
 	// slot for a late sender ends the wait too.
 	{"leak", "each request leaves a goroutine behind",
 		stuck, buffer + ", " + release, moreReceivers, []row{
-			{tuning, "closures, no receiver", currencies, "", "cancel or close", "currencies.*"},
 			{tuning, "methods, no cancel", folders, "", "cancel or close", "(*watcher).follow"},
 			{held, "generics, no close", hikes, "", "cancel or close", "merge.*"},
 			{held, "interface, no receiver", libraries, "", "cancel or close", "first.*"},

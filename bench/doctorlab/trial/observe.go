@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,8 +14,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // settle is how long a service runs before it is observed.
@@ -188,47 +188,31 @@ func (l *lab) live(ctx context.Context, s service, rounds int) error {
 }
 
 // saved returns the folders with observations below root, by the name of the service.
-func saved(root string) (folders map[string][]string, err error) {
-	folders = map[string][]string{}
-	services, err := os.ReadDir(root)
-	if err != nil {
-		return nil, err
+func saved(root string) (map[string][]string, error) {
+	found, err := filepath.Glob(filepath.Join(root, "*", "*"))
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%s: no observations (want folders SERVICE/1, SERVICE/2)", root)
 	}
-	for _, s := range services {
-		runs, err := os.ReadDir(filepath.Join(root, s.Name()))
-		if err != nil && !errors.Is(err, fs.ErrInvalid) && s.IsDir() {
-			return nil, err
-		}
-		for _, r := range runs {
-			if r.IsDir() {
-				folders[s.Name()] = append(folders[s.Name()], filepath.Join(root, s.Name(), r.Name()))
-			}
-		}
+	folders := map[string][]string{}
+	for _, run := range found {
+		name := filepath.Base(filepath.Dir(run))
+		folders[name] = append(folders[name], run)
 	}
-	if len(folders) == 0 {
-		return nil, fmt.Errorf("%s: no observations (want folders SERVICE/1, SERVICE/2)", root)
-	}
-	return folders, nil
+	return folders, err
 }
 
 // askAll runs the doctor on each folder, on all cores.
 func (l *lab) askAll(ctx context.Context, folders []string) ([]*diagnosis, error) {
-	diagnoses, failures := make([]*diagnosis, len(folders)), make([]error, len(folders))
-	next := make(chan int, len(folders))
-	for i := range folders {
-		next <- i
-	}
-	close(next)
-	var done sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		done.Go(func() {
-			for i := range next {
-				if diagnoses[i], failures[i] = l.ask(ctx, folders[i]); failures[i] != nil {
-					failures[i] = fmt.Errorf("%s: %w", folders[i], failures[i])
-				}
+	diagnoses := make([]*diagnosis, len(folders))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, folder := range folders {
+		group.Go(func() (err error) {
+			if diagnoses[i], err = l.ask(ctx, folder); err != nil {
+				err = fmt.Errorf("%s: %w", folder, err)
 			}
+			return err
 		})
 	}
-	done.Wait()
-	return diagnoses, errors.Join(failures...)
+	return diagnoses, group.Wait()
 }

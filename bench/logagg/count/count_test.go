@@ -61,7 +61,7 @@ func TestClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, other, summary := NewTable(), NewTable(), NewSummary(nil)
+	table, other, summary := NewTable(), NewTable(), NewSummary()
 	for range 20 {
 		table.Add(e)
 		other.Add(e)
@@ -100,7 +100,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	s := NewSummary(nil)
+	s := NewSummary()
 	first, second := NewTable(), NewTable()
 	for range 7 {
 		first.Add(event("web", 0, 200, 1e6))
@@ -116,10 +116,9 @@ func TestSummary(t *testing.T) {
 	}
 	want := []string{
 		"service lines 2xx 3xx 4xx 5xx MB",
-		"web 9 7 1 1 0 7.00 █ ▃",
-		"mail 1 0 0 0 0 0.01 █",
-		"all 10 7 1 1 0 7.01 █▂▃",
-		"Each bar is a minute, from 12:00 to 12:02 on 21 November 2026; the tallest bar of a line is its busiest minute.",
+		"web 9 7 1 1 0 7.00",
+		"mail 1 0 0 0 0 0.01",
+		"all 10 7 1 1 0 7.01",
 	}
 	for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
 		if i >= len(want) || strings.Join(strings.Fields(line), " ") != want[i] {
@@ -128,72 +127,27 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestSummaryBounded: neither names, nor minutes, nor outlying times make the
-// summary grow without limit, and the sum includes all lines.
+// TestSummaryBounded: names do not make the summary grow without limit, and the sums
+// include all lines.
 func TestSummaryBounded(t *testing.T) {
-	s := NewSummary(nil)
+	s := NewSummary()
 	const tables = 3
 	for n := range tables {
 		table := NewTable()
 		for i := range maxServices {
-			table.Add(event(fmt.Sprint(n, i), 100*n+i%200, 200, 1))
+			table.Add(event(fmt.Sprint(n, i), i%200, 200, 1))
 		}
 		s.Add(table)
 	}
-	s.Add(NewTable())
 	var lines int64
-	for _, sum := range s.totals() {
+	for _, sum := range s.services {
 		lines += sum.lines
 	}
-	if len(s.services) != maxServices || len(s.all.minutes) > maxMinutes || lines != tables*maxServices || s.all.lines != lines {
-		t.Errorf("%d services, %d minutes, %d lines, %d in all", len(s.services), len(s.all.minutes), lines, s.all.lines)
+	if len(s.services) != maxServices+1 || lines != tables*maxServices || s.all.lines != lines {
+		t.Errorf("%d services, %d lines, %d in all", len(s.services), lines, s.all.lines)
 	}
 	var text strings.Builder
 	if _, err := s.WriteTo(&text); err != nil || !strings.Contains(text.String(), "(others)") {
-		t.Errorf("%v: %s", err, text.String())
-	}
-}
-
-// TestAhead: a line with a future time is counted without affecting the bars of
-// others.
-func TestAhead(t *testing.T) {
-	const day = 24 * 60
-	s := NewSummary(noon.Time)
-	table := NewTable()
-	for _, minute := range []int{0, 0, 2, day, day + 1, 4_000_000} {
-		table.Add(event("web", minute, 200, 0))
-	}
-	s.Add(table)
-	var text strings.Builder
-	if _, err := s.WriteTo(&text); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"to 12:00 on 22 November 2026;", "\nLines without a bar, because their times are in the future: 2.\n"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("%q is not in\n%s", want, text.String())
-		}
-	}
-	if s.all.lines != 6 || s.services["web"].lines != 6 || s.latest != noon+day {
-		t.Errorf("%d lines, %d of web, the latest at %v", s.all.lines, s.services["web"].lines, s.latest.Time())
-	}
-	// Without it, the result is the same.
-	first, second := NewSummary(noon.Time), NewTable()
-	second.Add(event("web", 0, 200, 0))
-	second.Add(event("web", 2, 200, 0))
-	first.Add(second)
-	late := NewTable()
-	late.Add(event("late", 5_000_000, 200, 0))
-	first.Add(late)
-	text.Reset()
-	if _, err := first.WriteTo(&text); err != nil || !strings.Contains(text.String(), "   █ █\n") || !strings.Contains(text.String(), "0.00\n") ||
-		!strings.Contains(text.String(), "from 12:00 to 12:02 on 21 November 2026") {
-		t.Errorf("%v\n%s", err, text.String())
-	}
-}
-
-func TestEmptySummary(t *testing.T) {
-	var text strings.Builder
-	if _, err := NewSummary(nil).WriteTo(&text); err != nil || !strings.Contains(text.String(), "all") || strings.Contains(text.String(), "from") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }

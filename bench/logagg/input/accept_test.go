@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"testing"
-	"time"
 )
 
 // A poor listener runs out of file descriptors once.
@@ -34,7 +33,7 @@ func TestAccepts(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- TCP(&poor{Listener: listener}, Limits{Connections: 1, LineTimeout: time.Hour})(ctx, in)
+		ended <- TCP(&poor{Listener: listener}, Limits{Connections: 1})(ctx, in)
 	}()
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	if err != nil {

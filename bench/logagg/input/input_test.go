@@ -1,9 +1,7 @@
 package input
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -65,7 +63,7 @@ func check(t *testing.T, in *Intake, received int, lines, malformed, tooLong, tr
 func TestText(t *testing.T) {
 	in, received := intake(t)
 	text := good + "garbage\n" + strings.Repeat("x", 2*maxLine) + "\n" + good + strings.TrimSuffix(good, "\n")
-	if err := Text("text", iotest.HalfReader(strings.NewReader(text)))(t.Context(), in); err != nil {
+	if err := Text(iotest.HalfReader(strings.NewReader(text)))(t.Context(), in); err != nil {
 		t.Error(err)
 	}
 	check(t, in, received(), 5, 2, 1, 0)
@@ -96,7 +94,7 @@ func TestFile(t *testing.T) {
 func TestFails(t *testing.T) {
 	broken := errors.New("broken")
 	in, received := intake(t)
-	err := Text("text", io.MultiReader(strings.NewReader(good+good+"half"), iotest.ErrReader(broken)))(t.Context(), in)
+	err := Text(io.MultiReader(strings.NewReader(good+good+"half"), iotest.ErrReader(broken)))(t.Context(), in)
 	if !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
@@ -109,7 +107,7 @@ func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, received := intake(t)
-		left := Text("file", io.MultiReader(strings.NewReader(good+good[:9]), callback(cancel), strings.NewReader(good)))
+		left := Text(io.MultiReader(strings.NewReader(good+good[:9]), callback(cancel), strings.NewReader(good)))
 		if err := left(ctx, in); err != nil {
 			t.Error(err)
 		}
@@ -119,7 +117,7 @@ func TestEnds(t *testing.T) {
 		in, received = intake(t)
 		stdin, typed := io.Pipe()
 		ended := make(chan error, 1)
-		go func() { ended <- Stream("stdin", stdin)(ctx, in) }()
+		go func() { ended <- Stream(stdin)(ctx, in) }()
 		if _, err := io.WriteString(typed, good+good+good[:9]); err != nil {
 			t.Error(err)
 		}
@@ -132,7 +130,7 @@ func TestEnds(t *testing.T) {
 		check(t, in, received(), 2, 0, 0, 0)
 
 		in, received = intake(t)
-		if err := Stream("stdin", strings.NewReader(good+good))(t.Context(), in); err != nil {
+		if err := Stream(strings.NewReader(good+good))(t.Context(), in); err != nil {
 			t.Error(err)
 		}
 		check(t, in, received(), 2, 0, 0, 0)
@@ -163,56 +161,13 @@ func connect(ctx context.Context, in *Intake, limits Limits) (client net.Conn, o
 	return client, over
 }
 
-// TestLineTimeout: a client that completes no line in time is disconnected,
-// however it fills the time; a client that completes lines may stay
-// indefinitely.
-func TestLineTimeout(t *testing.T) {
-	limits := Limits{LineTimeout: time.Minute}
-	for _, test := range []struct {
-		name, text       string
-		pause, stays     time.Duration
-		lines, truncated int64
-	}{
-		{"idle", "", time.Hour, time.Minute, 0, 0},
-		{"a byte now and then", "x", 20 * time.Second, time.Minute, 1, 1},
-		{"a line now and then", good, 50 * time.Second, 500 * time.Second, 10, 0},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				in, received := intake(t)
-				began := time.Now()
-				client, over := connect(t.Context(), in, limits)
-				var sending sync.WaitGroup
-				sending.Go(func() {
-					defer client.Close()
-					for range 10 {
-						if _, err := io.WriteString(client, test.text); err != nil {
-							return
-						}
-						time.Sleep(test.pause)
-					}
-				})
-				over.Wait()
-				defer sending.Wait()
-				if stayed := time.Since(began); stayed != test.stays {
-					t.Errorf("it stayed for %v, want %v", stayed, test.stays)
-				}
-				if sentAway := test.stays == limits.LineTimeout; sentAway != (in.Slow.Load() == 1) {
-					t.Errorf("%d clients were disconnected", in.Slow.Load())
-				}
-				check(t, in, received(), test.lines, test.truncated, 0, test.truncated)
-			})
-		})
-	}
-}
-
 // TestDrain: at the end, bytes that a client continues to send are read for the
 // drain period, and no longer.
 func TestDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		in, received := intake(t)
-		client, over := connect(ctx, in, Limits{LineTimeout: time.Hour, Drain: time.Minute})
+		client, over := connect(ctx, in, Limits{Drain: time.Minute})
 		time.AfterFunc(30*time.Second, cancel)
 		sent := 0
 		for ; ; sent++ {
@@ -222,8 +177,8 @@ func TestDrain(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		over.Wait()
-		if sent < 90 || sent > 91 || in.Slow.Load() > 0 {
-			t.Errorf("%d lines were read in 90 s, and %d clients disconnected", sent, in.Slow.Load())
+		if sent < 90 || sent > 91 {
+			t.Errorf("%d lines were read in 90 s", sent)
 		}
 		check(t, in, received(), int64(sent), 0, 0, 0)
 	})
@@ -233,9 +188,7 @@ func TestDrain(t *testing.T) {
 func TestHalfALine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, received := intake(t)
-		var aside bytes.Buffer
-		in.Aside = NewAside(&aside, 1<<20)
-		client, over := connect(t.Context(), in, Limits{LineTimeout: time.Hour})
+		client, over := connect(t.Context(), in, Limits{})
 		text := good + "\x00\xff\x80\n" + "70 <134>1 " + strings.Repeat("\n", 63) + strings.Repeat("y", 3*maxLine) + "\n" + good + good[:30]
 		if _, err := io.WriteString(client, text); err != nil {
 			t.Error(err)
@@ -243,17 +196,6 @@ func TestHalfALine(t *testing.T) {
 		client.Close()
 		over.Wait()
 		check(t, in, received(), 6, 4, 1, 1)
-		var whys []string
-		for line := range strings.Lines(aside.String()) {
-			var k kept
-			if err := json.Unmarshal([]byte(line), &k); err != nil || k.From != "pipe" {
-				t.Errorf("%q: %v", line, err)
-			}
-			whys = append(whys, k.Why)
-		}
-		if len(whys) != 4 || in.Aside.Err() != nil {
-			t.Errorf("kept aside: %q, %v", whys, in.Aside.Err())
-		}
 	})
 }
 
@@ -269,7 +211,7 @@ func TestConnections(t *testing.T) {
 	in, received := intake(t)
 	ended := make(chan error, 1)
 	go func() {
-		ended <- TCP(listener, Limits{Connections: most, LineTimeout: time.Hour, Drain: time.Hour})(ctx, in)
+		ended <- TCP(listener, Limits{Connections: most, Drain: time.Hour})(ctx, in)
 	}()
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", listener.Addr().String())
@@ -331,40 +273,4 @@ func TestListenerFails(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	check(t, in, received(), 0, 0, 0, 0)
-}
-
-// TestAside: the kept lines are limited in total and individually, and are
-// text.
-func TestAside(t *testing.T) {
-	var out bytes.Buffer
-	a := NewAside(&out, 3000)
-	for range 100 {
-		a.add("x", bytes.Repeat([]byte{0xff, '\n'}, maxKept), errors.New("why"))
-	}
-	if out.Len() > 3000 || a.Err() != nil {
-		t.Errorf("%d bytes, %v", out.Len(), a.Err())
-	}
-	out.Reset()
-	a = NewAside(&out, 1<<20)
-	a.add("x", bytes.Repeat([]byte("y"), maxKept+1), errors.New("why"))
-	a.add("x", []byte("\x00z"), errors.New("why"))
-	want := `{"from":"x","why":"why","line":"` + strings.Repeat("y", maxKept) + `","cut":true}` + "\n" + `{"from":"x","why":"why","line":"\u0000z"}` + "\n"
-	if out.String() != want {
-		t.Errorf("got %s", out.String())
-	}
-	exact := NewAside(&out, int64(len(want)))
-	out.Reset()
-	exact.add("x", bytes.Repeat([]byte("y"), maxKept+1), errors.New("why"))
-	exact.add("x", []byte("\x00z"), errors.New("why"))
-	if out.String() != want {
-		t.Errorf("with exactly enough room: got %s", out.String())
-	}
-	_, broken := io.Pipe()
-	broken.CloseWithError(errors.New("full"))
-	a = NewAside(broken, 1<<20)
-	a.add("x", nil, errors.New("why"))
-	a.add("x", nil, errors.New("why"))
-	if a.Err() == nil {
-		t.Error("a write error is not reported")
-	}
 }

@@ -23,7 +23,6 @@ type Intake struct {
 	MaxLine int          // maximum length of a line in bytes
 	Service string       // for lines without a service
 	Clock   func() int64 // nanoseconds
-	Aside   *Aside       // for malformed lines; nil keeps none
 
 	Lines     atomic.Int64 // lines begun, including those that were cut off
 	Malformed atomic.Int64 // lines that are not events
@@ -33,7 +32,6 @@ type Intake struct {
 
 	Connections atomic.Int64 // open now
 	Refused     atomic.Int64 // connections closed at once, above the maximum number
-	Slow        atomic.Int64 // connections closed because they completed no line in time
 }
 
 // A Source reads its input until the end, or until ctx is done, into the
@@ -45,10 +43,9 @@ type Source func(ctx context.Context, in *Intake) error
 // sends buffered events and updates the counters.
 type stream struct {
 	in     *Intake
-	name   string
 	r      io.Reader
-	before func(progress bool) error // called before each wait; progress: a line was completed since the last call
-	text   bool                      // a file rather than a connection
+	before func() error // called before each wait
+	text   bool         // a file rather than a connection
 
 	sender queue.Sender
 	readAt int64
@@ -72,7 +69,7 @@ func (s *stream) read(ctx context.Context) error {
 			s.counts.lines++
 			event, err := parser.Parse(line)
 			if err != nil {
-				s.setAside(line, err)
+				s.counts.malformed++
 				continue
 			}
 			event.Read = s.readAt
@@ -80,14 +77,14 @@ func (s *stream) read(ctx context.Context) error {
 		case err == frame.ErrTooLong:
 			s.counts.lines++
 			s.counts.tooLong++
-			s.setAside(line, err)
+			s.counts.malformed++
 		case err == frame.ErrTruncated && s.text && ctx.Err() != nil:
 			// A file may be left in the middle of a line: that line does not
 			// count.
 		case err == frame.ErrTruncated:
 			s.counts.lines++
 			s.counts.truncated++
-			s.setAside(line, err)
+			s.counts.malformed++
 		case err == io.EOF:
 			return nil
 		default:
@@ -98,9 +95,8 @@ func (s *stream) read(ctx context.Context) error {
 
 // Read is called for more bytes when no complete line is left.
 func (s *stream) Read(p []byte) (int, error) {
-	progress := s.counts.lines > 0
 	s.settle()
-	if err := s.before(progress); err != nil {
+	if err := s.before(); err != nil {
 		return 0, err
 	}
 	n, err := s.r.Read(p)
@@ -129,12 +125,5 @@ func (c counts) addTo(in *Intake) {
 		if count.n > 0 {
 			count.to.Add(count.n)
 		}
-	}
-}
-
-func (s *stream) setAside(line []byte, why error) {
-	s.counts.malformed++
-	if s.in.Aside != nil {
-		s.in.Aside.add(s.name, line, why)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"sync"
 	"time"
 )
@@ -12,7 +11,6 @@ import (
 // Limits restrict the clients of a listener.
 type Limits struct {
 	Connections int           // maximum number of concurrent connections; more are closed at once
-	LineTimeout time.Duration // a connection that completes no line for this long is closed
 	Drain       time.Duration // at the end of the service, for bytes that have been sent
 }
 
@@ -56,45 +54,12 @@ func TCP(listener net.Listener, limits Limits) Source {
 	}
 }
 
-// serve reads one connection until its end.
+// serve reads one connection until its end, for which the client is responsible.
 func serve(ctx context.Context, in *Intake, conn net.Conn, limits Limits) {
-	c := &client{conn: conn, limits: limits}
-	defer context.AfterFunc(ctx, c.drain)()
-	s := &stream{in: in, name: conn.RemoteAddr().String(), r: conn, before: c.extend}
-	// The client is responsible for the end of its connection; only an expired
-	// deadline counts here.
-	if err := s.read(ctx); errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
-		in.Slow.Add(1)
-	}
-}
-
-// A client is a connection with its timeouts.
-type client struct {
-	conn   net.Conn
-	limits Limits
-
-	mu       sync.Mutex
-	began    bool
-	draining bool
-}
-
-// extend gives the client more time if it has completed a line since the last
-// extension: a client cannot keep its connection by sending single bytes.
-func (c *client) extend(progress bool) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.draining || c.began && !progress {
-		return nil
-	}
-	c.began = true
-	return c.conn.SetReadDeadline(time.Now().Add(c.limits.LineTimeout))
-}
-
-// drain sets the client's final deadline.
-func (c *client) drain() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.draining = true
-	// An error means that the connection is closed: there is nothing to read.
-	_ = c.conn.SetReadDeadline(time.Now().Add(c.limits.Drain))
+	defer context.AfterFunc(ctx, func() {
+		// An error means that the connection is closed: there is nothing to read.
+		_ = conn.SetReadDeadline(time.Now().Add(limits.Drain))
+	})()
+	s := &stream{in: in, r: conn, before: func() error { return nil }}
+	_ = s.read(ctx)
 }

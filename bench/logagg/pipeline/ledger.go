@@ -7,13 +7,13 @@ import (
 
 // A Ledger is the account of all lines. After Run has returned it is balanced:
 //
-//	In      = Counted + Malformed + Rejected + Dropped
+//	In      = Counted + Malformed + Rejected
 //	Counted = Shipped + Unshipped
 //
 // With a queue that is shared with other processes, or outlives this one, lines
 // read here may be counted elsewhere:
 //
-//	In      = Sent + Malformed + Rejected + Dropped
+//	In      = Sent + Malformed + Rejected
 //	Counted = Shipped + Unshipped
 //
 // While a pipeline runs, the fields are read at slightly different moments, and
@@ -24,8 +24,7 @@ type Ledger struct {
 	Malformed int64 // including TooLong and Truncated
 	TooLong   int64
 	Truncated int64
-	Rejected  int64 // for lack of room, by the policy reject
-	Dropped   int64 // for lack of room, by a policy that drops
+	Rejected  int64 // because the queue had failed
 	Shipped   int64
 	Unshipped int64 // in tables that the sink did not accept
 
@@ -36,7 +35,6 @@ type Ledger struct {
 
 	Connections int64 // open now
 	Refused     int64 // connections above the maximum number
-	Slow        int64 // connections closed because they completed no line in time
 }
 
 // Ledger returns the current account.
@@ -53,19 +51,17 @@ func (p *Pipeline) Ledger() Ledger {
 		Truncated:   in.Truncated.Load(),
 		Malformed:   in.Malformed.Load(),
 		Rejected:    in.Rejected.Load(),
-		Dropped:     p.config.Queue.Dropped(),
 		Shipped:     p.shipped.Load(),
 		Unshipped:   p.unshipped.Load(),
 		Connections: in.Connections.Load(),
 		Refused:     in.Refused.Load(),
-		Slow:        in.Slow.Load(),
 	}
 }
 
 // Balanced returns an error if the account of a pipeline that has ended is
 // unbalanced.
 func (l Ledger) Balanced() error {
-	if out := l.passed() + l.Malformed + l.Rejected + l.Dropped; l.In != out {
+	if out := l.passed() + l.Malformed + l.Rejected; l.In != out {
 		return fmt.Errorf("read %d lines, but the account contains %d: %v", l.In, out, l)
 	}
 	if out := l.Shipped + l.Unshipped; l.Counted != out {
@@ -88,8 +84,8 @@ func (l Ledger) String() string {
 	if l.Shared {
 		word = "sent"
 	}
-	text := fmt.Sprintf("in %d = %s %d + malformed %d + rejected %d + dropped %d\ncounted %d = shipped %d + not shipped %d",
-		l.In, word, l.passed(), l.Malformed, l.Rejected, l.Dropped, l.Counted, l.Shipped, l.Unshipped)
+	text := fmt.Sprintf("in %d = %s %d + malformed %d + rejected %d\ncounted %d = shipped %d + not shipped %d",
+		l.In, word, l.passed(), l.Malformed, l.Rejected, l.Counted, l.Shipped, l.Unshipped)
 	if l.Again > 0 {
 		text += fmt.Sprintf("\nof the counted lines, %d had been delivered before: at most these are counted twice", l.Again)
 	}

@@ -38,7 +38,6 @@ type Config struct {
 
 	MaxLine  int           // maximum length of a line in bytes
 	Service  string        // for lines without a service
-	Aside    *input.Aside  // keeps malformed lines, if set
 	Interval time.Duration // between two tables; 0: only when one is full, and at the end
 	Rows     int           // of a full table
 	Grace    time.Duration // time for the sink after the pipeline is told to end
@@ -82,7 +81,6 @@ func New(c Config) *Pipeline {
 	p.intake.Queue = c.Queue
 	p.intake.MaxLine = c.MaxLine
 	p.intake.Service = c.Service
-	p.intake.Aside = c.Aside
 	p.intake.Clock = func() int64 { return int64(time.Since(began)) }
 	if c.Queue.Account().Shared { // events from other processes are counted here
 		p.intake.Clock = func() int64 { return time.Now().UnixNano() }

@@ -11,43 +11,28 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
-var (
-	nativePolicies = []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest}
-	allPolicies    = append(nativePolicies[:len(nativePolicies):len(nativePolicies)], sluice.DropOldest)
-)
-
 // kinds are the available channels, the built-in one first.
 var kinds = []Kind{
-	{"native", nativePolicies, newNative, false},
-	{"bounded", allPolicies, func(o Options) (Queue, error) {
-		return newOwn(o, func(options settings) channel {
-			return sluice.NewBounded(o.Capacity, &sluice.BoundedOptions[parse.Event]{
-				Name: options.name, Overflow: options.overflow, OnUndelivered: options.dropped, SingleReceiver: true})
-		}), nil
-	}, false},
-	{"elastic", allPolicies, func(o Options) (Queue, error) {
-		return newOwn(o, func(options settings) channel {
-			return sluice.NewElastic(o.Capacity, &sluice.ElasticOptions[parse.Event]{
-				Name: options.name, Overflow: options.overflow, OnUndelivered: options.dropped, SingleReceiver: true})
-		}), nil
-	}, false},
+	{"native", newNative, false},
+	{"bounded", inMemory(func(o Options) channel {
+		return sluice.NewBounded(o.Capacity, &sluice.BoundedOptions[parse.Event]{Name: o.Name, SingleReceiver: true})
+	}), false},
+	{"elastic", inMemory(func(o Options) channel {
+		return sluice.NewElastic(o.Capacity, &sluice.ElasticOptions[parse.Event]{Name: o.Name, SingleReceiver: true})
+	}), false},
 	// Senders share the lanes, because the counts do not depend on the order of
 	// lines. A lane per connection (Sharded.Lane) would keep the order, but
 	// create as many queues as connections, each of which can fill up, and
 	// lines would wait twice as long.
-	{"sharded", allPolicies, func(o Options) (Queue, error) {
-		return newOwn(o, func(options settings) channel {
-			return sluice.NewSharded(o.Capacity, &sluice.ShardedOptions[parse.Event]{
-				Name: options.name, Overflow: options.overflow, OnUndelivered: options.dropped, SingleReceiver: true})
-		}), nil
-	}, false},
-	// These keep events on disk or at servers. Users choose them to lose
-	// nothing, so senders wait when they are full. A batch is one record or
-	// message, except in spill, which takes events one by one as long as they
-	// fit in memory.
-	{"spill", nativePolicies[:1], newSpill, true},
-	{"durable", nativePolicies[:1], newDurable, true},
-	{"jetstream", nativePolicies[:1], newJetStream, true},
+	{"sharded", inMemory(func(o Options) channel {
+		return sluice.NewSharded(o.Capacity, &sluice.ShardedOptions[parse.Event]{Name: o.Name, SingleReceiver: true})
+	}), false},
+	// These keep events on disk or at servers. A batch is one record or message,
+	// except in spill, which takes events one by one as long as they fit in
+	// memory.
+	{"spill", newSpill, true},
+	{"durable", newDurable, true},
+	{"jetstream", newJetStream, true},
 }
 
 // A channel contains the methods that a queue needs of any kind of sluice.
@@ -65,31 +50,13 @@ type own struct {
 	inProcess
 	channel channel
 	batch   int
-	dropped atomic.Int64
-	failed  atomic.Pointer[error] // the first failure other than a lack of room
+	failed  atomic.Pointer[error] // the first failure
 	log     *slog.Logger          // logs it, for kinds that can fail
 }
 
-// settings are the options that the kinds share; each has a single receiver.
-type settings struct {
-	name     string
-	overflow sluice.Overflow
-	dropped  func(parse.Event, sluice.Reason)
-}
-
-// newOwn returns a queue on the channel that make returns.
-func newOwn(o Options, make func(settings) channel) *own {
-	q := &own{batch: o.Batch}
-	options := settings{name: o.Name, overflow: o.Overflow}
-	if o.Overflow == sluice.DropNewest || o.Overflow == sluice.DropOldest {
-		options.dropped = func(e parse.Event, _ sluice.Reason) {
-			if !e.Tick {
-				q.dropped.Add(1)
-			}
-		}
-	}
-	q.channel = make(options)
-	return q
+// inMemory returns a queue on the channel that open returns.
+func inMemory(open func(Options) channel) func(Options) (Queue, error) {
+	return func(o Options) (Queue, error) { return &own{channel: open(o), batch: o.Batch, log: o.logger()}, nil }
 }
 
 func (q *own) Sender() Sender {
@@ -114,13 +81,12 @@ func (q *own) All() iter.Seq[[]parse.Event] {
 	}
 }
 
-func (q *own) Close()         { q.channel.Close() }
-func (q *own) Dropped() int64 { return q.dropped.Load() }
-func (q *own) Len() int       { return q.channel.Len() }
+func (q *own) Close()   { q.channel.Close() }
+func (q *own) Len() int { return q.channel.Len() }
 
 // note records a failure. A channel in memory has none.
 func (q *own) note(err error) {
-	if err != nil && !errors.Is(err, sluice.ErrFull) && !errors.Is(err, sluice.ErrClosed) {
+	if err != nil && !errors.Is(err, sluice.ErrClosed) {
 		if q.failed.CompareAndSwap(nil, &err) {
 			q.log.Error("channel failed", "error", err)
 		}
@@ -140,7 +106,7 @@ type single struct{ q *own }
 func (s single) Send(e parse.Event) int {
 	if err := s.q.channel.Send(context.Background(), e); err != nil {
 		s.q.note(err)
-		return events([]parse.Event{e}) // full, with the policy Reject, or a disk failure
+		return events([]parse.Event{e}) // a disk failure
 	}
 	return 0
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 )
 
@@ -29,9 +28,6 @@ type Queue interface {
 	// Close ends the sending. Each sender must have been flushed, and no sender
 	// may be used afterwards.
 	Close()
-	// Dropped returns the number of events that the overflow policy has
-	// discarded, without ticks.
-	Dropped() int64
 	// Len returns the number of queued events or batches.
 	Len() int
 
@@ -86,12 +82,11 @@ func (nothing) Done()   {}
 func (nothing) Return() {}
 
 // A Sender is the sending end of a Queue for one goroutine. Events may overtake
-// each other, because the counts do not depend on their order. With the policy
-// Block, a send waits for room without a limit: to end it, drain the queue.
+// each other, because the counts do not depend on their order. A send waits for
+// room without a limit: to end it, drain the queue.
 type Sender interface {
 	// Send sends e, or keeps it for the next batch. It returns the number of
-	// events rejected for lack of room: e, or the whole batch that it
-	// completed.
+	// events that a failure rejected: e, or the whole batch that it completed.
 	Send(e parse.Event) (rejected int)
 	// Flush sends the kept events. Readers call it before they wait for more
 	// input, so no event waits for later ones and no timer is needed.
@@ -100,9 +95,8 @@ type Sender interface {
 
 // Options are the settings of a queue besides its kind.
 type Options struct {
-	Capacity int // in events; for sharded, of each lane
-	Batch    int // events per send; 1 means no batching
-	Overflow sluice.Overflow
+	Capacity int    // in events; for sharded, of each lane
+	Batch    int    // events per send; 1 means no batching
 	Name     string // of the channel in its Stats, for kinds of sluice
 
 	// For kinds that keep events outside the process's memory.
@@ -128,10 +122,9 @@ func (o Options) logger() *slog.Logger {
 
 // A Kind is a choice of channel.
 type Kind struct {
-	Name     string
-	Policies []sluice.Overflow // the supported ones
-	make     func(Options) (Queue, error)
-	Outside  bool // it keeps events outside the process's memory, at least some
+	Name    string
+	make    func(Options) (Queue, error)
+	Outside bool // it keeps events outside the process's memory, at least some
 }
 
 // Kinds returns all kinds, the built-in channel first.
@@ -159,8 +152,6 @@ func Check(name string, o Options) error {
 		return fmt.Errorf("batch size %d is out of range (want 1 to the capacity of %d)", o.Batch, o.Capacity)
 	case kinds[at].Outside && o.Batch > maxPacket:
 		return fmt.Errorf("batch size %d is too large for the channel %q (want at most %d)", o.Batch, name, maxPacket)
-	case !slices.Contains(kinds[at].Policies, o.Overflow):
-		return fmt.Errorf("channel %q does not support the overflow policy %s", name, policyName(o.Overflow))
 	}
 	return nil
 }
@@ -179,30 +170,4 @@ func Names() []string {
 		names[i] = k.Name
 	}
 	return names
-}
-
-// policies maps the names of overflow policies on a command line.
-var policies = map[string]sluice.Overflow{
-	"block":       sluice.Block,
-	"reject":      sluice.Reject,
-	"drop-newest": sluice.DropNewest,
-	"drop-oldest": sluice.DropOldest,
-}
-
-// Policy returns the overflow policy of that name.
-func Policy(name string) (sluice.Overflow, error) {
-	policy, known := policies[name]
-	if !known {
-		return 0, fmt.Errorf("unknown overflow policy %q (want block, reject, drop-newest or drop-oldest)", name)
-	}
-	return policy, nil
-}
-
-func policyName(o sluice.Overflow) string {
-	for name, policy := range policies {
-		if policy == o {
-			return name
-		}
-	}
-	return o.String()
 }

@@ -260,9 +260,8 @@ func (q *stored[D]) Account() Account {
 	return a
 }
 
-func (q *stored[D]) Owed() int      { return int(q.owed.Load()) }
-func (q *stored[D]) Dropped() int64 { return 0 } // Block is the only supported policy
-func (q *stored[D]) Len() int       { return q.store.len() }
+func (q *stored[D]) Owed() int { return int(q.owed.Load()) }
+func (q *stored[D]) Len() int  { return q.store.len() }
 
 func (q *stored[D]) End() error {
 	q.giveUp()

@@ -39,25 +39,15 @@ func newServer(address string) (*server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("invalid server address: %w (want http://host/path)", err)
 	}
-	return &server{address, redact.URL(parsed), rand.Text(), http.Client{Timeout: requestTime, CheckRedirect: redirected}}, nil
+	return &server{address, redact.URL(parsed), rand.Text(), http.Client{Timeout: requestTime, CheckRedirect: unredirected}}, nil
 }
 
-// maxRedirects limits the number of redirects for one table.
-const maxRedirects = 10
-
-// redirected follows only redirects that send the table along. After 301, 302
-// and 303, a client requests the new address with a GET, whose response does
-// not concern the table: no server has received it.
-func redirected(next *http.Request, before []*http.Request) error {
-	if next.Method != http.MethodPost || len(before) > maxRedirects {
-		return http.ErrUseLastResponse
-	}
-	return nil
-}
+// unredirected follows no redirect: after some of them, a client requests the new
+// address with a GET, whose response does not concern the table.
+func unredirected(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // deliver succeeds with any status from 200 to 299. After 408, 429, and 500 or
-// above it may be retried, after the time that the server asks for. Any other
-// status means that the server will never accept this table.
+// above it may be retried. Any other status means that the server will never accept this table.
 func (s *server) deliver(ctx context.Context, table int64, text []byte) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address, bytes.NewReader(text))
 	if err != nil {
@@ -81,25 +71,10 @@ func (s *server) deliver(ctx context.Context, table int64, text []byte) (int, er
 		return len(text), nil
 	}
 	err = fmt.Errorf("%s answers %s", s.shown, response.Status)
-	switch {
-	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500:
-		if wait := retryAfter(response.Header); wait > 0 {
-			return 0, fmt.Errorf("%w, %w", err, &backoff.RetryAfterError{Duration: wait})
-		}
+	if status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500 {
 		return 0, err
 	}
 	return 0, backoff.Permanent(err)
-}
-
-// retryAfter returns the delay that a server asks for in seconds, at most
-// longestWait. It returns 0 if there is no valid delay or the server asks for
-// none: then the client's own delay applies, which prevents a storm of requests.
-func retryAfter(header http.Header) time.Duration {
-	seconds, err := strconv.ParseUint(header.Get("Retry-After"), 10, 64)
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0
-	}
-	return time.Duration(min(seconds, uint64(longestWait/time.Second))) * time.Second
 }
 
 func (s *server) Close() error {

@@ -22,6 +22,8 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/pipeline"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 	"github.com/sluice-go/sluice/bench/logagg/sink"
+	"github.com/sluice-go/sluice/bench/paced"
+	"github.com/sluice-go/sluice/bench/results"
 )
 
 // Settings describe a measurement.
@@ -116,7 +118,7 @@ func (s Settings) Measure(ctx context.Context, progress func(done, all int)) ([]
 }
 
 // limits are never reached here.
-var limits = input.Limits{Connections: 1 << 20, LineTimeout: time.Hour, Drain: time.Hour}
+var limits = input.Limits{Connections: 1 << 20, Drain: time.Hour}
 
 // pollEvery is the interval at which the account is checked for completeness.
 const pollEvery = 200 * time.Microsecond
@@ -144,7 +146,7 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	ended, sent := make(chan error, 1), make(chan error, 1)
-	began, used := time.Now(), cpuTime()
+	began, used := time.Now(), paced.Used()
 	go func() { ended <- p.Run(running) }()
 	go func() { sent <- send() }()
 	for ctx.Err() == nil && p.Ledger().In < int64(s.Lines) {
@@ -152,7 +154,7 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	}
 	stop()
 	err = <-ended
-	took, usedUp := time.Since(began), cpuTime()-used
+	took, usedUp := time.Since(began), paced.Used().Since(used).CPU
 	err = errors.Join(err, <-sent, ctx.Err())
 	account := p.Ledger()
 	if err == nil {
@@ -168,16 +170,13 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	}, err
 }
 
-// median returns the median of one property of the runs; for an even number of
-// runs, the mean of the middle two.
+// median returns the median of one property of the runs.
 func (f Figure) median(of func(Run) float64) float64 {
 	values := make([]float64, len(f.Runs))
 	for i, run := range f.Runs {
 		values[i] = of(run)
 	}
-	slices.Sort(values)
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
+	return results.Median(values)
 }
 
 func perSecond(r Run) float64 { return r.PerSecond }
@@ -187,11 +186,9 @@ func delay(r Run) float64     { return float64(r.Delay) }
 // against returns the speedup of f relative to reference, round by round: the
 // median, the minimum and the maximum.
 func (f Figure) against(reference Figure) (ratio, least, most float64) {
-	ratios := make([]Run, len(f.Runs))
+	ratios := make([]float64, len(f.Runs))
 	for i := range f.Runs {
-		ratios[i].PerSecond = f.Runs[i].PerSecond / reference.Runs[i].PerSecond
+		ratios[i] = f.Runs[i].PerSecond / reference.Runs[i].PerSecond
 	}
-	one := func(r Run) float64 { return r.PerSecond }
-	compare := func(a, b Run) int { return int(a.PerSecond*1e6) - int(b.PerSecond*1e6) }
-	return Figure{Runs: ratios}.median(one), slices.MinFunc(ratios, compare).PerSecond, slices.MaxFunc(ratios, compare).PerSecond
+	return results.Median(ratios), slices.Min(ratios), slices.Max(ratios)
 }

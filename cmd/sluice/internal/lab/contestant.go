@@ -91,19 +91,19 @@ func (c contestant) footprint(n, steps int) measure.Entry {
 		figures := measure.Footprint(n, steps, func() measure.Queue {
 			channel = c.contender.Make(c.slots(n))
 			return measure.Queue{
-				Fill: func(lo, hi int) { channel.SendRange(uint64(lo), uint64(hi)) },
+				Fill: func(lo, hi int) { channel.Send(uint64(lo), uint64(hi)) },
 				Empty: func(n int) {
 					for want := range uint64(n) {
-						if v, ok := channel.Recv(); (!ok || v != want) && wrong == nil {
-							wrong = fmt.Errorf("%s: received %d (%v), want %d", c.id, v, ok, want)
+						if got := channel.Recv(1); (got.Count == 0 || got.Sum != want) && wrong == nil {
+							wrong = fmt.Errorf("%s: received %d (%v), want %d", c.id, got.Sum, got.Count > 0, want)
 						}
 					}
 				},
 			}
 		})
 		channel.Close()
-		if v, ok := channel.Recv(); ok && wrong == nil {
-			wrong = fmt.Errorf("%s: received %d after all %d values", c.id, v, n)
+		if got := channel.Recv(1); got.Count > 0 && wrong == nil {
+			wrong = fmt.Errorf("%s: received %d after all %d values", c.id, got.Sum, n)
 		}
 		return measure.Reading{Ops: n, Figures: figures}, wrong
 	}}

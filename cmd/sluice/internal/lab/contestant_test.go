@@ -17,16 +17,17 @@ type lossy struct {
 	forget, swap uint64
 }
 
-func (l lossy) SendRange(lo, hi uint64) {
+func (l lossy) Send(lo, hi uint64) bool {
 	for v := lo; v < hi; v++ {
 		switch v {
 		case l.forget:
 		case l.swap:
-			l.Channel.Send(v + 1)
+			l.Channel.Send(v+1, v+2)
 		default:
-			l.Channel.Send(v)
+			l.Channel.Send(v, v+1)
 		}
 	}
+	return true
 }
 
 func faulty(forget, swap uint64) contestant {

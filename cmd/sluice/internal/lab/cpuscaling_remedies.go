@@ -64,7 +64,7 @@ func cpuRoster(procs int) []remedy {
 		remedy{contestant: contestant{elastic, contender.Elastic(background, nil), unbounded, false}},
 		as(ownSharded, contender.ShardedBounded(background, nil)),
 		as(ShardedLanes, contender.ShardedLanes(background, nil)),
-		as(batchSender, contender.Batching(background, slice, 0)),
+		as(batchSender, contender.Batching(background, slice)),
 	)
 }
 
