@@ -28,7 +28,8 @@ const (
 	// SetDamageAside makes OpenDurable repair a damaged queue: it keeps all records that can be
 	// read, renames damaged files, and opens the queue. A damaged record that is found later is
 	// deleted, and receives continue with the next one. What could be read of it is appended to the file
-	// records.damaged first, as a line of JSON, unless the disk is full.
+	// records.damaged first, as a line of JSON, unless the disk is full. If that fails for another
+	// reason, the receive returns the error, and the record stays: to open the queue again would not help.
 	//
 	// If a file cannot be written, synced or read while the queue is open, or was changed or
 	// removed, the queue is closed and opened again in the same way, and continues with what is
@@ -230,9 +231,10 @@ func (c *Durable[T]) logRepair(what string, r Repair) {
 		"files", r.Files, "returned", r.Returned, "error", cmp.Or(r.cause, r.Err))
 }
 
-// Repaired returns what was lost to damage since OpenDurable was called, and before, as long as the
-// file damage.json is in the folder: remove it when you have read it. Without the policy
-// SetDamageAside, nothing is added.
+// Repaired returns what was lost to damage since OpenDurable was called, and before, if the file
+// damage.json was in the folder then. Remove the file when you have read it: the next OpenDurable begins
+// without it. An open queue keeps its report, and a later loss writes the file again, with all of it.
+// Without the policy SetDamageAside, nothing is added.
 func (c *Durable[T]) Repaired() Repair {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -46,9 +46,9 @@ type File interface {
 // A Lock is a folder that is locked.
 type Lock interface {
 	io.Closer
-	// Check returns an error if another process may have the lock, too, because the name of its file
-	// does not lead to it any more.
-	Check() error
+	// Check is the Check of the file of the lock. After an error another process may have the lock,
+	// too.
+	Check() (size int64, err error)
 	// New reports whether the file of the lock did not exist. Then another process may have
 	// the lock of a file that was removed.
 	New() bool
@@ -81,44 +81,43 @@ func (d Folder) Lock() (Lock, error) {
 	for start := time.Now(); err == ErrLocked && time.Since(start) < lockTimeout; err = lockFileOf(f) {
 		time.Sleep(lockTimeout / 10)
 	}
-	held := folderLock{osFile{File: f}, errors.Is(missing, fs.ErrNotExist)}
 	if err == nil {
-		err = held.Check()
+		var file File
+		if file, err = d.opened(f, nil); err == nil {
+			if _, err = file.Check(); err == nil {
+				return folderLock{file, errors.Is(missing, fs.ErrNotExist)}, nil
+			}
+		}
 	}
-	if err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s: %w", d.Path(LockFile), err)
-	}
-	return held, nil
+	_ = f.Close()
+	return nil, fmt.Errorf("%s: %w", d.Path(LockFile), err)
 }
 
 type folderLock struct {
-	file  osFile
+	File
 	fresh bool
 }
 
-func (l folderLock) Close() error { return l.file.Close() }
-func (l folderLock) New() bool    { return l.fresh }
-
-func (l folderLock) Check() error {
-	_, err := l.file.Check()
-	return err
-}
+func (l folderLock) New() bool { return l.fresh }
 
 func (d Folder) Create(name string) (File, error) {
-	f, err := os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &osFile{f, d.NoSync}, nil
+	return d.opened(os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
 func (d Folder) Open(name string) (File, error) {
-	f, err := openRegular(d.Path(name), os.O_RDWR)
+	return d.opened(openRegular(d.Path(name), os.O_RDWR))
+}
+
+// opened returns a file that was opened, unless that failed.
+func (d Folder) opened(f *os.File, err error) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFile{f, d.NoSync}, nil
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &osFile{f, info, d.NoSync}, nil
 }
 
 // openRegular opens a file, but no pipe, for which open would wait.
@@ -171,7 +170,8 @@ func (d Folder) Sync() error {
 
 type osFile struct {
 	*os.File
-	noSync bool
+	identity fs.FileInfo // of the file that was opened; it cannot change, nor be another file's meanwhile
+	noSync   bool
 }
 
 func (f *osFile) Sync() error {
@@ -182,16 +182,12 @@ func (f *osFile) Sync() error {
 }
 
 func (f *osFile) Check() (size int64, err error) {
-	ours, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
 	named, err := os.Lstat(f.Name())
 	if err != nil {
 		return 0, err
 	}
-	if !os.SameFile(ours, named) {
+	if !os.SameFile(f.identity, named) {
 		return 0, &fs.PathError{Op: "check", Path: f.Name(), Err: errReplaced}
 	}
-	return ours.Size(), nil
+	return named.Size(), nil
 }

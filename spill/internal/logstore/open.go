@@ -48,7 +48,8 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	if _, ok := files[checkpointFile]; !ok {
+	_, exists := files[checkpointFile]
+	if !exists {
 		if err := s.create(files); err != nil {
 			return err
 		}
@@ -60,7 +61,13 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	return s.settle(files, synced)
+	if err := s.settle(files, synced); err != nil || !exists || !s.lock.New() {
+		return err
+	}
+	// A process that still has the lock of a file that was removed may write a commit before it notices
+	// that: to the segment that was active until now.
+	_ = s.newSegment() // a full disk has no room for one
+	return s.failed
 }
 
 // read finds the state of a store that is not damaged, and how far it is synced. It changes no file.
@@ -235,13 +242,6 @@ func (s *Store) settle(files map[string]int64, synced mark) error {
 	}
 	s.mark = openMark(s.disk)
 	s.end().write(s.mark, s.id)
-	if s.lock.New() && s.state.active().length > segmentHeaderSize {
-		// A process that still has the lock of a file that was removed notices that after its next
-		// write, which goes to the segment that was active until now.
-		if err := s.newSegment(); s.failed != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -251,15 +251,8 @@ func (s *Store) settleSlot() error {
 	if !s.inSlot {
 		return nil
 	}
-	renamed, err := s.checkpoint(s.state)
-	if renamed || !Full(err) {
-		return err
-	}
 	st := *s.state
-	st.commit++
-	if err := s.writeSlot(&st); err != nil {
-		return err
-	}
+	err := s.persist(&st)
 	s.state.commit = st.commit
-	return nil
+	return err
 }
