@@ -17,7 +17,8 @@ import (
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
-// How a Durable works. docs/design/spill.md has the arguments.
+// How a Durable works. docs/design/spill.md has the arguments, docs/pictures/send.svg the steps of a
+// Send.
 //
 // Every record has a sequence number, in the order of the sends. Its states:
 //
