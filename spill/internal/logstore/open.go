@@ -102,7 +102,7 @@ func (s *Store) create(files map[string]int64) error {
 	for name, size := range files {
 		id, ok := segmentID(name)
 		if name == markFile || name == acksFile || name == reserveFile || ok && (id != 1 || size > segmentHeaderSize) {
-			return s.damage(checkpointFile, 0, errNoCheckpoint)
+			return s.damage(checkpointFile, 0, errors.New("the file is missing"))
 		}
 	}
 	for s.id == 0 {
@@ -116,8 +116,6 @@ func (s *Store) create(files map[string]int64) error {
 	_, err := Replace(s.disk, checkpointFile, encodeCheckpoint(s.id, s.options.Codec, st))
 	return err
 }
-
-var errNoCheckpoint = errors.New("the file is missing")
 
 // damage returns an error about a file.
 func (s *Store) damage(name string, offset int64, err error) *DamagedError {

@@ -130,8 +130,8 @@ func (s *Store) commit(payloads [][]byte, spans []span, deletes []uint64, at int
 	if len(spans) > 0 {
 		frames = append(frames, pendingFrame{frame: frame{kind: kindAcks}, body: appendSpans(nil, spans), spans: spans})
 	}
-	if s.reserve {
-		frames = append(frames, s.copies(deletes)...)
+	if g := s.victim(); s.reserve && g != nil {
+		frames = append(frames, s.copies(g, deletes)...)
 	}
 	for i, payload := range payloads {
 		record := frame{kind: kindRecord, flags: timed(at), seq: s.state.next + uint64(i)}
