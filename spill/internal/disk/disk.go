@@ -43,15 +43,12 @@ type File interface {
 	Check() (size int64, err error)
 }
 
-// A Lock is a folder that is locked.
+// A Lock is the file of a folder that is locked. After an error of Check, another process may have the
+// lock, too.
 type Lock interface {
+	io.WriterAt
 	io.Closer
-	// Check is the Check of the file of the lock. After an error another process may have the lock,
-	// too.
-	Check() (size int64, err error)
-	// New reports whether the file of the lock did not exist. Then another process may have
-	// the lock of a file that was removed.
-	New() bool
+	Check() (size int64, err error) // as for a File
 }
 
 // ErrLocked is part of the error of Lock if the folder is locked.
@@ -72,7 +69,6 @@ const LockFile = "log.lock"
 const lockTimeout = 250 * time.Millisecond
 
 func (d Folder) Lock() (Lock, error) {
-	_, missing := os.Lstat(d.Path(LockFile))
 	f, err := openRegular(d.Path(LockFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
@@ -82,23 +78,16 @@ func (d Folder) Lock() (Lock, error) {
 		time.Sleep(lockTimeout / 10)
 	}
 	if err == nil {
-		var file File
-		if file, err = d.opened(f, nil); err == nil {
-			if _, err = file.Check(); err == nil {
-				return folderLock{file, errors.Is(missing, fs.ErrNotExist)}, nil
+		var held File
+		if held, err = d.opened(f, nil); err == nil {
+			if _, err = held.Check(); err == nil {
+				return held, nil
 			}
 		}
 	}
 	_ = f.Close()
 	return nil, fmt.Errorf("%s: %w", d.Path(LockFile), err)
 }
-
-type folderLock struct {
-	File
-	fresh bool
-}
-
-func (l folderLock) New() bool { return l.fresh }
 
 func (d Folder) Create(name string) (File, error) {
 	return d.opened(os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))

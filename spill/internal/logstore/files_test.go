@@ -268,7 +268,7 @@ func TestRemovedLock(t *testing.T) {
 		name   string
 		stored uint64 // records when the lock is removed
 		use    func(first *Store, next uint64) error
-		put    bool // another file takes its place, so the other store begins no segment
+		put    bool // one of another store takes its place, so the other store begins no segment
 	}{
 		{"a write", 1, writeOther, false},
 		{"a write when the file was replaced", 1, writeOther, true},
@@ -283,7 +283,7 @@ func TestRemovedLock(t *testing.T) {
 				err = errors.Join(err, add(first, seq+1))
 			}
 			if err = errors.Join(err, os.Remove(filepath.Join(dir, disk.LockFile))); err == nil && load.put {
-				err = os.WriteFile(filepath.Join(dir, disk.LockFile), nil, 0o600)
+				err = os.WriteFile(filepath.Join(dir, disk.LockFile), []byte{'\n'}, 0o600)
 			}
 			if err != nil {
 				t.Fatal(err)

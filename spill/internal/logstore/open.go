@@ -61,13 +61,19 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	if err := s.settle(files, synced); err != nil || !exists || !s.lock.New() {
+	if err := s.settle(files, synced); err != nil {
 		return err
 	}
-	// A process that still has the lock of a file that was removed may write a commit before it notices
-	// that: to the segment that was active until now.
-	_ = s.newSegment() // a full disk has no room for one
-	return s.failed
+	// Without content, the file of the lock is new. A process that still has the lock of one that was
+	// removed may write a commit before it notices that: to the segment that was active until now.
+	if size, err := s.lock.Check(); err != nil || size > 0 {
+		return err
+	}
+	if exists && s.newSegment() != nil { // on a full disk; the next Open tries again
+		return s.failed
+	}
+	_, _ = s.lock.WriteAt([]byte{'\n'}, 0)
+	return nil
 }
 
 // read finds the state of a store that is not damaged, and how far it is synced. It changes no file.
