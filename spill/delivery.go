@@ -192,7 +192,6 @@ func (c *Durable[T]) drop(d *Delivery[T]) error {
 		c.mu.Unlock()
 		return ErrSettled
 	}
-	c.queued--
 	c.received++
 	c.inFlight++
 	c.flightBytes += d.cost
