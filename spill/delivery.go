@@ -44,8 +44,9 @@ func (d *Delivery[T]) Seq() uint64 { return d.seq }
 func (d *Delivery[T]) Ack() error { return d.from.Ack(d) }
 
 // Nack gives the value back: it is delivered again, before all values that were stored
-// after it. Nack does not write; the value is read from the file when its turn comes. It
-// returns [ErrSettled], [ErrReopened] or [sluice.ErrClosed], like Ack.
+// after it and are not fresh (see [DurableOptions].Fresh). Nack does not write; the value is read
+// from the file when its turn comes. It returns [ErrSettled], [ErrReopened] or [sluice.ErrClosed],
+// like Ack.
 //
 // A receiver that got ErrClosed from a drained channel must receive again to get a
 // value that another receiver gives back later.

@@ -39,15 +39,14 @@ import (
 //
 // The oldest record has the lowest number of all parts. Dropping begins with it.
 //
-//	numbers of the backlog, and of requeued < numbers of the front < tail
-//	the front is empty, or its first record was stored less than Fresh ago, when a receive has
-//	    looked at it, or a commit is about to add to it: otherwise all of it joins the backlog
+//	numbers in the backlog and in requeued < numbers in the front < tail
 //	the front has all records from its first one to tail
-//	front.bytes + backlog.bytes <= limit, but for one record
+//	a receive takes a record from the front, or a commit adds one: its first record is fresh.
+//	    If it is not, all of the front joins the backlog, as one range
+//	front.bytes + backlog.bytes <= limit, except for one record
 //
-// So a record that joins the front is first in the line if it is the only one, whatever the backlog,
-// and the backlog gets at most one range in each period of Fresh. Nothing of this is stored: what
-// OpenDurable or a reopening finds is the backlog.
+// So the backlog gets at most one range in each period of Fresh. No part is stored: what OpenDurable
+// or a reopening finds is the backlog.
 //
 // Group commit: at most one commit is being written, without the lock, by its leader, a
 // member of it; the next one gathers members meanwhile. The leader publishes the result,
@@ -359,9 +358,9 @@ func (c *Durable[T]) Ready() <-chan struct{} {
 }
 
 // Drain returns an iterator over the values that are queued when the loop begins; it
-// never waits for a value. It is the body of a case that reads from Ready. The caller
-// owns the deliveries that it yields. A loop that ends at an error leaves it to the next
-// receive.
+// never waits for a value. With [DurableOptions].Fresh, newer ones may come instead. It is the
+// body of a case that reads from Ready. The caller owns the deliveries that it yields. A loop
+// that ends at an error leaves it to the next receive.
 func (c *Durable[T]) Drain() iter.Seq[*Delivery[T]] { return drainSeq(c.Len, c.TryRecv) }
 
 // Values returns a loop over deliveries, which ends when the queue is closed and
@@ -398,7 +397,8 @@ func (c *Durable[T]) InFlight() int {
 // When the queue is opened again after damage, deliveries in flight count as sent again, too,
 // and records that it has lost as dropped. Dropped includes TooOld, and under DropNewest
 // values that Sent does not count. Bytes is the memory of records at hand, and of what the
-// channel keeps for values that were given back; a Delivery in flight and its Value belong to
+// channel keeps for values that were given back and, with [DurableOptions].Fresh, for ranges of the
+// backlog; a Delivery in flight and its Value belong to
 // the caller, and are not counted. Disk.Bytes is the size of the files with records, which
 // shrinks as records are acknowledged. For values that were found by OpenDurable, OldestValue is
 // unknown and OldestAtLeast counts from then on; with MaxAge OldestValue is exact if the oldest
@@ -415,7 +415,7 @@ func (c *Durable[T]) Stats() sluice.Stats {
 		Sent: c.sent, Received: c.received, Dropped: c.dropped, Rejected: c.rejected, TooOld: c.tooOld, HighWater: c.high,
 		SendWaits: c.senders.tally.Waits(), SendWaitTime: c.senders.tally.Spent(), SendersWaiting: c.senders.Len(), OldestSender: c.senders.Oldest(now),
 		RecvWaits: c.receivers.tally.Waits(), RecvWaitTime: c.receivers.tally.Spent(), ReceiversWaiting: c.receivers.Len(), OldestReceiver: c.receivers.Oldest(now),
-		Bytes: c.front.memory() + c.requeued.bytes() + c.backlog.memory() + int64(len(c.attempts))*attemptMemory, Closed: c.closed,
+		Bytes: c.front.memory() + int64(len(c.requeued))*8 + c.backlog.memory() + int64(len(c.attempts))*attemptMemory, Closed: c.closed,
 	}
 	s.Disk.Bytes = c.store.Size()
 	if c.queued() > 0 {

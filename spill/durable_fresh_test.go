@@ -113,7 +113,7 @@ func TestFreshOverload(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for len(sentAt) < 5000 {
+			for len(sentAt) < 12_000 {
 				vs := make([]uint64, 1+random.IntN(20))
 				for i := range vs {
 					vs[i] = uint64(len(sentAt))

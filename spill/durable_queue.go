@@ -27,7 +27,7 @@ type reader struct {
 // A seqRange has the sequence numbers from <= n < to.
 type seqRange struct{ from, to uint64 }
 
-// first returns the number of the first record, or end if there is none.
+// first returns the number of the first record, or end if the reader is empty.
 func (r *reader) first(end uint64) uint64 {
 	switch {
 	case r.window.Len() > 0:
@@ -252,6 +252,3 @@ func (h *seqHeap) remove(seq uint64) bool {
 	}
 	return i >= 0
 }
-
-// bytes returns the memory that the heap uses.
-func (h *seqHeap) bytes() int64 { return int64(len(*h)) * 8 }

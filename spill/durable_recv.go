@@ -12,9 +12,9 @@ import (
 )
 
 // Recv receives the next value, and waits if the channel is empty. Values that were given back
-// by Nack come first, then stored values in order. The caller owns the delivery, and
-// settles it with Ack or Nack. There is no time limit; no other receiver gets the value
-// meanwhile.
+// by Nack come first, then stored values in order; with [DurableOptions].Fresh, fresh values come
+// before both. The caller owns the delivery, and settles it with Ack or Nack. There is no time
+// limit; no other receiver gets the value meanwhile.
 //
 // Recv returns [sluice.ErrClosed] once the channel is closed and drained, or shut down;
 // the context's error if it would have to wait and ctx is done; a [RecordError] if the
