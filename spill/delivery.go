@@ -130,8 +130,8 @@ func (c *Durable[T]) unsettle(ds []*Delivery[T]) {
 }
 
 // A RecordError reports a stored record that is damaged or that the codec cannot decode.
-// The receive that returns it has given the record back: it is delivered again before
-// other records, until Drop removes it.
+// The receive that returns it has given the record back: it is delivered again, like after a Nack,
+// until Drop removes it.
 type RecordError struct {
 	Raw []byte // the stored bytes of the value
 	Err error  // what is wrong with them

@@ -80,7 +80,7 @@ type Durable[T any] struct {
 	requeued seqHeap
 	backlog  reader
 	tail     uint64
-	since    age.Log        // of the front: its tail at the start of each commit's turn
+	since    age.Log        // of tail before each commit adds to it, with Fresh: bounds the age of the front
 	attempts map[uint64]int // of records that were given back: how often they were delivered
 	records  int            // what Capacity counts: queued, in flight, dropping, or with reserved room
 	bytes    int64          // of DiskLimit, of the same records
@@ -398,14 +398,13 @@ func (c *Durable[T]) InFlight() int {
 // and records that it has lost as dropped. Dropped includes TooOld, and under DropNewest
 // values that Sent does not count. Bytes is the memory of records at hand, and of what the
 // channel keeps for values that were given back and, with [DurableOptions].Fresh, for ranges of the
-// backlog; a Delivery in flight and its Value belong to
-// the caller, and are not counted. Disk.Bytes is the size of the files with records, which
-// shrinks as records are acknowledged. For values that were found by OpenDurable, OldestValue is
-// unknown and OldestAtLeast counts from then on; with MaxAge OldestValue is exact if the oldest
-// value is in memory. Disk.Warning is the error of a channel that has failed, or else a line about
-// a disk that is too full for sends; or the error with which the last write of values failed,
-// until one succeeds; or a line about what [Durable.Repaired] reports, or about dropped values that
-// the hook did not get.
+// backlog; a Delivery in flight and its Value belong to the caller, and are not counted. Disk.Bytes
+// is the size of the files with records, which shrinks as records are acknowledged. For values that
+// were found by OpenDurable, OldestValue is unknown and OldestAtLeast counts from then on; with
+// MaxAge OldestValue is exact if the oldest value is in memory. Disk.Warning is the error of a
+// channel that has failed, or else a line about a disk that is too full for sends; or the error with
+// which the last write of values failed, until one succeeds; or a line about what
+// [Durable.Repaired] reports, or about dropped values that the hook did not get.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
