@@ -227,7 +227,7 @@ func (r *longRun) queued() int { return len(r.front) + len(r.given) + len(r.back
 // may leave those before it in the backlog; or no other is fresh any more.
 func (r *longRun) takes(seq uint64) bool {
 	at, fresh := slices.BinarySearch(r.front, seq)
-	if fresh = fresh && r.how.Fresh > 1; !fresh {
+	if fresh = fresh && r.how.Fresh > 0; !fresh {
 		at = len(r.front)
 	}
 	if at > 0 && r.how.Fresh == time.Hour { // all of them were fresh
