@@ -43,7 +43,7 @@ import (
 //	the front has all records from its first one to tail
 //	a receive takes a record from the front, or a commit adds one: its first record is fresh.
 //	    If it is not, all of the front joins the backlog, as one range
-//	front.bytes + backlog.bytes <= limit, except for one record
+//	front.bytes + backlog.bytes <= limit, except for one record in each
 //
 // So the backlog gets at most one range in each period of Fresh. No part is stored: what OpenDurable
 // or a reopening finds is the backlog.

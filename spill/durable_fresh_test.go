@@ -126,7 +126,7 @@ func TestFreshOverload(t *testing.T) {
 					receive()
 				}
 				time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
-				if st := c.Stats(); c.front.bytes+c.backlog.bytes > limit+64 || len(c.backlog.ranges) > 1+int(time.Since(begin)/fresh) || st.Bytes > limit+64+16*int64(2+len(c.backlog.ranges)) {
+				if st := c.Stats(); c.front.bytes+c.backlog.bytes > limit+128 || len(c.backlog.ranges) > 1+int(time.Since(begin)/fresh) || st.Bytes > limit+128+16*int64(2+len(c.backlog.ranges)) {
 					t.Fatalf("%d bytes, %d and %d in windows, %d ranges after %v", st.Bytes, c.front.bytes, c.backlog.bytes, len(c.backlog.ranges), time.Since(begin))
 				}
 			}

@@ -235,6 +235,9 @@ func partsError[T any](c *Durable[T], s *memoryStore) error {
 	if total != c.queued() || total+c.inFlight+c.dropping != len(s.records) || bytes != c.front.bytes+c.backlog.bytes {
 		return fmt.Errorf("%d of %d records are queued, %d in flight, with %d bytes in memory", total, len(s.records), c.inFlight, bytes)
 	}
+	if bytes > c.config.limit+2*80 { // a record of these tests in each reader
+		return fmt.Errorf("%d bytes are in memory, the limit is %d", bytes, c.config.limit)
+	}
 	if c.front.records > 0 && last+1 != c.tail || c.config.fresh == 0 && c.front.records > 0 {
 		return fmt.Errorf("the front ends at %d, want %d", last+1, c.tail)
 	}
