@@ -132,6 +132,18 @@ type DurableOptions[T any] struct {
 	// come late.
 	MaxAge time.Duration
 
+	// Fresh, if not 0, is the age up to which a value is fresh: fresh values are received first, then
+	// those given back by Nack, then the others, each in the order of the sends. After an outage,
+	// receivers get what is new at once, and the backlog in what time they have left. If receivers
+	// are slower than senders, so that the next fresh value is as old as Fresh, all that are queued
+	// join the backlog, and the values that are sent from then on are the fresh ones. An age is
+	// known to about a tenth: a value may join the backlog a little earlier. So does what
+	// OpenDurable finds, whatever its age.
+	//
+	// As long as there are always fresh values, the others wait: MaxAge, which must be longer, and
+	// DropOldest limit for how long. They drop the oldest values first. 0 means one order for all.
+	Fresh time.Duration
+
 	// OnUndelivered is called as for an Elastic: see [ElasticOptions]. The reason is
 	// [sluice.Overflowed] if DropNewest or DropOldest dropped the value, [sluice.TooOld] if it is
 	// older than MaxAge. A value that was stored is deleted by then; after a crash between the
@@ -169,6 +181,7 @@ type config[T any] struct {
 
 	// Of a Durable:
 	maxAge   time.Duration // 0: no limit
+	fresh    time.Duration // 0: one order for all
 	onDamage DamagePolicy
 	log      *slog.Logger
 }
@@ -189,7 +202,7 @@ func (o *DurableOptions[T]) config() (config[T], error) {
 	}
 	return config[T]{
 		function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, capacity: o.Capacity,
-		codec: o.Codec, overflow: o.Overflow, undelivered: o.OnUndelivered, maxAge: o.MaxAge, onDamage: o.OnDamage, log: o.Log,
+		codec: o.Codec, overflow: o.Overflow, undelivered: o.OnUndelivered, maxAge: o.MaxAge, fresh: o.Fresh, onDamage: o.OnDamage, log: o.Log,
 	}.check()
 }
 
@@ -213,6 +226,10 @@ func (c config[T]) check() (config[T], error) {
 		return c, c.invalid("Overflow is %v, want Block, Reject, DropNewest or DropOldest", c.overflow)
 	case c.maxAge < 0:
 		return c, c.invalid("MaxAge is %v, want at least 0", c.maxAge)
+	case c.fresh < 0:
+		return c, c.invalid("Fresh is %v, want at least 0", c.fresh)
+	case c.maxAge > 0 && c.fresh >= c.maxAge:
+		return c, c.invalid("Fresh is %v, want less than MaxAge, %v: older values are dropped", c.fresh, c.maxAge)
 	case c.onDamage > SetDamageAside:
 		return c, c.invalid("OnDamage is %d, want RefuseDamage or SetDamageAside", c.onDamage)
 	case !printable(c.codec.Name()):
