@@ -10,7 +10,7 @@ import (
 
 // Limits and policies of an Elastic.
 //
-// With a Capacity, or with DropOldest, the flag locked is set for good: each sender takes mu,
+// With a Capacity, or with DropOldest, the flag exclusive is set for good: each sender takes mu,
 // so that the queue only shrinks while a sender has mu. Receivers take values from head
 // without it, as always. So under mu,
 //
@@ -26,8 +26,9 @@ import (
 // From the removal until the new value is queued, the state is spilling, so that goroutines that find
 // head empty, or that count, wait for mu. docs/design/spill.md has the arguments.
 
-// An evictor is the engine of head.
-type evictor[T any] interface {
+// A memory is the engine of head.
+type memory[T any] interface {
+	engine.Engine[T]
 	// Evict removes the oldest value if at least least values are queued.
 	Evict(least int) (old T, ok bool)
 }
@@ -57,7 +58,7 @@ func (c *Elastic[T]) refusal() error {
 // sendNext sends values of p, from value n on, and returns how many, or 0 if there is no room. The
 // caller holds mu.
 func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (sent int, err error) {
-	for moved := true; moved; moved = c.advance() {
+	for moved := true; moved; moved = c.advance() || c.removeOld(&p.old) {
 		if err := c.refusal(); err != nil { // advance may have found a block that cannot be read
 			return 0, err
 		}
@@ -94,7 +95,7 @@ func (c *Elastic[T]) overflow(ctx context.Context, p *recordBatch[T], n int, laz
 		c.mu.Lock()
 		return 0, nil
 	}
-	if err := c.waitForRoom(ctx, lazy, p.record(n)); err != nil {
+	if err := c.waitForRoom(ctx, lazy, p, n); err != nil {
 		return 0, err
 	}
 	return 1, nil
@@ -118,10 +119,10 @@ func (c *Elastic[T]) replaceOldest(p *recordBatch[T], n int) (sent int, err erro
 		if err := c.refusal(); err != nil { // refill could not read a block
 			return 0, err
 		}
-		if moved {
+		if moved || c.removeOld(&p.old) {
 			continue
 		}
-		if old, ok := c.evictor.Evict(queued); ok {
+		if old, ok := c.head.Evict(queued); ok {
 			c.evicted++
 			c.drop(p, old)
 		}

@@ -407,15 +407,15 @@ func TestStaysFull(t *testing.T) {
 	sender.Wait()
 }
 
-// outrun is an evictor before which a receiver comes each time.
+// outrun is a head that a receiver comes to before each eviction.
 type outrun struct {
-	evictor[uint64]
+	memory[uint64]
 	receive func()
 }
 
 func (o outrun) Evict(least int) (uint64, bool) {
 	o.receive()
-	return o.evictor.Evict(least)
+	return o.memory.Evict(least)
 }
 
 // TestDropOvertaken: if a receiver makes room after a sender has found the channel full, and before it
@@ -431,8 +431,9 @@ func TestDropOvertaken(t *testing.T) {
 		o.OnUndelivered = func(v uint64, _ sluice.Reason) { t.Errorf("%d was dropped, and there was room", v) }
 		c := on(t, new(faulty), o)
 		var received []uint64
-		c.evictor = outrun{c.evictor, func() {
-			v, err := c.head.TryRecv() // a receive takes effect here, and waits for the lock after it
+		head := c.head
+		c.head = outrun{head, func() {
+			v, err := head.TryRecv() // a receive takes effect here, and waits for the lock after it
 			if received = append(received, v); err != nil {
 				t.Error(err)
 			}

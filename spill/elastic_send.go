@@ -106,11 +106,7 @@ func (c *Elastic[T]) sendSized(v T, method string) error {
 // here.
 func (c *Elastic[T]) addToHead(vs []T) (n int, err error) {
 	if c.size != nil {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("spill: ElasticOptions.Size panicked: %v", p)
-			}
-		}()
+		defer sizePanicked(&err)
 	}
 	if len(vs) > 1 {
 		return c.head.SendBatch(engine.NoWait{}, vs)
@@ -119,6 +115,13 @@ func (c *Elastic[T]) addToHead(vs []T) (n int, err error) {
 		n = 1
 	}
 	return n, err
+}
+
+// sizePanicked is deferred around calls of Size with the lock held: a panic becomes an error.
+func sizePanicked(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("spill: ElasticOptions.Size panicked: %v", p)
+	}
 }
 
 // runLength is the number of values of a batch whose sizes are checked at once.
@@ -168,10 +171,10 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 	if state&closed != 0 {
 		return 0, c.finalError()
 	}
-	if err := p.fill(&c.config, state&locked == 0, vs, method); err != nil {
+	if err := p.fill(&c.config, state&exclusive == 0, vs, method); err != nil {
 		return 0, err
 	}
-	defer func() { c.config.giveAll(sluice.Overflowed, p.dropped...) }()
+	defer p.giveAll(&c.config)
 	var lazy lazyContext
 	c.mu.Lock()
 	for n < len(p.values) && err == nil {
@@ -189,6 +192,8 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			c.mu.Lock()
 		}
 	}
+	for old := 0; old < 2*n && c.removeOld(&p.old); old++ {
+	}
 	if c.state.Load()&spilling != 0 && (c.isLow() || c.senders.Len() > 0) {
 		c.advance()
 	}
@@ -203,6 +208,7 @@ func (c *Elastic[T]) fits(record []byte) bool {
 
 // append adds a record to the backlog. The caller then checks whether head is low.
 func (c *Elastic[T]) append(record []byte) error {
+	c.stamp(record)
 	if err := c.backlog.append(record); err != nil {
 		return err
 	}
@@ -216,11 +222,12 @@ func (c *Elastic[T]) append(record []byte) error {
 	return nil
 }
 
-// waitForRoom waits until another goroutine has appended record. The caller holds mu,
+// waitForRoom waits until another goroutine has appended record n of p. The caller holds mu,
 // which is released during the wait.
-func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, record []byte) error {
+func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, p *recordBatch[T], n int) error {
 	w := c.senders.Get()
-	w.Value.record.Payload = record
+	w.Value.record.Payload = p.record(n)
+	w.Value.removeOld = func() bool { return c.removeOld(&p.old) }
 	c.senders.push(w, false)
 	c.set(spilling|blocked, 0)
 	c.advance() // try again, now that blocked is set

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // A recordBatch holds values that a sender has encoded before it takes the lock: the
@@ -20,6 +21,7 @@ type recordBatch[T any] struct {
 	ends   []int // the end of each record, as an index into bytes; empty if nothing is encoded
 
 	dropped []T // to make room for these values, or because there was none
+	old     []T // removed because of MaxAge
 }
 
 const (
@@ -67,17 +69,25 @@ func (p *recordBatch[T]) fill(config *config[T], encoded bool, vs []T, method st
 func (p *recordBatch[T]) release(to *sync.Pool) {
 	p.one, p.values = [1]T{}, nil
 	clear(p.dropped)
-	p.dropped = p.dropped[:0]
+	clear(p.old)
+	p.dropped, p.old = p.dropped[:0], p.old[:0]
 	if cap(p.bytes) > maxKeptBytes {
 		p.bytes = nil
 	}
 	to.Put(p)
 }
 
+// giveAll gives the values that were removed to the hook, if there is one. The caller holds no lock.
+func (p *recordBatch[T]) giveAll(config *config[T]) {
+	if len(p.dropped)+len(p.old) > 0 {
+		engine.Both(func() { config.giveAll(sluice.TooOld, p.old...) }, func() { config.giveAll(sluice.Overflowed, p.dropped...) })
+	}
+}
+
 // add encodes v.
 func (p *recordBatch[T]) add(config *config[T], v T) error {
 	start := len(p.bytes)
-	bytes, err := encode(config.codec, append(p.bytes, 0, 0, 0, 0), v)
+	bytes, err := encode(config.codec, append(p.bytes, make([]byte, header+config.stamp)...), v)
 	if err != nil {
 		return err
 	}

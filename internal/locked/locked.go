@@ -10,6 +10,7 @@
 //	levels     the oldest one of the most urgent level, unless another one is due (turns.go)
 //	schedule   the one that was due first, once it is due
 //	backlog    the oldest one, unless it is stale or too old (aged.go)
+//	dated      the oldest one, and none while that is too old (dated.go)
 //
 // A waiter carries its value, and is served under the lock by the goroutine that makes its
 // operation possible. At each release of the lock, not counting waiters of a Select that cannot
@@ -85,6 +86,7 @@ type Engine[T any] struct {
 	senders   queue[T]    // without levels
 	levels    *levels[T]  // the store, if it is one
 	backlog   *backlog[T] // the store, if it is one
+	dated     *dated[T]   // the store, if it is one
 	timer     *timer      // nil if time alone changes nothing
 	ready     engine.Ready
 	dropped   uint64
