@@ -59,13 +59,22 @@ func (c *Elastic[T]) removeOld(old *[]T) bool {
 	return ok
 }
 
+// expire removes up to n values that are too old, as removeOld does.
+func (c *Elastic[T]) expire(n int, old *[]T) {
+	for more := c.aged != nil; more && n > 0; n-- {
+		if c.isLow() { // the next one may be on disk
+			c.advance()
+		}
+		more = c.removeOld(old)
+	}
+}
+
 // dropOld removes values that are too old, and gives them to the hook. The caller received
 // nothing.
 func (c *Elastic[T]) dropOld() {
 	var old []T
 	c.mu.Lock()
-	for n := 0; n < expireStep && c.removeOld(&old); n++ {
-	}
+	c.expire(expireStep, &old)
 	c.advance()
 	c.mu.Unlock()
 	c.config.giveAll(sluice.TooOld, old...)

@@ -37,39 +37,45 @@ type memory[T any] interface {
 var errNeedsRecord = errors.New("the value needs a record")
 
 // room returns how many values the limit leaves room for. The caller holds mu.
-func (c *Elastic[T]) room() int {
-	if c.config.capacity == sluice.Unlimited {
-		return c.config.capacity
-	}
-	return c.config.capacity - c.head.Len() - c.backlog.records
-}
+func (c *Elastic[T]) room() int { return c.config.capacity - c.head.Len() - c.backlog.records }
 
 // refusal returns the error of a channel that accepts no values. The caller holds mu.
 func (c *Elastic[T]) refusal() error {
-	switch state := c.state.Load(); {
-	case state&failed != 0:
-		return c.failure
-	case state&closed != 0:
+	if c.failure == nil && c.state.Load()&closed != 0 {
 		return sluice.ErrClosed
 	}
-	return nil
+	return c.failure
 }
 
-// sendNext sends values of p, from value n on, and returns how many, or 0 if there is no room. The
-// caller holds mu.
+// sendNext sends values of p, from value n on, and returns how many, or 0 if there is no room. Under
+// DropOldest it makes room. The caller holds mu.
 func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (sent int, err error) {
-	for moved := true; moved; moved = c.advance() || c.removeOld(&p.old) {
-		if err := c.refusal(); err != nil { // advance may have found a block that cannot be read
+	defer c.settle()
+	for {
+		if err := c.refusal(); err != nil { // move may have found a block that cannot be read
 			return 0, err
 		}
-		if c.senders.Len() > 0 {
-			continue
+		queued := c.head.Len()
+		if c.senders.Len() == 0 {
+			if sent, err = c.place(p, n); sent > 0 || err != nil {
+				return sent, err
+			}
 		}
-		if sent, err = c.place(p, n); sent > 0 || err != nil {
-			return sent, err
+		switch {
+		case c.move() || c.removeOld(&p.old):
+			continue
+		case c.config.overflow != sluice.DropOldest:
+			return 0, nil
+		case len(p.ends) == 0 && (c.size != nil || c.backlog.records > 0):
+			// Otherwise all values have the same size, and head has room after a removal.
+			return 0, errNeedsRecord
+		}
+		c.set(spilling, 0)
+		if old, ok := c.head.Evict(queued); ok {
+			c.evicted++
+			p.drop(&c.config, old)
 		}
 	}
-	return 0, nil
 }
 
 // overflow does what the policy says with value n of p, for which there is no room, and returns
@@ -78,10 +84,8 @@ func (c *Elastic[T]) overflow(ctx context.Context, p *recordBatch[T], n int, laz
 	switch {
 	case c.config.overflow == sluice.DropNewest:
 		c.refused++
-		c.drop(p, p.values[n])
+		p.drop(&c.config, p.values[n])
 		return 1, nil
-	case c.config.overflow == sluice.DropOldest:
-		return c.replaceOldest(p, n)
 	case c.config.overflow == sluice.Reject, !engine.MayWait(ctx):
 		c.rejected++
 		return 0, sluice.ErrFull
@@ -99,34 +103,6 @@ func (c *Elastic[T]) overflow(ctx context.Context, p *recordBatch[T], n int, laz
 		return 0, err
 	}
 	return 1, nil
-}
-
-// replaceOldest sends values of p, from value n on, and removes the oldest values until there is
-// room. The caller holds mu.
-func (c *Elastic[T]) replaceOldest(p *recordBatch[T], n int) (sent int, err error) {
-	if len(p.ends) == 0 && (c.size != nil || c.state.Load()&spilling != 0) {
-		// Otherwise all values have the same size, and head has room after a removal.
-		return 0, errNeedsRecord
-	}
-	c.set(spilling, 0)
-	defer c.settle()
-	for {
-		queued := c.head.Len()
-		if sent, err := c.place(p, n); sent > 0 || err != nil {
-			return sent, err
-		}
-		moved := c.refill()
-		if err := c.refusal(); err != nil { // refill could not read a block
-			return 0, err
-		}
-		if moved || c.removeOld(&p.old) {
-			continue
-		}
-		if old, ok := c.head.Evict(queued); ok {
-			c.evicted++
-			c.drop(p, old)
-		}
-	}
 }
 
 // place adds values of p to the end of the queue, from value n on: as many as fit into head if the
@@ -158,13 +134,6 @@ func (c *Elastic[T]) place(p *recordBatch[T], n int) (placed int, err error) {
 		return 0, err
 	}
 	return 1, nil
-}
-
-// drop keeps v for the hook, which runs when the lock is released.
-func (c *Elastic[T]) drop(p *recordBatch[T], v T) {
-	if c.config.undelivered != nil {
-		p.dropped = append(p.dropped, v)
-	}
 }
 
 // Discard closes the channel, removes the values that are queued, in memory and on disk, and

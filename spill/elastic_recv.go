@@ -33,7 +33,6 @@ func (c *Elastic[T]) Recv(ctx context.Context) (T, error) {
 		if err != locked.ErrTooOld {
 			return c.finishRecv(v, err)
 		}
-		c.dropOld()
 	}
 	return c.recvSlow(ctx)
 }
@@ -58,17 +57,15 @@ func (c *Elastic[T]) finishRecv(v T, err error) (T, error) {
 // recvSlow is Recv when the channel was spilling, or the oldest value was too old.
 func (c *Elastic[T]) recvSlow(ctx context.Context) (T, error) {
 	for {
-		for c.state.Load()&spilling != 0 {
-			v, err := c.TryRecv()
-			if err != sluice.ErrEmpty {
-				return v, err
+		v, err := c.TryRecv()
+		if err != sluice.ErrEmpty {
+			return v, err
+		}
+		if c.state.Load()&spilling == 0 {
+			if v, err = c.head.Recv(ctx); err != locked.ErrTooOld {
+				return c.finishRecv(v, err)
 			}
 		}
-		v, err := c.head.Recv(ctx) // direct now
-		if err != locked.ErrTooOld {
-			return c.finishRecv(v, err)
-		}
-		c.dropOld()
 	}
 }
 
@@ -112,13 +109,7 @@ func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 // len(buf), into buf in order. If the channel is empty, it returns [sluice.ErrEmpty], or the
 // same errors as Recv. An empty buf returns 0, nil.
 func (c *Elastic[T]) TryRecvBatch(buf []T) (n int, err error) {
-	if len(buf) == 0 {
-		return 0, nil
-	}
-	if buf[0], err = c.TryRecv(); err != nil {
-		return 0, err
-	}
-	return 1 + c.recvMore(buf[1:]), nil
+	return c.RecvBatch(engine.NoWait{}, buf)
 }
 
 // recvMore receives the values that are there, up to len(buf), after another was received. It
@@ -212,6 +203,12 @@ func (c *Elastic[T]) refillEmpty() {
 // room, and makes the channel direct if nothing is left. It reports whether it changed
 // anything. The caller holds mu.
 func (c *Elastic[T]) advance() (moved bool) {
+	defer c.settle()
+	return c.move()
+}
+
+// move is advance, except that settle must follow before the lock is released.
+func (c *Elastic[T]) move() (moved bool) {
 	for {
 		progress := c.refill()
 		for w := c.senders.First(); w != nil && c.room() > 0 && c.fits(w.Value.record.Payload); w = c.senders.First() {
@@ -223,11 +220,9 @@ func (c *Elastic[T]) advance() (moved bool) {
 		}
 		moved = moved || progress
 		if c.senders.Len() == 0 || !progress {
-			break
+			return moved
 		}
 	}
-	c.settle()
-	return moved
 }
 
 // settle makes the channel direct if nothing is left that is not in head. The caller holds mu.

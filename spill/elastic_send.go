@@ -35,7 +35,7 @@ func (c *Elastic[T]) Send(ctx context.Context, v T) error {
 		if c.userSize == nil {
 			err = c.head.Send(ctx, v)
 		} else {
-			err = c.sendSized(v, "Send")
+			err = c.sendSized(ctx, v)
 		}
 		if err == nil {
 			return nil
@@ -44,20 +44,16 @@ func (c *Elastic[T]) Send(ctx context.Context, v T) error {
 			return c.closedError(err)
 		}
 	}
-	return c.sendOne(ctx, v, "Send")
+	p := c.batches.Get().(*recordBatch[T])
+	p.one[0] = v
+	_, err := c.sendRecords(ctx, p, p.one[:], method(ctx))
+	return err
 }
 
 // TrySend sends v if that is possible without waiting for room. Under Block it returns
 // [sluice.ErrFull] where Send would wait, and otherwise the same errors as Send. It may
 // write a block to disk.
-func (c *Elastic[T]) TrySend(v T) error {
-	if c.state.Load()&flags == 0 {
-		if err := c.sendDirect(v); err != sluice.ErrFull {
-			return err
-		}
-	}
-	return c.sendOne(engine.NoWait{}, v, "TrySend")
-}
+func (c *Elastic[T]) TrySend(v T) error { return c.Send(engine.NoWait{}, v) }
 
 // SendBatch sends the values of vs in order. It returns the number of values sent,
 // always a prefix of vs, and an error as for Send unless that is all of them. Values of
@@ -71,7 +67,7 @@ func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 			n += sent
 		}
 		if err == sluice.ErrFull {
-			sent, err = c.sendPart(ctx, vs[n:])
+			sent, err = c.sendRecords(ctx, c.batches.Get().(*recordBatch[T]), vs[n:], "SendBatch")
 			n += sent
 		}
 		if err != nil {
@@ -81,24 +77,20 @@ func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	return n, nil
 }
 
-// sendDirect tries to add v to head. The caller saw the state direct.
-func (c *Elastic[T]) sendDirect(v T) error {
-	if c.userSize == nil {
-		return c.closedError(c.head.TrySend(v))
+// sendSized tries to add v, whose size user code reports, to head.
+func (c *Elastic[T]) sendSized(ctx context.Context, v T) error {
+	if size := c.userSize(v); uint64(size) > uint64(c.config.limit) { // or negative
+		return c.config.checkSize(size, method(ctx))
 	}
-	return c.sendSized(v, "TrySend")
+	return c.head.TrySend(v)
 }
 
-// sendSized tries to add v, whose size user code reports, to head. method is the method
-// that the user called.
-func (c *Elastic[T]) sendSized(v T, method string) error {
-	if size := c.userSize(v); uint64(size) > uint64(c.config.limit) { // or negative
-		return c.config.checkSize(size, method)
+// method returns the name of the method for one value that the user called.
+func method(ctx context.Context) string {
+	if engine.MayWait(ctx) {
+		return "Send"
 	}
-	if err := c.head.TrySend(v); err != nil {
-		return c.closedError(err)
-	}
-	return nil
+	return "TrySend"
 }
 
 // addToHead tries to add values to head under the lock, and returns how many it added; it returns
@@ -146,27 +138,12 @@ func (c *Elastic[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
 	return n, c.closedError(err)
 }
 
-// sendOne sends v in a batch of one value.
-func (c *Elastic[T]) sendOne(ctx context.Context, v T, method string) error {
-	p := c.batches.Get().(*recordBatch[T])
-	defer p.release(&c.batches)
-	p.one[0] = v
-	_, err := c.sendRecords(ctx, p, p.one[:], method)
-	return err
-}
-
-// sendPart sends some of the first values of vs: at least one, unless it returns an
-// error.
-func (c *Elastic[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
-	p := c.batches.Get().(*recordBatch[T])
-	defer p.release(&c.batches)
-	return c.sendRecords(ctx, p, vs, "SendBatch")
-}
-
 // sendRecords puts the first values of vs into p, takes the lock once, and sends them to head or to
-// the backlog. If all senders take the lock, it encodes them only when one of them needs a record.
-// Then it gives the values that it dropped to the hook.
+// the backlog: at least one, unless it returns an error. If all senders take the lock, it encodes them
+// only when one of them needs a record. Then it gives the values that it dropped to the hook, and
+// releases p.
 func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T, method string) (n int, err error) {
+	defer p.release(&c.batches)
 	state := c.state.Load()
 	if state&closed != 0 {
 		return 0, c.finalError()
@@ -192,8 +169,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			c.mu.Lock()
 		}
 	}
-	for old := 0; old < 2*n && c.removeOld(&p.old); old++ {
-	}
+	c.expire(2*n, &p.old)
 	if c.state.Load()&spilling != 0 && (c.isLow() || c.senders.Len() > 0) {
 		c.advance()
 	}

@@ -84,6 +84,13 @@ func (p *recordBatch[T]) giveAll(config *config[T]) {
 	}
 }
 
+// drop keeps v for the hook, if there is one.
+func (p *recordBatch[T]) drop(config *config[T], v T) {
+	if config.undelivered != nil {
+		p.dropped = append(p.dropped, v)
+	}
+}
+
 // add encodes v.
 func (p *recordBatch[T]) add(config *config[T], v T) error {
 	start := len(p.bytes)
