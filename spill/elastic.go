@@ -6,6 +6,7 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/inspect"
@@ -89,8 +90,9 @@ type Elastic[T any] struct {
 
 	mu       sync.Mutex
 	backlog  *backlog
-	senders  waitQueue // for room on disk
-	alarm    alarm
+	senders  waitQueue   // for room on disk
+	alarm    *time.Timer // for senders that wait: see setAlarm
+	alarmed  bool        // it is set
 	next     decoded[T]
 	ages     age.Log // indices count the values of head and backlog
 	moved    uint64  // records that have left the backlog
@@ -167,7 +169,7 @@ func (c *Elastic[T]) openHead() {
 		aged := locked.NewDated(engine.Config[T]{
 			Limit: slots, Elastic: true, Overflow: engine.Reject, Size: c.headSize, MaxBytes: c.config.limit, SizeIsKnown: c.userSize == nil,
 		}, c.config.maxAge)
-		c.aged, c.head = &aged, aged
+		c.aged, c.head = aged, aged
 		return
 	case c.size == nil:
 		slots = c.config.slots

@@ -26,13 +26,6 @@ import (
 //	a sender waits, and head is not empty: the timer is set, and not for later than the moment at
 //	which the first value becomes too old
 
-// stamp sets the time of a record, which begins with a header, and is queued now. The caller holds mu.
-func (c *Elastic[T]) stamp(record []byte) {
-	if c.aged != nil {
-		binary.LittleEndian.PutUint64(record[header:], uint64(park.Now()))
-	}
-}
-
 // restore adds the first record of the backlog, decoded, to head.
 func (c *Elastic[T]) restore() (err error) {
 	if c.aged == nil {
@@ -43,59 +36,50 @@ func (c *Elastic[T]) restore() (err error) {
 	return c.aged.SendAt(c.next.value[0], time.Duration(binary.LittleEndian.Uint64(c.next.record)))
 }
 
-// removeOld removes the oldest value if it is too old, and adds it to old if there is a hook. The
-// caller holds mu, and then calls advance.
-func (c *Elastic[T]) removeOld(old *[]T) bool {
+// removeOld removes the oldest value if it is too old. The caller holds mu, and then calls advance.
+func (c *Elastic[T]) removeOld(into *losses[T]) (ok bool) {
 	if c.aged == nil {
 		return false
 	}
 	v, ok := c.aged.RemoveOld()
 	if ok {
 		c.tooOld++
-		if c.config.undelivered != nil {
-			*old = append(*old, v)
-		}
+		into.add(&c.config, v, sluice.TooOld)
 	}
 	return ok
 }
 
 // expire removes up to n values that are too old, as removeOld does.
-func (c *Elastic[T]) expire(n int, old *[]T) {
+func (c *Elastic[T]) expire(n int, into *losses[T]) {
 	for more := c.aged != nil; more && n > 0; n-- {
 		if c.isLow() { // the next one may be on disk
 			c.advance()
 		}
-		more = c.removeOld(old)
+		more = c.removeOld(into)
 	}
 }
 
 // dropOld removes values that are too old, and gives them to the hook. The caller received
 // nothing.
 func (c *Elastic[T]) dropOld() {
-	var old []T
+	var old losses[T]
 	c.mu.Lock()
 	c.expire(expireStep, &old)
 	c.advance()
 	c.mu.Unlock()
-	c.config.giveAll(sluice.TooOld, old...)
-}
-
-// An alarm is the timer for senders that wait.
-type alarm struct {
-	timer *time.Timer
-	set   bool
+	old.report(&c.config)
 }
 
 // setAlarm sets the timer if senders wait, and stops it otherwise. The caller holds mu, and refill
 // has moved what it can: if head is empty, receivers have emptied it, and call advance.
 func (c *Elastic[T]) setAlarm() {
 	if c.senders.Len() == 0 {
-		if c.alarm.set {
-			c.alarm.set = !c.alarm.timer.Stop()
+		if c.alarmed {
+			c.alarmed = !c.alarm.Stop()
 		}
 		return
 	}
-	if c.aged == nil || c.alarm.set {
+	if c.aged == nil || c.alarmed {
 		return
 	}
 	at, ok := c.aged.Oldest()
@@ -105,11 +89,11 @@ func (c *Elastic[T]) setAlarm() {
 	wait := c.config.maxAge - (park.Now() - at)
 	wait = max(wait, wait+1) // a value of exactly that age is not too old; the sum may be too large
 	ref := weak.Make(c)      // the timer does not keep the channel
-	c.alarm.set = true
-	c.alarm.timer = time.AfterFunc(wait, func() {
+	c.alarmed = true
+	c.alarm = time.AfterFunc(wait, func() {
 		if c := ref.Value(); c != nil {
 			c.mu.Lock()
-			c.alarm.set = false
+			c.alarmed = false
 			c.advance()
 			c.mu.Unlock()
 		}

@@ -127,7 +127,7 @@ func TestElasticExpiryWakes(t *testing.T) {
 				sendAll(t, c, v, 1)
 				time.Sleep(time.Second)
 			}
-			if c.TrySend(9) != sluice.ErrFull || c.alarm.set {
+			if c.TrySend(9) != sluice.ErrFull || c.alarmed {
 				t.Error("the timer is set without a sender")
 			}
 			sent := make(chan time.Duration, 9)
@@ -151,14 +151,14 @@ func TestElasticExpiryWakes(t *testing.T) {
 			if want := []time.Duration{-1, time.Minute + 1, time.Minute + time.Second + 1}; !slices.Equal(got, want) {
 				t.Errorf("the senders returned after %v, want %v", got, want)
 			}
-			if c.alarm.set || !l.tooOld(0, 2) || c.Len() != int(n) {
-				t.Errorf("the timer is set: %v; dropped %v, %d queued", c.alarm.set, l.values, c.Len())
+			if c.alarmed || !l.tooOld(0, 2) || c.Len() != int(n) {
+				t.Errorf("the timer is set: %v; dropped %v, %d queued", c.alarmed, l.values, c.Len())
 			}
 			go func() { sent <- 0; _ = c.Send(t.Context(), 99); close(sent) }()
 			<-sent
 			synctest.Wait()
 			c.Close()
-			if <-sent; c.alarm.set {
+			if <-sent; c.alarmed {
 				t.Error("the timer is set after Close")
 			}
 		})

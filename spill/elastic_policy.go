@@ -10,7 +10,7 @@ import (
 
 // Limits and policies of an Elastic.
 //
-// With a Capacity, or with DropOldest, the flag exclusive is set for good: each sender takes mu,
+// With a Capacity, DropOldest or MaxAge, the flag exclusive is set for good: each sender takes mu,
 // so that the queue only shrinks while a sender has mu. Receivers take values from head
 // without it, as always. So under mu,
 //
@@ -62,7 +62,7 @@ func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (sent int, err error) {
 			}
 		}
 		switch {
-		case c.move() || c.removeOld(&p.old):
+		case c.move() || c.removeOld(&p.losses):
 			continue
 		case c.config.overflow != sluice.DropOldest:
 			return 0, nil
@@ -73,7 +73,7 @@ func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (sent int, err error) {
 		c.set(spilling, 0)
 		if old, ok := c.head.Evict(queued); ok {
 			c.evicted++
-			p.drop(&c.config, old)
+			p.losses.add(&c.config, old, sluice.Overflowed)
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (c *Elastic[T]) overflow(ctx context.Context, p *recordBatch[T], n int, laz
 	switch {
 	case c.config.overflow == sluice.DropNewest:
 		c.refused++
-		p.drop(&c.config, p.values[n])
+		p.losses.add(&c.config, p.values[n], sluice.Overflowed)
 		return 1, nil
 	case c.config.overflow == sluice.Reject, !engine.MayWait(ctx):
 		c.rejected++

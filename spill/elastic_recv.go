@@ -109,7 +109,13 @@ func (c *Elastic[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) 
 // len(buf), into buf in order. If the channel is empty, it returns [sluice.ErrEmpty], or the
 // same errors as Recv. An empty buf returns 0, nil.
 func (c *Elastic[T]) TryRecvBatch(buf []T) (n int, err error) {
-	return c.RecvBatch(engine.NoWait{}, buf)
+	if len(buf) == 0 {
+		return 0, nil
+	}
+	if buf[0], err = c.TryRecv(); err != nil {
+		return 0, err
+	}
+	return 1 + c.recvMore(buf[1:]), nil
 }
 
 // recvMore receives the values that are there, up to len(buf), after another was received. It

@@ -2,11 +2,13 @@ package spill
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // Send sends v. Below the memory limit v stays in memory; beyond it v is written to
@@ -151,7 +153,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 	if err := p.fill(&c.config, state&exclusive == 0, vs, method); err != nil {
 		return 0, err
 	}
-	defer p.giveAll(&c.config)
+	defer p.losses.report(&c.config)
 	var lazy lazyContext
 	c.mu.Lock()
 	for n < len(p.values) && err == nil {
@@ -169,7 +171,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			c.mu.Lock()
 		}
 	}
-	c.expire(2*n, &p.old)
+	c.expire(2*n, &p.losses)
 	if c.state.Load()&spilling != 0 && (c.isLow() || c.senders.Len() > 0) {
 		c.advance()
 	}
@@ -184,7 +186,9 @@ func (c *Elastic[T]) fits(record []byte) bool {
 
 // append adds a record to the backlog. The caller then checks whether head is low.
 func (c *Elastic[T]) append(record []byte) error {
-	c.stamp(record)
+	if c.aged != nil {
+		binary.LittleEndian.PutUint64(record[header:], uint64(park.Now()))
+	}
 	if err := c.backlog.append(record); err != nil {
 		return err
 	}
@@ -203,7 +207,7 @@ func (c *Elastic[T]) append(record []byte) error {
 func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, p *recordBatch[T], n int) error {
 	w := c.senders.Get()
 	w.Value.record.Payload = p.record(n)
-	w.Value.removeOld = func() bool { return c.removeOld(&p.old) }
+	w.Value.removeOld = func() bool { return c.removeOld(&p.losses) }
 	c.senders.push(w, false)
 	c.set(spilling|blocked, 0)
 	c.advance() // try again, now that blocked is set

@@ -20,8 +20,7 @@ type recordBatch[T any] struct {
 	bytes  []byte
 	ends   []int // the end of each record, as an index into bytes; empty if nothing is encoded
 
-	dropped []T // to make room for these values, or because there was none
-	old     []T // removed because of MaxAge
+	losses losses[T] // of an Elastic: for these values, or instead of them
 }
 
 const (
@@ -68,26 +67,33 @@ func (p *recordBatch[T]) fill(config *config[T], encoded bool, vs []T, method st
 // release returns p to its pool, without references to values.
 func (p *recordBatch[T]) release(to *sync.Pool) {
 	p.one, p.values = [1]T{}, nil
-	clear(p.dropped)
-	clear(p.old)
-	p.dropped, p.old = p.dropped[:0], p.old[:0]
+	clear(p.losses)
+	p.losses = p.losses[:0]
 	if cap(p.bytes) > maxKeptBytes {
 		p.bytes = nil
 	}
 	to.Put(p)
 }
 
-// giveAll gives the values that were removed to the hook, if there is one. The caller holds no lock.
-func (p *recordBatch[T]) giveAll(config *config[T]) {
-	if len(p.dropped)+len(p.old) > 0 {
-		engine.Both(func() { config.giveAll(sluice.TooOld, p.old...) }, func() { config.giveAll(sluice.Overflowed, p.dropped...) })
+// losses are values that no receiver gets, for the hook, and the reasons.
+type losses[T any] []loss[T]
+
+type loss[T any] struct {
+	value T
+	why   sluice.Reason
+}
+
+// add adds v, if there is a hook.
+func (l *losses[T]) add(config *config[T], v T, why sluice.Reason) {
+	if config.undelivered != nil {
+		*l = append(*l, loss[T]{v, why})
 	}
 }
 
-// drop keeps v for the hook, if there is one.
-func (p *recordBatch[T]) drop(config *config[T], v T) {
-	if config.undelivered != nil {
-		p.dropped = append(p.dropped, v)
+// report gives all of them to the hook. The caller holds no lock.
+func (l *losses[T]) report(config *config[T]) {
+	if len(*l) > 0 {
+		engine.CallEach(func(v loss[T]) { config.undelivered(v.value, v.why) }, *l)
 	}
 }
 

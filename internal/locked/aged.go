@@ -42,8 +42,8 @@ func (e *Engine[T]) readClock() {
 	switch {
 	case e.backlog != nil:
 		e.backlog.now = park.Now()
-	case e.dated != nil:
-		e.dated.next = park.Now()
+	case e.dates:
+		e.store.(*dated[T]).next = park.Now()
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 //	a receiver waits, and can be claimed: no value is queued
 type Dated[T any] struct {
 	*Engine[T]
+	dated *dated[T] // the store
 }
 
 // ErrTooOld is the error of a receive that finds that the oldest value is too old.
@@ -34,12 +35,12 @@ type dated[T any] struct {
 }
 
 // NewDated returns an empty Dated. config.Overflow is Reject.
-func NewDated[T any](config engine.Config[T], maxAge time.Duration) Dated[T] {
+func NewDated[T any](config engine.Config[T], maxAge time.Duration) *Dated[T] {
 	d := &dated[T]{sized: newSized(config), maxAge: maxAge}
 	e := build[T](config, d)
-	e.key, e.dated, e.direct = d.key, d, false
+	e.key, e.dates, e.direct = d.key, true, false
 	e.refresh()
-	return Dated[T]{e}
+	return &Dated[T]{e, d}
 }
 
 func (d *dated[T]) push(v T, size int64) Ticket {
@@ -71,11 +72,11 @@ func (d *dated[T]) describe(now time.Duration, sent uint64, in *engine.Snapshot)
 }
 
 // isOld reports whether the next value is too old to be received. The lock is held.
-func (e *Engine[T]) isOld() bool { return e.dated != nil && e.dated.isOld() }
+func (e *Engine[T]) isOld() bool { return e.dates && e.store.(*dated[T]).isOld() }
 
 // SendAt is TrySend of a value that was first queued at a time of park.Now, which is not before that of
 // the last value.
-func (d Dated[T]) SendAt(v T, at time.Duration) error {
+func (d *Dated[T]) SendAt(v T, at time.Duration) error {
 	size, err := d.key(v, "Send")
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (d Dated[T]) SendAt(v T, at time.Duration) error {
 }
 
 // Oldest returns when the oldest value was queued, if there is one.
-func (d Dated[T]) Oldest() (at time.Duration, ok bool) {
+func (d *Dated[T]) Oldest() (at time.Duration, ok bool) {
 	d.acquire()
 	defer d.unlock()
 	if ok = d.n > 0; ok {
@@ -105,15 +106,15 @@ func (d Dated[T]) Oldest() (at time.Duration, ok bool) {
 }
 
 // RemoveOld removes and returns the oldest value if it is too old. It counts as a receive.
-func (d Dated[T]) RemoveOld() (v T, ok bool) { return d.removeIf(d.isOld) }
+func (d *Dated[T]) RemoveOld() (v T, ok bool) { return d.removeIf(d.dated.isOld) }
 
 // Evict removes and returns the oldest value if at least least values are queued, and least is
 // positive. It counts as a receive.
-func (d Dated[T]) Evict(least int) (v T, ok bool) {
+func (d *Dated[T]) Evict(least int) (v T, ok bool) {
 	return d.removeIf(func() bool { return least > 0 && d.n >= least })
 }
 
-func (d Dated[T]) removeIf(may func() bool) (v T, ok bool) {
+func (d *Dated[T]) removeIf(may func() bool) (v T, ok bool) {
 	d.acquire()
 	defer d.unlock()
 	if ok = may(); ok {

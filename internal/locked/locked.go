@@ -72,6 +72,7 @@ type Engine[T any] struct {
 	busy    bool        // the fast paths do not apply: see refresh
 	plain   bool        // the store is fifo
 	direct  bool        // a value can be received at once: a send serves a receiver without the store
+	dates   bool        // the store is a dated
 	mode    mode        // see mayYield
 	n       int         // queued values
 	limit   int
@@ -86,7 +87,6 @@ type Engine[T any] struct {
 	senders   queue[T]    // without levels
 	levels    *levels[T]  // the store, if it is one
 	backlog   *backlog[T] // the store, if it is one
-	dated     *dated[T]   // the store, if it is one
 	timer     *timer      // nil if time alone changes nothing
 	ready     engine.Ready
 	dropped   uint64

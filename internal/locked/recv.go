@@ -83,7 +83,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, p pending[T],
 		n = e.fetch(buf)
 		switch {
 		case n > 0:
-		case e.dated != nil && e.n > 0:
+		case e.dates && e.n > 0:
 			err = ErrTooOld
 		case e.closed() && e.n == 0:
 			err = engine.ErrClosed
