@@ -223,9 +223,12 @@ func (c *Elastic[T]) set(on, off uint64) {
 
 // finalError returns the error of a channel that is closed or has failed.
 func (c *Elastic[T]) finalError() error {
+	if c.state.Load()&failed == 0 {
+		return sluice.ErrClosed
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.refusal()
+	return c.failure
 }
 
 // Len returns the number of queued values, in memory and on disk.
