@@ -18,8 +18,8 @@ import (
 
 // How an Elastic works. docs/design/spill.md has the arguments.
 //
-// The queue is, oldest value first, head (values in memory, a sluice.Elastic) and
-// backlog (records on disk, or in buffers on their way). The state word decides where a
+// The queue is, oldest value first, head (values in memory, the engine of a sluice.Elastic or,
+// with MaxAge, a locked.Dated) and backlog (records on disk, or in buffers on their way). The state word decides where a
 // send goes:
 //
 //	direct -> spilling   a value found no room in head; it goes to the backlog

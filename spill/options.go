@@ -41,8 +41,8 @@ type ElasticOptions[T any] struct {
 	MemoryLimit int64
 
 	// DiskLimit bounds the bytes on disk: the encoded values, plus 4 bytes for each
-	// record. At the limit, Overflow selects what Send does. 0 means no limit. The files are
-	// slightly larger: see Disk.Bytes in [sluice.Stats].
+	// record, and 8 more with MaxAge. At the limit, Overflow selects what Send does. 0 means no
+	// limit. The files are slightly larger: see Disk.Bytes in [sluice.Stats].
 	DiskLimit int64
 
 	// Capacity bounds the number of queued values, in memory and on disk. 0, like
@@ -65,7 +65,7 @@ type ElasticOptions[T any] struct {
 	// that it sends, and more if it needs their room. When the oldest value becomes too old, the sender
 	// that has waited longest gets its room. Between calls nothing is dropped, so Len counts such
 	// values until the next call. With MaxAge, senders and receivers share one lock; a value takes 16
-	// more bytes in memory, which MemoryLimit counts unless Size is set, and 8 more on disk.
+	// more bytes in memory, which MemoryLimit counts unless Size is set.
 	MaxAge time.Duration
 
 	// OnUndelivered is called exactly once with each value that no receiver will get, and the
