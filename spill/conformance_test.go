@@ -188,6 +188,7 @@ type durableShape struct {
 	disk             bool
 	overflow         sluice.Overflow
 	age              bool                             // with a MaxAge, which no value reaches
+	fresh            bool                             // with a Fresh, which no value reaches
 	kept             *[]interface{ Shutdown() error } // those on disk, which have open files
 }
 
@@ -204,6 +205,9 @@ func (s durableShape) String() string {
 	}
 	if s.age {
 		name += ", MaxAge"
+	}
+	if s.fresh {
+		name += ", Fresh"
 	}
 	return name
 }
@@ -225,6 +229,9 @@ func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Code
 	o := &DurableOptions[T]{Codec: as, MemoryLimit: int64(s.memory * payload), Overflow: s.overflow, OnUndelivered: undelivered(onDrop)}
 	if s.age {
 		o.MaxAge = 10_000 * time.Hour // the suite waits for hours, in bubbles
+	}
+	if s.fresh {
+		o.Fresh = 9_999 * time.Hour
 	}
 	switch {
 	case s.capacity == sluice.Unlimited:
@@ -271,7 +278,10 @@ func TestDurableConformance(t *testing.T) {
 			shapes = append(shapes, durableShape{capacity: 1, memory: 1, overflow: overflow, age: i%2 == 0})
 		}
 	}
-	shapes = append(shapes, durableShape{capacity: 5, memory: 4, age: true})
+	shapes = append(shapes, durableShape{capacity: 5, memory: 4, age: true}, durableShape{capacity: 6, memory: 2, fresh: true})
+	if !testing.Short() {
+		shapes = append(shapes, durableShape{capacity: 13, memory: 4, overflow: sluice.DropOldest, age: true, fresh: true})
+	}
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
 			defer s.shutdown(t)

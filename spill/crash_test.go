@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		fmt.Println("E", err)
 		os.Exit(1)
 	}
+	if dir := os.Getenv(backlogFolder); dir != "" {
+		fmt.Println(fillAndDie(dir))
+		os.Exit(1)
+	}
 	if dir := os.Getenv(segmentsFolder); dir != "" {
 		fmt.Println(openAndSpill(dir))
 		os.Exit(1)

@@ -28,7 +28,8 @@ const (
 	// SetDamageAside makes OpenDurable repair a damaged queue: it keeps all records that can be
 	// read, renames damaged files, and opens the queue. A damaged record that is found later is
 	// deleted, and receives continue with the next one. What could be read of it is appended to the file
-	// records.damaged first, as a line of JSON, unless the disk is full.
+	// records.damaged first, as a line of JSON, unless the disk is full. If that fails for another
+	// reason, the receive returns the error, and the record stays: to open the queue again would not help.
 	//
 	// If a file cannot be written, synced or read while the queue is open, or was changed or
 	// removed, the queue is closed and opened again in the same way, and continues with what is
@@ -45,22 +46,23 @@ const (
 type Repair struct {
 	// Err is the damage that was found first. It names the file. It is nil if there was none. Of
 	// damage that an earlier process found, only the text is left.
-	Err error
+	Err error `json:"-"`
 	// Lost counts the records that were stored, not acknowledged, and cannot be read. How many
 	// there were is not always known: it may be 0 although Err is not nil. If Returned is
 	// true, it may include records that were acknowledged.
-	Lost int
+	Lost int `json:"lost"`
 	// First and Last are the sequence numbers of the first and the last lost record, or 0.
 	// The records of a queue are numbered from 1 in the order of the sends: see [Delivery.Seq].
-	First, Last uint64
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
 	// Files are the damaged files, under the names that they were given. Nothing reads them
 	// any more.
-	Files []string
+	Files []string `json:"files,omitempty"`
 	// Returned means that acknowledgements were lost, too: values may be delivered that were
 	// acknowledged before.
-	Returned bool
+	Returned bool `json:"returned,omitempty"`
 	// Reopened counts how often the queue was opened again because its files had failed.
-	Reopened int
+	Reopened int `json:"reopened,omitempty"`
 
 	atMost bool   // Lost is a limit
 	cause  error  // of the last time that the queue was opened again
@@ -119,16 +121,11 @@ const (
 
 // A storedRepair is the content of reportFile.
 type storedRepair struct {
-	Error    string    `json:"error"`
-	Lost     int       `json:"lost"`
-	First    uint64    `json:"first"`
-	Last     uint64    `json:"last"`
-	Files    []string  `json:"files,omitempty"`
-	Returned bool      `json:"returned,omitempty"`
-	Reopened int       `json:"reopened,omitempty"`
-	AtMost   bool      `json:"at_most,omitempty"`
-	Key      string    `json:"key,omitempty"`
-	Time     time.Time `json:"time"`
+	Error string `json:"error"`
+	Repair
+	AtMost bool      `json:"at_most,omitempty"`
+	Key    string    `json:"key,omitempty"`
+	Time   time.Time `json:"time"`
 }
 
 // A damagedRecord is a line of recordsFile.
@@ -153,18 +150,14 @@ func loadRepair(d disk.Disk) (r Repair, err error) {
 	if err = json.Unmarshal(b, &s); err != nil {
 		return Repair{Err: fmt.Errorf("%s: %w", d.Path(reportFile), err)}, nil
 	}
-	return Repair{
-		Err: errors.New(s.Error), Lost: s.Lost, First: s.First, Last: s.Last, Files: s.Files,
-		Returned: s.Returned, Reopened: s.Reopened, atMost: s.AtMost, last: s.Key,
-	}, nil
+	r = s.Repair
+	r.Err, r.atMost, r.last = errors.New(s.Error), s.AtMost, s.Key
+	return r, nil
 }
 
 // save writes r to the file of the report.
 func (r Repair) save(d disk.Disk) error {
-	b, err := json.MarshalIndent(storedRepair{
-		Error: r.Err.Error(), Lost: r.Lost, First: r.First, Last: r.Last, Files: r.Files,
-		Returned: r.Returned, Reopened: r.Reopened, AtMost: r.atMost, Key: r.last, Time: time.Now().UTC(),
-	}, "", "  ")
+	b, err := json.MarshalIndent(storedRepair{r.Err.Error(), r, r.atMost, r.last, time.Now().UTC()}, "", "  ")
 	if err == nil {
 		_, err = logstore.Replace(d, reportFile, append(b, '\n'))
 	}
@@ -230,9 +223,10 @@ func (c *Durable[T]) logRepair(what string, r Repair) {
 		"files", r.Files, "returned", r.Returned, "error", cmp.Or(r.cause, r.Err))
 }
 
-// Repaired returns what was lost to damage since OpenDurable was called, and before, as long as the
-// file damage.json is in the folder: remove it when you have read it. Without the policy
-// SetDamageAside, nothing is added.
+// Repaired returns what was lost to damage since OpenDurable was called, and before, if the file
+// damage.json was in the folder then. Remove the file when you have read it: the next OpenDurable begins
+// without it. An open queue keeps its report, and a later loss writes the file again, with all of it.
+// Without the policy SetDamageAside, nothing is added.
 func (c *Durable[T]) Repaired() Repair {
 	c.mu.Lock()
 	defer c.mu.Unlock()

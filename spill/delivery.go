@@ -44,8 +44,9 @@ func (d *Delivery[T]) Seq() uint64 { return d.seq }
 func (d *Delivery[T]) Ack() error { return d.from.Ack(d) }
 
 // Nack gives the value back: it is delivered again, before all values that were stored
-// after it. Nack does not write; the value is read from the file when its turn comes. It
-// returns [ErrSettled], [ErrReopened] or [sluice.ErrClosed], like Ack.
+// after it and are not fresh (see [DurableOptions].Fresh). Nack does not write; the value is read
+// from the file when its turn comes. It returns [ErrSettled], [ErrReopened] or [sluice.ErrClosed],
+// like Ack.
 //
 // A receiver that got ErrClosed from a drained channel must receive again to get a
 // value that another receiver gives back later.
@@ -129,8 +130,8 @@ func (c *Durable[T]) unsettle(ds []*Delivery[T]) {
 }
 
 // A RecordError reports a stored record that is damaged or that the codec cannot decode.
-// The receive that returns it has given the record back: it is delivered again before
-// other records, until Drop removes it.
+// The receive that returns it has given the record back: it is delivered again, like after a Nack,
+// until Drop removes it.
 type RecordError struct {
 	Raw []byte // the stored bytes of the value
 	Err error  // what is wrong with them
@@ -192,7 +193,6 @@ func (c *Durable[T]) drop(d *Delivery[T]) error {
 		c.mu.Unlock()
 		return ErrSettled
 	}
-	c.queued--
 	c.received++
 	c.inFlight++
 	c.flightBytes += d.cost

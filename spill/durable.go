@@ -12,12 +12,12 @@ import (
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/park"
-	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
-// How a Durable works. docs/design/spill.md has the arguments.
+// How a Durable works. docs/design/spill.md has the arguments, docs/pictures/send.svg the steps of a
+// Send.
 //
 // Every record has a sequence number, in the order of the sends. Its states:
 //
@@ -31,11 +31,23 @@ import (
 //	deleted
 //
 // mu guards everything except the files. A record is stored before it can be received
-// and until it is acknowledged. A receive takes the first record in this order:
+// and until it is acknowledged. The queue has three parts, and every queued record is in one of
+// them. A receive takes the first record of the first part that is not empty:
 //
+//	front       with Fresh, what was stored since the front began, and is fresh
 //	requeued    given back by receivers, lowest number first; read again from the file
-//	window      records below upto, read from the file or kept after a commit
-//	file        the rest: upto <= number < tail
+//	backlog     the rest; without Fresh, all that was not given back
+//
+// The oldest record has the lowest number of all parts. Dropping begins with it.
+//
+//	numbers in the backlog and in requeued < numbers in the front < tail
+//	the front has all records from its first one to tail
+//	a receive takes a record from the front, or a commit adds one: its first record is fresh.
+//	    If it is not, all of the front joins the backlog, as one range
+//	front.bytes + backlog.bytes <= limit, except for one record in each
+//
+// So the backlog gets at most one range in each period of Fresh. No part is stored: what OpenDurable
+// or a reopening finds is the backlog.
 //
 // Group commit: at most one commit is being written, without the lock, by its leader, a
 // member of it; the next one gathers members meanwhile. The leader publishes the result,
@@ -65,13 +77,12 @@ type Durable[T any] struct {
 	idle    chan struct{}
 	adding  int // records in commits, pending or being written
 
+	front    reader
 	requeued seqHeap
-	window   ring.Ring[logstore.Record]
-	inWindow int64 // bytes
-	upto     uint64
+	backlog  reader
 	tail     uint64
+	since    age.Log        // of tail before each commit adds to it, with Fresh: bounds the age of the front
 	attempts map[uint64]int // of records that were given back: how often they were delivered
-	queued   int            // requeued, in the window, and in the file beyond it
 	records  int            // what Capacity counts: queued, in flight, dropping, or with reserved room
 	bytes    int64          // of DiskLimit, of the same records
 	stored   int64          // the part of bytes that is in the store; the rest is reserved
@@ -198,8 +209,10 @@ func newDurable[T any](p config[T], s store, found logstore.Contents) *Durable[T
 // other records from what the limits count.
 func (c *Durable[T]) load(s store, found logstore.Contents) {
 	c.store = s
-	c.upto, c.tail, c.queued = found.First, found.Next, found.Records
-	c.high = max(c.high, c.queued)
+	c.front, c.requeued, c.backlog, c.since = reader{}, nil, reader{}, age.Log{}
+	c.tail = found.Next
+	c.backlog.add(found.First, found.Next, found.Records)
+	c.high = max(c.high, found.Records)
 	c.stored = found.Bytes + int64(found.Records)*recordCost
 	c.records += found.Records
 	c.bytes += c.stored
@@ -288,7 +301,7 @@ func (c *Durable[T]) serveWaiters() {
 		return
 	}
 	for w := c.receivers.First(); w != nil; w = c.receivers.First() {
-		record, err := c.next()
+		record, err := c.take()
 		if err == nil && record.Seq == 0 {
 			break
 		}
@@ -310,35 +323,14 @@ func (c *Durable[T]) serveWaiters() {
 	if c.drained() {
 		c.receivers.finishAll(sluice.ErrClosed)
 	}
-	if c.evicting == 0 && c.queued == 0 {
+	if c.evicting == 0 && c.queued() == 0 {
 		c.receivers.finishBrief(sluice.ErrEmpty)
 	}
 	c.postReady()
 }
 
 // drained reports whether the queue is closed and empty. A Nack can still add to it.
-func (c *Durable[T]) drained() bool { return c.closed && c.queued == 0 && c.adding == 0 }
-
-// oldest returns the sequence number of the oldest queued record, or tail if no
-// record is queued. The caller holds mu.
-func (c *Durable[T]) oldest() uint64 {
-	switch {
-	case len(c.requeued) > 0:
-		return c.requeued[0]
-	case c.window.Len() > 0:
-		return c.window.First().Seq
-	default:
-		return c.upto
-	}
-}
-
-// observe records that all values below tail have been stored by now. The caller holds
-// mu.
-func (c *Durable[T]) observe() {
-	if c.ages.Lacks(c.tail, 1) {
-		c.ages.Observe(c.oldest(), c.tail)
-	}
-}
+func (c *Durable[T]) drained() bool { return c.closed && c.queued() == 0 && c.adding == 0 }
 
 // fits reports whether the limits leave room for a record. The caller holds mu.
 func (c *Durable[T]) fits(need int64) bool {
@@ -349,7 +341,7 @@ func (c *Durable[T]) fits(need int64) bool {
 // change that adds a record, and after each receive, so that a token is there while
 // records are left: a goroutine that took the token needs to receive only one record.
 func (c *Durable[T]) postReady() {
-	if c.queued > 0 {
+	if c.queued() > 0 {
 		c.ready.Post()
 	}
 }
@@ -362,14 +354,14 @@ func (c *Durable[T]) Ready() <-chan struct{} {
 	return c.ready.Chan(func() (hasValue, closed bool) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.queued > 0, c.closed
+		return c.queued() > 0, c.closed
 	})
 }
 
 // Drain returns an iterator over the values that are queued when the loop begins; it
-// never waits for a value. It is the body of a case that reads from Ready. The caller
-// owns the deliveries that it yields. A loop that ends at an error leaves it to the next
-// receive.
+// never waits for a value. With [DurableOptions].Fresh, newer ones may come instead. It is the
+// body of a case that reads from Ready. The caller owns the deliveries that it yields. A loop
+// that ends at an error leaves it to the next receive.
 func (c *Durable[T]) Drain() iter.Seq[*Delivery[T]] { return drainSeq(c.Len, c.TryRecv) }
 
 // Values returns a loop over deliveries, which ends when the queue is closed and
@@ -386,7 +378,7 @@ func (c *Durable[T]) Values(ctx context.Context) *sluice.Values[*Delivery[T]] {
 func (c *Durable[T]) Len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.queued + c.dropping
+	return c.queued() + c.dropping
 }
 
 // Cap returns the Capacity of the options, or [sluice.Unlimited]. DiskLimit may leave less
@@ -406,27 +398,27 @@ func (c *Durable[T]) InFlight() int {
 // When the queue is opened again after damage, deliveries in flight count as sent again, too,
 // and records that it has lost as dropped. Dropped includes TooOld, and under DropNewest
 // values that Sent does not count. Bytes is the memory of records at hand, and of what the
-// channel keeps for values that were given back; a Delivery in flight and its Value belong to
-// the caller, and are not counted. Disk.Bytes is the size of the files with records, which
-// shrinks as records are acknowledged. For values that were found by OpenDurable, OldestValue is
-// unknown and OldestAtLeast counts from then on; with MaxAge OldestValue is exact if the oldest
-// value is in memory. Disk.Warning is the error of a channel that has failed, or else a line about
-// a disk that is too full for sends; or the error with which the last write of values failed,
-// until one succeeds; or a line about what [Durable.Repaired] reports, or about dropped values that
-// the hook did not get.
+// channel keeps for values that were given back and, with [DurableOptions].Fresh, for ranges of the
+// backlog; a Delivery in flight and its Value belong to the caller, and are not counted. Disk.Bytes
+// is the size of the files with records, which shrinks as records are acknowledged. For values that
+// were found by OpenDurable, OldestValue is unknown and OldestAtLeast counts from then on; with
+// MaxAge OldestValue is exact if the oldest value is in memory. Disk.Warning is the error of a
+// channel that has failed, or else a line about a disk that is too full for sends; or the error with
+// which the last write of values failed, until one succeeds; or a line about what
+// [Durable.Repaired] reports, or about dropped values that the hook did not get.
 func (c *Durable[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := park.Now()
 	s := sluice.Stats{
-		Name: c.config.name, Len: c.queued + c.dropping, Cap: c.config.capacity,
+		Name: c.config.name, Len: c.queued() + c.dropping, Cap: c.config.capacity,
 		Sent: c.sent, Received: c.received, Dropped: c.dropped, Rejected: c.rejected, TooOld: c.tooOld, HighWater: c.high,
 		SendWaits: c.senders.tally.Waits(), SendWaitTime: c.senders.tally.Spent(), SendersWaiting: c.senders.Len(), OldestSender: c.senders.Oldest(now),
 		RecvWaits: c.receivers.tally.Waits(), RecvWaitTime: c.receivers.tally.Spent(), ReceiversWaiting: c.receivers.Len(), OldestReceiver: c.receivers.Oldest(now),
-		Bytes: c.inWindow + c.requeued.bytes() + int64(len(c.attempts))*attemptMemory, Closed: c.closed,
+		Bytes: c.front.memory() + int64(len(c.requeued))*8 + c.backlog.memory() + int64(len(c.attempts))*attemptMemory, Closed: c.closed,
 	}
 	s.Disk.Bytes = c.store.Size()
-	if c.queued > 0 {
+	if c.queued() > 0 {
 		oldest := c.oldestAge()
 		s.OldestValue, s.OldestAtLeast, s.OldestAtMost = oldest.Estimate, oldest.AtLeast, oldest.AtMost
 	}

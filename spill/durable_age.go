@@ -70,12 +70,11 @@ type expiry struct {
 // storedAt returns when the record at position i of the queue was stored. It may return false
 // for i > 0. The caller holds mu.
 func (c *Durable[T]) storedAt(i int) (at int64, ok bool, err error) {
+	part := c.oldest()
 	switch {
-	case i >= c.queued:
+	case i >= c.queued() || part == nil && i > 0:
 		return 0, false, nil
-	case len(c.requeued) > 0 && i > 0:
-		return 0, false, nil
-	case len(c.requeued) > 0:
+	case part == nil:
 		e := &c.expiry
 		if e.seq != c.requeued[0] {
 			record, err := c.reread(c.requeued[0])
@@ -86,15 +85,10 @@ func (c *Durable[T]) storedAt(i int) (at int64, ok bool, err error) {
 		}
 		return e.at, true, nil
 	}
-	if c.window.Len() == 0 {
-		if err := c.readWindow(); err != nil {
-			return 0, false, err
-		}
+	if err := c.fill(part); err != nil || i >= part.window.Len() {
+		return 0, false, err
 	}
-	if i >= c.window.Len() {
-		return 0, false, nil
-	}
-	return c.clock.storedAt(c.window.At(i)), true, nil
+	return c.clock.storedAt(part.window.At(i)), true, nil
 }
 
 // isOld reports whether the record at position i of the queue is too old. The caller holds
@@ -119,7 +113,7 @@ func (c *Durable[T]) expire() error {
 		if tooOld, err := c.isOld(0); err != nil || !tooOld {
 			break
 		}
-		record, err := c.pull()
+		record, err := c.pull(c.oldest())
 		if err != nil {
 			break
 		}
@@ -211,8 +205,9 @@ func (c *Durable[T]) roomFires() {
 
 // oldestAge returns the age of the oldest queued record. The caller holds mu.
 func (c *Durable[T]) oldestAge() age.Age {
-	if c.config.maxAge > 0 && len(c.requeued) == 0 && c.window.Len() > 0 {
-		return age.Age{Estimate: max(0, time.Duration(c.now()-c.clock.storedAt(c.window.First())))}
+	part := c.oldest()
+	if c.config.maxAge > 0 && part != nil && part.window.Len() > 0 {
+		return age.Age{Estimate: max(0, time.Duration(c.now()-c.clock.storedAt(part.window.First())))}
 	}
-	return c.ages.Inspect(park.Now(), c.oldest(), c.tail, 1)
+	return c.ages.Inspect(park.Now(), c.oldestSeq(), c.tail, 1)
 }

@@ -99,8 +99,8 @@ func TestExpiryFailsLate(t *testing.T) {
 		gate <- errors.New("no space")
 		synctest.Wait()
 		c.mu.Lock()
-		if c.dropping != 0 || c.queued != len(last.records)-c.inFlight {
-			t.Errorf("dropping %d, queued %d of %d records, requeued %v", c.dropping, c.queued, len(last.records), c.requeued)
+		if c.dropping != 0 || c.queued() != len(last.records)-c.inFlight {
+			t.Errorf("dropping %d, queued %d of %d records, requeued %v", c.dropping, c.queued(), len(last.records), c.requeued)
 		}
 		c.mu.Unlock()
 		_ = c.Shutdown()

@@ -145,7 +145,7 @@ func (m *makingRoom[T]) room(i int) bool {
 		case err != nil:
 			m.b.readErr = err
 			return false
-		case c.queued > 0 && (old || oldest):
+		case c.queued() > 0 && (old || oldest):
 			if !m.evict(i, old) {
 				return false
 			}
@@ -174,7 +174,7 @@ func (m *makingRoom[T]) take(i int) {
 // evict takes the oldest record from the queue, for payload i.
 func (m *makingRoom[T]) evict(i int, old bool) bool {
 	c := m.c
-	record, err := c.pull()
+	record, err := c.pull(c.oldest())
 	if err != nil {
 		m.b.readErr = err
 		return false
@@ -250,7 +250,6 @@ func (c *Durable[T]) publishDrops(b *commit) {
 		switch {
 		case b.err != nil && stored:
 			heap.Push(&c.requeued, d.record.Seq)
-			c.queued++
 		case b.err == nil && stored:
 			c.discount(d.cost)
 			c.stored -= d.cost

@@ -17,9 +17,10 @@ type durableModel struct {
 	limit    int
 	overflow sluice.Overflow
 	maxAge   time.Duration
+	fresh    time.Duration
 
-	next     uint64 // the sequence number
-	queue    []modelRecord
+	next     uint64        // the sequence number
+	queue    []modelRecord // ascending
 	flight   []modelRecord
 	dropped  []string // what the hook gets, with the reason
 	sent     uint64   // since the queue was opened
@@ -30,7 +31,17 @@ type durableModel struct {
 type modelRecord struct {
 	seq, v uint64
 	at     time.Time
+	part   modelPart
 }
+
+// A modelPart is a part of the queue, in the order of receives.
+type modelPart int
+
+const (
+	inFront modelPart = iota
+	givenBack
+	inBacklog
+)
 
 func (m *durableModel) old(r modelRecord) bool { return m.maxAge > 0 && time.Since(r.at) > m.maxAge }
 
@@ -55,6 +66,26 @@ func (m *durableModel) drop(n int) {
 	m.drops += uint64(n)
 }
 
+// fail returns the first n records to the queue, which a write that failed would have dropped.
+func (m *durableModel) fail(n int) {
+	for i := range m.queue[:n] {
+		m.queue[i].part = givenBack
+	}
+}
+
+// ageFront moves the front to the backlog if its first record is not fresh.
+func (m *durableModel) ageFront() {
+	first := slices.IndexFunc(m.queue, func(r modelRecord) bool { return r.part == inFront })
+	if first < 0 || time.Since(m.queue[first].at) < m.fresh {
+		return
+	}
+	for i := range m.queue {
+		if m.queue[i].part == inFront {
+			m.queue[i].part = inBacklog
+		}
+	}
+}
+
 // send is a TrySend of v.
 func (m *durableModel) send(v uint64, fails error) error {
 	evicts := 0
@@ -70,12 +101,14 @@ func (m *durableModel) send(v uint64, fails error) error {
 			return sluice.ErrFull
 		}
 	}
-	if fails != nil {
+	if n := max(evicts, min(m.expired(), evicts+2)); fails != nil {
+		m.fail(n)
 		return fails
+	} else {
+		m.drop(n)
 	}
-	m.drop(evicts)
-	m.drop(min(m.expired(), 2))
-	m.queue = append(m.queue, modelRecord{m.next, v, time.Now()})
+	m.ageFront()
+	m.queue = append(m.queue, modelRecord{m.next, v, time.Now(), inFront})
 	m.next++
 	m.sent++
 	return nil
@@ -83,19 +116,33 @@ func (m *durableModel) send(v uint64, fails error) error {
 
 // recv is a TryRecv.
 func (m *durableModel) recv(fails error) (v uint64, err error) {
-	if n := m.expired(); n > 0 {
-		if fails != nil {
+	m.ageFront()
+	if m.fresh == 0 || m.first() < 0 || m.queue[m.first()].part != inFront {
+		n := m.expired()
+		if n > 0 && fails != nil {
+			m.fail(n)
 			return 0, fails
 		}
 		m.drop(n)
 	}
-	if len(m.queue) == 0 {
+	i := m.first()
+	if i < 0 {
 		return 0, sluice.ErrEmpty
 	}
-	r := m.queue[0]
-	m.queue, m.flight = m.queue[1:], append(m.flight, r)
+	r := m.queue[i]
+	m.queue, m.flight = slices.Delete(m.queue, i, i+1), append(m.flight, r)
 	m.received++
 	return r.v, nil
+}
+
+// first returns the index of the record that is received next, or -1.
+func (m *durableModel) first() int {
+	for part := range inBacklog + 1 {
+		if i := slices.IndexFunc(m.queue, func(r modelRecord) bool { return r.part == part }); i >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // settle acknowledges delivery i, or gives it back.
@@ -103,6 +150,7 @@ func (m *durableModel) settle(i int, back bool) {
 	r := m.flight[i]
 	m.flight = slices.Delete(m.flight, i, i+1)
 	if back {
+		r.part = givenBack
 		m.queue = append(m.queue, r)
 		m.sort()
 		m.sent++
@@ -116,6 +164,9 @@ func (m *durableModel) sort() {
 func (m *durableModel) reopen() {
 	m.queue, m.flight = append(m.queue, m.flight...), nil
 	m.sort()
+	for i := range m.queue {
+		m.queue[i].part = inBacklog
+	}
 	m.sent, m.received, m.drops = uint64(len(m.queue)), 0, 0
 }
 
@@ -143,6 +194,53 @@ func (m *durableModel) compare(c *Durable[uint64], s *memoryStore, got []string)
 	if c.bytes != bytes {
 		return fmt.Errorf("%d bytes count, want %d", c.bytes, bytes)
 	}
+	return partsError(c, s)
+}
+
+// partsError returns an error if the parts of the queue of c contradict their invariants, or are not
+// all that s has except for what is in flight. The caller is alone, or holds mu.
+func partsError[T any](c *Durable[T], s *memoryStore) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, total, bytes := uint64(0), len(c.requeued), int64(0)
+	for _, part := range []*reader{&c.backlog, &c.front} {
+		found := part.window.Len()
+		for i := range found {
+			if seq := part.window.At(i).Seq; seq > last {
+				last = seq
+			} else {
+				return fmt.Errorf("record %d is behind %d", seq, last)
+			}
+			bytes += part.window.At(i).Memory()
+		}
+		if len(part.ranges) > 0 && part.records == part.window.Len() { // left from the time before the queue was opened
+			part = &reader{records: part.records}
+		}
+		for _, r := range part.ranges {
+			if r.from <= last || r.from >= r.to || r.to > c.tail {
+				return fmt.Errorf("range %v behind record %d, below %d", r, last, c.tail)
+			}
+			for seq := r.from; seq < r.to; seq++ {
+				if _, ok := s.records[seq]; ok {
+					found++
+				}
+			}
+			last = r.to - 1
+		}
+		if found != part.records {
+			return fmt.Errorf("a part of the queue has %d records, want %d: ranges %v", part.records, found, part.ranges)
+		}
+		total += found
+	}
+	if total != c.queued() || total+c.inFlight+c.dropping != len(s.records) || bytes != c.front.bytes+c.backlog.bytes {
+		return fmt.Errorf("%d of %d records are queued, %d in flight, with %d bytes in memory", total, len(s.records), c.inFlight, bytes)
+	}
+	if bytes > c.config.limit+2*80 { // a record of these tests in each reader
+		return fmt.Errorf("%d bytes are in memory, the limit is %d", bytes, c.config.limit)
+	}
+	if c.front.records > 0 && last+1 != c.tail || c.config.fresh == 0 && c.front.records > 0 {
+		return fmt.Errorf("the front ends at %d, want %d", last+1, c.tail)
+	}
 	return nil
 }
 
@@ -155,10 +253,10 @@ func TestDurableModel(t *testing.T) {
 	}
 	for seed := range seeds {
 		for _, overflow := range policies {
-			for _, maxAge := range []time.Duration{0, time.Minute} {
+			for _, ages := range [][2]time.Duration{{0, 0}, {time.Minute, 0}, {0, 20 * time.Second}, {time.Minute, 20 * time.Second}} {
 				synctest.Test(t, func(t *testing.T) {
-					if err := durableProgram(seed, overflow, maxAge); err != nil {
-						t.Errorf("seed %d, %v, MaxAge %v: %v", seed, overflow, maxAge, err)
+					if err := durableProgram(seed, overflow, ages[0], ages[1]); err != nil {
+						t.Errorf("seed %d, %v, MaxAge %v, Fresh %v: %v", seed, overflow, ages[0], ages[1], err)
 					}
 				})
 			}
@@ -166,13 +264,16 @@ func TestDurableModel(t *testing.T) {
 	}
 }
 
-func durableProgram(seed uint64, overflow sluice.Overflow, maxAge time.Duration) error {
+func durableProgram(seed uint64, overflow sluice.Overflow, maxAge, fresh time.Duration) error {
 	random := rand.New(rand.NewPCG(seed, 7))
-	m := &durableModel{limit: 1 + random.IntN(6), overflow: overflow, maxAge: maxAge, next: 1}
+	m := &durableModel{limit: 1 + random.IntN(6), overflow: overflow, maxAge: maxAge, fresh: fresh, next: 1}
+	if random.IntN(2) == 0 {
+		m.limit += 9 // the ages of up to 15 records are known exactly
+	}
 	s := newMemoryStore()
 	var got []string
 	c := durableOn(s, &DurableOptions[uint64]{
-		Capacity: m.limit, Overflow: overflow, MaxAge: maxAge, Codec: fixed{}, MemoryLimit: 120,
+		Capacity: m.limit, Overflow: overflow, MaxAge: maxAge, Fresh: fresh, Codec: fixed{}, MemoryLimit: 120 + int64(random.IntN(2)*300),
 		OnUndelivered: func(v uint64, why sluice.Reason) { got = append(got, fmt.Sprint(v, why)) },
 	})
 	broken := errors.New("no space")

@@ -56,8 +56,8 @@ func balance(t *testing.T, c *Durable[uint64]) {
 	if s := c.Stats(); s.Sent-s.Received-s.Dropped != uint64(s.Len) || s.Len != c.Len() {
 		t.Errorf("sent %d, received %d, dropped %d, queued %d", s.Sent, s.Received, s.Dropped, s.Len)
 	}
-	if c.records < c.queued+c.inFlight || c.records > c.queued+c.inFlight+c.adding+c.dropping || c.evicting > c.dropping {
-		t.Errorf("%d records count: %d queued, %d in flight, %d being stored, %d being dropped", c.records, c.queued, c.inFlight, c.adding, c.dropping)
+	if c.records < c.queued()+c.inFlight || c.records > c.queued()+c.inFlight+c.adding+c.dropping || c.evicting > c.dropping {
+		t.Errorf("%d records count: %d queued, %d in flight, %d being stored, %d being dropped", c.records, c.queued(), c.inFlight, c.adding, c.dropping)
 	}
 }
 

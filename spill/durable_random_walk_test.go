@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
-// TestRandomWalk: random calls at random moments on a queue with MaxAge and small limits; slow
+// TestRandomWalk: random calls at random moments on a queue with MaxAge, mostly with Fresh, and small limits; slow
 // writes, full disks, failed reads, writes with an unknown outcome after which the queue is opened
 // again, hooks that take long. Whenever all goroutines wait, none waits beside what it waits for, and
 // all counts add up.
@@ -62,6 +62,7 @@ func newWalk(seed uint64, overflow sluice.Overflow, faults walkFaults) *walk {
 		Capacity: 1 + w.random.IntN(5), Overflow: overflow, MaxAge: time.Minute, MemoryLimit: 200,
 		Log: slog.New(slog.DiscardHandler), OnUndelivered: func([]byte, sluice.Reason) {},
 	}
+	o.Fresh = []time.Duration{0, time.Second, 20 * time.Second, 50 * time.Second}[w.random.IntN(4)]
 	if w.random.IntN(2) == 0 {
 		o.DiskLimit = int64(o.Capacity) * 40
 	}
@@ -229,7 +230,7 @@ func (w *walk) look() error {
 		sender = "closed"
 	case c.config.overflow == sluice.DropOldest && c.free(first.Value.need), c.config.overflow != sluice.DropOldest && c.fits(first.Value.need):
 		sender = "beside room"
-	case c.config.overflow == sluice.DropOldest || c.queued == 0:
+	case c.config.overflow == sluice.DropOldest || c.queued() == 0:
 	case old && !c.expiry.armed:
 		sender = "beside a value that is too old"
 	case !c.expiry.armed:
@@ -238,14 +239,14 @@ func (w *walk) look() error {
 	switch {
 	case c.retrying != 0 || c.promised != 0 || c.dropping != 0 || c.adding != 0 || c.evicting != 0 || c.acking != 0 || c.receivers.brief != 0:
 		return fmt.Errorf("retrying %d, promised %d, dropping %d, adding %d, evicting %d, acking %d, brief %d", c.retrying, c.promised, c.dropping, c.adding, c.evicting, c.acking, c.receivers.brief)
-	case c.records != c.queued+c.inFlight || c.records != len(w.last.records):
-		return fmt.Errorf("%d records count: %d queued, %d in flight, %d stored", c.records, c.queued, c.inFlight, len(w.last.records))
+	case c.records != c.queued()+c.inFlight || c.records != len(w.last.records):
+		return fmt.Errorf("%d records count: %d queued, %d in flight, %d stored", c.records, c.queued(), c.inFlight, len(w.last.records))
 	case c.records > c.config.capacity && !w.faults.reopens: // then a write is repeated without its drops
 		return fmt.Errorf("%d records, limit %d", c.records, c.config.capacity)
-	case c.receivers.Len() > 0 && c.queued > 0 && err == nil && (!old || c.queued > 1):
-		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.Len(), c.queued)
+	case c.receivers.Len() > 0 && c.queued() > 0 && err == nil && (!old || c.queued() > 1):
+		return fmt.Errorf("%d receivers wait, %d values are queued", c.receivers.Len(), c.queued())
 	case sender != "":
 		return fmt.Errorf("a sender waits %s", sender)
 	}
-	return nil
+	return partsError(c, w.last)
 }

@@ -5,7 +5,6 @@ import (
 	"container/heap"
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/engine"
@@ -13,9 +12,9 @@ import (
 )
 
 // Recv receives the next value, and waits if the channel is empty. Values that were given back
-// by Nack come first, then stored values in order. The caller owns the delivery, and
-// settles it with Ack or Nack. There is no time limit; no other receiver gets the value
-// meanwhile.
+// by Nack come first, then stored values in order; with [DurableOptions].Fresh, fresh values come
+// before both. The caller owns the delivery, and settles it with Ack or Nack. There is no time
+// limit; no other receiver gets the value meanwhile.
 //
 // Recv returns [sluice.ErrClosed] once the channel is closed and drained, or shut down;
 // the context's error if it would have to wait and ctx is done; a [RecordError] if the
@@ -133,7 +132,7 @@ func (c *Durable[T]) receive(ctx context.Context, lazy *lazyContext) (t taken, e
 	case c.stopped:
 		return t, sluice.ErrClosed
 	}
-	record, err := c.next()
+	record, err := c.take()
 	c.postReady() // records may be left, for other goroutines that wait for Ready
 	if err != nil {
 		return t, err
@@ -185,16 +184,17 @@ func (c *Durable[T]) awaitReopening(lazy *lazyContext) bool {
 	}
 }
 
-// next removes the next record from the queue, for a receiver. Its number is 0 if the
+// take removes the next record from the queue, for a receiver. Its number is 0 if the
 // queue is empty, and the error is errTooOld if the caller must first delete records that
 // are too old. The caller holds mu.
-func (c *Durable[T]) next() (record logstore.Record, err error) {
-	if c.config.maxAge > 0 {
+func (c *Durable[T]) take() (record logstore.Record, err error) {
+	part := c.next()
+	if c.config.maxAge > 0 && part != &c.front { // what is fresh is not too old
 		if old, err := c.isOld(0); old || err != nil {
 			return record, cmp.Or(err, errTooOld)
 		}
 	}
-	record, err = c.pull()
+	record, err = c.pull(part)
 	if err != nil || record.Seq == 0 {
 		return record, err
 	}
@@ -204,78 +204,10 @@ func (c *Durable[T]) next() (record logstore.Record, err error) {
 	return record, nil
 }
 
-// pull removes the next record from the queue. Its number is 0 if the queue is empty. The
-// caller holds mu.
-func (c *Durable[T]) pull() (record logstore.Record, err error) {
-	switch {
-	case c.queued == 0:
-		c.upto = c.tail // the last records may have been acknowledged before the queue was opened
-		return record, nil
-	case len(c.requeued) > 0:
-		if record, err = c.reread(c.requeued[0]); err != nil {
-			return logstore.Record{}, err
-		}
-		heap.Pop(&c.requeued)
-	default:
-		if c.window.Len() == 0 {
-			if err := c.readWindow(); err != nil {
-				return record, err
-			}
-		}
-		record = c.window.Pop()
-		c.window.Shrink(keptSlots)
-		c.inWindow -= record.Memory()
-	}
-	c.queued--
-	return record, nil
-}
-
-// windowRead is how many bytes are read from the file at once.
-const windowRead = 1 << 20
-
-// readWindow reads the window from the file.
-func (c *Durable[T]) readWindow() error {
-	records, err := c.read(c.upto, c.tail, min(c.config.limit, windowRead))
-	if err != nil {
-		return err
-	}
-	for _, r := range records {
-		c.window.Push(r)
-		c.inWindow += r.Memory()
-	}
-	c.upto = records[len(records)-1].Seq + 1
-	return nil
-}
-
-// reread reads a record that was given back. Such records are not kept in memory:
-// receivers may give back more than the memory limit.
-func (c *Durable[T]) reread(seq uint64) (record logstore.Record, err error) {
-	records, err := c.read(seq, seq+1, 1)
-	if err != nil {
-		c.expiry.seq = 0 // the next look at its age finds the error, too
-		return record, err
-	}
-	return records[0], nil
-}
-
-// read reads records from the store, at least one. It marks an error after which the store may be
-// opened again. The caller holds mu.
-func (c *Durable[T]) read(from, to uint64, most int64) ([]logstore.Record, error) {
-	records, err := c.store.Read(from, to, most)
-	if err == nil && len(records) == 0 {
-		err = errMissing
-	}
-	if err != nil && c.reopen != nil {
-		err = &readError{err, c.epoch}
-	}
-	return records, err
-}
-
 // requeue returns a record to the queue that was delivered for the given time. The caller
 // holds mu.
 func (c *Durable[T]) requeue(seq uint64, cost int64, attempt int) {
 	heap.Push(&c.requeued, seq)
-	c.queued++
 	c.sent++ // again, so that Sent-Received remains the length
 	c.inFlight--
 	c.flightBytes -= cost
@@ -285,31 +217,3 @@ func (c *Durable[T]) requeue(seq uint64, cost int64, attempt int) {
 	c.attempts[seq] = attempt
 	c.serveWaiters()
 }
-
-// A seqHeap is a heap of sequence numbers, with the lowest first.
-type seqHeap []uint64
-
-func (h *seqHeap) Len() int           { return len(*h) }
-func (h *seqHeap) Less(i, j int) bool { return (*h)[i] < (*h)[j] }
-func (h *seqHeap) Swap(i, j int)      { (*h)[i], (*h)[j] = (*h)[j], (*h)[i] }
-func (h *seqHeap) Push(n any)         { *h = append(*h, n.(uint64)) }
-func (h *seqHeap) Pop() any {
-	last := len(*h) - 1
-	n := (*h)[last]
-	if *h = (*h)[:last]; last == 0 {
-		*h = nil
-	}
-	return n
-}
-
-// remove removes seq, and reports whether it was there.
-func (h *seqHeap) remove(seq uint64) bool {
-	i := slices.Index(*h, seq)
-	if i >= 0 {
-		heap.Remove(h, i)
-	}
-	return i >= 0
-}
-
-// bytes returns the memory that the heap uses.
-func (h *seqHeap) bytes() int64 { return int64(len(*h)) * 8 }

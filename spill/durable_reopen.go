@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -201,7 +200,7 @@ func (r *newStore) look(first uint64, records [][]byte, deletes []uint64) error 
 // restart makes the queue what r holds. The caller holds mu.
 func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newStore) {
 	c.epoch++
-	held, oldest, last := c.queued+c.inFlight+c.dropping, c.oldest(), c.tail-1
+	held, oldest, last := c.queued()+c.inFlight+c.dropping, c.oldestSeq(), c.tail-1
 	c.records -= held // the rest has reserved room
 	c.bytes -= c.stored
 	if r.stored > 0 {
@@ -209,7 +208,6 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 		c.bytes -= c.costOfAll(uncertain)
 	}
 	c.load(r.store, r.found)
-	c.requeued, c.window, c.inWindow = nil, ring.Ring[logstore.Record]{}, 0
 	c.clock.known = min(c.clock.known, c.tail)
 	c.expiry.seq = 0
 	c.attempts = nil
@@ -221,9 +219,9 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 		p.deletes, p.old, p.freed, p.acks, p.ackBytes = nil, nil, 0, 0, 0
 	}
 	// Values that are lost count as dropped, and those that are queued again as sent again.
-	lost := max(held-(c.queued-r.stored), 0)
+	lost := max(held-(c.queued()-r.stored), 0)
 	c.dropped += uint64(lost)
-	c.sent = c.received + c.dropped + uint64(c.queued)
+	c.sent = c.received + c.dropped + uint64(c.queued())
 	c.repair.reopened(cause, r.repair, lost, oldest, last)
 }
 

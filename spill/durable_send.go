@@ -356,11 +356,10 @@ func (c *Durable[T]) publish(b *commit, payloads [][]byte, counted bool) {
 	switch {
 	case counted:
 	case b.err == nil:
-		c.extendWindow(payloads, b.at)
+		c.extend(payloads, b.at)
 		c.stored += c.costOfAll(payloads)
 		c.sent += uint64(len(payloads))
-		c.queued += len(payloads)
-		c.high = max(c.high, c.queued)
+		c.high = max(c.high, c.queued())
 	default:
 		for _, payload := range payloads {
 			c.discount(c.costOf(payload))
@@ -384,36 +383,7 @@ func (c *Durable[T]) publish(b *commit, payloads [][]byte, counted bool) {
 		for _, seq := range b.old {
 			heap.Push(&c.requeued, seq)
 		}
-		c.queued += len(b.old)
 	}
 	c.dropping -= len(b.old)
 	c.serveWaiters()
-}
-
-// extendWindow adds stored records to the queue. It keeps copies of them in the window
-// if they follow its last record and the memory limit has room.
-func (c *Durable[T]) extendWindow(payloads [][]byte, at int64) {
-	first := c.tail
-	c.tail += uint64(len(payloads))
-	defer c.observe()
-	if c.upto != first {
-		return
-	}
-	total, n := 0, 0
-	for _, payload := range payloads {
-		size := logstore.Record{Payload: payload}.Memory()
-		if c.inWindow+size > c.config.limit {
-			break
-		}
-		c.inWindow += size
-		total += len(payload)
-		n++
-	}
-	block := make([]byte, 0, total) // one allocation: the records are used at about the same time
-	for i, payload := range payloads[:n] {
-		start := len(block)
-		block = append(block, payload...)
-		c.window.Push(logstore.Record{Seq: first + uint64(i), Time: at, Payload: block[start:len(block):len(block)]})
-	}
-	c.upto += uint64(n)
 }

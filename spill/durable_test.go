@@ -62,9 +62,9 @@ func TestNackOrder(t *testing.T) {
 	if err := c.Ack(ds...); err != nil {
 		t.Fatal(err)
 	}
-	if len(s.records) != 0 || c.bytes != 0 || len(c.attempts) != 0 || c.InFlight() != 0 || c.inWindow != 0 {
+	if len(s.records) != 0 || c.bytes != 0 || len(c.attempts) != 0 || c.InFlight() != 0 || c.backlog.bytes != 0 {
 		t.Errorf("all is acknowledged, but %d records, %d bytes, %d tries, %d unsettled, %d in the window are left",
-			len(s.records), c.bytes, len(c.attempts), c.InFlight(), c.inWindow)
+			len(s.records), c.bytes, len(c.attempts), c.InFlight(), c.backlog.bytes)
 	}
 }
 

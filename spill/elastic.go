@@ -6,18 +6,20 @@ import (
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/inspect"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/park"
 )
 
 // How an Elastic works. docs/design/spill.md has the arguments.
 //
-// The queue is, oldest value first, head (values in memory, a sluice.Elastic) and
-// backlog (records on disk, or in buffers on their way). The state word decides where a
+// The queue is, oldest value first, head (values in memory, the engine of a sluice.Elastic or,
+// with MaxAge, a locked.Dated) and backlog (records on disk, or in buffers on their way). The state word decides where a
 // send goes:
 //
 //	direct -> spilling   a value found no room in head; it goes to the backlog
@@ -52,11 +54,11 @@ import (
 // The state word: flags, and above them a count of changes. An unchanged word means
 // that nothing changed in between.
 const (
-	spilling = 1 << iota // the backlog has records
-	blocked              // senders wait for room on disk
-	closed               // no value will be added
-	failed               // see failure
-	locked               // each sender takes mu: see elastic_policy.go
+	spilling  = 1 << iota // the backlog has records
+	blocked               // senders wait for room on disk
+	closed                // no value will be added
+	failed                // see failure
+	exclusive             // each sender takes mu: see elastic_policy.go
 
 	change = 1 << iota
 	flags  = change - 1
@@ -77,18 +79,20 @@ const (
 // sluicetest.
 type Elastic[T any] struct {
 	state    atomic.Uint64
-	head     *sluice.Elastic[T]
-	evictor  evictor[T]   // the engine of head
-	size     func(T) int  // nil: all values have the same size, and head counts values
-	userSize func(T) int  // size, if the user set it: see headSize
-	low      atomic.Int64 // head is refilled when it has no more values than this
+	head     memory[T]
+	aged     *locked.Dated[T] // head with MaxAge, or nil
+	size     func(T) int      // nil: all values have the same size, and head counts values
+	userSize func(T) int      // size, if the user set it: see headSize
+	low      atomic.Int64     // head is refilled when it has no more values than this
 	config   config[T]
 
 	batches sync.Pool // of *recordBatch[T]
 
 	mu       sync.Mutex
 	backlog  *backlog
-	senders  waitQueue // for room on disk
+	senders  waitQueue   // for room on disk
+	alarm    *time.Timer // for senders that wait: see setAlarm
+	alarmed  bool        // it is set
 	next     decoded[T]
 	ages     age.Log // indices count the values of head and backlog
 	moved    uint64  // records that have left the backlog
@@ -96,6 +100,7 @@ type Elastic[T any] struct {
 	high     int     // high-water mark of Len while spilling
 	lost     int     // records discarded by the failure
 	evicted  int     // values dropped by DropOldest; head counts them as received
+	tooOld   int     // values dropped because of MaxAge; head counts them as received
 	refused  int     // values dropped by DropNewest
 	rejected uint64  // sends
 
@@ -147,25 +152,35 @@ func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 	}
 	c := &Elastic[T]{size: p.size, userSize: userSize, config: p, backlog: newBacklog(files, p.diskLimit)}
 	c.batches.New = func() any { return new(recordBatch[T]) }
-	slots := sluice.Unlimited
-	o := &sluice.ElasticOptions[T]{Overflow: sluice.Reject}
-	switch {
-	case c.size == nil:
-		slots = p.slots
-		c.low.Store(c.lowFor(slots))
-	case c.userSize == nil:
-		o.MaxBytes = p.limit // head knows the size, too
-	default:
-		o.MaxBytes, o.Size = p.limit, c.headSize
-	}
-	c.head = sluice.NewElastic(slots, o)
-	head, _ := engine.Of(c.head)
-	c.evictor = head.(evictor[T])
-	if p.capacity != sluice.Unlimited || p.overflow == sluice.DropOldest {
-		c.state.Store(locked)
+	c.openHead()
+	if p.capacity != sluice.Unlimited || p.overflow == sluice.DropOldest || p.maxAge > 0 {
+		c.state.Store(exclusive)
 	}
 	inspect.Register(p.name, "spill.Elastic", c)
 	return c, nil
+}
+
+// openHead sets head.
+func (c *Elastic[T]) openHead() {
+	slots := sluice.Unlimited
+	o := &sluice.ElasticOptions[T]{Overflow: sluice.Reject}
+	switch {
+	case c.config.maxAge > 0:
+		aged := locked.NewDated(engine.Config[T]{
+			Limit: slots, Elastic: true, Overflow: engine.Reject, Size: c.headSize, MaxBytes: c.config.limit, SizeIsKnown: c.userSize == nil,
+		}, c.config.maxAge)
+		c.aged, c.head = aged, aged
+		return
+	case c.size == nil:
+		slots = c.config.slots
+		c.low.Store(c.lowFor(slots))
+	case c.userSize == nil:
+		o.MaxBytes = c.config.limit // head knows the size, too
+	default:
+		o.MaxBytes, o.Size = c.config.limit, c.headSize
+	}
+	head, _ := engine.Of(sluice.NewElastic(slots, o))
+	c.head = head.(memory[T])
 }
 
 // Close closes the channel: waiting and later sends fail with [sluice.ErrClosed], and the
@@ -273,7 +288,7 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	state := c.state.Load()
-	s := c.head.Stats()
+	s := sluice.Stats(c.head.Stats())
 	if c.userSize != nil { // the Elastic adds the slots, which the user's Size includes
 		s.Bytes -= int64(s.Len) * int64(engine.SizeOf[T]())
 	}
@@ -281,15 +296,15 @@ func (c *Elastic[T]) Stats() sluice.Stats {
 	s.Name, s.Cap = c.config.name, c.config.capacity
 	s.Len += c.backlog.records
 	s.Sent += uint64(c.backlog.records + c.lost)
-	s.Received -= uint64(c.evicted)
-	s.Dropped, s.Rejected = uint64(c.lost+c.evicted+c.refused), c.rejected
+	s.Received -= uint64(c.evicted + c.tooOld)
+	s.Dropped, s.TooOld, s.Rejected = uint64(c.lost+c.evicted+c.tooOld+c.refused), uint64(c.tooOld), c.rejected
 	s.HighWater = max(s.HighWater, c.high)
 	s.SendersWaiting, s.SendWaits, s.SendWaitTime = c.senders.Len(), c.senders.tally.Waits(), c.senders.tally.Spent()
 	s.OldestSender = c.senders.Oldest(park.Now())
 	s.Disk.Bytes = c.backlog.disk
 	tail := s.Sent - uint64(c.lost)
 	oldest := c.ages.Inspect(park.Now(), tail-uint64(s.Len), tail, 1)
-	if c.moved > 0 || s.Len == c.backlog.records { // head counts the age of what was on disk from when it came back
+	if c.aged == nil && (c.moved > 0 || s.Len == c.backlog.records) { // head counts the age of what was on disk from when it came back
 		s.OldestValue, s.OldestAtLeast, s.OldestAtMost = oldest.Estimate, oldest.AtLeast, oldest.AtMost
 	}
 	s.Closed = state&closed != 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -53,6 +54,24 @@ func BenchmarkBelow(b *testing.B) {
 		b.Run(shape+"bytes/overflow", func(b *testing.B) {
 			move(b, opened(b, &ElasticOptions[[]byte]{MemoryLimit: limit}), senders, line)
 		})
+	}
+}
+
+// BenchmarkLimits moves values through an Elastic with a Capacity, below it and at it, and with a MaxAge.
+func BenchmarkLimits(b *testing.B) {
+	for _, senders := range []int{1, 8} {
+		for _, o := range []ElasticOptions[uint64]{
+			{Capacity: 1 << 30},
+			{Capacity: 128},
+			{Capacity: 128, MemoryLimit: 512},
+			{Capacity: 1 << 30, MaxAge: time.Hour},
+			{Capacity: 128, MaxAge: time.Hour},
+			{Capacity: 128, MemoryLimit: 1536, MaxAge: time.Hour},
+		} {
+			b.Run(fmt.Sprintf("%dto1/capacity=%d,memory=%d,%v", senders, o.Capacity, o.MemoryLimit, o.MaxAge), func(b *testing.B) {
+				move(b, opened(b, &o), senders, 1)
+			})
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Limits and policies of an Elastic.
 //
-// With a Capacity, or with DropOldest, the flag locked is set for good: each sender takes mu,
+// With a Capacity, DropOldest or MaxAge, the flag exclusive is set for good: each sender takes mu,
 // so that the queue only shrinks while a sender has mu. Receivers take values from head
 // without it, as always. So under mu,
 //
@@ -26,8 +26,9 @@ import (
 // From the removal until the new value is queued, the state is spilling, so that goroutines that find
 // head empty, or that count, wait for mu. docs/design/spill.md has the arguments.
 
-// An evictor is the engine of head.
-type evictor[T any] interface {
+// A memory is the engine of head.
+type memory[T any] interface {
+	engine.Engine[T]
 	// Evict removes the oldest value if at least least values are queued.
 	Evict(least int) (old T, ok bool)
 }
@@ -36,39 +37,45 @@ type evictor[T any] interface {
 var errNeedsRecord = errors.New("the value needs a record")
 
 // room returns how many values the limit leaves room for. The caller holds mu.
-func (c *Elastic[T]) room() int {
-	if c.config.capacity == sluice.Unlimited {
-		return c.config.capacity
-	}
-	return c.config.capacity - c.head.Len() - c.backlog.records
-}
+func (c *Elastic[T]) room() int { return c.config.capacity - c.head.Len() - c.backlog.records }
 
 // refusal returns the error of a channel that accepts no values. The caller holds mu.
 func (c *Elastic[T]) refusal() error {
-	switch state := c.state.Load(); {
-	case state&failed != 0:
-		return c.failure
-	case state&closed != 0:
+	if c.failure == nil && c.state.Load()&closed != 0 {
 		return sluice.ErrClosed
 	}
-	return nil
+	return c.failure
 }
 
-// sendNext sends values of p, from value n on, and returns how many, or 0 if there is no room. The
-// caller holds mu.
+// sendNext sends values of p, from value n on, and returns how many, or 0 if there is no room. Under
+// DropOldest it makes room. The caller holds mu.
 func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (sent int, err error) {
-	for moved := true; moved; moved = c.advance() {
-		if err := c.refusal(); err != nil { // advance may have found a block that cannot be read
+	defer c.settle()
+	for {
+		if err := c.refusal(); err != nil { // move may have found a block that cannot be read
 			return 0, err
 		}
-		if c.senders.Len() > 0 {
-			continue
+		queued := c.head.Len()
+		if c.senders.Len() == 0 {
+			if sent, err = c.place(p, n); sent > 0 || err != nil {
+				return sent, err
+			}
 		}
-		if sent, err = c.place(p, n); sent > 0 || err != nil {
-			return sent, err
+		switch {
+		case c.move() || c.removeOld(&p.losses):
+			continue
+		case c.config.overflow != sluice.DropOldest:
+			return 0, nil
+		case len(p.ends) == 0 && (c.size != nil || c.backlog.records > 0):
+			// Otherwise all values have the same size, and head has room after a removal.
+			return 0, errNeedsRecord
+		}
+		c.set(spilling, 0)
+		if old, ok := c.head.Evict(queued); ok {
+			c.evicted++
+			p.losses.add(&c.config, old, sluice.Overflowed)
 		}
 	}
-	return 0, nil
 }
 
 // overflow does what the policy says with value n of p, for which there is no room, and returns
@@ -77,10 +84,8 @@ func (c *Elastic[T]) overflow(ctx context.Context, p *recordBatch[T], n int, laz
 	switch {
 	case c.config.overflow == sluice.DropNewest:
 		c.refused++
-		c.drop(p, p.values[n])
+		p.losses.add(&c.config, p.values[n], sluice.Overflowed)
 		return 1, nil
-	case c.config.overflow == sluice.DropOldest:
-		return c.replaceOldest(p, n)
 	case c.config.overflow == sluice.Reject, !engine.MayWait(ctx):
 		c.rejected++
 		return 0, sluice.ErrFull
@@ -94,38 +99,10 @@ func (c *Elastic[T]) overflow(ctx context.Context, p *recordBatch[T], n int, laz
 		c.mu.Lock()
 		return 0, nil
 	}
-	if err := c.waitForRoom(ctx, lazy, p.record(n)); err != nil {
+	if err := c.waitForRoom(ctx, lazy, p, n); err != nil {
 		return 0, err
 	}
 	return 1, nil
-}
-
-// replaceOldest sends values of p, from value n on, and removes the oldest values until there is
-// room. The caller holds mu.
-func (c *Elastic[T]) replaceOldest(p *recordBatch[T], n int) (sent int, err error) {
-	if len(p.ends) == 0 && (c.size != nil || c.state.Load()&spilling != 0) {
-		// Otherwise all values have the same size, and head has room after a removal.
-		return 0, errNeedsRecord
-	}
-	c.set(spilling, 0)
-	defer c.settle()
-	for {
-		queued := c.head.Len()
-		if sent, err := c.place(p, n); sent > 0 || err != nil {
-			return sent, err
-		}
-		moved := c.refill()
-		if err := c.refusal(); err != nil { // refill could not read a block
-			return 0, err
-		}
-		if moved {
-			continue
-		}
-		if old, ok := c.evictor.Evict(queued); ok {
-			c.evicted++
-			c.drop(p, old)
-		}
-	}
 }
 
 // place adds values of p to the end of the queue, from value n on: as many as fit into head if the
@@ -157,13 +134,6 @@ func (c *Elastic[T]) place(p *recordBatch[T], n int) (placed int, err error) {
 		return 0, err
 	}
 	return 1, nil
-}
-
-// drop keeps v for the hook, which runs when the lock is released.
-func (c *Elastic[T]) drop(p *recordBatch[T], v T) {
-	if c.config.undelivered != nil {
-		p.dropped = append(p.dropped, v)
-	}
 }
 
 // Discard closes the channel, removes the values that are queued, in memory and on disk, and

@@ -3,12 +3,17 @@ package spill
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/sluicetest"
 )
+
+// forever is a MaxAge that no value reaches.
+const forever = 1e6 * time.Hour
 
 // A policyShape is a shape with a policy. If limit is not 0, it is the Limit, and the shape
 // has no limit on disk.
@@ -16,12 +21,16 @@ type policyShape struct {
 	shape
 	limit    int
 	overflow sluice.Overflow
+	maxAge   time.Duration
 }
 
 func (s policyShape) String() string {
 	name := fmt.Sprint(s.overflow, ", ", s.shape)
 	if s.limit > 0 {
 		name += fmt.Sprint(", limit ", s.limit)
+	}
+	if s.maxAge > 0 {
+		name += fmt.Sprint(", for ", s.maxAge)
 	}
 	return name
 }
@@ -34,14 +43,18 @@ func (s policyShape) capacity() int {
 }
 
 // openPolicy returns an Elastic of the shape: see open.
-func openPolicy[T any](t *testing.T, disk files, s policyShape, size, payload int, as codec.Codec[T], onDrop func(T)) *Elastic[T] {
+func openPolicy[T any](t *testing.T, disk files, s policyShape, size, payload int, as codec.Codec[T], hook func(T, sluice.Reason)) *Elastic[T] {
 	t.Helper()
+	record, held := header+payload, size
+	if s.maxAge > 0 {
+		record, held = record+timeCost, size+locked.DatedBytes
+	}
 	o := &ElasticOptions[T]{
-		MemoryLimit: int64(s.memory * size), DiskLimit: int64(s.disk * (header + payload)), Codec: as,
-		Capacity: s.limit, Overflow: s.overflow, OnUndelivered: undelivered(onDrop),
+		MemoryLimit: int64(s.memory * held), DiskLimit: int64(s.disk * record), Codec: as,
+		Capacity: s.limit, Overflow: s.overflow, MaxAge: s.maxAge, OnUndelivered: hook,
 	}
 	if s.sized {
-		o.Size = func(T) int { return size }
+		o.Size = func(T) int { return held }
 	}
 	c := withFullLimit(t, disk, o)
 	if s.block > 0 {
@@ -58,22 +71,28 @@ func TestPolicyConformance(t *testing.T) {
 	onDisk := shape{memory: 4, disk: 7, block: 30}
 	sized := shape{memory: 4, block: 30, sized: true}
 	shapes := []policyShape{
-		{across, 11, sluice.DropOldest},
-		{sized, 11, sluice.Block},
+		{across, 11, sluice.DropOldest, 0},
+		{sized, 11, sluice.Block, 0},
+		{across, 11, sluice.Block, forever},
 	}
 	if !testing.Short() {
 		shapes = append(shapes,
-			policyShape{across, 11, sluice.Block},
-			policyShape{across, 11, sluice.Reject},
-			policyShape{across, 11, sluice.DropNewest},
-			policyShape{sized, 11, sluice.DropOldest},
-			policyShape{within, 5, sluice.Block},
-			policyShape{within, 5, sluice.Reject},
-			policyShape{within, 5, sluice.DropNewest},
-			policyShape{within, 1, sluice.DropOldest},
-			policyShape{onDisk, 0, sluice.Reject},
-			policyShape{onDisk, 0, sluice.DropNewest},
-			policyShape{onDisk, 0, sluice.DropOldest},
+			policyShape{across, 11, sluice.Block, 0},
+			policyShape{across, 11, sluice.Reject, 0},
+			policyShape{across, 11, sluice.DropNewest, 0},
+			policyShape{sized, 11, sluice.DropOldest, 0},
+			policyShape{within, 5, sluice.Block, 0},
+			policyShape{within, 5, sluice.Reject, 0},
+			policyShape{within, 5, sluice.DropNewest, 0},
+			policyShape{within, 1, sluice.DropOldest, 0},
+			policyShape{onDisk, 0, sluice.Reject, 0},
+			policyShape{onDisk, 0, sluice.DropNewest, 0},
+			policyShape{onDisk, 0, sluice.DropOldest, 0},
+			policyShape{sized, 11, sluice.DropOldest, forever},
+			policyShape{within, 5, sluice.Reject, forever},
+			policyShape{onDisk, 0, sluice.Block, forever},
+			policyShape{onDisk, 0, sluice.DropNewest, forever},
+			policyShape{across, 0, sluice.Block, forever},
 		)
 	}
 	for _, s := range shapes {
@@ -86,7 +105,7 @@ func TestPolicyConformance(t *testing.T) {
 				Allocates: true,
 				Variant:   true,
 				Numbers: func(onDrop func(uint64)) sluicetest.Channel[uint64] {
-					return capped(s, openPolicy(t, dir, s, 8, 8, codec.Codec[uint64](fixed{}), onDrop))
+					return capped(s, openPolicy(t, dir, s, 8, 8, codec.Codec[uint64](fixed{}), undelivered(onDrop)))
 				},
 				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
 					s := s

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/locked"
 )
 
 // A tally counts what becomes of each value.
@@ -17,7 +18,7 @@ type tally struct {
 }
 
 // TestPolicyStorm runs senders and receivers that use all methods, with each policy and limits
-// around the memory limit. Sends are canceled, and in half of the rounds the channel is closed
+// around the memory limit, and in half of the rounds a MaxAge. Sends are canceled, and in half of the rounds the channel is closed
 // meanwhile. Each value is received, dropped and reported, or rejected, once. Values of a sender
 // are received in order. The hook uses the channel, and panics.
 func TestPolicyStorm(t *testing.T) {
@@ -42,7 +43,7 @@ func TestPolicyStorm(t *testing.T) {
 				case 9:
 					_ = c.Stats()
 				case 12:
-					panic("the hook")
+					panic(errHook)
 				}
 			},
 		}
@@ -50,7 +51,11 @@ func TestPolicyStorm(t *testing.T) {
 			o.Capacity = 1 + rng.IntN(12)
 		}
 		if o.Capacity == 0 || rng.IntN(3) == 0 {
-			o.DiskLimit = int64(12 * (1 + rng.IntN(10)))
+			o.DiskLimit = int64(20 * (1 + rng.IntN(10)))
+		}
+		if rng.IntN(2) == 0 {
+			o.MaxAge = time.Duration(1+rng.IntN(1000)) * time.Microsecond
+			o.MemoryLimit += int64(locked.DatedBytes * (1 + rng.IntN(6)))
 		}
 		if rng.IntN(2) == 0 {
 			o.Size = func(v uint64) int { return min(1+int(v%9), int(o.MemoryLimit)) }
@@ -61,8 +66,8 @@ func TestPolicyStorm(t *testing.T) {
 		all.storm(t, c, rng, 1+rng.IntN(4), 1+rng.IntN(3))
 		checkIdle(t, c, disk)
 		if t.Failed() {
-			t.Fatalf("seed %d: %v, limit %d, %d bytes in memory, %d on disk, sized: %v",
-				seed, o.Overflow, o.Capacity, o.MemoryLimit, o.DiskLimit, o.Size != nil)
+			t.Fatalf("seed %d: %v, limit %d, %d bytes in memory, %d on disk, sized: %v, for %v",
+				seed, o.Overflow, o.Capacity, o.MemoryLimit, o.DiskLimit, o.Size != nil, o.MaxAge)
 		}
 	}
 }
@@ -141,7 +146,7 @@ func (a *tally) check(t *testing.T, c *Elastic[uint64], sent []map[uint64]sendOu
 	}
 	s := c.Stats()
 	if s.Len != 0 || c.config.overflow != sluice.DropNewest && s.Sent != s.Received+s.Dropped ||
-		c.config.overflow == sluice.DropNewest && s.Sent != s.Received || c.Cap() < s.HighWater {
+		c.config.overflow == sluice.DropNewest && s.Sent != s.Received+s.TooOld || c.Cap() < s.HighWater {
 		t.Errorf("%+v", s)
 	}
 }

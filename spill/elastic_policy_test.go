@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
@@ -40,86 +41,143 @@ func TestElasticPolicyOptions(t *testing.T) {
 	}
 }
 
-// A policyModel is what a channel of values of one size has to do: a slice.
+// A policyModel is what a channel of values of one size has to do: a slice. A channel may drop more
+// values that are too old than it must, but no others.
 type policyModel struct {
-	queue, dropped []uint64
-	sent, received int
+	queue                  []dated
+	dropped                []uint64
+	sent, received, tooOld int
+	drops                  []given // that the hook got since the last operation
 }
 
-// send applies the policy to v.
+type dated struct {
+	v  uint64
+	at time.Time
+}
+
+type given struct {
+	v   uint64
+	why sluice.Reason
+}
+
+// old returns how many queued values are too old.
+func (m *policyModel) old(s policyShape) (n int) {
+	for s.maxAge > 0 && n < len(m.queue) && time.Since(m.queue[n].at) > s.maxAge {
+		n++
+	}
+	return n
+}
+
+// expire compares what the hook got with the values that are too old, of which at least must
+// have been dropped.
+func (m *policyModel) expire(t *testing.T, s policyShape, must int) {
+	t.Helper()
+	old := m.old(s)
+	for n := 0; n < old && len(m.drops) > 0 && m.drops[0] == (given{m.queue[0].v, sluice.TooOld}); n++ {
+		m.queue, m.drops, must = m.queue[1:], m.drops[1:], must-1
+		m.tooOld++
+	}
+	if must > 0 {
+		t.Errorf("%d values that are too old are left, drops %v", must, m.drops)
+	}
+}
+
+// send applies the policy to v, if the values that are too old do not count.
 func (m *policyModel) send(s policyShape, v uint64) error {
-	switch full := len(m.queue) >= s.capacity(); {
+	old := m.old(s)
+	switch full := len(m.queue)-old >= s.capacity(); {
 	case full && s.overflow == sluice.DropNewest:
 		m.dropped = append(m.dropped, v)
 		return nil
 	case full && s.overflow != sluice.DropOldest:
 		return sluice.ErrFull
 	case full:
-		m.dropped = append(m.dropped, m.queue[0])
-		m.queue = m.queue[1:]
+		m.dropped = append(m.dropped, m.queue[old].v)
+		m.queue = slices.Delete(m.queue, old, old+1)
 	}
 	m.sent++
-	m.queue = append(m.queue, v)
+	m.queue = append(m.queue, dated{v, time.Now()})
 	return nil
 }
 
 // TestPolicyModel compares random programs, which cross the boundary between memory and disk, with
-// a slice.
+// a slice. Time passes.
 func TestPolicyModel(t *testing.T) {
 	for seed := range uint64(400) {
-		rng := rand.New(rand.NewPCG(seed, 11))
-		s := policyShape{
-			shape:    shape{memory: 1 + rng.IntN(6), sized: rng.IntN(2) == 0, block: 12 * (1 + rng.IntN(4))},
-			overflow: sluice.Overflow(rng.IntN(4)),
-		}
-		if rng.IntN(3) == 0 {
-			s.disk = 1 + rng.IntN(8)
-		} else {
-			s.limit = 1 + rng.IntN(12)
-		}
-		var dropped []uint64
-		var onDrop func(uint64)
-		if s.overflow > sluice.Reject {
-			onDrop = func(v uint64) { dropped = append(dropped, v) }
-		}
-		disk := new(faulty)
-		c := openPolicy(t, disk, s, 8, 8, codec.Codec[uint64](fixed{}), onDrop)
-		var m policyModel
-		bias := 4
-		for step := range uint64(600) {
-			if rng.IntN(60) == 0 {
-				bias = 1 + rng.IntN(8)
-			}
-			switch op := rng.IntN(10); {
-			case op < bias && op%2 == 0:
-				got, want := c.TrySend(step), m.send(s, step)
-				if got != want {
-					t.Fatalf("seed %d, %v, step %d: TrySend: %v, want %v", seed, s, step, got, want)
-				}
-			case op < bias:
-				m.sendBatch(t, c, s, step*100, rng.IntN(7))
-			default:
-				m.receive(t, c, 1+rng.IntN(3))
-			}
-			st := c.Stats()
-			if c.Len() != len(m.queue) || !slices.Equal(dropped, m.dropped) || st.Len != len(m.queue) ||
-				int(st.Dropped) != len(m.dropped) || int(st.Sent) != m.sent || int(st.Received) != m.received {
-				t.Fatalf("seed %d, %v, step %d: %+v, dropped %v, want %+v", seed, s, step, st, dropped, m)
-			}
-			if t.Failed() {
-				t.Fatalf("seed %d, %v, step %d", seed, s, step)
-			}
-		}
-		m.receive(t, c, len(m.queue))
-		checkIdle(t, c, disk)
+		synctest.Test(t, func(t *testing.T) { policyProgram(t, seed) })
 	}
+}
+
+func policyProgram(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 11))
+	s := policyShape{
+		shape:    shape{memory: 1 + rng.IntN(6), sized: rng.IntN(2) == 0, block: 12 * (1 + rng.IntN(4))},
+		overflow: sluice.Overflow(rng.IntN(4)),
+	}
+	if rng.IntN(3) == 0 {
+		s.disk = 1 + rng.IntN(8)
+	} else {
+		s.limit = 1 + rng.IntN(12)
+	}
+	if rng.IntN(2) == 0 {
+		s.maxAge = time.Duration(1 + rng.IntN(30))
+	}
+	var m policyModel
+	disk := new(faulty)
+	c := openPolicy(t, disk, s, 8, 8, codec.Codec[uint64](fixed{}), func(v uint64, why sluice.Reason) { m.drops = append(m.drops, given{v, why}) })
+	bias := 4
+	for step := range uint64(600) {
+		if rng.IntN(60) == 0 {
+			bias = 1 + rng.IntN(8)
+		}
+		time.Sleep(time.Duration(rng.IntN(3)))
+		dropped, was, sent, old := len(m.dropped), len(m.queue), m.sent, m.old(s)
+		switch op := rng.IntN(10); {
+		case op < bias && op%2 == 0:
+			got, want := c.TrySend(step), m.send(s, step)
+			if got != want {
+				t.Fatalf("seed %d, %v, step %d: TrySend: %v, want %v", seed, s, step, got, want)
+			}
+		case op < bias:
+			m.sendBatch(t, c, s, step*100, rng.IntN(7))
+		default:
+			m.receive(t, c, s, 1+rng.IntN(3))
+		}
+		// A send drops what must make room, and twice as many values as it sends.
+		sent = m.sent - sent
+		m.expire(t, s, min(old, max(2*sent, was+sent-s.capacity())))
+		for _, v := range m.dropped[dropped:] {
+			if len(m.drops) == 0 || m.drops[0] != (given{v, sluice.Overflowed}) {
+				t.Fatalf("seed %d, %v, step %d: dropped %v, want %d", seed, s, step, m.drops, v)
+			}
+			m.drops = m.drops[1:]
+		}
+		st := c.Stats()
+		if len(m.drops) > 0 || c.Len() != len(m.queue) || st.Len != len(m.queue) || int(st.TooOld) != m.tooOld ||
+			int(st.Dropped) != len(m.dropped)+m.tooOld || int(st.Sent) != m.sent || int(st.Received) != m.received {
+			t.Fatalf("seed %d, %v, step %d: %+v, want %+v", seed, s, step, st, m)
+		}
+		if oldest := time.Duration(0); s.maxAge > 0 {
+			if len(m.queue) > 0 {
+				oldest = time.Since(m.queue[0].at)
+			}
+			if st.OldestValue != oldest {
+				t.Errorf("the oldest value is %v old, want %v", st.OldestValue, oldest)
+			}
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d, %v, step %d", seed, s, step)
+		}
+	}
+	m.receive(t, c, s, max(1, len(m.queue)))
+	checkIdle(t, c, disk)
 }
 
 // sendBatch sends n values to c and to m, from first on.
 func (m *policyModel) sendBatch(t *testing.T, c *Elastic[uint64], s policyShape, first uint64, n int) {
 	t.Helper()
 	if s.overflow == sluice.Block {
-		n = min(n, s.capacity()-len(m.queue)) // it would wait
+		n = min(n, s.capacity()-len(m.queue)+m.old(s)) // it would wait
 	}
 	batch := make([]uint64, n)
 	accepted, want := 0, error(nil)
@@ -136,12 +194,20 @@ func (m *policyModel) sendBatch(t *testing.T, c *Elastic[uint64], s policyShape,
 }
 
 // receive receives up to n values from c and from m.
-func (m *policyModel) receive(t *testing.T, c *Elastic[uint64], n int) {
+func (m *policyModel) receive(t *testing.T, c *Elastic[uint64], s policyShape, n int) {
 	t.Helper()
 	buf := make([]uint64, n)
+	got, _ := c.TryRecvBatch(buf)
+	m.expire(t, s, m.old(s))
 	want := m.queue[:min(n, len(m.queue))]
-	if got, _ := c.TryRecvBatch(buf); !slices.Equal(buf[:got], want) {
+	if got != len(want) {
 		t.Errorf("received %v, want %v", buf[:got], want)
+		return
+	}
+	for i, v := range buf[:got] {
+		if v != want[i].v {
+			t.Errorf("received %v, want %v", buf[:got], want)
+		}
 	}
 	m.queue, m.received = m.queue[len(want):], m.received+len(want)
 }
@@ -407,15 +473,15 @@ func TestStaysFull(t *testing.T) {
 	sender.Wait()
 }
 
-// outrun is an evictor before which a receiver comes each time.
+// outrun is a head that a receiver comes to before each eviction.
 type outrun struct {
-	evictor[uint64]
+	memory[uint64]
 	receive func()
 }
 
 func (o outrun) Evict(least int) (uint64, bool) {
 	o.receive()
-	return o.evictor.Evict(least)
+	return o.memory.Evict(least)
 }
 
 // TestDropOvertaken: if a receiver makes room after a sender has found the channel full, and before it
@@ -431,8 +497,9 @@ func TestDropOvertaken(t *testing.T) {
 		o.OnUndelivered = func(v uint64, _ sluice.Reason) { t.Errorf("%d was dropped, and there was room", v) }
 		c := on(t, new(faulty), o)
 		var received []uint64
-		c.evictor = outrun{c.evictor, func() {
-			v, err := c.head.TryRecv() // a receive takes effect here, and waits for the lock after it
+		head := c.head
+		c.head = outrun{head, func() {
+			v, err := head.TryRecv() // a receive takes effect here, and waits for the lock after it
 			if received = append(received, v); err != nil {
 				t.Error(err)
 			}

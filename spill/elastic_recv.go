@@ -6,6 +6,8 @@ import (
 	"runtime"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/locked"
 )
 
 // Recv receives the next value, and waits if the channel is empty. A value that was on disk is
@@ -28,9 +30,11 @@ func (c *Elastic[T]) Recv(ctx context.Context) (T, error) {
 		if err == nil && c.state.Load()&spilling == 0 {
 			return v, nil
 		}
-		return c.finishRecv(v, err)
+		if err != locked.ErrTooOld {
+			return c.finishRecv(v, err)
+		}
 	}
-	return c.recvSpilling(ctx)
+	return c.recvSlow(ctx)
 }
 
 // finishRecv completes a Recv for which head returned v and err.
@@ -50,15 +54,19 @@ func (c *Elastic[T]) finishRecv(v T, err error) (T, error) {
 	return v, err
 }
 
-// recvSpilling is Recv when the channel was spilling.
-func (c *Elastic[T]) recvSpilling(ctx context.Context) (T, error) {
-	for c.state.Load()&spilling != 0 {
+// recvSlow is Recv when the channel was spilling, or the oldest value was too old.
+func (c *Elastic[T]) recvSlow(ctx context.Context) (T, error) {
+	for {
 		v, err := c.TryRecv()
 		if err != sluice.ErrEmpty {
 			return v, err
 		}
+		if c.state.Load()&spilling == 0 {
+			if v, err = c.head.Recv(ctx); err != locked.ErrTooOld {
+				return c.finishRecv(v, err)
+			}
+		}
 	}
-	return c.finishRecv(c.head.Recv(ctx)) // direct now
 }
 
 // TryRecv receives the next value if there is one. If not, it returns
@@ -71,6 +79,8 @@ func (c *Elastic[T]) TryRecv() (T, error) {
 		case err == nil:
 			c.afterRecv()
 			return v, nil
+		case err == locked.ErrTooOld:
+			c.dropOld()
 		case err != sluice.ErrEmpty:
 			return v, c.closedError(err)
 		case state&spilling != 0:
@@ -113,8 +123,11 @@ func (c *Elastic[T]) TryRecvBatch(buf []T) (n int, err error) {
 func (c *Elastic[T]) recvMore(buf []T) (n int) {
 	for spilled := true; n < len(buf) && spilled; { // once more after the channel has become direct
 		spilled = c.state.Load()&spilling != 0
-		more, err := c.head.TryRecvBatch(buf[n:])
-		if err != nil && spilled {
+		more, err := c.head.RecvBatch(engine.NoWait{}, buf[n:])
+		switch {
+		case err == locked.ErrTooOld: // a hook that panics must not take what is in buf
+			return n
+		case err != nil && spilled:
 			c.refillEmpty()
 		}
 		if more > 0 {
@@ -196,23 +209,31 @@ func (c *Elastic[T]) refillEmpty() {
 // room, and makes the channel direct if nothing is left. It reports whether it changed
 // anything. The caller holds mu.
 func (c *Elastic[T]) advance() (moved bool) {
+	defer c.settle()
+	return c.move()
+}
+
+// move is advance, except that settle must follow before the lock is released.
+func (c *Elastic[T]) move() (moved bool) {
 	for {
 		progress := c.refill()
 		for w := c.senders.First(); w != nil && c.room() > 0 && c.fits(w.Value.record.Payload); w = c.senders.First() {
 			c.senders.finish(w, c.append(w.Value.record.Payload))
 			progress = true
 		}
+		if w := c.senders.First(); w != nil && w.Value.removeOld() {
+			progress = true
+		}
 		moved = moved || progress
 		if c.senders.Len() == 0 || !progress {
-			break
+			return moved
 		}
 	}
-	c.settle()
-	return moved
 }
 
 // settle makes the channel direct if nothing is left that is not in head. The caller holds mu.
 func (c *Elastic[T]) settle() {
+	c.setAlarm()
 	if c.senders.Len() > 0 {
 		return
 	}
@@ -235,7 +256,7 @@ func (c *Elastic[T]) refill() (moved bool) {
 			c.fail(err)
 			return true
 		}
-		if _, err := c.addToHead(c.next.value[:]); err == sluice.ErrFull {
+		if err := c.restore(); err == sluice.ErrFull {
 			c.noteFull()
 			break
 		} else if err != nil {
@@ -255,16 +276,12 @@ func (c *Elastic[T]) decodeNext() (err error) {
 	if c.next.valid {
 		return nil
 	}
-	defer func() { // Size is user code, and the lock is held
-		if p := recover(); p != nil {
-			err = fmt.Errorf("spill: ElasticOptions.Size panicked: %v", p)
-		}
-	}()
+	defer sizePanicked(&err)
 	record, err := c.backlog.peek()
 	if err != nil {
 		return err
 	}
-	value, err := decode(c.config.codec, record)
+	value, err := decode(c.config.codec, record[c.config.stamp:])
 	if err != nil {
 		return err
 	}

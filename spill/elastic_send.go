@@ -2,11 +2,13 @@ package spill
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/age"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/park"
 )
 
 // Send sends v. Below the memory limit v stays in memory; beyond it v is written to
@@ -35,7 +37,7 @@ func (c *Elastic[T]) Send(ctx context.Context, v T) error {
 		if c.userSize == nil {
 			err = c.head.Send(ctx, v)
 		} else {
-			err = c.sendSized(v, "Send")
+			err = c.sendSized(ctx, v)
 		}
 		if err == nil {
 			return nil
@@ -44,20 +46,16 @@ func (c *Elastic[T]) Send(ctx context.Context, v T) error {
 			return c.closedError(err)
 		}
 	}
-	return c.sendOne(ctx, v, "Send")
+	p := c.batches.Get().(*recordBatch[T])
+	p.one[0] = v
+	_, err := c.sendRecords(ctx, p, p.one[:], method(ctx))
+	return err
 }
 
 // TrySend sends v if that is possible without waiting for room. Under Block it returns
 // [sluice.ErrFull] where Send would wait, and otherwise the same errors as Send. It may
 // write a block to disk.
-func (c *Elastic[T]) TrySend(v T) error {
-	if c.state.Load()&flags == 0 {
-		if err := c.sendDirect(v); err != sluice.ErrFull {
-			return err
-		}
-	}
-	return c.sendOne(engine.NoWait{}, v, "TrySend")
-}
+func (c *Elastic[T]) TrySend(v T) error { return c.Send(engine.NoWait{}, v) }
 
 // SendBatch sends the values of vs in order. It returns the number of values sent,
 // always a prefix of vs, and an error as for Send unless that is all of them. Values of
@@ -71,7 +69,7 @@ func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 			n += sent
 		}
 		if err == sluice.ErrFull {
-			sent, err = c.sendPart(ctx, vs[n:])
+			sent, err = c.sendRecords(ctx, c.batches.Get().(*recordBatch[T]), vs[n:], "SendBatch")
 			n += sent
 		}
 		if err != nil {
@@ -81,24 +79,20 @@ func (c *Elastic[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 	return n, nil
 }
 
-// sendDirect tries to add v to head. The caller saw the state direct.
-func (c *Elastic[T]) sendDirect(v T) error {
-	if c.userSize == nil {
-		return c.closedError(c.head.TrySend(v))
+// sendSized tries to add v, whose size user code reports, to head.
+func (c *Elastic[T]) sendSized(ctx context.Context, v T) error {
+	if size := c.userSize(v); uint64(size) > uint64(c.config.limit) { // or negative
+		return c.config.checkSize(size, method(ctx))
 	}
-	return c.sendSized(v, "TrySend")
+	return c.head.TrySend(v)
 }
 
-// sendSized tries to add v, whose size user code reports, to head. method is the method
-// that the user called.
-func (c *Elastic[T]) sendSized(v T, method string) error {
-	if size := c.userSize(v); uint64(size) > uint64(c.config.limit) { // or negative
-		return c.config.checkSize(size, method)
+// method returns the name of the method for one value that the user called.
+func method(ctx context.Context) string {
+	if engine.MayWait(ctx) {
+		return "Send"
 	}
-	if err := c.head.TrySend(v); err != nil {
-		return c.closedError(err)
-	}
-	return nil
+	return "TrySend"
 }
 
 // addToHead tries to add values to head under the lock, and returns how many it added; it returns
@@ -106,11 +100,7 @@ func (c *Elastic[T]) sendSized(v T, method string) error {
 // here.
 func (c *Elastic[T]) addToHead(vs []T) (n int, err error) {
 	if c.size != nil {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("spill: ElasticOptions.Size panicked: %v", p)
-			}
-		}()
+		defer sizePanicked(&err)
 	}
 	if len(vs) > 1 {
 		return c.head.SendBatch(engine.NoWait{}, vs)
@@ -119,6 +109,13 @@ func (c *Elastic[T]) addToHead(vs []T) (n int, err error) {
 		n = 1
 	}
 	return n, err
+}
+
+// sizePanicked is deferred around calls of Size with the lock held: a panic becomes an error.
+func sizePanicked(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("spill: ElasticOptions.Size panicked: %v", p)
+	}
 }
 
 // runLength is the number of values of a batch whose sizes are checked at once.
@@ -143,35 +140,20 @@ func (c *Elastic[T]) sendRun(ctx context.Context, vs []T) (n int, err error) {
 	return n, c.closedError(err)
 }
 
-// sendOne sends v in a batch of one value.
-func (c *Elastic[T]) sendOne(ctx context.Context, v T, method string) error {
-	p := c.batches.Get().(*recordBatch[T])
-	defer p.release(&c.batches)
-	p.one[0] = v
-	_, err := c.sendRecords(ctx, p, p.one[:], method)
-	return err
-}
-
-// sendPart sends some of the first values of vs: at least one, unless it returns an
-// error.
-func (c *Elastic[T]) sendPart(ctx context.Context, vs []T) (n int, err error) {
-	p := c.batches.Get().(*recordBatch[T])
-	defer p.release(&c.batches)
-	return c.sendRecords(ctx, p, vs, "SendBatch")
-}
-
 // sendRecords puts the first values of vs into p, takes the lock once, and sends them to head or to
-// the backlog. If all senders take the lock, it encodes them only when one of them needs a record.
-// Then it gives the values that it dropped to the hook.
+// the backlog: at least one, unless it returns an error. If all senders take the lock, it encodes them
+// only when one of them needs a record. Then it gives the values that it dropped to the hook, and
+// releases p.
 func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T, method string) (n int, err error) {
+	defer p.release(&c.batches)
 	state := c.state.Load()
 	if state&closed != 0 {
 		return 0, c.finalError()
 	}
-	if err := p.fill(&c.config, state&locked == 0, vs, method); err != nil {
+	if err := p.fill(&c.config, state&exclusive == 0, vs, method); err != nil {
 		return 0, err
 	}
-	defer func() { c.config.giveAll(sluice.Overflowed, p.dropped...) }()
+	defer p.losses.report(&c.config)
 	var lazy lazyContext
 	c.mu.Lock()
 	for n < len(p.values) && err == nil {
@@ -189,6 +171,7 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 			c.mu.Lock()
 		}
 	}
+	c.expire(2*n, &p.losses)
 	if c.state.Load()&spilling != 0 && (c.isLow() || c.senders.Len() > 0) {
 		c.advance()
 	}
@@ -203,6 +186,9 @@ func (c *Elastic[T]) fits(record []byte) bool {
 
 // append adds a record to the backlog. The caller then checks whether head is low.
 func (c *Elastic[T]) append(record []byte) error {
+	if c.aged != nil {
+		binary.LittleEndian.PutUint64(record[header:], uint64(park.Now()))
+	}
 	if err := c.backlog.append(record); err != nil {
 		return err
 	}
@@ -216,11 +202,12 @@ func (c *Elastic[T]) append(record []byte) error {
 	return nil
 }
 
-// waitForRoom waits until another goroutine has appended record. The caller holds mu,
+// waitForRoom waits until another goroutine has appended record n of p. The caller holds mu,
 // which is released during the wait.
-func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, record []byte) error {
+func (c *Elastic[T]) waitForRoom(ctx context.Context, lazy *lazyContext, p *recordBatch[T], n int) error {
 	w := c.senders.Get()
-	w.Value.record.Payload = record
+	w.Value.record.Payload = p.record(n)
+	w.Value.removeOld = func() bool { return c.removeOld(&p.losses) }
 	c.senders.push(w, false)
 	c.set(spilling|blocked, 0)
 	c.advance() // try again, now that blocked is set

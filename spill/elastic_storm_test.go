@@ -2,6 +2,7 @@ package spill
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -140,17 +141,20 @@ func receiveRandomly(c *Elastic[uint64], rng *rand.Rand, arrived *atomic.Int64) 
 			ctx, cancel = randomTimeout(rng)
 		}
 		buf := make([]uint64, 1+rng.IntN(10))
-		n, err := 1, error(nil)
-		switch way {
-		case 0:
-			buf[0], err = c.Recv(ctx)
-		case 1:
-			if buf[0], err = c.TryRecv(); err == sluice.ErrEmpty && manner == 1 {
-				<-c.Ready()
+		n, err := 1, errPanicked
+		func() {
+			defer recoverHook()
+			switch way {
+			case 0:
+				buf[0], err = c.Recv(ctx)
+			case 1:
+				if buf[0], err = c.TryRecv(); err == sluice.ErrEmpty && manner == 1 {
+					<-c.Ready()
+				}
+			default:
+				n, err = c.RecvBatch(ctx, buf)
 			}
-		default:
-			n, err = c.RecvBatch(ctx, buf)
-		}
+		}()
 		cancel()
 		if err == sluice.ErrClosed {
 			return received
@@ -159,6 +163,16 @@ func receiveRandomly(c *Elastic[uint64], rng *rand.Rand, arrived *atomic.Int64) 
 			received = append(received, buf[:n]...)
 			arrived.Add(int64(n))
 		}
+	}
+}
+
+// errHook is what a hook panics with, and errPanicked stands for the error of a call that did.
+var errHook, errPanicked = errors.New("the hook"), errors.New("panicked")
+
+// recoverHook is deferred around calls that may call a hook. A receive that panics has received nothing.
+func recoverHook() {
+	if p := recover(); p != nil && p != errHook {
+		panic(p)
 	}
 }
 

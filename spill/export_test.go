@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
@@ -20,6 +21,7 @@ type TestQueue struct {
 	Segment int64 // the size of segments
 	Policy  DamagePolicy
 	Memory  int64
+	Fresh   time.Duration
 }
 
 // Format creates a queue, and returns a disk with its files.
@@ -51,7 +53,7 @@ func (q TestQueue) Format() (*simdisk.Disk, error) {
 
 // Open opens the queue, with its log on d unless d is nil.
 func (q TestQueue) Open(d disk.Disk) (*Durable[[]byte], error) {
-	p, err := (&DurableOptions[[]byte]{MemoryLimit: q.Memory, OnDamage: q.Policy, Log: slog.New(slog.DiscardHandler)}).config()
+	p, err := (&DurableOptions[[]byte]{MemoryLimit: q.Memory, Fresh: q.Fresh, OnDamage: q.Policy, Log: slog.New(slog.DiscardHandler)}).config()
 	if err != nil {
 		return nil, err
 	}

@@ -64,6 +64,7 @@ func drained(t *testing.T, c *spill.Durable[[]byte], want []uint64) {
 
 // TestFieldPowerFails: the power fails right after a Send or an Ack returned. The value is
 // there, or does not come back.
+// Seen in nats-io/nats-server #7564.
 func TestFieldPowerFails(t *testing.T) {
 	q, d, c := simulated(t)
 	for id := range uint64(60) {
@@ -83,6 +84,7 @@ func TestFieldPowerFails(t *testing.T) {
 // TestFieldSyncFailsOnce: a sync fails, and the next one would succeed without having written
 // the pages. The error of the send that failed is about an unknown outcome, no later one is accepted,
 // and what was accepted before survives.
+// Seen in https://lwn.net/Articles/752063/, greenplum-db/gpdb #11894.
 func TestFieldSyncFailsOnce(t *testing.T) {
 	q, d, c := simulated(t)
 	fill(t, c, 0, 20)
@@ -111,6 +113,8 @@ func TestFieldSyncFailsOnce(t *testing.T) {
 // TestFieldFullDisk: a disk is full, and later has room. Values are accepted again, without a
 // restart; what was rejected is not there, and what was accepted before and after is, after
 // kill -9 too.
+// Seen in prometheus/prometheus #13027, #7835, prometheus/prometheus #3283, scylladb/scylladb
+// #12626, netdata/netdata #2397.
 func TestFieldFullDisk(t *testing.T) {
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		q, d, c := simulated(t)
@@ -155,6 +159,7 @@ func TestFieldFullDisk(t *testing.T) {
 
 // TestFieldFullDrains: on a disk without a free byte a backlog is drained to its end, and then
 // there is room.
+// Seen in open-telemetry/opentelemetry-collector #7198, #8115.
 func TestFieldFullDrains(t *testing.T) {
 	q, d, c := simulated(t)
 	fill(t, c, 0, 100)
@@ -175,6 +180,7 @@ func TestFieldFullDrains(t *testing.T) {
 
 // TestFieldNoInodes: no file can be created, although there is space. Sends fail at the end of
 // the segment, acknowledgements succeed, and sends do when files can be created.
+// Seen in ipfs/kubo #3444, ClickHouse/ClickHouse #6252.
 func TestFieldNoInodes(t *testing.T) {
 	q, d, c := simulated(t)
 	fill(t, c, 0, 50)
@@ -209,6 +215,7 @@ func TestFieldNoInodes(t *testing.T) {
 
 // TestFieldTooManyFiles: a backlog of many segments needs few open files; and while the
 // process may not open more, a receive returns an error, and nothing is lost.
+// Seen in influxdata/influxdb #516, etcd-io/etcd #3269.
 func TestFieldTooManyFiles(t *testing.T) {
 	q, d, c := simulated(t)
 	fill(t, c, 0, 3000)
@@ -246,6 +253,7 @@ func TestFieldTooManyFiles(t *testing.T) {
 
 // TestFieldStaleHandles: the file server is gone for a while, and each operation on an open
 // file fails. Calls return, and when the queue is opened again, everything is there.
+// Seen in nats-io/nats-server #2792.
 func TestFieldStaleHandles(t *testing.T) {
 	q, d, c := simulated(t)
 	fill(t, c, 0, 100)
@@ -268,6 +276,7 @@ func TestFieldStaleHandles(t *testing.T) {
 // TestFieldReadOnly: the file system is read-only from one moment on, as ext4 after an error.
 // Sends and acknowledgements fail with EROFS, stored values can be received,
 // and nothing is lost.
+// Seen in apache/couchdb #4168.
 func TestFieldReadOnly(t *testing.T) {
 	q, d, c := simulated(t)
 	fill(t, c, 0, 50)
@@ -304,6 +313,7 @@ func TestFieldReadOnly(t *testing.T) {
 // TestFieldDeletedFirst: the process dies while it removes segments that were acknowledged, at
 // each operation. No reader waits for a file that will not appear, no value is lost, and none
 // comes back.
+// Seen in vectordotdev/vector #25570.
 func TestFieldDeletedFirst(t *testing.T) {
 	for n := range 40 {
 		q, d, c := simulated(t)

@@ -13,11 +13,11 @@ import (
 	"github.com/sluice-go/sluice/spill"
 )
 
-// The tests TestField… replay failures that other projects' users had. docs/disk-failures.md has
-// the sources.
+// The tests TestField… replay failures that users of other projects had.
 
 // TestFieldForeignPages: pages of another file appear in the middle of the store, as after a
 // SAN that was cut off. The process does not end, and what is not affected is delivered.
+// Seen in opentelemetry-collector-contrib #35899, #36840, #49735, etcd-io/bbolt #537, #562.
 func TestFieldForeignPages(t *testing.T) {
 	for _, target := range []string{"checkpoint", "segment"} {
 		q := usedFieldQueue(t)
@@ -39,6 +39,7 @@ func TestFieldForeignPages(t *testing.T) {
 
 // TestFieldTornTail: the process was killed, or the power failed, within a write. All that is
 // whole is there, and no error.
+// Seen in influxdata/telegraf #18528.
 func TestFieldTornTail(t *testing.T) {
 	q := usedFieldQueue(t)
 	last := segments(q.Dir)[len(segments(q.Dir))-1]
@@ -55,6 +56,7 @@ func TestFieldTornTail(t *testing.T) {
 
 // TestFieldZeros: a file is as long as it was, and has zeros only. That is an error of
 // OpenDurable, not an empty queue; and SetDamageAside opens it.
+// Seen in grafana/loki #6268, valkey-io/valkey #1148, databendlabs/databend #17042.
 func TestFieldZeros(t *testing.T) {
 	whole := usedFieldQueue(t)
 	for i := range segments(whole.Dir) {
@@ -82,6 +84,7 @@ func TestFieldZeros(t *testing.T) {
 
 // TestFieldEmptySegment: the newest segment is an empty file, or its header is not whole,
 // because the process died when it had created it. The queue opens.
+// Seen in prometheus/prometheus #3283, rabbitmq/ra #165, yugabyte/yugabyte-db #17592.
 func TestFieldEmptySegment(t *testing.T) {
 	for n := range 30 {
 		q := usedFieldQueue(t)
@@ -101,6 +104,7 @@ func TestFieldEmptySegment(t *testing.T) {
 
 // TestFieldLeftFiles: processes that died in a loop left temporary files. The next OpenDurable
 // removes them.
+// Seen in cortexproject/cortex #2726, prometheus/prometheus #8514.
 func TestFieldLeftFiles(t *testing.T) {
 	q := usedFieldQueue(t)
 	left := []string{"checkpoint.new", "repair.new", "acks.new"}
@@ -122,6 +126,7 @@ func TestFieldLeftFiles(t *testing.T) {
 
 // TestFieldStateMissing: the file with the positions is gone, and the files with the records
 // are there. They are not overwritten by a new queue.
+// Seen in rsyslog/rsyslog #5771.
 func TestFieldStateMissing(t *testing.T) {
 	for _, names := range [][]string{{"checkpoint"}, {"checkpoint", "synced"}} {
 		q := usedFieldQueue(t)
@@ -139,6 +144,7 @@ func TestFieldStateMissing(t *testing.T) {
 
 // TestFieldSegmentMissing: one of the files with records is missing. The others are delivered,
 // and the report has the number of those that are lost.
+// Seen in rsyslog/rsyslog #868.
 func TestFieldSegmentMissing(t *testing.T) {
 	whole := usedFieldQueue(t)
 	for i := range segments(whole.Dir) {
@@ -156,6 +162,7 @@ func TestFieldSegmentMissing(t *testing.T) {
 }
 
 // TestFieldOneBit: a bit changes on the disk. One value is lost, and not a range.
+// Seen in nats-io/nats-server #7549.
 func TestFieldOneBit(t *testing.T) {
 	whole := usedFieldQueue(t)
 	for i, path := range segments(whole.Dir) {
@@ -189,6 +196,7 @@ func TestFieldOneBit(t *testing.T) {
 // TestFieldOldFiles: files of an earlier moment are put back, as by the restoration of one
 // file from a backup, or of a state file that was not synced. No value that is there is
 // overwritten, and nothing is lost without an error.
+// Seen in nsqio/go-diskqueue #28, etcd-io/etcd #13406.
 func TestFieldOldFiles(t *testing.T) {
 	q := fieldQueue(t, spill.RefuseDamage)
 	c, err := q.Open(nil)
@@ -236,6 +244,7 @@ func TestFieldOldFiles(t *testing.T) {
 
 // TestFieldNoLoop: a store that is damaged in the middle and at its end. Each call returns,
 // the queue is drained in a bounded number of calls, and it works after that.
+// Seen in vectordotdev/vector #17644, #26231.
 func TestFieldNoLoop(t *testing.T) {
 	q := usedFieldQueue(t)
 	c, err := q.Open(nil)
@@ -275,6 +284,7 @@ func TestFieldNoLoop(t *testing.T) {
 
 // TestFieldSpaceReturns: a backlog makes the files grow; when it is drained, the space is
 // free, while the queue is open.
+// Seen in open-telemetry/opentelemetry-collector #5159, etcd-io/bbolt #288.
 func TestFieldSpaceReturns(t *testing.T) {
 	dir := t.TempDir()
 	c, err := spill.OpenDurable[[]byte](dir, nil)

@@ -26,15 +26,20 @@ type laggard struct {
 
 // newLaggard makes a queue with a backlog of records of 1 KiB.
 func newLaggard(b *testing.B, backlog int64) *laggard {
-	c, err := spill.OpenDurable[[]byte](b.TempDir(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := newLaggardIn(b, b.TempDir(), backlog)
 	b.Cleanup(func() {
-		if err := c.Shutdown(); err != nil {
+		if err := l.c.Shutdown(); err != nil {
 			b.Error(err)
 		}
 	})
+	return l
+}
+
+func newLaggardIn(b *testing.B, dir string, backlog int64) *laggard {
+	c, err := spill.OpenDurable[[]byte](dir, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
 	batch := make([][]byte, 4096)
 	for i := range batch {
 		batch[i] = make([]byte, 1024)

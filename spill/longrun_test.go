@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/spill"
 	"github.com/sluice-go/sluice/spill/internal/crash"
@@ -25,8 +26,10 @@ var (
 // A longRun uses one queue, round after round, and keeps the account of it.
 //
 //	held    the deliveries that were not settled
-//	queued  the sequence numbers that the queue has yet to deliver, ascending
-//	live    both, with the number of each value: what the log must hold
+//	front   the sequence numbers that the queue has yet to deliver, and that may be fresh
+//	given   those that were given back
+//	backlog the others that the queue has yet to deliver. All three ascend
+//	live    all of these, with the number of each value: what the log must hold
 //
 // A send or an acknowledgement with an unknown outcome is in unsure until the queue is
 // opened again, and so is a send that succeeded just before the machine was off.
@@ -41,7 +44,9 @@ type longRun struct {
 	next     uint64 // the next value
 	tail     uint64 // the sequence number after the last one that was seen in the log
 	live     map[uint64]uint64
-	queued   []uint64
+	front    []uint64
+	given    []uint64
+	backlog  []uint64
 	held     map[uint64]*spill.Delivery[[]byte]
 	attempts map[uint64]int
 	unsure   struct{ sent, certain, acked map[uint64]bool }
@@ -145,15 +150,17 @@ func (r *longRun) round() error {
 func (r *longRun) forget() {
 	r.held, r.attempts = map[uint64]*spill.Delivery[[]byte]{}, map[uint64]int{}
 	r.unsure.sent, r.unsure.certain, r.unsure.acked = map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}
-	r.queued, r.failed = slices.Sorted(maps.Keys(r.live)), false
+	r.front, r.given, r.backlog, r.failed = nil, nil, slices.Sorted(maps.Keys(r.live)), false
 }
 
-// start opens the queue, and checks what opening costs.
+// start opens the queue, with no Fresh, or one that no value reaches, all do, or some do. It checks what
+// opening costs.
 func (r *longRun) start() error {
 	d := disk.Disk(r.disk)
 	if r.fault.disk != nil {
 		d = r.fault.disk(r.disk)
 	}
+	r.how.Fresh = []time.Duration{0, time.Hour, 1, time.Millisecond, 100 * time.Microsecond}[r.random.IntN(5)]
 	files := r.disk.Contents()
 	r.disk.ForgetReads()
 	c, err := r.how.Open(d)
@@ -267,7 +274,7 @@ func (r *longRun) adopt(sent map[uint64]bool) error {
 		}
 		last[id%16] = id
 		r.live[record.Seq] = id
-		r.queued = append(r.queued, record.Seq)
+		r.front = append(r.front, record.Seq)
 		r.tail = record.Seq + 1
 	}
 	if missing != 0 {
@@ -303,8 +310,8 @@ func (r *longRun) check() error {
 	}
 	s := r.open.Stats()
 	warned := strings.Contains(s.Disk.Warning, "the disk has no room") || r.seen.faults > 0 && strings.HasPrefix(s.Disk.Warning, "the last send failed")
-	if len(r.queued) != s.Len || len(r.held) != r.open.InFlight() || s.Sent-s.Received != uint64(s.Len) || s.Disk.Warning != "" && !warned {
-		return fmt.Errorf("%d queued and %d in flight, want %d and %d: %+v", s.Len, r.open.InFlight(), len(r.queued), len(r.held), s)
+	if r.queued() != s.Len || len(r.held) != r.open.InFlight() || s.Sent-s.Received != uint64(s.Len) || s.Disk.Warning != "" && !warned {
+		return fmt.Errorf("%d queued and %d in flight, want %d and %d: %+v", s.Len, r.open.InFlight(), r.queued(), len(r.held), s)
 	}
 	return r.checkUse(bytes)
 }
@@ -359,8 +366,8 @@ func (r *longRun) checkUse(bytes int64) error {
 
 // TestLongRun: a day in fast motion. Values are sent, received, acknowledged and given back;
 // the queue is reopened, crashes at any moment, and meets disks that are full, fail, or damage
-// its files. Through all rounds no value is lost, comes back after its acknowledgement, or is
-// out of order; and disk space, files, goroutines, memory, and what opening reads stay bounded.
+// its files; each time with another Fresh. Through all rounds no value is lost, comes back after its
+// acknowledgement, or is out of order; and disk space, files, goroutines, memory, and what opening reads stay bounded.
 // One round in a thousand kills a real process.
 func TestLongRun(t *testing.T) {
 	r, err := newLongRun(t.TempDir(), *seed, planted{})

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/spill"
@@ -74,7 +75,7 @@ func (r *longRun) work() error {
 		}
 		n = r.some()
 		if r.random.IntN(12) == 0 {
-			n = len(r.queued)
+			n = r.queued()
 		}
 		if err := r.receive(n); err != nil {
 			return err
@@ -184,7 +185,7 @@ func (r *longRun) receive(n int) error {
 		n -= len(ds)
 		got, err := r.queue.TryRecvBatch(ds)
 		switch {
-		case err == sluice.ErrEmpty && len(r.queued) == 0:
+		case err == sluice.ErrEmpty && r.queued() == 0:
 			return nil
 		case err != nil && r.disk.Fail != nil:
 			r.failed = true // the machine is off
@@ -207,18 +208,47 @@ func (r *longRun) received(d *spill.Delivery[[]byte]) error {
 	switch {
 	case err != nil:
 		return err
-	case len(r.queued) == 0 || d.Seq() != r.queued[0]:
-		return fmt.Errorf("received record %d, want the first of %v", d.Seq(), r.queued[:min(3, len(r.queued))])
+	case !r.takes(d.Seq()):
+		return fmt.Errorf("received record %d, want the first of one of %v, %v, %v", d.Seq(), head(r.front), head(r.given), head(r.backlog))
 	case id != r.live[d.Seq()]:
 		return fmt.Errorf("received value %x, want %x", id, r.live[d.Seq()])
 	}
-	r.queued = r.queued[1:]
 	r.held[d.Seq()] = d
 	if r.attempts[d.Seq()]++; d.Attempt != r.attempts[d.Seq()] {
 		return fmt.Errorf("attempt %d of value %x, want %d", d.Attempt, id, r.attempts[d.Seq()])
 	}
 	return nil
 }
+
+// queued returns the number of values that the queue has yet to deliver.
+func (r *longRun) queued() int { return len(r.front) + len(r.given) + len(r.backlog) }
+
+// takes removes record seq if the queue may deliver it now. It is the first one that is fresh, which
+// may leave those before it in the backlog; or no other is fresh any more.
+func (r *longRun) takes(seq uint64) bool {
+	at, fresh := slices.BinarySearch(r.front, seq)
+	if fresh = fresh && r.how.Fresh > 0; !fresh {
+		at = len(r.front)
+	}
+	if at > 0 && r.how.Fresh == time.Hour { // all of them were fresh
+		return false
+	}
+	r.backlog, r.front = append(r.backlog, r.front[:at]...), r.front[at:]
+	part := &r.backlog
+	switch {
+	case fresh:
+		part = &r.front
+	case len(r.given) > 0:
+		part = &r.given
+	}
+	if len(*part) == 0 || (*part)[0] != seq {
+		return false
+	}
+	*part = (*part)[1:]
+	return true
+}
+
+func head(seqs []uint64) []uint64 { return seqs[:min(3, len(seqs))] }
 
 // acknowledge settles n deliveries in random order: most are acknowledged, one by one, in
 // batches, or by several goroutines beside a sender; the others are given back.
@@ -265,8 +295,8 @@ func (r *longRun) giveBack(ds []*spill.Delivery[[]byte]) error {
 			return err
 		}
 		delete(r.held, d.Seq())
-		at, _ := slices.BinarySearch(r.queued, d.Seq())
-		r.queued = slices.Insert(slices.Clip(r.queued), at, d.Seq())
+		at, _ := slices.BinarySearch(r.given, d.Seq())
+		r.given = slices.Insert(slices.Clip(r.given), at, d.Seq())
 		r.seen.nacked++
 	}
 	return nil

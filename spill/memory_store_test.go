@@ -78,7 +78,7 @@ func (s *memoryStore) Read(from, to uint64, most int64) (records []logstore.Reco
 	for n := from; n < to && most > 0; n++ {
 		if payload, ok := s.records[n]; ok {
 			records = append(records, logstore.Record{Seq: n, Time: s.times[n], Payload: append([]byte{}, payload...)})
-			most -= int64(len(payload)) + 1
+			most -= records[len(records)-1].Memory()
 		}
 	}
 	return records, nil

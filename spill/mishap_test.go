@@ -111,8 +111,8 @@ func TestSmallRecords(t *testing.T) {
 	if n, err := c.SendBatch(context.Background(), make([][]byte, 10_000)); n != 10_000 || err != nil {
 		t.Fatal(n, err)
 	}
-	if s := c.Stats(); c.window.Len() > 100 || s.Bytes > 1000 || s.Bytes == 0 {
-		t.Errorf("%d records in a window of 1000 bytes: %d bytes", c.window.Len(), s.Bytes)
+	if s := c.Stats(); c.backlog.window.Len() > 100 || s.Bytes > 1000 || s.Bytes == 0 {
+		t.Errorf("%d records in a window of 1000 bytes: %d bytes", c.backlog.window.Len(), s.Bytes)
 	}
 }
 

@@ -134,8 +134,8 @@ func TestWindowEnds(t *testing.T) {
 			t.Fatalf("record %d: %v, %v", i, d, err)
 		}
 	}
-	if c.inWindow != 0 {
-		t.Errorf("%d bytes in an empty window", c.inWindow)
+	if c.backlog.bytes != 0 {
+		t.Errorf("%d bytes in an empty window", c.backlog.bytes)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/locked"
 )
 
 // DefaultMemoryLimit is the MemoryLimit of a channel whose options do not set one:
@@ -40,8 +41,8 @@ type ElasticOptions[T any] struct {
 	MemoryLimit int64
 
 	// DiskLimit bounds the bytes on disk: the encoded values, plus 4 bytes for each
-	// record. At the limit, Overflow selects what Send does. 0 means no limit. The files are
-	// slightly larger: see Disk.Bytes in [sluice.Stats].
+	// record, and 8 more with MaxAge. At the limit, Overflow selects what Send does. 0 means no
+	// limit. The files are slightly larger: see Disk.Bytes in [sluice.Stats].
 	DiskLimit int64
 
 	// Capacity bounds the number of queued values, in memory and on disk. 0, like
@@ -58,9 +59,18 @@ type ElasticOptions[T any] struct {
 	// DropOldest, senders share one lock.
 	Overflow sluice.Overflow
 
+	// MaxAge, if not 0, is the age beyond which a value is not received any more. The age begins when
+	// the channel accepts the value, and continues on disk; steps of the system's clock have no effect.
+	// A receive first drops the values that are too old. A send drops up to two of them for each value
+	// that it sends, and more if it needs their room. When the oldest value becomes too old, the sender
+	// that has waited longest gets its room. Between calls nothing is dropped, so Len counts such
+	// values until the next call. With MaxAge, senders and receivers share one lock; a value takes 16
+	// more bytes in memory, which MemoryLimit counts unless Size is set.
+	MaxAge time.Duration
+
 	// OnUndelivered is called exactly once with each value that no receiver will get, and the
-	// reason: Overflowed, or Discarded by [Elastic.Discard]. The goroutine whose send dropped
-	// the value, or which called Discard, calls it before that call returns, without a lock.
+	// reason: Overflowed, TooOld, or Discarded by [Elastic.Discard]. The goroutine whose call dropped
+	// the value calls it before that call returns, without a lock.
 	// It may use the channel. If it panics, so does the call, after the hook got the other
 	// values. A value that was on disk is a copy, made by the codec. The hook does not get the
 	// values that a channel loses when it fails.
@@ -132,6 +142,18 @@ type DurableOptions[T any] struct {
 	// come late.
 	MaxAge time.Duration
 
+	// Fresh, if not 0, is the age up to which a value is fresh: fresh values are received first, then
+	// those given back by Nack, then the others, each in the order of the sends. After an outage,
+	// receivers get what is new at once, and the backlog in what time they have left. If receivers
+	// are slower than senders, so that the next fresh value is as old as Fresh, all that are queued
+	// join the backlog, and the values that are sent from then on are the fresh ones. An age is
+	// known to about a tenth: a value may join the backlog a little earlier. So does what
+	// OpenDurable finds, whatever its age.
+	//
+	// As long as there are always fresh values, the others wait: MaxAge, which must be longer, and
+	// DropOldest limit for how long. They drop the oldest values first. 0 means one order for all.
+	Fresh time.Duration
+
 	// OnUndelivered is called as for an Elastic: see [ElasticOptions]. The reason is
 	// [sluice.Overflowed] if DropNewest or DropOldest dropped the value, [sluice.TooOld] if it is
 	// older than MaxAge. A value that was stored is deleted by then; after a crash between the
@@ -163,12 +185,15 @@ type config[T any] struct {
 	overflow    sluice.Overflow
 	undelivered func(v T, why sluice.Reason) // nil: values are dropped without being decoded
 
+	maxAge time.Duration // 0: no limit
+
 	// Of an Elastic:
+	stamp int // bytes of a record for its time
 	size  func(T) int
 	slots int // how many values the limit holds, if each is as large as its slot
 
 	// Of a Durable:
-	maxAge   time.Duration // 0: no limit
+	fresh    time.Duration // 0: one order for all
 	onDamage DamagePolicy
 	log      *slog.Logger
 }
@@ -179,7 +204,7 @@ func (o *ElasticOptions[T]) config() (config[T], error) {
 	}
 	return config[T]{
 		function: "OpenElastic", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, capacity: o.Capacity,
-		codec: o.Codec, overflow: o.Overflow, undelivered: o.OnUndelivered, size: o.Size,
+		codec: o.Codec, overflow: o.Overflow, undelivered: o.OnUndelivered, maxAge: o.MaxAge, size: o.Size,
 	}.check()
 }
 
@@ -189,7 +214,7 @@ func (o *DurableOptions[T]) config() (config[T], error) {
 	}
 	return config[T]{
 		function: "OpenDurable", name: o.Name, memory: o.MemoryLimit, diskLimit: o.DiskLimit, capacity: o.Capacity,
-		codec: o.Codec, overflow: o.Overflow, undelivered: o.OnUndelivered, maxAge: o.MaxAge, onDamage: o.OnDamage, log: o.Log,
+		codec: o.Codec, overflow: o.Overflow, undelivered: o.OnUndelivered, maxAge: o.MaxAge, fresh: o.Fresh, onDamage: o.OnDamage, log: o.Log,
 	}.check()
 }
 
@@ -213,6 +238,10 @@ func (c config[T]) check() (config[T], error) {
 		return c, c.invalid("Overflow is %v, want Block, Reject, DropNewest or DropOldest", c.overflow)
 	case c.maxAge < 0:
 		return c, c.invalid("MaxAge is %v, want at least 0", c.maxAge)
+	case c.fresh < 0:
+		return c, c.invalid("Fresh is %v, want at least 0", c.fresh)
+	case c.maxAge > 0 && c.fresh >= c.maxAge:
+		return c, c.invalid("Fresh is %v, want less than MaxAge, %v: older values are dropped", c.fresh, c.maxAge)
 	case c.onDamage > SetDamageAside:
 		return c, c.invalid("OnDamage is %d, want RefuseDamage or SetDamageAside", c.onDamage)
 	case !printable(c.codec.Name()):
@@ -248,19 +277,29 @@ func share(memory int64) int64 {
 	return max(memory/all*100+memory%all*100/all, 1) // in two parts, to avoid overflow
 }
 
-// setSize sets size and slots, for a channel that holds the values themselves.
+// setSize sets size, slots and stamp, for a channel that holds the values themselves.
 func (c *config[T]) setSize() error {
+	beside := 0
+	if c.maxAge > 0 {
+		c.stamp, beside = timeCost, locked.DatedBytes
+	}
 	if c.size != nil {
 		return nil
 	}
 	t := reflect.TypeFor[T]()
-	c.size = engine.KnownSize[T](c.limit)
+	c.size = engine.KnownSize[T](c.limit - int64(beside))
 	if c.size == nil && engine.HasPointers[T]() {
 		return c.invalid("ElasticOptions.Size is required, because a %v contains pointers", t)
 	}
-	each := max(int64(t.Size()), 1)
+	slot := max(int(t.Size()), 1)
+	each := int64(slot + beside)
+	if known := c.size; beside > 0 && known != nil {
+		c.size = func(v T) int { return known(v) + beside }
+	} else if beside > 0 {
+		c.size = func(T) int { return slot + beside }
+	}
 	if c.limit < each {
-		return c.invalid("MemoryLimit is %d, which leaves %d bytes for values (want at least %d, the size of a %v)",
+		return c.invalid("MemoryLimit is %d, which leaves %d bytes for values (want at least %d, for a %v)",
 			c.memory, c.limit, each, t)
 	}
 	c.slots = int(min(c.limit/each, int64(sluice.Unlimited)))

@@ -26,6 +26,8 @@ func TestOptions(t *testing.T) {
 		"DiskLimit is -1":                 second(OpenElastic[int](t.TempDir(), &ElasticOptions[int]{DiskLimit: -1})),
 		"want at least 8":                 second(OpenElastic[uint64](t.TempDir(), &ElasticOptions[uint64]{MemoryLimit: 7})),
 		"ElasticOptions.Size is required": second(OpenElastic[*int](t.TempDir(), nil)),
+		"Fresh is -1ns":                   second(OpenDurable(t.TempDir(), &DurableOptions[int]{Fresh: -1})),
+		"want less than MaxAge, 1s":       second(OpenDurable(t.TempDir(), &DurableOptions[int]{Fresh: time.Second, MaxAge: time.Second})),
 		"contains pointers":               optionsError[[2]struct{ s []int }](nil),
 		"codec name":                      second(OpenElastic(t.TempDir(), &ElasticOptions[int]{Codec: nameless{}})),
 		"lose field Host": optionsError[struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // A recordBatch holds values that a sender has encoded before it takes the lock: the
@@ -19,7 +20,7 @@ type recordBatch[T any] struct {
 	bytes  []byte
 	ends   []int // the end of each record, as an index into bytes; empty if nothing is encoded
 
-	dropped []T // to make room for these values, or because there was none
+	losses losses[T] // of an Elastic: for these values, or instead of them
 }
 
 const (
@@ -66,18 +67,40 @@ func (p *recordBatch[T]) fill(config *config[T], encoded bool, vs []T, method st
 // release returns p to its pool, without references to values.
 func (p *recordBatch[T]) release(to *sync.Pool) {
 	p.one, p.values = [1]T{}, nil
-	clear(p.dropped)
-	p.dropped = p.dropped[:0]
+	clear(p.losses)
+	p.losses = p.losses[:0]
 	if cap(p.bytes) > maxKeptBytes {
 		p.bytes = nil
 	}
 	to.Put(p)
 }
 
+// losses are values that no receiver gets, for the hook, and the reasons.
+type losses[T any] []loss[T]
+
+type loss[T any] struct {
+	value T
+	why   sluice.Reason
+}
+
+// add adds v, if there is a hook.
+func (l *losses[T]) add(config *config[T], v T, why sluice.Reason) {
+	if config.undelivered != nil {
+		*l = append(*l, loss[T]{v, why})
+	}
+}
+
+// report gives all of them to the hook. The caller holds no lock.
+func (l *losses[T]) report(config *config[T]) {
+	if len(*l) > 0 {
+		engine.CallEach(func(v loss[T]) { config.undelivered(v.value, v.why) }, *l)
+	}
+}
+
 // add encodes v.
 func (p *recordBatch[T]) add(config *config[T], v T) error {
 	start := len(p.bytes)
-	bytes, err := encode(config.codec, append(p.bytes, 0, 0, 0, 0), v)
+	bytes, err := encode(config.codec, append(p.bytes, make([]byte, header+config.stamp)...), v)
 	if err != nil {
 		return err
 	}

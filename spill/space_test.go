@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 // TestSpaceComesBack: the files of a queue that is filled and drained shrink while it is
@@ -58,5 +59,37 @@ func TestSpaceComesBack(t *testing.T) {
 	}
 	if err := c.Shutdown(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFreshSpace: while a backlog stays, the space of fresh values comes back.
+func TestFreshSpace(t *testing.T) {
+	dir := t.TempDir()
+	batch := make([][]byte, 3000)
+	for i := range batch {
+		batch[i] = make([]byte, 4096)
+	}
+	buf := make([]*Delivery[[]byte], 100)
+	for round := range 6 {
+		c, err := OpenDurable(dir, &DurableOptions[[]byte]{Fresh: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := c.SendBatch(context.Background(), batch); n != len(batch) || err != nil {
+			t.Fatal(n, err)
+		}
+		for range len(batch) / len(buf) {
+			n, err := c.RecvBatch(context.Background(), buf)
+			if round == 0 || err != nil { // the first ones are the backlog
+				break
+			}
+			if err := c.Ack(buf[:n]...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		size := c.Stats().Disk.Bytes
+		if err := c.Shutdown(); err != nil || c.records != len(batch) || size > 12_500_000+2*9<<20 { // the segment after the backlog's last record, and the active one
+			t.Errorf("round %d: %d records, and %d bytes on disk, %v", round, c.records, size, err)
+		}
 	}
 }

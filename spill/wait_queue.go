@@ -32,7 +32,10 @@ type wish struct {
 	record logstore.Record // what a sender to an Elastic sends, or what a receiver gets
 	epoch  uint64          // in which a receiver of a Durable got it
 	err    error           // the result
-	brief  bool            // it waits only for the write in progress
+
+	// removeOld removes the oldest value of an Elastic, if it is too old, for a sender.
+	removeOld func() bool
+	brief     bool // it waits only for the write in progress
 }
 
 // push queues w: before all others if it was the first, and has to wait again.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/spill"
@@ -76,9 +77,10 @@ func TestLinearizableDurable(t *testing.T) {
 		var c *spill.Durable[byte]
 		plan := Plan{Clients: 2 + rand.IntN(3), Calls: 2 + rand.IntN(5), Filled: rand.IntN(3)}
 		dir := t.TempDir()
+		fresh := []time.Duration{0, time.Hour}[rand.IntN(2)] // with both values come in order
 		plan.Open = func(func(byte)) sluice.Channel[byte] {
 			var err error
-			if c, err = spill.OpenDurable[byte](dir, nil); err != nil {
+			if c, err = spill.OpenDurable(dir, &spill.DurableOptions[byte]{Fresh: fresh}); err != nil {
 				t.Fatal(err)
 			}
 			return c.AutoAck()

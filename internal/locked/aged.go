@@ -39,8 +39,11 @@ func NewAged[T any](config engine.Config[T], ages Ages[T]) *Engine[T] {
 // readClock reads the clock that decides which values are too old, and is the time of those that are
 // queued. A critical section that may queue a value, or that looks for old ones, reads it first.
 func (e *Engine[T]) readClock() {
-	if e.backlog != nil {
+	switch {
+	case e.backlog != nil:
 		e.backlog.now = park.Now()
+	case e.dates:
+		e.store.(*dated[T]).next = park.Now()
 	}
 }
 

@@ -115,6 +115,10 @@ func checkSizes[T comparable](e *Engine[T]) error {
 		n = len(s.heap)
 	case *backlog[T]:
 		n = s.fresh.Len() + s.stale.Len()
+	case *dated[T]:
+		if n = s.values.Len(); s.times.Len() != n {
+			return fmt.Errorf("%d times of %d values", s.times.Len(), n)
+		}
 	case *sized[T]:
 		n = s.values.Len()
 		if s.sizes.Len() != n {

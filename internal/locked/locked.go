@@ -10,6 +10,7 @@
 //	levels     the oldest one of the most urgent level, unless another one is due (turns.go)
 //	schedule   the one that was due first, once it is due
 //	backlog    the oldest one, unless it is stale or too old (aged.go)
+//	dated      the oldest one, and none while that is too old (dated.go)
 //
 // A waiter carries its value, and is served under the lock by the goroutine that makes its
 // operation possible. At each release of the lock, not counting waiters of a Select that cannot
@@ -71,6 +72,7 @@ type Engine[T any] struct {
 	busy    bool        // the fast paths do not apply: see refresh
 	plain   bool        // the store is fifo
 	direct  bool        // a value can be received at once: a send serves a receiver without the store
+	dates   bool        // the store is a dated
 	mode    mode        // see mayYield
 	n       int         // queued values
 	limit   int

@@ -14,6 +14,7 @@ const (
 	done                   // the value was transferred
 	swapped                // it was sent in place of one that was too old, which the waiter got
 	closed                 // the channel was closed
+	tooOld                 // the next value is too old: see Dated
 )
 
 // A waiter is one waiting goroutine, with the value that it sends or has received. Index is that of

@@ -83,6 +83,8 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T) (n int, p pending[T],
 		n = e.fetch(buf)
 		switch {
 		case n > 0:
+		case e.dates && e.n > 0:
+			err = ErrTooOld
 		case e.closed() && e.n == 0:
 			err = engine.ErrClosed
 		case !engine.MayWait(ctx):
@@ -116,7 +118,7 @@ func (e *Engine[T]) fetch(buf []T) (n int) {
 		e.settle()
 	}
 	for ; n < len(buf); n++ {
-		if e.able() {
+		if e.able() && !e.isOld() {
 			buf[n] = e.pop()
 			e.admit()
 			continue

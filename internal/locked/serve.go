@@ -149,6 +149,10 @@ func (e *Engine[T]) settle() {
 			if w == nil {
 				break
 			}
+			if e.isOld() {
+				e.serve(w, tooOld)
+				continue
+			}
 			w.Value.value = e.pop()
 			e.serve(w, done)
 		}
@@ -236,6 +240,8 @@ func (e *Engine[T]) await(ctx context.Context, p pending[T]) (v T, t Ticket, err
 		e.backlog.onExpire(v)
 	case closed:
 		t, err = Ticket{}, engine.ErrClosed
+	case tooOld:
+		err = ErrTooOld
 	case left:
 		t, err = Ticket{}, engine.ContextError(ctx)
 	}

@@ -87,7 +87,11 @@ func (w *workshop) draw() (made map[string][]byte, err error) {
 	}
 	lines := parseScreen(string(screen))
 	made["watch.svg"] = drawScreen("sluice watch: "+sentence(lines), lines)
-	return made, nil
+	source, err := w.sendSource()
+	if err == nil {
+		made["send.svg"], err = drawSend(sendParts, source)
+	}
+	return made, err
 }
 
 // terminal runs the tool in a terminal, and returns its output.

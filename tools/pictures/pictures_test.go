@@ -37,7 +37,7 @@ func TestUpToDate(t *testing.T) {
 	for _, w := range wrong {
 		t.Errorf("%s: look at the change, then run make pictures", w)
 	}
-	if len(made) != 3 {
+	if len(made) != 4 {
 		t.Errorf("%d drawn pictures", len(made))
 	}
 	made["doctor.svg"] = append(made["doctor.svg"], ' ')
@@ -184,6 +184,18 @@ func TestDrawScreen(t *testing.T) {
 		} else if err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestDrawSend: a step of a function that does not exist is an error.
+func TestDrawSend(t *testing.T) {
+	parts := []sendPart{{"the sender", []step{{true, "encode", "fill", "new", []string{"slow"}}}}}
+	picture, err := drawSend(parts, "\nfunc (p *recordBatch[T]) fill(x int) {\n")
+	if err != nil || !strings.Contains(string(picture), ">encode<") && !strings.Contains(string(picture), ">1 <") {
+		t.Errorf("%s, %v", picture, err)
+	}
+	if _, err := drawSend(parts, "\nfunc (p *recordBatch[T]) filled(x int) {\n"); err == nil || !strings.Contains(err.Error(), "no function fill") {
+		t.Errorf("a function that is gone: %v", err)
 	}
 }
 

@@ -118,6 +118,8 @@ func block(r rune) (part, bool) {
 		return part{.5, 0, .5, 1, false}, true
 	case r == '─':
 		return part{0, .47, 1, .06, true}, true
+	case r == '│':
+		return part{.47, 0, .1, 1, false}, true
 	}
 	return part{}, false
 }

@@ -34,10 +34,10 @@ func withTitle(png []byte, title string) []byte {
 }
 
 // shows are the documents with pictures.
-var shows = []string{"README.md", "docs/tour.md"}
+var shows = []string{"README.md", "docs/tour.md", "docs/design/spill.md"}
 
 // shown matches a picture in a document: its text and its name.
-var shown = regexp.MustCompile(`!\[([^\]]*)\]\((?:docs/)?pictures/([a-z]+\.(?:svg|png))\)`)
+var shown = regexp.MustCompile(`!\[([^\]]*)\]\((?:docs/|\.\./)?pictures/([a-z]+\.(?:svg|png))\)`)
 
 // retitle returns a document in which each picture has its title, and the names of its pictures.
 func retitle(document []byte, picture func(name string) ([]byte, error)) (with []byte, names []string, err error) {

@@ -17,15 +17,20 @@ import (
 type Ledger struct {
 	tried, sent, acking, acked map[uint64]bool // by record
 	dropped                    map[uint64]bool
-	dropping                   map[uint64]bool // of this process: a send that may drop others began
-	delivered                  map[uint64]int  // times
-	order                      map[uint64]uint64
-	inThis                     map[uint64]bool // received by this process
-	again                      int             // deliveries after the first
-	left                       int             // records in the queue at Close
-	unnoted                    int             // dropped, and the process died before it wrote so
-	head                       []uint64        // the first record in the queue that no process has noted as received
+	dropping                   map[uint64]bool      // of this process: a send that may drop others began
+	delivered                  map[uint64]int       // times
+	order                      map[uint64]reception // by sender
+	fresh                      bool                 // older records of a sender may come after newer ones
+	inThis                     map[uint64]bool      // received by this process
+	again                      int                  // deliveries after the first
+	left                       int                  // records in the queue at Close
+	unnoted                    int                  // dropped, and the process died before it wrote so
+	head                       []uint64             // the first record in the queue that no process has noted as received
 }
+
+// A reception has the last records that a process has received from a sender: the newest one, and the
+// last of those that are older.
+type reception struct{ newest, older uint64 }
 
 // NewLedger returns an empty ledger.
 func NewLedger() *Ledger {
@@ -35,7 +40,7 @@ func NewLedger() *Ledger {
 
 // Restart begins the history of the next process: order is checked within a process.
 func (l *Ledger) Restart() {
-	l.order, l.inThis, l.dropping = map[uint64]uint64{}, map[uint64]bool{}, map[uint64]bool{}
+	l.order, l.inThis, l.dropping, l.fresh = map[uint64]reception{}, map[uint64]bool{}, map[uint64]bool{}, false
 }
 
 // Enter adds a line. It returns an error if the line contradicts a guarantee.
@@ -44,6 +49,7 @@ func (l *Ledger) Enter(line string) error {
 	if len(words) == 0 || words[0] == "E" {
 		return fmt.Errorf("the process failed: %q", line)
 	}
+	l.fresh = l.fresh || words[0] == "F"
 	for _, word := range words[1:] {
 		id, err := strconv.ParseUint(word, 16, 64)
 		if err != nil {
@@ -79,6 +85,7 @@ func (l *Ledger) Enter(line string) error {
 func (l *Ledger) receive(id uint64) error {
 	sender := id >> 32
 	last, any := l.order[sender]
+	late := any && id < last.newest
 	switch {
 	case !l.tried[id]:
 		return fmt.Errorf("record %x was received and never sent", id)
@@ -88,10 +95,16 @@ func (l *Ledger) receive(id uint64) error {
 		return fmt.Errorf("record %x was received after it was dropped", id)
 	case l.inThis[id]:
 		return fmt.Errorf("record %x was received twice by one process", id)
-	case any && id <= last:
-		return fmt.Errorf("record %x was received after %x", id, last)
+	case late && !l.fresh:
+		return fmt.Errorf("record %x was received after %x", id, last.newest)
+	case late && id < last.older:
+		return fmt.Errorf("record %x was received after %x, which is not fresh either", id, last.older)
+	case late:
+		last.older = id
+	default:
+		last.newest = id
 	}
-	l.order[sender], l.inThis[id] = id, true
+	l.order[sender], l.inThis[id] = last, true
 	if l.delivered[id]++; l.delivered[id] > 1 {
 		l.again++
 	}

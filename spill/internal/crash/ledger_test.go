@@ -12,6 +12,8 @@ func TestLedgerSees(t *testing.T) {
 		"came back":            "T 1;S 1;R 1;B 1;A 1;restart;R 1",
 		"twice by one process": "T 1;R 1;R 1",
 		"after":                "T 1 2;R 2;R 1",
+		"not fresh either":     "F;T 1 2 3;R 3;R 2;R 1",
+		"after 2":              "F;T 1 2;restart;R 2;R 1",
 		"process failed":       "E full",
 		"after it was dropped": "T 1;S 1;D 1;R 1",
 		"dropped twice":        "T 1;D 1;D 1",
@@ -32,6 +34,13 @@ func TestLedgerSees(t *testing.T) {
 		}
 	}
 	l := NewLedger()
+	l.Restart()
+	for _, line := range strings.Split("F;T 1 2 3 4 5;R 4;R 1;R 5;R 2;R 3", ";") { // the backlog beside what is fresh
+		if err := l.Enter(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l = NewLedger()
 	l.Restart()
 	for _, line := range strings.Split("T 1 2 3 4;S 1 2 3;R 1;B 1", ";") {
 		if err := l.Enter(line); err != nil {

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/spill"
@@ -19,7 +20,7 @@ import (
 // The child writes a ledger to its standard output, unbuffered: a line for each event,
 // with a letter and the IDs of records.
 //
-//	O  the queue is about to be opened; P it is open
+//	O  the queue is about to be opened; P it is open; F it may receive newer records of this process first
 //	T  a send begins; S it returned nil
 //	R  a record was received; B its acknowledgement begins; A it returned nil
 //	D  a record was dropped
@@ -50,10 +51,12 @@ func Content(id uint64) []byte {
 }
 
 // Load runs in the child until it is killed. Eight goroutines send, one by one and in
-// batches; one receives; four acknowledge nine of ten records. alive is called after each
+// batches; one receives; four acknowledge nine of ten records. Some queues have a Fresh, which no
+// record reaches, or which some do. alive is called after each
 // result, and an error ends the load: results after the power is gone do not count.
 func Load(dir string, generation uint64, alive func() error) error {
-	return load(dir, generation, alive, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20})
+	fresh := []time.Duration{0, time.Hour, 20 * time.Millisecond, time.Millisecond}[generation%4]
+	return load(dir, generation, alive, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20, Fresh: fresh})
 }
 
 // dropLimit is the limit of a queue that drops its oldest records. One process of TestCrash
@@ -81,6 +84,9 @@ func load(dir string, generation uint64, alive func() error, o *spill.DurableOpt
 		return err
 	}
 	note("P")
+	if 0 < o.Fresh && o.Fresh < time.Hour {
+		note("F")
+	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	for s := range uint64(8) {

@@ -43,15 +43,12 @@ type File interface {
 	Check() (size int64, err error)
 }
 
-// A Lock is a folder that is locked.
+// A Lock is the file of a folder that is locked. After an error of Check, another process may have the
+// lock, too.
 type Lock interface {
+	io.WriterAt
 	io.Closer
-	// Check returns an error if another process may have the lock, too, because the name of its file
-	// does not lead to it any more.
-	Check() error
-	// New reports whether the file of the lock did not exist. Then another process may have
-	// the lock of a file that was removed.
-	New() bool
+	Check() (size int64, err error) // as for a File
 }
 
 // ErrLocked is part of the error of Lock if the folder is locked.
@@ -72,7 +69,6 @@ const LockFile = "log.lock"
 const lockTimeout = 250 * time.Millisecond
 
 func (d Folder) Lock() (Lock, error) {
-	_, missing := os.Lstat(d.Path(LockFile))
 	f, err := openRegular(d.Path(LockFile), os.O_RDWR|os.O_CREATE)
 	if err != nil {
 		return nil, err
@@ -81,44 +77,36 @@ func (d Folder) Lock() (Lock, error) {
 	for start := time.Now(); err == ErrLocked && time.Since(start) < lockTimeout; err = lockFileOf(f) {
 		time.Sleep(lockTimeout / 10)
 	}
-	held := folderLock{osFile{File: f}, errors.Is(missing, fs.ErrNotExist)}
 	if err == nil {
-		err = held.Check()
+		var held File
+		if held, err = d.opened(f, nil); err == nil {
+			if _, err = held.Check(); err == nil {
+				return held, nil
+			}
+		}
 	}
-	if err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s: %w", d.Path(LockFile), err)
-	}
-	return held, nil
-}
-
-type folderLock struct {
-	file  osFile
-	fresh bool
-}
-
-func (l folderLock) Close() error { return l.file.Close() }
-func (l folderLock) New() bool    { return l.fresh }
-
-func (l folderLock) Check() error {
-	_, err := l.file.Check()
-	return err
+	_ = f.Close()
+	return nil, fmt.Errorf("%s: %w", d.Path(LockFile), err)
 }
 
 func (d Folder) Create(name string) (File, error) {
-	f, err := os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return &osFile{f, d.NoSync}, nil
+	return d.opened(os.OpenFile(d.Path(name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600))
 }
 
 func (d Folder) Open(name string) (File, error) {
-	f, err := openRegular(d.Path(name), os.O_RDWR)
+	return d.opened(openRegular(d.Path(name), os.O_RDWR))
+}
+
+// opened returns a file that was opened, unless that failed.
+func (d Folder) opened(f *os.File, err error) (File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &osFile{f, d.NoSync}, nil
+	info, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &osFile{f, info, d.NoSync}, nil
 }
 
 // openRegular opens a file, but no pipe, for which open would wait.
@@ -171,7 +159,8 @@ func (d Folder) Sync() error {
 
 type osFile struct {
 	*os.File
-	noSync bool
+	identity fs.FileInfo // of the file that was opened; it cannot change, nor be another file's meanwhile
+	noSync   bool
 }
 
 func (f *osFile) Sync() error {
@@ -182,16 +171,12 @@ func (f *osFile) Sync() error {
 }
 
 func (f *osFile) Check() (size int64, err error) {
-	ours, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
 	named, err := os.Lstat(f.Name())
 	if err != nil {
 		return 0, err
 	}
-	if !os.SameFile(ours, named) {
+	if !os.SameFile(f.identity, named) {
 		return 0, &fs.PathError{Op: "check", Path: f.Name(), Err: errReplaced}
 	}
-	return ours.Size(), nil
+	return named.Size(), nil
 }

@@ -3,9 +3,9 @@ package logstore
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"math"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
 )
@@ -130,7 +130,7 @@ func (s *Store) writeSlot(st *state) error {
 	if int64(len(b)) > a.half {
 		return s.wrap("write", acksFile, errAcksSize)
 	}
-	if err := a.check(); err != nil {
+	if err := unchanged(a.file, 2*a.half, math.MaxInt64); err != nil {
 		return s.wrap("write", acksFile, err)
 	}
 	if !a.named {
@@ -143,26 +143,17 @@ func (s *Store) writeSlot(st *state) error {
 	if err := writeAt(a.file, b, slot*a.half); err != nil {
 		return s.wrap("write", acksFile, err)
 	}
-	if err := a.file.Sync(); err != nil {
-		return s.fail(s.wrap("sync", acksFile, err))
+	if err := s.require("sync", acksFile, a.file.Sync()); err != nil {
+		return err
 	}
-	if err := a.check(); err != nil {
-		return s.fail(s.wrap("write", acksFile, err))
+	if err := s.require("write", acksFile, unchanged(a.file, 2*a.half, math.MaxInt64)); err != nil {
+		return err
 	}
 	if err := s.attached(0); err != nil {
 		return err
 	}
 	a.last, s.inSlot, s.lastCP = slot, true, len(b)-slotLength
 	return nil
-}
-
-// check returns an error if the file was removed, replaced or cut.
-func (a *ackArea) check() error {
-	size, err := a.file.Check()
-	if err == nil && size < 2*a.half {
-		err = fmt.Errorf("the file has %d bytes, want %d: another program changed it", size, 2*a.half)
-	}
-	return err
 }
 
 // removeArea removes the acknowledgment area, which must not be in effect.

@@ -8,19 +8,11 @@ import (
 // copyStep is how many bytes of old records a commit copies, at most, and one record.
 const copyStep = 64 << 10
 
-// copies returns frames for a commit, which copy live records of an old segment that is
-// mostly dead. Records in deletes are left out: the same commit acknowledges them.
-func (s *Store) copies(deletes []uint64) (frames []pendingFrame) {
+// copies returns frames that copy the first live records of g. Records in deletes are left out: the
+// same commit acknowledges them.
+func (s *Store) copies(g *segment, deletes []uint64) (frames []pendingFrame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if g := s.victim(); g != nil {
-		return s.copiesOf(g, deletes)
-	}
-	return nil
-}
-
-// copiesOf returns frames that copy the first live records of g.
-func (s *Store) copiesOf(g *segment, deletes []uint64) (frames []pendingFrame) {
 	room := int64(copyStep)
 	read := reader{store: s, ahead: blockSize}
 	for seq := range liveIn([]*segment{g}, g.copies, 0, s.state.next) {
@@ -62,9 +54,7 @@ func (s *Store) victim() *segment {
 // empty copies the live records of g to the end of the log.
 func (s *Store) empty(g *segment) error {
 	for g.live > 0 {
-		s.mu.Lock()
-		frames := s.copiesOf(g, nil)
-		s.mu.Unlock()
+		frames := s.copies(g, nil)
 		if len(frames) == 0 {
 			return fmt.Errorf("%s: its records cannot be read any more", s.disk.Path(segmentName(g.id)))
 		}

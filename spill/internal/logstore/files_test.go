@@ -263,45 +263,86 @@ func TestReplacedFolder(t *testing.T) {
 // TestRemovedLock: when the file of the lock was removed, another store can open the folder. Then the
 // first one fails, whichever is used first, and the other one loses nothing.
 func TestRemovedLock(t *testing.T) {
-	for step := range 3 {
-		dir := t.TempDir()
-		first, _, err := Open(disk.Folder{Dir: dir}, small)
-		if err == nil {
-			err = first.Write(1, [][]byte{payloadOf(1)}, nil, 0)
-		}
-		if err = errors.Join(err, os.Remove(filepath.Join(dir, disk.LockFile))); err != nil {
-			t.Fatal(err)
-		}
-		if step == 0 { // before there is another one
-			if err := first.Write(2, [][]byte{payloadOf(2)}, nil, 0); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), disk.LockFile) {
-				t.Errorf("a write without a lock: %v", err)
+	add := func(s *Store, seq uint64) error { return s.Write(seq, [][]byte{payloadOf(seq)}, nil, 0) }
+	for _, load := range []struct {
+		name   string
+		stored uint64 // records when the lock is removed
+		use    func(first *Store, next uint64) error
+		put    bool // one of another store takes its place, so the other store begins no segment
+	}{
+		{"a write", 1, writeOther, false},
+		{"a write when the file was replaced", 1, writeOther, true},
+		{"a write that was between its two looks", 1, writeBetween, false},
+		{"the same, into a segment that is empty", 0, writeBetween, false},
+		{"Close", 1, func(first *Store, _ uint64) error { return first.Close() }, false},
+	} {
+		for _, alone := range []bool{true, false} {
+			dir := t.TempDir()
+			first, _, err := Open(disk.Folder{Dir: dir}, small)
+			for seq := range load.stored {
+				err = errors.Join(err, add(first, seq+1))
 			}
-			continue
-		}
-		second, c, err := Open(disk.Folder{Dir: dir}, small)
-		if err != nil || c.Records != 1 || second.Write(2, [][]byte{payloadOf(2)}, nil, 0) != nil {
-			t.Fatal(c, err)
-		}
-		if step == 1 {
-			// It was between its two checks.
-			if n, err := first.state.active().file.WriteAt([]byte("what it was writing"), first.state.active().length); err != nil {
-				t.Fatal(n, err)
+			if err = errors.Join(err, os.Remove(filepath.Join(dir, disk.LockFile))); err == nil && load.put {
+				err = os.WriteFile(filepath.Join(dir, disk.LockFile), []byte{'\n'}, 0o600)
 			}
-			err = first.Write(2, [][]byte{payloadOf(3)}, nil, 0)
-		} else {
-			err = first.Close()
-		}
-		if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), disk.LockFile) {
-			t.Errorf("step %d: %v", step, err)
-		}
-		_ = first.Close()
-		if err := errors.Join(second.Write(3, [][]byte{payloadOf(3)}, []uint64{1}, 0), second.Close()); err != nil {
-			t.Error(err)
-		}
-		if s, c, err := Open(disk.Folder{Dir: dir}, small); err != nil || c.Records != 2 || c.First != 2 || s.Close() != nil {
-			t.Errorf("step %d: %+v, %v", step, c, err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			next := load.stored + 1
+			if alone { // there is no other store
+				if err := load.use(first, next); !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), disk.LockFile) {
+					t.Errorf("%s without a lock: %v", load.name, err)
+				}
+				continue
+			}
+			second, c, err := Open(disk.Folder{Dir: dir}, small)
+			if err != nil || c.Next != next || add(second, next) != nil {
+				t.Fatal(c, err)
+			}
+			if err = load.use(first, next); !errors.Is(err, ErrUnknown) {
+				t.Errorf("%s: %v", load.name, err)
+			}
+			_ = first.Close()
+			if err := errors.Join(add(second, next+1), second.Close()); err != nil {
+				t.Error(err)
+			}
+			s, c, err := Open(disk.Folder{Dir: dir}, small)
+			if err != nil || c.First != 1 || c.Records != int(next+1) {
+				t.Fatalf("%s: %+v, %v", load.name, c, err)
+			}
+			for seq := range next + 1 {
+				if r, err := s.Read(seq+1, seq+2, 1); err != nil || len(r) != 1 || !bytes.Equal(r[0].Payload, payloadOf(seq+1)) {
+					t.Errorf("%s: record %d: %v, %v", load.name, seq+1, r, err)
+				}
+			}
+			_ = s.Close()
 		}
 	}
+}
+
+// writeOther writes another record than the other store does.
+func writeOther(first *Store, seq uint64) error {
+	return first.Write(seq, [][]byte{bytes.Repeat([]byte("other"), 100)}, nil, 0)
+}
+
+// writeBetween is writeOther, begun when nothing had happened.
+func writeBetween(first *Store, seq uint64) error {
+	g := first.state.active()
+	g.file = &lookedAt{File: g.file, size: g.length}
+	return writeOther(first, seq)
+}
+
+// lookedAt is a file whose first check has the result of an earlier one.
+type lookedAt struct {
+	disk.File
+	size int64 // 0 after the first check
+}
+
+func (f *lookedAt) Check() (size int64, err error) {
+	if size, f.size = f.size, 0; size > 0 {
+		return size, nil
+	}
+	return f.File.Check()
 }
 
 // TestNotAFile: a pipe or a folder in place of a file is an error, and does not hang.

@@ -53,10 +53,10 @@ func (s *Store) makeSpares(files map[string]int64) error {
 		files = nil
 		err = s.makeArea()
 	}
-	if forbidden(err) {
-		return err
+	if !forbidden(err) {
+		err = s.makeReserve(files)
 	}
-	if err := s.makeReserve(files); forbidden(err) {
+	if forbidden(err) {
 		return err
 	}
 	return nil

@@ -18,7 +18,8 @@
 //	commit n+1 is written only after commit n is synced
 //	mark <= synced end of the log, at every moment
 //	a segment is created, and synced, before the checkpoint or slot that lists it; it gets commits after that
-//	the lock is held before each commit and after its sync, or else the store fails
+//	the active segment is as this store left it before each commit, and after its sync the lock is held,
+//	    too, or else the store fails
 //	a segment is removed after the commit that left no live record in it is synced
 //	after a failed sync nothing is written any more
 //

@@ -48,7 +48,8 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	if _, ok := files[checkpointFile]; !ok {
+	_, exists := files[checkpointFile]
+	if !exists {
 		if err := s.create(files); err != nil {
 			return err
 		}
@@ -60,7 +61,19 @@ func (s *Store) open() error {
 	if err != nil {
 		return err
 	}
-	return s.settle(files, synced)
+	if err := s.settle(files, synced); err != nil {
+		return err
+	}
+	// Without content, the file of the lock is new. A process that still has the lock of one that was
+	// removed may write a commit before it notices that: to the segment that was active until now.
+	if size, err := s.lock.Check(); err != nil || size > 0 {
+		return err
+	}
+	if exists && s.newSegment() != nil { // on a full disk; the next Open tries again
+		return s.failed
+	}
+	_, _ = s.lock.WriteAt([]byte{'\n'}, 0)
+	return nil
 }
 
 // read finds the state of a store that is not damaged, and how far it is synced. It changes no file.
@@ -95,7 +108,7 @@ func (s *Store) create(files map[string]int64) error {
 	for name, size := range files {
 		id, ok := segmentID(name)
 		if name == markFile || name == acksFile || name == reserveFile || ok && (id != 1 || size > segmentHeaderSize) {
-			return s.damage(checkpointFile, 0, errNoCheckpoint)
+			return s.damage(checkpointFile, 0, errors.New("the file is missing"))
 		}
 	}
 	for s.id == 0 {
@@ -109,8 +122,6 @@ func (s *Store) create(files map[string]int64) error {
 	_, err := Replace(s.disk, checkpointFile, encodeCheckpoint(s.id, s.options.Codec, st))
 	return err
 }
-
-var errNoCheckpoint = errors.New("the file is missing")
 
 // damage returns an error about a file.
 func (s *Store) damage(name string, offset int64, err error) *DamagedError {
@@ -235,13 +246,6 @@ func (s *Store) settle(files map[string]int64, synced mark) error {
 	}
 	s.mark = openMark(s.disk)
 	s.end().write(s.mark, s.id)
-	if s.lock.New() && s.state.active().length > segmentHeaderSize {
-		// A process that still has the lock of a file that was removed notices that after its next
-		// write, which goes to the segment that was active until now.
-		if err := s.newSegment(); s.failed != nil {
-			return err
-		}
-	}
 	return nil
 }
 
@@ -251,15 +255,8 @@ func (s *Store) settleSlot() error {
 	if !s.inSlot {
 		return nil
 	}
-	renamed, err := s.checkpoint(s.state)
-	if renamed || !Full(err) {
-		return err
-	}
 	st := *s.state
-	st.commit++
-	if err := s.writeSlot(&st); err != nil {
-		return err
-	}
+	err := s.persist(&st)
 	s.state.commit = st.commit
-	return nil
+	return err
 }

@@ -19,7 +19,7 @@ func (s *Store) relieve(need int64, err error) bool {
 		return s.newSegment() == nil // the commit fits into a file that is as large as this one
 	}
 	victims, gain := s.victims()
-	if gain < need {
+	if gain < need || s.attached(0) != nil { // the reserve may be another store's
 		return false
 	}
 	if s.reserve {

@@ -193,7 +193,7 @@ func (r *repairer) identify() error {
 }
 
 // replace moves what can be read of damaged segments to a new one, and sets them aside.
-func (r *repairer) replace(damaged []*segment) error {
+func (r *repairer) replace(damaged []*segment) (err error) {
 	s := r.store
 	if err := r.outrank(); err != nil {
 		return err
@@ -202,9 +202,15 @@ func (r *repairer) replace(damaged []*segment) error {
 	if err != nil {
 		return err
 	}
+	committed := false
+	defer func() {
+		if !committed {
+			err = errors.Join(err, s.disk.Remove(repairFile))
+		}
+	}()
 	for _, old := range damaged {
 		if err := s.empty(old); err != nil {
-			return errors.Join(err, s.disk.Remove(repairFile))
+			return err
 		}
 		s.mu.Lock()
 		s.unload(old)
@@ -220,17 +226,18 @@ func (r *repairer) replace(damaged []*segment) error {
 		r.plan(checkpointFile)
 	}
 	if err := r.before(r.report); err != nil {
-		return errors.Join(err, s.disk.Remove(repairFile))
+		return err
 	}
-	for _, checkpoint := range r.moves[len(files):] {
-		if err := r.copy(checkpoint); err != nil {
-			return errors.Join(err, s.disk.Remove(repairFile))
+	for _, m := range r.moves[len(files):] { // the checkpoint: it is copied, because the new one replaces it
+		b, err := ReadFile(s.disk, m.from, maxCheckpoint)
+		if err == nil {
+			err = writeFile(s.disk, m.to, b)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	if renamed, err := s.checkpoint(s.state); err != nil {
-		if !renamed {
-			_ = s.disk.Remove(repairFile)
-		}
+	if committed, err = s.checkpoint(s.state); err != nil {
 		return err
 	}
 	return finish(s.disk, files, g)
@@ -301,15 +308,6 @@ func (r *repairer) newSegment() (*segment, error) {
 	}
 	s.state.segments = append(s.state.segments, g)
 	return g, nil
-}
-
-// copy copies the checkpoint.
-func (r *repairer) copy(m move) error {
-	b, err := ReadFile(r.store.disk, m.from, maxCheckpoint)
-	if err != nil {
-		return err
-	}
-	return writeFile(r.store.disk, m.to, b)
 }
 
 // setAsideAll renames all files of a store of which nothing can be read, and removes the reserve,

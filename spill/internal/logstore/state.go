@@ -105,11 +105,12 @@ func (st *state) adopt(s *segment, seq uint64, at place) {
 // live, whatever r says.
 func (st *state) acknowledge(r span) {
 	for seq := range st.live(r.from, r.from+uint64(r.n)) {
-		s := st.find(seq)
-		if st.moved[seq] == s {
+		s := st.moved[seq]
+		if s != nil {
 			delete(st.moved, seq)
 			delete(s.copies, seq)
 		} else {
+			s = st.written(seq)
 			s.gone.set(seq - s.first)
 		}
 		s.live--
@@ -132,34 +133,36 @@ func (st *state) live(from, to uint64) iter.Seq[uint64] {
 func liveIn[V any](segments []*segment, moved map[uint64]V, from, to uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		copied := keysIn(moved, from, to)
-		for seq := from; ; seq++ {
-			seq = nextWritten(segments, seq, to)
-			if len(copied) > 0 && copied[0] < seq {
-				seq, copied = copied[0], copied[1:]
+		before := func(seq uint64) bool { // yields the copied records before seq
+			for len(copied) > 0 && copied[0] < seq {
+				if !yield(copied[0]) {
+					return false
+				}
+				copied = copied[1:]
 			}
-			if seq >= to || !yield(seq) {
-				return
+			return true
+		}
+		for _, s := range segments[sort.Search(len(segments), func(i int) bool { return segments[i].next > from }):] {
+			if s.live == len(s.copies) {
+				continue // nothing of what was written here
+			}
+			end := min(s.next, to)
+			for seq := s.nextWritten(max(from, s.first)); seq < end; seq = s.nextWritten(seq + 1) {
+				if !before(seq) || !yield(seq) {
+					return
+				}
+			}
+			if s.next >= to {
+				break
 			}
 		}
+		before(to)
 	}
 }
 
-// nextWritten returns the first record from seq on that is live where it was written, in one of
-// segments, or end.
-func nextWritten(segments []*segment, seq, end uint64) uint64 {
-	i := sort.Search(len(segments), func(i int) bool { return segments[i].next > seq })
-	for ; i < len(segments); i++ {
-		s := segments[i]
-		if s.live == len(s.copies) {
-			continue // nothing of what was written here
-		}
-		seq = max(seq, s.first)
-		if seq = s.first + s.gone.nextClear(seq-s.first); seq < s.next {
-			return seq
-		}
-	}
-	return end
-}
+// nextWritten returns the first record from seq on that is live where it was written, in s, or a
+// number beyond those of s.
+func (s *segment) nextWritten(seq uint64) uint64 { return s.first + s.gone.nextClear(seq-s.first) }
 
 // keysIn returns the keys of m in [from, to), sorted.
 func keysIn[V any](m map[uint64]V, from, to uint64) (keys []uint64) {

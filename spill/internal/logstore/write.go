@@ -3,6 +3,7 @@ package logstore
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
@@ -129,8 +130,8 @@ func (s *Store) commit(payloads [][]byte, spans []span, deletes []uint64, at int
 	if len(spans) > 0 {
 		frames = append(frames, pendingFrame{frame: frame{kind: kindAcks}, body: appendSpans(nil, spans), spans: spans})
 	}
-	if s.reserve {
-		frames = append(frames, s.copies(deletes)...)
+	if g := s.victim(); s.reserve && g != nil {
+		frames = append(frames, s.copies(g, deletes)...)
 	}
 	for i, payload := range payloads {
 		record := frame{kind: kindRecord, flags: timed(at), seq: s.state.next + uint64(i)}
@@ -144,9 +145,12 @@ func (s *Store) commit(payloads [][]byte, spans []span, deletes []uint64, at int
 	return nil
 }
 
-// append writes frames as one commit and syncs them.
+// append writes frames as one commit and syncs them. It looks at the file before the write: it is as
+// this store has left it, so the write leaves no hole, and overwrites no commit of another store. After
+// the sync it looks at the lock, too: a store that is there then is the only one, so each that
+// opens the folder later finds the commit. A look at the lock before the write would add nothing.
 func (s *Store) append(frames []pendingFrame) error {
-	if err := s.attached(0); err != nil { // a write behind the end of a file that was cut would leave a hole
+	if err := s.intact(0); err != nil {
 		return err
 	}
 	active := s.state.active()
@@ -169,8 +173,8 @@ func (s *Store) append(frames []pendingFrame) error {
 		}
 		return s.wrap("write", name, err)
 	}
-	if err := active.file.Sync(); err != nil {
-		return s.fail(s.wrap("sync", name, err))
+	if err := s.require("sync", name, active.file.Sync()); err != nil {
+		return err
 	}
 	return s.attached(int64(len(b)))
 }
@@ -219,16 +223,9 @@ func (s *Store) newSegment() error {
 	g.file = f
 	next := *s.state
 	next.segments = append(slices.Clip(s.state.segments), g)
-	renamed, err := s.checkpoint(&next)
-	if !renamed && Full(err) && s.disk.Sync() == nil { // now the segment has its name
-		next.commit++
-		if failed := s.writeSlot(&next); failed == nil || s.failed != nil {
-			err = failed
-		}
-	}
-	if err != nil {
+	if err := s.persist(&next); err != nil {
 		_ = f.Close()
-		if !renamed && s.failed == nil {
+		if s.failed == nil {
 			_ = s.disk.Remove(name)
 		}
 		return err
@@ -242,27 +239,55 @@ func (s *Store) newSegment() error {
 	return nil
 }
 
-// attached fails the store if the active segment is not as it was left, or if the folder or its lock is
-// not the one that was opened any more. Files in it may belong to another store then, and the next
-// records of this one are lost. more is the length of a commit that was not applied yet.
-func (s *Store) attached(more int64) error {
+// intact fails the store if the active segment is not as it was left. more is the length of a commit
+// that was not applied yet.
+func (s *Store) intact(more int64) error {
 	active := s.state.active()
-	want, name := active.length+more, segmentName(active.id)
-	size, err := active.file.Check()
-	if err == nil {
-		if err = s.lock.Check(); err != nil {
-			name = disk.LockFile
-		}
+	want := active.length + more
+	return s.require("write", segmentName(active.id), unchanged(active.file, want, max(want, s.excess)))
+}
+
+// attached is intact, and also fails the store if the folder or its lock is not the one that was opened.
+// Files in it may belong to another store then, and the next records of this one are lost.
+func (s *Store) attached(more int64) error {
+	if err := s.intact(more); err != nil {
+		return err
 	}
+	return s.require("write", disk.LockFile, unchanged(s.lock, 0, math.MaxInt64))
+}
+
+// require fails the store if err, of an operation on a file, is not nil.
+func (s *Store) require(operation, name string, err error) error {
+	if err != nil {
+		err = s.fail(s.wrap(operation, name, err))
+	}
+	return err
+}
+
+// unchanged returns an error unless the name of a file still leads to it, and its size is in a range.
+func unchanged(f interface{ Check() (int64, error) }, least, most int64) error {
+	size, err := f.Check()
 	switch {
 	case err != nil:
-		err = fmt.Errorf("the file was removed or replaced: %w", bare(err))
-	case size != want && (size < want || size > s.excess):
-		err = fmt.Errorf("the file has %d bytes, want %d: another program changed it", size, want)
-	default:
-		return nil
+		return fmt.Errorf("the file was removed or replaced: %w", bare(err))
+	case size < least || size > most:
+		return fmt.Errorf("the file has %d bytes, want %d: another program changed it", size, least)
 	}
-	return s.fail(s.wrap("write", name, err))
+	return nil
+}
+
+// persist makes st the state from which the store is opened: by a checkpoint, or, on a full disk, in a
+// slot, with a commit number of its own. If it fails without failing the store, nothing changed.
+func (s *Store) persist(st *state) error {
+	renamed, err := s.checkpoint(st)
+	if renamed || !Full(err) || s.disk.Sync() != nil { // a slot may list a segment whose name is new
+		return err
+	}
+	st.commit++
+	if failed := s.writeSlot(st); failed == nil || s.failed != nil {
+		err = failed
+	}
+	return err
 }
 
 // checkpoint makes st the state from which the store is opened. If the result is unknown,
@@ -270,11 +295,13 @@ func (s *Store) attached(more int64) error {
 func (s *Store) checkpoint(st *state) (renamed bool, err error) {
 	b := encodeCheckpoint(s.id, s.options.Codec, st)
 	renamed, err = Replace(s.disk, checkpointFile, b)
-	switch {
-	case renamed && err != nil:
-		return renamed, s.fail(s.wrap("replace", checkpointFile, err))
-	case err != nil:
-		return renamed, s.wrap("write", checkpointNew, err)
+	if renamed {
+		err = s.require("replace", checkpointFile, err)
+	} else {
+		err = s.wrap("write", checkpointNew, err)
+	}
+	if err != nil {
+		return renamed, err
 	}
 	s.lastCP, s.inSlot = len(b), false
 	return renamed, nil
