@@ -27,7 +27,7 @@ import (
 //
 // A queue may have millions of items when it is opened. Reading their keys would take as long as
 // draining it. So a client reads the last records, where the queue has its state, and then the others
-// in order when a key is asked for that it has not read yet. For a queue, that is one read for both
+// in order when a call asks for a key that is still unknown. For a queue, that is one read for both
 // the keys and the values of its next items.
 //
 // Invariants:

@@ -149,7 +149,7 @@ func (q *testQueue) take() ([]byte, error) {
 	return get.Value, q.Batch(ctx, q.state(), storage.DeleteOperation(get.Key))
 }
 
-// TestFullDisk fills a disk, of which other programs take what is left. The queue can be drained, also
+// TestFullDisk fills a disk, of which other programs take what is left. The queue can be drained, even
 // after a restart, and then be filled again.
 func TestFullDisk(t *testing.T) {
 	for _, size := range []int{200, 1000, 100_000, 2 << 20} {
@@ -289,7 +289,7 @@ func TestFailedSync(t *testing.T) {
 }
 
 // TestDamage changes a byte of a record. It is reported and missing, and all others are there. A
-// store that cannot be opened is repaired if the configuration says so.
+// store that cannot be opened is repaired if recreate is set.
 func TestDamage(t *testing.T) {
 	d := simdisk.New()
 	q := &testQueue{client: newClient(t, d, Config{})}

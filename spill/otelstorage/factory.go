@@ -2,7 +2,7 @@
 // that survive a restart. It stores them in the log of package spill: a queue is read as fast as it
 // was written, in little memory, and gives disk space back while it drains.
 //
-// Its configuration is that of the file_storage extension, where both have a setting.
+// Its settings have the names and defaults of the file_storage extension's.
 package otelstorage
 
 import (

@@ -88,7 +88,7 @@ func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	accepted, missing, twice := 0, map[int]bool{}, 0
 	delivered := map[int]bool{}
-	// run starts the process, and kills it after so many lines, or when nothing is missing.
+	// run starts the process, and kills it after the given number of lines, or when nothing is missing.
 	run := func(first string, lines int) {
 		child := exec.Command(os.Args[0], first)
 		child.Env = append(os.Environ(), childDir+"="+dir)

@@ -82,7 +82,7 @@ func open(factory extension.Factory, dir string) (queue, error) {
 
 // commit writes the state of the queue, and other operations.
 func (q *stored) commit(ops ...*storage.Operation) error {
-	state := make([]byte, 30) // about as long as that of exporterhelper
+	state := make([]byte, 30) // about as long as exporterhelper's state
 	binary.LittleEndian.PutUint64(state, q.from)
 	binary.LittleEndian.PutUint64(state[8:], q.to)
 	return q.client.Batch(context.Background(), append(ops, storage.SetOperation("qmv0", state))...)
