@@ -7,9 +7,8 @@ OLDEST := go1.25.4
 # The modules of go.work.
 MODULES = $(shell go list -m -f '{{.Dir}}')
 
-# The modules outside of go.work.
-SQLITE := examples/services/sqlitewriter
-OUTSIDE := tools $(SQLITE)
+# The modules outside of go.work, besides tools: nobody downloads what they require for the others.
+OUTSIDE := $(patsubst %/go.mod,%,$(wildcard contrib/*/go.mod spill/*/go.mod spill/*/*/go.mod examples/*/*/go.mod))
 
 # The packages beside the root package.
 ONTOP := ./batch ./bridge ./fan ./hub ./inspect ./semaphore ./source ./workers
@@ -39,7 +38,7 @@ fmt: ## gofmt would change no file
 .PHONY: tidy
 tidy: ## go mod tidy would change no go.mod and no go.sum
 	$(call each-module,go mod tidy -diff)
-	@for dir in $(OUTSIDE); do echo "/$$dir/: go mod tidy -diff"; (cd $$dir && GOWORK=off go mod tidy -diff) || exit 1; done
+	@for dir in tools $(OUTSIDE); do echo "/$$dir/: go mod tidy -diff"; (cd $$dir && GOWORK=off go mod tidy -diff) || exit 1; done
 
 .PHONY: alone
 alone: ## each module builds without go.work
@@ -50,9 +49,9 @@ vet: ## go vet for each module, and for the library with each build tag
 	go vet work
 	go vet -tags sluicecheck .
 
-.PHONY: sqlite
-sqlite: ## vet and tests of the example with SQLite, a module outside of go.work
-	cd $(SQLITE) && GOWORK=off go vet . && GOWORK=off go test -count=1 .
+.PHONY: outside
+outside: ## vet and tests of the modules outside of go.work: contrib, storage for the Collector, the example with SQLite
+	@set -e; for dir in $(OUTSIDE); do echo "/$$dir/:"; (cd $$dir && GOWORK=off go vet ./... && GOWORK=off go test -count=1 ./...); done
 
 bin/staticcheck: tools/go.mod tools/go.sum
 	cd tools && GOWORK=off go build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck

@@ -28,7 +28,7 @@ var layers = [][]string{
 		"metrics/internal", "semaphore", "sluicetest", "source", "workers"},
 	{"jetstream", "metrics", "spill"}, // what other libraries are needed for
 	{"bench"},
-	{"bench/cmd", "bench/doctorlab", "bench/logagg", "cmd", "docs", "examples", "stress", "tools"},
+	{"bench/cmd", "bench/doctorlab", "bench/logagg", "cmd", "docs", "examples", "spill/otelstorage/collector", "stress", "tools"},
 }
 
 // required are the modules, by prefixes of their paths, that the modules which users import or
@@ -36,6 +36,7 @@ var layers = [][]string{
 var required = map[string][]string{
 	".":                  nil, // for good
 	"spill":              {library, "golang.org/x/sys"},
+	"spill/otelstorage":  {library, "github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage", "go.opentelemetry.io/collector/", "go.uber.org/zap"},
 	"jetstream":          {library, "github.com/nats-io/", "github.com/gofrs/flock", "github.com/anishathalye/porcupine", "go.uber.org/goleak"},
 	"metrics/otel":       {library, "go.opentelemetry.io/"},
 	"metrics/prometheus": {library, "github.com/prometheus/"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -11,7 +12,7 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// A module is one of the modules of go.work.
+// A module is one of the modules that are released.
 type module struct {
 	dir   string   // from the root of the repository, "." for the root
 	path  string   // its import path
@@ -37,8 +38,12 @@ func (w *workshop) tags() string {
 	return strings.Join(names, " ")
 }
 
-// readModules returns the modules of go.work, each after those that it requires, and
-// the root first.
+// outside are patterns of the folders of modules for users that go.work does not use: to test the
+// others, nobody should have to download what these require.
+var outside = []string{"contrib/*", "spill/otelstorage"}
+
+// readModules returns the modules of go.work and those in outside, each after those that it requires,
+// and the root first.
 func readModules(top string) ([]module, error) {
 	text, err := os.ReadFile(filepath.Join(top, "go.work"))
 	if err != nil {
@@ -48,9 +53,22 @@ func readModules(top string) ([]module, error) {
 	if err != nil {
 		return nil, err
 	}
-	var modules []module
+	var dirs []string
 	for _, use := range work.Use {
-		m, err := readModule(top, path.Clean(use.Path))
+		dirs = append(dirs, path.Clean(use.Path))
+	}
+	for _, pattern := range outside {
+		found, err := fs.Glob(os.DirFS(top), pattern+"/go.mod")
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found {
+			dirs = append(dirs, path.Dir(file))
+		}
+	}
+	var modules []module
+	for _, dir := range dirs {
+		m, err := readModule(top, dir)
 		if err != nil {
 			return nil, err
 		}
