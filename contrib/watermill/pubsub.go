@@ -5,7 +5,7 @@
 //
 // # Promises
 //
-//   - All subscribers of a topic receive its messages in the same order, which is that of each
+//   - All subscribers of a topic receive its messages in one order, which keeps the order of each
 //     publisher. Each message is received once, unless it is nacked.
 //   - A subscriber receives its next message once it has acked the last one. A message that it
 //     nacks is the next one it receives. OutputChannelBuffer relaxes both.
@@ -22,8 +22,8 @@
 //
 // Invariants, whenever subscriber.mu is free:
 //
-//   - sent <= cap(out): the number of messages in the window. What is in out is in the window too,
-//     so a send to out, under the lock, never blocks.
+//   - sent <= cap(out), where sent is the size of the window. The window includes the messages in
+//     out, so a send to out, under the lock, never blocks.
 //   - first is the oldest message of the window. If the window is empty, first is the message that
 //     will be sent next: it exists, with its channels for ack and nack, before it has a content.
 //   - Only an ack or a nack of first replaces first.
@@ -33,13 +33,13 @@
 // afterward: a publisher, after it has sent to the hub, and the goroutine of the subscriber, after
 // first was acked or nacked.
 //
-// No wake-up is lost. A message stays in the queue only while the window is full, so first is sent.
-// The goroutine of the subscriber waits for an ack or nack of what was first when it last called
-// advance. If a publisher's advance has replaced that since, it was acked or nacked, which ends
-// the wait. Otherwise, it is still first, and its ack or nack ends the wait.
+// No wake-up is lost. After that call, a message stays in the queue only if the window is full, so
+// first is sent. The goroutine of the subscriber waits for the ack or nack of the message that was
+// first when it last called advance. If that is still first, its ack or nack ends the wait. If a
+// publisher has replaced it since, it was acked or nacked, which ends the wait as well.
 //
-// So a subscriber that keeps up is sent its messages by the publisher. Its goroutine is not woken
-// for a message, only for the ack: it waits for the ack before there is a message.
+// So a publisher itself sends to a subscriber that keeps up. The goroutine of the subscriber is not
+// woken for a message, only for its ack: it waits for the ack before the message is published.
 package hubchannel
 
 import (
@@ -76,8 +76,8 @@ type Config struct {
 	BlockPublishUntilSubscriberAck bool
 
 	// PreserveContext gives subscribers the context of the published message. Otherwise the context
-	// of a message is derived from that of Subscribe, and is canceled when the message is acked or
-	// nacked and when the subscriber ends.
+	// of a message is derived from the context of Subscribe, and is canceled when the message is
+	// acked or nacked and when the subscriber ends.
 	PreserveContext bool
 
 	// Capacity is the number of messages that are queued for each subscriber. While a subscriber
@@ -131,9 +131,9 @@ func New(config Config, logger watermill.LoggerAdapter) *PubSub {
 var errClosed = fmt.Errorf("Pub/Sub closed: %w", sluice.ErrClosed)
 
 // Publish sends copies of the messages, in order, to the present subscribers of the topic. It waits
-// as the Config says, for each message. After Close, also if that ends the wait for room, it fails
-// with an error that wraps [sluice.ErrClosed]; if the context of a message ends the wait, with the
-// error of that context. The messages before that one are published.
+// as the Config says, for each message. It fails after Close, and if Close
+// ends its wait for room, with an error that wraps [sluice.ErrClosed]; and if the context of a
+// message ends that wait, with the error of the context. The messages before that one are published.
 func (p *PubSub) Publish(topic string, messages ...*message.Message) error {
 	for _, m := range messages {
 		if err := p.publish(topic, m); err != nil {
