@@ -227,11 +227,13 @@ func TestLikeGoChannel(t *testing.T) {
 		}},
 		{"publishers that wait for acks take turns", Config{BlockPublishUntilSubscriberAck: true}, func(t tester) {
 			messages := t.subscribe(background)
-			publish := func() error { return t.Publish("topic", message.NewMessage("1", nil)) }
-			results := []func() error{t.waits(publish), t.waits(publish)}
-			for _, result := range results {
+			published := make(chan error)
+			for range 2 { // one of them waits for a sync.Mutex, so synctest.Wait would not return
+				go func() { published <- t.Publish("topic", message.NewMessage("1", nil)) }()
+			}
+			for range 2 {
 				t.ack(messages, "1")
-				if err := result(); err != nil {
+				if err := <-published; err != nil {
 					t.Error(err)
 				}
 			}
