@@ -6,48 +6,31 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
-
 	"github.com/sluice-go/sluice/hub"
 )
 
 // A subscriber is the receiving end of a Subscribe. The package comment has its protocol.
 type subscriber struct {
-	ctx             context.Context // ends with cancel
-	cancel          context.CancelFunc
-	queue           *hub.Subscription[*message.Message]
-	out             chan *message.Message
-	preserveContext bool
-	logger          watermill.LoggerAdapter
+	pubSub *PubSub
+	ctx    context.Context // ends with cancel
+	cancel context.CancelFunc
+	queue  *hub.Subscription[*message.Message]
+	out    chan *message.Message
 
-	mu          sync.Mutex
-	first, last *delivery // a list, oldest first; last is first if the window is empty
-	sent        int       // the length of the window
-	ended       bool      // out is closed
-	idle        chan struct{}
+	mu     sync.Mutex
+	window []*delivery // oldest first; if nothing is sent and not acked, the next one
+	sent   int         // how many of window are sent: all, or none of one
+	ended  bool        // out is closed
+	idle   sync.Cond   // sent is 0, or ended
 }
 
-// A delivery is a message in a window, or the one that is the next there.
 type delivery struct {
 	message  *message.Message // the subscriber's copy
 	original *message.Message
 	context  messageContext
-	next     *delivery
 }
 
 func newDelivery() *delivery { return &delivery{message: message.NewMessage("", nil)} }
-
-func newSubscriber(ctx context.Context, p *PubSub, queue *hub.Subscription[*message.Message]) *subscriber {
-	s := &subscriber{
-		queue:           queue,
-		out:             make(chan *message.Message, p.config.OutputChannelBuffer+1),
-		preserveContext: p.config.PreserveContext,
-		logger:          p.logger,
-		first:           newDelivery(),
-	}
-	s.last = s.first
-	s.ctx, s.cancel = context.WithCancel(ctx)
-	return s
-}
 
 // run makes progress after each ack and nack, until the context of s is done.
 func (s *subscriber) run() {
@@ -70,11 +53,10 @@ func (s *subscriber) end() {
 	defer s.mu.Unlock()
 	s.ended = true
 	close(s.out)
-	s.reportIdle()
+	s.idle.Broadcast()
 }
 
-// advance makes the progress that is possible now, and returns the message whose ack or nack makes more
-// possible.
+// advance makes the progress that is possible now, and returns the first message of the window.
 func (s *subscriber) advance() *message.Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,53 +68,42 @@ func (s *subscriber) advance() *message.Message {
 			break
 		}
 		if s.sent > 0 {
-			s.last.next = newDelivery()
-			s.last = s.last.next
+			s.window = append(s.window, newDelivery())
 		}
 		s.sent++
-		s.send(s.last, m)
+		s.send(s.window[s.sent-1], m)
 	}
 	if s.sent == 0 {
-		s.reportIdle()
+		s.idle.Broadcast()
 	}
-	return s.first.message
+	return s.window[0].message
 }
 
-// settle takes the first message out of the window if it is acked. If it is nacked, it sends it
-// again. It reports whether the next one may be looked at. The lock is held.
+// settle takes the first message out of the window if it is acked, and reports that. If it is
+// nacked, settle sends it again. The lock is held.
 func (s *subscriber) settle() bool {
-	d := s.first
+	d := s.window[0]
 	select {
 	case <-d.message.Acked():
-		s.sent--
-		s.replaceFirst(d.next)
+		if s.sent--; s.sent == 0 {
+			s.window[0] = newDelivery()
+		} else {
+			s.window[0] = nil
+			s.window = s.window[1:]
+		}
+		d.context.end()
 		return true
 	case <-d.message.Nacked():
-		s.logger.Trace("Nack received, resending message", watermill.LogFields{"message_uuid": d.original.UUID})
-		again := newDelivery()
-		again.next = d.next
-		s.replaceFirst(again)
-		s.send(again, d.original)
+		s.pubSub.logger.Trace("Nack received, resending message", watermill.LogFields{"message_uuid": d.original.UUID})
+		s.window[0] = newDelivery()
+		s.send(s.window[0], d.original)
+		d.context.end()
 	default:
 	}
 	return false
 }
 
-// replaceFirst puts d in place of the first delivery, which is over; nil is one without a content.
-func (s *subscriber) replaceFirst(d *delivery) {
-	over := s.first
-	if d == nil {
-		d = newDelivery()
-	}
-	if d.next == nil { // it is the only one
-		s.last = d
-	}
-	s.first = d
-	over.next = nil // a context that is kept does not keep later messages
-	over.context.end()
-}
-
-// send gives d the content of a message, and sends it. The lock is held, and the window has d.
+// send gives d, which is in the window, a content, and sends it. The lock is held.
 func (s *subscriber) send(d *delivery, original *message.Message) {
 	d.original = original
 	m := d.message
@@ -140,7 +111,7 @@ func (s *subscriber) send(d *delivery, original *message.Message) {
 	for key, value := range original.Metadata {
 		m.Metadata[key] = value
 	}
-	if s.preserveContext {
+	if s.pubSub.config.PreserveContext {
 		m.SetContext(original.Context())
 	} else {
 		d.context.Context = s.ctx
@@ -149,25 +120,48 @@ func (s *subscriber) send(d *delivery, original *message.Message) {
 	s.out <- m // there is room
 }
 
-// acked returns a channel that is closed when all messages that were sent to s before are acked, or
-// s has ended.
-func (s *subscriber) acked() <-chan struct{} {
+// waitForAcks waits until all messages that were sent to s are acked, or s has ended.
+func (s *subscriber) waitForAcks() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.idle == nil {
-		s.idle = make(chan struct{})
+	for s.sent > 0 && !s.ended {
+		s.idle.Wait()
 	}
-	idle := s.idle
-	if s.ended || s.sent == 0 {
-		s.reportIdle()
-	}
-	return idle
 }
 
-// reportIdle is called when nothing is in the window, nor in the queue. The lock is held.
-func (s *subscriber) reportIdle() {
-	if s.idle != nil {
-		close(s.idle)
-		s.idle = nil
+// A messageContext is context.WithCancel of the embedded Context, made at its first use: most
+// handlers never use it, and it takes a third of the CPU of a delivery.
+type messageContext struct {
+	context.Context // of the subscriber
+	mu              sync.Mutex
+	made            context.Context
+	cancel          context.CancelFunc
+	over            bool
+}
+
+// derived returns that context, also for Value: so package context finds that it can cancel
+// contexts derived from this one without a goroutine.
+func (c *messageContext) derived() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.made == nil {
+		c.made, c.cancel = context.WithCancel(c.Context)
+		if c.over {
+			c.cancel()
+		}
+	}
+	return c.made
+}
+
+func (c *messageContext) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.over = true
+	if c.cancel != nil {
+		c.cancel()
 	}
 }
+
+func (c *messageContext) Done() <-chan struct{} { return c.derived().Done() }
+func (c *messageContext) Err() error            { return c.derived().Err() }
+func (c *messageContext) Value(key any) any     { return c.derived().Value(key) }
