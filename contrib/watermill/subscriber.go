@@ -130,7 +130,7 @@ func (s *subscriber) waitForAcks() {
 }
 
 // A messageContext is context.WithCancel of the embedded Context, made at its first use: most
-// handlers never use it, and it takes a third of the CPU of a delivery.
+// handlers never use it, and it takes a sixth of the CPU of a delivery.
 type messageContext struct {
 	context.Context // of the subscriber
 	mu              sync.Mutex
