@@ -232,7 +232,11 @@ func TestLikeGoChannel(t *testing.T) {
 				go func() { published <- t.Publish("topic", message.NewMessage("1", nil)) }()
 			}
 			for range 2 {
-				t.ack(messages, "1")
+				m := t.is(messages, "1")
+				for range 1000 { // the other one may come
+					runtime.Gosched()
+				}
+				m.Ack()
 				if err := <-published; err != nil {
 					t.Error(err)
 				}
@@ -377,7 +381,7 @@ func TestUnlikeGoChannel(t *testing.T) {
 			before := runtime.NumGoroutine()
 			_, cancel := context.WithCancel(m.Context())
 			defer cancel()
-			if after := runtime.NumGoroutine(); after != before {
+			if after := runtime.NumGoroutine(); after > before {
 				t.Errorf("%d goroutines, and %d before", after, before)
 			}
 		}},
@@ -459,7 +463,7 @@ func TestStalledSubscriber(t *testing.T) {
 			p.publish(strconv.Itoa(i))
 		}
 		synctest.Wait()
-		if after := runtime.NumGoroutine(); after != before {
+		if after := runtime.NumGoroutine(); after > before { // one of the testing package may end meanwhile
 			t.Errorf("%d goroutines with %d messages that wait, and %d without", after, n, before)
 		}
 		for i := range n {
