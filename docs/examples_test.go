@@ -16,7 +16,7 @@ import (
 // forUsers are the packages whose constructors need an example.
 var forUsers = []string{
 	".", "batch", "bridge", "codec", "fan", "hub", "inspect", "jetstream", "livepage", "metrics/otel",
-	"metrics/prometheus", "semaphore", "source", "spill", "workers",
+	"metrics/prometheus", "semaphore", "source", "spill", "workers", "contrib/watermill",
 }
 
 // TestConstructors: go doc shows an example for each constructor.

@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"."},        // the kinds
 	{"batch", "bridge", "codec", "fan", "hub", "inspect", "internal/reading", "livepage",
 		"metrics/internal", "semaphore", "sluicetest", "source", "workers"},
-	{"jetstream", "metrics", "spill"}, // what other libraries are needed for
+	{"jetstream", "metrics", "spill", "contrib"}, // what other libraries are needed for
 	{"bench"},
 	{"bench/cmd", "bench/doctorlab", "bench/logagg", "cmd", "docs", "examples", "spill/otelstorage/collector", "stress", "tools"},
 }

@@ -170,7 +170,7 @@ var words = map[string]string{
 	"select": "moving#move-the-select", "mutex": "moving", "migrate": "moving", "context": "stages#the-context-is-done", "goroutine leak": "stages",
 	"deadlock": "doctor", "leak": "doctor", "pprof": "doctor", "prometheus": "metrics", "alert": "metrics#alerts", "dashboard": "metrics",
 	"NATS": "jetstream", "dead letter": "jetstream", "at least once": "jetstream#guarantees", "durable": "spill", "fsync": "spill", "crash": "spill",
-	"rill": "moving-pipelines#rill", "conc": "moving-pipelines#conc", "watermill": "adopting", "outbox": "/examples/README", "sqlite": "/examples/README",
+	"rill": "moving-pipelines#rill", "conc": "moving-pipelines#conc", "watermill": "/contrib/watermill/README", "outbox": "/examples/README", "sqlite": "/examples/README",
 	"errgroup": "/README", "install": "/README", "license": "/README", "benchmark": "/bench/RESULTS", "latency": "/bench/RESULTS",
 	"windows": "/SUPPORT#systems", "go version": "/SUPPORT#go-versions", "security": "/SECURITY",
 	"sluicechannelstalled": "metrics", "Thundering HERD": "/ARCHITECTURE", "generics": "adr/0004-api",
