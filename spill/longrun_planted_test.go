@@ -159,7 +159,7 @@ func TestLongRunSees(t *testing.T) {
 			return faultyQueue{queue: q, send: func(ctx context.Context, v []byte) error {
 				err := syscall.ENOSPC
 				if !full.Load() {
-					if err := q.Send(ctx, v); !errors.Is(err, syscall.ENOSPC) {
+					if err := q.Send(ctx, v); !errors.Is(err, syscall.ENOSPC) || errors.Is(err, spill.ErrUnknown) {
 						return err
 					}
 					full.Store(true)

@@ -279,9 +279,9 @@ func share(memory int64) int64 {
 
 // setSize sets size, slots and stamp, for a channel that holds the values themselves.
 func (c *config[T]) setSize() error {
-	beside := 0
+	beside, with := 0, ""
 	if c.maxAge > 0 {
-		c.stamp, beside = timeCost, locked.DatedBytes
+		c.stamp, beside, with = timeCost, locked.DatedBytes, " and its age"
 	}
 	if c.size != nil {
 		return nil
@@ -299,8 +299,8 @@ func (c *config[T]) setSize() error {
 		c.size = func(T) int { return slot + beside }
 	}
 	if c.limit < each {
-		return c.invalid("MemoryLimit is %d, which leaves %d bytes for values (want at least %d, for a %v)",
-			c.memory, c.limit, each, t)
+		return c.invalid("MemoryLimit is %d, which leaves %d bytes for values (want at least %d, the size of a %v%s)",
+			c.memory, c.limit, each, t, with)
 	}
 	c.slots = int(min(c.limit/each, int64(sluice.Unlimited)))
 	return nil
