@@ -81,6 +81,7 @@ func (c *Durable[T]) recv(ctx context.Context, expires bool) (*Delivery[T], erro
 		c.mu.Lock()
 		t, err := c.receive(ctx, &lazy)
 		if err == errTooOld && !expires {
+			c.serveWaiters() // the next one deletes them, or receives what is behind them
 			c.mu.Unlock()
 			return nil, sluice.ErrEmpty
 		}
