@@ -228,7 +228,7 @@ func (w *walk) look() error {
 		}
 		return nil
 	}
-	old, err := c.isOld(0)
+	old, err := c.isOld(c.oldest(), 0)
 	first, sender := c.senders.First(), ""
 	switch {
 	case first == nil:
