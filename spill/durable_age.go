@@ -67,10 +67,9 @@ type expiry struct {
 	at  int64 // when seq was stored
 }
 
-// storedAt returns when the record at position i of the queue was stored. It may return false
-// for i > 0. The caller holds mu.
-func (c *Durable[T]) storedAt(i int) (at int64, ok bool, err error) {
-	part := c.oldest()
+// storedAt returns when the record at position i of a part of the queue was stored; nil means
+// requeued. It may return false for i > 0. The caller holds mu.
+func (c *Durable[T]) storedAt(part *reader, i int) (at int64, ok bool, err error) {
 	switch {
 	case i >= c.queued() || part == nil && i > 0:
 		return 0, false, nil
@@ -91,13 +90,13 @@ func (c *Durable[T]) storedAt(i int) (at int64, ok bool, err error) {
 	return c.clock.storedAt(part.window.At(i)), true, nil
 }
 
-// isOld reports whether the record at position i of the queue is too old. The caller holds
-// mu.
-func (c *Durable[T]) isOld(i int) (bool, error) {
+// isOld reports whether the record at position i of a part of the queue is too old. The caller
+// holds mu.
+func (c *Durable[T]) isOld(part *reader, i int) (bool, error) {
 	if c.config.maxAge == 0 || c.reopening != nil {
 		return false, nil
 	}
-	at, ok, err := c.storedAt(i)
+	at, ok, err := c.storedAt(part, i)
 	return ok && c.now()-at > int64(c.config.maxAge), err
 }
 
@@ -110,7 +109,7 @@ func (c *Durable[T]) expire() error {
 	}
 	var old []logstore.Record
 	for bytes := int64(0); len(old) < expireStep && bytes < expireBytes; {
-		if tooOld, err := c.isOld(0); err != nil || !tooOld {
+		if tooOld, err := c.isOld(c.oldest(), 0); err != nil || !tooOld {
 			break
 		}
 		record, err := c.pull(c.oldest())
@@ -165,7 +164,7 @@ func (c *Durable[T]) watchAge() {
 		return // publish calls it
 	}
 	c.retry(func(*waiter) bool { return c.spare(1, 0) > 0 })
-	at, ok, err := c.storedAt(0)
+	at, ok, err := c.storedAt(c.oldest(), 0)
 	if c.senders.Len() == 0 || err == nil && !ok {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -187,6 +188,40 @@ func TestExpiryInBatch(t *testing.T) {
 		}()
 		if c.InFlight() != 0 || c.Len() != 0 {
 			t.Errorf("%d in flight, %d queued", c.InFlight(), c.Len())
+		}
+	})
+}
+
+// TestBatchPassesOldValues: a receive for the rest of a batch waits for a write that would replace the
+// last values, and finds one too old when it fails. It deletes none, so a receiver that waits behind
+// it does, and gets the other value.
+func TestBatchPassesOldValues(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMemoryStore()
+		c := durableOn(s, &DurableOptions[uint64]{Codec: fixed{}, Capacity: 3, Overflow: sluice.DropOldest, MaxAge: time.Minute})
+		if n, err := c.SendBatch(never, []uint64{1, 2}); err != nil {
+			t.Fatal(n, err)
+		}
+		time.Sleep(59 * time.Second)
+		if err := c.Send(never, 3); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Recv(never); err != nil {
+			t.Fatal(err)
+		}
+		s.onWrite = func(uint64, [][]byte, []uint64) error {
+			s.onWrite = nil
+			time.Sleep(30 * time.Second)
+			return errors.New("no space")
+		}
+		go func() { _, _ = c.SendBatch(never, []uint64{4, 5}) }()
+		synctest.Wait()
+		go func() { _, _ = c.recv(engine.NoWait{}, false) }()
+		synctest.Wait()
+		ctx, stop := context.WithTimeout(context.Background(), 31*time.Second)
+		defer stop()
+		if d, err := c.Recv(ctx); err != nil || d.Value != 3 {
+			t.Errorf("received %v, %v; %d values are queued", d, err, c.Len())
 		}
 	})
 }

@@ -180,3 +180,44 @@ func TestFreshPrecision(t *testing.T) {
 		})
 	}
 }
+
+// TestFreshMemory: the memory that the front leaves to reads is there when it is itself read from the
+// file, and the backlog has the rest.
+func TestFreshMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, values = 8000, 200 // more than the limit
+		c := durableOn(newMemoryStore(), &DurableOptions[uint64]{Codec: fixed{}, Fresh: time.Minute, MemoryLimit: limit})
+		for round := range 2 {
+			if _, err := c.SendBatch(never, make([]uint64, values)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute - time.Nanosecond)
+			for range 1 + 2*round { // of the fresh ones, the second is read from the file
+				if _, err := c.TryRecv(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := c.front.bytes + c.backlog.bytes; got > limit || c.front.bytes == 0 {
+				t.Errorf("%d bytes in memory, %d of them fresh, limit %d", got, c.front.bytes, limit)
+			}
+			time.Sleep(time.Nanosecond)
+		}
+	})
+}
+
+// TestFreshMaxAge: a value whose write took long is not received when it is too old, though it was
+// stored a moment ago.
+func TestFreshMaxAge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newMemoryStore()
+		c := durableOn(s, &DurableOptions[uint64]{Codec: fixed{}, MaxAge: time.Minute, Fresh: 50 * time.Second})
+		s.onWrite = func(uint64, [][]byte, []uint64) error { time.Sleep(30 * time.Second); return nil }
+		if err := c.Send(never, 1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(40 * time.Second)
+		if d, err := c.TryRecv(); err != sluice.ErrEmpty {
+			t.Errorf("received %v, %v", d, err)
+		}
+	})
+}

@@ -70,7 +70,7 @@ func (c *Durable[T]) spare(n int, need int64) (k int) {
 		return 0
 	}
 	for k < n {
-		if old, err := c.isOld(c.promised + c.retrying + k); err != nil || !old {
+		if old, err := c.isOld(c.oldest(), c.promised+c.retrying+k); err != nil || !old {
 			break
 		}
 		k++
@@ -141,7 +141,7 @@ func (m *makingRoom[T]) room(i int) bool {
 		most = evictStep
 	}
 	for n := 0; m.over(cost) && n < most; n++ {
-		switch old, err := c.isOld(0); {
+		switch old, err := c.isOld(c.oldest(), 0); {
 		case err != nil:
 			m.b.readErr = err
 			return false
@@ -215,7 +215,7 @@ func (m *makingRoom[T]) expire() {
 	defer func() { m.b.readErr = before }()
 	for i, payload := range m.b.payloads {
 		for n := 0; payload != nil && n < 2; n++ {
-			if old, err := m.c.isOld(0); err != nil || !old || !m.evict(i, true) {
+			if old, err := m.c.isOld(m.c.oldest(), 0); err != nil || !old || !m.evict(i, true) {
 				return
 			}
 		}

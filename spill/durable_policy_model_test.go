@@ -117,7 +117,7 @@ func (m *durableModel) send(v uint64, fails error) error {
 // recv is a TryRecv.
 func (m *durableModel) recv(fails error) (v uint64, err error) {
 	m.ageFront()
-	if m.fresh == 0 || m.first() < 0 || m.queue[m.first()].part != inFront {
+	if i := m.first(); i >= 0 && m.old(m.queue[i]) {
 		n := m.expired()
 		if n > 0 && fails != nil {
 			m.fail(n)

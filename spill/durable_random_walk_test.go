@@ -157,7 +157,13 @@ func (w *walk) step(ctx context.Context) {
 	case p < 55:
 		go func() { w.hold(c.Recv(ctx)) }()
 	case p < 60:
-		go func() { w.hold(c.TryRecv()) }()
+		go func() {
+			ds := make([]*Delivery[[]byte], n)
+			got, _ := c.TryRecvBatch(ds)
+			for _, d := range ds[:got] {
+				w.hold(d, nil)
+			}
+		}()
 	case p < 80:
 		for range n {
 			w.settle()
@@ -222,7 +228,7 @@ func (w *walk) look() error {
 		}
 		return nil
 	}
-	old, err := c.isOld(0)
+	old, err := c.isOld(c.oldest(), 0)
 	first, sender := c.senders.First(), ""
 	switch {
 	case first == nil:

@@ -81,6 +81,7 @@ func (c *Durable[T]) recv(ctx context.Context, expires bool) (*Delivery[T], erro
 		c.mu.Lock()
 		t, err := c.receive(ctx, &lazy)
 		if err == errTooOld && !expires {
+			c.serveWaiters() // the next one deletes them, or receives what is behind them
 			c.mu.Unlock()
 			return nil, sluice.ErrEmpty
 		}
@@ -189,10 +190,12 @@ func (c *Durable[T]) awaitReopening(lazy *lazyContext) bool {
 // are too old. The caller holds mu.
 func (c *Durable[T]) take() (record logstore.Record, err error) {
 	part := c.next()
-	if c.config.maxAge > 0 && part != &c.front { // what is fresh is not too old
-		if old, err := c.isOld(0); old || err != nil {
-			return record, cmp.Or(err, errTooOld)
-		}
+	old, err := c.isOld(part, 0) // also what is fresh, if its write took long
+	if oldest := c.oldest(); old && part != oldest {
+		old, err = c.isOld(oldest, 0) // a damaged record seems to be older than it is
+	}
+	if old || err != nil {
+		return record, cmp.Or(err, errTooOld)
 	}
 	record, err = c.pull(part)
 	if err != nil || record.Seq == 0 {
