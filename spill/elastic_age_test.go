@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -288,4 +289,45 @@ func TestElasticAgedMemory(t *testing.T) {
 	if err := c.TrySend(strings.Repeat("x", 200-16-locked.DatedBytes)); err != nil {
 		t.Error(err)
 	}
+}
+
+// A trapped codec panics while it is set.
+type trapped struct {
+	fixed
+	set *bool
+}
+
+func (c trapped) Append(b []byte, v uint64) ([]byte, error) {
+	if *c.set {
+		panic(errHook)
+	}
+	return c.fixed.Append(b, v)
+}
+
+// TestElasticCodecPanics: a send that has removed the only value in memory, and then panics in the codec, leaves
+// no receiver waiting while values are on disk.
+func TestElasticCodecPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var set bool
+		c := on(t, new(faulty), &ElasticOptions[uint64]{
+			MemoryLimit: 8 + locked.DatedBytes, MaxAge: time.Minute, Capacity: 3, Codec: trapped{set: &set},
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var once sync.Once
+		v, err := c.Recv(overtaken{ctx, func() { // the channel was direct, and empty
+			once.Do(func() {
+				defer recoverHook()
+				sendAll(t, c, 0, 1)
+				time.Sleep(time.Minute)
+				sendAll(t, c, 1, 2)
+				time.Sleep(time.Second)
+				set = true
+				_ = c.TrySend(3)
+			})
+		}})
+		if v != 1 || err != nil || c.Stats().TooOld != 1 {
+			t.Errorf("%d, %v, %+v", v, err, c.Stats())
+		}
+	})
 }
