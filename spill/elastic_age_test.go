@@ -331,3 +331,31 @@ func TestElasticCodecPanics(t *testing.T) {
 		}
 	})
 }
+
+// TestElasticDropsInParts: what a call has dropped, and the hook has yet to get, takes little memory beside
+// what MemoryLimit allows, although it comes from the disk.
+func TestElasticDropsInParts(t *testing.T) {
+	const size, limit = 64 << 10, 1 << 20
+	for name, call := range map[string]func(c *Elastic[[]byte]) error{
+		"TryRecv":   func(c *Elastic[[]byte]) error { _, err := c.TryRecv(); return err },
+		"SendBatch": func(c *Elastic[[]byte]) error { return second(c.SendBatch(context.Background(), make([][]byte, 100))) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var c *Elastic[[]byte]
+			hooked, most := 0, 0
+			c = on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: limit, MaxAge: time.Minute, OnUndelivered: func([]byte, sluice.Reason) {
+				most = max(most, c.tooOld-hooked)
+				hooked++
+			}})
+			for range 200 {
+				if err := c.TrySend(make([]byte, size)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(2 * time.Minute)
+			if err := call(c); err != nil && err != sluice.ErrEmpty || most == 0 || most > (limit+expireBytes)/size+1 {
+				t.Errorf("%s: %v, %d values at once", name, err, most)
+			}
+		})
+	}
+}
