@@ -49,9 +49,11 @@ func (c *Elastic[T]) removeOld(into *losses[T]) (ok bool) {
 	return ok
 }
 
-// expire removes up to n values that are too old, as removeOld does.
+// expire removes up to n values that are too old, as removeOld does, and fewer once it has read
+// expireBytes: the hook gets them only when the lock is released.
 func (c *Elastic[T]) expire(n int, into *losses[T]) {
-	for more := c.aged != nil; more && n > 0; n-- {
+	least := c.backlog.bytes - expireBytes
+	for more := c.aged != nil; more && n > 0 && c.backlog.bytes > least; n-- {
 		if c.isLow() { // the next one may be on disk
 			c.advance()
 		}

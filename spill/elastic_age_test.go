@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -287,5 +288,74 @@ func TestElasticAgedMemory(t *testing.T) {
 	}
 	if err := c.TrySend(strings.Repeat("x", 200-16-locked.DatedBytes)); err != nil {
 		t.Error(err)
+	}
+}
+
+// A trapped codec panics while it is set.
+type trapped struct {
+	fixed
+	set *bool
+}
+
+func (c trapped) Append(b []byte, v uint64) ([]byte, error) {
+	if *c.set {
+		panic(errHook)
+	}
+	return c.fixed.Append(b, v)
+}
+
+// TestElasticCodecPanics: a send that has removed the only value in memory, and then panics in the codec, leaves
+// no receiver waiting while values are on disk.
+func TestElasticCodecPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var set bool
+		c := on(t, new(faulty), &ElasticOptions[uint64]{
+			MemoryLimit: 8 + locked.DatedBytes, MaxAge: time.Minute, Capacity: 3, Codec: trapped{set: &set},
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var once sync.Once
+		v, err := c.Recv(overtaken{ctx, func() { // the channel was direct, and empty
+			once.Do(func() {
+				defer recoverHook()
+				sendAll(t, c, 0, 1)
+				time.Sleep(time.Minute)
+				sendAll(t, c, 1, 2)
+				time.Sleep(time.Second)
+				set = true
+				_ = c.TrySend(3)
+			})
+		}})
+		if v != 1 || err != nil || c.Stats().TooOld != 1 {
+			t.Errorf("%d, %v, %+v", v, err, c.Stats())
+		}
+	})
+}
+
+// TestElasticDropsInParts: what a call has dropped, and the hook has yet to get, takes little memory beside
+// what MemoryLimit allows, although it comes from the disk.
+func TestElasticDropsInParts(t *testing.T) {
+	const size, limit = 64 << 10, 1 << 20
+	for name, call := range map[string]func(c *Elastic[[]byte]) error{
+		"TryRecv":   func(c *Elastic[[]byte]) error { _, err := c.TryRecv(); return err },
+		"SendBatch": func(c *Elastic[[]byte]) error { return second(c.SendBatch(context.Background(), make([][]byte, 100))) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var c *Elastic[[]byte]
+			hooked, most := 0, 0
+			c = on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: limit, MaxAge: time.Minute, OnUndelivered: func([]byte, sluice.Reason) {
+				most = max(most, c.tooOld-hooked)
+				hooked++
+			}})
+			for range 200 {
+				if err := c.TrySend(make([]byte, size)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(2 * time.Minute)
+			if err := call(c); err != nil && err != sluice.ErrEmpty || most == 0 || most > (limit+expireBytes)/size+1 {
+				t.Errorf("%s: %v, %d values at once", name, err, most)
+			}
+		})
 	}
 }

@@ -166,6 +166,9 @@ func (c *Elastic[T]) sendRecords(ctx context.Context, p *recordBatch[T], vs []T,
 		case err == errNeedsRecord && n > 0: // the next call encodes it
 			p.values, err = p.values[:n], nil
 		case err == errNeedsRecord: // user code runs without the lock; then try again
+			if c.isLow() { // sendNext may have removed values, and the codec may panic
+				c.advance()
+			}
 			c.mu.Unlock()
 			err = p.fill(&c.config, true, vs, method)
 			c.mu.Lock()
