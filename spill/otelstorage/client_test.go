@@ -150,42 +150,60 @@ func (q *testQueue) take() ([]byte, error) {
 }
 
 // TestFullDisk fills a disk, of which other programs take what is left. The queue can be drained, even
-// after a restart, and then be filled again.
+// after a restart, and then be filled again. Without its spare file it cannot be drained.
 func TestFullDisk(t *testing.T) {
 	for _, size := range []int{200, 1000, 100_000, 2 << 20} {
 		for _, restart := range []bool{false, true} {
-			t.Run(fmt.Sprint(size, restart), func(t *testing.T) {
-				d := simdisk.New()
-				d.Limit, d.Block = 30<<20, 4096
-				q := &testQueue{client: newClient(t, d, Config{})}
-				var err error
-				for err == nil {
-					err = q.put(bytes.Repeat([]byte{byte(q.to)}, size))
+			for _, spare := range []bool{true, false} {
+				if size == 2<<20 && !spare {
+					continue // each file that is deleted makes room for the next states
 				}
-				if !errors.Is(err, storage.ErrStorageFull) || !errors.Is(err, syscall.ENOSPC) {
-					t.Fatal(err)
-				}
-				other, err := d.Create("other")
-				for at := int64(0); err == nil; at += 4096 {
-					_, err = other.WriteAt(make([]byte, 4096), at)
-				}
-				if restart {
-					if err := q.Close(ctx); err != nil {
+				t.Run(fmt.Sprint(size, restart, spare), func(t *testing.T) {
+					d := simdisk.New()
+					d.Limit, d.Block = 30<<20, 4096
+					q := &testQueue{client: newClient(t, d, Config{})}
+					var err error
+					for err == nil {
+						err = q.put(bytes.Repeat([]byte{byte(q.to)}, size))
+					}
+					if !errors.Is(err, storage.ErrStorageFull) || !errors.Is(err, syscall.ENOSPC) {
 						t.Fatal(err)
 					}
-					q.client = newClient(t, d, Config{})
-				}
-				for q.from < q.to {
-					want := bytes.Repeat([]byte{byte(q.from)}, size)
-					if got, err := q.take(); err != nil || !bytes.Equal(got, want) {
-						t.Fatalf("item %d of %d: %v", q.from-1, q.to, err)
+					if !spare {
+						q.spare = false
+						if err := d.Remove(spareFile); err != nil {
+							t.Fatal(err)
+						}
 					}
-				}
-				q.tried = time.Time{}
-				if err := q.put(make([]byte, size)); err != nil {
-					t.Fatal(err)
-				}
-			})
+					other, err := d.Create("other")
+					for at := int64(0); err == nil; at += 4096 {
+						_, err = other.WriteAt(make([]byte, 4096), at)
+					}
+					if restart {
+						if err := q.Close(ctx); err != nil {
+							t.Fatal(err)
+						}
+						q.client = newClient(t, d, Config{})
+					}
+					for q.from < q.to {
+						want := bytes.Repeat([]byte{byte(q.from)}, size)
+						got, err := q.take()
+						if !spare && errors.Is(err, storage.ErrStorageFull) {
+							return
+						}
+						if err != nil || !bytes.Equal(got, want) {
+							t.Fatalf("item %d of %d: %v", q.from-1, q.to, err)
+						}
+					}
+					if !spare {
+						t.Fatal("drained without the spare file")
+					}
+					q.tried = time.Time{}
+					if err := q.put(make([]byte, size)); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
 		}
 	}
 }

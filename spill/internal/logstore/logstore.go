@@ -27,6 +27,8 @@
 package logstore
 
 import (
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -140,7 +142,9 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 var errClosed = errors.New("spill: the store is closed")
 
 // segmentName returns the name of the file of a segment.
-func segmentName(id uint64) string { return fmt.Sprintf("%016x%s", id, segmentSuffix) }
+func segmentName(id uint64) string {
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, id)) + segmentSuffix
+}
 
 const segmentSuffix = ".log"
 
@@ -257,6 +261,7 @@ func bare(err error) error {
 func (s *Store) discard() {
 	s.mu.Lock()
 	active := s.state.active()
+	s.state.emptied = false
 	var dead []*segment
 	s.state.segments = slices.DeleteFunc(s.state.segments, func(g *segment) bool {
 		if g == active || g.live > 0 {

@@ -22,6 +22,7 @@ type state struct {
 	moved    map[uint64]*segment
 	next     uint64 // sequence number of the next new record
 	commit   uint64 // number of the next commit
+	emptied  bool   // one before the active segment may have no live record any more
 }
 
 // A segment is a file of the log.
@@ -119,6 +120,7 @@ func (st *state) acknowledge(r span) {
 		}
 		if s.live == 0 {
 			s.liveBytes = 0 // the size of damaged records is unknown
+			st.emptied = st.emptied || s != st.active()
 		}
 	}
 }

@@ -140,8 +140,9 @@ func (s *Store) commit(payloads [][]byte, spans []span, deletes []uint64, at int
 	if err := s.append(frames); err != nil {
 		return err
 	}
-	s.apply(frames)
-	s.discard()
+	if s.apply(frames); s.state.emptied {
+		s.discard()
+	}
 	return nil
 }
 
@@ -190,9 +191,12 @@ func (s *Store) apply(frames []pendingFrame) {
 			s.cached++
 		}
 		active.length += f.size()
+		s.size.Add(f.size())
 	}
 	s.state.commit++
-	s.trim()
+	if s.cached > maxCached {
+		s.trim()
+	}
 	s.end().write(s.mark, s.id)
 }
 
@@ -234,6 +238,7 @@ func (s *Store) newSegment() error {
 	s.state.segments, s.state.commit, s.excess = next.segments, next.commit, 0
 	old.used = s.clock
 	s.clock++
+	s.trim()
 	s.mu.Unlock()
 	s.discard()
 	return nil
