@@ -65,7 +65,7 @@ func TestWatchMistakes(t *testing.T) {
 		{nil, "<address>"},
 		{[]string{"ftp://" + address}, `unsupported scheme "ftp"`},
 		{[]string{"http://"}, "no host"},
-		{[]string{address + "?speed=1"}, "speed=1"},
+		{[]string{address + "?speed=1"}, "parameter speed"},
 		{[]string{"-n", "0", address}, "-n must be from 1 to 3600"},
 		{[]string{"-n", "3601", address}, "-n must be from 1 to 3600"},
 		{[]string{"-n", "0.5", address}, "-every"},
