@@ -190,9 +190,10 @@ func (c *Durable[T]) awaitReopening(lazy *lazyContext) bool {
 // are too old. The caller holds mu.
 func (c *Durable[T]) take() (record logstore.Record, err error) {
 	part := c.next()
-	old, err := c.isOld(part, 0) // also what is fresh, if its write took long
-	if oldest := c.oldest(); old && part != oldest {
-		old, err = c.isOld(oldest, 0) // a damaged record seems to be older than it is
+	// What is fresh may be old, too, if its write took long.
+	old, err := c.isOld(part, 0)
+	if old { // a damaged record seems to be older than it is, and the oldest one is dropped first
+		old, err = c.isOld(c.oldest(), 0)
 	}
 	if old || err != nil {
 		return record, cmp.Or(err, errTooOld)
