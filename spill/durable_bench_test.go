@@ -104,16 +104,7 @@ func BenchmarkBacklog(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		ds := make([]*Delivery[[]byte], batch)
-		for c.Len() > 0 {
-			n, err := c.RecvBatch(context.Background(), ds)
-			if err == nil {
-				err = c.Ack(ds[:n]...)
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
+		AckAll(b, c, batch)
 		if err := c.Shutdown(); err != nil {
 			b.Fatal(err)
 		}
@@ -138,16 +129,7 @@ func BenchmarkReceive(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.ResetTimer()
-			ds := make([]*Delivery[[]byte], batch)
-			for c.Len() > 0 {
-				n, err := c.RecvBatch(context.Background(), ds)
-				if err == nil {
-					err = c.Ack(ds[:n]...)
-				}
-				if err != nil {
-					b.Fatal(err)
-				}
-			}
+			AckAll(b, c, batch)
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 			if err := c.Shutdown(); err != nil {
 				b.Fatal(err)

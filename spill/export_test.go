@@ -1,9 +1,11 @@
 package spill
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"testing"
 	"time"
 
 	"github.com/sluice-go/sluice/spill/internal/disk"
@@ -13,6 +15,21 @@ import (
 
 // ErrUnknown is part of the error of a write that may or may not have been stored.
 var ErrUnknown = errUnknown
+
+// AckAll receives and acknowledges what is queued, in batches.
+func AckAll(t testing.TB, c *Durable[[]byte], batch int) {
+	t.Helper()
+	ds := make([]*Delivery[[]byte], batch)
+	for c.Len() > 0 {
+		n, err := c.RecvBatch(context.Background(), ds)
+		if err == nil {
+			err = c.Ack(ds[:n]...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // A TestQueue is how a queue is opened for a test: with small segments, without syncs, and
 // with its log on a simulated disk if there is one.

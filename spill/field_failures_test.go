@@ -301,16 +301,7 @@ func TestFieldSpaceReturns(t *testing.T) {
 		}
 	}
 	peak := usage(t, dir)
-	ds := make([]*spill.Delivery[[]byte], 100)
-	for c.Len() > 0 {
-		n, err := c.RecvBatch(context.Background(), ds)
-		if err == nil {
-			err = c.Ack(ds[:n]...)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	spill.AckAll(t, c, 100)
 	if left := usage(t, dir); peak < 30<<20 || left > 13<<20 {
 		t.Errorf("%d bytes are left of %d", left, peak)
 	}
