@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -29,7 +30,7 @@ type deadLetters struct {
 // deadLetters returns the config of the channel of dead letters: it has no limits, and
 // no dead letters of its own.
 func (c config) deadLetters() config {
-	c.name = or(c.deadName, c.name+deadSuffix)
+	c.name = cmp.Or(c.deadName, c.name+deadSuffix)
 	c.streams = 0
 	c.capacity, c.maxBytes = sluice.Unlimited, 0
 	c.maxDeliver, c.ordered, c.dead = 0, false, true

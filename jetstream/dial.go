@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -23,7 +24,7 @@ func dial(list string, options []nats.Option) (*nats.Conn, error) {
 		err = errors.New("invalid URL")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("connecting to %s: %w", or(shown, "the embedded server"), err)
+		return nil, fmt.Errorf("connecting to %s: %w", cmp.Or(shown, "the embedded server"), err)
 	}
 	return nc, nil
 }

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -148,11 +149,11 @@ func (o *Options[T]) resolve() (config, codec.Codec[T], error) {
 	}
 	c := config{
 		name: o.Name, url: o.URL, nats: o.NATS, conn: o.Conn, dir: o.Dir,
-		capacity: or(o.Capacity, defaultCapacity), maxBytes: o.MaxBytes,
-		replicas: o.Replicas, codec: values.Name(), dedupeWindow: or(o.DedupeWindow, defaultDedupeWindow),
-		ordered: o.Ordered, prefetch: or(o.Prefetch, defaultPrefetch),
-		ackWait: or(o.AckWait, defaultAckWait), nackDelay: or(o.NackDelay, defaultNackDelay),
-		maxInProgress: or(o.MaxInProgress, defaultMaxInProgress), maxDeliver: or(o.MaxDeliver, defaultMaxDeliver),
+		capacity: cmp.Or(o.Capacity, defaultCapacity), maxBytes: o.MaxBytes,
+		replicas: o.Replicas, codec: values.Name(), dedupeWindow: cmp.Or(o.DedupeWindow, defaultDedupeWindow),
+		ordered: o.Ordered, prefetch: cmp.Or(o.Prefetch, defaultPrefetch),
+		ackWait: cmp.Or(o.AckWait, defaultAckWait), nackDelay: cmp.Or(o.NackDelay, defaultNackDelay),
+		maxInProgress: cmp.Or(o.MaxInProgress, defaultMaxInProgress), maxDeliver: cmp.Or(o.MaxDeliver, defaultMaxDeliver),
 		system: o.System, systemNATS: o.SystemNATS, log: o.Log,
 	}
 	c.nackDelay, c.maxDeliver = max(0, c.nackDelay), max(0, c.maxDeliver)
@@ -209,14 +210,6 @@ func (c *config) check() error {
 
 func notInName(r rune) bool {
 	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_')
-}
-
-// or returns v, or byDefault if v is zero.
-func or[V comparable](v, byDefault V) V {
-	if v == *new(V) {
-		return byDefault
-	}
-	return v
 }
 
 // serverCapacity returns the capacity as servers represent it: -1 for none.

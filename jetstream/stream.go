@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +109,7 @@ func (c *config) compare(got, want natsjs.StreamConfig) error {
 		name      string
 		got, want any
 	}{
-		{"number of streams", or(got.Metadata[metaStreams], "1"), or(want.Metadata[metaStreams], "1")},
+		{"number of streams", cmp.Or(got.Metadata[metaStreams], "1"), cmp.Or(want.Metadata[metaStreams], "1")},
 		{"Codec", got.Metadata[metaCodec], want.Metadata[metaCodec]},
 		{"Capacity", got.MaxMsgs, want.MaxMsgs},
 		{"MaxBytes", got.MaxBytes, want.MaxBytes},
