@@ -43,6 +43,7 @@ const askedFirst = 256
 //     flushing, before each receive. So a Flush that expires the linger of an earlier batch, or too
 //     early, is not missed; and one that comes when a batch is complete counts for the next one.
 //     After it the loop receives until it would have to wait: one receive may not get all that there is.
+//     If the batch is complete before that, the Flush counts for the next one too.
 //   - If the body leaves the loop, the loan is not returned: the body may have kept its slice.
 type loop[T any] struct {
 	b    *Batches[T]
@@ -252,6 +253,9 @@ func (l *loop[T]) fill() (int, error) {
 		}
 		whole, _ := l.extend() // no error: the batch has a value
 		if whole {
+			if flushed { // the channel may still have values that were sent before the Flush
+				l.b.flushing.Store(true)
+			}
 			return l.cut.n, nil
 		}
 		if l.over == nil && l.panicked == nil && l.b.flushing.Load() {

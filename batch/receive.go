@@ -127,10 +127,10 @@ func (b *Batches[T]) Err() error {
 	return b.err
 }
 
-// Flush ends the linger of the batch that the loop is collecting: the loop yields it, with all
-// values that were sent before, as far as the batch has room for them. If the body is running, or no
-// value has come, the next batch does not linger. Without a linger Flush does nothing. It never
-// waits, and may be called from any goroutine, and by the body.
+// Flush ends the linger of the batch that the loop is collecting, and of those that follow until all
+// values that were sent before it are yielded. If a batch is full, the body is running, or no value
+// has come, the next batch does not linger. Without a linger Flush does nothing. It never waits, and
+// may be called from any goroutine, and by the body.
 func (b *Batches[T]) Flush() {
 	b.requireMade()
 	b.flushing.Store(true)

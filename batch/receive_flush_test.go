@@ -85,6 +85,46 @@ func TestFlushBeforeBatch(t *testing.T) {
 	})
 }
 
+// sentMeanwhile calls f after its first receive: what f does comes between two receives of a batch.
+type sentMeanwhile struct {
+	*sluice.Bounded[int]
+	f func()
+}
+
+func (r *sentMeanwhile) RecvBatch(ctx context.Context, buf []int) (int, error) {
+	n, err := r.Bounded.RecvBatch(ctx, buf)
+	if r.f != nil {
+		r.f()
+		r.f = nil
+	}
+	return n, err
+}
+
+// TestFlushFillsBatch: values for which the flushed batch has no room do not linger either.
+func TestFlushFillsBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sluice.NewBounded[int](16, nil)
+		r := &sentMeanwhile{Bounded: c}
+		batches := batch.Receive(t.Context(), r, 3, &batch.Options[int]{Linger: time.Hour})
+		r.f = func() {
+			_, _ = c.SendBatch(t.Context(), []int{2, 3, 4, 5})
+			batches.Flush()
+		}
+		_ = c.Send(t.Context(), 1)
+		began := time.Now()
+		var got [][]int
+		for vs := range batches.All() {
+			got = append(got, slices.Clone(vs))
+			if vs[len(vs)-1] == 5 {
+				c.Close()
+			}
+		}
+		if took := time.Since(began); took != 0 || !slices.EqualFunc(got, [][]int{{1, 2, 3}, {4, 5}}, slices.Equal[[]int]) {
+			t.Errorf("batches %v in %v, want [[1 2 3] [4 5]] at once", got, took)
+		}
+	})
+}
+
 // TestFlushStorm: whatever the loop does at the moment, values that were sent before a Flush do not
 // linger.
 func TestFlushStorm(t *testing.T) {
