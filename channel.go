@@ -8,6 +8,72 @@ import (
 	"github.com/sluice-go/sluice/internal/engine"
 )
 
+// A Channel has the methods of every kind: it is the type for a struct field or a
+// parameter that any kind fits. The methods are documented at [Bounded]. The kinds:
+//
+//   - [Rendezvous] has no buffer: Send returns once a receiver has the value.
+//   - [Bounded] is a FIFO with a fixed capacity and an overflow policy.
+//   - [Elastic] is a FIFO that grows up to its capacity, or up to a limit in bytes (MaxBytes),
+//     and gives its memory back.
+//   - [Aged] drops values that are too old, or receives stale ones last.
+//   - [Sharded] has several queues, called lanes, so that senders on different CPUs do
+//     not contend.
+//   - [Priority] has levels of urgency, and a bound on how long the least urgent value waits.
+//   - [Delay] has a time for each value, at which it can be received.
+//
+// [Select] waits for several channels. Packages batch, workers, fan, bridge, source and inspect
+// build on the kinds; package hub broadcasts to subscribers that come and go; modules spill and
+// jetstream provide channels on disk and on servers. docs/choosing.md says which kind to choose,
+// and when the built-in chan is better.
+//
+// # What every kind guarantees
+//
+// The context of a call matters only when the call would wait. A call that can proceed
+// proceeds, even under a context that is done; a call that would wait returns the context's
+// error if the context is done, or becomes done during the wait. So a context does not end a
+// loop of sends that find room, or of receives that find values: check ctx.Err() in the loop,
+// or call Close, which makes the next send fail.
+//
+//   - If Send fails, its value is never delivered; if Recv fails, it has consumed nothing.
+//     Canceling a waiting call loses nothing and duplicates nothing.
+//   - After Close, sends fail with [ErrClosed]. Queued values can still be received; then
+//     receives fail with [ErrClosed]. Close is idempotent and safe from any goroutine.
+//   - A value whose send succeeded is received, or OnUndelivered of the options gets it, exactly
+//     once, unless it stays in the channel to the end: see [Reason].
+//   - The values of one sender arrive in the order in which it sent them; in a [Sharded],
+//     those sent on one lane, or with one key; in a [Priority], those sent on one level; in an
+//     [Aged] with StaleAfter, those that are not stale.
+//   - No operation allocates in steady state.
+//   - A channel has no goroutine of its own, and can be garbage-collected once nothing
+//     refers to it, even if it was never closed or drained.
+//
+// # Memory model
+//
+// In the terminology of the Go memory model: a Send synchronizes before the Recv that
+// receives its value; Close synchronizes before a Recv that returns ErrClosed because
+// of it; a Recv from a Rendezvous synchronizes before its Send returns; and, under
+// Block or Reject, the k-th Recv from a Bounded, an Elastic or a Priority with capacity C
+// synchronizes before the completion of the (k+C)-th Send.
+//
+// # Limits
+//
+// A channel made in a testing/synctest bubble belongs to that bubble, as a built-in one
+// does, and so does a case for [Select] made from it. A channel made outside a bubble must
+// not be waited for inside one.
+type Channel[T any] interface {
+	Sender[T]
+	Receiver[T]
+	SendBatch(ctx context.Context, vs []T) (n int, err error)
+	RecvBatch(ctx context.Context, buf []T) (n int, err error)
+	TryRecvBatch(buf []T) (n int, err error)
+	Values(ctx context.Context) *Values[T]
+	Ready() <-chan struct{}
+	Drain() iter.Seq[T]
+	Len() int
+	Cap() int
+	Stats() Stats
+}
+
 // channel is what every kind embeds: an engine, and methods that check their arguments
 // before they call it.
 //
@@ -198,6 +264,22 @@ func (c *channel[T]) Discard() (n int) {
 		v, err := e.Recv(context.Background()) // does not wait after Close
 		return v, err == nil
 	})
+}
+
+// discard is Discard of a channel that is closed. remove removes a value, if there is one.
+func (c *channel[T]) discard(remove func() (T, bool)) (n int) {
+	engine.Repeat(func() bool {
+		v, ok := remove()
+		if !ok {
+			return false
+		}
+		n++
+		if c.undelivered != nil {
+			c.undelivered(v, Discarded)
+		}
+		return true
+	})
+	return n
 }
 
 // Len returns the number of queued values, exact at one moment during the call.

@@ -10,6 +10,32 @@ import (
 	"github.com/sluice-go/sluice/internal/selection"
 )
 
+// A Case is what a [Select] may choose: a [RecvCase], a [SendCase], or [Default].
+type Case interface {
+	// try does the operation if that is possible without waiting.
+	try() (done bool, err error)
+	// look reports whether the case could not proceed at a moment of the call, and whether
+	// it was in the same state in the last call. It may return false if tried is false. If
+	// tried is true, a case with a channel of another package returns true.
+	look(tried bool) (same, blocked bool)
+	// entry is how the case waits. Default does not, and returns nil.
+	entry() *caseEntry
+}
+
+// Default is the case that [Select] chooses when there is a moment at which no other case can
+// proceed. While one of them can at any moment, even if not always the same one, Select does
+// not choose Default.
+//
+// That holds for channels of this package. A channel of any other type reports only what was
+// possible when it was tried, so it is tried at a moment of its own, before or after that one.
+const Default = otherwise(0)
+
+type otherwise uint8
+
+func (otherwise) try() (bool, error)             { return false, nil }
+func (otherwise) look(bool) (same, blocked bool) { return true, true }
+func (otherwise) entry() *caseEntry              { return nil }
+
 // A TryReceiver is a channel that [OnRecv] can wait for: every kind of this package, the
 // channels of packages spill and jetstream, the results of package workers, and a type of
 // your own. Ready must deliver a token after each send, and after each receive that left

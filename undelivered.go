@@ -46,22 +46,6 @@ func (r Reason) String() string {
 	return fmt.Sprintf("Reason(%d)", uint8(r))
 }
 
-// discard is Discard of a channel that is closed. remove removes a value, if there is one.
-func (c *channel[T]) discard(remove func() (T, bool)) (n int) {
-	engine.Repeat(func() bool {
-		v, ok := remove()
-		if !ok {
-			return false
-		}
-		n++
-		if c.undelivered != nil {
-			c.undelivered(v, Discarded)
-		}
-		return true
-	})
-	return n
-}
-
 // dropped returns what the engine calls with each value that the policy drops.
 func dropped[T any](o engine.Overflow, onUndelivered func(T, Reason)) func(T) {
 	if onUndelivered == nil || o == engine.Block || o == engine.Reject {
