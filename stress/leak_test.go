@@ -16,7 +16,7 @@ import (
 )
 
 // TestMain fails if a test leaks a goroutine. With -v it prints how many histories were
-// recorded, which docs/trust.md quotes.
+// recorded, which docs/limits.md quotes.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		fmt.Println(recorded.Load(), "histories")
