@@ -1,5 +1,3 @@
-// Package docs checks the documents of the repository: links resolve, commands name what exists, Go
-// code is an example that is run, measured figures have their origin, and installing works as written.
 package docs
 
 import (
