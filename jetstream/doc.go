@@ -8,7 +8,7 @@
 //	err = workers.Run(ctx, c.Deliveries(), 8, jetstream.AckEach(work), nil)  // in another
 //
 // Without a URL, a server is embedded in the process: for tests and first steps. If one
-// machine is enough, module spill is faster and needs no server. docs/installing.md has the
+// machine is enough, module spill is faster and needs no server. docs/releases.md has the
 // command that adds this module to a program.
 //
 // # Guarantees

@@ -17,5 +17,5 @@
 //
 // This package contains ways to keep the values of a channel outside of memory, on one
 // machine. docs/spill.md explains which to choose, the guarantees, and the costs;
-// docs/installing.md has the command that adds this module to a program.
+// docs/releases.md has the command that adds this module to a program.
 package spill

@@ -15,8 +15,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain fails if a test leaks a goroutine. With -v it prints how many histories were
-// recorded, which docs/trust.md quotes.
+// TestMain fails if a test leaks a goroutine. With -v it prints how many histories were recorded.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		fmt.Println(recorded.Load(), "histories")

@@ -68,7 +68,7 @@
 // A comparison reads such directories, or any files in Go's benchmark format,
 // and tests each point as benchstat does.
 //
-// docs/installing.md has the command that installs it.
+// docs/releases.md has the command that installs it.
 // Channels behave differently on a production host and on a notebook.
 // CGO_ENABLED=0 go build -o sluice ./cmd/sluice builds a static binary: copy it
 // to the production host and run ./sluice lab cpu-scaling there.

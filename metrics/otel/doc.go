@@ -11,7 +11,7 @@
 //
 // docs/metrics.md lists the instruments with their types, units and attributes. Channels
 // without a limit have no sluice.channel.capacity, because integers cannot be infinite.
-// docs/installing.md has the command that adds this module to a program.
+// docs/releases.md has the command that adds this module to a program.
 //
 // # Attributes
 //

@@ -14,8 +14,12 @@ import (
 
 const page = "../../docs/metrics.md"
 
+// here turns a name of the table in docs/metrics.md into an instrument's, as the page says.
+var here = strings.NewReplacer("high_water", "high_water", "oldest_value", "oldest_value", "other_names", "other_names",
+	"_total", "", "_seconds", "", "_bytes", "", "_", ".")
+
 // TestPageTable: the table in docs/metrics.md lists exactly the observed instruments,
-// with descriptions, names, types, units and attributes.
+// with names, types, descriptions and attributes.
 func TestPageTable(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -43,13 +47,23 @@ func TestPageTable(t *testing.T) {
 				split = key
 			}
 		}
-		exported = append(exported, fmt.Sprintf("%s | `%s` | %s | `%s` | %s", m.Description, name, instrument, m.Unit, split))
+		exported = append(exported, fmt.Sprintf("%s %s | %s | %s", name, instrument, m.Description, split))
 	}
 	var written []string
 	for line := range strings.Lines(string(text)) {
-		if cells := strings.Split(strings.Trim(line, "| \n"), " | "); len(cells) == 7 && strings.HasPrefix(cells[1], "`") {
-			written = append(written, strings.Join([]string{cells[0], cells[3], cells[4], cells[5], cells[6]}, " | "))
+		row, ok := strings.CutPrefix(line, "| `")
+		metric, rest, found := strings.Cut(strings.TrimSuffix(row, " |\n"), "` | ")
+		if !ok || !found || !strings.HasPrefix(metric, "sluice_") {
+			continue
 		}
+		instrument := "UpDownCounter"
+		switch name := here.Replace(metric); {
+		case strings.HasSuffix(metric, "_total"):
+			instrument = "Counter"
+		case name == "sluice.channel.high_water", name == "sluice.channel.oldest_value":
+			instrument = "Gauge"
+		}
+		written = append(written, here.Replace(metric)+" "+instrument+" | "+rest)
 	}
 	slices.Sort(exported)
 	slices.Sort(written)

@@ -8,7 +8,7 @@
 // scrapes there is no cost: no goroutine, no timer, nothing per value.
 //
 // docs/metrics.md lists the metrics with their types, units and labels. dashboard.json
-// beside this file is a dashboard for Grafana. docs/installing.md has the command that adds
+// beside this file is a dashboard for Grafana. docs/releases.md has the command that adds
 // this module to a program.
 //
 // # Labels

@@ -6,7 +6,7 @@
 //
 // lab.svg and doctor.svg are made from saved measurements by running the tool: the first
 // screen of sluice report on the results in captures/lab.json.gz, and the diagnosis of
-// sluice doctor for what it saved of a public program in captures/doctor, which docs/tour.md
+// sluice doctor for what it saved of a public program in captures/doctor, which docs/doctor.md
 // describes. So a change of the tool's output changes
 // them, without a new measurement. watch.svg and map.png show a running program
 // (../live/service); captures/inputs.json has the hashes of what their looks depend on. send.svg is

@@ -34,7 +34,7 @@ func withTitle(png []byte, title string) []byte {
 }
 
 // shows are the documents with pictures.
-var shows = []string{"README.md", "docs/tour.md", "docs/design/spill.md"}
+var shows = []string{"README.md", "docs/doctor.md", "docs/design/spill.md"}
 
 // shown matches a picture in a document: its text and its name.
 var shown = regexp.MustCompile(`!\[([^\]]*)\]\((?:docs/|\.\./)?pictures/([a-z]+\.(?:svg|png))\)`)

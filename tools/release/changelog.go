@@ -31,7 +31,7 @@ func reopened(changelog []byte) ([]byte, error) {
 	return bytes.Join([][]byte{before, after}, []byte("\n"+unreleased+"\n## ")), nil
 }
 
-// unpublished matches the sentence that says so in the README and in docs/installing.md.
+// unpublished matches the sentence that says so in the README and in docs/releases.md.
 var unpublished = regexp.MustCompile(`(?s)Not published yet.*?\.\s+`)
 
 // published removes that sentence from a document.

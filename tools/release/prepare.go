@@ -63,7 +63,7 @@ func (w *workshop) describe(needNotes bool) error {
 	if err := w.clone.change("README.md", func(text []byte) ([]byte, error) { return installable(text, w.root) }); err != nil {
 		return err
 	}
-	return w.clone.change("docs/installing.md", published)
+	return w.clone.change("docs/releases.md", published)
 }
 
 func (w *workshop) commit(ctx context.Context, message string) error {
@@ -81,7 +81,7 @@ func (w *workshop) resume(ctx context.Context) error {
 	if _, err := w.clone.git(ctx, "read-tree", "--reset", "-u", w.base); err != nil {
 		return err
 	}
-	if _, err := w.clone.git(ctx, "checkout", w.version, "--", "CHANGELOG.md", "README.md", "docs/installing.md"); err != nil {
+	if _, err := w.clone.git(ctx, "checkout", w.version, "--", "CHANGELOG.md", "README.md", "docs/releases.md"); err != nil {
 		return err
 	}
 	for _, m := range w.modules {
