@@ -74,7 +74,7 @@ type BatchReceiver[T any] interface {
 //
 // [Select] waits for several channels. Packages batch, workers, fan, bridge, source and inspect
 // build on the kinds; package hub broadcasts to subscribers that come and go; modules spill and
-// jetstream provide channels on disk and on servers. docs/choosing.md says which kind to choose,
+// jetstream provide channels on disk and on servers. docs/choosing.md shows which kind to choose,
 // and when the built-in chan is better.
 //
 // # What every kind guarantees

@@ -201,7 +201,7 @@ func (tr *trial) observe(n int) observation {
 // those still in the channel, of the senders, and what the caller of the stage got.
 type observation struct{ inFlight, queued, senders, outcome string }
 
-// usual is what the document says of every stage, before its table.
+// usual has the rules of the document for every stage, which stand before its table.
 var usual = map[string]observation{
 	closed:   {queued: "arrive", senders: "end", outcome: "nil"},
 	canceled: {queued: "stay", senders: "`ErrClosed`", outcome: "the context's error"},
