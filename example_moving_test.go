@@ -2,39 +2,12 @@ package sluice_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/sluice-go/sluice"
 )
 
-// A pipeline of built-in channels: the starting point of docs/moving.md.
-func Example_movingFrom() {
-	ctx := context.Background()
-	lines := make(chan string, 128)
-
-	go func() {
-		defer close(lines)
-		for n := range 3 {
-			select {
-			case lines <- fmt.Sprint("line ", n):
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-
-	for line := range lines {
-		fmt.Println(line)
-	}
-	// Output:
-	// line 0
-	// line 1
-	// line 2
-}
-
-// The same pipeline on a Bounded.
+// A pipeline of a built-in channel has moved to a Bounded.
 func Example_movingTo() {
 	ctx := context.Background()
 	lines := sluice.NewBounded[string](128, nil)
@@ -62,40 +35,8 @@ func Example_movingTo() {
 	// line 2
 }
 
-// The select loop of a service, with built-in channels only.
-func Example_movingLoopFrom() {
-	serve := func(limits <-chan int, stop <-chan struct{}, messages <-chan string) {
-		limit := 5
-		for {
-			select {
-			case limit = <-limits:
-			case <-stop:
-				return
-			case message, ok := <-messages:
-				if !ok {
-					return
-				}
-				if len(message) > limit {
-					continue
-				}
-				fmt.Println(message)
-			}
-		}
-	}
-
-	messages := make(chan string, 128)
-	for _, message := range []string{"one", "much too long", "two"} {
-		messages <- message
-	}
-	close(messages)
-	serve(nil, nil, messages)
-	// Output:
-	// one
-	// two
-}
-
-// The same loop after one of its channels has moved. The other cases stay, and so does
-// the body of the case.
+// The select loop of a service, after one of its channels has moved. The other cases stay, and
+// so does the body of the case.
 func Example_movingLoopTo() {
 	serve := func(limits <-chan int, stop <-chan struct{}, messages *sluice.Bounded[string]) {
 		defer messages.Close() // after stop, senders get ErrClosed
@@ -128,33 +69,4 @@ func Example_movingLoopTo() {
 	// Output:
 	// one
 	// two
-}
-
-// A loop over two channels that have both moved. A closed channel is left out, where a
-// built-in one would be set to nil.
-func Example_movingSelect() {
-	ctx := context.Background()
-	words, numbers := sluice.NewBounded[string](8, nil), sluice.NewBounded[int](8, nil)
-	_ = words.TrySend("one")
-	_ = numbers.TrySend(1)
-	words.Close()
-	numbers.Close()
-
-	word, number := sluice.OnRecv(words), sluice.OnRecv(numbers)
-	total, text := 0, ""
-	for open := []sluice.Case{word, number}; len(open) > 0; {
-		chosen, err := sluice.Select(ctx, open...)
-		switch {
-		case chosen == nil:
-			return // ctx is done
-		case errors.Is(err, sluice.ErrClosed):
-			open = slices.DeleteFunc(open, func(c sluice.Case) bool { return c == chosen })
-		case chosen == word:
-			text += word.Value
-		case chosen == number:
-			total += number.Value
-		}
-	}
-	fmt.Println(text, total)
-	// Output: one 1
 }

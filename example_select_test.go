@@ -114,55 +114,12 @@ func ExampleOnSend() {
 	// Output: 2 2
 }
 
-// A native select loop in which one of the channels is an Elastic. Ready is its case, and
-// Drain yields the queued values.
-func Example_selectLoop() {
-	ctx := context.Background()
-	events := sluice.NewElastic[string](1000, nil)
-	defer events.Close() // if the loop ends early, senders get ErrClosed
-	go func() {
-		defer events.Close()
-		for _, event := range []string{"open", "write", "flush"} {
-			if err := events.Send(ctx, event); err != nil {
-				return
-			}
-		}
-	}()
-
-	idle := time.NewTicker(time.Minute)
-	defer idle.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-idle.C:
-			fmt.Println("a minute has passed")
-		case _, ok := <-events.Ready():
-			for event := range events.Drain() {
-				fmt.Println(event)
-			}
-			if !ok {
-				return // closed and drained
-			}
-		}
-	}
-	// Output:
-	// open
-	// write
-	// flush
-}
-
 // A loop that must stay prompt takes one value in each turn. A nil channel in the place of Ready
 // pauses the case.
 func Example_selectLoopPrompt() {
 	ctx := context.Background()
-	jobs := sluice.NewElastic[int](10_000, &sluice.ElasticOptions[int]{Overflow: sluice.Reject, MaxBytes: 1 << 20})
-	defer jobs.Close() // if the loop ends early, senders get ErrClosed
-	for job := range 4 {
-		if err := jobs.TrySend(job); err != nil {
-			fmt.Println("rejected:", job) // ErrFull
-		}
-	}
+	jobs := sluice.NewElastic[int](1000, nil)
+	_, _ = jobs.SendBatch(ctx, []int{0, 1, 2, 3})
 	jobs.Close()
 	controls := make(chan string, 1)
 

@@ -96,37 +96,6 @@ var recipes = map[string]func(ctx context.Context, job func() error) error{
 		}
 		return values.Err()
 	},
-	"rate limit": func(ctx context.Context, job func() error) error {
-		tokens := sluice.NewBounded(2, &sluice.BoundedOptions[struct{}]{Overflow: sluice.DropNewest})
-		ticker := time.NewTicker(time.Millisecond)
-		defer ticker.Stop()
-		refill, end := context.WithCancel(ctx)
-		defer end()
-		go func() {
-			for {
-				select {
-				case <-ticker.C:
-					_ = tokens.TrySend(struct{}{})
-				case <-refill.Done():
-					return
-				}
-			}
-		}()
-		jobs := sluice.NewElastic[int](8, nil)
-		defer jobs.Close()
-		go sendBursts(jobs)
-		for {
-			if _, err := tokens.Recv(ctx); err != nil {
-				return err
-			}
-			if _, err := jobs.Recv(ctx); err != nil {
-				return err
-			}
-			if err := job(); err != nil {
-				return err
-			}
-		}
-	},
 	"select loop": func(ctx context.Context, job func() error) error {
 		events := sluice.NewElastic[int](8, nil)
 		defer events.Close()

@@ -296,7 +296,7 @@ func TestReceiveGoexitOfTheChannel(t *testing.T) {
 	}
 }
 
-// Each method of a zero value says how to make one.
+// Each method of a zero value panics with the name of the constructor.
 func TestBatchesZeroValue(t *testing.T) {
 	for _, call := range []func(*batch.Batches[int]){
 		func(b *batch.Batches[int]) { b.All() },

@@ -118,7 +118,7 @@ func TestReceiverBatches(t *testing.T) {
 	}
 }
 
-// The range ends with the context, and tells that from the end of the values.
+// The range ends with the context, and distinguishes that from the end of the values.
 func TestReceiverValues(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := full(3)

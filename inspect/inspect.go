@@ -69,7 +69,7 @@ func (c Channel) Stats() (stats sluice.Stats, ok bool) {
 }
 
 // Snapshot returns a consistent view of the channel: its Stats and the details behind
-// them. It blocks senders and receivers for as long as Stats does, and a little longer
+// them. It blocks senders and receivers as long as Stats does, and a little longer
 // where many wait. It reports false if the channel was garbage-collected, for the zero
 // Channel, and for a channel that was listed by [Register], which has only Stats.
 func (c Channel) Snapshot() (snapshot Snapshot, ok bool) {

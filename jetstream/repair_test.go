@@ -63,7 +63,7 @@ func (h hasDelivered) Info(context.Context) (*natsjs.ConsumerInfo, error) {
 	return &natsjs.ConsumerInfo{Delivered: natsjs.SequenceInfo{Stream: h.upTo}}, nil
 }
 
-// Values that were sent and delivered after the stream was checked are no loss; a
+// Values that were sent and delivered after the stream was checked are not lost; a
 // delivered sequence number beyond the current end of the stream is one.
 func TestDeliveredMeanwhile(t *testing.T) {
 	t.Parallel()

@@ -352,7 +352,7 @@ func (s *sighting) describe() string {
 	return text
 }
 
-// level says how full a channel is.
+// level is how full a channel is.
 func (s *sighting) level() string {
 	switch filled := fill(s); {
 	case s.stats.Len == 0:

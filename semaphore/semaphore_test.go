@@ -237,7 +237,7 @@ func TestResize(t *testing.T) {
 	})
 }
 
-// Each method of a zero value says how to make one.
+// Each method of a zero value panics with the name of the constructor.
 func TestZeroValue(t *testing.T) {
 	for name, call := range map[string]func(s *Semaphore){
 		"Acquire":         func(s *Semaphore) { _ = s.Acquire(t.Context(), 1) },

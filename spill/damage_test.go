@@ -254,7 +254,7 @@ func TestRecordsMissing(t *testing.T) {
 }
 
 // TestLostSegment: acknowledgements that were lost with a segment make the number of lost records
-// a limit, and the report says so.
+// a limit, and the report has them.
 func TestLostSegment(t *testing.T) {
 	dir := queueOf(t, 20)
 	c, err := reopen(dir)

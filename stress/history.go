@@ -95,7 +95,7 @@ func newWorld(p Plan) *world {
 }
 
 // undelivered records that no receiver gets v. The channel has removed a value that was too old
-// at some time before it says so.
+// at some time before it reports that.
 func (w *world) undelivered(v byte, why sluice.Reason) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -232,7 +232,7 @@ func (s *mixSender) flush() {
 	}
 }
 
-// closedBy takes back what was not sent if err says that the channel is closed.
+// closedBy takes back what was not sent if err is ErrClosed.
 func (s *mixSender) closedBy(err error) {
 	if !errors.Is(err, sluice.ErrClosed) {
 		return

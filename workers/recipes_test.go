@@ -188,7 +188,7 @@ func TestPipeline(t *testing.T) {
 	for _, from := range []string{"source", "channel"} {
 		for _, f := range faults {
 			if from == "channel" && f.step == "read" {
-				continue // the reader is no stage
+				continue // the reader is not a stage
 			}
 			t.Run(from+" "+f.step+" "+f.way, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -73,7 +73,7 @@ func TestResultsOfEmptyChannel(t *testing.T) {
 	}
 }
 
-// Each method of a zero value says how to make one.
+// Each method of a zero value panics with the name of the constructor.
 func TestResultsZeroValue(t *testing.T) {
 	for _, call := range []func(*workers.Results[int]){
 		func(r *workers.Results[int]) { _, _ = r.Recv(t.Context()) },

@@ -164,7 +164,7 @@ func (s settings) measure(ctx context.Context, f *figures, path string) error {
 	return nil
 }
 
-// column measures a column of the rows, in turns. A column that is interrupted is not kept.
+// column measures a column of the rows, round by round. A column that is interrupted is not kept.
 func (s settings) column(ctx context.Context, f *figures, section section, col column, rows []row) error {
 	rounds, d := s.rounds, s.fast
 	if col.slow {

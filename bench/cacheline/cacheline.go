@@ -18,7 +18,7 @@ const (
 )
 
 // Transfer returns the time of a cache line transfer from one core to another
-// in ns: two goroutines count in turns, each waiting for the other's count. It
+// in ns: two goroutines count alternately, each waiting for the other's count. It
 // is NaN if no two goroutines run at once.
 //
 // The scheduler of a virtual machine may place it on cores that are close to

@@ -173,7 +173,7 @@ func TestBadInput(t *testing.T) {
 		{"-grace -1s", "-grace must be"},
 		{"-max-line 0", "-max-line must be"},
 		{"-service= -", "-service must be"},
-		{dir, "is no regular file"},
+		{dir, "is not a regular file"},
 		{filepath.Join(dir, "gone"), "no such file"},
 		{"-o " + filepath.Join(dir, "no", "folder") + " -", "no such file"},
 		{"-o http:// -", "invalid server address"},

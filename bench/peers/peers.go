@@ -2,7 +2,7 @@
 // with. Only this package and its importers compile them.
 //
 // Each peer is used as its documentation recommends, with its default way to
-// wait. A Note says what a user has to know, such as a Close that is missing.
+// wait. A Note is what a user has to know, such as a Close that is missing.
 package peers
 
 import (

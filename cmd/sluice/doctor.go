@@ -88,7 +88,7 @@ func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
 var errFound = errors.New("something in the program holds it back")
 
 // found returns an error unless nothing in the program holds it back. A check that
-// passes because it saw too little is no check, so an unknown answer is an error, too.
+// passes because it saw too little checks nothing, so an unknown answer is an error, too.
 func found(diagnosis *doctor.Diagnosis) error {
 	switch {
 	case diagnosis.Found():

@@ -18,7 +18,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/pubsub/gochannel"
 )
 
-// BenchmarkBeside runs gochannel and hubchannel in turns, one pair for each iteration, and prints the
+// BenchmarkBeside alternates gochannel and hubchannel, one pair for each iteration, and prints the
 // medians: for gochannel, for hubchannel, and of the ratios of a pair. CPU is the time of
 // the whole process, including the load. Run it with -benchtime 6x.
 func BenchmarkBeside(b *testing.B) {
@@ -77,7 +77,7 @@ type load struct {
 	every        time.Duration
 }
 
-// figures are CPU time and allocations for each delivery, and the time from the begin of a burst to the receive.
+// figures are CPU time and allocations for each delivery, and the time from the start of a burst to the receive.
 type figures struct{ cpu, p50, p99, allocs float64 }
 
 func (l load) run(b *testing.B, p pubSub) figures {

@@ -1,7 +1,7 @@
 // Faninlogs merges the lines of several logs for a sink that is too slow: fan-in with
 // drop-oldest, and an account of what was dropped.
 //
-//	go run ./examples/faninlogs -rate 20 docs/recipes.md docs/stages.md >merged.txt
+//	go run ./examples/faninlogs -rate 20 docs/recipes.md docs/choosing.md >merged.txt
 //
 // The sink takes -rate lines a second, as many log services do. A log may be a named pipe.
 //

@@ -17,7 +17,7 @@ func newDated() *Dated[int] {
 }
 
 // TestDatedRefuses: a value of exactly maxAge is received, an older one by no receive, and all that is
-// known of the channel says that it is there.
+// known of the channel reports it.
 func TestDatedRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := newDated(), context.Background()

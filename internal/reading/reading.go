@@ -1,5 +1,5 @@
 // Package reading calls the Stats of all named channels, of which some may block. Stats of
-// a channel that is no kind of the root package is user code: it may block, or panic, and
+// a channel that is not a kind of the root package is user code: it may block, or panic, and
 // that must concern no other channel. So each such call has a goroutine, and a channel has
 // at most one of a Reader: if it does not return, later rounds do not wait for it.
 package reading

@@ -62,7 +62,7 @@ func Engine[T, E any, P interface {
 	return e
 }
 
-// Foreign registers c, a channel that is no kind of the root package, unless name is empty.
+// Foreign registers c, a channel that is not a kind of the root package, unless name is empty.
 func Foreign[C any](name, kind string, c *C, stats func(*C) engine.Stats, sites *callsite.Sites) {
 	add(Entry{Name: name, Kind: kind, Sites: sites}, c, stats, nil)
 }

@@ -32,7 +32,7 @@ import "time"
 
 const (
 	// longWait exceeds the 10 ms for which a goroutine may run before the runtime
-	// preempts it: a shorter wait is no sign of an unfair queue.
+	// preempts it: a shorter wait does not mean that the queue is unfair.
 	longWait = 12 * time.Millisecond
 	// shortWait is the least time in which a queue of 64 batches of 64 values moves
 	// on.

@@ -15,7 +15,7 @@ import "context"
 // number of hand-offs is a part of the word that the claim changes: such a value counts as sent
 // and as received, and never as queued.
 //
-// The flag drained belongs to receivers. It only says that a receiver should compare the two words
+// The flag drained belongs to receivers. It only means that a receiver should compare the two words
 // before it takes the lock. A Recv that finds the channel empty under the lock sets it, unless
 // there is a segment to replace or to drop; the next one that takes a value out of a slot clears it.
 //

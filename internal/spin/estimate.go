@@ -26,7 +26,7 @@ func (e *estimate) add(change, low, high int32) {
 }
 
 // A Budget estimates whether it pays to spin before joining a wait queue, because the other side
-// of the channel is running on another P. Its zero value says that it does not.
+// of the channel is running on another P. The zero value means that it does not.
 //
 // If it is, a short delay that does not read the other side's cache lines lets it
 // proceed at full speed and leaves a run of values, or of free slots, to consume:

@@ -8,7 +8,7 @@ import (
 // Sleepers are the goroutines that sleep because they have found a lock taken for too long. A
 // lock is held for a few instructions, so in that case its holder is not running, and will not
 // run while the waiting goroutines keep the processors busy. The lock is a bit of a word, and
-// another bit of the word says that goroutines sleep. Invariants:
+// another bit of the word means that goroutines sleep. Invariants:
 //
 //   - A goroutine increments asleep, then sets the sleepers bit while the lock is taken, then
 //     sleeps. The unlock clears both bits, and calls Wake if there were sleepers.

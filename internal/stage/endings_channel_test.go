@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,9 +66,7 @@ func TestChannelEndings(t *testing.T) {
 			observed = append(observed, channelRow(t, e.name, gone, arrived, sent, err))
 		})
 	}
-	if documented := rows(string(text), "A channel"); !slices.Equal(documented, observed) {
-		t.Errorf("%s:\n%s\nobserved:\n%s", document, strings.Join(documented, "\n"), strings.Join(observed, "\n"))
-	}
+	compare(t, string(text), "A channel", observed)
 }
 
 // channelRow renders what became of the values 1 and 2, which were queued, of the sender of 3, and

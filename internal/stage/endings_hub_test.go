@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,9 +60,7 @@ func TestHubEndings(t *testing.T) {
 			h.Close()
 		})
 	}
-	if documented := rows(string(text), "A hub"); !slices.Equal(documented, observed) {
-		t.Errorf("%s:\n%s\nobserved:\n%s", document, strings.Join(documented, "\n"), strings.Join(observed, "\n"))
-	}
+	compare(t, string(text), "A hub", observed)
 }
 
 // hubRow renders what became of the two values that s had, of the third one, which was sent or

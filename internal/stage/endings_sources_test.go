@@ -4,13 +4,15 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"testing"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bridge"
 	"github.com/sluice-go/sluice/source"
 )
 
-func fromChan(tr *trial) string {
+// fromChan: the senders on a built-in channel wait, whatever ends FromChan early.
+func fromChan(tr *trial) observation {
 	tr.ctx, tr.cancel = context.WithCancel(context.Background())
 	defer tr.cancel()
 	in, out := make(chan int, 100), sluice.NewBounded[int](4, nil)
@@ -29,7 +31,7 @@ func fromChan(tr *trial) string {
 	got = append(got, slices.Collect(out.Drain())...)
 	inFlight, queued, senders := "arrive", "arrive", "end"
 	if len(unsent) > 0 {
-		inFlight = "handed back by `unsent`"
+		inFlight = "`unsent`"
 	}
 	if len(in) > 0 {
 		queued, senders = "stay", "wait"
@@ -38,10 +40,11 @@ func fromChan(tr *trial) string {
 		tr.Errorf("bridge.FromChan, %s: %v arrived, %v unsent, %d are queued", tr.ending, got, unsent, len(in))
 	}
 	tr.ended(err, nil)
-	return row("bridge.FromChan", inFlight, queued, senders, tr.outcome)
+	return observation{inFlight, queued, senders, tr.outcome}
 }
 
-func pipe(tr *trial) string {
+// pipe: the input is the built-in channel In, and the reader of Out leaves by Stop.
+func pipe(tr *trial) observation {
 	p := bridge.NewPipe(sluice.NewElastic[int](1000, nil))
 	const n = 400 // more than the ends of the pipe hold
 	for v := range n {
@@ -63,7 +66,7 @@ func pipe(tr *trial) string {
 		tr.Errorf("bridge.Pipe, %s: %d arrived, %d were handed back", tr.ending, len(got), len(back))
 	}
 	if len(back) == 0 {
-		return row("bridge.Pipe", "arrive", "arrive", "end", "the closed `Out`")
+		return observation{"arrive", "arrive", "end", "nil"} // Out is closed
 	}
 	senders := "end"
 	for range n {
@@ -79,9 +82,10 @@ func pipe(tr *trial) string {
 		outcome = "the closed `Out`"
 	default:
 	}
-	return row("bridge.Pipe", "handed back by `Stop`", "handed back by `Stop`", senders, outcome)
+	return observation{"`Stop`", "`Stop`", senders, outcome}
 }
 
+// receives receives from a source until it fails, or until the reader closes it.
 func (tr *trial) receives(r *source.Receiver[int]) (got []int) {
 	tr.ctx, tr.cancel = context.WithCancel(context.Background())
 	defer tr.cancel()
@@ -104,7 +108,7 @@ func (tr *trial) receives(r *source.Receiver[int]) (got []int) {
 	return got
 }
 
-func slice(tr *trial) string {
+func slice(tr *trial) observation {
 	vs := make([]int, 20)
 	for i := range vs {
 		vs[i] = i + 1
@@ -116,12 +120,12 @@ func slice(tr *trial) string {
 		tr.Errorf("source.Slice, %s: %v, then %v", tr.ending, got, later)
 	}
 	if len(later) > 0 {
-		return row("source.Slice", "-", "stay", "-", tr.outcome)
+		return observation{"-", "stay", "-", tr.outcome}
 	}
-	return row("source.Slice", "-", "arrive", "-", tr.outcome)
+	return observation{"-", "arrive", "-", tr.outcome}
 }
 
-func iterator(tr *trial) string {
+func iterator(tr *trial) observation {
 	sender := "wait"
 	r := source.Seq2(func(yield func(int, error) bool) {
 		defer func() { sender = "end" }()
@@ -155,5 +159,35 @@ func iterator(tr *trial) string {
 	if sender != "end" {
 		tr.Errorf("source.Seq2, %s: the iterator is not stopped", tr.ending)
 	}
-	return row("source.Seq2", "-", queued, observed, tr.outcome)
+	return observation{"-", queued, observed, tr.outcome}
+}
+
+// TestSourceEndings: a source holds no value in flight. Only Close and the end of the values stop
+// its iterator.
+func TestSourceEndings(t *testing.T) {
+	for _, s := range []stage{
+		{name: "source.Slice", own: slice},
+		{name: "source.Seq2", own: iterator},
+	} {
+		for ending, want := range sourceEndings[s.name] {
+			if got := s.end(t, ending); got != want {
+				t.Errorf("%s, %s: %q, want %q", s.name, ending, got, want)
+			}
+		}
+	}
+}
+
+var sourceEndings = map[string]map[string]observation{
+	"source.Slice": {
+		closed:   {"-", "arrive", "-", "`ErrClosed`"},
+		canceled: {"-", "stay", "-", "the context's error"},
+		left:     {"-", "stay", "-", "nil"},
+	},
+	"source.Seq2": {
+		closed:   {"-", "arrive", "end", "`ErrClosed`"},
+		canceled: {"-", "stay", "wait", "the context's error"},
+		failed:   {"-", "are not made", "end", "the error"},
+		panicked: {"-", "are not made", "end", "the panic"},
+		left:     {"-", "are not made", "end", "nil"},
+	},
 }

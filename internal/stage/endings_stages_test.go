@@ -3,7 +3,6 @@ package stage_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"testing/synctest"
@@ -20,11 +19,11 @@ import (
 type stage struct {
 	name    string
 	endings []string
-	run     func(*trial)        // receives from the input of the trial
-	own     func(*trial) string // has an input of its own, and returns the row
+	run     func(*trial)             // receives from the input of the trial
+	own     func(*trial) observation // has an input of its own
 }
 
-// stages are the rows of the document's tables, in order.
+// stages are the rows of the document's table, in order.
 var stages = []stage{
 	{"workers.Run", []string{closed, canceled, failed, panicked}, runs, nil},
 	{"workers.RunKeyed", []string{closed, canceled, failed, panicked}, runsKeyed, nil},
@@ -41,8 +40,6 @@ var stages = []stage{
 	{"bridge.FromChan", []string{closed, canceled, left}, nil, fromChan},
 	{"bridge.Pipe", []string{closed, left}, nil, pipe},
 	{"Values", endings, loops, nil},
-	{"source.Slice", []string{closed, canceled, left}, nil, slice},
-	{"source.Seq2", endings, nil, iterator},
 }
 
 func runs(tr *trial) {
@@ -263,15 +260,9 @@ func toChan(tr *trial) {
 	tr.arrive(got)
 }
 
-// Below are the stages with an input of their own. Their rows are made of the same words.
-
-func row(name, inFlight, queued, senders, outcome string) string {
-	return fmt.Sprintf("| `%s` | %s | %s | %s | %s |", name, inFlight, queued, senders, outcome)
-}
-
 // sendsBatches: the input is what the owner of a Sender gives to it. It ends when the
 // owner calls Close.
-func sendsBatches(tr *trial) string {
+func sendsBatches(tr *trial) observation {
 	tr.ctx, tr.cancel = context.WithCancel(context.Background())
 	defer tr.cancel()
 	out := sluice.NewBounded[int](turning, nil)
@@ -302,11 +293,7 @@ func sendsBatches(tr *trial) string {
 		}
 	}
 	if len(unsent) > 0 {
-		return row("batch.Sender", "handed back by `TakeUnsent`", "-", senders, tr.outcome)
+		return observation{"`TakeUnsent`", "-", senders, tr.outcome}
 	}
-	return row("batch.Sender", "arrive", "-", senders, tr.outcome)
+	return observation{"arrive", "-", senders, tr.outcome}
 }
-
-// fromChan: the senders on a built-in channel wait, whatever ends FromChan early.
-// pipe: the input is the built-in channel In, and the reader of Out leaves by Stop.
-// receives receives from a source until it fails, or until it is closed by the reader.

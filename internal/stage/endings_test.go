@@ -17,9 +17,9 @@ import (
 )
 
 // document is the page whose tables this file checks.
-const document = "../../docs/stages.md"
+const document = "../../docs/recipes.md"
 
-// The ways in which a stage ends, as the headings of the document name them.
+// The ways in which a stage ends.
 const (
 	closed   = "The input is closed"
 	canceled = "The context is done"
@@ -159,8 +159,8 @@ func (tr *trial) send(filled chan<- struct{}) {
 	}
 }
 
-// row runs the stage, accounts for every value, and returns a row of the document.
-func (tr *trial) row(stage func(*trial)) string {
+// run runs the stage, and accounts for every value.
+func (tr *trial) run(stage func(*trial)) observation {
 	tr.in = sluice.NewBounded[int](ahead-5, nil)
 	tr.ctx, tr.cancel = context.WithCancel(context.Background())
 	defer tr.cancel()
@@ -178,62 +178,107 @@ func (tr *trial) row(stage func(*trial)) string {
 	if unique := slices.Compact(slices.Clone(all)); len(all) != sent || len(unique) != sent {
 		tr.Errorf("%s, %s: %d values sent; %d arrived, %d were handed back, %d are queued", tr.name, tr.ending, sent, len(tr.reached), len(tr.returned), len(queued))
 	}
-	row := tr.cells(len(queued))
+	seen := tr.observe(len(queued))
 	tr.in.Close()
 	for range tr.in.Drain() { // a sender that waits ends
 	}
-	return row
+	return seen
 }
 
-// cells renders what was observed.
-func (tr *trial) cells(queued int) string {
-	inFlight, stay := "arrive", "arrive"
+// observe returns what was seen, with n values left in the channel.
+func (tr *trial) observe(n int) observation {
+	o := observation{inFlight: "arrive", queued: "arrive", senders: tr.senders, outcome: tr.outcome}
 	if len(tr.returned) > 0 {
-		inFlight = "handed back by " + tr.by
+		o.inFlight = tr.by
 	}
-	if queued > 0 {
-		stay = "stay"
+	if n > 0 {
+		o.queued = "stay"
 	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s | %s |", tr.name, inFlight, stay, tr.senders, tr.outcome)
+	return o
 }
 
-// TestEndings runs every stage to each of its ends, and compares what happens with the
-// tables of the document.
+// An observation is what became of the values that a stage had received and not passed on, of
+// those still in the channel, of the senders, and what the caller of the stage got.
+type observation struct{ inFlight, queued, senders, outcome string }
+
+// usual has the rules of the document for every stage, which stand before its table.
+var usual = map[string]observation{
+	closed:   {queued: "arrive", senders: "end", outcome: "nil"},
+	canceled: {queued: "stay", senders: "`ErrClosed`", outcome: "the context's error"},
+	failed:   {queued: "stay", senders: "`ErrClosed`", outcome: "the error"},
+	panicked: {queued: "stay", senders: "`ErrClosed`", outcome: "the panic"},
+	left:     {queued: "stay", senders: "`ErrClosed`", outcome: "nil"},
+}
+
+// cell renders the values in flight, and where the observation differs from the rule.
+func (o observation) cell(ending string) string {
+	rule := usual[ending]
+	parts := []string{o.inFlight}
+	for _, part := range []struct{ name, seen, rule string }{
+		{"queued", o.queued, rule.queued}, {"senders", o.senders, rule.senders}, {"result", o.outcome, rule.outcome},
+	} {
+		if part.seen != part.rule && part.seen != "-" {
+			parts = append(parts, part.name+": "+part.seen)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// TestEndings runs every stage to each of its ends, and compares what happens with the table
+// of the document. There, an error and a panic share a column, and the input that is closed has
+// none: everything arrives.
 func TestEndings(t *testing.T) {
 	text, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ending := range endings {
-		t.Run(ending, func(t *testing.T) {
-			var observed []string
-			for _, s := range stages {
-				if slices.Contains(s.endings, ending) {
-					synctest.Test(t, func(t *testing.T) {
-						tr := &trial{T: t, name: s.name, ending: ending}
-						if s.own != nil {
-							observed = append(observed, s.own(tr))
-						} else {
-							observed = append(observed, tr.row(s.run))
-						}
-					})
-				}
+	var observed []string
+	for _, s := range stages {
+		cells := make(map[string]string)
+		for _, ending := range endings {
+			cells[ending] = "-"
+			if slices.Contains(s.endings, ending) {
+				cells[ending] = s.end(t, ending).cell(ending)
 			}
-			if documented := rows(string(text), ending); !slices.Equal(documented, observed) {
-				t.Errorf("%s, under %q:\n%s\nobserved:\n%s", document, ending, strings.Join(documented, "\n"), strings.Join(observed, "\n"))
-			}
-		})
+		}
+		if cells[failed] != cells[panicked] {
+			t.Errorf("%s: %s after an error, and %s after a panic", s.name, cells[failed], cells[panicked])
+		}
+		if cells[closed] != "arrive" {
+			t.Errorf("%s: %s after the last value", s.name, cells[closed])
+		}
+		observed = append(observed, fmt.Sprintf("| `%s` | %s | %s | %s |", s.name, cells[canceled], cells[failed], cells[left]))
 	}
+	compare(t, string(text), "Stages", observed)
 }
 
-// rows returns the rows of the table under a heading, without its head.
-func rows(document, heading string) (table []string) {
-	_, section, _ := strings.Cut(document, "\n## "+heading+"\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+// end runs a stage to one of its ends.
+func (s *stage) end(t *testing.T, ending string) (o observation) {
+	t.Run(s.name+"/"+ending, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			tr := &trial{T: t, name: s.name, ending: ending}
+			if s.own != nil {
+				o = s.own(tr)
+			} else {
+				o = tr.run(s.run)
+			}
+		})
+	})
+	return o
+}
+
+// compare compares the rows of the table under a heading with what was observed.
+func compare(t *testing.T, document, heading string, observed []string) {
+	t.Helper()
+	var documented []string
+	_, section, _ := strings.Cut(document, "\n### "+heading+"\n")
+	section, _, _ = strings.Cut(section, "\n#")
 	for line := range strings.Lines(section) {
 		if strings.HasPrefix(line, "| `") {
-			table = append(table, strings.TrimSpace(line))
+			documented = append(documented, strings.TrimSpace(line))
 		}
 	}
-	return table
+	if !slices.Equal(documented, observed) {
+		t.Errorf("%q:\n%s\nobserved:\n%s", heading, strings.Join(documented, "\n"), strings.Join(observed, "\n"))
+	}
 }

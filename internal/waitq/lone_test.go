@@ -297,7 +297,7 @@ func TestWaitsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, served := range map[string]func(i int) bool{
 			"hand-offs":    func(int) bool { return true },
-			"in turns":     func(i int) bool { return i%32 >= 16 },
+			"alternately":  func(i int) bool { return i%32 >= 16 },
 			"later":        func(int) bool { return true },
 			"no hand-offs": func(int) bool { return false },
 		} {

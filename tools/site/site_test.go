@@ -79,7 +79,7 @@ func TestPlantedDocuments(t *testing.T) {
 	_, output, err := build(t, map[string]string{
 		"docs/a.md":            "# A\n\n[x](gone.md), [x](../src/gone.go), [x](#gone-part), ![x](pictures/gone.svg), [x](adr/0001-one.md#gone-one)\n",
 		"docs/b.md":            "# B\n",
-		"docs/stages.md":       "# Without the parts of index.txt\n",
+		"docs/recipes.md":      "# Without the parts of index.txt\n",
 		"docs/adr/0001-one.md": "## One\n",
 	})
 	if err == nil {
@@ -87,7 +87,7 @@ func TestPlantedDocuments(t *testing.T) {
 	}
 	for _, want := range []string{"'gone.md'", "'../src/gone.go'", "'gone-part'", "pictures/gone.svg", "'gone-one'", "'a-part'",
 		"b.md: WARNING: document isn't included in any toctree", "start at H2",
-		"index.txt: no part 'docs/stages.md#the-context-is-done'"} {
+		"index.txt: no part 'docs/recipes.md#stages'"} {
 		if !strings.Contains(output, want) {
 			t.Errorf("nothing about %s in\n%s", want, output)
 		}
@@ -167,10 +167,10 @@ var words = map[string]string{
 	"priority queue": "recipes#priority", "retry": "recipes#retries", "load shedding": "recipes#load-shedding", "batching": "recipes#batches-for-a-database",
 	"try send": "recipes#load-shedding", "request reply": "recipes#request-and-response", "semaphore": "recipes#a-limit-on-what-is-in-use",
 	"ordering": "recipes#order-for-each-key", "pipeline": "recipes#a-pipeline", "TTL": "recipes#values-that-grow-old",
-	"select": "moving#move-the-select", "mutex": "moving", "migrate": "moving", "context": "stages#the-context-is-done", "goroutine leak": "stages",
+	"select": "choosing#move-the-select", "mutex": "choosing", "migrate": "choosing#moving-from-built-in-channels", "context": "recipes#stages", "goroutine leak": "recipes#how-pipelines-end",
 	"deadlock": "doctor", "leak": "doctor", "pprof": "doctor", "prometheus": "metrics", "alert": "metrics#alerts", "dashboard": "metrics",
 	"NATS": "jetstream", "dead letter": "jetstream", "at least once": "jetstream#guarantees", "durable": "spill", "fsync": "spill", "crash": "spill",
-	"rill": "moving-pipelines#rill", "conc": "moving-pipelines#conc", "watermill": "/contrib/watermill/README", "outbox": "/examples/README", "sqlite": "/examples/README",
+	"rill": "choosing#rill", "conc": "choosing#conc", "watermill": "/contrib/watermill/README", "outbox": "/examples/README", "sqlite": "/examples/README",
 	"errgroup": "/README", "install": "/README", "license": "/README", "benchmark": "/bench/RESULTS", "latency": "/bench/RESULTS",
 	"windows": "releases#go-versions-and-systems", "go version": "releases", "security": "/SECURITY",
 	"sluicechannelstalled": "metrics", "Thundering HERD": "/ARCHITECTURE", "generics": "adr/0004-api",

@@ -44,7 +44,7 @@ const (
 	moreCores     = "more cores"
 )
 
-// moreLoad is no remedy: it measures the headroom of a service that is fine.
+// moreLoad is not a remedy: it measures the headroom of a service that is fine.
 const moreLoad = "more load"
 
 // A half is a half of the services. The split is by shape and idiom: each shape has

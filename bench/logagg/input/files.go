@@ -15,7 +15,7 @@ func File(path string) (Source, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("is no regular file; name - for the standard input")}
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("is not a regular file; name - for the standard input")}
 	}
 	file, err := os.Open(path)
 	if err != nil {

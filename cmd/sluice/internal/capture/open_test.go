@@ -225,7 +225,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A folder that is no capture is refused, and what is listed is bounded.
+// A folder that is not a capture is refused, and what is listed is bounded.
 func TestMany(t *testing.T) {
 	files := map[string][]byte{}
 	for i := range maxFiles - 1 {

@@ -57,7 +57,7 @@ func (c *Comparison) withinRuns() (n int) {
 	return n
 }
 
-// doubt says why points that are worse within the runs are no regressions.
+// doubt explains why points that are worse within the runs are not regressions.
 func (c *Comparison) doubt() string {
 	noisy := slices.ContainsFunc(c.Decision.Noise, func(n Noise) bool { return n.StandsOut > 1+c.Threshold })
 	switch {

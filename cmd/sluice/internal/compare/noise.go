@@ -105,7 +105,7 @@ type Noise struct {
 
 // groupNoise groups the tested points by experiment and kind of unit, and measures
 // their noise. Small groups of a kind are measured together. Turns is the number of runs
-// on each side that were measured in turns: their noise averages out.
+// on each side that were measured alternately: their noise averages out.
 func groupNoise(points []*Point, turns int) []*Noise {
 	group := func(p *Point) Key {
 		key := Key{p.Package, p.Experiment, "", p.Unit}

@@ -252,7 +252,7 @@ func drawnLine(from, to int) (values []float64) {
 	return values
 }
 
-// Runs in turns find smaller regressions, of one point and of all.
+// Alternating runs find smaller regressions, of one point and of all.
 func TestInTurnsFindsMore(t *testing.T) {
 	at := func(minute int) string { return strings.Replace(header, "12:00", fmt.Sprintf("12:%02d", minute), 1) }
 	joined := func(first int, slower ...float64) (text string) {
@@ -266,7 +266,7 @@ func TestInTurnsFindsMore(t *testing.T) {
 		single := compared(t, many(at(1), 9), many(at(2), 9, slower...), o).Decision
 		turns := compared(t, joined(1), joined(2, slower...), o).Decision
 		if single.Regressions != 0 || turns.Regressions != len(slower) {
-			t.Errorf("%d points 3%% slower: %d regressions in single runs, %d in turns", len(slower), single.Regressions, turns.Regressions)
+			t.Errorf("%d points 3%% slower: %d regressions in single runs, %d in alternating ones", len(slower), single.Regressions, turns.Regressions)
 		}
 	}
 }

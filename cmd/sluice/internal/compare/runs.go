@@ -63,7 +63,7 @@ func (r *Run) began() (dates []time.Time) {
 
 // An order is how the repetitions of both sides lie in time.
 type order struct {
-	turns    int  // runs on each side, if they were measured in turns; otherwise 1
+	turns    int  // runs on each side, if they were measured alternately; otherwise 1
 	together bool // the machine's drift is in both sides
 }
 

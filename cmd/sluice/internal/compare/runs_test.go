@@ -85,8 +85,8 @@ func TestOrder(t *testing.T) {
 		{"one of them joined", joined(header, later), at("2026-11-21T12:30:00Z"), 1, ""},
 		{"in blocks", joined(header, later), joined(at("2026-11-21T12:30:00Z"), at("2026-11-21T12:40:00Z")), 1, ""},
 		{"in blocks, the other way round", joined(at("2026-11-21T12:30:00Z"), at("2026-11-21T12:40:00Z")), joined(header, later), 1, ""},
-		{"in turns", joined(header, later), joined(at("2026-11-21T12:01:00Z"), at("2026-11-21T12:40:00Z")), 2, "OLD has 2 runs, NEW 2, measured alternately."},
-		{"in turns, written in another order", joined(later, header), joined(at("2026-11-21T12:40:00Z"), at("2026-11-21T12:01:00Z")), 2, "measured alternately."},
+		{"alternating", joined(header, later), joined(at("2026-11-21T12:01:00Z"), at("2026-11-21T12:40:00Z")), 2, "OLD has 2 runs, NEW 2, measured alternately."},
+		{"alternating, written in another order", joined(later, header), joined(at("2026-11-21T12:40:00Z"), at("2026-11-21T12:01:00Z")), 2, "measured alternately."},
 	} {
 		c := setting(t, tt.was, tt.is, 1)
 		if c.order() != (order{tt.turns, tt.turns > 1}) || !strings.Contains(c.twoRuns(), tt.says) {

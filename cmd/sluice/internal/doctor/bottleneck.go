@@ -125,7 +125,7 @@ func (m *model) meetCandidate(g *meeting) candidate {
 		return candidate{}
 	}
 	if waiting <= 0 || g.rate <= 0 {
-		return candidate{} // without an end, it is no queue: see halted
+		return candidate{} // without an end, it is not a queue: see halted
 	}
 	// If a role spends all its life waiting here, the slots were taken all the time.
 	return candidate{part: -1, meet: g.index, util: max(taken(waiting), g.share), holds: waiting}

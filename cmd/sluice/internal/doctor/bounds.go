@@ -43,7 +43,7 @@ func (s remains) at(best bool) float64 {
 }
 
 // less returns what remains of something without one of its costs: only half of the cost
-// is removed, or all that is no work goes with it, such as the memory and the timers that
+// is removed, or everything but the work goes with it, such as the memory and the timers that
 // were made for the same reason.
 func less(costs []cost, kind costKind) remains {
 	k := pick(costs, kind).share

@@ -121,7 +121,7 @@ func (s *Side) limited() bool {
 	return true
 }
 
-// decide sets what a change did. How much the load is, is no effect of the change.
+// decide sets what a change did. The load is not an effect of the change.
 func (c *Comparison) decide() {
 	rate, cpu := *c.After.Work / *c.Before.Work, 1.0
 	c.Rate = new(rate)

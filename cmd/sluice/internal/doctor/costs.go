@@ -80,7 +80,7 @@ func (d *made) each() [len(kinds)]*float64 {
 
 func (d *made) sum() float64 { return d.cpu() + d.Runnable + d.System + d.away() }
 
-// cpu is what takes a core and is no system call, and away what takes no core.
+// cpu is what takes a core outside of system calls, and away what takes no core.
 func (d *made) cpu() float64  { return d.Own + d.Passing + d.Locking + d.Memory + d.Timers }
 func (d *made) away() float64 { return d.Disk + d.Outside + d.Sleep }
 

@@ -1,4 +1,4 @@
-// Package doctor says what holds a Go service back, from an observation of it: one
+// Package doctor finds what holds a Go service back, from an observation of it: one
 // verdict, the place, at most two remedies with the range of what they would give, and
 // the evidence.
 //

@@ -19,7 +19,7 @@ const (
 	mostNodes  = 60
 )
 
-// unnamed is the first ID of nodes that are no named channels, whose IDs count from 1. It is
+// unnamed is the first ID of nodes other than named channels, whose IDs count from 1. It is
 // exact in JavaScript.
 const unnamed = 1 << 50
 

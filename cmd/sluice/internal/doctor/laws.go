@@ -11,14 +11,14 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 )
 
-// bothWait reports whether senders and receivers wait at a node in turns: its channel has
+// bothWait reports whether senders and receivers wait at a node alternately: its channel has
 // no room, so each value is a rendezvous.
 func (m *model) bothWait(node int) bool {
 	return node >= 0 && m.meets[node].Kind == observe.Channel &&
 		min(m.meets[node].sending, m.meets[node].receiving) > 0.1*max(m.meets[node].sending, m.meets[node].receiving)
 }
 
-// turns reports whether most waiting for partners is where both sides wait in turns, and
+// turns reports whether most waiting for partners is where both sides wait alternately, and
 // most values wait: a hand-off for which one side waits takes up to 2 µs of CPU time, and
 // those for which none does take the rest.
 func (m *model) turns() bool {
@@ -84,7 +84,7 @@ func herds(m *model) *ruling {
 		l := &m.links[i]
 		p := &m.parts[l.wait.Role]
 		// A thousand wake-ups a second of about 10 µs each are 1% of the time; one or two
-		// waiters are no herd.
+		// waiters are not a herd.
 		if l.wait.kind(m) != observe.Condition || !strings.HasSuffix(l.by.In, ".Broadcast") || l.rate < 1000 || vain < 1-1/worth || p.Alive < 2.5 {
 			continue
 		}

@@ -24,7 +24,7 @@ type model struct {
 	blockages []blockage // see blocked
 }
 
-// A part is a role in the model. Figures that are no shares are in goroutines.
+// A part is a role in the model. Figures that are not shares are in goroutines.
 type part struct {
 	*observe.Role
 	index int

@@ -187,7 +187,7 @@ func napping(m *model) *ruling {
 		if l := m.follows(p); l != nil && l.mean >= 0.5*p.Alive && p.room >= 0.5 {
 			q := &m.parts[l.waker()]
 			r := &ruling{verdict: Limit, channels: No, part: -1, meet: l.wait.Node, util: l.mean / p.Alive, holds: p.room, at: l.wait.Line, why: "a limit of the rate", clear: 0.5,
-				next: fmt.Sprintf("If the rate at which %s lets values through may be higher, raise it; otherwise this is what it is for.", q.Name)}
+				next: fmt.Sprintf("If the rate at which %s lets values through may be higher, raise it. Otherwise the limit works as intended.", q.Name)}
 			r.answer = fmt.Sprintf("%s waits at %s for what %s sends %s times a second, %s of the time, while %s for it: the rate is limited, by design or not.",
 				p.naming(), where(l.wait.At), q.Name, format.Compact(l.rate), percent(l.mean/p.Alive), waiting(p.room))
 			return r

@@ -19,7 +19,7 @@ func leaking(m *model) *ruling {
 	return m.stuck(func(b *blockage) bool { return b.Kind == leak })
 }
 
-// stuck says that the first blockage that counts holds the service back.
+// stuck reports that the first blockage that counts holds the service back.
 func (m *model) stuck(counts func(*blockage) bool) *ruling {
 	all := m.blocked()
 	i := slices.IndexFunc(all, func(b blockage) bool { return b.Probability >= sure && counts(&b) && !m.moves(b.At) })

@@ -100,7 +100,7 @@ func stuck(o *observe.Observation) []blockage {
 	for i := range min(len(o.Stood), maxJudged) {
 		s.add(&o.Stood[i])
 	}
-	// What explains others comes first: they are no findings of their own.
+	// What explains others comes first: they are not findings of their own.
 	slices.SortStableFunc(s.places, func(a, b *spot) int { return rank[b.Op] - rank[a.Op] })
 	for _, p := range s.places {
 		if p.Op == observe.Lock && !p.taken {

@@ -9,7 +9,7 @@
 // The costs for the service: the CPU profile interrupts each busy thread 100
 // times a second. The text of all goroutines stops the program for 5 to 10 µs each
 // (measured with Go 1.26), so it is requested only below maxStates of them. The trace
-// slows the switch from one goroutine to the next by up to 60%, for as long as its byte
+// slows the switch from one goroutine to the next by up to 60%, as long as its byte
 // budget lasts: 30 ms of a service with millions of switches a second, two seconds of a
 // quiet one.
 package fetch

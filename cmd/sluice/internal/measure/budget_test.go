@@ -64,7 +64,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestBudgetOfLonger: the additional rounds of a wide point are no sign that the run is slow.
+// TestBudgetOfLonger: the additional rounds of a wide point do not mean that the run is slow.
 func TestBudgetOfLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var points []*Point

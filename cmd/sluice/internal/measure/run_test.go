@@ -162,7 +162,7 @@ func TestRunInterrupted(t *testing.T) {
 	for i := range outcomes {
 		for _, result := range outcomes[i].Results {
 			if result.Err != nil {
-				t.Errorf("an interrupt is no failure of %s: %v", result.Contender, result.Err)
+				t.Errorf("an interrupt is not a failure of %s: %v", result.Contender, result.Err)
 			}
 		}
 	}

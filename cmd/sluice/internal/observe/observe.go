@@ -51,7 +51,7 @@ type Observation struct {
 	Missing   []Gap          // what is unknown, and why
 }
 
-// Sources says what an Observation was made of, because an answer must keep to what its
+// Sources lists what an Observation was made of, because an answer must keep to what its
 // sources can say.
 type Sources struct {
 	CPU     time.Duration // length of the CPU profile; 0 without one

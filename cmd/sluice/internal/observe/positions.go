@@ -11,7 +11,7 @@ import (
 // have jobs of their own, and a node between two of them is not a lock.
 //
 // Goroutines are at the same place if they share a channel on the same side. Where the
-// places form a cycle they are not a pipeline, but share a channel as a lock, in turns.
+// places form a cycle they are not a pipeline, but share a channel as a lock.
 
 // maxPositions is the number of places of one function in a pipeline. Where there are
 // more, each request or connection has a pipeline of its own.

@@ -35,7 +35,7 @@ const (
 // one role and one part of its Time.
 //
 //   - The time before a stack is seen belongs to the role that this stack shows: a
-//     goroutine of a server runs handlers in turns.
+//     goroutine of a server runs one handler after the other.
 //   - A wait belongs to the role that it is in. The wait of a pool's worker
 //     between two jobs belongs to the job; the wait of a server between two requests does
 //     not.

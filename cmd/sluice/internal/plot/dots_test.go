@@ -52,7 +52,7 @@ func TestDots(t *testing.T) {
 				}
 			}
 			if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
-				t.Errorf("a coordinate is no number:\n%s", svg)
+				t.Errorf("a coordinate is not a number:\n%s", svg)
 			}
 		})
 	}

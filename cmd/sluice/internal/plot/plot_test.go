@@ -62,7 +62,7 @@ func TestLinesIsWellFormed(t *testing.T) {
 			svg := chart.SVG()
 			wellFormed(t, svg)
 			if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
-				t.Errorf("a coordinate is no number:\n%s", svg)
+				t.Errorf("a coordinate is not a number:\n%s", svg)
 			}
 		})
 	}
