@@ -60,7 +60,7 @@ func TestBench(t *testing.T) {
 }
 
 var (
-	figureRow = regexp.MustCompile(`^\| [a-z]+(, batches)? \|( \d+\.\d\d \(\d+\.\d\d-\d+\.\d\d\) \| \d+ \| \d+ \| \d+\.\d \|)+$`)
+	figureRow = regexp.MustCompile(`^\| [a-z]+(, batches)? \|( \d+\.\d\d \| \d+ \| \d+ \| \d+\.\d \|)+$`)
 	shareRow  = regexp.MustCompile(`^\| [a-z]+(, batches)? \| \d+ \| \d+ \| \d+\.\d\d \|( \d+ \(\d+%\) \|){8}$`)
 	facts     = regexp.MustCompile(`(?m)^- machine: .+\n- Go: go.+\n- commit: [0-9a-z ]+\n- date: \d{4}-\d\d-\d\d \d\d:\d\d UTC\n- (medians of|CPU profiles of) \d+ r`)
 )
