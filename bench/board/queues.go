@@ -25,9 +25,9 @@ const (
 	parks, sleeps, polls = "parks", "sleeps", "polls"
 	yes, no              = "yes", "no"
 	anybody              = "any time"
-	last                 = "after the last send"
-	none                 = "none: a flag"
-	theContext           = "the context"
+	last                 = "last send"
+	none                 = "none"
+	theContext           = "context"
 )
 
 // own returns a row of ours.
