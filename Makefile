@@ -203,6 +203,6 @@ floors: ## what we may not fall below beside the built-in channel and others, me
 	go test -count=1 -timeout=20m -tags floors ./bench/board -run 'TestIdle|TestFloors/$(FLOORS)'
 
 .PHONY: logagg
-logagg: ## measure bench/logagg/RESULTS.md again
-	go run ./bench/logagg bench -o bench/logagg/RESULTS.md
-	go run ./bench/logagg bench -shares -procs 2 -rounds 12 -o bench/logagg/RESULTS.md
+logagg: ## measure bench/logagg/README.md again
+	go run ./bench/logagg bench -o bench/logagg/README.md
+	go run ./bench/logagg bench -shares -procs 2 -rounds 12 -o bench/logagg/README.md

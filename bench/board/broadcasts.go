@@ -29,10 +29,9 @@ func broadcasts(procs []int) section {
 		{name: nothing},
 		{name: "map of chans", waits: parks, ctx: no, close: last, open: openChannels, note: "under a mutex; one chan of 128 for each subscriber"},
 		{name: "sluice hub", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openHub(subscriberQueue)},
-		{name: "sluice hub, queue of 50,000", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openHub(eventQueue),
-			note: "as long as that of kelindar/event"},
+		{name: "sluice hub, queue of 50,000", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openHub(eventQueue)},
 		{name: "kelindar/event", waits: sleeps, ctx: no, close: anybody, open: openEvent,
-			note: "queues 50,000 for each subscriber, and wakes them twice in a millisecond; its Close leaves queued values behind"},
+			note: "queues 50,000 for each subscriber; its Close leaves queued values behind"},
 		{name: "watermill GoChannel", waits: parks, ctx: yes, close: anybody, open: openGoChannel,
 			note: "a goroutine for each value, which waits for its Ack; queued values end with Close"},
 	}

@@ -124,24 +124,38 @@ type heading struct {
 	section      string // of the figure, if it is not the table's
 }
 
-// table returns a table of a section. The fastest of those that park is bold.
+// table returns a table of a section. The fastest of those that park is bold. Without words
+// about how each row waits and ends, it has no other rows. A column idle or lost that has only
+// zeros is left out.
 func (p page) table(name string, words bool, headings ...heading) string {
 	s := p.section(name)
 	rows := p.rows(s)
 	var b strings.Builder
-	b.WriteString("| | waits |")
+	b.WriteString("| |")
+	if words {
+		b.WriteString(" waits |")
+	} else {
+		rows = slices.DeleteFunc(rows, func(r row) bool { return r.waits != parks && r.waits != "" })
+	}
+	headings = slices.DeleteFunc(headings, func(h heading) bool {
+		return !isTime(h.column) && !slices.ContainsFunc(rows, func(r row) bool {
+			text := p.figure(cell{cmp.Or(h.section, name), r.name, h.column, h.procs})
+			return strings.Trim(text, "0%-") != ""
+		})
+	})
 	for _, h := range headings {
 		fmt.Fprintf(&b, " %s |", h.text)
 	}
 	if words {
-		b.WriteString(" context | Close |")
-	}
-	b.WriteString("\n|---|---|" + strings.Repeat("--:|", len(headings)))
-	if words {
-		b.WriteString("---|---|")
+		b.WriteString(" context | Close |\n|---|---|" + strings.Repeat("--:|", len(headings)) + "---|---|")
+	} else {
+		b.WriteString("\n|---|" + strings.Repeat("--:|", len(headings)))
 	}
 	for _, r := range rows {
-		fmt.Fprintf(&b, "\n| %s | %s |", r.name, r.waits)
+		fmt.Fprintf(&b, "\n| %s |", r.name)
+		if words {
+			fmt.Fprintf(&b, " %s |", r.waits)
+		}
 		for _, h := range headings {
 			c := cell{cmp.Or(h.section, name), r.name, h.column, h.procs}
 			text := p.figure(c)

@@ -30,14 +30,13 @@ func pools(procs []int) section {
 	rows := []row{
 		{name: nothing},
 		{name: "goroutines over a chan", waits: parks, ctx: no, close: last, open: openOverChan},
-		{name: "slices of 64 by hand", waits: parks, ctx: no, close: last, open: openByHand, alone: true,
-			note: "a job waits until its slice is full"},
+		{name: "slices of 64 by hand", waits: parks, ctx: no, close: last, open: openByHand, alone: true},
 		{name: "sluice workers.Run", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openWorkers(1)},
 		{name: "sluice batch.Sender 64, workers.Run", ours: true, waits: parks, ctx: yes, close: last, open: openWorkers(handful), alone: true,
-			note: "with a linger of 1 ms: no job waits longer for its batch"},
+			note: "with a linger of 1 ms"},
 		{name: "ants", waits: parks, ctx: no, close: anybody, open: openAnts, amid: true},
 		{name: "pond", waits: parks, ctx: yes, close: anybody, open: openPond, amid: true},
-		{name: "conc", waits: parks, ctx: yes, close: last, open: openConc, note: "its workers live as long as it has jobs"},
+		{name: "conc", waits: parks, ctx: yes, close: last, open: openConc},
 		{name: "errgroup", waits: parks, ctx: yes, close: last, open: openErrgroup, note: "a goroutine for each job"},
 	}
 	var columns []column

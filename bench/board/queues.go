@@ -25,9 +25,9 @@ const (
 	parks, sleeps, polls = "parks", "sleeps", "polls"
 	yes, no              = "yes", "no"
 	anybody              = "any time"
-	last                 = "after the last send"
-	none                 = "none: a flag"
-	theContext           = "the context"
+	last                 = "last send"
+	none                 = "none"
+	theContext           = "context"
 )
 
 // own returns a row of ours.
@@ -48,7 +48,7 @@ func native() row {
 
 func selecting() row {
 	return row{name: "chan, select ctx.Done", waits: parks, ctx: yes, close: theContext, amid: true,
-		note: "its storm ends with the context; queued values stay behind", what: contender.NativeSelect(cancelable)}
+		note: "its storm ends with the context, and queued values stay behind", what: contender.NativeSelect(cancelable)}
 }
 
 // canceled is a channel whose Close is the end of the context.

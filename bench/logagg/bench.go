@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-go/sluice/bench/results"
 )
 
-// The names of this command's sections in bench/logagg/RESULTS.md.
+// The names of this command's sections in bench/logagg/README.md.
 const (
 	figuresSection = "logagg"
 	outsideSection = "logagg outside"

@@ -87,12 +87,12 @@ func (r *ring) Close() { _ = r.Disruptor.Close() }
 
 // Disruptor is the disruptor for one sender and one receiver.
 func Disruptor() contender.Contender {
-	return handled("go-disruptor", "one sender, one handler; sleeps between polls, as it does by default", nil)
+	return handled("go-disruptor", nil)
 }
 
-func handled(name, note string, wait disruptor.WaitStrategy) contender.Contender {
+func handled(name string, wait disruptor.WaitStrategy) contender.Contender {
 	return contender.Contender{
-		Name: name, Note: note, Bound: contender.Buffered, OneSender: true, OneReceiver: true, LoopsOnly: true,
+		Name: name, Note: "one sender, one receiver", Bound: contender.Buffered, OneSender: true, OneReceiver: true, LoopsOnly: true,
 		Make: func(capacity int) contender.Channel { return newRing(capacity, wait) },
 	}
 }
@@ -107,5 +107,5 @@ func (spinning) Reserve(int64) { runtime.Gosched() }
 // DisruptorSpinning is the disruptor with a wait strategy that polls: the fastest,
 // where a processor may be kept busy.
 func DisruptorSpinning() contender.Contender {
-	return handled("go-disruptor, polling", "one sender, one handler; polls", spinning{})
+	return handled("go-disruptor, polling", spinning{})
 }

@@ -68,7 +68,7 @@ func (p lockFree) Close() {
 func LfqSPSC() contender.Contender {
 	return contender.Contender{
 		Name: "lfq SPSC", Bound: contender.Buffered, OneSender: true, OneReceiver: true,
-		Note: "one sender, one receiver; waits by iox.Backoff, as documented; closed by a separate flag",
+		Note: "one sender, one receiver",
 		Make: func(capacity int) contender.Channel {
 			q := lfq.Build[uint64](lfq.New(max(2, capacity)).SingleProducer().SingleConsumer())
 			return lockFree{q, true, new(atomic.Bool)}
@@ -77,17 +77,17 @@ func LfqSPSC() contender.Contender {
 }
 
 // LfqMPMC is the queue of lfq for all numbers of senders and receivers.
-func LfqMPMC() contender.Contender { return lfqMPMC("lfq MPMC", "iox.Backoff, as documented", true) }
+func LfqMPMC() contender.Contender { return lfqMPMC("lfq MPMC", true) }
 
 // LfqMPMCYielding is the same for users who poll instead of sleeping.
 func LfqMPMCYielding() contender.Contender {
-	return lfqMPMC("lfq MPMC, polling", "runtime.Gosched", false)
+	return lfqMPMC("lfq MPMC, polling", false)
 }
 
-func lfqMPMC(name, wait string, sleeps bool) contender.Contender {
+func lfqMPMC(name string, sleeps bool) contender.Contender {
 	return contender.Contender{
 		Name: name, Bound: contender.Buffered, AnyOrder: true,
-		Note: "waits by " + wait + "; closed by Drain and a separate flag; its README asks for a Go compiler of its own, and this is the standard one",
+		Note: "its README asks for a Go compiler of its own, and this is the standard one",
 		Make: func(capacity int) contender.Channel {
 			return lockFree{lfq.Build[uint64](lfq.New(max(2, capacity))), sleeps, new(atomic.Bool)}
 		},

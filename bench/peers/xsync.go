@@ -20,7 +20,7 @@ type umpsc struct{ q *xsync.UMPSCQueue[uint64] }
 func XsyncUMPSC() contender.Contender {
 	return contender.Contender{
 		Name:        "xsync UMPSC",
-		Note:        "one receiver; cannot be closed: ended by an end mark",
+		Note:        "one receiver; ended by an end mark",
 		Bound:       contender.UnboundedOnly,
 		OneReceiver: true,
 		Make:        func(int) contender.Channel { return umpsc{xsync.NewUMPSCQueue[uint64]()} },
@@ -107,7 +107,6 @@ func (p polled) Close() { p.closed.Store(true) }
 func XsyncMPMC() contender.Contender {
 	return contender.Contender{
 		Name:  "xsync MPMC",
-		Note:  "polls: keeps a processor busy while it waits; closed by a separate flag",
 		Bound: contender.Buffered,
 		Make: func(capacity int) contender.Channel {
 			return polled{many: xsync.NewMPMCQueue[uint64](capacity), closed: new(atomic.Bool)}
@@ -119,7 +118,7 @@ func XsyncMPMC() contender.Contender {
 func XsyncSPSC() contender.Contender {
 	return contender.Contender{
 		Name:      "xsync SPSC",
-		Note:      "one sender, one receiver; polls: keeps a processor busy while it waits; closed by a separate flag",
+		Note:      "one sender, one receiver",
 		Bound:     contender.Buffered,
 		OneSender: true, OneReceiver: true,
 		Make: func(capacity int) contender.Channel {

@@ -113,15 +113,13 @@ func read(taken *bytes.Buffer) (Shares, error) {
 	return shares, nil
 }
 
-// MarkdownShares returns a section of bench/logagg/RESULTS.md.
+// MarkdownShares returns a section of bench/logagg/README.md.
 func (s Settings) MarkdownShares(host results.Host, began time.Time, all []Shares) string {
 	text := s.heading("Where a log aggregator's CPU time goes", "bench -shares", "`bench/logagg/speed/shares.go` defines the parts", host, began,
 		fmt.Sprintf("CPU profiles of %d runs of %d lines over %d connections each", s.Rounds, s.Lines, s.Connections))
-	text.WriteString("Nanoseconds of CPU time per line, with the share of the total in parentheses. The column channel\n" +
-		"includes the parking and waking in the channel itself; scheduler is the runtime's work between two\n" +
-		"goroutines. No channel can save more than these two columns: bound is the speedup of the service, at\n" +
-		"equal CPU time, with a channel that costs nothing.\n\n")
-	text.WriteString("| variant | GOMAXPROCS | total ns | bound |")
+	text.WriteString("Nanoseconds of CPU time per line, and shares. The column channel includes parking and waking; scheduler is\n" +
+		"the runtime's work between two goroutines. bound is the speedup of the service with a channel that costs nothing.\n\n")
+	text.WriteString("| variant | P | total ns | bound |")
 	names := append(partNames(), other)
 	for _, name := range names {
 		fmt.Fprintf(text, " %s |", name)

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/bench/results"
 )
 
-// heading begins a section of bench/logagg/RESULTS.md: its title, the command and
+// heading begins a section of bench/logagg/README.md: its title, the command and
 // what describes its method, and the facts about the measurement.
 func (s Settings) heading(title, command, method string, host results.Host, began time.Time, runs string) *strings.Builder {
 	text := new(strings.Builder)
@@ -21,38 +21,47 @@ func (s Settings) heading(title, command, method string, host results.Host, bega
 // Markdown returns the section about the kinds in memory, or about those that keep
 // events outside.
 func (s Settings) Markdown(host results.Host, began time.Time, figures []Figure) string {
-	const method = "`bench/logagg/speed` describes the method"
 	runs := fmt.Sprintf("medians of %d rounds of %d lines over %d connections", s.Rounds, s.Lines, s.Connections)
+	title, command, method := "A log aggregator, end to end", "bench", "`bench/logagg/speed` describes the method"
+	text := "From the socket to the table of counts: reading, framing, parsing, the channel, counting. Delay is the\n" +
+		"time from reading a line to counting it, while the clients send as fast as they can: it measures full\n" +
+		"queues, not the latency of a line sent at a fixed rate.\n"
 	if s.Outside {
-		text := s.heading("A log aggregator beyond one process", "bench -outside", method, host, began, runs)
-		text.WriteString("The same benchmark with channels that keep lines on disk or at servers, compared with a\n" +
-			"built-in channel of slices. spill writes values beyond its capacity to disk, durable syncs\n" +
-			"every batch, and so does the NATS server of jetstream, which runs inside the process here. A\n" +
-			"run includes the time until its counts are shipped and acknowledged.\n")
-		s.rows(text, figures)
-		return text.String()
+		title, command = "A log aggregator beyond one process", "bench -outside"
+		text = "With channels that keep lines on disk or at servers. spill writes values beyond its capacity to disk;\n" +
+			"durable syncs every batch, and so does the NATS server of jetstream, inside the process here. A run\n" +
+			"includes the time until its counts are shipped and acknowledged.\n"
 	}
-	text := s.heading("A log aggregator, end to end", "bench", method, host, began, runs)
-	text.WriteString("From the socket to the table of counts: reading, framing, parsing, the channel, counting.\n" +
-		"CPU is the CPU time of the service, including its share of the kernel's. Delay is the time\n" +
-		"from reading a line to counting it, while the clients send as fast as they can: it measures\n" +
-		"full queues and the fair turns of the clients, not the latency of a line sent at a fixed rate.\n" +
-		"A reader that waits for room leaves the next lines in their sockets, where their delay is not\n" +
-		"measured, and no delay can exceed the duration of a run. The reference is the built-in\n" +
-		"channel; for batched rows, a built-in channel of slices.\n")
-	s.rows(text, figures)
-	return text.String()
+	section := s.heading(title, command, method, host, began, runs)
+	table, apart := s.rows(figures)
+	fmt.Fprintf(section, "%s\nThe ratio of lines per second is to the built-in channel, of slices for batches; in a round it was up to %.0f%%\n"+
+		"from the median. k/s are thousands of lines; CPU is the time of the service per line, with the kernel's; p99 is of the delay.\n\n%s", text, 100*apart, table)
+	return section.String()
 }
 
-// rows writes the rows of the table.
-func (s Settings) rows(text *strings.Builder, figures []Figure) {
-	text.WriteString("\n| row | P | reference | ratio | range | lines/s | CPU ns per line | p99 delay ms |\n|---|--:|---|--:|---|--:|--:|--:|\n")
-	for _, f := range figures {
-		reference := figures[slices.IndexFunc(figures, func(r Figure) bool {
-			return r.Procs == f.Procs && r.Variant == Variant{"native", f.Batch}
-		})]
-		ratio, least, most := f.against(reference)
-		fmt.Fprintf(text, "| logagg %v | %d | %v | %.2f | %.2f-%.2f | %.0f | %.0f | %.1f |\n",
-			f.Variant, f.Procs, reference.Variant, ratio, least, most, f.median(perSecond), f.median(cpu), f.median(delay)/1e6)
+// rows returns the table, a row for each variant with columns for each of Procs, and how far apart
+// the ratio of a round and of the median were.
+func (s Settings) rows(figures []Figure) (table string, apart float64) {
+	text := new(strings.Builder)
+	text.WriteString("| |")
+	for _, procs := range s.Procs {
+		fmt.Fprintf(text, " P=%d: ratio | k/s | CPU ns | p99 ms |", procs)
 	}
+	text.WriteString("\n|---|" + strings.Repeat("--:|", 4*len(s.Procs)))
+	find := func(v Variant, procs int) Figure {
+		return figures[slices.IndexFunc(figures, func(f Figure) bool { return f.Procs == procs && f.Variant == v })]
+	}
+	for _, first := range figures {
+		if first.Procs != s.Procs[0] {
+			continue
+		}
+		fmt.Fprintf(text, "\n| %v |", first.Variant)
+		for _, procs := range s.Procs {
+			f := find(first.Variant, procs)
+			ratio, least, most := f.against(find(Variant{"native", f.Batch}, procs))
+			fmt.Fprintf(text, " %.2f | %.0f | %.0f | %.1f |", ratio, f.median(perSecond)/1000, f.median(cpu), f.median(delay)/1e6)
+			apart = max(apart, 1-least/ratio, most/ratio-1)
+		}
+	}
+	return text.String() + "\n", apart
 }
