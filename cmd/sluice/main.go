@@ -154,6 +154,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 			status = int(code)
 		}
 	}()
+	if len(args) > 1 && args[0] == completing {
+		return complain(stderr, complete(stdout, args[1:]))
+	}
 	parser := newParser(&commands{}, streams{stdout, stderr})
 	if len(args) == 0 {
 		args = []string{"--help"}
