@@ -6,6 +6,7 @@
 package format
 
 import (
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,6 +56,25 @@ func wrap(text string, width, start int, indent string, hard bool) string {
 		used += displaywidth.String(word)
 	}
 	return b.String() + "\n"
+}
+
+// A Text is written in lines of at most Width cells.
+type Text struct {
+	strings.Builder
+	Width int
+}
+
+// Paragraph breaks sentences into lines. All but the first begin with indent.
+func (t *Text) Paragraph(indent string, sentences ...string) {
+	if len(sentences) > 0 {
+		t.WriteString(Wrap(strings.Join(sentences, " "), t.Width, 0, indent))
+	}
+}
+
+// Print writes the text to w. It is cleaned, because names come from files.
+func (t *Text) Print(w io.Writer) error {
+	_, err := io.WriteString(w, CleanLines(t.String()))
+	return err
 }
 
 // Pad returns the spaces that fill text up to width cells.

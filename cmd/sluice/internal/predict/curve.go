@@ -69,6 +69,18 @@ func (c Curve) same(d Curve) bool {
 	return c.Source == d.Source && c.Machine == d.Machine && c.Version == d.Version && c.Workload == d.Workload
 }
 
+// texts and numbers return the fields of a curve by the names of their columns.
+func (c *Curve) texts() map[string]*string {
+	return map[string]*string{
+		"source": &c.Source, "machine": &c.Machine, "version": &c.Version, "workload": &c.Workload,
+		"note": &c.Note, "kind": (*string)(&c.Kind), "design": &c.Design,
+	}
+}
+
+func (c *Curve) numbers() map[string]*int {
+	return map[string]*int{"cpus": &c.CPUs, "domain": &c.Domain}
+}
+
 // facts returns what is known of a curve.
 func (c Curve) facts() string { return joined("; ", c.Workload, c.Machine, c.Version) }
 

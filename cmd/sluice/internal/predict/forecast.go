@@ -48,24 +48,17 @@ type Forecast struct {
 // forecast still has the measured and the interpolated figures.
 func NewForecast(counts []Count, limits Limits, past *Past) *Forecast {
 	f := &Forecast{Counts: counts, Limits: limits, past: past}
-	if len(counts) < MinCounts {
-		// Less noise would not help.
-		f.NoLaw = fmt.Errorf("%w: %d measured (want at least %d, such as 1, 2 and 4)", ErrTooFew, len(counts), MinCounts)
-		return f
-	}
+	law, err := Fit(points(counts))
 	for _, c := range counts {
-		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread {
-			f.NoLaw = fmt.Errorf("%w, as the interval on %s is ±%.0f%% (want at most %.0f%%). Repeat it on a quieter machine, or with more repetitions",
+		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread && !errors.Is(err, ErrTooFew) { // less noise would not help
+			err = fmt.Errorf("%w, as the interval on %s is ±%.0f%% (want at most %.0f%%). Repeat it on a quieter machine, or with more repetitions",
 				ErrTooNoisy, cpusText(float64(c.Procs)), 100*spread, 100*MaxSpread)
-			return f
+			break
 		}
 	}
-	law, err := Fit(points(counts))
-	if err != nil {
-		f.NoLaw = err
-		return f
+	if f.NoLaw = err; err == nil {
+		f.Law = &law
 	}
-	f.Law = &law
 	return f
 }
 

@@ -101,8 +101,8 @@ func TestFitRefuses(t *testing.T) {
 		is     error
 		says   string
 	}{
-		{"nothing", nil, ErrTooFew, "0 counts were measured. Measure at least 3"},
-		{"two counts", []Point{{1, 5}, {2, 4}, {2, 4.1}, {1, 5.2}}, ErrTooFew, "2 counts were measured"},
+		{"nothing", nil, ErrTooFew, "0 measured (want at least 3, such as 1, 2 and 4)"},
+		{"two counts", []Point{{1, 5}, {2, 4}, {2, 4.1}, {1, 5.2}}, ErrTooFew, "2 measured"},
 		{"up and down", []Point{{1, 5}, {2, 50}, {3, 5}, {4, 50}, {5, 5}}, ErrTooNoisy, "quieter machine"},
 		{"no CPUs", []Point{{0, 5}, {1, 5}, {2, 5}, {3, 5}}, nil, "on 0 CPUs"},
 		{"stands still", []Point{{1, 0}, {2, 5}, {3, 5}}, nil, "0 operations per second on 1 CPUs"},

@@ -1,11 +1,6 @@
 package predict
 
-import (
-	"encoding/json"
-	"fmt"
-	"io"
-	"slices"
-)
+import "slices"
 
 // A Question is the input of a report.
 type Question struct {
@@ -78,14 +73,4 @@ func (r *Report) figures(f *Forecast, asked int) {
 			r.Figures = append(r.Figures, figure)
 		}
 	}
-}
-
-// WriteJSON writes a [Report] or a [Score] as JSON.
-func WriteJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(v); err != nil {
-		return fmt.Errorf("writing JSON: %w", err)
-	}
-	return nil
 }

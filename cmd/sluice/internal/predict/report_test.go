@@ -148,13 +148,13 @@ func TestReportFits(t *testing.T) {
 
 func TestReportJSON(t *testing.T) {
 	for _, q := range []Question{asked(Law{2e7, 0.5, 0}, 16, 1, 2, 4, 8), asked(Law{2e7, 0, 0}, 64, 1, 2, 4), asked(Law{2e7, 0, 0}, 64, 2, 4, 8), {Swept: Swept{Single: exactly(laws[1].law, 1, 2, 4)}, Limits: oneCache}, asked(Law{3e7, 2, 0}, 2, 1, 2)} {
-		var text bytes.Buffer
 		r := NewReport(q)
-		if err := WriteJSON(&text, r); err != nil {
+		text, err := json.Marshal(r)
+		if err != nil {
 			t.Fatal(err)
 		}
 		var back Report
-		if err := json.Unmarshal(text.Bytes(), &back); err != nil {
+		if err := json.Unmarshal(text, &back); err != nil {
 			t.Fatal(err)
 		}
 		if back.Peak.Figure != r.Peak.Figure || !slices.Equal(back.Figures, r.Figures) || len(back.Alike) != len(r.Alike) || back.NoLaw != r.NoLaw {
