@@ -6,7 +6,9 @@
 package format
 
 import (
+	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -110,4 +112,88 @@ func qualified(text string) bool {
 	word, _, _ := strings.Cut(text, " ")
 	dot := strings.IndexByte(word, '.')
 	return dot > 0 && dot+1 < len(word)
+}
+
+// A Screen is where text is written: a terminal, or a file in its place.
+type Screen struct {
+	Width int  // in cells
+	Color bool // whether it understands escape codes
+}
+
+// The widths of a screen: a narrower or wider terminal is treated as one of these, and
+// a file as one of UsualWidth.
+const (
+	NarrowestWidth = 40
+	UsualWidth     = 80
+	WidestWidth    = 120
+)
+
+// In returns text, which may come from anywhere, in a style if the screen has styles.
+func (s Screen) In(style, text string) string {
+	text = Clean(text)
+	if !s.Color || style == "" || text == "" {
+		return text
+	}
+	return style + text + "\x1b[0m"
+}
+
+// Paragraph breaks text into lines of the screen, each in a style.
+func (s Screen) Paragraph(style, text, indent string) []string {
+	var lines []string
+	for line := range strings.Lines(wrap(text, s.Width, 0, indent, true)) {
+		lines = append(lines, s.In(style, strings.TrimSuffix(line, "\n")))
+	}
+	return lines
+}
+
+// WriteLines writes lines.
+func WriteLines(w io.Writer, lines []string) error {
+	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
+	return err
+}
+
+// maxText limits the text from a service that is processed, in bytes: far more
+// than a line shows.
+const maxText = 1024
+
+// maxMarks limits the combining marks on one letter, which could reach into
+// other lines.
+const maxMarks = 3
+
+// Clean makes text from a service safe to display: characters that are not
+// printable, or that change direction or width, are escaped as in a Go string.
+func Clean(s string) string {
+	if len(s) > maxText {
+		end := maxText // end of a rune, if there are runes
+		for end > maxText-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		s = s[:end] + "…"
+	}
+	var b strings.Builder
+	marks := 0
+	for i, r := range s {
+		if marks++; !unicode.Is(unicode.M, r) {
+			marks = 0
+		}
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case unicode.IsPrint(r) && !unicode.Is(unicode.Variation_Selector, r) && marks <= maxMarks:
+			b.WriteRune(r)
+		default:
+			quoted := strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	return b.String()
+}
+
+// CleanLines is Clean for each line of a text: the ends of its lines remain.
+func CleanLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = Clean(line)
+	}
+	return strings.Join(lines, "\n")
 }
