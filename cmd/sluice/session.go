@@ -28,7 +28,7 @@ const (
 	grace = 2 * time.Second
 )
 
-// Limits of running points longer; see measure.Longer. With them, the default
+// Limits of running points longer; see measure.Pace. With them, the default
 // run of all experiments takes less than four minutes on the noisiest machine.
 const (
 	longerTimes = 3
@@ -36,7 +36,7 @@ const (
 )
 
 // leastRounds is the number of repetitions of each point, however long the run takes: see
-// measure.Budget. There is no budget if the user chose the repetitions, or those of a study.
+// measure.Pace. There is no limit if the user chose the repetitions, or those of a study.
 const leastRounds = 3
 
 // A session is a run of the lab, from the plan to the report.
@@ -201,14 +201,13 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	if err := s.head(); err != nil {
 		return err
 	}
-	planned := measure.Estimate(left)
-	limit := time.Duration((1 + longerShare) * float64(planned))
-	budget, beside := &measure.Budget{Limit: limit, Least: leastRounds}, ", with fewer repetitions on a busy machine"
+	pace := &measure.Pace{Wide: wide, Times: longerTimes, Share: longerShare, Whole: measure.Estimate(left), Least: leastRounds}
+	limit, beside := time.Duration((1+longerShare)*float64(pace.Whole)), ", with fewer repetitions on a busy machine"
 	if s.scale.Count > 0 || s.scale.Size == lab.AsPublished {
-		budget, beside = nil, " on an idle machine and longer on a busy one"
+		pace.Least, beside = 0, " on an idle machine and longer on a busy one"
 	}
 	fmt.Fprint(s.to.stdout, format.Wrap(fmt.Sprintf("%d measurements, in about %s to %s%s.",
-		len(left), format.Estimate(planned), format.Estimate(limit), beside), screenOf(s.to.stdout).Width, 0, "  "))
+		len(left), format.Estimate(pace.Whole), format.Estimate(limit), beside), screenOf(s.to.stdout).Width, 0, "  "))
 	for i := range s.outcomes {
 		if !s.outcomes[i].Finished {
 			s.outcomes[i].Sitting = len(s.sittings) - 1
@@ -226,9 +225,7 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	}
 	runner := measure.Runner{
 		Observer: display, Stall: s.stall, Grace: grace,
-		Usage:  host.NewWatch().Read,
-		Longer: &measure.Longer{Wide: wide, Times: longerTimes, Share: longerShare, Whole: measure.Estimate(left)},
-		Budget: budget,
+		Usage: host.NewWatch().Read, Pace: pace,
 		Finished: func(*measure.Outcome) {
 			sitting.Took = report.Duration(time.Since(began))
 			if err := save(s.report(), s.dir); err != nil {
