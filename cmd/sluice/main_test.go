@@ -72,9 +72,8 @@ func results(t *testing.T, dir string) (s summary) {
 // Every example in the help of the commands runs.
 func TestManual(t *testing.T) {
 	doctor := manualDoctor{pprofServer(t), t.TempDir()}
-	predict := manualPredict{filepath.Join(t.TempDir(), "study")}
 	ways := map[string]func(*testing.T, []string){
-		"lab": manualLab, "report": manualLab, "predict": predict.run, "compare": manualCompare,
+		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
 		"doctor": doctor.run, "watch": manualWatch, "completion": manualTool,
 	}
 	examples := manual(t)
@@ -95,21 +94,16 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// manualLab runs the lab: -quick to its end, the long ones until they have
-// measured something, each point once. Commands that need an interrupted run get one.
+// manualLab runs the lab until it has measured something, each point once. Commands that
+// need an interrupted run get one.
 func manualLab(t *testing.T, command []string) {
-	whole := slices.Contains(command, "-quick")
-	interruptAfter, want := 2, statusInterrupted
+	interruptAfter, want, whole := 2, statusInterrupted, false
 	switch {
 	case slices.Contains(command, "list"):
 		return // TestList
 	case slices.Contains(command, "-resume"), command[1] == "report":
-		sluice(t, 4, append(small, "-count", "1")...)
-		whole = command[1] == "lab"
-		interruptAfter, want = 0, 0
-	case whole:
-		command = append(command, "-count", "1")
-		interruptAfter, want = 0, 0
+		measured(t, "sluice-lab", 3, small)
+		interruptAfter, want, whole = 0, 0, command[1] == "lab"
 	case slices.Contains(command, "-published"):
 		interruptAfter = 1 // its first point alone takes most of a minute
 	default:
