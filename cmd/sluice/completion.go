@@ -15,12 +15,11 @@ type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// completing is the command with which the scripts ask the program: it is in no
-// list of commands.
+// completing is the command by which the scripts ask the program. No list of commands
+// has it.
 const completing = "__complete"
 
-// What the program answers to a script, if it is not a list of words: the shells
-// complete names of files better.
+// Answers to a script that are not words: the shell completes names of files itself.
 const (
 	files       = ":files"
 	directories = ":directories"
@@ -85,15 +84,14 @@ func (c *completionCommand) Run(to streams) error {
 // complete answers a script: it writes what may complete the last of the words that
 // follow the name of the program, a line for each candidate, with its help after a tab.
 func complete(w io.Writer, words []string) error {
-	words = slices.Clone(words)
-	last := strings.TrimPrefix(words[len(words)-1], "=") // bash makes a word of "="
-	words[len(words)-1] = "="
+	end := len(words) - 1
+	last := strings.TrimPrefix(words[end], "=") // bash makes a word of "="
+	after := slices.DeleteFunc(slices.Clone(words[:end]), func(word string) bool { return word == "=" })
 	if flag, value, ok := strings.Cut(last, "="); ok && strings.HasPrefix(last, "-") {
-		words, last = append(words, flag), value
+		after, last = append(after, flag), value
 	}
-	words = slices.DeleteFunc(words, func(word string) bool { return word == "=" })
 	var b strings.Builder
-	for _, candidate := range candidates(newParser(&commands{}, streams{}), words, strings.HasPrefix(last, "-")) {
+	for _, candidate := range candidates(newParser(&commands{}, streams{}), after, strings.HasPrefix(last, "-")) {
 		if strings.HasPrefix(candidate, last) || strings.HasPrefix(candidate, ":") {
 			b.WriteString(candidate + "\n")
 		}

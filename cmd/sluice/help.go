@@ -2,16 +2,19 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 )
 
 // Exit statuses.
@@ -52,6 +55,14 @@ func (c *helpCommand) Run(parser *kong.Kong) error {
 		return err
 	}
 	return command.PrintUsage(false)
+}
+
+type versionCommand struct{}
+
+// Run prints what a report of a fault needs.
+func (versionCommand) Run(to streams) error {
+	_, err := fmt.Fprintf(to.stdout, "sluice %s, %s, %s/%s\n", cmp.Or(host.Version(), "(version unknown: built without version control)"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 func commandNames(parser *kong.Kong) (names []string) {

@@ -118,7 +118,7 @@ func (c *predictCommand) write(to streams, answer interface {
 	return answer.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
 }
 
-// score scores predictions of known curves, or of those of the file.
+// score scores predictions of the known curves, or of the curves of the file.
 func (c *predictCommand) score(to streams, known []predict.Curve) (score predict.Score, err error) {
 	if c.From == "" {
 		return predict.NewScore("", nil, known)
@@ -218,7 +218,7 @@ func (c *predictCommand) question(ctx context.Context, to streams, procs []int) 
 func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) (q predict.Question, err error) {
 	sweep := predict.Sweep{Procs: procs, Count: c.Count, Capacity: c.Capacity, OneConsumer: c.Consumers == "one"}
 	points := sweep.Points()
-	display := progress.New(to.stderr, measure.Steps(points))
+	display := progress.New(to.stderr, measure.Steps(points), false)
 	runner := measure.Runner{Observer: display, Stall: stall, Grace: grace}
 	outcomes := runner.Run(ctx, points)
 	display.Finish()

@@ -20,8 +20,9 @@ type Pace struct {
 	// Whole, the estimated time of all points.
 	Share float64
 	Whole time.Duration
-	// Least, if not 0, keeps the run within 1+Share times Whole, as far as that is possible
-	// with so many rounds of each point, or those planned if they are fewer.
+	// Least, if not 0, limits the time of the run to 1+Share times Whole. Every point has at
+	// least this number of rounds, or the planned number if that is smaller, so that a run
+	// may still exceed the limit.
 	Least int
 
 	plannedTime, addedTime time.Duration // measured

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // ReadOwn reads a user's file of curves, and returns its malformed rows. Without a file,
@@ -52,7 +54,7 @@ func Add(content []byte, name string, c Curve) ([]byte, error) {
 	after, _, err := readCSV(content, name)
 	i := slices.IndexFunc(after, c.same)
 	if kind := cmp.Or(c.Kind, Shared); err != nil || i < 0 || len(after[i].Points) != len(c.Points) || after[i].Kind != kind {
-		return nil, fmt.Errorf("%s cannot store this curve as one of kind %s with points %v: %w", name, kind, points(c.Points), cmp.Or(err, ErrForeign))
+		return nil, fmt.Errorf("%s cannot store this curve as one of kind %s with %s: %w", name, kind, format.Plural(len(c.Points), "count"), cmp.Or(err, ErrForeign))
 	}
 	return content, nil
 }

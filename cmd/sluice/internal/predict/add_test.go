@@ -3,21 +3,22 @@ package predict
 import (
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
 
 var mine = Curve{
 	Source: "me, myself", Machine: `the "big" one`, Version: "Go 1.26", Workload: "one chan", Note: "at night",
-	Kind: Shared, Design: ChannelDesign, CPUs: 8, Domain: 4, Points: reads(Point{1, 3.25e7}, Point{2, 1e7}, Point{8, 5e6}),
+	Kind: Shared, Design: ChannelDesign, CPUs: 8, Domain: 4, Points: points(1, 3.25e7, 2, 1e7, 8, 5e6),
 }
 
-// reads returns counts of one repetition.
-func reads(points ...Point) (counts []Count) {
-	for _, p := range points {
-		counts = append(counts, Count{p.Procs, p.X, p.X, p.X, 1})
+// points returns points of one repetition, from pairs of a count and a throughput.
+func points(pairs ...float64) (all []Point) {
+	for pair := range slices.Chunk(pairs, 2) {
+		all = append(all, Point{int(pair[0]), pair[1], pair[1], pair[1], 1})
 	}
-	return counts
+	return all
 }
 
 // A curve is added to no file yet, and to a file of any form that can be read: with its
@@ -77,7 +78,7 @@ func TestAddRefuses(t *testing.T) {
 		{"twice", string(full), mine, nil, "already has a curve"},
 		{"no source", string(full), change(func(c *Curve) { c.Source = "" }), nil, "set -source"},
 		{"no machine", string(full), change(func(c *Curve) { c.Machine = "" }), nil, "set -machine"},
-		{"no throughput", string(full), change(func(c *Curve) { c.Machine, c.Points = "x", reads(Point{1, 1}, Point{2, math.NaN()}) }), nil, "cannot store this curve"},
+		{"no throughput", string(full), change(func(c *Curve) { c.Machine, c.Points = "x", points(1, 1, 2, math.NaN()) }), nil, "cannot store this curve"},
 		{"twice but for a space", string(full), change(func(c *Curve) { c.Source += " " }), nil, "already has a curve"},
 		{"a source of spaces", string(full), change(func(c *Curve) { c.Source = "  " }), nil, "set -source"},
 		{"separate parts as one thing", header + "\n", change(func(c *Curve) { c.Kind = Sharded }), nil, "cannot store this curve as one of kind sharded"},

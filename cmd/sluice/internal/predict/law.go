@@ -7,10 +7,14 @@ import (
 	"slices"
 )
 
-// A Point is the throughput of all goroutines together on a number of CPUs.
+// A Point is the measured throughput of all goroutines together on a number of CPUs: the
+// median of the repetitions in operations per second, and its interval.
 type Point struct {
-	Procs int     `json:"procs"`     // GOMAXPROCS, or threads
-	X     float64 `json:"ops_per_s"` // operations per second
+	Procs int     `json:"procs"` // GOMAXPROCS, or threads
+	X     float64 `json:"ops_per_s"`
+	Lo    float64 `json:"lo"`
+	Hi    float64 `json:"hi"`
+	N     int     `json:"n"` // repetitions
 }
 
 // A Law is the Universal Scalability Law with its three parameters.

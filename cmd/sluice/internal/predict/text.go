@@ -82,7 +82,7 @@ func (r *Report) writeFigures(s *format.Text) {
 	s.WriteString("\n")
 	table := tabwriter.NewWriter(s, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "CPUs\trate\tns/op\tband\torigin\t")
-	measured := doublings(points(r.Swept.Single))
+	measured := doublings(r.Swept.Single)
 	for _, f := range r.Figures {
 		if f.Mode == Measured && !slices.ContainsFunc(measured, func(p Point) bool { return float64(p.Procs) == f.CPUs }) {
 			continue // of many measured counts, the doublings
@@ -180,7 +180,7 @@ func (r *Report) writeDetails(s *format.Text) {
 	for _, c := range r.Alike {
 		item(s, c.facts())
 		var text []string
-		for _, p := range doublings(points(c.Points)) {
+		for _, p := range doublings(c.Points) {
 			text = append(text, fmt.Sprintf("%d:%s%s", p.Procs, format.NoBreak, strings.ReplaceAll(format.Rate(p.X), " ", "")))
 		}
 		item(s, "  "+strings.Join(text, ", "))
