@@ -30,8 +30,8 @@ const (
 var scripts = map[string]string{
 	"bash": `# bash completion for sluice. To load it: source <(sluice completion bash)
 _sluice() {
-	local word=${COMP_WORDS[COMP_CWORD]#=}
-	mapfile -t COMPREPLY < <("$1" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1)
+	local IFS=$'\n' word=${COMP_WORDS[COMP_CWORD]#=}
+	COMPREPLY=($("$1" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
 	case $COMPREPLY in
 	:files) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
 	:directories) compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
@@ -112,7 +112,7 @@ func candidates(parser *kong.Kong, after []string, flag bool) (found []string) {
 		}
 		return found
 	}
-	command := named(parser, after)
+	command := named(parser, after[0])
 	if command == nil {
 		return nil
 	}

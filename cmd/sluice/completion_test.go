@@ -93,7 +93,7 @@ func TestCompletable(t *testing.T) {
 	parser := newParser(&commands{}, streams{})
 	for key := range completable(parser) {
 		name, flag, _ := strings.Cut(key, " -")
-		command := named(parser, []string{name})
+		command := named(parser, name)
 		found := command != nil && flag == "" && len(command.Positional) > 0
 		for _, f := range command.Flags {
 			found = found || f.Name == flag

@@ -43,18 +43,15 @@ type helpCommand struct {
 
 // Run shows the help of a command, or of the program.
 func (c *helpCommand) Run(parser *kong.Kong) error {
-	var args []string
+	args := []string{"--help"}
 	if c.Command != "" {
-		if named(parser, []string{c.Command}) == nil {
+		if named(parser, c.Command) == nil {
 			return usageError{error: format.Unknown("command", c.Command, commandNames(parser))}
 		}
-		args = []string{c.Command}
+		args = []string{c.Command, "--help"}
 	}
-	command, err := kong.Trace(parser, args)
-	if err != nil {
-		return err
-	}
-	return command.PrintUsage(false)
+	_, err := parser.Parse(args)
+	return err
 }
 
 type versionCommand struct{}

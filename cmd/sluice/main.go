@@ -129,10 +129,10 @@ type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
 
-// named returns the command at the start of args, or nil.
-func named(parser *kong.Kong, args []string) *kong.Node {
+// named returns the command with a name, or nil.
+func named(parser *kong.Kong, name string) *kong.Node {
 	for _, command := range parser.Model.Children {
-		if command.Name == args[0] {
+		if command.Name == name {
 			return command
 		}
 	}
@@ -141,7 +141,7 @@ func named(parser *kong.Kong, args []string) *kong.Node {
 
 // misused returns the usage error for a command line that the parser refused.
 func misused(parser *kong.Kong, args []string, err error) error {
-	command := named(parser, args)
+	command := named(parser, args[0])
 	switch {
 	case command != nil:
 		return usageError{errors.New(oneDash(mistake(command, args, err.Error()).Error())), command.Name}
