@@ -76,7 +76,7 @@ func (c *compareCommand) Run(to streams) error {
 		return inputError{err}
 	}
 	if c.JSON {
-		err = result.WriteJSON(to.stdout)
+		err = writeJSON(to.stdout, result)
 	} else {
 		err = result.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
 	}

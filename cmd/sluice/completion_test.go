@@ -3,50 +3,41 @@ package main
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// completionScripts makes each shell complete the words that follow the script.
-// The last word is the one to complete.
+// completing the words that follow the script, the last of which may be unfinished:
+// a shell prints what it offers. The functions of zsh and of bash that only work at a
+// prompt are replaced.
 var completionScripts = map[string]string{
-	"bash": `source ./script; compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sluice; printf '%s\n' "${COMPREPLY[@]}"`,
+	"bash": `source ./script; compopt() { :; }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sluice sluice; printf '%s\n' "${COMPREPLY[@]}"`,
 	"fish": `source ./script; complete -C "$argv" | cut -f1`,
-	// The functions of zsh only work in its line editor: these show what they get.
-	"zsh": `compdef() { :; }; _describe() { print -l -- "${commands[@]%%:*}" }; _arguments() { print -l -- "$@" }
+	"zsh": `compdef() { :; }; compset() { :; }; _describe() { print -l -- "${(@)found%%:*}" }; _files() { print -l -- "results/" }
 		source ./script; words=("$@"); CURRENT=$#; _sluice`,
 }
 
-// complete returns what a shell offers for the last of words.
-func completeIn(t *testing.T, shell string, words ...string) []string {
-	t.Helper()
-	args := []string{"-c", completionScripts[shell]}
-	if shell != "fish" { // for the others, the first argument is $0
-		args = append(args, shell)
-	}
-	if shell == "fish" {
-		args = append(args, strings.Join(words, " "))
-	} else {
-		args = append(args, words...)
-	}
-	out, err := exec.Command(shell, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", shell, err, out)
-	}
-	return strings.Fields(string(out))
-}
-
-// The scripts are run by the shells that are installed; bash always is.
+// The shells that are installed ask the program; bash always is.
 func TestCompletion(t *testing.T) {
-	t.Chdir(t.TempDir())
+	dir := t.TempDir()
+	t.Chdir(dir)
 	if err := os.Mkdir("results", 0o700); err != nil {
 		t.Fatal(err)
 	}
+	program, err := filepath.Abs(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(program, "sluice"); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		status, script, stderr := sluice(t, 0, "completion", shell)
-		if status != 0 || strings.Contains(script, "--quick ") {
-			t.Fatalf("%s: status %d, or flags with two dashes are offered\n%s%s", shell, status, script, stderr)
+		if status != 0 {
+			t.Fatalf("%s: status %d\n%s", shell, status, stderr)
 		}
 		if _, err := exec.LookPath(shell); err != nil && shell != "bash" {
 			continue
@@ -54,33 +45,46 @@ func TestCompletion(t *testing.T) {
 		if err := os.WriteFile("script", []byte(script), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(shell, "-n", "script").CombinedOutput(); err != nil {
-			t.Errorf("%s -n: %v\n%s", shell, err, out)
-		}
-		for _, test := range []struct {
-			words []string
-			want  string // zsh is asked for this flag or word in its specification
-			not   string
-		}{
-			{[]string{"sluice", "la"}, "lab", "-quick"},
-			{[]string{"sluice", "lab", "-qui"}, "-quick", "-sort"},
-			{[]string{"sluice", "lab", "ela"}, "elastic", "bounded"},
-			{[]string{"sluice", "lab", "-out", "res"}, "results/", "elastic"},
-			{[]string{"sluice", "watch", "-sort", "oldests"}, "oldestsender", "oldestvalue"},
-			{[]string{"sluice", "predict", "-consumers", ""}, "matched", "lab"},
+		for _, test := range []struct{ words, want, not string }{
+			{"sluice la", "lab", "compare"},
+			{"sluice lab -qui", "-quick", "-resume"},
+			{"sluice lab ela", "elastic", "lock-cost"},
+			{"sluice lab -out res", "results/", "elastic"},
+			{"sluice watch -sort oldests", "oldestsender", "oldestvalue"},
+			{"sluice predict -v -consumers ", "matched", "-json"},
+			{"sluice completion z", "zsh", "bash"},
 		} {
-			got := completeIn(t, shell, test.words...)
-			if shell == "zsh" {
-				if len(test.words) > 2 && !strings.Contains(strings.Join(got, " "), strings.TrimSuffix(test.want, "results/")) {
-					t.Errorf("zsh: %q: got %q, want %q", test.words, got, test.want)
-				}
-				continue
+			words := strings.Split(test.words, " ")
+			args := append([]string{"-c", completionScripts[shell], shell}, words...)
+			if shell == "fish" { // it has no $0
+				args = append(args[:2], test.words)
 			}
-			found := slices.Contains(got, test.want) || slices.Contains(got, strings.TrimSuffix(test.want, "/"))
-			if !found || slices.Contains(got, test.not) {
+			command := exec.Command(shell, args...)
+			command.Env = append(os.Environ(), asProgram+"=1")
+			out, err := command.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%s: %v\n%s", shell, err, out)
+			}
+			got := strings.Fields(strings.ReplaceAll(string(out), "results\n", "results/\n"))
+			if !slices.Contains(got, test.want) || slices.Contains(got, test.not) {
 				t.Errorf("%s: %q: got %q, want %q and not %q", shell, test.words, got, test.want, test.not)
 			}
 		}
+	}
+}
+
+// A value after "=" is completed, however the shell splits words there.
+func TestCompletionOfAValue(t *testing.T) {
+	for _, words := range []string{"watch -sort=oldests", "watch -sort = oldests", "watch --sort oldests"} {
+		if status, stdout, _ := sluice(t, 0, append([]string{completing}, strings.Fields(words)...)...); status != 0 || stdout != "oldestsender\n" {
+			t.Errorf("%s: status %d, %q", words, status, stdout)
+		}
+	}
+	if _, stdout, _ := sluice(t, 0, completing, "watch", "-order", "="); stdout != "asc\ndesc\n" {
+		t.Errorf("no value so far: %q", stdout)
+	}
+	if status, stdout, stderr := sluice(t, 0, completing, "nothing", ""); status != 0 || stdout+stderr != "" {
+		t.Errorf("no command: status %d, %q, %q", status, stdout, stderr)
 	}
 }
 
@@ -88,16 +92,11 @@ func TestCompletion(t *testing.T) {
 func TestCompletable(t *testing.T) {
 	parser := newParser(&commands{}, streams{})
 	for key := range completable(parser) {
-		command, flag, _ := strings.Cut(key, " -")
-		found := false
-		for _, node := range parser.Model.Children {
-			if node.Name != command {
-				continue
-			}
-			found = flag == "" && len(node.Positional) > 0
-			for _, f := range node.Flags {
-				found = found || f.Name == flag
-			}
+		name, flag, _ := strings.Cut(key, " -")
+		command := named(parser, name)
+		found := command != nil && flag == "" && len(command.Positional) > 0
+		for _, f := range command.Flags {
+			found = found || f.Name == flag
 		}
 		if !found {
 			t.Errorf("%q is completed, and does not exist", key)

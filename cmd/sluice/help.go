@@ -2,16 +2,19 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 )
 
 // Exit statuses.
@@ -40,18 +43,23 @@ type helpCommand struct {
 
 // Run shows the help of a command, or of the program.
 func (c *helpCommand) Run(parser *kong.Kong) error {
-	var args []string
+	args := []string{"--help"}
 	if c.Command != "" {
-		if named(parser, []string{c.Command}) == nil {
+		if named(parser, c.Command) == nil {
 			return usageError{error: format.Unknown("command", c.Command, commandNames(parser))}
 		}
-		args = []string{c.Command}
+		args = []string{c.Command, "--help"}
 	}
-	command, err := kong.Trace(parser, args)
-	if err != nil {
-		return err
-	}
-	return command.PrintUsage(false)
+	_, err := parser.Parse(args)
+	return err
+}
+
+type versionCommand struct{}
+
+// Run prints what a report of a fault needs.
+func (versionCommand) Run(to streams) error {
+	_, err := fmt.Fprintf(to.stdout, "sluice %s, %s, %s/%s\n", cmp.Or(host.Version(), "(version unknown: built without version control)"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 func commandNames(parser *kong.Kong) (names []string) {

@@ -11,7 +11,7 @@ import (
 // Two runs at once would replace each other's files.
 func TestTwoRunsInOneDirectory(t *testing.T) {
 	dir := t.TempDir()
-	sluice(t, 3, append(small, "-o", dir)...)
+	measured(t, dir, 3, small)
 	release, err := report.Hold(dir)
 	if err != nil {
 		t.Fatal(err)

@@ -1,92 +1,16 @@
 // Sluice measures the cost of channels on a machine, compares measurements,
 // predicts how a channel scales, and finds what holds a running service back.
 //
-//	sluice lab                           all experiments, in about three minutes
-//	sluice lab -quick                    the smallest sweep, in less than a minute
-//	sluice lab elastic                   one experiment
-//	sluice lab direct-send -procs 1,2,8  with these values of GOMAXPROCS
-//	sluice lab elastic -published        the sweep exactly as published
-//	sluice lab -count 20 -o results      more repetitions, to another directory
-//	sluice lab -resume                   resume an interrupted run
-//	sluice lab list                      the experiments and their duration
-//	sluice report sluice-lab             the report again, from its results.json
+//	sluice lab       repeats published experiments on this machine, and writes a report
+//	sluice report    writes that report again, from its results.json
+//	sluice compare   shows the differences between two runs, and whether they are noise
+//	sluice predict   predicts the peak of one channel, and the gain of remedies, with bands
+//	sluice doctor    finds what holds a running service back, and what to change
+//	sluice watch     shows the channels of a running service, live in the terminal
 //
-//	sluice predict                   a channel's peak, and the gain of remedies
-//	sluice predict -cpus 16 -llc 16  its throughput on 16 CPUs with one cache
-//	sluice predict sluice-lab        the same from a run of the lab
-//	sluice predict sluice-lab -list  the curves of the run, for -series
-//	sluice predict -score            the accuracy of predictions
-//	sluice predict -score mine.csv   their accuracy on the curves of a file
-//	sluice predict -add -source me   add your curve to a file, for predictions
-//
-//	sluice compare before after                      the differences between two runs, and whether they are noise
-//	sluice compare before after -fail-on-regression  status 1 if a point is worse by more than 5%
-//	sluice compare before after -threshold 10 -json  another threshold, as JSON
-//	sluice compare run run -procs 1:2                one run, at GOMAXPROCS 2 against 1
-//
-//	sluice doctor localhost:6060                 what holds a service back, and what to change
-//	sluice doctor -pod shop/cart-5d4f            the same in a cluster, with kubectl
-//	sluice doctor -save monday localhost:6060    and save what the service sent
-//	sluice doctor monday                         read a saved capture
-//	sluice doctor -v monday                      with all evidence, not one screen
-//	sluice doctor -html page.html monday         and write a page
-//	sluice doctor goroutines.txt                 read one file: a dump in any form, a profile, a trace
-//	sluice doctor flight.trace                   read the dump of a flight recorder
-//	sluice doctor -compare monday tuesday        what a change moved
-//	sluice doctor -fail-on found monday          status 1 if the program holds itself back, for CI
-//
-//	sluice watch localhost:6060             the channels of a running service, live in the terminal
-//	sluice watch localhost:6060 -sort sent  the busiest ones first
-//	sluice watch localhost:6060 | head      a table, once, where there is no terminal
-//	sluice watch localhost:6060 -n 10       another look every ten seconds, in either
-//
-//	sluice help watch                         the flags of a command
-//	sluice version                            version, Go version and platform
-//	sluice completion bash                    a script that completes command lines
-//
-// The lab prints one screen, or with -v all tables and findings, and writes three
-// files to ./sluice-lab or to the directory of -o: report.html, a self-contained
-// page with charts; results.txt, in the Go benchmark format, for benchstat; and
-// results.json. It overwrites no earlier run: the next one goes to sluice-lab-2.
-// It does not overwrite files with these names that it did not write.
-//
-// The lab measures the machine's noise first and at the end. It runs a point
-// longer if an interval is wider than 10%: at most three times as long, and at
-// most 25% longer for all points together. It marks intervals that are still
-// wide, and outliers, which count. It names points that were disturbed by other
-// guests of the host, other processes or a quota.
-//
-// Each point is in results.json as soon as it is measured: -resume continues
-// from there, and "sluice report" writes the report of the measured points.
-// Ctrl-C writes that report, with a list of the missing points; a second Ctrl-C
-// ends the program immediately.
-//
-// A prediction has the peak of one channel, and a band for each figure. It has
-// no figures too far from the measured ones, nor above what the CPUs can do.
-// For designs that nobody measured on many CPUs see docs/adr/0007-lanes.md.
-//
-// A comparison reads such directories, or any files in Go's benchmark format,
-// and tests each point as benchstat does.
-//
-// docs/releases.md has the command that installs it.
-// Channels behave differently on a production host and on a notebook.
-// CGO_ENABLED=0 go build -o sluice ./cmd/sluice builds a static binary: copy it
-// to the production host and run ./sluice lab cpu-scaling there.
-//
-// The doctor reads a service's /debug/pprof address, or what was saved of it, and the
-// map at /debug/sluice, if there is one. It changes no setting of the service, and asks
-// for at most 4 MB.
-//
-// Watch shows the channels that package livepage serves at /debug/sluice, and the
-// map: the functions that send and receive, and what holds the service back. In
-// a terminal, q quits, m shows the whole map, ? lists the other keys, and watch
-// reconnects to a service that went away. It respects NO_COLOR.
-//
-// Flags may have one dash or two. "sluice help" lists the exit statuses: 0 for
-// success, 1 if a measurement failed or, with -fail-on-regression, became worse,
-// and if -fail-on found a problem, 2 if the command line, or a file or service on
-// it, is invalid, 3 if noise or what is missing may hide a regression, and 130 after
-// an interrupt.
+// "sluice help" lists the commands and the exit statuses, and "sluice help lab" has the
+// flags of one, what it reads and writes, and examples. docs/cli.md has more, and
+// docs/installing.md the command that installs it.
 //
 // What may enter this package: flags, and the order of calls of the packages
 // beside it.
@@ -154,6 +78,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 			status = int(code)
 		}
 	}()
+	if len(args) > 1 && args[0] == completing {
+		return complain(stderr, complete(stdout, args[1:]))
+	}
 	parser := newParser(&commands{}, streams{stdout, stderr})
 	if len(args) == 0 {
 		args = []string{"--help"}
@@ -202,10 +129,10 @@ type inputError struct{ error }
 
 func (e inputError) Unwrap() error { return e.error }
 
-// named returns the command at the start of args, or nil.
-func named(parser *kong.Kong, args []string) *kong.Node {
+// named returns the command with a name, or nil.
+func named(parser *kong.Kong, name string) *kong.Node {
 	for _, command := range parser.Model.Children {
-		if command.Name == args[0] {
+		if command.Name == name {
 			return command
 		}
 	}
@@ -214,7 +141,7 @@ func named(parser *kong.Kong, args []string) *kong.Node {
 
 // misused returns the usage error for a command line that the parser refused.
 func misused(parser *kong.Kong, args []string, err error) error {
-	command := named(parser, args)
+	command := named(parser, args[0])
 	switch {
 	case command != nil:
 		return usageError{errors.New(oneDash(mistake(command, args, err.Error()).Error())), command.Name}

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"go/parser"
-	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,21 +69,20 @@ func results(t *testing.T, dir string) (s summary) {
 	return s
 }
 
-// Every command of the manual runs.
+// Every example in the help of the commands runs.
 func TestManual(t *testing.T) {
 	doctor := manualDoctor{pprofServer(t), t.TempDir()}
-	predict := manualPredict{filepath.Join(t.TempDir(), "study")}
 	ways := map[string]func(*testing.T, []string){
-		"lab": manualLab, "report": manualLab, "predict": predict.run, "compare": manualCompare,
-		"doctor": doctor.run, "watch": manualWatch, "help": manualTool, "version": manualTool, "completion": manualTool,
+		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
+		"doctor": doctor.run, "watch": manualWatch, "completion": manualTool,
 	}
-	commands := manual(t)
+	examples := manual(t)
 	for name := range ways {
-		if !slices.ContainsFunc(commands, func(command []string) bool { return command[1] == name }) {
-			t.Errorf("the manual has no command of %s: %q", name, commands)
+		if !slices.ContainsFunc(examples, func(command []string) bool { return command[1] == name }) {
+			t.Errorf("the help has no example of %s: %q", name, examples)
 		}
 	}
-	for _, command := range commands {
+	for _, command := range examples {
 		t.Run(strings.Join(command, " "), func(t *testing.T) {
 			way, ok := ways[command[1]]
 			if !ok {
@@ -97,21 +94,16 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// manualLab runs the lab: -quick to its end, the long ones until they have
-// measured something, each point once. Commands that need an interrupted run get one.
+// manualLab runs the lab until it has measured something, each point once. Commands that
+// need an interrupted run get one.
 func manualLab(t *testing.T, command []string) {
-	whole := slices.Contains(command, "-quick")
-	interruptAfter, want := 2, statusInterrupted
+	interruptAfter, want, whole := 2, statusInterrupted, false
 	switch {
 	case slices.Contains(command, "list"):
 		return // TestList
 	case slices.Contains(command, "-resume"), command[1] == "report":
-		sluice(t, 4, append(small, "-count", "1")...)
-		whole = command[1] == "lab"
-		interruptAfter, want = 0, 0
-	case whole:
-		command = append(command, "-count", "1")
-		interruptAfter, want = 0, 0
+		measured(t, "sluice-lab", 3, small)
+		interruptAfter, want, whole = 0, 0, command[1] == "lab"
 	case slices.Contains(command, "-published"):
 		interruptAfter = 1 // its first point alone takes most of a minute
 	default:
@@ -185,43 +177,36 @@ func manualTool(t *testing.T, command []string) {
 	}
 }
 
-// manual returns the commands in the package comment, split into words.
-func manual(t *testing.T) [][]string {
+// manual returns the examples of each command's help, split into words.
+func manual(t *testing.T) (examples [][]string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "main.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var commands [][]string
-	for line := range strings.Lines(file.Doc.Text()) {
-		if command, ok := strings.CutPrefix(line, "\tsluice "); ok {
-			command, _, _ = strings.Cut(command, "  ") // the rest is an explanation
-			commands = append(commands, append([]string{"sluice"}, strings.Fields(command)...))
+	for _, name := range commandNames(newParser(&commands{}, streams{})) {
+		_, help, _ := sluice(t, 0, "help", name)
+		_, below, _ := strings.Cut(help, "\nExample")
+		for line := range strings.Lines(below) {
+			if command, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "sluice "); ok && line[0] == ' ' {
+				command, _, _ = strings.Cut(command, "  ") // the rest is an explanation
+				command, _, _ = strings.Cut(command, " > ")
+				examples = append(examples, append([]string{"sluice"}, strings.Fields(command)...))
+			}
 		}
 	}
-	return commands
+	return examples
 }
 
-// The help of a command has the same examples as the manual.
+// Each command has help, with each spelling of the flag, and without arguments there is
+// a list of the commands.
 func TestHelp(t *testing.T) {
-	names := []string{"lab", "predict", "compare", "report", "watch"}
-	for _, name := range names {
-		for _, flag := range []string{"-help", "--help", "-h"} {
-			status, stdout, _ := sluice(t, 0, name, flag)
-			if status != 0 {
-				t.Errorf("%s %s: status %d", name, flag, status)
-			}
-			for _, command := range manual(t) {
-				if shown := strings.Contains(stdout, strings.Join(command, " ")); shown != (command[1] == name) {
-					t.Errorf("%s %s: the help shows %q: %v", name, flag, command, shown)
-				}
-			}
+	_, list, _ := sluice(t, 0)
+	for _, name := range commandNames(newParser(&commands{}, streams{})) {
+		if !strings.Contains(list, "\n  "+name) {
+			t.Errorf("the list lacks %s:\n%s", name, list)
 		}
-	}
-	status, stdout, _ := sluice(t, 0)
-	for _, name := range names {
-		if status != 0 || !strings.Contains(stdout, name) {
-			t.Errorf("without arguments: status %d, want %s in\n%s", status, name, stdout)
+		_, help, _ := sluice(t, 0, "help", name)
+		for _, flag := range []string{"-help", "--help", "-h"} {
+			if status, stdout, _ := sluice(t, 0, name, flag); status != 0 || stdout != help || !strings.HasPrefix(help, "Usage: sluice "+name) {
+				t.Errorf("%s %s: status %d\n%s", name, flag, status, stdout)
+			}
 		}
 	}
 }

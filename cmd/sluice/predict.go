@@ -1,11 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +19,7 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/progress"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
 )
 
 type predictCommand struct {
@@ -54,12 +57,16 @@ const cpuFolder = "/sys/devices/system/cpu"
 
 // Run measures or reads a curve, and predicts from it, or adds it to a file.
 func (c *predictCommand) Run(ctx context.Context, to streams) error {
-	procs, dropped, err := c.check()
+	var procs, dropped []int
+	err := c.check()
+	if err == nil {
+		procs, dropped, err = c.counts()
+	}
 	if err != nil {
 		return usageError{err, "predict"}
 	}
 	if c.List {
-		all, err := readCurves(to, c.From, c.FromCPUs)
+		all, err := c.readCurves(to)
 		if err != nil {
 			return err
 		}
@@ -67,29 +74,27 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		return err
 	}
 	curves := c.Curves
-	if curves == "" {
-		if dir, err := os.UserConfigDir(); err == nil {
-			curves = filepath.Join(dir, "sluice", "curves.csv")
-		}
+	if dir, err := os.UserConfigDir(); err == nil && curves == "" {
+		curves = filepath.Join(dir, "sluice", "curves.csv")
 	}
-	own, skipped, err := predict.ReadOwn(curves)
+	content, err := os.ReadFile(curves)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return inputError{err}
+	}
+	own, skipped, err := predict.ReadOwn(content, curves)
+	warn(to, curves, skipped)
+	if err == nil && c.Curves != "" && len(own) == 0 && !c.Add {
+		err = fmt.Errorf("-curves %s: no curves in the file", c.Curves)
+	}
 	if err != nil {
 		return inputError{err}
 	}
-	warn(to, curves, skipped)
-	if c.Curves != "" && len(own) == 0 && !c.Add {
-		return inputError{fmt.Errorf("-curves %s: no curves in the file", c.Curves)}
-	}
-	width := screenOf(to.stdout).Width
 	if c.Score {
 		score, err := c.score(to, slices.Concat(predict.Published(), own))
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return predict.WriteJSON(to.stdout, score)
-		}
-		return score.WriteText(to.stdout, width, c.Verbose)
+		return c.write(to, score)
 	}
 	q, err := c.question(ctx, to, procs)
 	if err != nil {
@@ -97,28 +102,34 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	}
 	q.Curve.Above = append(q.Curve.Above, dropped...)
 	if c.Add {
-		return c.add(to, width, curves, q.Curve)
+		return c.add(to, curves, content, q.Curve)
 	}
 	q.Published, q.Own = predict.Published(), own
-	answer := predict.NewReport(q)
-	if c.JSON {
-		return predict.WriteJSON(to.stdout, answer)
-	}
-	return answer.WriteText(to.stdout, width, c.Verbose)
+	return c.write(to, predict.NewReport(q))
 }
 
-// score scores predictions of known curves, or of those of the file.
+// write writes an answer in the requested form.
+func (c *predictCommand) write(to streams, answer interface {
+	WriteText(w io.Writer, width int, details bool) error
+}) error {
+	if c.JSON {
+		return writeJSON(to.stdout, answer)
+	}
+	return answer.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
+}
+
+// score scores predictions of the known curves, or of the curves of the file.
 func (c *predictCommand) score(to streams, known []predict.Curve) (score predict.Score, err error) {
 	if c.From == "" {
-		return predict.NewScore(known), nil
+		return predict.NewScore("", nil, known)
 	}
-	all, err := readCurves(to, c.From, c.FromCPUs)
+	all, err := c.readCurves(to)
 	if err != nil {
 		return score, err
 	}
 	foreign, err := predict.Named(all, c.Series)
 	if err == nil {
-		score, err = predict.ScoreFile(c.From, foreign, known)
+		score, err = predict.NewScore(c.From, foreign, known)
 	}
 	if err != nil {
 		return score, inputError{fmt.Errorf("%s: %w", c.From, err)}
@@ -126,52 +137,49 @@ func (c *predictCommand) score(to streams, known []predict.Curve) (score predict
 	return score, nil
 }
 
-// check validates the flags, and returns the counts to measure and those above
-// the CPUs.
-func (c *predictCommand) check() (procs, dropped []int, err error) {
+// check validates the flags.
+func (c *predictCommand) check() error {
 	for name, n := range map[string]int{"count": c.Count, "capacity": c.Capacity, "from-cpus": c.FromCPUs, "cpus": c.CPUs, "llc": c.LLC, "socket": c.Socket} {
 		if n < 0 {
-			return nil, nil, fmt.Errorf("invalid -%s %d (want 0 or more)", name, n)
+			return fmt.Errorf("invalid -%s %d (want 0 or more)", name, n)
 		}
 	}
-	if c.File != "" && c.From != "" {
-		return nil, nil, errors.New("FILE and -from are the same: remove one of them")
-	}
+	both := c.File != "" && c.From != ""
 	c.From = cmp.Or(c.From, c.File)
-	switch {
-	case c.Count < 1 || c.Count > maxCount:
-		return nil, nil, fmt.Errorf("invalid -count %d (want 1 to %d)", c.Count, maxCount)
-	case max(c.CPUs, c.FromCPUs, c.LLC, c.Socket) > maxProcs:
-		return nil, nil, fmt.Errorf("too many CPUs (want at most %d)", maxProcs)
-	case c.Capacity > 1<<24:
-		return nil, nil, fmt.Errorf("invalid -capacity %d (want at most %d)", c.Capacity, 1<<24)
-	case c.From == "" && (c.Series != "" || c.FromCPUs != 0 || c.List):
-		name := "-list"
-		if c.Series != "" {
-			name = "-series"
-		} else if c.FromCPUs != 0 {
-			name = "-from-cpus"
+	const needsFile = " requires a FILE, such as sluice-lab, the directory of a run of the lab"
+	for _, mistake := range []struct {
+		made bool
+		says string
+	}{
+		{both, "FILE and -from are the same: remove one of them"},
+		{c.Count < 1 || c.Count > maxCount, fmt.Sprintf("invalid -count %d (want 1 to %d)", c.Count, maxCount)},
+		{max(c.CPUs, c.FromCPUs, c.LLC, c.Socket) > maxProcs, fmt.Sprintf("too many CPUs (want at most %d)", maxProcs)},
+		{c.Capacity > 1<<24, fmt.Sprintf("invalid -capacity %d (want at most %d)", c.Capacity, 1<<24)},
+		{c.From == "" && c.Series != "", "-series" + needsFile},
+		{c.From == "" && c.FromCPUs != 0, "-from-cpus" + needsFile},
+		{c.From == "" && c.List, "-list" + needsFile},
+		{c.List && (c.Score || c.Add || c.JSON || c.Series != ""), "-list allows only FILE: remove the other flags"},
+		{c.From != "" && c.Procs != "", "-procs measures and a FILE is not measured: remove one of them"},
+		{!c.Add && (c.From == "" || c.Score) && c.Source+c.Machine+c.Version+c.Workload+c.Note != "",
+			"-source, -machine, -version, -workload and -note require a FILE or -add"},
+		{c.Score && (c.Add || c.Procs != "" || max(c.CPUs, c.LLC, c.Socket) > 0),
+			"-score allows only FILE, -series, -from-cpus, -curves, -json and -v: remove the other flags"},
+		{c.Add && c.JSON, "-add predicts nothing: remove -json"},
+	} {
+		if mistake.made {
+			return errors.New(mistake.says)
 		}
-		return nil, nil, errors.New(name + " requires a FILE, such as sluice-lab, the directory of a run of the lab")
-	case c.List && (c.Score || c.Add || c.JSON || c.Series != ""):
-		return nil, nil, errors.New("-list allows only FILE: remove the other flags")
-	case c.From != "" && c.Procs != "":
-		return nil, nil, errors.New("-procs measures and a FILE is not measured: remove one of them")
-	case !c.Add && (c.From == "" || c.Score) && c.Source+c.Machine+c.Version+c.Workload+c.Note != "":
-		return nil, nil, errors.New("-source, -machine, -version, -workload and -note require a FILE or -add")
-	case c.Score && (c.Add || c.Procs != "" || max(c.CPUs, c.LLC, c.Socket) > 0):
-		return nil, nil, errors.New("-score allows only FILE, -series, -from-cpus, -curves, -json and -v: remove the other flags")
-	case c.Add && c.JSON:
-		return nil, nil, errors.New("-add predicts nothing: remove -json")
 	}
+	return nil
+}
+
+// counts returns the counts to measure, and those above the CPUs.
+func (c *predictCommand) counts() (procs, dropped []int, err error) {
 	cpus := host.This().Whole()
 	if c.Procs == "" {
 		return predict.Doublings(cpus), nil, nil
 	}
 	wanted, err := parseProcs(c.Procs)
-	if err != nil {
-		return nil, nil, err
-	}
 	procs = []int{1} // always included: it decides the shape
 	for _, n := range wanted {
 		switch {
@@ -181,7 +189,7 @@ func (c *predictCommand) check() (procs, dropped []int, err error) {
 			procs = append(procs, n)
 		}
 	}
-	return procs, dropped, nil
+	return procs, dropped, err
 }
 
 // question measures this machine, or reads the file.
@@ -210,7 +218,7 @@ func (c *predictCommand) question(ctx context.Context, to streams, procs []int) 
 func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) (q predict.Question, err error) {
 	sweep := predict.Sweep{Procs: procs, Count: c.Count, Capacity: c.Capacity, OneConsumer: c.Consumers == "one"}
 	points := sweep.Points()
-	display := progress.New(to.stderr, measure.Steps(points))
+	display := progress.New(to.stderr, measure.Steps(points), false)
 	runner := measure.Runner{Observer: display, Stall: stall, Grace: grace}
 	outcomes := runner.Run(ctx, points)
 	display.Finish()
@@ -235,7 +243,7 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 }
 
 func (c *predictCommand) read(to streams) (q predict.Question, err error) {
-	all, err := readCurves(to, c.From, c.FromCPUs)
+	all, err := c.readCurves(to)
 	if err != nil {
 		return q, err
 	}
@@ -255,17 +263,100 @@ func (c *predictCommand) read(to streams) (q predict.Question, err error) {
 }
 
 // add appends the curve to the user's file.
-func (c *predictCommand) add(to streams, width int, file string, curve predict.Curve) error {
+func (c *predictCommand) add(to streams, file string, content []byte, curve predict.Curve) error {
 	if file == "" {
 		return usageError{errors.New("there is no configuration directory: set -curves"), "predict"}
 	}
 	if smallest := min(cmp.Or(c.LLC, c.Socket), cmp.Or(c.Socket, c.LLC)); smallest > 0 {
 		curve.Domain = smallest
 	}
-	if err := predict.Add(file, curve); err != nil {
+	content, err := predict.Add(content, file, curve)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(file), 0o777)
+	}
+	if err == nil {
+		err = report.Replace(file, func(w io.Writer) error { _, err := w.Write(content); return err })
+	}
+	if err != nil {
 		return inputError{err}
 	}
-	return predict.WriteAdded(to.stdout, width, curve, file)
+	return predict.WriteAdded(to.stdout, screenOf(to.stdout).Width, curve, file)
+}
+
+// readCurves reads the file or the directory of a run, and warns of malformed lines.
+func (c *predictCommand) readCurves(to streams) ([]predict.Curve, error) {
+	path := c.From
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		dir := path
+		path = filepath.Join(dir, report.JSONFile)
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, inputError{fmt.Errorf("%s has no %s: not a directory of sluice lab", dir, report.JSONFile)}
+		}
+	}
+	content, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = fmt.Errorf("%s does not exist: want the directory of a run of the lab, or a file", path)
+	case err == nil && len(bytes.TrimSpace(content)) == 0:
+		err = fmt.Errorf("%s is empty", path)
+	}
+	if err != nil {
+		return nil, inputError{err}
+	}
+	var machine *host.Machine
+	if bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
+		if content, machine, err = benchmarks(content); err != nil {
+			return nil, inputError{fmt.Errorf("%s: %w", path, err)}
+		}
+	}
+	all, skipped, err := predict.Read(content, path)
+	warn(to, path, skipped)
+	if err != nil && machine != nil {
+		err = fmt.Errorf("%w; sluice lab cpu-scaling measures some", err)
+	}
+	if err != nil {
+		return nil, inputError{err}
+	}
+	for i := range all {
+		if machine != nil {
+			all[i].Domain = domain(machine)
+		}
+		all[i].CPUs = cmp.Or(c.FromCPUs, all[i].CPUs)
+	}
+	return all, nil
+}
+
+// benchmarks converts results.json to the Go benchmark format.
+func benchmarks(results []byte) ([]byte, *host.Machine, error) {
+	run, err := report.Decode(results)
+	if err != nil {
+		return nil, nil, err
+	}
+	var text bytes.Buffer
+	if err := run.WriteBenchmarks(&text); err != nil {
+		return nil, nil, err
+	}
+	return text.Bytes(), &run.Machine, nil
+}
+
+// domain returns the number of CPUs that share a socket and a last-level cache,
+// or 0 if it is unknown.
+func domain(m *host.Machine) int {
+	if m.Sockets == 0 || m.Caches == 0 {
+		return 0
+	}
+	return max(1, m.CPUs/max(m.Sockets, m.Caches))
+}
+
+// warn writes a warning for each malformed line of a file.
+func warn(to streams, file string, skipped []predict.Skipped) {
+	const most = 5
+	for _, line := range skipped[:min(most, len(skipped))] {
+		fmt.Fprintf(to.stderr, "sluice: warning: %s\n", format.Clean(fmt.Sprintf("%s: %s", file, line)))
+	}
+	if more := len(skipped) - most; more > 0 {
+		fmt.Fprintf(to.stderr, "sluice: warning: %s: %d more lines skipped\n", format.Clean(file), more)
+	}
 }
 
 // Help returns the text below the flags.

@@ -52,17 +52,15 @@ func predictions(t *testing.T) {
 	}
 }
 
-// A manualPredict runs the commands of predict with one repetition. study is the folder of
-// the one measured study that those of sluice-lab read.
-type manualPredict struct{ study string }
-
-func (m manualPredict) run(t *testing.T, command []string) {
+// manualPredict runs the commands of predict with one repetition. Those of sluice-lab
+// read a run of the study of scaling.
+func manualPredict(t *testing.T, command []string) {
 	t.Helper()
 	predictions(t)
 	want := "One channel on this machine "
 	switch {
 	case slices.Contains(command, "sluice-lab"):
-		m.labScaling(t)
+		measured(t, "sluice-lab", 0, scaling)
 		want = "One channel on "
 		if slices.Contains(command, "-list") {
 			want = "\n* native_P_to_P  (1 2)\n"
@@ -77,29 +75,13 @@ func (m manualPredict) run(t *testing.T, command []string) {
 		args = append(args, "-count", "1")
 	}
 	status, stdout, stderr := sluice(t, 0, args...)
-	if status != 0 {
-		t.Fatalf("status %d\n%s", status, stderr)
-	}
-	if !strings.Contains(stdout, want) {
-		t.Errorf("the output lacks %q:\n%s", want, stdout)
+	if status != 0 || !strings.Contains(stdout, want) {
+		t.Fatalf("status %d, want %q\n%s%s", status, want, stdout, stderr)
 	}
 	for line := range strings.Lines(stdout) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 && !strings.HasPrefix(line, "Added to ") {
 			t.Errorf("%d columns: %s", n, line)
 		}
-	}
-}
-
-// labScaling puts a run of the study of scaling into sluice-lab.
-func (m manualPredict) labScaling(t *testing.T) {
-	t.Helper()
-	if _, err := os.Stat(m.study); os.IsNotExist(err) {
-		if status, _, stderr := sluice(t, 0, "lab", "cpu-scaling", "-quick", "-count", "1", "-o", m.study); status != 0 {
-			t.Fatalf("status %d\n%s", status, stderr)
-		}
-	}
-	if err := os.CopyFS("sluice-lab", os.DirFS(m.study)); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -184,7 +166,7 @@ func TestPredictFromFile(t *testing.T) {
 // results.json and results.txt have the same figures.
 func TestPredictFromLab(t *testing.T) {
 	predictions(t)
-	manualPredict{filepath.Join(t.TempDir(), "study")}.labScaling(t)
+	measured(t, "sluice-lab", 0, scaling)
 	var first predict.Report
 	for i, name := range []string{"", "results.json", "results.txt"} {
 		status, stdout, stderr := sluice(t, 0, "predict", filepath.Join("sluice-lab", name), "-json")

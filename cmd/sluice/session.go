@@ -28,7 +28,7 @@ const (
 	grace = 2 * time.Second
 )
 
-// Limits of running points longer; see measure.Longer. With them, the default
+// Limits of running points longer; see measure.Pace. With them, the default
 // run of all experiments takes less than four minutes on the noisiest machine.
 const (
 	longerTimes = 3
@@ -36,7 +36,7 @@ const (
 )
 
 // leastRounds is the number of repetitions of each point, however long the run takes: see
-// measure.Budget. There is no budget if the user chose the repetitions, or those of a study.
+// measure.Pace. There is no limit if the user chose the repetitions, or those of a study.
 const leastRounds = 3
 
 // A session is a run of the lab, from the plan to the report.
@@ -129,7 +129,7 @@ func (s *session) run(ctx context.Context) error {
 		if err := s.measure(ctx, left); err != nil {
 			return err
 		}
-	} else if err := s.head(); err != nil {
+	} else if err := writeHead(s.to.stdout, s.report(), s.verbose); err != nil {
 		return err
 	}
 	r := s.report()
@@ -161,12 +161,12 @@ func (s *session) nothing() error {
 	return errInterrupted
 }
 
-// head describes the machine and its noise.
-func (s *session) head() error {
-	if s.verbose {
-		return s.report().WriteHeader(s.to.stdout, screenOf(s.to.stdout))
+// writeHead describes the machine of a run and its noise.
+func writeHead(w io.Writer, r *report.Report, everything bool) error {
+	if everything {
+		return r.WriteHeader(w, screenOf(w))
 	}
-	return s.report().WriteHead(s.to.stdout, screenOf(s.to.stdout))
+	return r.WriteHead(w, screenOf(w))
 }
 
 // write writes a report, without its head, for a person: one screen or everything.
@@ -198,17 +198,16 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	began := time.Now()
 	s.sittings = append(s.sittings, report.Sitting{Started: began, Load: s.load, Before: s.noise()})
 	sitting := &s.sittings[len(s.sittings)-1]
-	if err := s.head(); err != nil {
+	if err := writeHead(s.to.stdout, s.report(), s.verbose); err != nil {
 		return err
 	}
-	planned := measure.Estimate(left)
-	limit := time.Duration((1 + longerShare) * float64(planned))
-	budget, beside := &measure.Budget{Limit: limit, Least: leastRounds}, ", with fewer repetitions on a busy machine"
+	pace := &measure.Pace{Wide: wide, Times: longerTimes, Share: longerShare, Whole: measure.Estimate(left), Least: leastRounds}
+	limit, beside := time.Duration((1+longerShare)*float64(pace.Whole)), ", with fewer repetitions on a busy machine"
 	if s.scale.Count > 0 || s.scale.Size == lab.AsPublished {
-		budget, beside = nil, " on an idle machine and longer on a busy one"
+		pace.Least, beside = 0, " on an idle machine and longer on a busy one"
 	}
 	fmt.Fprint(s.to.stdout, format.Wrap(fmt.Sprintf("%d measurements, in about %s to %s%s.",
-		len(left), format.Estimate(planned), format.Estimate(limit), beside), screenOf(s.to.stdout).Width, 0, "  "))
+		len(left), format.Estimate(pace.Whole), format.Estimate(limit), beside), screenOf(s.to.stdout).Width, 0, "  "))
 	for i := range s.outcomes {
 		if !s.outcomes[i].Finished {
 			s.outcomes[i].Sitting = len(s.sittings) - 1
@@ -220,15 +219,10 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	save := (*report.Report).WriteFiles
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	display := progress.NewBrief(s.to.stderr, measure.Steps(left))
-	if s.verbose {
-		display = progress.New(s.to.stderr, measure.Steps(left))
-	}
+	display := progress.New(s.to.stderr, measure.Steps(left), !s.verbose)
 	runner := measure.Runner{
 		Observer: display, Stall: s.stall, Grace: grace,
-		Usage:  host.NewWatch().Read,
-		Longer: &measure.Longer{Wide: wide, Times: longerTimes, Share: longerShare, Whole: measure.Estimate(left)},
-		Budget: budget,
+		Usage: host.NewWatch().Read, Pace: pace,
 		Finished: func(*measure.Outcome) {
 			sitting.Took = report.Duration(time.Since(began))
 			if err := save(s.report(), s.dir); err != nil {
@@ -282,4 +276,41 @@ func (s *session) report() *report.Report {
 		r.Took += sitting.Took
 	}
 	return r
+}
+
+type reportCommand struct {
+	Dir     string `arg:"" optional:"" help:"Directory of a report. Default: the newest of sluice-lab, sluice-lab-2 and so on."`
+	Verbose bool   `short:"v" help:"Print all tables and findings, not one screen."`
+}
+
+// Run writes the text, the page and results.txt again, from results.json alone.
+func (c *reportCommand) Run(to streams) error {
+	dir := c.Dir
+	if dir == "" {
+		dir = report.Newest(usualOut)
+	}
+	if filepath.Base(dir) == report.JSONFile {
+		dir = filepath.Dir(dir)
+	}
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return inputError{fmt.Errorf("%s is a file (want the directory of a run)", dir)}
+	}
+	r, err := report.Read(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return inputError{fmt.Errorf("%s has no report: %s does not exist", dir, report.JSONFile)}
+	}
+	if err == nil {
+		err = report.Prepare(dir)
+	}
+	if err != nil {
+		return inputError{err}
+	}
+	return errors.Join(r.WriteFiles(dir), writeHead(to.stdout, r, c.Verbose), write(to.stdout, r, c.Verbose, filepath.Join(dir, report.PageFile)))
+}
+
+// Help returns the text below the flags.
+func (reportCommand) Help() string {
+	return "Writes one screen to the terminal, or with -v all tables, and report.html and results.txt, from the results.json in the directory, " +
+		"for example after a run was killed. The findings and figures are the run's; nothing is measured.\n\n" +
+		"Example:\n  sluice report sluice-lab\n"
 }

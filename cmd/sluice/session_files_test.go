@@ -17,10 +17,9 @@ import (
 // Without -o, -resume resumes the newest.
 func TestNoRunIsOverwritten(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for range 2 {
-		if status, stdout, stderr := sluice(t, 0, small...); status != 0 {
-			t.Fatal(stdout, stderr)
-		}
+	measured(t, usualOut, 0, small)
+	if status, stdout, stderr := sluice(t, 0, small...); status != 0 {
+		t.Fatal(stdout, stderr)
 	}
 	first, second := contents(t, usualOut), contents(t, usualOut+"-2")
 	if status, stdout, _ := sluice(t, 1, small...); status != statusInterrupted || !strings.Contains(stdout, "Nothing was measured, and no report was written.") {
@@ -73,7 +72,7 @@ func TestForeignFiles(t *testing.T) {
 		refuses(t, dir, name+": not written by sluice lab; choose another directory with -o", append(small, "-o", dir)...)
 	}
 	dir := t.TempDir()
-	sluice(t, 0, append(small, "-o", dir)...)
+	measured(t, dir, 0, small)
 	for name, text := range map[string]string{
 		report.BenchmarksFile: "BenchmarkX 1 2 ns/op\n",
 		report.PageFile:       "<title>mine</title>",

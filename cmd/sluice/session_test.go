@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +40,9 @@ func (s *staller) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// shared has a directory for each run that several tests begin with.
+var shared string
+
 func TestMain(m *testing.M) {
 	noiseTime = 8 * time.Millisecond
 	switch os.Getenv(asProgram) {
@@ -48,11 +52,35 @@ func TestMain(m *testing.M) {
 	default:
 		main()
 	}
-	os.Exit(m.Run())
+	var err error
+	if shared, err = os.MkdirTemp("", "sluice-runs"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(shared)
+	os.Exit(status)
 }
 
-// small is a run of 7 points.
-var small = []string{"lab", "direct-send", "-quick", "-count", "2"}
+// small is a run of 7 points, and scaling one with the curves that predict reads.
+var (
+	small   = []string{"lab", "direct-send", "-quick", "-count", "2"}
+	scaling = []string{"lab", "cpu-scaling", "-quick", "-count", "1"}
+)
+
+// measured makes dir a copy of a run: a whole one, or one that was interrupted after some
+// lines of progress. It measures each run once.
+func measured(t *testing.T, dir string, interruptAfter int, args []string) {
+	t.Helper()
+	whole := filepath.Join(shared, fmt.Sprint(args[1], interruptAfter))
+	if _, err := os.Stat(whole); err != nil {
+		if status, _, stderr := sluice(t, interruptAfter, append(slices.Clone(args), "-o", whole)...); status != 0 && interruptAfter == 0 {
+			t.Fatalf("status %d\n%s", status, stderr)
+		}
+	}
+	if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // read returns the report in dir.
 func read(t *testing.T, dir string) *report.Report {
@@ -118,7 +146,7 @@ func resume(t *testing.T, dir string) {
 
 func TestKilledAndResumed(t *testing.T) {
 	out := t.TempDir()
-	sluice(t, 0, append(small, "-o", out)...) // its files must not be confused with the killed run's
+	measured(t, out, 0, small) // its files must not be confused with the killed run's
 	before, dir := contents(t, out), out+"-2"
 	child := exec.Command(os.Args[0], append(small, "-v", "-o", out)...)
 	// The run is resumed here, with the same GOMAXPROCS.
@@ -184,7 +212,7 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestInterruptedAndResumed(t *testing.T) {
-	for _, after := range []int{2, 5, 7} {
+	for _, after := range []int{2, 7} {
 		dir := t.TempDir()
 		status, stdout, stderr := sluice(t, after, append(small, "-o", dir)...)
 		if status != statusInterrupted || !strings.Contains(stdout, "To resume: sluice lab -resume -o "+dir) {
@@ -200,9 +228,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 // With no points left, -resume rewrites the files and measures nothing.
 func TestResumeOfAWholeRun(t *testing.T) {
 	dir := t.TempDir()
-	if status, _, stderr := sluice(t, 0, append(small, "-o", dir)...); status != 0 {
-		t.Fatal(stderr)
-	}
+	measured(t, dir, 0, small)
 	page := filepath.Join(dir, report.PageFile)
 	if err := os.Remove(page); err != nil {
 		t.Fatal(err)
@@ -217,7 +243,7 @@ func TestResumeOfAWholeRun(t *testing.T) {
 // A resumed run that is interrupted at once keeps the existing points.
 func TestInterruptLeavesTheReport(t *testing.T) {
 	dir := t.TempDir()
-	sluice(t, 3, append(small, "-o", dir)...)
+	measured(t, dir, 3, small)
 	before := points(read(t, dir), true)
 	status, _, _ := sluice(t, 1, "lab", "-resume", "-o", dir)
 	if after := points(read(t, dir), true); status != statusInterrupted || len(before) == 0 || !reflect.DeepEqual(before, after) {
@@ -228,7 +254,7 @@ func TestInterruptLeavesTheReport(t *testing.T) {
 // Each sitting has its own load at the start.
 func TestLoadOfEachSitting(t *testing.T) {
 	dir := t.TempDir()
-	sluice(t, 7, append(small, "-o", dir)...)
+	measured(t, dir, 3, small)
 	r := read(t, dir)
 	const impossible = "-1.00"
 	r.Machine.Load, r.Sittings[0].Load = impossible, impossible
@@ -245,7 +271,7 @@ func TestLoadOfEachSitting(t *testing.T) {
 // A run is not resumed with another machine, program or plan.
 func TestResumeRefuses(t *testing.T) {
 	dir := t.TempDir()
-	sluice(t, 3, append(small, "-o", dir)...)
+	measured(t, dir, 3, small)
 	path := filepath.Join(dir, report.JSONFile)
 	for _, tt := range []struct {
 		change func(*report.Report)

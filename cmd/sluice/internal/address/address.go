@@ -1,14 +1,20 @@
 // Package address parses the address of a service, as it is given on a command
-// line.
+// line, and explains why a request to it failed.
 package address
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/sluice-go/sluice/internal/redact"
 )
@@ -58,4 +64,86 @@ func Parse(target, path string) (*url.URL, error) {
 	}
 	u.Fragment = ""
 	return u, nil
+}
+
+// A hint is an error with what to check.
+type hint struct {
+	cause error
+	text  string
+}
+
+func (h *hint) Error() string { return h.text }
+func (h *hint) Unwrap() error { return h.cause }
+
+// Explain adds to the error of a request to u what to check. It removes the
+// address and the query, which may be secret, from errors of package http. An
+// error that it does not know is otherwise returned as it is.
+func Explain(err error, u *url.URL) error {
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err
+	}
+	if text := explanation(err, u); text != "" {
+		return &hint{err, text}
+	}
+	return err
+}
+
+func explanation(err error, u *url.URL) string {
+	var name *net.DNSError
+	var noTLS tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	var hostname x509.HostnameError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("connection refused: nothing listens on %s. Is the service running, and is this its port?", u.Host)
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF):
+		return fmt.Sprintf("connection closed without a response: is %s the port for HTTP?", u.Port())
+	case errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EHOSTUNREACH):
+		return fmt.Sprintf("no route to %s: is this machine in its network?", u.Hostname())
+	case errors.As(err, &name):
+		return fmt.Sprintf("no address is known for the host %s: is its name spelled correctly?", u.Hostname())
+	case errors.As(err, &noTLS), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return fmt.Sprintf("the service does not use TLS on this port: request http://%s", u.Host)
+	case strings.Contains(err.Error(), "malformed HTTP"):
+		return fmt.Sprintf("the response is not HTTP: is %s the right port? If it uses TLS, request https://%s", u.Port(), u.Host)
+	case errors.As(err, &authority), errors.As(err, &hostname):
+		return fmt.Sprintf("the certificate is not trusted (%v): use the name in it, or add its authority to this system", err)
+	case isTimeout(err):
+		return "no response in time: " + CheckReach
+	}
+	return ""
+}
+
+// CheckReach is what to check if a service does not respond in time.
+const CheckReach = "is the host right, and does a firewall let this port through?"
+
+func isTimeout(err error) bool {
+	var slow net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout()
+}
+
+// plainToTLS is the response of Go's servers to HTTP on a port for HTTPS.
+const plainToTLS = "Client sent an HTTP request to an HTTPS server"
+
+// ExplainStatus describes a response with a status other than 200, with what to
+// check. reason is the first line of the response, or "". handler is what the
+// service has to register at the path of u.
+func ExplainStatus(code int, reason string, u *url.URL, handler string) string {
+	text := fmt.Sprintf("status %d %s", code, http.StatusText(code))
+	switch {
+	case strings.HasPrefix(reason, plainToTLS):
+		return fmt.Sprintf("the service uses TLS on this port: request https://%s", u.Host)
+	case code == http.StatusNotFound:
+		return fmt.Sprintf("%s: does the service register %s at %s, on this port?", text, handler, u.Path)
+	case code == http.StatusUnauthorized:
+		return text + ": pass user and password as http://USER:PASSWORD@" + u.Host
+	case reason != "":
+		return text + ": " + reason
+	case code == http.StatusForbidden:
+		return text + ": the service or a proxy refuses this host name or client. Does it answer on its own machine, as localhost?"
+	case code == http.StatusBadGateway, code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout:
+		return text + ": a proxy does not reach the service. Is the service running?"
+	}
+	return text
 }

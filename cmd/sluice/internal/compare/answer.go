@@ -148,8 +148,7 @@ func factor(f float64) string {
 // basis describes what counts as a regression in these runs, and what to do.
 func (c *Comparison) basis() string {
 	d := &c.Decision
-	var text []string
-	say := func(format string, args ...any) { text = append(text, fmt.Sprintf(format, args...)) }
+	var text sentences
 	var limits []float64
 	for _, n := range d.Noise {
 		limits = append(limits, n.StandsOut)
@@ -159,19 +158,19 @@ func (c *Comparison) basis() string {
 		if least != most {
 			least += " to " + most
 		}
-		say("A point stands out from the noise of these runs if it is more than %s worse.", least)
+		text.say("A point stands out from the noise of these runs if it is more than %s worse.", least)
 	}
 	if machine := c.order().believed(math.Log(d.Drift)); machine > math.Log(1.02) {
-		say("All points are at least about %s worse; as much as %s of it is taken as the machine's.", factor(d.Drift), factor(math.Exp(machine)))
+		text.say("All points are at least about %s worse; as much as %s of it is taken as the machine's.", factor(d.Drift), factor(math.Exp(machine)))
 	}
 	if c.order().turns == 1 && (d.Regressions > 0 || slices.Contains([]Reason{Suspects, Drifted, Disturbed}, d.Reason) || c.withinRuns() > 0) {
-		say("To tell the code from the machine, alternate runs of OLD and NEW, several of each, and compare the joined files.")
+		text.say("To tell the code from the machine, alternate runs of OLD and NEW, several of each, and compare the joined files.")
 	}
 	if d.TooFew > 0 && d.Reason != Untestable {
-		say("%s %s too few repetitions to be tested.", format.Plural(d.TooFew, "point"), format.Have(d.TooFew))
+		text.say("%s %s too few repetitions to be tested.", format.Plural(d.TooFew, "point"), format.Have(d.TooFew))
 	}
 	if d.Undirected > 0 && d.Reason != Untestable {
-		say("%s %s not tested: it is unknown whether more of their unit is better"+declare, format.Plural(d.Undirected, "point"), format.Are(d.Undirected))
+		text.say("%s %s not tested: it is unknown whether more of their unit is better"+declare, format.Plural(d.Undirected, "point"), format.Are(d.Undirected))
 	}
 	return strings.Join(text, " ")
 }

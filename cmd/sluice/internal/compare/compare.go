@@ -19,9 +19,7 @@
 package compare
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"regexp"
 	"slices"
@@ -199,12 +197,4 @@ func tally(unit string, points []Point) UnitTally {
 		u.Geomean = Fraction(math.NaN())
 	}
 	return u
-}
-
-// WriteJSON writes the comparison as JSON.
-func (c *Comparison) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", " ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(c)
 }

@@ -27,40 +27,45 @@ const (
 // points that changed, the regressions first, or all points if they are few or all is
 // true. What stands out from noise, and the order of the runs follow.
 func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
-	text := format.Wrap(c.answer(), width, 0, "  ")
+	t := &format.Text{Width: width}
+	t.Paragraph("  ", c.answer())
 	for _, warning := range c.warnings() {
-		text += format.Wrap("WARNING: "+warning, width, 0, "  ")
+		t.Paragraph("  ", "WARNING: "+warning)
 	}
-	text += "\n" + layOut(c.table(all), width)
+	t.WriteString("\n")
+	layOut(t, c.table(all))
 	for _, s := range []string{c.only("OLD", c.OnlyOld), c.only("NEW", c.OnlyNew), c.basis(), c.twoRuns()} {
 		if s != "" {
-			text += format.Wrap(s, width, 0, "  ")
+			t.Paragraph("  ", s)
 		}
 	}
-	_, err := io.WriteString(w, format.CleanLines(text)) // names come from files
-	return err
+	return t.Print(w)
 }
 
+// sentences are what a part of the text says.
+type sentences []string
+
+func (s *sentences) say(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
+
 // warnings returns the facts that a reader must know before the figures.
-func (c *Comparison) warnings() (all []string) {
-	say := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
+func (c *Comparison) warnings() (all sentences) {
 	for _, d := range c.Differences {
 		if !d.Expected {
-			say("%s is %s in OLD and %s in NEW: that alone may explain a change.", d.Key, list(d.Old), list(d.New))
+			all.say("%s is %s in OLD and %s in NEW: that alone may explain a change.", d.Key, list(d.Old), list(d.New))
 		}
 	}
 	for i, run := range []*Run{&c.Old, &c.New} {
 		word := [...]string{"OLD", "NEW"}[i]
 		for _, s := range run.Settings {
 			if len(s.Values) > 1 && s.Key != procsKey && s.Key != dateKey && !reading(s.Key) { // runs are joined on purpose
-				say("%s has %d values of %s: %s. Their figures are combined.", word, len(s.Values), s.Key, list(s.Values))
+				all.say("%s has %d values of %s: %s. Their figures are combined.", word, len(s.Values), s.Key, list(s.Values))
 			}
 		}
 		if n := len(run.Skipped); n > 0 {
-			say("%s: %s %s like results but cannot be read, such as %s", word, format.Plural(n, "line"), looks(n), run.Skipped[0])
+			all.say("%s: %s %s like results but cannot be read, such as %s", word, format.Plural(n, "line"), looks(n), run.Skipped[0])
 		}
 		if len(run.Failures) > 0 && (i == 0 || c.Decision.Reason != Broken) {
-			say("%s has failures: %s", word, list(run.Failures))
+			all.say("%s has failures: %s", word, list(run.Failures))
 		}
 	}
 	return all
@@ -68,26 +73,25 @@ func (c *Comparison) warnings() (all []string) {
 
 // twoRuns describes the order of the runs, and their readings of the machine.
 func (c *Comparison) twoRuns() string {
-	var text []string
-	say := func(format string, args ...any) { text = append(text, fmt.Sprintf(format, args...)) }
+	var text sentences
 	was, is := c.Old.began(), c.New.began()
 	switch runs := c.order(); {
 	case runs.turns > 1:
-		say("OLD has %d runs, NEW %d, measured alternately.", len(was), len(is))
+		text.say("OLD has %d runs, NEW %d, measured alternately.", len(was), len(is))
 	case runs.together:
-		say("OLD and NEW are the points of one run at GOMAXPROCS %d and %d.", c.Procs[0], c.Procs[1])
+		text.say("OLD and NEW are the points of one run at GOMAXPROCS %d and %d.", c.Procs[0], c.Procs[1])
 	case len(was) == 1 && len(is) == 1 && is[0].Before(was[0]):
-		say("NEW started %s BEFORE OLD.", format.Ago(was[0].Sub(is[0])))
+		text.say("NEW started %s BEFORE OLD.", format.Ago(was[0].Sub(is[0])))
 	case len(was) == 1 && len(is) == 1:
-		say("NEW started %s after OLD.", format.Ago(is[0].Sub(was[0])))
+		text.say("NEW started %s after OLD.", format.Ago(is[0].Sub(was[0])))
 	}
 	for _, d := range c.Differences {
 		if reading(d.Key) {
-			say("%s was %s in OLD, %s in NEW.", d.Key, list(d.Old), list(d.New))
+			text.say("%s was %s in OLD, %s in NEW.", d.Key, list(d.Old), list(d.New))
 		}
 	}
 	if v := c.Old.values(versionKey); len(v) == 1 && slices.Equal(v, c.New.values(versionKey)) && !strings.Contains(v[0], "with changes") {
-		say("Both are %s: the changes are not due to the code of sluice.", v[0])
+		text.say("Both are %s: the changes are not due to the code of sluice.", v[0])
 	}
 	return strings.Join(text, " ")
 }
@@ -122,18 +126,24 @@ type row [6]string
 
 // table returns the rows of all units.
 func (c *Comparison) table(all bool) (rows []row) {
-	ranked := make([]*Point, 0, len(c.Points)+1)
+	var shown []*Point
+	all = all || len(c.Points) <= few
+	changed := 0
 	for i := range c.Points {
-		ranked = append(ranked, &c.Points[i])
+		p := &c.Points[i]
+		if p.rank() < unchanged {
+			changed++
+		}
+		if all || p.rank() < unchanged {
+			shown = append(shown, p)
+		}
 	}
-	changed := len(ranked)
-	if all = all || len(ranked) <= few; !all {
+	if !all {
 		size := func(p *Point) float64 { return math.Abs(math.Log1p(float64(p.Change))) }
-		slices.SortStableFunc(ranked, func(a, b *Point) int {
+		slices.SortStableFunc(shown, func(a, b *Point) int {
 			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(size(b), size(a)))
 		})
-		changed = slices.IndexFunc(append(ranked, &Point{}), func(p *Point) bool { return p.rank() == unchanged })
-		ranked = ranked[:min(changed, most)]
+		shown = shown[:min(len(shown), most)]
 	}
 	means := []row{{"geometric mean", "OLD", "NEW", "ratio"}}
 	for _, u := range c.Units {
@@ -142,7 +152,7 @@ func (c *Comparison) table(all bool) (rows []row) {
 			mean[1], mean[2] = "-", "-"
 		}
 		heading := len(rows)
-		for _, p := range ranked {
+		for _, p := range shown {
 			if p.Unit == u.Unit {
 				rows = append(rows, c.row(p))
 			}
@@ -162,8 +172,8 @@ func (c *Comparison) table(all bool) (rows []row) {
 	if len(means) > 1 {
 		rows = append(append(rows, means...), row{})
 	}
-	if left := len(c.Points) - len(ranked); left > 0 {
-		rows = append(rows, row{fmt.Sprintf("%d of %d points are not shown; %d of them changed: -v shows all.", left, len(c.Points), changed-len(ranked))})
+	if left := len(c.Points) - len(shown); left > 0 {
+		rows = append(rows, row{fmt.Sprintf("%d of %d points are not shown; %d of them changed: -v shows all.", left, len(c.Points), changed-len(shown))})
 	}
 	return rows
 }
@@ -204,7 +214,7 @@ func (c *Comparison) row(p *Point) row {
 
 // layOut writes rows in columns: figures to the right, the others to the left. A label
 // that is too long has a line of its own, as does a row without figures.
-func layOut(rows []row, width int) string {
+func layOut(t *format.Text, rows []row) {
 	var widths [len(row{})]int
 	for _, r := range rows {
 		for i := range r {
@@ -213,17 +223,16 @@ func layOut(rows []row, width int) string {
 			}
 		}
 	}
-	labels := width
+	labels := t.Width
 	for _, w := range widths[1:] {
 		labels -= 2 + w
 	}
 	labels = max(1, min(labels, widths[0]))
-	var b strings.Builder
 	for _, r := range rows {
-		line := format.Cut(r[0], width)
+		line := format.Cut(r[0], t.Width)
 		if r[1] != "" {
 			if utf8.RuneCountInString(line) > labels {
-				b.WriteString(line + "\n")
+				t.WriteString(line + "\n")
 				line = ""
 			}
 			line += format.Pad(line, labels)
@@ -232,9 +241,8 @@ func layOut(rows []row, width int) string {
 			}
 			line = strings.TrimRight(line+"  "+r[len(r)-1], " ")
 		}
-		b.WriteString(line + "\n")
+		t.WriteString(line + "\n")
 	}
-	return b.String()
 }
 
 // label writes a name for a row. Names of the lab lose the keys that all have.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Figure writes v with three significant digits, or with its whole integer part if
@@ -110,15 +111,105 @@ func And(phrases []string) string {
 	return strings.Join(phrases[:last], ", ") + " and " + phrases[last]
 }
 
-// Rate writes a number per second in a unit of its size: "21.3 M/s".
-func Rate(perSecond float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e9, " G/s"}, {1e6, " M/s"}, {1e3, " k/s"}} {
-		if perSecond >= unit.size {
-			return Figure(perSecond/unit.size) + unit.name
+// A scale has units from the largest to the smallest.
+type scale []struct {
+	size float64
+	unit string
+}
+
+// of returns v in the largest unit of which there is at least one, or in the smallest.
+func (s scale) of(v float64) (float64, string) {
+	for _, u := range s[:len(s)-1] {
+		if v >= u.size {
+			return v / u.size, u.unit
 		}
 	}
-	return Figure(perSecond) + "/s"
+	last := s[len(s)-1]
+	return v / last.size, last.unit
+}
+
+// Rate writes a number per second in a unit of its size: "21.3 M/s".
+func Rate(perSecond float64) string {
+	v, unit := scale{{1e9, " G/s"}, {1e6, " M/s"}, {1e3, " k/s"}, {1, "/s"}}.of(perSecond)
+	return Figure(v) + unit
+}
+
+// Duration writes a duration with up to three digits in a unit of its size:
+// "100 ns", "1.5 µs", "2 s".
+func Duration(d time.Duration) string {
+	v, unit := scale{{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}, {1, " ns"}}.of(float64(d))
+	return strconv.FormatFloat(v, 'g', 3, 64) + unit
+}
+
+// In writes a duration as a number of units: In(100*time.Nanosecond,
+// time.Microsecond) is "0.1".
+func In(d, unit time.Duration) string {
+	return strconv.FormatFloat(float64(d)/float64(unit), 'g', 3, 64)
+}
+
+// Ago writes how far apart two events are, in the largest unit of which there
+// are at least two: "3 days", "5 h", "2 min", "90 s".
+func Ago(d time.Duration) string {
+	half, unit := scale{{86400, " days"}, {3600, " h"}, {60, " min"}, {1, " s"}}.of(d.Seconds() / 2)
+	return strconv.FormatFloat(2*half, 'f', 0, 64) + unit
+}
+
+// Estimate writes an estimated duration: to the second, and to ten seconds from
+// two minutes on. It is never less than "1s".
+func Estimate(d time.Duration) string {
+	if d > 2*time.Minute {
+		return d.Round(10 * time.Second).String()
+	}
+	return max(d.Round(time.Second), time.Second).String()
+}
+
+// CompactSeconds writes a number of seconds in at most six characters: "3.2s",
+// "12ms", "8.5min", "<1µs". A minute is not "m", which may be read as milli.
+func CompactSeconds(s float64) string {
+	v, unit := scale{{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}}.of(s)
+	switch {
+	case s == 0:
+		return "0s"
+	case v < 1:
+		return "<1µs"
+	case v >= 9.95:
+		return strconv.FormatFloat(min(v, 99999), 'f', 0, 64) + unit
+	}
+	return strconv.FormatFloat(v, 'f', 1, 64) + unit
+}
+
+// Bytes writes a number of bytes in a binary unit: "1.50 KiB".
+func Bytes(bytes int64) string {
+	v, unit := scale{{1 << 40, " TiB"}, {1 << 30, " GiB"}, {1 << 20, " MiB"}, {1 << 10, " KiB"}, {1, " B"}}.of(float64(bytes))
+	if bytes < 1<<10 {
+		return strconv.FormatInt(bytes, 10) + unit
+	}
+	return Compact(v) + unit
+}
+
+// Compact writes a number in at most five characters, or six with a sign: "999",
+// "12.3k", "<0.01".
+func Compact(v float64) string {
+	switch {
+	case math.IsNaN(v) || math.IsInf(v, 0):
+		return "?"
+	case v < 0:
+		return "-" + Compact(-v)
+	case v == 0:
+		return "0"
+	case v < 0.005:
+		return "<0.01"
+	}
+	units := []string{"", "k", "M", "G", "T", "P", "E"}
+	for ; v >= 999.5 && len(units) > 1; units = units[1:] {
+		v /= 1000
+	}
+	if v >= 999.5 {
+		return "huge"
+	}
+	text := Figure(v)
+	if whole, rest, _ := strings.Cut(text, "."); strings.Trim(rest, "0") == "" {
+		text = whole
+	}
+	return text + units[0]
 }

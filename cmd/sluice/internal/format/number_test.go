@@ -19,9 +19,9 @@ func TestNumbers(t *testing.T) {
 		{"decimal places", PercentDigits(0.12, 1), "12.0%"},
 		{"a limit", PercentExact(0.05), "5%"},
 		{"a limit with decimals", PercentExact(0.0025), "0.25%"},
-		{"three digits have no comma", Thousands(999), "999"},
-		{"thousands", Thousands(10000), "10,000"},
-		{"negative millions", Thousands(-1234567), "-1,234,567"},
+		{"a number", Number(12.34), "12.3"},
+		{"a whole number", Number(3), "3"},
+		{"a fraction of one", Number(0.5), "0.50"},
 		{"round", Short(20_500), "20.5k"},
 		{"a million and a half", Short(1.5e6), "1.5M"},
 		{"ten thousand", Short(10000), "10k"},
@@ -72,39 +72,36 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-func TestPadCutCapital(t *testing.T) {
-	for _, tt := range []struct{ name, got, want string }{
-		{"characters, not bytes", Pad("µs", 4), "  "},
-		{"nothing to fill", Pad("long", 2), ""},
-		{"short enough", Cut("abc", 3), "abc"},
-		{"too long", Cut("abcd", 3), "ab…"},
-		{"exactly long enough", Cut("exactly", 7), "exactly"},
-		{"with a word's end", Cut("too long", 5), "too …"},
-		{"characters, not bytes", Cut("größer", 4), "grö…"},
-		{"no room", Cut("abcd", 1), ""},
-		{"a word", Capital("one way"), "One way"},
-		{"a qualified name", Capital("sync.Mutex at work"), "sync.Mutex at work"},
-		{"an accent", Capital("äb"), "Äb"},
-		{"nothing", Capital(""), ""},
+func TestCompact(t *testing.T) {
+	for _, test := range []struct {
+		from float64
+		want string
+	}{
+		{0, "0"}, {0.001, "<0.01"}, {0.5, "0.50"}, {1, "1"}, {1.5, "1.50"}, {9.996, "10"}, {12.34, "12.3"}, {99.96, "100"}, {999, "999"},
+		{999.6, "1k"}, {1000, "1k"}, {1024, "1.02k"}, {12_345, "12.3k"}, {999_499, "999k"}, {1 << 20, "1.05M"},
+		{5e9, "5G"}, {5e12, "5T"}, {5e15, "5P"}, {math.MaxInt64, "9.22E"}, {1e30, "huge"}, {-1500, "-1.50k"},
+		{math.NaN(), "?"}, {math.Inf(1), "?"},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, tt.got, tt.want)
+		got := Compact(test.from)
+		if got != test.want {
+			t.Errorf("Compact(%v) = %q, want %q", test.from, got, test.want)
+		}
+		if len(got) > 5 && test.from >= 0 {
+			t.Errorf("Compact(%v) = %q is too wide", test.from, got)
 		}
 	}
 }
 
-func TestForServices(t *testing.T) {
-	for _, tt := range []struct{ name, got, want string }{
-		{"a number", Number(12.34), "12.3"},
-		{"a whole number", Number(3), "3"},
-		{"a fraction", Number(0.5), "0.50"},
-		{"compact", Compact(12_345), "12.3k"},
-		{"compact and negative", Compact(-0.001), "-<0.01"},
-		{"compact seconds", CompactSeconds(3.21), "3.2s"},
-		{"bytes", Bytes(1536), "1.50 KiB"},
+func TestCompactFigures(t *testing.T) {
+	for _, test := range []struct{ got, want string }{
+		{Thousands(0), "0"}, {Thousands(999), "999"}, {Thousands(1000), "1,000"}, {Thousands(-1234567), "-1,234,567"},
+		{Thousands(uint64(math.MaxUint64)), "18,446,744,073,709,551,615"},
+		{CompactSeconds(0), "0s"}, {CompactSeconds(1e-9), "<1µs"}, {CompactSeconds(2.5e-6), "2.5µs"}, {CompactSeconds(0.0123), "12ms"}, {CompactSeconds(3.21), "3.2s"},
+		{CompactSeconds(61), "1.0min"}, {CompactSeconds(3599), "60min"}, {CompactSeconds(7200), "2.0h"}, {CompactSeconds(1e6), "12d"}, {CompactSeconds(1e300), "99999d"}, {CompactSeconds(-1), "<1µs"},
+		{Bytes(0), "0 B"}, {Bytes(1023), "1023 B"}, {Bytes(1536), "1.50 KiB"}, {Bytes(3 << 30), "3 GiB"}, {Bytes(math.MaxInt64), "8.39M TiB"}, {Bytes(-5), "-5 B"},
 	} {
-		if tt.got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, tt.got, tt.want)
+		if test.got != test.want {
+			t.Errorf("%q, want %q", test.got, test.want)
 		}
 	}
 }

@@ -123,7 +123,7 @@ type Outcome struct {
 	Finished bool        // every entry has its repetitions, or was given up
 	Usage    *host.Usage // of the machine, during the repetitions; nil if not watched
 	Sitting  int         // the run of the program that measured it, numbered by the caller
-	Reduced  int         // rounds, if the Budget left fewer than planned; otherwise 0
+	Reduced  int         // rounds, if the Pace left fewer than planned; otherwise 0
 }
 
 // rounds returns the number of rounds without additional ones.

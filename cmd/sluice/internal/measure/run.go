@@ -29,10 +29,8 @@ type Runner struct {
 	// Usage, if not nil, reads the usage of the machine. It is called before
 	// and after each repetition.
 	Usage func() host.Usage
-	// Longer, if not nil, selects points to run longer than planned.
-	Longer *Longer
-	// Budget, if not nil, reduces the rounds of points when the run takes too long.
-	Budget *Budget
+	// Pace, if not nil, changes the planned rounds of points.
+	Pace *Pace
 	// Finished, if not nil, is called with each completely measured point.
 	Finished func(*Outcome)
 }
@@ -64,49 +62,38 @@ func (r *Runner) Continue(ctx context.Context, outcomes []Outcome) {
 	}
 }
 
-// reduce applies the Budget to the first of the outcomes that are left.
+// reduce reduces the rounds of the first of the outcomes that are left, if necessary.
 func (r *Runner) reduce(left []Outcome) {
-	if r.Budget == nil {
-		return
-	}
 	var points []*Point
 	for i := range left {
 		if !left[i].Finished {
 			points = append(points, left[i].Point)
 		}
 	}
-	if rounds, fewer := r.Budget.rounds(points); fewer {
+	if rounds := r.Pace.rounds(points); rounds < points[0].Count {
 		left[0].Reduced = rounds
 		r.Observer.More((rounds - points[0].Count) * len(points[0].Entries))
 	}
 }
 
-// point measures all rounds of a point, and additional ones by the rule
-// r.Longer. The point is finished after the planned rounds: an interrupt of the
-// additional ones does not change that.
+// point measures all rounds of a point, and additional ones. The point is finished
+// after the planned rounds: an interrupt of the additional ones does not change that.
 func (r *Runner) point(ctx context.Context, outcome *Outcome) {
-	planned := outcome.rounds()
-	if !r.rounds(ctx, outcome, 0, planned) {
+	done := outcome.rounds()
+	if !r.rounds(ctx, outcome, 0, done) {
 		return
 	}
 	outcome.Finished = true
-	if r.Longer == nil || outcome.Reduced > 0 {
+	if r.Pace == nil || outcome.Reduced > 0 {
 		return
 	}
-	r.Longer.plannedTime += outcome.timed()
-	for done := planned; ; {
-		more := r.Longer.more(outcome, done)
-		if more == 0 {
-			return
-		}
+	for more := r.Pace.more(outcome, done); more > 0; more = r.Pace.more(outcome, done) {
 		r.Observer.More(more * len(outcome.Point.Entries))
 		if !r.rounds(ctx, outcome, done, done+more) {
 			return
 		}
+		r.Pace.took(outcome.Point, done, done+more)
 		done += more
-		if r.Budget != nil {
-			r.Budget.add(outcome.Point, done-more, done)
-		}
 	}
 }
 

@@ -148,10 +148,10 @@ func WithRemedies(all []Curve, chosen Curve) Swept {
 }
 
 // better returns, for each count of CPUs, the higher of two throughputs.
-func better(a, b []Count) []Count {
+func better(a, b []Point) []Point {
 	best := slices.Concat(a, b)
-	slices.SortFunc(best, func(a, b Count) int { return cmp.Or(a.Procs-b.Procs, cmp.Compare(b.X, a.X)) })
-	return slices.CompactFunc(best, func(a, b Count) bool { return a.Procs == b.Procs })
+	slices.SortFunc(best, func(a, b Point) int { return cmp.Or(a.Procs-b.Procs, cmp.Compare(b.X, a.X)) })
+	return slices.CompactFunc(best, func(a, b Point) bool { return a.Procs == b.Procs })
 }
 
 // Named returns the curves with part in their names, for a score. Of a run of the

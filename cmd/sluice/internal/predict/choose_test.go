@@ -19,7 +19,7 @@ func labSeries() []Curve {
 		"CpuScaling/sweep=remedies/work=matched/n=9/contender=native_P_channels_one_each",
 	} {
 		x := float64(i)
-		all = append(all, Curve{Name: name, Machine: "m", Kind: Shared, CPUs: 4, Points: []Count{{1, x, x, x, 1}, {2, 10 * x, x, 10 * x, 1}, {8, x, x, x, 1}}})
+		all = append(all, Curve{Name: name, Machine: "m", Kind: Shared, CPUs: 4, Points: []Point{{1, x, x, x, 1}, {2, 10 * x, x, 10 * x, 1}, {8, x, x, x, 1}}})
 	}
 	all[5].Points[1].X = 40 // the sluice.Sharded of the same point has 40, too
 	all[5].Points[0].X = 3  // and 4
@@ -80,7 +80,7 @@ func TestChooseOfTheLab(t *testing.T) {
 // In a file of curves, separate parts on the same machine are lanes.
 func TestChooseOfCurves(t *testing.T) {
 	series := func(source, machine string, kind Kind) Curve {
-		return Curve{Name: source + machine + string(kind), Source: source, Machine: machine, Kind: kind, Points: []Count{{2, 7, 7, 7, 1}}}
+		return Curve{Name: source + machine + string(kind), Source: source, Machine: machine, Kind: kind, Points: []Point{{2, 7, 7, 7, 1}}}
 	}
 	all := []Curve{series("s", "m", Shared), series("s", "n", Sharded), series("t", "m", Sharded), series("s", "m", Sharded)}
 	if got := WithRemedies(all, all[0]); len(got.Lanes) != 1 || len(got.Batches) != 0 {

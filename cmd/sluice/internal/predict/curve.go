@@ -23,18 +23,8 @@ type Curve struct {
 	Design   string  `json:"design,omitempty"` // how goroutines share the resource
 	CPUs     int     `json:"cpus,omitempty"`   // of the machine; 0 if unknown
 	Domain   int     `json:"domain,omitempty"` // CPUs that share a socket and a last-level cache; 0 if unknown
-	Points   []Count `json:"points"`           // ascending, one for each count
+	Points   []Point `json:"points"`           // ascending, one for each count
 	Above    []int   `json:"above,omitempty"`  // counts above CPUs, which are not points
-}
-
-// A Count is the measured throughput on a number of CPUs: the median of the
-// repetitions in operations per second, and its interval.
-type Count struct {
-	Procs int     `json:"procs"`
-	X     float64 `json:"ops_per_s"`
-	Lo    float64 `json:"lo"`
-	Hi    float64 `json:"hi"`
-	N     int     `json:"n"` // repetitions
 }
 
 // A Kind is the kind of a row in a file of curves.
@@ -69,6 +59,18 @@ func (c Curve) same(d Curve) bool {
 	return c.Source == d.Source && c.Machine == d.Machine && c.Version == d.Version && c.Workload == d.Workload
 }
 
+// texts and numbers return the fields of a curve by the names of their columns.
+func (c *Curve) texts() map[string]*string {
+	return map[string]*string{
+		"source": &c.Source, "machine": &c.Machine, "version": &c.Version, "workload": &c.Workload,
+		"note": &c.Note, "kind": (*string)(&c.Kind), "design": &c.Design,
+	}
+}
+
+func (c *Curve) numbers() map[string]*int {
+	return map[string]*int{"cpus": &c.CPUs, "domain": &c.Domain}
+}
+
 // facts returns what is known of a curve.
 func (c Curve) facts() string { return joined("; ", c.Workload, c.Machine, c.Version) }
 
@@ -84,7 +86,7 @@ func (c *Curve) Limit(cpus int) {
 	if cpus == 0 {
 		return
 	}
-	var kept []Count
+	var kept []Point
 	for _, p := range c.Points {
 		if p.Procs > cpus {
 			c.Above = append(c.Above, p.Procs)
@@ -104,23 +106,14 @@ func limited(curves []Curve) []Curve {
 	return slices.DeleteFunc(curves, func(c Curve) bool { return len(c.Points) == 0 })
 }
 
-// points returns the medians.
-func points(counts []Count) []Point {
-	points := make([]Point, len(counts))
-	for i, c := range counts {
-		points[i] = Point{c.Procs, c.X}
-	}
-	return points
-}
-
 // counts summarizes samples of operations per second.
-func counts(samples map[int][]float64) []Count {
-	var all []Count
+func counts(samples map[int][]float64) []Point {
+	var all []Point
 	for procs, xs := range samples {
 		s := stat.Summarize(xs)
-		all = append(all, Count{procs, s.Median, s.Lo, s.Hi, s.N})
+		all = append(all, Point{procs, s.Median, s.Lo, s.Hi, s.N})
 	}
-	slices.SortFunc(all, func(a, b Count) int { return a.Procs - b.Procs })
+	slices.SortFunc(all, func(a, b Point) int { return a.Procs - b.Procs })
 	return all
 }
 

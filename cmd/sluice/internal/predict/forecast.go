@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/sluice-go/sluice/bench/workload"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // A Mode is the origin of a figure.
@@ -37,7 +40,7 @@ const MaxSpread = 0.3
 
 // A Forecast predicts a curve's throughput on a number of CPUs.
 type Forecast struct {
-	Counts []Count
+	Counts []Point
 	Law    *Law  // nil if NoLaw is not nil
 	NoLaw  error // wraps ErrTooFew or ErrTooNoisy
 	Limits Limits
@@ -46,26 +49,19 @@ type Forecast struct {
 
 // NewForecast fits the counts, which must be ascending. Without a law, the
 // forecast still has the measured and the interpolated figures.
-func NewForecast(counts []Count, limits Limits, past *Past) *Forecast {
+func NewForecast(counts []Point, limits Limits, past *Past) *Forecast {
 	f := &Forecast{Counts: counts, Limits: limits, past: past}
-	if len(counts) < MinCounts {
-		// Less noise would not help.
-		f.NoLaw = fmt.Errorf("%w: %d measured (want at least %d, such as 1, 2 and 4)", ErrTooFew, len(counts), MinCounts)
-		return f
-	}
+	law, err := Fit(counts)
 	for _, c := range counts {
-		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread {
-			f.NoLaw = fmt.Errorf("%w, as the interval on %s is ±%.0f%% (want at most %.0f%%). Repeat it on a quieter machine, or with more repetitions",
+		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread && !errors.Is(err, ErrTooFew) { // less noise would not help
+			err = fmt.Errorf("%w, as the interval on %s is ±%.0f%% (want at most %.0f%%). Repeat it on a quieter machine, or with more repetitions",
 				ErrTooNoisy, cpusText(float64(c.Procs)), 100*spread, 100*MaxSpread)
-			return f
+			break
 		}
 	}
-	law, err := Fit(points(counts))
-	if err != nil {
-		f.NoLaw = err
-		return f
+	if f.NoLaw = err; err == nil {
+		f.Law = &law
 	}
-	f.Law = &law
 	return f
 }
 
@@ -89,7 +85,7 @@ func (f *Forecast) Reach() int {
 // At returns the figure for n CPUs; n need not be whole. It returns an error
 // with the reason if n is too far from the counts.
 func (f *Forecast) At(n float64) (Figure, error) {
-	i := slices.IndexFunc(f.Counts, func(c Count) bool { return float64(c.Procs) >= n })
+	i := slices.IndexFunc(f.Counts, func(c Point) bool { return float64(c.Procs) >= n })
 	switch {
 	case i >= 0 && float64(f.Counts[i].Procs) == n:
 		c := f.Counts[i]
@@ -97,7 +93,7 @@ func (f *Forecast) At(n float64) (Figure, error) {
 	case i == 0:
 		return Figure{}, fmt.Errorf("%w: %s, fewer than the %d measured", ErrTooFar, cpusText(n), f.Counts[0].Procs)
 	case i > 0:
-		pair := points(f.Counts[i-1 : i+1])
+		pair := f.Counts[i-1 : i+1]
 		if pair[1].Procs > Far*pair[0].Procs {
 			return Figure{}, fmt.Errorf("%w: no count was measured between %d and %d CPUs", ErrTooFar, pair[0].Procs, pair[1].Procs)
 		}
@@ -111,7 +107,7 @@ func (f *Forecast) At(n float64) (Figure, error) {
 	if err := f.Limits.check(f.Largest(), n); err != nil {
 		return Figure{}, err
 	}
-	return f.figure(n, beyond(points(f.Counts), *f.Law, n), Extrapolated), nil
+	return f.figure(n, beyond(f.Counts, *f.Law, n), Extrapolated), nil
 }
 
 // figure returns what became of curves with this outlook, up to the bound.
@@ -137,7 +133,7 @@ const reading = 1.05
 
 // perCPU returns the highest throughput per CPU of the counts with at least that
 // many CPUs, and the upper end of its interval, or 0.
-func perCPU(counts []Count, least int) (x, hi float64) {
+func perCPU(counts []Point, least int) (x, hi float64) {
 	for _, c := range counts {
 		if c.Procs < least {
 			continue
@@ -177,4 +173,81 @@ func peakOf(figures []Figure) Peak {
 		}
 	}
 	return peak
+}
+
+// A Swept is what one source measured of a resource and of its remedies.
+type Swept struct {
+	Single  []Point `json:"one_by_one"`
+	Batches []Point `json:"in_batches,omitempty"` // of workload.BatchSize values
+	Lanes   []Point `json:"in_lanes,omitempty"`   // a private part for each CPU
+}
+
+// A Remedy is the throughput of lanes or batches instead of one resource. What
+// was measured is a curve like any other; the rest is an upper limit.
+type Remedy struct {
+	What string `json:"what"`
+	Figure
+	AtMost string `json:"at_most,omitempty"` // the reason, if the figure is a limit
+}
+
+// remedies returns the remedies on n CPUs.
+func (f *Forecast) remedies(n int, swept Swept) []Remedy {
+	if n < 2 {
+		return nil
+	}
+	return append(f.lanes(n, swept.Lanes), f.batches(n, swept.Batches)...)
+}
+
+// lanes returns the throughput of a lane for each of n CPUs. Without a figure, the
+// limit is the best rate of a CPU: of lanes on several CPUs, because on one they
+// exchange no cache lines, or else of one CPU alone.
+func (f *Forecast) lanes(n int, measured []Point) []Remedy {
+	what := fmt.Sprintf("%d lanes", n)
+	if len(measured) > 0 {
+		if figure, err := NewForecast(measured, f.Limits, f.past).At(float64(n)); err == nil {
+			return []Remedy{{what, figure, ""}}
+		}
+	}
+	_, rate := perCPU(measured, 2)
+	of := "of lanes on several CPUs"
+	if rate == 0 && f.Counts[0].Procs == 1 {
+		_, rate = perCPU(f.Counts, 1)
+		of = "of one CPU"
+	}
+	if rate == 0 {
+		return nil
+	}
+	x := float64(n) * rate
+	return []Remedy{{what, Figure{float64(n), x, 0, x, Extrapolated}, fmt.Sprintf("%s times %s, the best rate %s", cpusText(float64(n)), format.Rate(rate), of)}}
+}
+
+// leastOwn is the floor of the time of one CPU that a value takes even in the
+// largest batch, in ns: a store, a load, and the two loops around them take
+// about two cycles at 4 GHz.
+const leastOwn = 0.5
+
+// batches returns the throughput of batches on n CPUs. The time of a value is its
+// share of a transfer, plus a time of its own, which measured batches show; without
+// them there is no limit, because a value takes that time in the largest batch.
+func (f *Forecast) batches(n int, measured []Point) (found []Remedy) {
+	one, err := f.At(float64(n))
+	if err != nil || len(measured) == 0 {
+		return nil
+	}
+	figure, err := NewForecast(measured, f.Limits, f.past).At(float64(n))
+	if err != nil {
+		return nil
+	}
+	transfer := 1e9 / one.X
+	own := max(leastOwn/float64(n), 1e9/figure.X-transfer/workload.BatchSize)
+	for _, size := range []int{8, workload.BatchSize, 512} {
+		r := Remedy{What: fmt.Sprintf("batches of %d", size), Figure: figure}
+		if size != workload.BatchSize {
+			x := 1e9 / (transfer/float64(size) + own)
+			r.Figure = Figure{float64(n), x, 0, x, Extrapolated}
+			r.AtMost = fmt.Sprintf("%s ns of each value are its own", format.Figure(own))
+		}
+		found = append(found, r)
+	}
+	return found
 }

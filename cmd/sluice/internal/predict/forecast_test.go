@@ -9,9 +9,9 @@ import (
 )
 
 // exactly returns counts of a law with an interval of ±2%.
-func exactly(l Law, procs ...int) (counts []Count) {
+func exactly(l Law, procs ...int) (counts []Point) {
 	for _, p := range sweep(l, procs...) {
-		counts = append(counts, Count{p.Procs, p.X, 0.98 * p.X, 1.02 * p.X, 9})
+		counts = append(counts, Point{p.Procs, p.X, 0.98 * p.X, 1.02 * p.X, 9})
 	}
 	return counts
 }
@@ -58,12 +58,12 @@ func TestForecastLinear(t *testing.T) {
 		{[]float64{1, 0.9, 0.8, 0.8}, 0.15, 0.35, false, true},
 		{[]float64{1, 0.5, 0.3, 0.2}, 0.05, 0.25, false, true},
 	} {
-		var points []Point
+		var measured []Point
 		for i, x := range tt.xs {
-			points = append(points, Point{1 << i, 1e7 * x})
+			measured = append(measured, points(math.Exp2(float64(i)), 1e7*x)...)
 		}
-		got, err := NewForecast(reads(points...), oneCache, known).At(32)
-		last := points[3].X
+		got, err := NewForecast(measured, oneCache, known).At(32)
+		last := measured[3].X
 		if err != nil || got.X < tt.least*4*last || got.X > tt.most*4*last*1.001 {
 			t.Errorf("%v: %+v, %v, want %v to %v of linear", tt.xs, got, err, tt.least, tt.most)
 		}
@@ -112,7 +112,7 @@ func TestNothingBeyondTheHardware(t *testing.T) {
 
 // Without a count of one CPU, nothing is known of what a CPU can do.
 func TestForecastWithoutOneCPU(t *testing.T) {
-	f := NewForecast(reads(Point{2, 5e6}, Point{4, 1.1e7}, Point{8, 2.8e7}), oneCache, known) // superlinear
+	f := NewForecast(points(2, 5e6, 4, 1.1e7, 8, 2.8e7), oneCache, known) // superlinear
 	if got, err := f.At(16); err != nil || got.Hi < 6e7 || math.IsInf(got.Hi, 1) {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -128,7 +128,7 @@ func TestForecastRefuses(t *testing.T) {
 	noisy[2].Hi *= 1.5
 	for _, tt := range []struct {
 		name   string
-		counts []Count
+		counts []Point
 		limits Limits
 		n      float64
 		is     error
@@ -198,7 +198,7 @@ func TestLanes(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		n        int
-		measured []Count
+		measured []Point
 		mode     Mode
 		most     float64
 		says     string
@@ -221,8 +221,8 @@ func TestLanes(t *testing.T) {
 // On two CPUs, a value takes 200 ns alone, and 5.625 ns in a batch of 64: 2.5 ns are
 // its own.
 func TestBatches(t *testing.T) {
-	f := NewForecast([]Count{{1, 1e9 / 32, 1e9 / 32, 1e9 / 32, 9}, {2, 5e6, 4e6, 6e6, 9}}, oneCache, known)
-	batches := []Count{{1, 1e9 / 3, 1e9 / 3, 1e9 / 3, 9}, {2, 1e9 / 5.625, 1e9 / 6, 1e9 / 5, 9}}
+	f := NewForecast([]Point{{1, 1e9 / 32, 1e9 / 32, 1e9 / 32, 9}, {2, 5e6, 4e6, 6e6, 9}}, oneCache, known)
+	batches := []Point{{1, 1e9 / 3, 1e9 / 3, 1e9 / 3, 9}, {2, 1e9 / 5.625, 1e9 / 6, 1e9 / 5, 9}}
 	got := f.batches(2, batches)
 	if len(got) != 3 || !closeTo(got[0].X, 1e9/(200.0/8+2.5), 1e-9) || !closeTo(got[2].X, 1e9/(200.0/512+2.5), 1e-9) || !strings.Contains(got[2].AtMost, "2.50 ns of each value") {
 		t.Fatalf("%+v", got)
@@ -231,8 +231,8 @@ func TestBatches(t *testing.T) {
 		t.Errorf("batches of 64: %+v, want the measured ones", got[1])
 	}
 	// An own cost of less than half a nanosecond of a CPU is noise.
-	slow := NewForecast([]Count{{2, 1e6, 1e6, 1e6, 9}}, oneCache, known)
-	if got := slow.batches(2, []Count{{2, 1e8, 1e8, 1e8, 9}}); !closeTo(got[2].X, 1e9/(1000.0/512+leastOwn/2), 1e-9) {
+	slow := NewForecast([]Point{{2, 1e6, 1e6, 1e6, 9}}, oneCache, known)
+	if got := slow.batches(2, []Point{{2, 1e8, 1e8, 1e8, 9}}); !closeTo(got[2].X, 1e9/(1000.0/512+leastOwn/2), 1e-9) {
 		t.Errorf("batches of 512: %+v", got[2])
 	}
 	if got := f.batches(2, nil); len(got) > 0 {

@@ -13,11 +13,11 @@ func closeTo(got, want, within float64) bool {
 }
 
 // sweep returns the points of a law at some counts.
-func sweep(l Law, procs ...int) (points []Point) {
+func sweep(l Law, procs ...int) (all []Point) {
 	for _, n := range procs {
-		points = append(points, Point{n, l.At(float64(n))})
+		all = append(all, points(float64(n), l.At(float64(n)))...)
 	}
-	return points
+	return all
 }
 
 // laws has every shape of a curve.
@@ -101,12 +101,12 @@ func TestFitRefuses(t *testing.T) {
 		is     error
 		says   string
 	}{
-		{"nothing", nil, ErrTooFew, "0 counts were measured. Measure at least 3"},
-		{"two counts", []Point{{1, 5}, {2, 4}, {2, 4.1}, {1, 5.2}}, ErrTooFew, "2 counts were measured"},
-		{"up and down", []Point{{1, 5}, {2, 50}, {3, 5}, {4, 50}, {5, 5}}, ErrTooNoisy, "quieter machine"},
-		{"no CPUs", []Point{{0, 5}, {1, 5}, {2, 5}, {3, 5}}, nil, "on 0 CPUs"},
-		{"stands still", []Point{{1, 0}, {2, 5}, {3, 5}}, nil, "0 operations per second on 1 CPUs"},
-		{"no number", []Point{{1, math.NaN()}, {2, 5}, {3, 5}}, nil, "is not a throughput"},
+		{"nothing", nil, ErrTooFew, "0 measured (want at least 3, such as 1, 2 and 4)"},
+		{"two counts", points(1, 5, 2, 4, 2, 4.1, 1, 5.2), ErrTooFew, "2 measured"},
+		{"up and down", points(1, 5, 2, 50, 3, 5, 4, 50, 5, 5), ErrTooNoisy, "quieter machine"},
+		{"no CPUs", points(0, 5, 1, 5, 2, 5, 3, 5), nil, "on 0 CPUs"},
+		{"stands still", points(1, 0, 2, 5, 3, 5), nil, "0 operations per second on 1 CPUs"},
+		{"no number", points(1, math.NaN(), 2, 5, 3, 5), nil, "is not a throughput"},
 	}
 	for _, tt := range tests {
 		_, err := Fit(tt.points)

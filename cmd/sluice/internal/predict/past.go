@@ -84,7 +84,7 @@ func NewPast(curves []Curve) *Past {
 	groups := groups(curves)
 	for i := range curves {
 		c := &curves[i]
-		all := points(c.Points)
+		all := c.Points
 		add := func(o outlook, largest, truth Point) {
 			crosses := truth.Procs > c.Domain && largest.Procs <= c.Domain // never with an unknown domain, 0
 			past.trials = append(past.trials, trial{

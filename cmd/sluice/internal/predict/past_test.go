@@ -8,7 +8,7 @@ import (
 
 // planted returns a curve of a law, with its own machine and source.
 func planted(source string, l Law, procs ...int) Curve {
-	return Curve{Source: source, Machine: "machine of " + source, Version: "C", Workload: "w", Kind: Shared, Points: reads(sweep(l, procs...)...)}
+	return Curve{Source: source, Machine: "machine of " + source, Version: "C", Workload: "w", Kind: Shared, Points: sweep(l, procs...)}
 }
 
 func TestTrials(t *testing.T) {
@@ -20,7 +20,7 @@ func TestTrials(t *testing.T) {
 	}
 	var got []short
 	for _, trial := range NewPast([]Curve{c}).trials {
-		i := slices.IndexFunc(c.Points, func(p Count) bool { return p.X == trial.truth })
+		i := slices.IndexFunc(c.Points, func(p Point) bool { return p.X == trial.truth })
 		got = append(got, short{float64(c.Points[i].Procs), trial.times, trial.crosses})
 		if trial.times > Far || trial.spread <= 0 {
 			t.Errorf("%+v", trial)
@@ -38,7 +38,7 @@ func TestTrials(t *testing.T) {
 
 // Points that follow no law have no prediction.
 func TestNoTrialOfNoise(t *testing.T) {
-	wild := Curve{Kind: Shared, Points: reads(Point{1, 1}, Point{2, 100}, Point{4, 1}, Point{8, 100}, Point{16, 1}, Point{32, 100})}
+	wild := Curve{Kind: Shared, Points: points(1, 1, 2, 100, 4, 1, 8, 100, 16, 1, 32, 100)}
 	for _, trial := range NewPast([]Curve{wild}).trials {
 		if trial.times > 1 {
 			t.Errorf("%+v", trial)
@@ -47,18 +47,18 @@ func TestNoTrialOfNoise(t *testing.T) {
 }
 
 func TestDoublings(t *testing.T) {
-	var points []Point
+	var all []Point
 	for n := 1; n <= 13; n++ {
-		points = append(points, Point{n, 1})
+		all = append(all, points(float64(n), 1)...)
 	}
 	var got []int
-	for _, p := range doublings(points) {
+	for _, p := range doublings(all) {
 		got = append(got, p.Procs)
 	}
 	if want := []int{1, 2, 4, 8, 13}; !slices.Equal(got, want) {
 		t.Errorf("doublings %v, want %v", got, want)
 	}
-	if got := doublings(points[:1]); len(got) != 1 || points[1].Procs != 2 {
+	if got := doublings(all[:1]); len(got) != 1 || all[1].Procs != 2 {
 		t.Errorf("of one point: %v", got)
 	}
 }
@@ -134,7 +134,8 @@ func TestBandGrowsWithDistance(t *testing.T) {
 			t.Errorf("on %v CPUs: %v, nearer %v", n, w, before)
 		}
 	}
-	a, b := Point{2, 10}, Point{8, 20}
+	ends := points(2, 10, 8, 20)
+	a, b := ends[0], ends[1]
 	if near, middle := width(between(a, b, 3), false), width(between(a, b, 4), false); near >= middle || near <= 1 {
 		t.Errorf("on 3 of 2 to 8 CPUs: %v; on 4: %v", near, middle)
 	}

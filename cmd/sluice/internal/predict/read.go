@@ -2,6 +2,7 @@ package predict
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -79,9 +80,12 @@ func (g *gathered) atLeast(n int) []Curve {
 	return curves
 }
 
-// The columns of a file of curves that Add writes. A row is a measurement; only
-// its count of CPUs and a throughput are necessary.
-var columnNames = []string{"source", "machine", "version", "workload", "procs", "ops_per_s_or_ns", "unit", "note", "kind", "design", "cpus", "domain"}
+// The columns of a file of curves that Add writes: identity, and what was measured. A row
+// is a measurement; only its count of CPUs and a throughput are necessary.
+var (
+	identity = []string{"source", "machine", "version", "workload"}
+	measures = []string{"procs", "ops_per_s_or_ns", "unit", "note", "kind", "design", "cpus", "domain"}
+)
 
 // Units of throughputs, which are also the names of columns.
 const (
@@ -106,6 +110,11 @@ type columns struct {
 	value string // perSecond, nsPerOp, or eitherOf, which needs a unit in each row
 }
 
+func (c columns) has(name string) bool {
+	_, ok := c.index[name]
+	return ok
+}
+
 // readHeader reads the names of the columns, in any order and case. A column
 // "cpus" has the counts, unless another has: then it has the CPUs of the machine.
 func readHeader(reader *csv.Reader) (c columns, err error) {
@@ -117,34 +126,27 @@ func readHeader(reader *csv.Reader) (c columns, err error) {
 		return c, fmt.Errorf("%w: %w", ErrForeign, err)
 	}
 	c.index = map[string]int{}
-	for i, name := range header {
+	for i, name := range slices.Backward(header) { // the first of two with one name stands
 		name = strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), " ", "_")
-		if ours, ok := otherNames[name]; ok {
-			name = ours
-		}
-		if _, ok := c.index[name]; !ok {
-			c.index[name] = i
-		}
+		c.index[cmp.Or(otherNames[name], name)] = i
 	}
-	if i, ok := c.index["cpus"]; ok {
-		if _, ok := c.index["procs"]; !ok {
-			c.index["procs"] = i
-			delete(c.index, "cpus")
-		}
+	if c.has("cpus") && !c.has("procs") {
+		c.index["procs"] = c.index["cpus"]
+		delete(c.index, "cpus")
 	}
-	var missing []string
-	if _, ok := c.index["procs"]; !ok {
-		missing = append(missing, "no count of CPUs (procs, threads, goroutines or cpus)")
-	}
-	for _, value := range []string{perSecond, nsPerOp, eitherOf} {
-		if _, ok := c.index[value]; ok && c.value == "" {
+	for _, value := range []string{eitherOf, nsPerOp, perSecond} {
+		if c.has(value) {
 			c.value = value
 		}
 	}
-	switch _, unit := c.index["unit"]; {
+	var missing []string
+	if !c.has("procs") {
+		missing = append(missing, "no count of CPUs (procs, threads, goroutines or cpus)")
+	}
+	switch {
 	case c.value == "":
 		missing = append(missing, "no throughput ("+perSecond+" or "+nsPerOp+")")
-	case c.value == eitherOf && !unit:
+	case c.value == eitherOf && !c.has("unit"):
 		missing = append(missing, "no unit of "+eitherOf+" ("+perSecond+" or "+nsPerOp+")")
 	}
 	if len(missing) > 0 {
@@ -219,25 +221,22 @@ func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
 // parse parses a row.
 func (c columns) parse(fields []string) (curve Curve, point Point, err error) {
 	field := func(name string) string {
-		if i, ok := c.index[name]; ok {
-			return strings.TrimSpace(fields[i])
+		if !c.has(name) {
+			return ""
 		}
-		return ""
+		return strings.TrimSpace(fields[c.index[name]])
 	}
-	curve = Curve{
-		Source: field("source"), Machine: field("machine"), Version: field("version"), Workload: field("workload"),
-		Note: field("note"), Kind: Kind(field("kind")), Design: field("design"),
+	for name, to := range curve.texts() {
+		*to = field(name)
 	}
-	switch curve.Kind {
-	case "":
-		curve.Kind = Shared
+	switch curve.Kind = cmp.Or(curve.Kind, Shared); curve.Kind {
 	case Other:
 		return curve, point, nil
 	case Shared, Sharded:
 	default:
 		return curve, point, fmt.Errorf("unknown kind %q (want %s, %s or %s)", curve.Kind, Shared, Sharded, Other)
 	}
-	for name, to := range map[string]*int{"cpus": &curve.CPUs, "domain": &curve.Domain} {
+	for name, to := range curve.numbers() {
 		if text := field(name); text != "" {
 			if *to, err = parseCPUs(text); err != nil {
 				return curve, point, fmt.Errorf("invalid %s %w", name, err)

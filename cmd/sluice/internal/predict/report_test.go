@@ -82,8 +82,8 @@ func TestReportLeavesTheCurveOut(t *testing.T) {
 func TestReportText(t *testing.T) {
 	down := asked(Law{3e7, 2, 0.2}, 64, 1, 2, 4, 8)
 	two := asked(Law{3e7, 0.5, 0}, 2, 1, 2)
-	two.Swept.Batches = []Count{{1, 3e8, 3e8, 3e8, 9}, {2, 2.5e8, 2.4e8, 2.6e8, 9}}
-	two.Swept.Lanes = []Count{{2, 4e7, 3.9e7, 4.1e7, 9}}
+	two.Swept.Batches = []Point{{1, 3e8, 3e8, 3e8, 9}, {2, 2.5e8, 2.4e8, 2.6e8, 9}}
+	two.Swept.Lanes = []Point{{2, 4e7, 3.9e7, 4.1e7, 9}}
 	two.Curve.Above, two.Others = []int{8, 8, 16}, 117
 	noisy := asked(Law{3e7, 0.5, 0}, 8, 1, 2, 4)
 	noisy.Swept.Single[0].Lo /= 3
@@ -148,13 +148,13 @@ func TestReportFits(t *testing.T) {
 
 func TestReportJSON(t *testing.T) {
 	for _, q := range []Question{asked(Law{2e7, 0.5, 0}, 16, 1, 2, 4, 8), asked(Law{2e7, 0, 0}, 64, 1, 2, 4), asked(Law{2e7, 0, 0}, 64, 2, 4, 8), {Swept: Swept{Single: exactly(laws[1].law, 1, 2, 4)}, Limits: oneCache}, asked(Law{3e7, 2, 0}, 2, 1, 2)} {
-		var text bytes.Buffer
 		r := NewReport(q)
-		if err := WriteJSON(&text, r); err != nil {
+		text, err := json.Marshal(r)
+		if err != nil {
 			t.Fatal(err)
 		}
 		var back Report
-		if err := json.Unmarshal(text.Bytes(), &back); err != nil {
+		if err := json.Unmarshal(text, &back); err != nil {
 			t.Fatal(err)
 		}
 		if back.Peak.Figure != r.Peak.Figure || !slices.Equal(back.Figures, r.Figures) || len(back.Alike) != len(r.Alike) || back.NoLaw != r.NoLaw {

@@ -40,27 +40,25 @@ const (
 	GoalMedian = 1.20 // up to Near times the measured CPUs
 )
 
-// NewScore scores the method on curves, each with the past of the other sources.
-func NewScore(curves []Curve) Score {
-	past := NewPast(curves)
-	return scored(past.trials, past)
-}
-
 // ErrNoTrial means that a score has nothing to predict.
 var ErrNoTrial = fmt.Errorf("no curve has a count to predict from %d smaller ones, or between two others", MinCounts)
 
-// ScoreFile scores the method on the curves of a file, with the past of known
-// curves. Known curves of the same source or machine as a curve are left out.
-func ScoreFile(name string, foreign, known []Curve) (Score, error) {
-	basis := NewPast(slices.Concat(foreign, known))
-	asked := slices.Clone(basis.trials)
-	asked = slices.DeleteFunc(asked, func(t trial) bool { return t.index >= len(foreign) })
-	basis.trials = slices.DeleteFunc(basis.trials, func(t trial) bool { return t.index < len(foreign) })
+// NewScore scores the method on the curves of a file, with the past of known curves, or
+// on the known curves if there is no file. Known curves of the same source or machine as
+// a curve are left out.
+func NewScore(file string, foreign, known []Curve) (Score, error) {
+	past := NewPast(slices.Concat(foreign, known))
+	asked := past.trials
+	if file != "" {
+		isForeign := func(t trial) bool { return t.index < len(foreign) }
+		asked = slices.DeleteFunc(slices.Clone(asked), func(t trial) bool { return !isForeign(t) })
+		past.trials = slices.DeleteFunc(past.trials, isForeign)
+	}
 	if len(asked) == 0 {
 		return Score{}, ErrNoTrial
 	}
-	score := scored(asked, basis)
-	score.File = name
+	score := scored(asked, past)
+	score.File = file
 	return score, nil
 }
 
@@ -153,30 +151,30 @@ func (w weighed) row(what string) ScoreRow {
 // WriteText writes the score for a reader, in lines of at most width characters
 // except for details, which are a row for each source.
 func (s Score) WriteText(w io.Writer, width int, details bool) error {
-	b := screen{width: width}
+	b := &format.Text{Width: width}
 	intro := "Published curves, each predicted from its smaller counts by the other sources."
 	if s.File != "" {
 		intro = fmt.Sprintf("Curves of %s, each predicted from its smaller counts by published curves.", s.File)
 	}
-	b.paragraph(intro, "The factor between truth and prediction: its median (beside flat, if the throughput stays as it is, and law, if it follows the law) and the limit of 90%. Then the truths that the band held, and the factor between its ends.")
+	b.Paragraph("", intro, "The factor between truth and prediction: its median (beside flat, if the throughput stays as it is, and law, if it follows the law) and the limit of 90%. Then the truths that the band held, and the factor between its ends.")
 	b.WriteString("\n")
-	s.table(&b, s.Rows)
+	s.table(b, s.Rows)
 	if details {
 		b.WriteString("\nEach source, beyond the counts that are known:\n")
-		s.table(&b, s.Sources)
+		s.table(b, s.Sources)
 	}
 	b.WriteString("\n")
-	b.paragraph(s.verdict()...)
+	b.Paragraph("", s.verdict()...)
 	if !details {
-		b.paragraph("With -v: each source.")
+		b.Paragraph("", "With -v: each source.")
 	}
-	return b.writeTo(w)
+	return b.Print(w)
 }
 
 // table writes rows; a narrow screen has no place for the alternatives.
-func (s Score) table(b *screen, rows []ScoreRow) {
+func (s Score) table(b *format.Text, rows []ScoreRow) {
 	const others, alternatives = 37, 12 // widths of the columns besides the first
-	first, wide := b.width-others, b.width >= 70
+	first, wide := b.Width-others, b.Width >= 70
 	flat := ""
 	if wide {
 		first -= alternatives
@@ -190,7 +188,7 @@ func (s Score) table(b *screen, rows []ScoreRow) {
 		}
 		fmt.Fprintf(table, "%s\t%d\t%.2f\t%s%.2f\t%.0f%%\t%.1fx\t\n", format.Cut(format.Clean(row.What), first), row.Curves, row.Median, flat, row.P90, 100*row.Held, row.Width)
 	}
-	_ = table.Flush() // a Buffer cannot fail
+	_ = table.Flush() // a Builder cannot fail
 }
 
 // verdict compares the score with the goals.

@@ -25,7 +25,10 @@ func row(t *testing.T, rows []ScoreRow, what string) ScoreRow {
 // contended resources and of private parts; and a band that holds them is not
 // merely wide.
 func TestScoreReachesTheGoal(t *testing.T) {
-	score := NewScore(Published())
+	score, err := NewScore("", nil, Published())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for what, widest := range map[string]float64{"up to 2x, contended": 4, "up to 2x, private": 3, "up to 4x, contended": 7, "up to 4x, private": 5} {
 		got := row(t, score.Rows, what)
 		if got.Held < GoalHeld || got.Width > widest || got.Median >= got.Flat || got.Curves < 40 {
@@ -50,7 +53,10 @@ func TestScoreLeavesTheSourceOut(t *testing.T) {
 	}
 	odd := planted("odd", Law{1e7, 0.5, 0}, 1, 2, 4, 8)
 	odd.Points[3].X /= 9
-	score := NewScore(append(curves, odd))
+	score, err := NewScore("", nil, append(curves, odd))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if got := row(t, score.Rows, "up to 2x, contended"); !closeTo(got.Held, 50.0/51, 1e-9) || got.Curves != 51 {
 		t.Errorf("%+v: want 50 of 51 held", got)
 	}
@@ -69,7 +75,7 @@ func TestScoreFile(t *testing.T) {
 	still := planted("still", Law{1e7, 1, 0}, 1, 2, 4, 8, 16)
 	odd := planted("still", Law{1e7, 1, 0}, 1, 2, 4, 8, 16)
 	odd.Machine, odd.Points[4].X = "odd", odd.Points[4].X/9
-	score, err := ScoreFile("mine.csv", []Curve{still}, append(known, odd))
+	score, err := NewScore("mine.csv", []Curve{still}, append(known, odd))
 	if err != nil || score.File != "mine.csv" || len(score.Sources) != 1 {
 		t.Fatalf("%+v, %v", score, err)
 	}
@@ -80,14 +86,17 @@ func TestScoreFile(t *testing.T) {
 	if err := score.WriteText(&text, 80, false); err != nil || !strings.Contains(text.String(), "Curves of mine.csv") || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), "No better than flat: up to 2x, contended") {
 		t.Errorf("%v\n%s", err, &text)
 	}
-	if _, err := ScoreFile("two.csv", []Curve{planted("two", Law{1e7, 0.5, 0}, 1, 2)}, known); !errors.Is(err, ErrNoTrial) {
+	if _, err := NewScore("two.csv", []Curve{planted("two", Law{1e7, 0.5, 0}, 1, 2)}, known); !errors.Is(err, ErrNoTrial) {
 		t.Errorf("of two counts: %v", err)
 	}
 }
 
 // The text fits the screen and names what misses a goal; JSON has the same figures.
 func TestScoreText(t *testing.T) {
-	score := NewScore(Published())
+	score, err := NewScore("", nil, Published())
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, width := range []int{60, 80, 120} {
 		var text bytes.Buffer
 		if err := score.WriteText(&text, width, true); err != nil || strings.Contains(text.String(), "Missed") {
@@ -103,12 +112,12 @@ func TestScoreText(t *testing.T) {
 	if lines := strings.Join(bad.verdict(), " "); !strings.Contains(lines, "Missed, up to 2x, private: 50%") || !strings.Contains(lines, "a median factor of 1.50") || !strings.Contains(lines, "No better than flat: up to 2x, contended") {
 		t.Errorf("%s", lines)
 	}
-	var text bytes.Buffer
-	var back Score
-	if err := WriteJSON(&text, score); err != nil {
+	text, err := json.Marshal(score)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(text.Bytes(), &back); err != nil || back.Rows[2] != score.Rows[2] {
+	var back Score
+	if err := json.Unmarshal(text, &back); err != nil || back.Rows[2] != score.Rows[2] {
 		t.Errorf("%v, %+v", err, back)
 	}
 }

@@ -89,10 +89,10 @@ func TestCollect(t *testing.T) {
 }
 
 // countAt returns the count with procs CPUs.
-func countAt(counts []Count, procs int) (Count, bool) {
-	i := slices.IndexFunc(counts, func(c Count) bool { return c.Procs == procs })
+func countAt(counts []Point, procs int) (Point, bool) {
+	i := slices.IndexFunc(counts, func(c Point) bool { return c.Procs == procs })
 	if i < 0 {
-		return Count{}, false
+		return Point{}, false
 	}
 	return counts[i], true
 }

@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -12,33 +11,11 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// A screen collects a text whose lines have at most width characters.
-type screen struct {
-	bytes.Buffer
-	width int
-}
-
-// paragraph writes sentences, and breaks lines.
-func (s *screen) paragraph(sentences ...string) {
-	if len(sentences) > 0 {
-		s.WriteString(format.Wrap(strings.Join(sentences, " "), s.width, 0, ""))
-	}
-}
-
-// item writes a line of a list, and indents the lines that follow it.
-func (s *screen) item(text string) { s.WriteString(format.Wrap("  "+text, s.width, 0, "    ")) }
-
-// writeTo writes the text. Names come from files, so it is cleaned.
-func (s *screen) writeTo(w io.Writer) error {
-	_, err := io.WriteString(w, format.CleanLines(s.String()))
-	return err
-}
-
 // WriteText writes the report in lines of at most width characters: the answer,
 // the figures, what limits them, and the remedies. With details, also the law
 // and published curves.
 func (r *Report) WriteText(w io.Writer, width int, details bool) error {
-	s := &screen{width: width}
+	s := &format.Text{Width: width}
 	r.writePeak(s)
 	r.writeFigures(s)
 	r.writeLimits(s)
@@ -47,10 +24,13 @@ func (r *Report) WriteText(w io.Writer, width int, details bool) error {
 	if details {
 		r.writeDetails(s)
 	} else {
-		s.paragraph("With -v: the law, and the published curves that looked most like this one.")
+		s.Paragraph("", "With -v: the law, and the published curves that looked most like this one.")
 	}
-	return s.writeTo(w)
+	return s.Print(w)
 }
+
+// item writes a line of a list, and indents the lines that follow it.
+func item(s *format.Text, text string) { s.Paragraph("    ", "  "+text) }
 
 func (f Figure) band() string {
 	if f.Lo == f.Hi {
@@ -59,7 +39,7 @@ func (f Figure) band() string {
 	return format.Rate(f.Lo) + " to " + format.Rate(f.Hi)
 }
 
-func (r *Report) writePeak(s *screen) {
+func (r *Report) writePeak(s *format.Text) {
 	what, where := "This curve", ""
 	if r.Curve.Design == ChannelDesign {
 		what = "One channel"
@@ -71,19 +51,19 @@ func (r *Report) writePeak(s *screen) {
 		where = " on " + r.Curve.Machine
 	}
 	p := r.Peak
-	s.paragraph(fmt.Sprintf("%s%s carries most on %s: %s, %s (%s).", what, where, cpusText(math.Round(p.CPUs)), format.Rate(p.X), p.Mode, p.band()))
+	s.Paragraph("", fmt.Sprintf("%s%s carries most on %s: %s, %s (%s).", what, where, cpusText(math.Round(p.CPUs)), format.Rate(p.X), p.Mode, p.band()))
 	switch {
 	case p.From != p.To:
-		s.paragraph(fmt.Sprintf("Another number of CPUs, from %d to %d, may do as well: bands overlap.", p.From, p.To))
+		s.Paragraph("", fmt.Sprintf("Another number of CPUs, from %d to %d, may do as well: bands overlap.", p.From, p.To))
 	case p.AtEnd:
-		s.paragraph("No larger number of CPUs has a figure, so more may carry more.")
+		s.Paragraph("", "No larger number of CPUs has a figure, so more may carry more.")
 	}
 	if best, all, gain := r.fewer(); gain.Lo > 1 {
 		band := ""
 		if gain.Lo < gain.Hi {
 			band = " (" + format.Figure(gain.Lo) + " to " + format.Figure(gain.Hi) + ")"
 		}
-		s.paragraph(fmt.Sprintf("It carries %s times as much on %s as on %d%s.", format.Figure(gain.X), cpusText(float64(best)), all, band))
+		s.Paragraph("", fmt.Sprintf("It carries %s times as much on %s as on %d%s.", format.Figure(gain.X), cpusText(float64(best)), all, band))
 	}
 }
 
@@ -98,22 +78,22 @@ func (r *Report) fewer() (best, all int, gain Figure) {
 	return top.Procs, last.Procs, Figure{X: top.X / last.X, Lo: top.Lo / last.Hi, Hi: top.Hi / last.Lo}
 }
 
-func (r *Report) writeFigures(s *screen) {
+func (r *Report) writeFigures(s *format.Text) {
 	s.WriteString("\n")
 	table := tabwriter.NewWriter(s, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(table, "CPUs\trate\tns/op\tband\torigin\t")
-	measured := doublings(points(r.Swept.Single))
+	measured := doublings(r.Swept.Single)
 	for _, f := range r.Figures {
 		if f.Mode == Measured && !slices.ContainsFunc(measured, func(p Point) bool { return float64(p.Procs) == f.CPUs }) {
 			continue // of many measured counts, the doublings
 		}
 		fmt.Fprintf(table, "%.0f\t%s\t%s\t%s\t%s\t\n", f.CPUs, format.Rate(f.X), format.Figure(1e9/f.X), f.band(), f.Mode)
 	}
-	_ = table.Flush() // a Buffer cannot fail
+	_ = table.Flush() // a Builder cannot fail
 }
 
 // writeLimits explains what the figures are worth, and which are missing.
-func (r *Report) writeLimits(s *screen) {
+func (r *Report) writeLimits(s *format.Text) {
 	var text []string
 	last := r.Swept.Single[len(r.Swept.Single)-1]
 	predicted := slices.DeleteFunc(slices.Clone(r.Figures), func(f Figure) bool { return f.Mode != Extrapolated })
@@ -134,12 +114,12 @@ func (r *Report) writeLimits(s *screen) {
 	}
 	if len(text) > 0 {
 		s.WriteString("\n")
-		s.paragraph(text...)
+		s.Paragraph("", text...)
 	}
 }
 
 // writeRemedies writes a line for each remedy. A limit has its reason.
-func (r *Report) writeRemedies(s *screen) {
+func (r *Report) writeRemedies(s *format.Text) {
 	if len(r.Remedies) == 0 {
 		return
 	}
@@ -149,14 +129,14 @@ func (r *Report) writeRemedies(s *screen) {
 		if remedy.AtMost != "" {
 			text = fmt.Sprintf("at most %s: %s", format.Rate(remedy.X), remedy.AtMost)
 		}
-		s.item(fmt.Sprintf("%-16s %s", remedy.What, text))
+		item(s, fmt.Sprintf("%-16s %s", remedy.What, text))
 	}
 	if len(r.Swept.Batches) == 0 {
-		s.item("batches          no figure: their cost per value was not measured")
+		item(s, "batches          no figure: their cost per value was not measured")
 	}
 }
 
-func (r *Report) writeCurve(s *screen) {
+func (r *Report) writeCurve(s *format.Text) {
 	var text []string
 	if facts := r.Curve.facts(); facts != "" {
 		text = append(text, "The curve: "+facts+".")
@@ -176,42 +156,42 @@ func (r *Report) writeCurve(s *screen) {
 	}
 	if len(text) > 0 {
 		s.WriteString("\n")
-		s.paragraph(text...)
+		s.Paragraph("", text...)
 	}
 }
 
 // writeDetails writes the law, and published curves.
-func (r *Report) writeDetails(s *screen) {
+func (r *Report) writeDetails(s *format.Text) {
 	s.WriteString("\nDetails:\n")
-	s.item("The band of a measured figure is the interval of its median, or the range of fewer than 6 repetitions.")
+	item(s, "The band of a measured figure is the interval of its median, or the range of fewer than 6 repetitions.")
 	if r.Swept.Single[0].Procs == 1 {
-		s.item("No figure is above the best rate of one CPU, times the number of CPUs.")
+		item(s, "No figure is above the best rate of one CPU, times the number of CPUs.")
 	}
 	if r.Law != nil {
-		s.item(fmt.Sprintf("The law: X(N) = λN / (1 + σ(N−1) + κN(N−1)), λ = %s, σ = %.3g, κ = %.3g.", format.Rate(r.Law.Lambda), r.Law.Sigma, r.Law.Kappa))
+		item(s, fmt.Sprintf("The law: X(N) = λN / (1 + σ(N−1) + κN(N−1)), λ = %s, σ = %.3g, κ = %.3g.", format.Rate(r.Law.Lambda), r.Law.Sigma, r.Law.Kappa))
 	}
 	if r.Law != nil && r.Law.Kappa > 0 {
-		s.item("By the law there is no plateau: each additional CPU slows the others.")
+		item(s, "By the law there is no plateau: each additional CPU slows the others.")
 	}
 	if len(r.Alike) > 0 {
 		s.WriteString("\n")
-		s.paragraph("Published curves that looked most like this one (compare shapes, not figures):")
+		s.Paragraph("", "Published curves that looked most like this one (compare shapes, not figures):")
 	}
 	for _, c := range r.Alike {
-		s.item(c.facts())
+		item(s, c.facts())
 		var text []string
-		for _, p := range doublings(points(c.Points)) {
+		for _, p := range doublings(c.Points) {
 			text = append(text, fmt.Sprintf("%d:%s%s", p.Procs, format.NoBreak, strings.ReplaceAll(format.Rate(p.X), " ", "")))
 		}
-		s.item("  " + strings.Join(text, ", "))
-		s.item("  source: " + c.Source)
+		item(s, "  "+strings.Join(text, ", "))
+		item(s, "  source: "+c.Source)
 	}
 }
 
 // WriteAdded writes a confirmation of Add.
 func WriteAdded(w io.Writer, width int, c Curve, file string) error {
-	s := screen{width: width}
-	fmt.Fprintf(&s, "Added to %s:\n", file)
-	s.item(fmt.Sprintf("%s; %s.", c.facts(), format.Plural(len(c.Points), "count")))
-	return s.writeTo(w)
+	s := &format.Text{Width: width}
+	fmt.Fprintf(s, "Added to %s:\n", file)
+	item(s, fmt.Sprintf("%s; %s.", c.facts(), format.Plural(len(c.Points), "count")))
+	return s.Print(w)
 }

@@ -25,18 +25,9 @@ type Display interface {
 	Finish()
 }
 
-// New returns a bar if w is a terminal, and otherwise a line for each point.
-// steps is the number of repetitions.
-func New(w io.Writer, steps int) Display { return display(w, steps, 0) }
-
-// NewBrief is New, but with a line for each tenth of the run instead of each
-// point.
-func NewBrief(w io.Writer, steps int) Display { return display(w, steps, tenth) }
-
-// tenth is the part of a run, in percent, between two lines of a brief display.
-const tenth = 10
-
-func display(w io.Writer, steps, every int) Display {
+// New returns a bar if w is a terminal, and otherwise lines: one for each point or, if
+// brief, for each tenth of the run. steps is the number of repetitions.
+func New(w io.Writer, steps int, brief bool) Display {
 	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
 		width, _, err := term.GetSize(int(file.Fd()))
 		if err != nil {
@@ -44,7 +35,7 @@ func display(w io.Writer, steps, every int) Display {
 		}
 		return newBar(w, steps, width)
 	}
-	return &lines{w: w, steps: steps, every: every, began: time.Now()}
+	return &lines{w: w, steps: steps, brief: brief, began: time.Now()}
 }
 
 // bar is a progress bar, followed by the name of the current point.
@@ -96,7 +87,7 @@ func (b *bar) Finish() { _ = b.bar.Clear() }
 type lines struct {
 	w     io.Writer
 	steps int
-	every int
+	brief bool
 	next  int // percent of the next line
 	done  int
 	began time.Time
@@ -112,8 +103,8 @@ func (l *lines) Start(point *measure.Point, _ measure.ContenderID) {
 	if percent < l.next {
 		return
 	}
-	if l.every > 0 {
-		l.next = (percent/l.every + 1) * l.every
+	if l.brief {
+		l.next = (percent/10 + 1) * 10
 	}
 	fmt.Fprintf(l.w, "%3d%%  %4s  %s\n", percent, time.Since(l.began).Round(time.Second), point.Name)
 }

@@ -12,7 +12,7 @@ import (
 
 func TestLines(t *testing.T) {
 	var out bytes.Buffer
-	display := New(&out, 4)
+	display := New(&out, 4, false)
 	for _, name := range []string{"first", "second"} {
 		point := &measure.Point{Setting: measure.Setting{Name: name}}
 		for range 2 {
@@ -29,7 +29,7 @@ func TestLines(t *testing.T) {
 
 func TestBriefLines(t *testing.T) {
 	var out bytes.Buffer
-	display := NewBrief(&out, 200)
+	display := New(&out, 200, true)
 	for range 200 {
 		display.Start(&measure.Point{Setting: measure.Setting{Name: "point"}}, "contender")
 		display.Done()
@@ -68,7 +68,7 @@ func TestBarFitsTheTerminal(t *testing.T) {
 // When points are run longer, the percentage falls back, and never exceeds 100.
 func TestMore(t *testing.T) {
 	var out bytes.Buffer
-	display := New(&out, 2)
+	display := New(&out, 2, false)
 	for _, name := range []string{"first", "second"} {
 		display.Start(&measure.Point{Setting: measure.Setting{Name: name}}, "contender")
 		display.Done()

@@ -4,10 +4,90 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 )
+
+// slow is an entry whose passes take a multiple of what they report, as beside other load.
+func slow(contender ContenderID, takes time.Duration) Entry {
+	return Entry{contender, func() (Reading, error) {
+		time.Sleep(takes)
+		return Reading{Ops: 10, Elapsed: 20 * time.Millisecond}, nil
+	}}
+}
+
+// TestPaceOfASlowRun: a run that is slower than planned has fewer rounds, the same for all entries of a
+// point, and ends within its limit. Each point has its least rounds in any case.
+func TestPaceOfASlowRun(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		takes         time.Duration
+		reduced, late bool
+		least         int // of the last point
+	}{
+		{"as planned", 20 * time.Millisecond, false, false, 9},
+		{"twice as long", 55 * time.Millisecond, true, false, 3},
+		{"far too long", time.Second, true, true, 3},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var points []*Point
+			for range 30 {
+				points = append(points, &Point{Setting: Setting{Procs: 1, Count: 9}, Target: 20 * time.Millisecond,
+					Entries: []Entry{slow("a", test.takes), slow("b", test.takes)}})
+			}
+			limit := Estimate(points) * 5 / 4
+			seen := &journal{}
+			r := runner(seen)
+			r.Pace = &Pace{Wide: wideUntil(0), Times: 3, Share: 0.25, Whole: Estimate(points), Least: 3}
+			began := time.Now()
+			outcomes := r.Run(t.Context(), points)
+			if took := time.Since(began); (took > limit) != test.late {
+				t.Errorf("%s: took %v with a limit of %v", test.name, took, limit)
+			}
+			any := false
+			for i, o := range outcomes {
+				n := len(o.Results[0].Repetitions)
+				if n != len(o.Results[1].Repetitions) || n < 3 || n > 9 || (n < 9) != (o.Reduced > 0) || o.Reduced > 0 && n != o.Reduced {
+					t.Errorf("%s: point %d has %d and %d repetitions, reduced to %d", test.name, i, n, len(o.Results[1].Repetitions), o.Reduced)
+				}
+				if !o.Finished || o.Missing(0) != 0 {
+					t.Errorf("%s: point %d: finished %v, %d missing", test.name, i, o.Finished, o.Missing(0))
+				}
+				any = any || o.Reduced > 0
+			}
+			if last := len(outcomes[29].Results[0].Repetitions); any != test.reduced || last < test.least {
+				t.Errorf("%s: reduced %v, the last point has %d repetitions", test.name, any, last)
+			}
+			if seen.done != Steps(points)+seen.more {
+				t.Errorf("%s: Done called %d times, announced %d and %d", test.name, seen.done, Steps(points), seen.more)
+			}
+		})
+	}
+}
+
+// TestPaceOfAWidePoint: the additional rounds of a wide point are no sign that the run is slow.
+func TestPaceOfAWidePoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var points []*Point
+		for range 30 {
+			points = append(points, &Point{Setting: Setting{Procs: 1, Count: 9}, Target: 20 * time.Millisecond,
+				Entries: []Entry{slow("a", 20*time.Millisecond), slow("b", 20*time.Millisecond)}})
+		}
+		r := runner(&journal{})
+		r.Pace = &Pace{Wide: func(o *Outcome) bool { return o.Point == points[0] }, Times: 3, Share: 0.25, Whole: Estimate(points), Least: 3}
+		outcomes := r.Run(t.Context(), points)
+		if n := len(outcomes[0].Results[0].Repetitions); n <= 9 {
+			t.Errorf("%d repetitions of the wide point", n)
+		}
+		for i, o := range outcomes {
+			if o.Reduced > 0 {
+				t.Errorf("point %d is reduced to %d repetitions", i, o.Reduced)
+			}
+		}
+	})
+}
 
 // wideUntil is a rule that considers a point wide until its entries have n
 // repetitions.
@@ -17,25 +97,25 @@ func wideUntil(n int) func(*Outcome) bool {
 
 func always(*Outcome) bool { return true }
 
-func TestLonger(t *testing.T) {
+func TestPace(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		rule *Longer
+		rule *Pace
 		want []int // repetitions of both entries at each of four points
 	}{
 		{"no rule", nil, []int{6, 6, 6, 6}},
-		{"never wide", &Longer{Wide: wideUntil(0), Times: 3, Share: 100}, []int{6, 6, 6, 6}},
-		{"wide until there is more", &Longer{Wide: wideUntil(9), Times: 3, Share: 100}, []int{10, 10, 10, 10}},
-		{"always wide", &Longer{Wide: always, Times: 3, Share: 100}, []int{18, 18, 18, 18}},
-		{"at most twice", &Longer{Wide: always, Times: 2, Share: 100}, []int{12, 12, 12, 12}},
-		{"as planned, at most", &Longer{Wide: always, Times: 1, Share: 100}, []int{6, 6, 6, 6}},
+		{"never wide", &Pace{Wide: wideUntil(0), Times: 3, Share: 100}, []int{6, 6, 6, 6}},
+		{"wide until there is more", &Pace{Wide: wideUntil(9), Times: 3, Share: 100}, []int{10, 10, 10, 10}},
+		{"always wide", &Pace{Wide: always, Times: 3, Share: 100}, []int{18, 18, 18, 18}},
+		{"at most twice", &Pace{Wide: always, Times: 2, Share: 100}, []int{12, 12, 12, 12}},
+		{"as planned, at most", &Pace{Wide: always, Times: 1, Share: 100}, []int{6, 6, 6, 6}},
 		// A third of 6 rounds is a third of the time of a point.
-		{"a little time", &Longer{Wide: always, Times: 3, Share: 0.34}, []int{8, 8, 8, 8}},
-		{"less time than one addition a point", &Longer{Wide: always, Times: 3, Share: 0.17}, []int{6, 8, 6, 8}},
+		{"a little time", &Pace{Wide: always, Times: 3, Share: 0.34}, []int{8, 8, 8, 8}},
+		{"less time than one addition a point", &Pace{Wide: always, Times: 3, Share: 0.17}, []int{6, 8, 6, 8}},
 		// An advance of 98 µs; an addition takes 24 µs.
-		{"the first lives on a loan", &Longer{Wide: always, Times: 3, Share: 0.17, Whole: 8 * 288_000}, []int{14, 6, 6, 6}},
-		{"no time", &Longer{Wide: always, Times: 3}, []int{6, 6, 6, 6}},
-		{"the last lives on what the others left", &Longer{Times: 3, Share: 0.34, Wide: func(o *Outcome) bool { return o.Point.Name == "last" }}, []int{6, 6, 6, 14}},
+		{"the first lives on a loan", &Pace{Wide: always, Times: 3, Share: 0.17, Whole: 8 * 288_000}, []int{14, 6, 6, 6}},
+		{"no time", &Pace{Wide: always, Times: 3}, []int{6, 6, 6, 6}},
+		{"the last lives on what the others left", &Pace{Times: 3, Share: 0.34, Wide: func(o *Outcome) bool { return o.Point.Name == "last" }}, []int{6, 6, 6, 14}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var points []*Point
@@ -45,7 +125,7 @@ func TestLonger(t *testing.T) {
 			points[3].Name = "last"
 			seen := &journal{}
 			r := runner(seen)
-			r.Longer = tt.rule
+			r.Pace = tt.rule
 			total := 0
 			for i, outcome := range r.Run(t.Context(), points) {
 				for _, result := range outcome.Results {
@@ -66,10 +146,10 @@ func TestLonger(t *testing.T) {
 }
 
 // Memory is not timed: more rounds gain nothing, and cost no counted time.
-func TestLongerIsOfTimes(t *testing.T) {
+func TestPaceIsOfTimes(t *testing.T) {
 	held := Entry{"a", func() (Reading, error) { return Reading{Figures: []Figure{{"B", 1}}}, nil }}
 	r := runner(&journal{})
-	r.Longer = &Longer{Wide: wideUntil(0), Times: 3, Share: 1}
+	r.Pace = &Pace{Wide: wideUntil(0), Times: 3, Share: 1}
 	outcome := r.Run(t.Context(), []*Point{{Setting: Setting{Procs: 1, Count: 3}, Entries: []Entry{held}}})[0]
 	if n := len(outcome.Results[0].Repetitions); n != 3 || outcome.timed() != 0 {
 		t.Errorf("%d repetitions, %v timed", n, outcome.timed())
@@ -77,10 +157,10 @@ func TestLongerIsOfTimes(t *testing.T) {
 }
 
 // An entry that was given up costs no more rounds; the others continue in pairs.
-func TestLongerWithAFailure(t *testing.T) {
+func TestPaceWithAFailure(t *testing.T) {
 	wrong := Entry{"wrong", func() (Reading, error) { return Reading{}, errors.New("wrong") }}
 	r := runner(&journal{})
-	r.Longer = &Longer{Wide: always, Times: 2, Share: 100}
+	r.Pace = &Pace{Wide: always, Times: 2, Share: 100}
 	outcome := r.Run(t.Context(), []*Point{{Setting: Setting{Procs: 1, Count: 3}, Entries: []Entry{timed("a", 5), wrong, timed("b", 7)}}})[0]
 	if a, b := len(outcome.Results[0].Repetitions), len(outcome.Results[2].Repetitions); a != 6 || b != 6 {
 		t.Errorf("%d and %d repetitions, want 6 of both", a, b)
@@ -98,7 +178,7 @@ func TestInterruptedWhileRunLonger(t *testing.T) {
 		}
 	}
 	r := runner(seen)
-	r.Longer = &Longer{Wide: always, Times: 3, Share: 100}
+	r.Pace = &Pace{Wide: always, Times: 3, Share: 100}
 	point := &Point{Setting: Setting{Procs: 1, Count: 3}, Entries: []Entry{timed("a", 5), timed("b", 7)}}
 	outcomes := r.Run(ctx, []*Point{point, point})
 	if first := &outcomes[0]; !first.Finished || first.Missing(0)+first.Missing(1) != 0 {
