@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/gdamore/tcell/v3"
 	"golang.org/x/term"
 
@@ -194,13 +195,12 @@ func (w *watcher) words(text string) string {
 
 // show draws the model on the screen.
 func (w *watcher) show() {
-	g := w.model.draw()
 	w.screen.Clear()
-	for y := range g.height {
-		for x := range g.width {
-			if c := g.at(x, y); c.text != "" {
-				w.screen.Put(x, y, w.words(c.text), look(c.style))
-			}
+	for y, r := range w.model.draw().rows {
+		x := 0
+		for _, span := range r.Line {
+			w.screen.PutStrStyled(x, y, w.words(span.Text), look[span.Role])
+			x += displaywidth.String(span.Text)
 		}
 	}
 	w.screen.Show()
