@@ -108,7 +108,7 @@ type Bottleneck struct {
 
 // serveFlow answers format=flow.
 func (h *handler) serveFlow(w http.ResponseWriter) {
-	whole, _ := h.monitor.look().flow()
+	whole, _ := h.monitor.look(0).flow()
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(whole) // An error means that the client has disconnected.
 }

@@ -67,7 +67,6 @@ type Stack []Frame
 // A Profile is stacks with what was counted at each.
 type Profile struct {
 	Window  time.Duration // that it covers; 0 if unknown, or since the process started
-	Period  int64         // units of Value per sample; 0 if unknown
 	Samples []Sample
 }
 

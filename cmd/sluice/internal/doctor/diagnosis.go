@@ -149,7 +149,7 @@ type Evidence struct {
 
 // A Finding is something seen beside the bottleneck.
 type Finding struct {
-	Kind     string     `json:"kind"` // "leak", "deadlock", "exhausted pool", "polling", "growing queue", "artifact", "shared mutex queue"
+	Kind     string     `json:"kind"` // "leak", "deadlock", "exhausted pool", "idle pool", "polling", "artifact"
 	Text     string     `json:"text"`
 	At       *Place     `json:"at"`
 	Count    int        `json:"goroutines"`

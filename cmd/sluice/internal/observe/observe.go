@@ -254,10 +254,6 @@ type Spend struct {
 	Makes   string // what is made, where that is the cost: "channel", "goroutine", "timer", "compressor", or another of cpu.go; "" otherwise
 }
 
-// StackCopy is what a Spend makes that corrects pointers to copied stacks: each copy of a
-// waiter's stack goes through all waiters of the same lock, since Go 1.26 (golang/go#81957).
-const StackCopy = "stack copy"
-
 // A Frame is a line of the program, with the function's full name but without type
 // arguments and suffixes of the compiler.
 type Frame struct {
