@@ -151,38 +151,19 @@ func (w *watcher) handle(event tcell.Event) {
 	}
 }
 
+// keys are the model's names of keys that are no characters.
+var keys = map[tcell.Key]key{
+	tcell.KeyUp: keyUp, tcell.KeyDown: keyDown, tcell.KeyHome: keyHome, tcell.KeyEnd: keyEnd,
+	tcell.KeyPgDn: keyNext, tcell.KeyRight: keyNext, tcell.KeyPgUp: keyPrevious, tcell.KeyLeft: keyPrevious,
+	tcell.KeyEnter: keyEnter, tcell.KeyEscape: keyEscape, tcell.KeyBackspace: keyErase, tcell.KeyCtrlU: keyClear, tcell.KeyCtrlC: keyInterrupt,
+}
+
 // pressed returns the model's name of a key, or "".
 func pressed(e *tcell.EventKey) key {
-	switch e.Key() {
-	case tcell.KeyRune:
-		if e.Modifiers()&(tcell.ModCtrl|tcell.ModAlt|tcell.ModMeta) != 0 {
-			return ""
-		}
+	if e.Key() == tcell.KeyRune && e.Modifiers()&(tcell.ModCtrl|tcell.ModAlt|tcell.ModMeta) == 0 {
 		return key(e.Str())
-	case tcell.KeyUp:
-		return keyUp
-	case tcell.KeyDown:
-		return keyDown
-	case tcell.KeyHome:
-		return keyHome
-	case tcell.KeyEnd:
-		return keyEnd
-	case tcell.KeyPgDn, tcell.KeyRight:
-		return keyNext
-	case tcell.KeyPgUp, tcell.KeyLeft:
-		return keyPrevious
-	case tcell.KeyEnter:
-		return keyEnter
-	case tcell.KeyEscape:
-		return keyEscape
-	case tcell.KeyBackspace:
-		return keyErase
-	case tcell.KeyCtrlU:
-		return keyClear
-	case tcell.KeyCtrlC:
-		return keyInterrupt
 	}
-	return ""
+	return keys[e.Key()]
 }
 
 // words returns text as this terminal can show it.
