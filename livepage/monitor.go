@@ -62,7 +62,7 @@ type sighting struct {
 	stats sluice.Stats
 	rates rates
 
-	unanswered string // why stats are of an earlier look, or zero; empty if they are not
+	unanswered string // why stats come from an earlier look, or are zero; empty if they are current
 }
 
 // rates are averages over the time between two looks, all zero after the first.

@@ -72,9 +72,7 @@ func newBuilder(c *capture.Capture) *builder {
 	if c.Machine != nil {
 		b.o.Cores.CPUs, b.o.Cores.Others = c.Machine.CPUs, c.Machine.Busy
 	}
-	for _, m := range c.Missing {
-		b.o.Missing = append(b.o.Missing, Gap{What: m.What, Reason: m.Reason})
-	}
+	b.o.Missing = slices.Clone(c.Missing)
 	return b
 }
 

@@ -27,6 +27,7 @@ package observe
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
 	"github.com/sluice-go/sluice/livepage"
 )
 
@@ -269,8 +270,5 @@ type Artifact struct {
 	Bars bool   // no verdict can be based on CPU time
 }
 
-// A Gap is something unknown.
-type Gap struct {
-	What   string // "who waits for whom", "where CPU time goes", or the name of a file
-	Reason string // one line
-}
+// A Gap is something unknown, and why.
+type Gap = capture.Missing

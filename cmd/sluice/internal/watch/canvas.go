@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
-// What a text means, beside the roles of a map; look, in style.go, returns its appearance.
+// The roles of a map, by what they mean here, and more of them. look, in style.go, has their
+// appearance.
 const (
 	soft    = flowmap.Soft
 	strong  = flowmap.Stage // names
@@ -70,13 +71,13 @@ func (r *row) add(text string, role flowmap.Role) *row {
 	return r
 }
 
-// at goes on at column x.
+// at adds spaces up to column x.
 func (r *row) at(x int) *row {
 	return r.add(strings.Repeat(" ", max(0, min(x, r.width)-r.used)), plain)
 }
 
-// put appends text in at most room cells. Text that does not fit is cut and ends with "…". Rows
-// never have control characters.
+// put appends text in at most room cells. Text that does not fit is cut and ends with "…".
+// Rows never have control characters.
 func (r *row) put(room int, text string, role flowmap.Role) *row {
 	return r.add(fit(format.Clean(text), min(room, r.width-r.used), "…"), role)
 }

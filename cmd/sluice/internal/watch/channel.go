@@ -35,7 +35,7 @@ func (m *model) drawChannel() *canvas {
 	return v
 }
 
-// label adds a row with a label, which goes on behind it.
+// label adds a row with a label. Text follows at column labeled.
 func (v *canvas) label(text string) *row { return v.add().put(labeled-1, text, soft).at(labeled) }
 
 // inside draws the waiting senders, the queue, and the waiting receivers. It

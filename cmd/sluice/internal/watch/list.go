@@ -13,7 +13,7 @@ import (
 
 // A column of the list and of the table, in the order and the words of the live page. The
 // columns of the lowest rank are shown if there is little room: dropped values first of
-// all, because nobody looks for a loss that is hidden.
+// all, because a hidden loss is not looked for.
 type column struct {
 	head    string // empty for a history
 	sort    string // the sorting of this column
@@ -90,22 +90,20 @@ func rankOf(c column, sorted string) int {
 // fitting returns the columns that fit, and the width of names.
 func fitting(width int, sorted string) (shown []column, name int) {
 	name = width
-	ranked := slices.Clone(columns)
-	slices.SortStableFunc(ranked, func(a, b column) int { return cmp.Compare(rankOf(a, sorted), rankOf(b, sorted)) })
-	for _, c := range ranked {
+	fits := map[int]bool{} // by rank
+	for _, c := range slices.SortedStableFunc(slices.Values(columns), func(a, b column) int { return cmp.Compare(rankOf(a, sorted), rankOf(b, sorted)) }) {
 		if name-c.width-1 < max(min(minName, width/4), width/forNames) {
 			break
 		}
 		name -= c.width + 1
-		shown = append(shown, c)
+		fits[c.rank] = true
 	}
-	slices.SortFunc(shown, func(a, b column) int { return cmp.Compare(place(a), place(b)) })
+	for _, c := range columns {
+		if fits[c.rank] {
+			shown = append(shown, c)
+		}
+	}
 	return shown, min(name, maxName)
-}
-
-// place returns the index of a column.
-func place(c column) int {
-	return slices.IndexFunc(columns, func(other column) bool { return other.rank == c.rank })
 }
 
 // figures returns the number of columns with a head.
@@ -118,7 +116,7 @@ func figures(all []column) (n int) {
 	return n
 }
 
-// missing says how many columns do not fit, and from which width all do; "" if
+// missing reports how many columns do not fit, and from which width all do; "" if
 // none is missing. Histories do not count.
 func missing(width int, sorted string) string {
 	shown, _ := fitting(width, sorted)
