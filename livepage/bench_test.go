@@ -56,17 +56,17 @@ func BenchmarkUpdate(b *testing.B) {
 		b.Run("take/"+raw, func(b *testing.B) {
 			b.ReportAllocs()
 			now := time.Now()
-			last := new(monitor).take(now, nil)
+			last := new(monitor).take(now, inspect.Channels(), nil)
 			for b.Loop() {
 				now = now.Add(period)
-				last = new(monitor).take(now, last)
+				last = new(monitor).take(now, inspect.Channels(), last)
 				report, found := q.report(last)
 				_, _ = io.Discard.Write(event(report, found))
 			}
 			b.ReportMetric(100*b.Elapsed().Seconds()/float64(b.N), "%-of-a-core")
 		})
 		b.Run("shared/"+raw, func(b *testing.B) {
-			last := new(monitor).take(time.Now(), nil)
+			last := new(monitor).take(time.Now(), inspect.Channels(), nil)
 			for b.Loop() {
 				report, found := q.report(last)
 				_, _ = io.Discard.Write(event(report, found))
@@ -88,7 +88,7 @@ func BenchmarkDraw(b *testing.B) {
 				_ = list[i].Send(ctx, 1)
 				_, _ = list[i].Recv(ctx)
 			}
-			l := new(monitor).take(time.Now(), nil)
+			l := new(monitor).take(time.Now(), inspect.Channels(), nil)
 			l.seen = slices.DeleteFunc(l.seen, func(s sighting) bool { return s.Name != b.Name() })
 			for i := range l.seen {
 				l.seen[i].stats.Len, l.seen[i].stats.SendersWaiting = 16, 1

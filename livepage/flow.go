@@ -108,7 +108,7 @@ type Bottleneck struct {
 
 // serveFlow answers format=flow.
 func (h *handler) serveFlow(w http.ResponseWriter) {
-	whole, _ := h.monitor.look().flow()
+	whole, _ := h.monitor.look(0).flow()
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(whole) // An error means that the client has disconnected.
 }
@@ -231,20 +231,15 @@ func (l *look) unseen(linked, foreign map[uint64]bool) string {
 }
 
 func (s *sighting) flowChannel(column int) FlowChannel {
-	st := &s.stats
-	c := FlowChannel{
-		ID: s.ID, Name: s.Name, Kind: s.Kind, Column: column, Len: st.Len, Cap: limit(st.Cap),
-		Sent: st.Sent, Received: st.Received, Dropped: st.Dropped,
-		Age: s.age(), Senders: st.SendersWaiting, Receivers: st.ReceiversWaiting, Closed: st.Closed,
-		SendersWaited: st.SendWaitTime.Seconds(), ReceiversWaited: st.RecvWaitTime.Seconds(),
+	c := s.channel()
+	f := FlowChannel{
+		ID: c.ID, Name: c.Name, Kind: c.Kind, Column: column, Len: c.Len, Cap: c.Cap, Age: c.Age, Closed: c.Closed,
+		Sent: c.Sent, Received: c.Received, Dropped: c.Dropped, SentRate: c.SentRate, ReceivedRate: c.ReceivedRate, DroppedRate: c.DroppedRate,
+		Senders: c.Senders.Now, Receivers: c.Receivers.Now, SendersWaited: c.Senders.Total, ReceiversWaited: c.Receivers.Total,
 	}
 	if c.Cap != nil && *c.Cap > 0 {
 		filled := fill(s)
-		c.Fill = &filled
+		f.Fill = &filled
 	}
-	if s.rates.known {
-		r := s.rates
-		c.SentRate, c.ReceivedRate, c.DroppedRate = &r.sent, &r.received, &r.dropped
-	}
-	return c
+	return f
 }

@@ -112,7 +112,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch q.format {
 	case "json":
-		report, found := q.report(h.monitor.lookFor(q))
+		report, found := q.report(h.monitor.look(q.channel))
 		if !found {
 			refuse(w, http.StatusNotFound, gone)
 			return

@@ -34,9 +34,10 @@ const (
 // Looks and the list of named channels are in ascending order of ID, so one
 // merge pass finds each channel's previous sighting.
 type monitor struct {
-	mu     sync.Mutex
-	last   *look            // all channels
-	ones   map[uint64]*look // single channels by ID; no look is older than stale or belongs to a collected channel
+	mu sync.Mutex
+	// looks are those at single channels by ID, and at 0 the one at all channels. None at a
+	// single channel is older than stale or belongs to a collected channel.
+	looks  map[uint64]*look
 	reader reading.Reader
 }
 
@@ -61,7 +62,7 @@ type sighting struct {
 	stats sluice.Stats
 	rates rates
 
-	unanswered string // why stats are of an earlier look, or zero; empty if they are not
+	unanswered string // why stats come from an earlier look, or are zero; empty if they are current
 }
 
 // rates are averages over the time between two looks, all zero after the first.
@@ -74,36 +75,42 @@ type rates struct {
 	sendWait, recvWait      time.Duration // mean of the waits that ended; 0 if none did
 }
 
-// lookFor returns a fresh look for a query.
-func (m *monitor) lookFor(q query) *look {
-	if q.channel != 0 {
-		return m.lookAt(q.channel)
-	}
-	return m.look()
-}
-
-// look returns a fresh look at all channels.
-func (m *monitor) look() *look {
+// look returns a fresh look at all channels, or at the one with an ID other than 0, if it
+// exists.
+func (m *monitor) look(id uint64) *look {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := time.Now()
-	if m.last == nil || now.Sub(m.last.at) >= fresh {
-		m.last = m.take(now, m.last)
+	var before *look
+	for _, known := range []*look{m.looks[0], m.looks[id]} {
+		if known != nil && (id == 0 || known.of(id) != nil) && (before == nil || known.at.After(before.at)) {
+			before = known
+		}
 	}
-	return m.last
-}
-
-// take reads all channels.
-func (m *monitor) take(now time.Time, before *look) *look {
-	var past []sighting
-	next := &look{at: now}
-	if before != nil && now.Sub(before.at) <= stale {
-		next.over = now.Sub(before.at)
-		past = before.seen
+	if before != nil && now.Sub(before.at) < fresh {
+		return before
 	}
 	channels := inspect.Channels()
+	named := len(channels)
+	if id != 0 {
+		channels = slices.DeleteFunc(channels, func(c inspect.Channel) bool { return c.ID != id })
+	}
+	next := m.take(now, channels, before)
+	if id != 0 {
+		next.named = named
+	}
+	m.remember(id, next)
+	return next
+}
+
+// take reads channels, of which a look before may have previous sightings.
+func (m *monitor) take(now time.Time, channels []inspect.Channel, before *look) *look {
+	var past []sighting
+	next := &look{at: now, seen: make([]sighting, 0, len(channels))}
+	if before != nil && now.Sub(before.at) <= stale {
+		next.over, past = now.Sub(before.at), before.seen
+	}
 	m.reader.Begin(channels, answerWithin)
-	next.seen = make([]sighting, 0, len(channels))
 	for _, c := range channels {
 		for len(past) > 0 && past[0].ID < c.ID {
 			past = past[1:]
@@ -116,6 +123,20 @@ func (m *monitor) take(now time.Time, before *look) *look {
 	}
 	next.named = len(next.seen)
 	return next
+}
+
+// remember keeps a look, unless the channel with its ID does not exist, and drops looks at
+// single channels that have expired.
+func (m *monitor) remember(id uint64, next *look) {
+	maps.DeleteFunc(m.looks, func(of uint64, l *look) bool {
+		return of == id || of != 0 && next.at.Sub(l.at) > stale
+	})
+	if m.looks == nil {
+		m.looks = make(map[uint64]*look)
+	}
+	if id == 0 || len(next.seen) > 0 {
+		m.looks[id] = next
+	}
 }
 
 // see reads c, with which the reader has begun, and computes its rates from the previous
@@ -134,53 +155,6 @@ func (l *look) see(c inspect.Channel, was *sighting, reader *reading.Reader) {
 		seen.rates = ratesOf(&was.stats, &stats, l.over)
 	}
 	l.seen = append(l.seen, seen)
-}
-
-// lookAt returns a fresh look that contains the channel with that ID, if it
-// exists.
-func (m *monitor) lookAt(id uint64) *look {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	now := time.Now()
-	before := m.last
-	if one := m.ones[id]; one != nil && (before == nil || one.at.After(before.at)) {
-		before = one
-	}
-	var was *sighting
-	if before != nil {
-		was = before.of(id)
-	}
-	if was != nil && now.Sub(before.at) < fresh {
-		return before
-	}
-	next := &look{at: now}
-	if was != nil && now.Sub(before.at) <= stale {
-		next.over = now.Sub(before.at)
-	} else {
-		was = nil
-	}
-	channels := inspect.Channels()
-	next.named = len(channels)
-	if at, found := slices.BinarySearchFunc(channels, id, func(c inspect.Channel, id uint64) int { return cmp.Compare(c.ID, id) }); found {
-		m.reader.Begin(channels[at:at+1], answerWithin)
-		next.see(channels[at], was, &m.reader)
-	}
-	m.remember(id, next)
-	return next
-}
-
-// remember keeps a look at one channel, if the channel exists, and drops looks
-// that have expired.
-func (m *monitor) remember(id uint64, next *look) {
-	maps.DeleteFunc(m.ones, func(_ uint64, one *look) bool { return next.at.Sub(one.at) > stale })
-	if len(next.seen) == 0 {
-		delete(m.ones, id)
-		return
-	}
-	if m.ones == nil {
-		m.ones = make(map[uint64]*look)
-	}
-	m.ones[id] = next
 }
 
 // of returns the sighting of a channel, or nil.

@@ -110,19 +110,19 @@ func TestLooksAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked, other, id := metered(t)
 		var m monitor
-		m.lookAt(id)
-		m.lookAt(id + 1)
-		m.lookAt(1 << 60)
-		if len(m.ones) != 2 {
-			t.Errorf("%d looks at two channels", len(m.ones))
+		m.look(id)
+		m.look(id + 1)
+		m.look(1 << 60)
+		if len(m.looks) != 2 {
+			t.Errorf("%d looks at two channels", len(m.looks))
 		}
 		time.Sleep(stale + 1)
-		m.lookAt(id)
-		if len(m.ones) != 1 || m.ones[id] == nil {
-			t.Errorf("%d expired looks are kept", len(m.ones))
+		m.look(id)
+		if len(m.looks) != 1 || m.looks[id] == nil {
+			t.Errorf("%d expired looks are kept", len(m.looks))
 		}
 		m.remember(id, &look{at: time.Now()})
-		if len(m.ones) != 0 {
+		if len(m.looks) != 0 {
 			t.Error("a collected channel is remembered")
 		}
 		runtime.KeepAlive(asked)

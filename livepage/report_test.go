@@ -129,7 +129,7 @@ func TestRatesFollowTheirChannel(t *testing.T) {
 		return &sluice.ElasticOptions[int]{Name: fmt.Sprint(nameOf(t), i)}
 	}
 	a, b := sluice.NewElastic[int](1000, o(0)), sluice.NewElastic[int](1000, o(1))
-	before := new(monitor).take(now, nil)
+	before := new(monitor).take(now, inspect.Channels(), nil)
 	// This channel existed before the first of the two looks and is gone now.
 	before.seen = append([]sighting{{}}, before.seen...)
 	c := sluice.NewElastic[int](1000, o(2))
@@ -145,7 +145,7 @@ func TestRatesFollowTheirChannel(t *testing.T) {
 		want  string
 	}{{2 * time.Second, "true 5, true 10, false 0"}, {time.Minute, "false 0, false 0, false 0"}} {
 		var got []string
-		for _, s := range new(monitor).take(now.Add(test.later), before).seen {
+		for _, s := range new(monitor).take(now.Add(test.later), inspect.Channels(), before).seen {
 			if strings.HasPrefix(s.Name, nameOf(t)) {
 				got = append(got, fmt.Sprint(s.rates.known, " ", s.rates.sent))
 			}

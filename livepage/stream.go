@@ -26,7 +26,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, q query) {
 		return
 	}
 	defer h.end()
-	if _, found := q.report(h.monitor.lookFor(q)); !found {
+	if _, found := q.report(h.monitor.look(q.channel)); !found {
 		refuse(w, http.StatusNotFound, gone)
 		return
 	}
@@ -35,7 +35,7 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, q query) {
 	defer ticker.Stop()
 	out := http.NewResponseController(w)
 	for {
-		report, found := q.report(h.monitor.lookFor(q))
+		report, found := q.report(h.monitor.look(q.channel))
 		// Without a deadline, a client that reads nothing would block this
 		// goroutine. A ResponseWriter may not support deadlines; then the
 		// server's own timeout, if any, applies.

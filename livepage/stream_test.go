@@ -229,9 +229,10 @@ func TestStreamsAreBounded(t *testing.T) {
 // ends.
 func TestStreamOfOneEndsWithIt(t *testing.T) {
 	h := Handler().(*handler)
-	h.monitor.last = &look{at: time.Now(), seen: []sighting{{Channel: inspect.Channel{ID: 1 << 60, Kind: "Bounded"}, stats: sluice.Stats{Name: "x", Cap: 1}}}}
+	last := &look{at: time.Now(), seen: []sighting{{Channel: inspect.Channel{ID: 1 << 60, Kind: "Bounded"}, stats: sluice.Stats{Name: "x", Cap: 1}}}}
+	h.monitor.looks = map[uint64]*look{0: last}
 	synctest.Test(t, func(t *testing.T) {
-		h.monitor.last.at = time.Now()
+		last.at = time.Now()
 		stream, done := open(t.Context(), h, fmt.Sprintf("channel=%d", uint64(1)<<60))
 		<-done // the next look does not find the channel
 		reports, names := stream.events(t)

@@ -49,8 +49,8 @@ type Machine struct {
 
 // A Missing is a part that could not be read or does not help here, and why.
 type Missing struct {
-	What   string `json:"what"`   // "cpu", "trace", or the name of a file
-	Reason string `json:"reason"` // one line
+	What   string `json:"what"`             // "cpu", "trace", or the name of a file
+	Reason string `json:"reason,omitempty"` // one line
 }
 
 // A Frame is a line of a function, as the compiler wrote it.
@@ -67,7 +67,6 @@ type Stack []Frame
 // A Profile is stacks with what was counted at each.
 type Profile struct {
 	Window  time.Duration // that it covers; 0 if unknown, or since the process started
-	Period  int64         // units of Value per sample; 0 if unknown
 	Samples []Sample
 }
 

@@ -107,8 +107,6 @@ func decode(raw message, b *budget) (part, error) {
 				d.at = time.Unix(0, int64(number)).UTC()
 			case field == 10:
 				d.Window = time.Duration(number)
-			case field == 12:
-				d.Period = int64(number)
 			case field == table:
 				d.add(field, data)
 			}

@@ -67,10 +67,7 @@ func (m *model) answer(r *ruling) *Diagnosis {
 		Schema: Schema, Target: o.Target, Start: o.Start, Observed: observed(o),
 		Verdict: r.verdict, Channels: r.channels, Probability: r.probability(),
 		Answer: r.answer, Remedies: []Remedy{}, Evidence: m.evidence(r),
-		Also: m.also(r), Roles: m.rows(), Unknown: []Gap{},
-	}
-	for _, g := range o.Missing {
-		d.Unknown = append(d.Unknown, Gap{What: g.What, Reason: g.Reason})
+		Also: m.also(r), Roles: m.rows(), Unknown: append([]observe.Gap{}, o.Missing...),
 	}
 	if d.Probability < sure || r.verdict == Undecided {
 		if r.verdict != Undecided {

@@ -84,7 +84,7 @@ func TestSoundAnswers(t *testing.T) {
 	what := []observe.Category{observe.OwnCode, observe.Passing, observe.Scheduling, observe.Locking, observe.Collecting, observe.Allocating, observe.SystemCalls, observe.Timers, observe.Profiling}
 	pick := func(n int) int { return random.IntN(n) }
 	figure := func() float64 { return []float64{0, 1e-9, 0.01, 0.5, 1, 3, 40, 1e6}[pick(8)] * random.Float64() }
-	for range 3000 {
+	for range 1000 {
 		s := newScene(pick(5))
 		s.Cores.Starved, s.Cores.Others = random.Float64(), figure()
 		if pick(3) == 0 {

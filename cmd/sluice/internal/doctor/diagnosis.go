@@ -18,6 +18,7 @@ package doctor
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 	"github.com/sluice-go/sluice/livepage"
 )
 
@@ -44,9 +45,9 @@ type Diagnosis struct {
 	Evidence    []Evidence  `json:"evidence"`    // the most important first
 	Also        []Finding   `json:"also"`        // what else was seen, which is not what limits the service now: a leak, a queue that grows
 
-	Roles   []RoleRow      `json:"roles"` // by what they hold up, then by busy share
-	Map     *livepage.Flow `json:"map"`   // roles as stages, with what is between them, as package livepage documents it
-	Unknown []Gap          `json:"unknown"`
+	Roles   []RoleRow      `json:"roles"`   // by what they hold up, then by busy share
+	Map     *livepage.Flow `json:"map"`     // roles as stages, with what is between them, as package livepage documents it
+	Unknown []observe.Gap  `json:"unknown"` // what was not seen, and why
 }
 
 // A Verdict is what holds the service back.
@@ -149,7 +150,7 @@ type Evidence struct {
 
 // A Finding is something seen beside the bottleneck.
 type Finding struct {
-	Kind     string     `json:"kind"` // "leak", "deadlock", "exhausted pool", "polling", "growing queue", "artifact", "shared mutex queue"
+	Kind     string     `json:"kind"` // "leak", "deadlock", "exhausted pool", "idle pool", "polling", "artifact"
 	Text     string     `json:"text"`
 	At       *Place     `json:"at"`
 	Count    int        `json:"goroutines"`
@@ -169,12 +170,6 @@ type RoleRow struct {
 	Waiting float64 `json:"waiting"`  // for partners, locks and limits
 	HoldsUp float64 `json:"holds_up"` // goroutines that wait for it
 	Doing   string  `json:"doing"`    // a few words: "computes", "waits in send at main.go:30"
-}
-
-// A Gap is something that was not seen.
-type Gap struct {
-	What   string `json:"what"`
-	Reason string `json:"reason,omitempty"`
 }
 
 // Found reports whether something in the program holds it back, or will: what a check

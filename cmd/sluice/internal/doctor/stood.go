@@ -103,16 +103,6 @@ func (m *model) also(r *ruling) []Finding {
 		}
 		all = append(all, b.Finding)
 	}
-	copies := 0.0
-	for _, s := range m.o.Spent {
-		if s.Makes == observe.StackCopy {
-			copies += s.Cores
-		}
-	}
-	if copies >= m.cores.used/10 && copies > 0.05 {
-		all = append(all, Finding{Kind: "shared mutex queue", Count: 0, Evidence: []Evidence{},
-			Text: fmt.Sprintf("%s of CPU time corrects copied stacks of goroutines that wait for one lock (golang/go#81957): let fewer goroutines wait for it.", percent(copies/m.cores.used))})
-	}
 	for _, a := range m.o.Artifacts {
 		all = append(all, Finding{Kind: "artifact", Text: a.Text, Evidence: []Evidence{}})
 	}

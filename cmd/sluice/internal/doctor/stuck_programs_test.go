@@ -78,8 +78,8 @@ func TestGoKer(t *testing.T) {
 // their slowest part.
 func TestHealthy(t *testing.T) {
 	programs := capturesOf(t, "healthy")
-	if len(programs) < 50 {
-		t.Errorf("%d programs, and 50 are due", len(programs))
+	if len(programs) < 34 {
+		t.Errorf("%d programs, and 34 are due", len(programs))
 	}
 	for name, p := range programs {
 		for _, files := range [][]capture.File{p.dumps(), p.dumps()[1:]} {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 )
 
 // A Screen is where text is written. Its zero value is a plain file.
@@ -86,7 +87,7 @@ func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
 		return text
 	})
 	section(&s, "Roles", d.unmapped(false), (*RoleRow).sentence)
-	section(&s, "Unknown", d.Unknown, func(g *Gap) string { return listed(": ", g.What, g.Reason) })
+	section(&s, "Unknown", d.Unknown, func(g *observe.Gap) string { return listed(": ", g.What, g.Reason) })
 	s.put(nil, s.paragraph(flowmap.Soft, d.foot(2*format.WidestWidth), ""))
 	return s.write(w)
 }

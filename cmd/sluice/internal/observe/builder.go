@@ -45,8 +45,15 @@ type builder struct {
 	o       Observation
 	roleOf  map[roleKey]int
 	nodeOf  map[Line]int // the first node of a line
-	program bool         // some stack has a function of the program
+	waitOf  index[waitKey]
+	program bool // some stack has a function of the program
 	home    home
+}
+
+// A waitKey finds a row of Waits.
+type waitKey struct {
+	role, node int
+	line       Line
 }
 
 // A roleKey is what tells roles apart. Only one of the functions is set.
@@ -60,14 +67,12 @@ const (
 )
 
 func newBuilder(c *capture.Capture) *builder {
-	b := &builder{roleOf: map[roleKey]int{}, nodeOf: map[Line]int{}}
+	b := &builder{roleOf: map[roleKey]int{}, nodeOf: map[Line]int{}, waitOf: index[waitKey]{}}
 	b.o.Target, b.o.Live, b.o.Start, b.o.Flow = c.Target, c.Live, c.Start, c.Flow
 	if c.Machine != nil {
 		b.o.Cores.CPUs, b.o.Cores.Others = c.Machine.CPUs, c.Machine.Busy
 	}
-	for _, m := range c.Missing {
-		b.o.Missing = append(b.o.Missing, Gap{What: m.What, Reason: m.Reason})
-	}
+	b.o.Missing = slices.Clone(c.Missing)
 	return b
 }
 
@@ -123,6 +128,15 @@ func (b *builder) addNode(n Node) int {
 		}
 	}
 	return i
+}
+
+// wait returns the index of a role's waits at a line, and adds them.
+func (b *builder) wait(role, node int, line Line) int {
+	i, added := b.waitOf.of(waitKey{role, node, line}, maxPorts)
+	if added {
+		b.o.Waits = append(b.o.Waits, Wait{Role: role, Node: node, Line: line})
+	}
+	return int(i)
 }
 
 // finish names what has no name yet, and sorts the rows.

@@ -28,7 +28,7 @@ var clues = []clue{
 	{Collecting, "", words("runtime.gc runtime.bgsweep runtime.bgscavenge runtime.sweepone runtime.deductSweepCredit runtime.deductAssistCredit " +
 		"runtime.(*sweepLocked) runtime.(*sweepLocker) runtime.(*mspan).sweep runtime.(*scavenge runtime.markroot runtime.scan " +
 		"runtime.wbBufFlush runtime.wbZero runtime.wbMove runtime.bulkBarrier")},
-	{Locking, StackCopy, words("runtime.adjustsudogs runtime.syncadjustsudogs")},
+	{Locking, "", words("runtime.adjustsudogs runtime.syncadjustsudogs")},
 	{Allocating, "slice", words("runtime.makeslice runtime.growslice")},
 	{Allocating, "channel", words("runtime.makechan")},
 	{Allocating, "map", words("runtime.makemap internal/runtime/maps.NewMap internal/runtime/maps.(*table).grow internal/runtime/maps.(*table).rehash")},
@@ -225,27 +225,20 @@ func (b *builder) contentions(c *capture.Capture, traced bool) {
 	if traced || p == nil {
 		return
 	}
-	type key struct {
-		role, node int
-		line       Line
-	}
-	rows, seconds := index[key]{}, p.Window.Seconds()
+	seconds := p.Window.Seconds()
 	for _, s := range p.Samples {
 		at := place(s.Stack)
 		if at.own || at.At.Function == "" || s.Value < 0 || s.Count < 0 {
 			continue
 		}
-		k := key{b.role(at), b.node(at), at.Line}
-		if k.role < 0 || k.node < 0 {
+		role, node := b.role(at), b.node(at)
+		if role < 0 || node < 0 {
 			continue
 		}
-		i, added := rows.of(k, maxPorts)
-		if added {
-			b.o.Waits = append(b.o.Waits, Wait{Role: k.role, Node: k.node, Line: k.line, Known: seconds > 0})
-		}
-		if seconds > 0 {
-			b.o.Waits[i].Mean += float64(s.Value) / 1e9 / seconds
-			b.o.Waits[i].Rate += float64(s.Count) / seconds
+		if w := &b.o.Waits[b.wait(role, node, at.Line)]; seconds > 0 {
+			w.Known = true
+			w.Mean += float64(s.Value) / 1e9 / seconds
+			w.Rate += float64(s.Count) / seconds
 		}
 	}
 }

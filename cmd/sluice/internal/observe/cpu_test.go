@@ -28,8 +28,8 @@ func TestSpentOn(t *testing.T) {
 		{"runtime.malg\nruntime.newproc.func1\nruntime.newproc\nmain.f", Scheduling, "goroutine", false},
 		{"sync.(*Mutex).lockSlow\nsync.(*Mutex).Lock\nmain.f", Locking, "", false},
 		{"internal/runtime/syscall.Syscall6\nsyscall.write\nos.(*File).Write\nmain.f", SystemCalls, "", false},
-		{"runtime.adjustsudogs\nruntime.copystack\nruntime.shrinkstack\nruntime.scanstack\nruntime.markroot\nruntime.gcDrain", Locking, StackCopy, false},
-		{"runtime.adjustsudogs\nruntime.syncadjustsudogs\nruntime.copystack\nruntime.newstack\nmain.f", Locking, StackCopy, false},
+		{"runtime.adjustsudogs\nruntime.copystack\nruntime.shrinkstack\nruntime.scanstack\nruntime.markroot\nruntime.gcDrain", Locking, "", false},
+		{"runtime.adjustsudogs\nruntime.syncadjustsudogs\nruntime.copystack\nruntime.newstack\nmain.f", Locking, "", false},
 		{"runtime.Gosched\nmain.f", Scheduling, "", false},
 		{"main.f", OwnCode, "", false},
 		{"crypto/sha256.block\nmain.f", OwnCode, "", false},
@@ -61,7 +61,7 @@ func TestSpentOn(t *testing.T) {
 // profileOf makes a CPU profile of a second from stacks, with as many hundredths of a
 // core each.
 func profileOf(stacks map[string]int64) *capture.Profile {
-	p := &capture.Profile{Window: time.Second, Period: 1e7}
+	p := &capture.Profile{Window: time.Second}
 	for _, text := range slices.Sorted(func(yield func(string) bool) {
 		for s := range stacks {
 			if !yield(s) {

@@ -32,9 +32,13 @@ func (b *builder) dumps(c *capture.Capture, traced bool) {
 	}
 	for _, row := range d.rows {
 		b.o.Stood = append(b.o.Stood, *row)
-		if row.Role >= 0 && !traced {
-			b.o.Roles[row.Role].Alive += float64(row.Count)
-			b.waits(row)
+		if row.Role < 0 || traced {
+			continue
+		}
+		b.o.Roles[row.Role].Alive += float64(row.Count)
+		if row.Node >= 0 {
+			w := &b.o.Waits[b.wait(row.Role, row.Node, row.Line)]
+			w.Mean, w.Longest = w.Mean+float64(row.Count), max(w.Longest, row.Longest)
 		}
 	}
 	holds(&b.o)
@@ -210,21 +214,6 @@ func (d *dumped) leaks(p *capture.Profile) {
 		}
 		row.Leaked = max(row.Leaked, count)
 	}
-}
-
-// waits adds a row of dumps to Waits.
-func (b *builder) waits(row *Standing) {
-	if row.Node < 0 {
-		return
-	}
-	for i := range b.o.Waits {
-		if w := &b.o.Waits[i]; w.Role == row.Role && w.Line == row.Line {
-			w.Mean += float64(row.Count)
-			w.Longest = max(w.Longest, row.Longest)
-			return
-		}
-	}
-	b.o.Waits = append(b.o.Waits, Wait{Role: row.Role, Node: row.Node, Line: row.Line, Mean: float64(row.Count), Longest: row.Longest})
 }
 
 // maxThrough is more functions of a program than a stack without recursion has.

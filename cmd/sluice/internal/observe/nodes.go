@@ -332,14 +332,12 @@ func (t *tracer) node(ports []int32) Node {
 
 // rows adds the rows of waits and wake-ups.
 func (t *tracer) rows(nodes []int, window time.Duration) {
-	type waitKey struct{ role, node, line int32 }
 	type wakeKey struct {
 		wait, role, line int32
 		op               Op
 	}
 	o, span := &t.b.o, window.Seconds()
-	waits, wakes := index[waitKey]{}, index[wakeKey]{}
-	row := make([]int32, len(t.ports)) // of o.Waits
+	wakes, row := index[wakeKey]{}, make([]int32, len(t.ports)) // of o.Waits
 	wake := func(key wakeKey, by Line, count int64, sum time.Duration) {
 		at, added := wakes.of(key, maxPorts+maxWakes)
 		if added {
@@ -361,13 +359,10 @@ func (t *tracer) rows(nodes []int, window time.Duration) {
 		if t.lines[p.line].At.Function == "" || p.op == Other || nodes[i] < 0 {
 			continue // of the runtime alone
 		}
-		at, added := waits.of(waitKey{role, int32(nodes[i]), p.line}, maxPorts)
-		if added {
-			o.Waits = append(o.Waits, Wait{Role: int(role), Node: nodes[i], Line: t.lines[p.line].Line, Known: true})
-		}
+		at := int32(t.b.wait(int(role), nodes[i], t.lines[p.line].Line))
 		row[i] = at
-		o.Waits[at].Mean += p.sum.Seconds() / span
-		o.Waits[at].Rate += float64(p.count) / span
+		w := &o.Waits[at]
+		w.Known, w.Mean, w.Rate = true, w.Mean+p.sum.Seconds()/span, w.Rate+float64(p.count)/span
 		if p.count > p.wakes { // what no goroutine ended
 			wake(wakeKey{at, -1, -1, Other}, Line{}, p.count-p.wakes, p.sum-p.open-p.woken)
 		}

@@ -27,6 +27,7 @@ package observe
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
 	"github.com/sluice-go/sluice/livepage"
 )
 
@@ -254,10 +255,6 @@ type Spend struct {
 	Makes   string // what is made, where that is the cost: "channel", "goroutine", "timer", "compressor", or another of cpu.go; "" otherwise
 }
 
-// StackCopy is what a Spend makes that corrects pointers to copied stacks: each copy of a
-// waiter's stack goes through all waiters of the same lock, since Go 1.26 (golang/go#81957).
-const StackCopy = "stack copy"
-
 // A Frame is a line of the program, with the function's full name but without type
 // arguments and suffixes of the compiler.
 type Frame struct {
@@ -273,8 +270,5 @@ type Artifact struct {
 	Bars bool   // no verdict can be based on CPU time
 }
 
-// A Gap is something unknown.
-type Gap struct {
-	What   string // "who waits for whom", "where CPU time goes", or the name of a file
-	Reason string // one line
-}
+// A Gap is something unknown, and why.
+type Gap = capture.Missing

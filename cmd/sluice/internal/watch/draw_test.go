@@ -20,27 +20,22 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the stored screens")
 
-// String returns the grid as text, without trailing spaces.
-func (g *grid) String() string {
+// String returns the canvas as text, without trailing spaces.
+func (c *canvas) String() string {
 	var b strings.Builder
-	for y := range g.height {
-		var line strings.Builder
-		for x := range g.width {
-			line.WriteString(g.at(x, y).text)
-		}
-		b.WriteString(strings.TrimRight(line.String(), " "))
-		b.WriteByte('\n')
+	for _, r := range c.rows {
+		b.WriteString(strings.TrimRight(r.Line.String(), " ") + "\n")
 	}
 	return b.String()
 }
 
 // golden compares a screen with the stored one.
-func golden(t *testing.T, name string, g *grid) {
+func golden(t *testing.T, name string, c *canvas) {
 	t.Helper()
-	sound(t, g)
+	sound(t, c)
 	file := filepath.Join("testdata", name+".txt")
 	if *update {
-		if err := os.WriteFile(file, []byte(g.String()), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(c.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,26 +43,22 @@ func golden(t *testing.T, name string, g *grid) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := g.String(); got != string(want) {
+	if got := c.String(); got != string(want) {
 		t.Errorf("%s differs (rewrite it with -update):\n%s\nwant\n%s", file, got, want)
 	}
 }
 
-// sound checks properties of every screen: no control characters, and each line
-// is as wide as the screen.
-func sound(t *testing.T, g *grid) {
+// sound checks properties of every screen: no control characters, and no line is wider than
+// the screen.
+func sound(t *testing.T, c *canvas) {
 	t.Helper()
-	for y := range g.height {
-		width := 0
-		for x := range g.width {
-			text := g.at(x, y).text
-			if bad := steering(text); bad != "" {
-				t.Errorf("the cell at %d, %d has %s", x, y, bad)
-			}
-			width += displaywidth.String(text)
+	for y, r := range c.rows {
+		text := r.Line.String()
+		if bad := steering(text); bad != "" {
+			t.Errorf("line %d has %s", y, bad)
 		}
-		if width != g.width {
-			t.Errorf("line %d is %d cells wide on a screen of %d", y, width, g.width)
+		if width := displaywidth.String(text); width > c.width || width != r.used {
+			t.Errorf("line %d is %d cells wide, and %d are used, on a screen of %d", y, width, r.used, c.width)
 		}
 	}
 }
@@ -230,9 +221,9 @@ func TestStates(t *testing.T) {
 	m.resize(60, 10)
 	shows := func(want string) {
 		t.Helper()
-		g := m.draw()
-		if sound(t, g); !strings.Contains(g.String(), want) {
-			t.Errorf("%q is not on\n%s", want, g)
+		c := m.draw()
+		if sound(t, c); !strings.Contains(c.String(), want) {
+			t.Errorf("%q is not on\n%s", want, c)
 		}
 	}
 	shows("loading")
@@ -254,9 +245,11 @@ func TestStates(t *testing.T) {
 func TestFaded(t *testing.T) {
 	m := screen(80, 24)
 	count := func() (n int) {
-		for _, c := range m.draw().cells {
-			if c.style == values || c.style == chosen {
-				n++
+		for _, r := range m.draw().rows[1:23] {
+			for _, span := range r.Line {
+				if span.Role == values || span.Role == bar {
+					n++
+				}
 			}
 		}
 		return n
@@ -271,15 +264,11 @@ func TestFaded(t *testing.T) {
 
 // Waiting, full and dropping channels are emphasized, and nothing else.
 func TestHot(t *testing.T) {
-	g := screen(80, 24, keyEnd).draw()
+	c := screen(80, 24, keyEnd).draw()
 	for y, want := range map[int]string{3: "", 4: "1024/1024 40", 5: "", 6: "", 7: "1/1 799", 8: "", 9: ""} {
 		var hots strings.Builder
-		for x := range g.width {
-			if c := g.at(x, y); c.style == hot {
-				hots.WriteString(c.text)
-			} else {
-				hots.WriteString(" ")
-			}
+		for _, span := range c.rows[y].Line {
+			hots.WriteString(either(span.Role == hot, span.Text, " "))
 		}
 		if got := strings.Join(strings.Fields(hots.String()), " "); got != want {
 			t.Errorf("line %d: %q is hot, want %q", y, got, want)

@@ -25,25 +25,23 @@ func (m *model) flowRows() int {
 	return 3
 }
 
-// drawFlow draws the sentence at y, and the path through the bottleneck in the
-// lines that remain.
-func (m *model) drawFlow(g *grid, y int) {
-	end := y + m.flowRows()
-	if end == y {
+// drawFlow draws the sentence in some rows, and the path through the bottleneck in those that
+// remain.
+func (m *model) drawFlow(rows []*row) {
+	if len(rows) == 0 {
 		return
 	}
-	sentence := lines(m.flow.Sentence(), g.width)
-	if room := max(1, end-y-2); len(sentence) > room { // two for the path, if there is room
+	sentence := lines(m.flow.Sentence(), m.width)
+	if room := max(1, len(rows)-2); len(sentence) > room { // two for the path, if there is room
 		sentence[room-1] += " …"
 		sentence = sentence[:room]
 	}
-	for _, line := range sentence {
-		g.put(0, y, g.width, line, strong)
-		y++
+	for i, line := range sentence {
+		rows[i].write(line, strong)
 	}
-	for _, line := range m.flow.Draw(g.width, end-y) {
-		g.drawLine(y, line)
-		y++
+	rows = rows[len(sentence):]
+	for i, line := range m.flow.Draw(m.width, len(rows)) {
+		rows[i].append(line...)
 	}
 }
 
@@ -53,35 +51,22 @@ func lines(text string, width int) []string {
 }
 
 // drawMap returns the whole map.
-func (m *model) drawMap(width int) *grid {
+func (m *model) drawMap() *canvas {
+	c := newCanvas(m.width, 0)
 	if m.flow == nil {
-		b := &body{grid: newGrid(width, maxBody)}
-		b.pair("map", "This service has none: its version of package livepage is older, or it did not respond. m shows the list.")
-		return b.drawn()
+		c.pair("map", "This service has none: its version of package livepage is older, or it did not respond. m shows the list.")
+		return c
 	}
-	sentence := lines(m.flow.Sentence(), width)
-	paths := m.flow.Draw(width, flowmap.All)
+	for _, line := range lines(m.flow.Sentence(), m.width) {
+		c.add().write(line, strong)
+	}
+	c.add()
+	paths := m.flow.Draw(m.width, flowmap.All)
 	if len(paths) == 0 {
-		paths = []flowmap.Line{{{Text: "No stage has been seen yet: a few thousand values through named channels show them.", Role: flowmap.Soft}}}
+		c.add().write("No stage has been seen yet: a few thousand values through named channels show them.", soft)
 	}
-	g := newGrid(width, len(sentence)+1+len(paths))
-	for i, line := range sentence {
-		g.put(0, i, width, line, strong)
+	for _, line := range paths {
+		c.add().append(line...)
 	}
-	for i, line := range paths {
-		g.drawLine(len(sentence)+1+i, line)
-	}
-	return g
-}
-
-// drawLine draws a line of the map.
-func (g *grid) drawLine(y int, line flowmap.Line) {
-	x := 0
-	for _, span := range line {
-		x = g.put(x, y, g.width-x, span.Text, styleOf[span.Role])
-	}
-}
-
-var styleOf = map[flowmap.Role]style{
-	flowmap.Soft: soft, flowmap.Stage: strong, flowmap.Channel: plain, flowmap.Full: hot, flowmap.Bottleneck: hot,
+	return c
 }

@@ -28,7 +28,7 @@ func TestFlowScreens(t *testing.T) {
 		},
 		Bottleneck: &livepage.Bottleneck{Stage: "m.parse", Channel: 2, Kind: "slow-stage", Text: "parse is the slowest stage: lines is full, 3 senders wait; events is empty."},
 	}
-	for _, size := range [][2]int{{40, 20}, {60, 20}, {80, 24}, {120, 30}, {200, 20}} {
+	for _, size := range [][2]int{{40, 20}, {60, 20}, {80, 24}, {120, 30}} {
 		m := screen(size[0], size[1])
 		m.showFlow(flow)
 		golden(t, fmt.Sprintf("flow-%dx%d", size[0], size[1]), m.draw())

@@ -11,15 +11,16 @@ import (
 	"github.com/sluice-go/sluice/livepage"
 )
 
-// A column of the list, in the order and the words of the live page. The columns
-// of the lowest rank are shown if there is little room: dropped values first of
-// all, because nobody looks for a loss that is hidden.
+// A column of the list and of the table, in the order and the words of the live page. The
+// columns of the lowest rank are shown if there is little room: dropped values first of
+// all, because a hidden loss is not looked for.
 type column struct {
-	head  string // empty for a history
-	sort  string // the sorting of this column
-	width int
-	rank  int
-	draw  func(g *grid, x, y, width int, c *livepage.Channel, h *history)
+	head    string // empty for a history
+	sort    string // the sorting of this column
+	width   int
+	rank    int
+	text    func(c *livepage.Channel) (text string, role flowmap.Role) // nil for a history
+	history func(c *livepage.Channel, h *history) (values []float64, top float64, role flowmap.Role)
 }
 
 const (
@@ -30,48 +31,34 @@ const (
 
 // columns are the columns after the name, from left to right.
 var columns = []column{
-	{"kind", "kind", 16, 9, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) { g.put(x, y, w, kindOf(c), soft) }},
-	{"fill", "fill", 11, 2, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, filled(c), either(nearlyFull(c), hot, plain))
+	{"kind", "kind", 16, 9, func(c *livepage.Channel) (string, flowmap.Role) { return kindOf(c), soft }, nil},
+	{"fill", "fill", 11, 2, func(c *livepage.Channel) (string, flowmap.Role) {
+		return filled(c), either(nearlyFull(c), hot, plain)
+	}, nil},
+	{"", "fill", 8, 10, nil, func(c *livepage.Channel, h *history) ([]float64, float64, flowmap.Role) {
+		return h.fill, most(c), values
 	}},
-	{"", "fill", 8, 10, func(g *grid, x, y, w int, c *livepage.Channel, h *history) {
-		g.spark(x, y, w, 1, h.fill, most(c), values)
+	{"full in", "", 7, 8, func(c *livepage.Channel) (string, flowmap.Role) {
+		return fullIn(c), either(nearlyFull(c), hot, plain)
+	}, nil},
+	{"in/s", "sent", 5, 3, func(c *livepage.Channel) (string, flowmap.Role) { return rate(c.SentRate), plain }, nil},
+	{"", "sent", 12, 16, nil, func(_ *livepage.Channel, h *history) ([]float64, float64, flowmap.Role) { return h.sent, 0, values }},
+	{"out/s", "received", 5, 4, func(c *livepage.Channel) (string, flowmap.Role) { return rate(c.ReceivedRate), plain }, nil},
+	{"", "received", 12, 17, nil, func(_ *livepage.Channel, h *history) ([]float64, float64, flowmap.Role) {
+		return h.arrived, 0, outward
 	}},
-	{"full in", "", 7, 8, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, fullIn(c), either(nearlyFull(c), hot, plain))
-	}},
-	{"in/s", "sent", 5, 3, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) { g.right(x, y, w, rate(c.SentRate), plain) }},
-	{"", "sent", 12, 16, func(g *grid, x, y, w int, _ *livepage.Channel, h *history) { g.spark(x, y, w, 1, h.sent, 0, values) }},
-	{"out/s", "received", 5, 4, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, rate(c.ReceivedRate), plain)
-	}},
-	{"", "received", 12, 17, func(g *grid, x, y, w int, _ *livepage.Channel, h *history) {
-		g.spark(x, y, w, 1, h.arrived, 0, outward)
-	}},
-	{"dropped", "dropped", 7, 1, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, format.Compact(float64(c.Dropped)), either(c.DroppedRate != nil && *c.DroppedRate > 0, hot, plain))
-	}},
-	{"senders", "senders", 7, 5, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, format.Compact(float64(c.Senders.Now)), either(c.Senders.Now > 0, hot, plain))
-	}},
-	{"since", "oldestsender", 6, 11, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, howLong(&c.Senders), soft)
-	}},
-	{"receivers", "receivers", 9, 6, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, format.Compact(float64(c.Receivers.Now)), plain)
-	}},
-	{"since", "oldestreceiver", 6, 12, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, howLong(&c.Receivers), soft)
-	}},
-	{"oldest", "oldestvalue", 7, 7, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, flowmap.Oldest(&c.Age), soft)
-	}},
-	{"high", "high", 5, 13, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, queued(c.HighWater), plain)
-	}},
-	{"memory", "bytes", 9, 14, func(g *grid, x, y, w int, c *livepage.Channel, _ *history) {
-		g.right(x, y, w, format.Bytes(c.Bytes), soft)
-	}},
+	{"dropped", "dropped", 7, 1, func(c *livepage.Channel) (string, flowmap.Role) {
+		return format.Compact(float64(c.Dropped)), either(c.DroppedRate != nil && *c.DroppedRate > 0, hot, plain)
+	}, nil},
+	{"senders", "senders", 7, 5, func(c *livepage.Channel) (string, flowmap.Role) {
+		return queued(c.Senders.Now), either(c.Senders.Now > 0, hot, plain)
+	}, nil},
+	{"since", "oldestsender", 6, 11, func(c *livepage.Channel) (string, flowmap.Role) { return howLong(&c.Senders), soft }, nil},
+	{"receivers", "receivers", 9, 6, func(c *livepage.Channel) (string, flowmap.Role) { return queued(c.Receivers.Now), plain }, nil},
+	{"since", "oldestreceiver", 6, 12, func(c *livepage.Channel) (string, flowmap.Role) { return howLong(&c.Receivers), soft }, nil},
+	{"oldest", "oldestvalue", 7, 7, func(c *livepage.Channel) (string, flowmap.Role) { return flowmap.Oldest(&c.Age), soft }, nil},
+	{"high", "high", 5, 13, func(c *livepage.Channel) (string, flowmap.Role) { return queued(c.HighWater), plain }, nil},
+	{"memory", "bytes", 9, 14, func(c *livepage.Channel) (string, flowmap.Role) { return format.Bytes(c.Bytes), soft }, nil},
 }
 
 // either returns a if yes, else b.
@@ -103,22 +90,20 @@ func rankOf(c column, sorted string) int {
 // fitting returns the columns that fit, and the width of names.
 func fitting(width int, sorted string) (shown []column, name int) {
 	name = width
-	ranked := slices.Clone(columns)
-	slices.SortStableFunc(ranked, func(a, b column) int { return cmp.Compare(rankOf(a, sorted), rankOf(b, sorted)) })
-	for _, c := range ranked {
+	fits := map[int]bool{} // by rank
+	for _, c := range slices.SortedStableFunc(slices.Values(columns), func(a, b column) int { return cmp.Compare(rankOf(a, sorted), rankOf(b, sorted)) }) {
 		if name-c.width-1 < max(min(minName, width/4), width/forNames) {
 			break
 		}
 		name -= c.width + 1
-		shown = append(shown, c)
+		fits[c.rank] = true
 	}
-	slices.SortFunc(shown, func(a, b column) int { return cmp.Compare(place(a), place(b)) })
+	for _, c := range columns {
+		if fits[c.rank] {
+			shown = append(shown, c)
+		}
+	}
 	return shown, min(name, maxName)
-}
-
-// place returns the index of a column.
-func place(c column) int {
-	return slices.IndexFunc(columns, func(other column) bool { return other.rank == c.rank })
 }
 
 // figures returns the number of columns with a head.
@@ -131,7 +116,7 @@ func figures(all []column) (n int) {
 	return n
 }
 
-// missing says how many columns do not fit, and from which width all do; "" if
+// missing reports how many columns do not fit, and from which width all do; "" if
 // none is missing. Histories do not count.
 func missing(width int, sorted string) string {
 	shown, _ := fitting(width, sorted)
@@ -152,63 +137,66 @@ var widthOfAll = sync.OnceValue(func() int {
 })
 
 // drawList draws the heads at top, the rows, and the line below them.
-func (m *model) drawList(g *grid, top int) {
+func (m *model) drawList(to *canvas, top int) {
 	sorted, _ := m.query.sorting()
-	shown, name := fitting(g.width, sorted.key)
-	m.drawHeads(g, top, shown, name)
-	for i := range m.rows() {
-		y := top + 1 + i
-		if y >= g.height-2 {
-			break
-		}
-		c := &m.report.Channels[i]
+	shown, name := fitting(to.width, sorted.key)
+	m.drawHeads(to.row(top), shown, name)
+	for i := range min(m.rows(), m.height-2-top-1) {
+		r, c := to.row(top+1+i), &m.report.Channels[i]
 		h := m.past[c.ID]
 		if h == nil {
 			h = &history{} // two of the same ID: a service may send anything
 		}
-		g.put(0, y, name, c.Name, either(c.Closed, soft, strong))
+		r.put(name, c.Name, either(c.Closed, soft, strong))
 		x := name + 1
 		for _, column := range shown {
-			column.draw(g, x, y, column.width, c, h)
+			switch r.at(x); {
+			case column.text == nil:
+				past, top, role := column.history(c, h)
+				spark([]*row{r}, column.width, past, top, role)
+			case column.head == leftmost:
+				text, role := column.text(c)
+				r.put(column.width, text, role)
+			default:
+				text, role := column.text(c)
+				r.right(x+column.width, column.width, text, role)
+			}
 			x += column.width + 1
 		}
 		if c.ID == m.chosen {
-			g.paint(y, chosen)
+			r.at(r.width).paint(bar)
 		}
 	}
-	if m.report != nil && m.rows() == 0 {
-		text := "No channel matches: Esc shows all."
-		if m.report.Named == 0 {
-			text = "No channel has a name: set Name in its options."
-		}
-		g.put(0, top+1, g.width, text, soft)
+	if m.report == nil {
+		return
 	}
-	if m.report != nil {
-		g.put(0, g.height-2, g.width, fmt.Sprintf("page %s of %s, %s channels", format.Thousands(m.report.Page), format.Thousands(m.report.Pages), format.Thousands(m.report.Matching)), soft)
+	if m.rows() == 0 {
+		to.row(top+1).write(either(m.report.Named == 0, "No channel has a name: set Name in its options.", "No channel matches: Esc shows all."), soft)
 	}
+	page, pages, matching := format.Thousands(m.report.Page), format.Thousands(m.report.Pages), format.Thousands(m.report.Matching)
+	to.row(m.height-2).write(fmt.Sprintf("page %s of %s, %s channels", page, pages, matching), soft)
 }
 
-func (m *model) drawHeads(g *grid, y int, shown []column, name int) {
+// leftmost is the head of the column beside the name. Its text begins at the left, as names do.
+const leftmost = "kind"
+
+func (m *model) drawHeads(r *row, shown []column, name int) {
 	sorted, descends := m.query.sorting()
-	mark := "▴"
-	if descends {
-		mark = "▾"
-	}
-	head := func(x, width int, text, key string, left bool) {
-		st := soft
+	head := func(text, key string) (string, flowmap.Role) {
 		if key == sorted.key && text != "" {
-			text, st = text+mark, strong
+			return text + either(descends, "▾", "▴"), strong
 		}
-		if left {
-			g.put(x, y, width, text, st)
-		} else {
-			g.right(x-1, y, width+1, text, st) // a mark takes the space before
-		}
+		return text, soft
 	}
-	head(0, name, "name", "name", true)
+	text, role := head("name", "name")
+	r.put(name, text, role)
 	x := name + 1
 	for _, c := range shown {
-		head(x, c.width, c.head, c.sort, c.head == "kind")
+		if text, role := head(c.head, c.sort); c.head == leftmost {
+			r.at(x).put(c.width, text, role)
+		} else {
+			r.right(x+c.width, c.width+1, text, role) // a mark takes the space before
+		}
 		x += c.width + 1
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
 	"github.com/gdamore/tcell/v3"
 	"golang.org/x/term"
 
@@ -150,38 +151,19 @@ func (w *watcher) handle(event tcell.Event) {
 	}
 }
 
+// keys are the model's names of keys that are no characters.
+var keys = map[tcell.Key]key{
+	tcell.KeyUp: keyUp, tcell.KeyDown: keyDown, tcell.KeyHome: keyHome, tcell.KeyEnd: keyEnd,
+	tcell.KeyPgDn: keyNext, tcell.KeyRight: keyNext, tcell.KeyPgUp: keyPrevious, tcell.KeyLeft: keyPrevious,
+	tcell.KeyEnter: keyEnter, tcell.KeyEscape: keyEscape, tcell.KeyBackspace: keyErase, tcell.KeyCtrlU: keyClear, tcell.KeyCtrlC: keyInterrupt,
+}
+
 // pressed returns the model's name of a key, or "".
 func pressed(e *tcell.EventKey) key {
-	switch e.Key() {
-	case tcell.KeyRune:
-		if e.Modifiers()&(tcell.ModCtrl|tcell.ModAlt|tcell.ModMeta) != 0 {
-			return ""
-		}
+	if e.Key() == tcell.KeyRune && e.Modifiers()&(tcell.ModCtrl|tcell.ModAlt|tcell.ModMeta) == 0 {
 		return key(e.Str())
-	case tcell.KeyUp:
-		return keyUp
-	case tcell.KeyDown:
-		return keyDown
-	case tcell.KeyHome:
-		return keyHome
-	case tcell.KeyEnd:
-		return keyEnd
-	case tcell.KeyPgDn, tcell.KeyRight:
-		return keyNext
-	case tcell.KeyPgUp, tcell.KeyLeft:
-		return keyPrevious
-	case tcell.KeyEnter:
-		return keyEnter
-	case tcell.KeyEscape:
-		return keyEscape
-	case tcell.KeyBackspace:
-		return keyErase
-	case tcell.KeyCtrlU:
-		return keyClear
-	case tcell.KeyCtrlC:
-		return keyInterrupt
 	}
-	return ""
+	return keys[e.Key()]
 }
 
 // words returns text as this terminal can show it.
@@ -194,13 +176,12 @@ func (w *watcher) words(text string) string {
 
 // show draws the model on the screen.
 func (w *watcher) show() {
-	g := w.model.draw()
 	w.screen.Clear()
-	for y := range g.height {
-		for x := range g.width {
-			if c := g.at(x, y); c.text != "" {
-				w.screen.Put(x, y, w.words(c.text), look(c.style))
-			}
+	for y, r := range w.model.draw().rows {
+		x := 0
+		for _, span := range r.Line {
+			w.screen.PutStrStyled(x, y, w.words(span.Text), look[span.Role])
+			x += displaywidth.String(span.Text)
 		}
 	}
 	w.screen.Show()

@@ -137,35 +137,36 @@ const (
 // press handles a key.
 func (m *model) press(k key) {
 	switch {
-	case k == keyInterrupt:
+	case k == keyInterrupt, k == "q" && !m.typing:
 		m.leaving = true
 	case m.typing:
 		m.typeFilter(k)
-	case k == "q":
-		m.leaving = true
 	case k == "?":
 		m.help, m.scroll = !m.help, 0
-	case m.help:
-		m.scrolled(k)
-		if k == keyEscape || k == keyEnter || k == keyErase {
-			m.help, m.scroll = false, 0
-		}
 	case k == " ":
 		m.paused = !m.paused
-	case k == "m" && m.open == 0:
+	case k == "m" && m.open == 0 && !m.help:
 		m.mapped, m.scroll = !m.mapped, 0
-	case m.mapped && m.open == 0:
-		m.scrolled(k)
-		if k == keyEscape || k == keyEnter || k == keyErase {
-			m.mapped, m.scroll = false, 0
-		}
-	case m.open != 0:
-		m.scrolled(k)
-		if k == keyEscape || k == keyErase || k == keyEnter {
-			m.leave()
-		}
-	default:
+	case !m.help && !m.mapped && m.open == 0:
 		m.pressInList(k)
+	case k == keyEscape, k == keyEnter, k == keyErase:
+		m.back()
+	default:
+		m.scrolled(k)
+	}
+}
+
+// back closes what is above the list: the help, the open channel, or the map.
+func (m *model) back() {
+	m.scroll = 0
+	switch {
+	case m.help:
+		m.help = false
+	case m.open != 0:
+		m.open, m.opened, m.wrong = 0, identity{}, nil
+		m.report, m.list = m.list, nil // until the next report
+	default:
+		m.mapped = false
 	}
 }
 
@@ -182,12 +183,6 @@ func (m *model) scrolled(k key) {
 	case keyHome:
 		m.scroll = 0
 	}
-}
-
-// leave returns to the list.
-func (m *model) leave() {
-	m.open, m.opened, m.scroll, m.wrong = 0, identity{}, 0, nil
-	m.report, m.list = m.list, nil // until the next report
 }
 
 func (m *model) pressInList(k key) {

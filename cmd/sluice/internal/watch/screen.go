@@ -11,83 +11,83 @@ import (
 
 // draw draws the whole screen: the title, the state, the content, and the keys
 // at the bottom.
-func (m *model) draw() *grid {
-	g := newGrid(m.width, m.height)
+func (m *model) draw() *canvas {
+	c := newCanvas(m.width, m.height)
+	state := 1
 	switch {
 	case m.help:
-		m.drawScrolled(g, drawHelp(g.width))
+		view := newCanvas(m.width, 0)
+		for _, h := range help {
+			view.pair(h[0], h[1])
+		}
+		m.drawScrolled(c, view)
 	case m.open != 0:
-		if body := m.drawChannel(g.width); body != nil {
-			m.drawScrolled(g, body)
+		if view := m.drawChannel(); view != nil {
+			m.drawScrolled(c, view)
 		}
 	case m.mapped:
-		m.drawScrolled(g, m.drawMap(g.width))
+		m.drawScrolled(c, m.drawMap())
 	default:
 		if m.wrong == nil { // otherwise the error is there
-			m.drawFlow(g, 1)
+			state += m.flowRows()
+			m.drawFlow(c.rows[min(1, len(c.rows)):min(state, len(c.rows))])
 		}
-		m.drawList(g, 2+m.flowRows())
+		m.drawList(c, 2+m.flowRows())
 	}
 	if m.wrong != nil {
-		g.fade() // it is outdated
+		c.fade() // it is outdated
 	}
-	m.drawState(g)
-	m.drawTitle(g)
-	m.drawKeys(g, g.height-1)
-	return g
+	m.drawState(c, state)
+	m.drawTitle(c.row(0))
+	m.drawKeys(c.row(m.height - 1))
+	return c
 }
 
-func (m *model) drawTitle(g *grid) {
-	left := " sluice  " + m.service
-	x := g.put(0, 0, g.width, left, strong)
+func (m *model) drawTitle(r *row) {
+	r.write(" sluice  "+m.service, strong)
 	if m.report != nil {
 		right := fmt.Sprintf("%s channels  %s ", format.Thousands(m.report.Named), m.report.Time.Local().Format("15:04:05"))
-		if x+2+displaywidth.String(right) <= g.width {
-			g.right(x, 0, g.width-x, right, plain)
+		if r.used+2+displaywidth.String(right) <= r.width {
+			r.right(r.width, r.width, right, plain)
 		}
 	}
-	g.paint(0, bar)
+	r.at(r.width).paint(bar)
 }
 
 // maxWrongLines limits the lines of an error.
 const maxWrongLines = 4
 
 // drawState draws the error, or above the list what it shows.
-func (m *model) drawState(g *grid) {
-	y := 1
-	if m.wrong == nil && !m.help && !m.mapped && m.open == 0 {
-		y += m.flowRows()
-	}
+func (m *model) drawState(c *canvas, y int) {
+	r := c.row(y)
 	switch {
 	case m.typing:
-		g.put(0, y, g.width, "name contains: "+m.query.Filter+"▏", strong)
-	case m.wrong != nil && m.pause > 0:
-		m.drawWrong(g, y, fmt.Sprintf("retrying every %s: %s", m.pause, m.wrong))
+		r.write("name contains: "+m.query.Filter+"▏", strong)
 	case m.wrong != nil:
-		m.drawWrong(g, y, m.wrong.Error())
+		text := m.wrong.Error()
+		if m.pause > 0 {
+			text = fmt.Sprintf("retrying every %s: %s", m.pause, m.wrong)
+		}
+		all := lines(format.Clean(text), m.width)
+		for i, line := range all[:min(maxWrongLines, len(all))] { // over what is there
+			r := c.row(y + i)
+			*r = row{width: r.width}
+			r.write(line, hot)
+		}
 	case m.paused:
-		g.put(0, y, g.width, "paused: press space to continue", hot)
+		r.write("paused: press space to continue", hot)
 	case m.report == nil:
-		g.put(0, y, g.width, "loading", soft)
+		r.write("loading", soft)
 	case m.help || m.open != 0 || m.mapped:
 	default:
-		x := g.put(0, y, g.width, m.listState(), soft)
+		r.write(m.listState(), soft)
 		s, _ := m.query.sorting()
-		if hidden := missing(g.width, s.key); x+2+displaywidth.String(hidden) <= g.width {
-			g.right(x, y, g.width-x, hidden, strong)
-		} else if hidden != "" {
-			hidden, _, _ = strings.Cut(" +"+hidden, " hidden")
-			from := max(0, g.width-displaywidth.String(hidden))
-			g.put(from, y, g.width-from, hidden, strong)
+		if hidden := missing(m.width, s.key); hidden != "" {
+			if r.used+2+displaywidth.String(hidden) > m.width {
+				hidden, _, _ = strings.Cut(" +"+hidden, " hidden")
+			}
+			r.over(hidden, strong)
 		}
-	}
-}
-
-// drawWrong draws an error over what is below it.
-func (m *model) drawWrong(g *grid, y int, text string) {
-	all := lines(format.Clean(text), g.width)
-	for i, line := range all[:min(maxWrongLines, len(all))] {
-		g.put(0, y+i, g.width, fmt.Sprintf("%-*s", g.width, line), hot)
 	}
 }
 
@@ -107,7 +107,7 @@ func (m *model) listState() string {
 }
 
 // drawKeys lists as many keys as fit.
-func (m *model) drawKeys(g *grid, y int) {
+func (m *model) drawKeys(r *row) {
 	keys := []string{"q quit", "? help", "m map", "⏎ open", "/ filter", "s sort", "o order", "t kind", "n p page", "space pause"}
 	switch {
 	case m.typing:
@@ -117,24 +117,25 @@ func (m *model) drawKeys(g *grid, y int) {
 	case m.help || m.open != 0:
 		keys = []string{"q quit", "esc back", "↑↓ scroll", "space pause"}
 	}
-	text := ""
+	*r = row{width: r.width}
 	for _, k := range keys {
-		if displaywidth.String(text)+2+displaywidth.String(k) > g.width {
+		if r.used+2+displaywidth.String(k) > r.width {
 			break
 		}
-		text += " " + k + " "
+		r.write(" "+k+" ", soft)
 	}
-	g.put(0, y, g.width, text, soft)
-	g.paint(y, bar)
+	r.at(r.width).paint(bar)
 }
 
-// drawScrolled draws the visible part of a body.
-func (m *model) drawScrolled(g *grid, body *grid) {
-	room := max(0, g.height-3)
-	m.scroll = max(0, min(m.scroll, body.height-room))
-	g.copy(2, min(room, body.height), body, m.scroll)
-	if left := body.height - room - m.scroll; left > 0 {
-		g.right(0, g.height-2, g.width, fmt.Sprintf(" ↓ %d more lines", left+1), soft)
+// drawScrolled draws the visible part of a view.
+func (m *model) drawScrolled(c, view *canvas) {
+	room := max(0, m.height-3)
+	m.scroll = max(0, min(m.scroll, len(view.rows)-room))
+	for i, r := range view.rows[m.scroll:min(m.scroll+room, len(view.rows))] {
+		*c.row(2 + i) = *r
+	}
+	if left := len(view.rows) - room - m.scroll; left > 0 {
+		c.row(m.height-2).over(fmt.Sprintf(" ↓ %d more lines", left+1), soft)
 	}
 }
 
@@ -161,12 +162,4 @@ var help = [][2]string{
 	{"fill", "queued/capacity or limit; in color from 80% full"},
 	{"high", "high-water mark of queued values"},
 	{"▁▃█", "one report each, the latest at the right"},
-}
-
-func drawHelp(width int) *grid {
-	b := &body{grid: newGrid(width, maxBody)}
-	for _, h := range help {
-		b.pair(h[0], h[1])
-	}
-	return b.drawn()
 }

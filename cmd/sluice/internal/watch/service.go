@@ -69,55 +69,53 @@ func (s *Service) short() string {
 // that are safe to print, including errGone; Fetch returns context errors as they
 // are.
 func (s *Service) Fetch(ctx context.Context, q Query) (*livepage.Report, error) {
-	if q.Channel != 0 {
-		return s.report(ctx, q.encode(), true)
+	query := q.encode()
+	if q.Channel == 0 {
+		report, err := s.report(ctx, query+"&flow=1")
+		if refused := new(badRequest); !errors.As(err, &refused) {
+			return report, err
+		} // an older service, or a query that it also refuses without a map
 	}
-	report, err := s.report(ctx, q.encode()+"&flow=1", false)
-	var refused *badRequest
-	if errors.As(err, &refused) { // an older service, or a query that it also refuses without a map
-		return s.report(ctx, q.encode(), false)
+	report, err := s.report(ctx, query)
+	if q.Channel != 0 && errors.Is(err, errNotFound) {
+		err = errGone
 	}
 	return report, err
 }
 
-func (s *Service) report(ctx context.Context, query string, ofChannel bool) (*livepage.Report, error) {
-	var report livepage.Report
-	if err := s.get(ctx, query, ofChannel, &report); err != nil {
-		return nil, err
-	}
-	if report.Time.IsZero() {
-		return nil, errNoReport
-	}
-	return &report, nil
-}
-
-var errNoReport = errors.New("the response is not a report of channels: is livepage.Handler at another address?")
+var (
+	errNoReport = errors.New("the response is not a report of channels: is livepage.Handler at another address?")
+	errNotFound = errors.New("status 404: no such channel") // the handler's own
+)
 
 // A badRequest is a response with status 400 of the handler.
 type badRequest struct{ reason string }
 
 func (e *badRequest) Error() string { return "status 400: " + e.reason }
 
-// get requests JSON. ofChannel reports whether the query is for one channel.
-func (s *Service) get(ctx context.Context, query string, ofChannel bool, into any) error {
+// report requests a report.
+func (s *Service) report(ctx context.Context, query string) (*livepage.Report, error) {
 	limited, cancel := context.WithTimeout(ctx, s.within)
 	defer cancel()
-	text, err := s.fetch(limited, query, ofChannel)
-	var known *badRequest
-	switch {
-	case err == nil && json.Unmarshal(text, into) != nil:
-		return errNoReport
-	case err == nil, err == errGone, errors.As(err, &known):
-		return err
+	text, err := s.fetch(limited, query)
+	switch refused := new(badRequest); {
+	case err == nil:
+		report := new(livepage.Report)
+		if json.Unmarshal(text, report) != nil || report.Time.IsZero() {
+			return nil, errNoReport
+		}
+		return report, nil
+	case errors.Is(err, errNotFound), errors.As(err, &refused):
+		return nil, err
 	case ctx.Err() != nil:
-		return ctx.Err()
+		return nil, ctx.Err()
 	case limited.Err() != nil:
-		return fmt.Errorf("no response within %s: %s", s.within, address.CheckReach)
+		return nil, fmt.Errorf("no response within %s: %s", s.within, address.CheckReach)
 	}
-	return errors.New(format.Clean(err.Error()))
+	return nil, errors.New(format.Clean(err.Error()))
 }
 
-func (s *Service) fetch(ctx context.Context, query string, ofChannel bool) ([]byte, error) {
+func (s *Service) fetch(ctx context.Context, query string) ([]byte, error) {
 	u := *s.base
 	u.RawQuery = query
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
@@ -131,7 +129,7 @@ func (s *Service) fetch(ctx context.Context, query string, ofChannel bool) ([]by
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, s.refusal(response, ofChannel)
+		return nil, s.refusal(response)
 	}
 	if media, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); media == "text/html" {
 		return nil, errors.New("the response is a web page, not JSON: is livepage.Handler at another address?")
@@ -150,13 +148,13 @@ func (s *Service) fetch(ctx context.Context, query string, ofChannel bool) ([]by
 
 // refusal converts an error response. The handler's own errors begin with the
 // name of the project.
-func (s *Service) refusal(response *http.Response, ofChannel bool) error {
+func (s *Service) refusal(response *http.Response) error {
 	head, _ := io.ReadAll(io.LimitReader(response.Body, maxReason))
 	reason, _, _ := strings.Cut(string(head), "\n")
 	ours := strings.HasPrefix(reason, "sluice: ")
 	switch {
-	case response.StatusCode == http.StatusNotFound && ours && ofChannel:
-		return errGone
+	case ours && response.StatusCode == http.StatusNotFound:
+		return errNotFound
 	case ours && response.StatusCode == http.StatusBadRequest:
 		return &badRequest{format.Clean(strings.TrimPrefix(reason, "sluice: "))}
 	case ours:

@@ -5,6 +5,8 @@ import (
 
 	"github.com/gdamore/tcell/v3"
 	"github.com/gdamore/tcell/v3/color"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/flowmap"
 )
 
 // Colors from the fixed part of the palette, with similar contrast to black and
@@ -15,25 +17,12 @@ var (
 	colorOfHot    = color.PaletteColor(131) // red
 )
 
-// look returns the appearance of a style. Without colors (NO_COLOR), important
-// text is still bold or reversed.
-func look(s style) tcell.Style {
-	base := tcell.StyleDefault
-	switch s {
-	case soft:
-		return base.Dim(true)
-	case strong:
-		return base.Bold(true)
-	case hot:
-		return base.Foreground(colorOfHot).Bold(true)
-	case values:
-		return base.Foreground(colorOfValues)
-	case outward:
-		return base.Foreground(colorOutward)
-	case bar, chosen:
-		return base.Reverse(true)
-	}
-	return base
+// look is the appearance of what is not plain. Without colors (NO_COLOR), important text is
+// still bold or reversed.
+var look = map[flowmap.Role]tcell.Style{
+	soft: tcell.StyleDefault.Dim(true), strong: tcell.StyleDefault.Bold(true), bar: tcell.StyleDefault.Reverse(true),
+	hot: tcell.StyleDefault.Foreground(colorOfHot).Bold(true), flowmap.Full: tcell.StyleDefault.Foreground(colorOfHot).Bold(true),
+	values: tcell.StyleDefault.Foreground(colorOfValues), outward: tcell.StyleDefault.Foreground(colorOutward),
 }
 
 // plainer replaces characters that a terminal without Unicode (LC_ALL=C) cannot

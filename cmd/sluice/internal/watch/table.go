@@ -2,6 +2,7 @@ package watch
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -123,15 +124,19 @@ func write(w io.Writer, report *livepage.Report) error {
 	if _, err := fmt.Fprintf(w, "%s  %s named channels, %s shown\n", report.Time.Local().Format(time.DateTime), format.Thousands(report.Named), format.Thousands(len(report.Channels))); err != nil {
 		return err
 	}
-	rows := [][]string{{"NAME", "KIND", "FILL", "FULL IN", "IN/S", "OUT/S", "DROPPED", "SENDERS WAITING", "SINCE", "RECEIVERS WAITING", "SINCE", "OLDEST", "HIGH", "MEMORY"}}
+	all := slices.DeleteFunc(slices.Clone(columns), func(c column) bool { return c.text == nil })
+	rows := [][]string{{"NAME"}}
+	for _, column := range all {
+		rows[0] = append(rows[0], strings.ToUpper(column.head))
+	}
 	for i := range report.Channels {
 		c := &report.Channels[i]
-		rows = append(rows, []string{
-			displaywidth.TruncateString(format.Clean(c.Name), maxName, "…"), format.Clean(kindOf(c)),
-			filled(c), orNone(fullIn(c)), rate(c.SentRate), rate(c.ReceivedRate), format.Compact(float64(c.Dropped)),
-			format.Thousands(c.Senders.Now), orNone(howLong(&c.Senders)), format.Thousands(c.Receivers.Now), orNone(howLong(&c.Receivers)), orNone(flowmap.Oldest(&c.Age)),
-			queued(c.HighWater), format.Bytes(c.Bytes),
-		})
+		row := []string{displaywidth.TruncateString(format.Clean(c.Name), maxName, "…")}
+		for _, column := range all {
+			text, _ := column.text(c)
+			row = append(row, cmp.Or(format.Clean(text), "–")) // an empty cell would move the others, for programs
+		}
+		rows = append(rows, row)
 	}
 	return align(w, rows)
 }
@@ -156,12 +161,4 @@ func align(w io.Writer, rows [][]string) error {
 		}
 	}
 	return out.Flush() // returns the first error of all writes
-}
-
-// orNone keeps the columns complete for programs that read the table.
-func orNone(s string) string {
-	if s == "" {
-		return "–"
-	}
-	return s
 }

@@ -39,16 +39,16 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `2026-01-02 12:00:00  1,234 named channels, 9 shown
-NAME                             KIND              FILL       FULL IN  IN/S   OUT/S  DROPPED  SENDERS WAITING  SINCE   RECEIVERS WAITING  SINCE  OLDEST   HIGH   MEMORY
-orders/parsed                    Bounded           11/16      455ms    15.3k  15.3k  0        0                ~2.1ms  2                  3.3s   4.2ms    16     4 KiB
-stuck                            Bounded           1024/1024  now      0      0      0        40               1.0h    0                  –      1.0h     1024   8 KiB
-hand-off                         Rendezvous        no slots   –        7      7      0        0                –       0                  –      –        0      0 B
-log lines                        Elastic           40000      –        100k   98k    0        0                –       0                  –      ≈400ms   90000  1 MiB
-latest                           Bounded           1/1        now      90     10     799      0                –       0                  –      <1.0s    1      8 B
-metrics                          Sharded, 4 lanes  300/1024   –        1M     1M     0        0                –       0                  –      ≥12min   200    16 KiB
-retry                            Elastic, closed   3/100      –        –      –      0        0                –       0                  –      unknown  12     0 B
-evil\x1b[2J\x1b]0;title\a\u202e  Bou\x1bnded       0/8        –        –      –      0        0                –       0                  –      –        0      0 B
-日本語のチャンネルの名前         Bounded           0/8        –        –      –      0        0                –       0                  –      –        0      0 B
+NAME                             KIND              FILL       FULL IN  IN/S   OUT/S  DROPPED  SENDERS  SINCE   RECEIVERS  SINCE  OLDEST   HIGH   MEMORY
+orders/parsed                    Bounded           11/16      455ms    15.3k  15.3k  0        0        ~2.1ms  2          3.3s   4.2ms    16     4 KiB
+stuck                            Bounded           1024/1024  now      0      0      0        40       1.0h    0          –      1.0h     1024   8 KiB
+hand-off                         Rendezvous        no slots   –        7      7      0        0        –       0          –      –        0      0 B
+log lines                        Elastic           40000      –        100k   98k    0        0        –       0          –      ≈400ms   90000  1 MiB
+latest                           Bounded           1/1        now      90     10     799      0        –       0          –      <1.0s    1      8 B
+metrics                          Sharded, 4 lanes  300/1024   –        1M     1M     0        0        –       0          –      ≥12min   200    16 KiB
+retry                            Elastic, closed   3/100      –        –      –      0        0        –       0          –      unknown  12     0 B
+evil\x1b[2J\x1b]0;title\a\u202e  Bou\x1bnded       0/8        –        –      –      0        0        –       0          –      –        0      0 B
+日本語のチャンネルの名前         Bounded           0/8        –        –      –      0        0        –       0          –      –        0      0 B
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", &out, want)
@@ -62,7 +62,7 @@ func TestTableWithMap(t *testing.T) {
 	s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		senders++
-		report := &livepage.Report{Time: noon, Over: 1, Page: 1, Pages: 1, Channels: []livepage.Channel{{ID: 1, Name: "lines", Cap: new(8), Senders: livepage.Waiting{Now: senders}}}}
+		report := &livepage.Report{Time: noon, Over: 1, Page: 1, Pages: 1, Channels: []livepage.Channel{{ID: 1, Name: "lines", Kind: "Bounded", Cap: new(8), Senders: livepage.Waiting{Now: senders}}}}
 		flow := &livepage.Flow{
 			Time: noon, Summary: fmt.Sprintf("lines is full,\x1b %d senders wait.", senders),
 			Stages:   []livepage.Stage{{ID: "a", Name: "read"}, {ID: "b", Name: "count", Column: 1}},
@@ -84,7 +84,7 @@ func TestTableWithMap(t *testing.T) {
 	}
 	want := "lines is full,\\x1b 1 senders wait.\nread ─▶ lines ██ 50% ─▶ count\n\n2026-01-02 12:00:00  0 named"
 	row := strings.Fields(out.String()[strings.LastIndex(out.String(), "lines "):])
-	if !strings.HasPrefix(out.String(), want) || len(row) < 7 || row[6] != "1" {
+	if !strings.HasPrefix(out.String(), want) || len(row) < 8 || row[7] != "1" {
 		t.Errorf("got\n%s\nwant\n%s… and 1 sender in the row %q", &out, want, row)
 	}
 }

@@ -1,13 +1,17 @@
 package main
 
 import (
-	"container/heap"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/rpc"
 	"os"
 	"os/signal"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -18,13 +22,8 @@ func init() {
 	for name, program := range map[string]func(){
 		// At rest: goroutines that wait for work.
 		"pool":             func() { newPool(100) },
-		"poolInSelect":     poolInSelect,
-		"poolPerTenant":    poolPerTenant,
 		"condQueue":        condQueue,
-		"pipelineAtRest":   pipelineAtRest,
 		"actors":           actors,
-		"hub":              hub,
-		"subscribers":      subscribers,
 		"waitForSignal":    waitForSignal,
 		"mainWaitsForAll":  mainWaitsForAll,
 		"closerWaits":      closerWaits,
@@ -34,37 +33,17 @@ func init() {
 		"tokenBucket":      tokenBucket,
 		"tokensByMethod":   func() { go (&bucket{make(chan struct{}, 2)}).loop() },
 		"freeList":         freeList,
-		"prefetch":         prefetch,
 		"prefetchAndWait":  prefetchAndWait,
 		"twoGenerators":    func() { idGenerator(); tokenBucket() },
-		"lazySingleton":    lazySingleton,
 		"onceInit":         onceInit,
 		"afterFunc":        func() { context.AfterFunc(context.Background(), func() {}); time.AfterFunc(time.Hour, func() {}) },
-		"requestReply":     requestReply,
-		"semaphoreIdle":    semaphoreIdle,
 		"errgroupAtRest":   errgroupAtRest,
-		"dispatcher":       dispatcher,
-		"delayQueue":       delayQueue,
-		"configWatch":      configWatch,
 		"sluiceBounded":    sluiceBounded,
-		"sluiceElastic":    sluiceElastic,
 		"sluiceRendezvous": sluiceRendezvous,
-		"sluicePriority":   sluicePriority,
-		"pausedWorker":     pausedWorker,
-		"leaderElection":   leaderElection,
 		// Timers and the outside.
-		"ticker":       ticker,
-		"janitor":      janitor,
-		"httpServer":   httpServer,
-		"keepAlive":    keepAlive,
-		"longPoll":     longPoll,
-		"chat":         chat,
-		"rpcClient":    rpcClient,
-		"slowServer":   slowServer,
-		"lineReader":   lineReader,
-		"childProcess": childProcess,
-		"retry":        retry,
-		"batcher":      batcher,
+		"httpServer": httpServer,
+		"slowServer": slowServer,
+		"batcher":    batcher,
 		// At work: senders and lock waiters that wait for something slow.
 		"slowSink":          slowSink,
 		"slowNetwork":       slowNetwork,
@@ -99,30 +78,6 @@ func newPool(n int) *pool {
 func (p *pool) work() {
 	for job := range p.jobs {
 		job()
-	}
-}
-
-func poolInSelect() {
-	jobs, quit := make(chan int), make(chan struct{})
-	for range 20 {
-		go func() {
-			for {
-				select {
-				case <-jobs:
-				case <-quit:
-					return
-				}
-			}
-		}()
-	}
-}
-
-// poolPerTenant has pools that requests started.
-func poolPerTenant() {
-	for range 5 {
-		done := make(chan *pool)
-		go func() { done <- newPool(4) }()
-		<-done
 	}
 }
 
@@ -165,24 +120,6 @@ func condQueue() {
 	}
 }
 
-func pipelineAtRest() {
-	in := make(chan int)
-	for range 5 {
-		out := make(chan int)
-		go func(in <-chan int) {
-			defer close(out)
-			for v := range in {
-				out <- v + 1
-			}
-		}(in)
-		in = out
-	}
-	go func() {
-		for range in {
-		}
-	}()
-}
-
 type actor struct {
 	inbox chan int
 	peer  *actor
@@ -204,51 +141,6 @@ func actors() {
 	go a.run()
 	go b.run()
 	a.send(100)
-}
-
-func hub() {
-	register, broadcast := make(chan chan int), make(chan int)
-	go func() {
-		clients := map[chan int]bool{}
-		for {
-			select {
-			case c := <-register:
-				clients[c] = true
-			case v := <-broadcast:
-				for c := range clients {
-					c <- v
-				}
-			}
-		}
-	}()
-	for range 30 {
-		go func() {
-			c := make(chan int, 4)
-			register <- c
-			for range c {
-			}
-		}()
-	}
-	broadcast <- 1
-}
-
-func subscribers() {
-	var mu sync.Mutex
-	var all []chan int
-	var subscribed sync.WaitGroup
-	for range 8 { // each subscribes in a request
-		subscribed.Go(func() {
-			c := make(chan int, 1)
-			mu.Lock()
-			all = append(all, c)
-			mu.Unlock()
-			go func() {
-				for range c {
-				}
-			}()
-		})
-	}
-	subscribed.Wait()
 }
 
 func waitForSignal() {
@@ -311,21 +203,6 @@ func freeList() {
 	}()
 }
 
-func prefetch() {
-	pages := make(chan int, 2)
-	go func() {
-		defer close(pages)
-		for page := range 100 {
-			pages <- page
-		}
-	}()
-	go func() { // the reader asks for the next page each hour
-		for range time.Tick(time.Hour) {
-			<-pages
-		}
-	}()
-}
-
 func prefetchAndWait() {
 	pages := make(chan int)
 	var both sync.WaitGroup
@@ -342,20 +219,6 @@ func prefetchAndWait() {
 	both.Wait()
 }
 
-func lazySingleton() {
-	var once sync.Once
-	jobs := make(chan int)
-	start := func() {
-		go func() {
-			for range jobs {
-			}
-		}()
-	}
-	for range 10 {
-		go once.Do(start)
-	}
-}
-
 func onceInit() {
 	loaded := make(chan struct{})
 	load := sync.OnceFunc(func() { <-loaded })
@@ -366,33 +229,6 @@ func onceInit() {
 		time.Sleep(time.Hour)
 		close(loaded)
 	}()
-}
-
-func requestReply() {
-	type request struct{ reply chan int }
-	requests := make(chan request)
-	go func() {
-		for r := range requests {
-			r.reply <- 1
-		}
-	}()
-	for range 10 {
-		r := request{make(chan int, 1)}
-		requests <- r
-		<-r.reply
-	}
-}
-
-func semaphoreIdle() {
-	slots, jobs := make(chan struct{}, 3), make(chan int)
-	for range 6 {
-		go func() {
-			for range jobs {
-				slots <- struct{}{}
-				<-slots
-			}
-		}()
-	}
 }
 
 func errgroupAtRest() {
@@ -407,67 +243,6 @@ func errgroupAtRest() {
 	cancel(errors.New("ended"))
 }
 
-func dispatcher() {
-	idle := make(chan chan int, 4)
-	for range 4 {
-		jobs := make(chan int)
-		go func() {
-			for {
-				idle <- jobs
-				<-jobs
-			}
-		}()
-	}
-	work := make(chan int)
-	go func() {
-		for job := range work {
-			(<-idle) <- job
-		}
-	}()
-	for i := range 20 {
-		work <- i
-	}
-}
-
-type times []time.Time
-
-func (t times) Len() int           { return len(t) }
-func (t times) Less(i, j int) bool { return t[i].Before(t[j]) }
-func (t times) Swap(i, j int)      { t[i], t[j] = t[j], t[i] }
-func (t *times) Push(x any)        { *t = append(*t, x.(time.Time)) }
-func (t *times) Pop() any          { old := *t; v := old[len(old)-1]; *t = old[:len(old)-1]; return v }
-
-func delayQueue() {
-	add := make(chan time.Time)
-	go func() {
-		var all times
-		for {
-			var next <-chan time.Time
-			if len(all) > 0 {
-				next = time.After(time.Until(all[0]))
-			}
-			select {
-			case t := <-add:
-				heap.Push(&all, t)
-			case <-next:
-				heap.Pop(&all)
-			}
-		}
-	}()
-	add <- time.Now().Add(time.Hour)
-}
-
-func configWatch() {
-	var config atomic.Pointer[string]
-	changed := make(chan string)
-	go func() {
-		for v := range changed {
-			config.Store(&v)
-		}
-	}()
-	changed <- "new"
-}
-
 func sluiceBounded() {
 	c := sluice.NewBounded[int](8, nil)
 	for range 5 {
@@ -480,4 +255,234 @@ func sluiceBounded() {
 		}()
 	}
 	c.Send(context.Background(), 1)
+}
+
+func sluiceRendezvous() {
+	c := sluice.NewRendezvous[int](nil)
+	go func() { // a generator
+		for i := 0; c.Send(context.Background(), i) == nil; i++ {
+		}
+	}()
+	c.Recv(context.Background())
+}
+
+func serve(handler http.HandlerFunc, clients int) {
+	s := httptest.NewServer(handler)
+	for range clients {
+		go func() {
+			for {
+				r, err := http.Get(s.URL)
+				if err != nil {
+					return
+				}
+				io.Copy(io.Discard, r.Body)
+				r.Body.Close()
+			}
+		}()
+	}
+}
+
+func httpServer() {
+	newPool(4)
+	serve(func(http.ResponseWriter, *http.Request) { time.Sleep(20 * time.Millisecond) }, 8)
+}
+
+// slowServer has a client whose server takes its time.
+func slowServer() {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return
+	}
+	conn, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return
+	}
+	c := rpc.NewClient(conn)
+	go feed(4, func(v int) { c.Call("Slow.Answer", v, new(int)) })
+}
+
+func batcher() {
+	values := make(chan int)
+	go func() {
+		for batch := []int(nil); ; {
+			select {
+			case v := <-values:
+				batch = append(batch, v)
+			case <-time.After(time.Minute):
+				batch = nil
+			}
+		}
+	}()
+	values <- 1
+}
+
+// feed has n senders to a channel with one slow receiver.
+func feed(n int, receive func(int)) {
+	values := make(chan int)
+	for range n {
+		go func() {
+			for i := 0; ; i++ {
+				values <- i
+			}
+		}()
+	}
+	go func() {
+		for v := range values {
+			receive(v)
+		}
+	}()
+}
+
+func slowSink() { feed(4, func(int) { time.Sleep(500 * time.Millisecond) }) }
+
+func slowNetwork() {
+	here, there := net.Pipe()
+	go func() {
+		for b := make([]byte, 1); ; time.Sleep(400 * time.Millisecond) {
+			there.Read(b)
+		}
+	}()
+	feed(6, func(int) { here.Write([]byte("a")) })
+}
+
+type account struct {
+	mu      sync.Mutex
+	balance int
+}
+
+func (a *account) deposit(wait func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	wait()
+	a.balance++
+}
+
+func deposits(n int, wait func()) {
+	a := new(account)
+	for range n {
+		go func() {
+			for {
+				a.deposit(wait)
+			}
+		}()
+	}
+}
+
+func contendedLock() { deposits(10, func() { time.Sleep(100 * time.Millisecond) }) }
+
+func lockDuringIO() {
+	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { time.Sleep(600 * time.Millisecond) }))
+	deposits(5, func() {
+		if r, err := http.Get(s.URL); err == nil {
+			r.Body.Close()
+		}
+	})
+}
+
+func computeBehindLock() { deposits(8, func() { hash(200 * time.Millisecond) }) }
+
+func hash(d time.Duration) {
+	sum := sha256.Sum256(nil)
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		sum = sha256.Sum256(sum[:])
+	}
+}
+
+type cache struct {
+	mu     sync.RWMutex
+	values map[string]int
+}
+
+func (c *cache) get(key string) int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.values[key]
+}
+
+func readersAndWriter() {
+	c := &cache{values: map[string]int{}}
+	for range 6 {
+		go func() {
+			for {
+				c.get("a")
+			}
+		}()
+	}
+	go func() {
+		for i := 0; ; i++ {
+			c.mu.Lock()
+			time.Sleep(300 * time.Millisecond)
+			c.values["a"] = i
+			c.mu.Unlock()
+		}
+	}()
+}
+
+func semaphoreBusy() {
+	slots := make(chan struct{}, 2)
+	for range 10 {
+		go func() {
+			for {
+				slots <- struct{}{}
+				time.Sleep(400 * time.Millisecond)
+				<-slots
+			}
+		}()
+	}
+}
+
+func fanIn() {
+	values, sums := make(chan int), make(chan int)
+	for range 4 {
+		go func() {
+			for v := range values {
+				sums <- v
+			}
+		}()
+	}
+	go func() {
+		for range sums {
+			time.Sleep(350 * time.Millisecond)
+		}
+	}()
+	for i := range 1000 {
+		values <- i
+	}
+}
+
+func hotChannel() { feed(8, func(int) {}) }
+
+func backpressure() {
+	c := sluice.NewBounded[int](4, nil)
+	for range 4 {
+		go func() {
+			for i := 0; c.Send(context.Background(), i) == nil; i++ {
+			}
+		}()
+	}
+	for {
+		c.Recv(context.Background())
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+func growingPool() {
+	jobs := make(chan int)
+	for range 20 {
+		go func() {
+			for range jobs {
+			}
+		}()
+		time.Sleep(60 * time.Millisecond)
+	}
+}
+
+func parallelHash() {
+	for {
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { hash(20 * time.Millisecond) })
+		}
+		all.Wait()
+	}
 }
