@@ -9,8 +9,8 @@
 //	sluice watch     shows the channels of a running service, live in the terminal
 //
 // "sluice help" lists the commands and the exit statuses, and "sluice help lab" has the
-// flags of one, what it reads and writes, and examples. docs/cli.md has more, and
-// docs/installing.md the command that installs it.
+// flags of one, what it reads and writes, and examples. docs/doctor.md has more, and
+// docs/releases.md the command that installs it.
 //
 // What may enter this package: flags, and the order of calls of the packages
 // beside it.
