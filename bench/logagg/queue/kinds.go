@@ -15,17 +15,17 @@ import (
 var kinds = []Kind{
 	{"native", newNative, false},
 	{"bounded", inMemory(func(o Options) channel {
-		return sluice.NewBounded(o.Capacity, &sluice.BoundedOptions[parse.Event]{Name: o.Name, SingleReceiver: true})
+		return sluice.NewBounded(o.Capacity, &sluice.BoundedOptions[parse.Event]{Name: channelName, SingleReceiver: true})
 	}), false},
 	{"elastic", inMemory(func(o Options) channel {
-		return sluice.NewElastic(o.Capacity, &sluice.ElasticOptions[parse.Event]{Name: o.Name, SingleReceiver: true})
+		return sluice.NewElastic(o.Capacity, &sluice.ElasticOptions[parse.Event]{Name: channelName, SingleReceiver: true})
 	}), false},
 	// Senders share the lanes, because the counts do not depend on the order of
 	// lines. A lane per connection (Sharded.Lane) would keep the order, but
 	// create as many queues as connections, each of which can fill up, and
 	// lines would wait twice as long.
 	{"sharded", inMemory(func(o Options) channel {
-		return sluice.NewSharded(o.Capacity, &sluice.ShardedOptions[parse.Event]{Name: o.Name, SingleReceiver: true})
+		return sluice.NewSharded(o.Capacity, &sluice.ShardedOptions[parse.Event]{Name: channelName, SingleReceiver: true})
 	}), false},
 	// These keep events on disk or at servers. A batch is one record or message,
 	// except in spill, which takes events one by one as long as they fit in

@@ -95,23 +95,23 @@ type Sender interface {
 
 // Options are the settings of a queue besides its kind.
 type Options struct {
-	Capacity int    // in events; for sharded, of each lane
-	Batch    int    // events per send; 1 means no batching
-	Name     string // of the channel in its Stats, for kinds of sluice
+	Capacity int          // in events; for sharded, of each lane
+	Batch    int          // events per send; 1 means no batching
+	Log      *slog.Logger // logs failures at once; nil for none
 
 	// For kinds that keep events outside the process's memory.
 	Dir       string // for spill and durable; "" selects a temporary folder
-	DiskBytes int64  // for spill and durable: limit of the queue on disk; 0 means no limit
+	DiskBytes int64  // for spill and durable: limit of the queue on disk; 0 selects 1 GiB
 	Drain     bool   // at the end, receive the rest of a shared queue
 
 	// For the kind jetstream.
 	NATS     string        // addresses of the servers; "" starts a server inside the process
-	Stream   string        // name of the channel at the servers; "" means DefaultStream
 	Replicas int           // servers that store each packet; 0 selects the default of module jetstream
 	AckWait  time.Duration // time until the packets of a dead receiver are redelivered; 0 selects the default
-
-	Log *slog.Logger // logs failures at once; nil for none
 }
+
+// channelName is the name of the channel in its Stats, for kinds of sluice in the process.
+const channelName = "lines"
 
 func (o Options) logger() *slog.Logger {
 	if o.Log == nil {

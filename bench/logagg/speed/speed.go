@@ -139,7 +139,7 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	}
 	p := pipeline.New(pipeline.Config{
 		Sources: []input.Source{input.TCP(listener, limits)}, Queue: hot, Sink: sink.Nowhere(),
-		MaxLine: 8 << 10, Service: "unknown", Interval: time.Second, Rows: 10_000,
+		Interval: time.Second, Rows: 10_000,
 	})
 	runtime.GC() // exclude the garbage of the previous run
 
