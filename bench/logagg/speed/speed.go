@@ -146,7 +146,7 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	ended, sent := make(chan error, 1), make(chan error, 1)
-	began, used := time.Now(), paced.Used()
+	began, used := time.Now(), paced.CPU()
 	go func() { ended <- p.Run(running) }()
 	go func() { sent <- send() }()
 	for ctx.Err() == nil && p.Ledger().In < int64(s.Lines) {
@@ -154,7 +154,7 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	}
 	stop()
 	err = <-ended
-	took, usedUp := time.Since(began), paced.Used().Since(used).CPU
+	took, usedUp := time.Since(began), paced.CPU()-used
 	err = errors.Join(err, <-sent, ctx.Err())
 	account := p.Ledger()
 	if err == nil {
