@@ -352,8 +352,8 @@ func TestReceipts(t *testing.T) {
 			t.Errorf("%s: %v", test.name, l)
 		}
 		q := open()
-		if q.Len() != test.left {
-			t.Errorf("%s: %d are left, want %d", test.name, q.Len(), test.left)
+		if q.Account().Packets != test.left {
+			t.Errorf("%s: %d are left, want %d", test.name, q.Account().Packets, test.left)
 		}
 		if err := q.End(); err != nil {
 			t.Error(err)

@@ -28,8 +28,6 @@ type Queue interface {
 	// Close ends the sending. Each sender must have been flushed, and no sender
 	// may be used afterwards.
 	Close()
-	// Len returns the number of queued events or batches.
-	Len() int
 
 	// Receipt returns the receipt for everything received since the previous
 	// receipt. Only the receiver may call it.
@@ -61,8 +59,8 @@ type Receipt interface {
 // this one.
 type Account struct {
 	Shared   bool  // the queue is shared or persistent: events received here may have been sent elsewhere
+	Packets  int   // packets of events stored now
 	Sent     int64 // events stored
-	Received int64
 	Again    int64 // received events that were, or may have been, received before
 	Doubtful int64 // events that may be stored twice, or although they were rejected
 }
@@ -91,6 +89,32 @@ type Sender interface {
 	// Flush sends the kept events. Readers call it before they wait for more
 	// input, so no event waits for later ones and no timer is needed.
 	Flush() (rejected int)
+}
+
+// A batcher is a Sender that collects events until a batch is complete.
+type batcher struct {
+	kept []parse.Event
+	put  func(batch []parse.Event) (rejected int) // may not keep the batch
+}
+
+func newBatcher(size int, put func([]parse.Event) int) *batcher {
+	return &batcher{make([]parse.Event, 0, size), put}
+}
+
+func (b *batcher) Send(e parse.Event) int {
+	b.kept = append(b.kept, e)
+	if len(b.kept) < cap(b.kept) {
+		return 0
+	}
+	return b.Flush()
+}
+
+func (b *batcher) Flush() (rejected int) {
+	if len(b.kept) > 0 {
+		rejected = b.put(b.kept)
+		b.kept = b.kept[:0]
+	}
+	return rejected
 }
 
 // Options are the settings of a queue besides its kind.
