@@ -181,7 +181,7 @@ func TestPage(t *testing.T) {
 	}
 	f.put(cell{"queues", "lfq MPMC", "1->1", 2}, nil, io.ErrUnexpectedEOF)
 	p := page{f, []*figures{f}, sections(pageProcs)}
-	table := p.table("queues", false, heading{"speed", "1->1", 2, ""}, heading{"CPU", "CPU", 2, ""})
+	table := p.table("queues", false, []heading{{"speed", "1->1", 2, ""}, {"CPU", "CPU", 2, ""}})
 	for _, line := range []string{
 		"| chan | parks | **50** | 3.0 |", "| sluice.Bounded | parks | 60 | **2.0** |", "| xsync SPSC | polls | 20 | - |",
 	} {

@@ -125,7 +125,7 @@ type heading struct {
 }
 
 // table returns a table of a section. The fastest of those that park is bold.
-func (p page) table(name string, words bool, headings ...heading) string {
+func (p page) table(name string, words bool, headings []heading) string {
 	s := p.section(name)
 	rows := p.rows(s)
 	var b strings.Builder
