@@ -111,7 +111,7 @@ func useFrom(t *testing.T, proxy string) {
 	t.Helper()
 	const root = "github.com/sluice-planted/mini"
 	dir := t.TempDir()
-	env := []string{"GOPROXY=file://" + proxy + ",off", "GONOSUMDB=" + root, "GOENV=off", "GOWORK=off", "GOFLAGS=-modcacherw", "GOSUMDB=sum.golang.org", "GOPATH="+filepath.Join(dir, "go"), "GOMODCACHE="}
+	env := []string{"GOPROXY=file://" + proxy + ",off", "GONOSUMDB=" + root, "GOENV=off", "GOWORK=off", "GOFLAGS=-modcacherw", "GOSUMDB=sum.golang.org", "GOPATH=" + filepath.Join(dir, "go"), "GOMODCACHE="}
 	const program = "package main\n\nimport _ \"" + root + "/spill\"\n\nfunc main() {}\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o666); err != nil {
 		t.Fatal(err)
