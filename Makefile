@@ -114,13 +114,17 @@ oldest: ## the library's tests and vet of the stress tests, with the oldest supp
 	GOTOOLCHAIN=$(OLDEST) GOWORK=off go test -short $(LIBRARY)
 	cd stress && GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
 
+bin/apidiff: tools/go.mod tools/go.sum
+	cd tools && GOWORK=off go build -o ../bin/apidiff golang.org/x/exp/cmd/apidiff
+
 .PHONY: release-check
-release-check: ## the next version could be released: install it from tags, in a temporary clone
-	cd tools && GOWORK=off go vet ./release && GOWORK=off go test -count=1 ./release && GOWORK=off go run ./release -check
+release-check: bin/apidiff ## the next version could be released: install it from tags, in a temporary clone
+	cd tools && GOWORK=off go vet ./release && GOWORK=off go test -count=1 ./release
+	APIDIFF=$(CURDIR)/bin/apidiff bash tools/release/release.sh check
 
 .PHONY: release
-release: ## prepare and prove VERSION, then add its tags and a branch; PROXY=DIR keeps the modules; push nothing
-	cd tools && GOWORK=off go run ./release -version '$(VERSION)' -proxy '$(abspath $(PROXY))'
+release: bin/apidiff ## prepare and prove VERSION, then add its tags and a branch; PROXY=DIR keeps the modules; push nothing
+	APIDIFF=$(CURDIR)/bin/apidiff bash tools/release/release.sh '$(VERSION)' $(if $(PROXY),'$(abspath $(PROXY))')
 
 .PHONY: binaries
 binaries: ## bin/VERSION: the tool for each platform by GoReleaser, from the tag, with checksums

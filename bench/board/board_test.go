@@ -181,7 +181,7 @@ func TestPage(t *testing.T) {
 	}
 	f.put(cell{"queues", "lfq MPMC", "1->1", 2}, nil, io.ErrUnexpectedEOF)
 	p := page{f, []*figures{f}, sections(pageProcs)}
-	table := p.table("queues", true, heading{"speed", "1->1", 2, ""}, heading{"CPU", "CPU", 2, ""})
+	table := p.table("queues", true, []heading{{"speed", "1->1", 2, ""}, {"CPU", "CPU", 2, ""}})
 	for _, line := range []string{
 		"| chan | parks | **50** | 3.0 |", "| sluice.Bounded | parks | 60 | **2.0** |", "| xsync SPSC | polls | 20 | - |",
 	} {
@@ -189,7 +189,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%q is missing in\n%s", line, table)
 		}
 	}
-	if plain := p.table("queues", false, heading{"speed", "1->1", 2, ""}); !strings.Contains(plain, "\n| chan | **50** |") || strings.Contains(plain, "xsync SPSC") {
+	if plain := p.table("queues", false, []heading{{"speed", "1->1", 2, ""}}); !strings.Contains(plain, "\n| chan | **50** |") || strings.Contains(plain, "xsync SPSC") {
 		t.Errorf("a table without words has rows that poll, or no chan:\n%s", plain)
 	}
 	losses, compared := p.losses()

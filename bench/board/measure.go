@@ -52,9 +52,9 @@ func medianOf(n int, measure func(i int) (float64, error)) (float64, error) {
 // idle returns the CPU time of the process during d, as a percentage of one core.
 func idle(d time.Duration) float64 {
 	time.Sleep(d / 4) // until all wait
-	used, began := paced.Used(), time.Now()
+	used, began := paced.CPU(), time.Now()
 	time.Sleep(d)
-	return 100 * float64(paced.Used().Since(used).CPU) / float64(time.Since(began))
+	return 100 * float64(paced.CPU()-used) / float64(time.Since(began))
 }
 
 // stormSenders is how many goroutines send in a storm, to a contender that permits it.

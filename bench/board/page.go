@@ -127,7 +127,7 @@ type heading struct {
 // table returns a table of a section. The fastest of those that park is bold. Without words
 // about how each row waits and ends, it has no other rows. A column idle or lost that has only
 // zeros is left out.
-func (p page) table(name string, words bool, headings ...heading) string {
+func (p page) table(name string, words bool, headings []heading) string {
 	s := p.section(name)
 	rows := p.rows(s)
 	var b strings.Builder

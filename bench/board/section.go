@@ -161,7 +161,7 @@ func waiting(n, copies int, rate float64) []column {
 		if err != nil {
 			return 0, err
 		}
-		return float64(result.CPU) / float64(result.Values) / 1000, nil
+		return result.PerValue() / 1000, nil
 	}
 	sink := func(r row) bool { return r.open != nil }
 	return []column{

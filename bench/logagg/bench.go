@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -74,7 +73,7 @@ func bench(ctx context.Context, args []string, to streams) error {
 		section, measure = sharesSection, profiles
 	}
 	if *out != "" {
-		if err := canTake(*out, section); err != nil { // before the measurement rather than after it
+		if err := results.CheckFile(*out, section); err != nil { // before the measurement rather than after it
 			return misuseError{fmt.Errorf("-o: %w", err)}
 		}
 	}
@@ -88,25 +87,6 @@ func bench(ctx context.Context, args []string, to streams) error {
 		}
 	}
 	_, err = io.WriteString(to.stdout, table)
-	return err
-}
-
-// canTake returns an error if the file cannot take a section.
-func canTake(path, section string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if os.IsNotExist(err) {
-		_, err = os.Stat(filepath.Dir(path))
-		return err
-	}
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	document, err := io.ReadAll(file)
-	if err != nil {
-		return err
-	}
-	_, err = results.Put(string(document), section, "")
 	return err
 }
 
@@ -138,7 +118,7 @@ func prepare(ctx context.Context, address string, lines, repeat, connections int
 	if err != nil {
 		return nil, err
 	}
-	child := exec.CommandContext(ctx, program, "load", "-ahead", "-tcp", address,
+	child := exec.CommandContext(ctx, program, "load", "-asked", "-tcp", address,
 		"-lines", strconv.Itoa(lines), "-repeat", strconv.Itoa(repeat), "-connections", strconv.Itoa(connections))
 	child.Stderr = os.Stderr
 	say, err := child.StdinPipe()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"log"
 	"net"
 	"net/http"
@@ -16,9 +17,9 @@ import (
 // cheap enough to stay on while the service runs.
 const mutexSample = 100
 
-// serveDebug serves profiles and channels for an engineer or sluice doctor, at
-// an address that only trusted clients should reach. It returns a function that
-// stops the server.
+// serveDebug serves profiles, channels and the account for an engineer or sluice
+// doctor, at an address that only trusted clients should reach. It returns a
+// function that stops the server.
 func serveDebug(listener net.Listener, p *pipeline.Pipeline, report *log.Logger) (stop func()) {
 	report.Printf("debugging at http://%s/debug/sluice", listener.Addr())
 	runtime.SetMutexProfileFraction(mutexSample)
@@ -28,7 +29,9 @@ func serveDebug(listener net.Listener, p *pipeline.Pipeline, report *log.Logger)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
 	livepage.Register(mux)
-	mux.Handle("/metrics", newMetrics(p))
+	mux.HandleFunc("/debug/account", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(p.Ledger()) // fails if the client has gone
+	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }() // fails when the listener is closed
 	return func() { server.Close() }

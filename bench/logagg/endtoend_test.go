@@ -7,20 +7,35 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"strconv"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-	"unique"
 
 	"github.com/sluice-go/sluice/bench/logagg/count"
-	"github.com/sluice-go/sluice/bench/logagg/parse"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
 )
+
+// An output is what a service prints, for a test that reads it meanwhile.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// rows returns the counts in it.
+func (o *output) rows(t *testing.T) []count.Row {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return rows(t, o.text.Bytes())
+}
 
 // A service runs in the test's process.
 type service struct {
@@ -29,7 +44,7 @@ type service struct {
 	cancel         func()
 	status         chan int
 	ended          chan struct{} // closed when it has ended
-	stdout         bytes.Buffer
+	stdout         output
 	stderr         strings.Builder
 	logged         sync.WaitGroup
 }
@@ -91,9 +106,18 @@ func (s *service) stop() int {
 	return status
 }
 
+// send sends the lines of a load to an address and returns what they are.
+func send(t *testing.T, address string, l traffic.Load) *traffic.Truth {
+	t.Helper()
+	truth, err := l.Prepare().Send(t.Context(), address, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return truth
+}
+
 // TestEndToEnd sends lines over TCP to a service with each channel, batched or
-// not, that ships to a file or a server: the counts must match the lines
-// exactly.
+// not: the counts must match the lines exactly.
 func TestEndToEnd(t *testing.T) {
 	for _, kind := range queue.Kinds() {
 		for _, batch := range []string{"on", "off"} {
@@ -102,64 +126,47 @@ func TestEndToEnd(t *testing.T) {
 				if kind.Outside && batch == "off" {
 					lines = 2000 // each line is synced
 				}
-				dir := t.TempDir()
-				counts, truth := filepath.Join(dir, "counts"), filepath.Join(dir, "truth")
-				s := start(t, "-channel", kind.Name, "-batch", batch, "-o", counts, "-every", "10ms")
-				var sent, errors strings.Builder
-				status := run(t.Context(), []string{"load", "-tcp", s.address, "-lines", strconv.Itoa(lines), "-connections", "64", "-truth", truth},
-					streams{strings.NewReader(""), &sent, &errors})
-				if status != 0 || !strings.Contains(sent.String(), fmt.Sprintf("sent %d lines", lines)) {
-					t.Fatalf("load: status %d, %s%s", status, sent.String(), errors.String())
-				}
-				var malformed int
-				if _, err := fmt.Sscanf(sent.String(), "sent %d lines, of which %d are", &lines, &malformed); err != nil {
-					t.Fatal(err)
-				}
-				s.settled(counts, lines-malformed) // by then all connections have been accepted
+				s := start(t, "-channel", kind.Name, "-batch", batch, "-every", "10ms")
+				truth := send(t, s.address, traffic.Load{Seed: 1, Lines: lines, Connections: 64})
+				s.settled(truth.Lines - truth.Malformed) // by then all connections have been accepted
 				if status := s.stop(); status != 0 {
 					t.Fatalf("status %d: %s", status, s.stderr.String())
 				}
-				if got, want := merged(t, counts), merged(t, truth); got != want {
-					t.Errorf("counted\n%swant\n%s", got, want)
+				if got, want := sums(s.stdout.rows(t)), sums(truth.Table.Rows()); !maps.Equal(got, want) {
+					t.Errorf("counted\n%v\nwant\n%v", got, want)
 				}
+				good := truth.Lines - truth.Malformed
 				account := fmt.Sprintf("in %d = counted %d + malformed %d + rejected 0\ncounted %d = shipped %d + not shipped 0",
-					lines, lines-malformed, malformed, lines-malformed, lines-malformed)
-				if !strings.Contains(s.stdout.String(), account) {
-					t.Errorf("the account is %s, want %s", s.stdout.String(), account)
+					truth.Lines, good, truth.Malformed, good, good)
+				if !strings.Contains(s.stderr.String(), account) {
+					t.Errorf("the account is %s, want %s", s.stderr.String(), account)
 				}
 			})
 		}
 	}
 }
 
-// settled waits until the file contains the counts of that many lines.
-func (s *service) settled(path string, lines int) {
+// settled waits until the service has printed the counts of that many lines.
+func (s *service) settled(lines int64) {
 	s.t.Helper()
 	for ; ; time.Sleep(5 * time.Millisecond) {
 		sum := int64(0)
-		for _, row := range rows(s.t, path) {
+		for _, row := range s.stdout.rows(s.t) {
 			sum += row.Lines
 		}
-		if sum >= int64(lines) {
+		if sum >= lines {
 			return
 		}
 		s.running()
 	}
 }
 
-// rows returns the counts in a file.
-func rows(t *testing.T, path string) (all []count.Row) {
+// rows returns the counts in a text.
+func rows(t *testing.T, text []byte) (all []count.Row) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for line := range bytes.Lines(text) {
 		var row count.Row
 		if err := json.Unmarshal(line, &row); err != nil {
-			if !bytes.HasSuffix(line, []byte("\n")) {
-				break // still being written
-			}
 			t.Fatalf("%q: %v", line, err)
 		}
 		all = append(all, row)
@@ -167,24 +174,11 @@ func rows(t *testing.T, path string) (all []count.Row) {
 	return all
 }
 
-// merged sums up the counts in a file.
-func merged(t *testing.T, path string) string {
-	sums := map[count.Row]count.Row{}
-	for _, row := range rows(t, path) {
-		k := count.Row{Minute: row.Minute, Service: row.Service, Status: row.Status}
-		sum := sums[k]
-		sum.Lines, sum.Bytes = sum.Lines+row.Lines, sum.Bytes+row.Bytes
-		sums[k] = sum
+// sums returns the lines of all rows, by minute, service and status.
+func sums(rows []count.Row) map[count.Row]int64 {
+	sums := map[count.Row]int64{}
+	for _, row := range rows {
+		sums[count.Row{Minute: row.Minute, Service: row.Service, Status: row.Status}] += row.Lines
 	}
-	table := traffic.NewTruth().Table // sorts the rows
-	for k := range sums {
-		minute, _ := parse.MinuteOf(k.Minute)
-		table.Add(parse.Event{Service: unique.Make(k.Service), Minute: minute, Status: uint16(k.Status)})
-	}
-	var text strings.Builder
-	for _, row := range table.Rows() {
-		sum := sums[count.Row{Minute: row.Minute, Service: row.Service, Status: row.Status}]
-		fmt.Fprintln(&text, row.Minute, row.Service, row.Status, sum.Lines, sum.Bytes)
-	}
-	return text.String()
+	return sums
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,7 +26,9 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice/bench/logagg/count"
+	"github.com/sluice-go/sluice/bench/logagg/pipeline"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
+	"github.com/sluice-go/sluice/bench/logagg/traffic"
 )
 
 // freePort returns a port for a listener that starts later, or restarts. It is
@@ -84,7 +86,7 @@ func holds(t *testing.T, url string, batches uint64) {
 		t.Fatal(err)
 	}
 	for !t.Failed() {
-		stream, err := js.Stream(t.Context(), queue.DefaultStream)
+		stream, err := js.Stream(t.Context(), queue.Stream)
 		if err != nil && !errors.Is(err, natsjs.ErrStreamNotFound) { // the first shipper creates the stream
 			t.Fatal(err)
 		}
@@ -104,8 +106,8 @@ type child struct {
 	said    strings.Builder
 	reading sync.WaitGroup
 	address string // of its syslog listener, if any
-	debug   string // of its metrics, if any
-	sent    int    // number of lines sent to that address
+	debug   string // of its account, if any
+	sent    int64  // number of lines sent to that address
 }
 
 // startChild starts a child and waits until it listens and has joined the
@@ -167,11 +169,20 @@ func (c *child) kill() {
 	_ = c.command.Wait()
 }
 
+// account returns the account of a service.
+func account(t *testing.T, debug string) (l pipeline.Ledger) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(get(t, debug+"/debug/account")), &l); err != nil {
+		t.Error(err)
+	}
+	return l
+}
+
 // hasRead waits until a shipper has read all lines sent to it.
 func (c *child) hasRead(t *testing.T) {
 	t.Helper()
-	for want := fmt.Sprintf("\nlogagg_lines_read_total %v\n", float64(c.sent)); !t.Failed(); time.Sleep(10 * time.Millisecond) {
-		if strings.Contains(get(t, c.debug+"/metrics"), want) {
+	for ; !t.Failed(); time.Sleep(10 * time.Millisecond) {
+		if account(t, c.debug).In == c.sent {
 			return
 		}
 	}
@@ -224,36 +235,24 @@ func figure(t *testing.T, said, pattern string) int64 {
 
 // A crowd sends lines to shippers and knows the expected counts.
 type crowd struct {
-	dir   string
-	loads int
-	truth []string // files with expected counts
+	loads uint64
+	truth []count.Row
 }
 
 // send sends new lines to a shipper.
 func (c *crowd) send(t *testing.T, to *child, lines int) {
 	t.Helper()
 	c.loads++
-	to.sent += lines
-	truth := filepath.Join(c.dir, fmt.Sprint("truth", c.loads))
-	c.truth = append(c.truth, truth)
-	var out, failed strings.Builder
-	if status := run(t.Context(), []string{"load", "-tcp", to.address, "-lines", strconv.Itoa(lines), "-connections", "8",
-		"-seed", strconv.Itoa(c.loads), "-truth", truth}, streams{strings.NewReader(""), &out, &failed}); status != 0 {
-		t.Errorf("load: status %d: %s", status, failed.String())
-	}
+	truth := send(t, to.address, traffic.Load{Seed: c.loads, Lines: lines, Connections: 8})
+	to.sent += truth.Lines
+	c.truth = append(c.truth, truth.Table.Rows()...)
 }
 
 // check compares the counts with the lines sent. It returns how many lines were
 // counted more than once; none may be missing.
 func (c *crowd) check(t *testing.T, counted map[count.Row]int64) (more int64) {
 	t.Helper()
-	want := map[count.Row]int64{}
-	for _, file := range c.truth {
-		for _, row := range rows(t, file) {
-			want[count.Row{Minute: row.Minute, Service: row.Service, Status: row.Status}] += row.Lines
-		}
-	}
-	for row, lines := range want {
+	for row, lines := range sums(c.truth) {
 		if counted[row] < lines {
 			t.Errorf("%v: counted %d of %d lines", row, counted[row], lines)
 		}
@@ -277,7 +276,7 @@ var (
 // answering. No line is lost, and only lines that were not acknowledged are
 // counted twice.
 func TestHalves(t *testing.T) {
-	server, sink, clients := broker(t, t.TempDir(), server.RANDOM_PORT), newBooks(t), &crowd{dir: t.TempDir()}
+	server, sink, clients := broker(t, t.TempDir(), server.RANDOM_PORT), newBooks(t), new(crowd)
 	servers := []string{"-nats", server.ClientURL(), "-replicas", "1", "-ack-wait", "2s"}
 	half := func(name string, more ...string) *child {
 		return startChild(t, append(append([]string{name}, servers...), more...)...)
@@ -306,7 +305,7 @@ func TestHalves(t *testing.T) {
 	}
 	// It may have received lines that the other aggregator did not acknowledge
 	// in time.
-	again := figure(t, get(t, doomed.debug+"/metrics"), `logagg_doubtful_lines_total{how="delivered again"} (\d+)`)
+	again := account(t, doomed.debug).Again
 	doomed.kill()
 	for _, s := range shippers {
 		clients.send(t, s, 5000)
@@ -335,7 +334,7 @@ func TestHalves(t *testing.T) {
 
 // TestBrokerRestarts: both halves survive a temporary absence of the servers.
 func TestBrokerRestarts(t *testing.T) {
-	dir, sink, clients := t.TempDir(), newBooks(t), &crowd{dir: t.TempDir()}
+	dir, sink, clients := t.TempDir(), newBooks(t), new(crowd)
 	port := freePort(t)
 	first := broker(t, dir, port)
 	servers := []string{"-nats", first.ClientURL(), "-replicas", "1", "-ack-wait", "2s"}

@@ -3,11 +3,10 @@
 // and ships the counts. It is built like a production service, and it is the
 // end-to-end benchmark of sluice's channels: a flag selects its hot channel.
 //
-//	logagg                                        counts an embedded sample
-//	logagg access.log other.log                   counts files, and writes the counts to the standard output
-//	zcat access.log.*.gz | logagg -o counts.json -    counts the standard input, into a file
+//	logagg access.log other.log                       counts files, and writes the counts to the standard output
+//	zcat access.log.*.gz | logagg - >counts.json      counts the standard input, into a file
 //	logagg -tcp :5514 -o http://counts.example/in     receives syslog, and ships to a server
-//	logagg -tcp :5514 -debug localhost:6060           serves its profiles, channels and metrics
+//	logagg -tcp :5514 -debug localhost:6060           serves its profiles, channels and account
 //	logagg -tcp :5514 -channel sharded -batch off     another hot channel, and one event at a time
 //	logagg -tcp :5514 -channel durable -dir queue     keeps every stored line even if it is killed
 //	logagg ship -tcp :5514 -nats nats://a,nats://b    receives syslog, to be counted elsewhere:

@@ -11,8 +11,7 @@
 //
 // A sender waits for a timerfd in the runtime's network poller, as a service waits for
 // its sockets: a wake-up is precise to some microseconds, costs what an arrival costs,
-// and uses no CPU before it. With Load.Sleep, and on systems other than Linux, it sleeps
-// instead. An idle runtime waits for its timers in whole milliseconds, so several senders
+// and uses no CPU before it. On systems other than Linux it sleeps instead. An idle runtime waits for its timers in whole milliseconds, so several senders
 // then wake together; and the runtime looks for work with another processor before a
 // sleeper runs, whereas after an arrival from the poller the sender itself pays for
 // waking that processor, inside Send.
@@ -20,11 +19,11 @@
 // A value per wake-up would be unrealistic at high rates, and the wake-ups would be all
 // that is measured: 1 M wake-ups per second take more than two cores. A service gets
 // many messages by one read there. Senders therefore send in groups, all of whose values
-// are intended at the same time; see [Wakeups]. A burst is a larger group.
+// are intended at the same time; see [Wakeups].
 //
 // # Figures
 //
-// CPU time is that of the whole process, with its arrivals, clock readings and jobs.
+// CPU time is that of the whole process, with its arrivals and clock readings.
 // Without runs the same load without a channel: senders do the receivers' work. The
 // difference is the cost of the channel and of waking its receivers.
 //
@@ -40,72 +39,55 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bench/contender"
-	"github.com/sluice-go/sluice/bench/workload"
 )
 
-// Wakeups is the largest number of groups per second of a load that does not choose its
-// group size.
+// Wakeups is the largest number of groups per second of a load.
 const Wakeups = 20_000
 
 // A Load is values that arrive at a rate.
 type Load struct {
 	Rate               float64 // values per second, of all senders together
 	Senders, Receivers int
-	Group              int           // values per arrival; 0 means the smallest that keeps to Wakeups
-	Job                time.Duration // CPU time of each value's receiver
 	Values             int
 	Seed               uint64
-	Sleep              bool // senders sleep until the next arrival
+
+	sleep bool // senders sleep until the next arrival, for tests with another clock
 }
 
 // Shape names the number of senders and receivers: "8->1".
 func (l Load) Shape() string { return fmt.Sprintf("%d->%d", l.Senders, l.Receivers) }
 
-// Settled returns the load with its group size, or an error if it makes no sense.
-func (l Load) Settled() (Load, error) {
-	if l.Group == 0 {
-		l.Group = max(1, int(l.Rate+Wakeups-1)/Wakeups)
-	}
+// group is the number of values per arrival: the smallest that keeps to Wakeups.
+func (l Load) group() int { return max(1, int(l.Rate+Wakeups-1)/Wakeups) }
+
+// check returns an error if the load makes no sense.
+func (l Load) check() error {
 	switch {
 	case !(l.Rate > 0):
-		return l, fmt.Errorf("paced: rate %v (want more than 0 values per second)", l.Rate)
+		return fmt.Errorf("paced: rate %v (want more than 0 values per second)", l.Rate)
 	case l.Senders < 1 || l.Receivers < 1:
-		return l, fmt.Errorf("paced: %d senders and %d receivers (want at least 1 of each)", l.Senders, l.Receivers)
-	case l.Group < 0 || l.Job < 0:
-		return l, fmt.Errorf("paced: group %d, job %v (want neither negative)", l.Group, l.Job)
+		return fmt.Errorf("paced: %d senders and %d receivers (want at least 1 of each)", l.Senders, l.Receivers)
 	case l.Values < l.Senders:
-		return l, fmt.Errorf("paced: %d values (want at least one for each of %d senders)", l.Values, l.Senders)
+		return fmt.Errorf("paced: %d values (want at least one for each of %d senders)", l.Values, l.Senders)
 	}
-	return l, nil
-}
-
-// Usage is what a process has used.
-type Usage struct {
-	CPU                    time.Duration // user and system
-	Voluntary, Involuntary int64         // context switches
-}
-
-// Since returns what was used since an earlier moment.
-func (u Usage) Since(earlier Usage) Usage {
-	return Usage{u.CPU - earlier.CPU, u.Voluntary - earlier.Voluntary, u.Involuntary - earlier.Involuntary}
+	return nil
 }
 
 // A Result is the measurement of one run.
 type Result struct {
-	Usage
+	CPU          time.Duration // of the process
 	Values       uint64
-	Elapsed      time.Duration
 	FromSend     Histogram // delays from the call of Send
 	FromIntended Histogram // delays from the intended time
 }
 
-// PerValue returns a total of the run per value: ns of CPU time, or context switches.
-func (r *Result) PerValue(total int64) float64 { return float64(total) / float64(r.Values) }
+// PerValue returns the CPU time per value, in ns.
+func (r *Result) PerValue() float64 { return float64(r.CPU) / float64(r.Values) }
 
 // Run runs the load over a channel of the contender and returns when all its goroutines
 // have finished. It fails if values were lost or changed.
 func (l Load) Run(c contender.Contender, capacity int) (*Result, error) {
-	if _, err := l.Settled(); err != nil {
+	if err := l.check(); err != nil {
 		return nil, err
 	}
 	if c.BatchOnly || c.LoopsOnly || !c.Can(capacity, l.Senders, l.Receivers) {
@@ -165,25 +147,20 @@ func (r receiving) Close() {
 // copies times in all. No two goroutines may call take with the same number at once. A nil
 // open runs the load without a sink.
 func (l Load) Over(copies int, open func(take func(i int, v uint64)) Sink) (*Result, error) {
-	l, err := l.Settled()
-	if err != nil {
+	if err := l.check(); err != nil {
 		return nil, err
 	}
 	senders, err := l.senders()
 	if err != nil {
 		return nil, err
 	}
-	turns := 0
-	if l.Job > 0 {
-		turns = workload.Turns(l.Job)
-	}
 	receivers := make([]*receiver, l.Receivers)
 	if open == nil {
 		receivers = make([]*receiver, l.Senders)
 	}
-	before, base := Used(), time.Now()
+	before, base := CPU(), time.Now()
 	for i := range receivers {
-		receivers[i] = &receiver{turns: turns, base: base}
+		receivers[i] = &receiver{base: base}
 	}
 	var sink Sink
 	if open != nil {
@@ -202,7 +179,7 @@ func (l Load) Over(copies int, open func(take func(i int, v uint64)) Sink) (*Res
 	if sink != nil {
 		sink.Close()
 	}
-	result := &Result{Usage: Used().Since(before), Elapsed: time.Since(base)}
+	result := &Result{CPU: CPU() - before}
 	if err := result.account(senders, receivers, uint64(copies)); err != nil {
 		return nil, err
 	}

@@ -16,18 +16,14 @@ func load(senders, receivers int) Load {
 	return Load{Rate: 100_000, Senders: senders, Receivers: receivers, Values: 1000, Seed: 1}
 }
 
-func TestSettled(t *testing.T) {
+func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		rate  float64
 		group int
 	}{{1, 1}, {20_000, 1}, {20_001, 2}, {100_000, 5}, {1_000_000, 50}} {
-		l, err := Load{Rate: c.rate, Senders: 8, Receivers: 1, Values: 8}.Settled()
-		if err != nil || l.Group != c.group {
-			t.Errorf("rate %v: groups of %d, %v (want %d)", c.rate, l.Group, err, c.group)
+		if l := (Load{Rate: c.rate}); l.group() != c.group {
+			t.Errorf("rate %v: groups of %d (want %d)", c.rate, l.group(), c.group)
 		}
-	}
-	if l, err := (Load{Rate: 10, Group: 64, Senders: 1, Receivers: 1, Values: 1}).Settled(); err != nil || l.Group != 64 {
-		t.Errorf("a chosen group becomes %d, %v", l.Group, err)
 	}
 	for _, wrong := range []Load{
 		{},
@@ -35,10 +31,8 @@ func TestSettled(t *testing.T) {
 		{Rate: 1, Senders: 0, Receivers: 1, Values: 1},
 		{Rate: 1, Senders: 1, Receivers: 0, Values: 1},
 		{Rate: 1, Senders: 2, Receivers: 1, Values: 1},
-		{Rate: 1, Senders: 1, Receivers: 1, Values: 1, Group: -1},
-		{Rate: 1, Senders: 1, Receivers: 1, Values: 1, Job: -1},
 	} {
-		if _, err := wrong.Settled(); err == nil || !strings.Contains(err.Error(), "want") {
+		if err := wrong.check(); err == nil || !strings.Contains(err.Error(), "want") {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 		if _, err := wrong.Run(contender.Native(), 1); err == nil {
@@ -52,7 +46,7 @@ func TestSettled(t *testing.T) {
 
 // The schedules are the same each time, in order, complete, and of the right rate.
 func TestSchedule(t *testing.T) {
-	l := Load{Rate: 1e6, Senders: 3, Receivers: 1, Group: 7, Values: 70_000, Seed: 5}
+	l := Load{Rate: 140_000, Senders: 3, Receivers: 1, Values: 70_000, Seed: 5} // in groups of 7
 	values := 0
 	for i := range l.Senders {
 		s, again := l.schedule(i), l.schedule(i)
@@ -65,7 +59,7 @@ func TestSchedule(t *testing.T) {
 			if size == 0 {
 				break
 			}
-			if at < last || size > l.Group || size < l.Group && s.left > 0 {
+			if at < last || size > l.group() || size < l.group() && s.left > 0 {
 				t.Fatalf("sender %d: group of %d at %v after %v", i, size, at, last)
 			}
 			last = at
@@ -120,7 +114,7 @@ func TestRun(t *testing.T) {
 			capacity = 0
 		}
 		for _, l := range []Load{load(1, 1), load(8, 1), load(1, 8), load(8, 8)} {
-			for _, l.Sleep = range []bool{false, true} {
+			for _, l.sleep = range []bool{false, true} {
 				r, err := l.Run(c, capacity)
 				if err != nil {
 					t.Fatalf("%s: %s: %v", c.Name, l.Shape(), err)
@@ -145,11 +139,7 @@ func TestRun(t *testing.T) {
 func TestNothingIsEarly(t *testing.T) {
 	for _, sleep := range []bool{false, true} {
 		l := load(1, 1)
-		l.Sleep, l.Values = sleep, 100
-		l, err := l.Settled()
-		if err != nil {
-			t.Fatal(err)
-		}
+		l.sleep, l.Values = sleep, 100
 		senders, err := l.senders()
 		if err != nil {
 			t.Fatal(err)
@@ -178,7 +168,7 @@ func TestNothingIsEarly(t *testing.T) {
 func TestPromptChannel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := load(8, 1)
-		l.Sleep = true
+		l.sleep = true
 		r, err := l.Run(contender.Native(), 128)
 		if err != nil {
 			t.Fatal(err)
@@ -244,7 +234,7 @@ func alter(send func(contender.Channel, uint64)) contender.Contender {
 func TestOpenLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := load(1, 1)
-		l.Sleep = true
+		l.sleep = true
 		r, err := l.Run(alter(func(c contender.Channel, v uint64) {
 			time.Sleep(time.Millisecond)
 			c.Send(v, v+1)

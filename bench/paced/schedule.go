@@ -19,23 +19,18 @@ type schedule struct {
 // schedule returns the schedule of a sender. The first arrivals are as random as the
 // others: senders do not begin together.
 func (l Load) schedule(sender int) *schedule {
+	size, rest := l.Values/l.Senders, l.Values%l.Senders
+	if sender < rest {
+		size++
+	}
 	s := &schedule{
-		gap:   float64(l.Group) * float64(l.Senders) / l.Rate * float64(time.Second),
-		group: l.Group,
-		left:  share(l.Values, sender, l.Senders),
+		gap:   float64(l.group()) * float64(l.Senders) / l.Rate * float64(time.Second),
+		group: l.group(),
+		left:  size,
 		rng:   rand.New(rand.NewPCG(l.Seed, uint64(sender))),
 	}
 	s.advance()
 	return s
-}
-
-// share returns the size of the i-th of k parts of n that differ by at most 1.
-func share(n, i, k int) int {
-	size := n / k
-	if i < n%k {
-		size++
-	}
-	return size
 }
 
 // advance moves to the next group: the gaps of a Poisson process are exponential.

@@ -14,7 +14,7 @@ type timer interface {
 
 // newTimer returns the timer of s.
 func (l Load) newTimer(s *sender) (timer, error) {
-	if l.Sleep {
+	if l.sleep {
 		return sleeper{s}, nil
 	}
 	return newPolled(s)

@@ -7,15 +7,11 @@ import (
 	"time"
 )
 
-// Used returns what this process has used until now.
-func Used() Usage {
+// CPU returns the CPU time that this process has used until now, in user and system mode.
+func CPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return Usage{}
+		return 0
 	}
-	return Usage{
-		CPU:         time.Duration(u.Utime.Nano() + u.Stime.Nano()),
-		Voluntary:   int64(u.Nvcsw),
-		Involuntary: int64(u.Nivcsw),
-	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

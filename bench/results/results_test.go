@@ -47,6 +47,7 @@ new
 			t.Fatalf("%v\n%s", err, got)
 		}
 		write(PutFile(path, "two", "## Two\n\n2"))
+		write(CheckFile(path, "two"))
 	}
 }
 
@@ -68,8 +69,10 @@ func TestUnended(t *testing.T) {
 	if err := os.WriteFile(path, []byte(damaged), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := PutFile(path, "one", "2"); err == nil || !strings.Contains(err.Error(), "end one") {
-		t.Errorf("got %v", err)
+	for _, err := range []error{PutFile(path, "one", "2"), CheckFile(path, "one")} {
+		if err == nil || !strings.Contains(err.Error(), "end one") {
+			t.Errorf("got %v", err)
+		}
 	}
 	if got, err := os.ReadFile(path); err != nil || string(got) != damaged {
 		t.Errorf("%q, %v", got, err)

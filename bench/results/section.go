@@ -9,37 +9,45 @@ import (
 	"strings"
 )
 
-func begin(name string) string { return "<!-- begin " + name + " -->\n" }
-func end(name string) string   { return "<!-- end " + name + " -->\n" }
-
-// Put returns the document with text as the section of that name: in place of
+// put returns the document with text as the section of that name: in place of
 // the previous one, or at the end.
-func Put(document, name, text string) (string, error) {
-	section := begin(name) + "\n" + strings.TrimSpace(text) + "\n\n" + end(name)
-	before, rest, found := strings.Cut(document, begin(name))
+func put(document, name, text string) (string, error) {
+	begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->\n"
+	section := begin + "\n" + strings.TrimSpace(text) + "\n\n" + end
+	before, rest, found := strings.Cut(document, begin)
 	if !found {
-		return strings.TrimRight(document, "\n") + "\n\n" + section, nil
+		return strings.TrimLeft(strings.TrimRight(document, "\n")+"\n\n"+section, "\n"), nil
 	}
-	_, after, ended := strings.Cut(rest, end(name))
+	_, after, ended := strings.Cut(rest, end)
 	if !ended {
-		return "", unended(name)
+		return "", fmt.Errorf("section %s has no end (want a line %q)", name, strings.TrimSpace(end))
 	}
 	return before + section + after, nil
 }
 
-func unended(name string) error {
-	return fmt.Errorf("section %s has no end (want a line %q)", name, strings.TrimSpace(end(name)))
-}
-
-// PutFile puts a section into the document in a file, which need not exist.
-func PutFile(path, name, text string) error {
+// edit writes what change makes of the text of a file, which need not exist.
+func edit(path string, change func(document string) (string, error)) error {
 	document, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	written, err := Put(string(document), name, text)
+	written, err := change(string(document))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	return os.WriteFile(path, []byte(strings.TrimLeft(written, "\n")), 0o666)
+	return os.WriteFile(path, []byte(written), 0o666)
+}
+
+// PutFile puts a section into the document in a file, which need not exist.
+func PutFile(path, name, text string) error {
+	return edit(path, func(document string) (string, error) { return put(document, name, text) })
+}
+
+// CheckFile returns an error if PutFile would, and changes no text. It creates a file that does
+// not exist.
+func CheckFile(path, name string) error {
+	return edit(path, func(document string) (string, error) {
+		_, err := put(document, name, "")
+		return document, err
+	})
 }

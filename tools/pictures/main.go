@@ -9,12 +9,12 @@
 // sluice doctor for what it saved of a public program in captures/doctor, which docs/doctor.md
 // describes. So a change of the tool's output changes
 // them, without a new measurement. watch.svg and map.png show a running program
-// (../live/service); captures/inputs.json has the hashes of what their looks depend on. send.svg is
-// drawn from a list of steps, whose functions must exist.
+// (../live/service); captures/inputs.json has the hashes of what their looks depend on. send.svg
+// shows captures/send.txt, which is written by hand: the steps of a Send of a spill.Durable.
 //
 // The tests of this package fail if a picture is out of date, or if the text that a document has
 // in its place is another than what the picture says. In files: screen.go reads
-// the output of a terminal, svg.go draws it, send.go has the steps, pictures.go has the list of pictures, title.go what
+// the output of a terminal, svg.go draws it, pictures.go has the list of pictures, title.go what
 // documents say of them, capture.go runs the program, stale.go finds pictures that are out of date.
 package main
 

@@ -81,17 +81,15 @@ func (w *workshop) draw() (made map[string][]byte, err error) {
 		prompt := [][]span{{{text: "$ ", style: style{dim: true}}, {text: p.shown, style: style{bold: true}}}}
 		made[p.name] = drawScreen(p.shown+": "+sentence(lines), append(prompt, lines[:min(p.most, len(lines))]...))
 	}
-	screen, err := os.ReadFile(w.path(captures + "/watch.txt"))
-	if err != nil {
-		return nil, err
+	for name, before := range map[string]string{"watch": "sluice watch: ", "send": ""} {
+		screen, err := os.ReadFile(w.path(captures + "/" + name + ".txt"))
+		if err != nil {
+			return nil, err
+		}
+		lines := parseScreen(string(screen))
+		made[name+".svg"] = drawScreen(before+sentence(lines), lines)
 	}
-	lines := parseScreen(string(screen))
-	made["watch.svg"] = drawScreen("sluice watch: "+sentence(lines), lines)
-	source, err := w.sendSource()
-	if err == nil {
-		made["send.svg"], err = drawSend(sendParts, source)
-	}
-	return made, err
+	return made, nil
 }
 
 // terminal runs the tool in a terminal, and returns its output.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -187,15 +188,28 @@ func TestDrawScreen(t *testing.T) {
 	}
 }
 
-// TestDrawSend: a step of a function that does not exist is an error.
-func TestDrawSend(t *testing.T) {
-	parts := []sendPart{{"the sender", []step{{true, "encode", "fill", "new", []string{"slow"}}}}}
-	picture, err := drawSend(parts, "\nfunc (p *recordBatch[T]) fill(x int) {\n")
-	if err != nil || !strings.Contains(string(picture), ">encode<") && !strings.Contains(string(picture), ">1 <") {
-		t.Errorf("%s, %v", picture, err)
+// TestSteps: the steps of a Send name functions that exist.
+func TestSteps(t *testing.T) {
+	var sources []byte
+	for _, name := range []string{"spill/record_batch.go", "spill/durable_send.go", "spill/durable_policy.go", "spill/internal/logstore/write.go"} {
+		text, err := os.ReadFile(repository + "/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, text...)
 	}
-	if _, err := drawSend(parts, "\nfunc (p *recordBatch[T]) filled(x int) {\n"); err == nil || !strings.Contains(err.Error(), "no function fill") {
-		t.Errorf("a function that is gone: %v", err)
+	steps, err := os.ReadFile(repository + "/" + captures + "/send.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile("\x1b\\[m\x1b\\[2m  (\\w+)\x1b").FindAllSubmatch(steps, -1)
+	if len(found) != 12 {
+		t.Errorf("%d steps", len(found))
+	}
+	for _, step := range found {
+		if !regexp.MustCompile(`(?m)^func (\(.*\) )?` + string(step[1]) + `\(`).Match(sources) {
+			t.Errorf("there is no function %s", step[1])
+		}
 	}
 }
 

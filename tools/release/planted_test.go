@@ -1,8 +1,11 @@
-package main
+// Package release tests the scripts of its folder on small repositories.
+package release
 
 import (
-	"context"
+	"bytes"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -69,52 +72,77 @@ func nested(dir string, required ...string) string {
 	return text
 }
 
+// A repository is the folder of a repository.
+type repository string
+
+// run runs a program with more of an environment and returns what it prints. The error has all
+// output.
+func run(dir string, env []string, name string, args ...string) (string, error) {
+	command := exec.Command(name, args...)
+	command.Dir, command.Env = dir, append(os.Environ(), env...)
+	var out, messages bytes.Buffer
+	command.Stdout, command.Stderr = &out, &messages
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("%s %q: %w\n%s%s", name, args, err, messages.Bytes(), out.Bytes())
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
 // plant makes a repository of the planted files, with changes: a change to "" removes a
 // file.
 func plant(t *testing.T, changes map[string]string) repository {
 	t.Helper()
-	r := repository{dir: t.TempDir()}
-	git(t, r, "init", "--quiet", "--initial-branch=main")
-	git(t, r, "config", "user.name", "Planted")
-	git(t, r, "config", "user.email", "planted@example.com")
+	r := repository(t.TempDir())
+	r.git(t, "init", "--quiet", "--initial-branch=main")
+	r.git(t, "config", "user.name", "Planted")
+	r.git(t, "config", "user.email", "planted@example.com")
 	for name, text := range planted {
-		writeFile(t, r, name, text)
+		r.write(t, name, text)
 	}
-	commitChanges(t, r, changes)
+	r.commit(t, changes)
 	return r
 }
 
-// commitChanges commits changes of files.
-func commitChanges(t *testing.T, r repository, changes map[string]string) {
+// commit commits changes of files.
+func (r repository) commit(t *testing.T, changes map[string]string) {
 	t.Helper()
 	for name, text := range changes {
-		if text == "" {
-			if err := os.Remove(filepath.Join(r.dir, name)); err != nil {
-				t.Fatal(err)
-			}
-			continue
+		if text != "" {
+			r.write(t, name, text)
+		} else if err := os.Remove(filepath.Join(string(r), name)); err != nil {
+			t.Fatal(err)
 		}
-		writeFile(t, r, name, text)
 	}
-	git(t, r, "add", "--all")
-	git(t, r, "commit", "--quiet", "--message", "planted")
+	r.git(t, "add", "--all")
+	r.git(t, "commit", "--quiet", "--message", "planted")
 }
 
-func writeFile(t *testing.T, r repository, name, text string) {
+func (r repository) write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(filepath.Join(r.dir, name)), 0o777); err != nil {
+	path := filepath.Join(string(r), name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.write(name, []byte(text)); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func git(t *testing.T, r repository, args ...string) string {
+func (r repository) git(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := r.git(context.Background(), args...)
+	out, err := run(string(r), nil, "git", args...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// script runs a script of this folder in a repository.
+func (r repository) script(t *testing.T, env []string, name string, args ...string) (string, error) {
+	t.Helper()
+	path, err := filepath.Abs(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run(string(r), append(env, "GOWORK=off"), "bash", append([]string{path}, args...)...)
 }

@@ -1,7 +1,6 @@
-package main
+package release
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,7 +18,7 @@ func TestLicenses(t *testing.T) {
 		"cmd/sluice/go.mod":  planted["cmd/sluice/go.mod"] + "require example.com/other v0.0.0\n\nreplace example.com/other => ../../other\n",
 		"cmd/sluice/main.go": strings.Replace(planted["cmd/sluice/main.go"], "import (", "import (\n\t_ \"example.com/other\"\n", 1),
 	})
-	text, err := script(t, r, nil, "licenses.sh", "cmd/sluice")
+	text, err := r.script(t, nil, "licenses.sh", "cmd/sluice")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,21 +27,10 @@ func TestLicenses(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	commitChanges(t, r, map[string]string{"other/COPYING.txt": ""})
-	if _, err := script(t, r, nil, "licenses.sh", "cmd/sluice"); err == nil || !strings.Contains(err.Error(), "example.com/other v0.0.0 has no license") {
+	r.commit(t, map[string]string{"other/COPYING.txt": ""})
+	if _, err := r.script(t, nil, "licenses.sh", "cmd/sluice"); err == nil || !strings.Contains(err.Error(), "example.com/other v0.0.0 has no license") {
 		t.Errorf("without a license: %v", err)
 	}
-}
-
-// script runs a script of this folder in a repository.
-func script(t *testing.T, r repository, env []string, name string, args ...string) (string, error) {
-	t.Helper()
-	path, err := filepath.Abs(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := run(context.Background(), r.dir, append(env, "GOWORK=off"), "bash", append([]string{path}, args...)...)
-	return string(out), err
 }
 
 // builder takes the place of GoReleaser: it builds for this machine, with the build cache
@@ -67,7 +55,7 @@ func TestBinaries(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(path, "goreleaser"), []byte(builder), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	cache, err := run(context.Background(), ".", nil, "go", "env", "GOCACHE")
+	cache, err := run(".", nil, "go", "env", "GOCACHE")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,19 +68,19 @@ func TestBinaries(t *testing.T) {
 		scripts["tools/release/"+name] = string(text)
 	}
 	r := plant(t, scripts)
-	commitChanges(t, r, map[string]string{"cmd/sluice/go.mod": "module github.com/sluice-planted/mini/cmd/sluice\n\ngo 1.25\n", "cmd/sluice/main.go": "package main\n\nfunc main() {}\n"})
-	tag := func() { git(t, r, "tag", "--force", "v0.1.0"); git(t, r, "tag", "--force", "cmd/sluice/v0.1.0") }
+	r.commit(t, map[string]string{"cmd/sluice/go.mod": "module github.com/sluice-planted/mini/cmd/sluice\n\ngo 1.25\n", "cmd/sluice/main.go": "package main\n\nfunc main() {}\n"})
+	tag := func() { r.git(t, "tag", "--force", "v0.1.0"); r.git(t, "tag", "--force", "cmd/sluice/v0.1.0") }
 	tag()
 	build := func(faults ...string) (string, error) {
-		env := append([]string{"PATH=" + path + ":" + os.Getenv("PATH"), "CACHE=" + strings.TrimSpace(string(cache)), "BEFORE=", "AFTER=", "LAST="}, faults...)
-		return script(t, r, env, "binaries.sh", "v0.1.0")
+		env := append([]string{"PATH=" + path + ":" + os.Getenv("PATH"), "CACHE=" + cache, "BEFORE=", "AFTER=", "LAST="}, faults...)
+		return r.script(t, env, "binaries.sh", "v0.1.0")
 	}
 	refused := func(name, want string, faults ...string) {
 		t.Helper()
 		if _, err := build(faults...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want an error with %q", name, err, want)
 		}
-		if entries, err := os.ReadDir(filepath.Join(r.dir, "bin")); err == nil {
+		if entries, err := os.ReadDir(filepath.Join(string(r), "bin")); err == nil {
 			t.Errorf("%s: it left %v", name, entries)
 		}
 	}
@@ -106,10 +94,10 @@ func TestBinaries(t *testing.T) {
 	if _, err := build(); err == nil || !strings.Contains(err.Error(), "exists: remove it first") {
 		t.Errorf("a second time: %v", err)
 	}
-	if err := os.RemoveAll(filepath.Join(r.dir, "bin")); err != nil {
+	if err := os.RemoveAll(filepath.Join(string(r), "bin")); err != nil {
 		t.Fatal(err)
 	}
-	commitChanges(t, r, map[string]string{"cmd/sluice/go.mod": planted["cmd/sluice/go.mod"], "cmd/sluice/main.go": planted["cmd/sluice/main.go"]})
+	r.commit(t, map[string]string{"cmd/sluice/go.mod": planted["cmd/sluice/go.mod"], "cmd/sluice/main.go": planted["cmd/sluice/main.go"]})
 	tag()
 	refused("a module of the repository by replace", "has a replaced module")
 }

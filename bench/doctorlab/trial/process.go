@@ -99,12 +99,8 @@ type reading struct {
 
 var client = http.Client{Timeout: answerLimit}
 
-func (p *process) read(ctx context.Context) (r reading, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.address+"/items", nil)
-	if err != nil {
-		return r, err
-	}
-	response, err := client.Do(request)
+func (p *process) read() (r reading, err error) {
+	response, err := client.Get(p.address + "/items")
 	if err != nil {
 		return r, err
 	}
@@ -114,14 +110,14 @@ func (p *process) read(ctx context.Context) (r reading, err error) {
 
 // rate returns the items per second over a window.
 func (p *process) rate(ctx context.Context, window time.Duration) (float64, error) {
-	before, err := p.read(ctx)
+	before, err := p.read()
 	if err != nil {
 		return 0, err
 	}
 	if err := pause(ctx, window); err != nil {
 		return 0, err
 	}
-	after, err := p.read(ctx)
+	after, err := p.read()
 	if err != nil {
 		return 0, err
 	}

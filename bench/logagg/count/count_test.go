@@ -61,7 +61,7 @@ func TestClaims(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, other, summary := NewTable(), NewTable(), NewSummary()
+	table, other := NewTable(), NewTable()
 	for range 20 {
 		table.Add(e)
 		other.Add(e)
@@ -69,11 +69,6 @@ func TestClaims(t *testing.T) {
 	table.Merge(other)
 	if got := table.Rows(); len(got) != 1 || got[0].Lines != 40 || got[0].Bytes != math.MaxInt64 {
 		t.Errorf("got %v", got)
-	}
-	summary.Add(table)
-	summary.Add(other)
-	if summary.all.bytes != math.MaxInt64 {
-		t.Errorf("the summary has %d", summary.all.bytes)
 	}
 	if text := table.AppendJSON(nil); !json.Valid(text) {
 		t.Errorf("got %q", text)
@@ -96,59 +91,6 @@ func TestJSON(t *testing.T) {
 	var row Row
 	if err := json.Unmarshal([]byte(strings.SplitAfter(want, "\n")[0]), &row); err != nil || row != table.Rows()[0] {
 		t.Errorf("read back: %v, %v", row, err)
-	}
-}
-
-func TestSummary(t *testing.T) {
-	s := NewSummary()
-	first, second := NewTable(), NewTable()
-	for range 7 {
-		first.Add(event("web", 0, 200, 1e6))
-	}
-	first.Add(event("web", 2, 301, 0))
-	second.Add(event("web", 2, 404, 0))
-	second.Add(event("mail", 1, 999, 10_000))
-	s.Add(first)
-	s.Add(second)
-	var got strings.Builder
-	if _, err := s.WriteTo(&got); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{
-		"service lines 2xx 3xx 4xx 5xx MB",
-		"web 9 7 1 1 0 7.00",
-		"mail 1 0 0 0 0 0.01",
-		"all 10 7 1 1 0 7.01",
-	}
-	for i, line := range strings.Split(strings.TrimSuffix(got.String(), "\n"), "\n") {
-		if i >= len(want) || strings.Join(strings.Fields(line), " ") != want[i] {
-			t.Errorf("line %d: %q", i, line)
-		}
-	}
-}
-
-// TestSummaryBounded: names do not make the summary grow without limit, and the sums
-// include all lines.
-func TestSummaryBounded(t *testing.T) {
-	s := NewSummary()
-	const tables = 3
-	for n := range tables {
-		table := NewTable()
-		for i := range maxServices {
-			table.Add(event(fmt.Sprint(n, i), i%200, 200, 1))
-		}
-		s.Add(table)
-	}
-	var lines int64
-	for _, sum := range s.services {
-		lines += sum.lines
-	}
-	if len(s.services) != maxServices+1 || lines != tables*maxServices || s.all.lines != lines {
-		t.Errorf("%d services, %d lines, %d in all", len(s.services), lines, s.all.lines)
-	}
-	var text strings.Builder
-	if _, err := s.WriteTo(&text); err != nil || !strings.Contains(text.String(), "(others)") {
-		t.Errorf("%v: %s", err, text.String())
 	}
 }
 

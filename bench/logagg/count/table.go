@@ -26,49 +26,37 @@ type key struct {
 // A Table contains the counts of an interval. Use NewTable: the zero Table is
 // invalid.
 type Table struct {
-	rows  map[key]int // index in keys and tally
-	keys  []key
-	tally []tally
+	rows  map[key]*tally
 	lines int64
 }
 
 type tally struct{ lines, bytes int64 }
 
-// sum adds sizes. Clients may claim any size, so the sum saturates at the
-// largest int64 instead of becoming negative.
-func sum(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
 // NewTable returns an empty Table.
-func NewTable() *Table { return &Table{rows: map[key]int{}} }
+func NewTable() *Table { return &Table{rows: map[key]*tally{}} }
 
 // Add counts one event.
 func (t *Table) Add(e parse.Event) {
 	t.add(key{e.Service, e.Minute, uint32(e.Status)}, tally{1, e.Bytes})
 }
 
+// add adds to a row. Clients may claim any size, so the sum of sizes saturates at the
+// largest int64 instead of becoming negative.
 func (t *Table) add(k key, more tally) {
-	at, known := t.rows[k]
-	if !known {
-		at = len(t.keys)
-		t.rows[k] = at
-		t.keys = append(t.keys, k)
-		t.tally = append(t.tally, tally{})
+	row := t.rows[k]
+	if row == nil {
+		row = new(tally)
+		t.rows[k] = row
 	}
-	row := &t.tally[at]
 	row.lines += more.lines
-	row.bytes = sum(row.bytes, more.bytes)
+	row.bytes += min(more.bytes, math.MaxInt64-row.bytes)
 	t.lines += more.lines
 }
 
 // Merge adds the counts of other.
 func (t *Table) Merge(other *Table) {
-	for i, k := range other.keys {
-		t.add(k, other.tally[i])
+	for k, more := range other.rows {
+		t.add(k, *more)
 	}
 }
 
@@ -76,7 +64,7 @@ func (t *Table) Merge(other *Table) {
 func (t *Table) Lines() int64 { return t.lines }
 
 // Len returns the number of rows: one per service, status and minute.
-func (t *Table) Len() int { return len(t.keys) }
+func (t *Table) Len() int { return len(t.rows) }
 
 // A Row is one count in the format in which it is shipped.
 type Row struct {
@@ -89,9 +77,9 @@ type Row struct {
 
 // Rows returns all counts, ordered by minute, service and status.
 func (t *Table) Rows() []Row {
-	rows := make([]Row, len(t.keys))
-	for i, k := range t.keys {
-		rows[i] = Row{k.minute.Time(), k.service.Value(), int(k.status), t.tally[i].lines, t.tally[i].bytes}
+	rows := make([]Row, 0, len(t.rows))
+	for k, sum := range t.rows {
+		rows = append(rows, Row{k.minute.Time(), k.service.Value(), int(k.status), sum.lines, sum.bytes})
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(a.Minute.Compare(b.Minute), strings.Compare(a.Service, b.Service), cmp.Compare(a.Status, b.Status))

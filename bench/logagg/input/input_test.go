@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	good    = `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5` + "\n"
-	maxLine = 200 // bytes
-	readAt  = 1   // nanoseconds, by the clock of an intake
+	good   = `203.0.113.9 - - [21/Nov/2026:15:04:05 +0000] "GET / HTTP/1.1" 200 5` + "\n"
+	readAt = 1 // nanoseconds, by the clock of an intake
 )
 
 // intake returns an intake whose events another goroutine receives; received
@@ -44,7 +43,7 @@ func intake(t *testing.T) (in *Intake, received func() int) {
 		}
 		n <- sum
 	}()
-	return &Intake{Queue: q, MaxLine: maxLine, Service: "none", Clock: func() int64 { return readAt }}, func() int {
+	return &Intake{Queue: q, Clock: func() int64 { return readAt }}, func() int {
 		q.Close()
 		return <-n
 	}
@@ -273,4 +272,52 @@ func TestListenerFails(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	check(t, in, received(), 0, 0, 0, 0)
+}
+
+// A poor listener runs out of file descriptors once.
+type poor struct {
+	net.Listener
+	failed bool
+}
+
+func (p *poor) Accept() (net.Conn, error) {
+	if !p.failed {
+		p.failed = true
+		return nil, errors.New("too many open files")
+	}
+	return p.Listener.Accept()
+}
+
+// TestAccepts: a failed accept does not end the service, and a client that has
+// sent everything sees that the service has read it to the end.
+func TestAccepts(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, received := intake(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- TCP(&poor{Listener: listener}, Limits{Connections: 1})(ctx, in)
+	}()
+	conn, err := net.Dial("tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, good); err != nil {
+		t.Fatal(err)
+	}
+	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := conn.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("the client reads %d bytes, %v", n, err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	check(t, in, received(), 1, 0, 0, 0)
 }

@@ -19,20 +19,23 @@ import (
 // An Intake contains what all streams share. Its counters can be read at any
 // time; a stream updates them before it waits for more bytes.
 type Intake struct {
-	Queue   queue.Queue
-	MaxLine int          // maximum length of a line in bytes
-	Service string       // for lines without a service
-	Clock   func() int64 // nanoseconds
+	Queue queue.Queue
+	Clock func() int64 // nanoseconds
 
 	Lines     atomic.Int64 // lines begun, including those that were cut off
 	Malformed atomic.Int64 // lines that are not events
-	TooLong   atomic.Int64 // malformed lines longer than MaxLine
+	TooLong   atomic.Int64 // malformed lines longer than maxLine
 	Truncated atomic.Int64 // malformed lines cut off by the end of their stream
 	Rejected  atomic.Int64 // events for which the queue had no room
 
 	Connections atomic.Int64 // open now
 	Refused     atomic.Int64 // connections closed at once, above the maximum number
 }
+
+const (
+	maxLine        = 8 << 10   // bytes
+	unknownService = "unknown" // for lines without a service
+)
 
 // A Source reads its input until the end, or until ctx is done, into the
 // intake.
@@ -60,8 +63,8 @@ type counts struct{ lines, malformed, tooLong, truncated, rejected int64 }
 func (s *stream) read(ctx context.Context) error {
 	s.sender = s.in.Queue.Sender()
 	defer s.settle()
-	parser := parse.NewParser(s.in.Service)
-	lines := frame.NewReader(s, s.in.MaxLine, s.text)
+	parser := parse.NewParser(unknownService)
+	lines := frame.NewReader(s, maxLine, s.text)
 	for {
 		line, err := lines.Next()
 		switch {
@@ -106,24 +109,12 @@ func (s *stream) Read(p []byte) (int, error) {
 
 // settle sends buffered events and updates the counters.
 func (s *stream) settle() {
-	s.counts.rejected += int64(s.sender.Flush())
-	s.counts.addTo(s.in)
+	c := s.counts
+	c.rejected += int64(s.sender.Flush())
+	s.in.Lines.Add(c.lines)
+	s.in.Malformed.Add(c.malformed) // before its parts: see pipeline.Ledger
+	s.in.TooLong.Add(c.tooLong)
+	s.in.Truncated.Add(c.truncated)
+	s.in.Rejected.Add(c.rejected)
 	s.counts = counts{}
-}
-
-func (c counts) addTo(in *Intake) {
-	for _, count := range []struct {
-		n  int64
-		to *atomic.Int64
-	}{
-		{c.lines, &in.Lines},
-		{c.malformed, &in.Malformed}, // before its parts: see pipeline.Ledger
-		{c.tooLong, &in.TooLong},
-		{c.truncated, &in.Truncated},
-		{c.rejected, &in.Rejected},
-	} {
-		if count.n > 0 {
-			count.to.Add(count.n)
-		}
-	}
 }

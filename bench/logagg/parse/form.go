@@ -3,26 +3,20 @@ package parse
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"unique"
 )
-
-// The encoding of an event outside the process has about 20 bytes. It uses
-// varints, because most numbers are small: the minute, the status with the tick
-// flag, the size, the time of reading, and the name of the service, preceded by
-// its length plus one; a length of 0 means no name. The encoding is
-// self-delimiting, so a batch is a concatenation of events.
 
 var errForm = errors.New("invalid encoding of an event")
 
 const tickMark = 1 << 16 // above any status
 
-// AppendBinary appends the encoding of e to b.
-func (e Event) AppendBinary(b []byte) ([]byte, error) { return e.Append(b), nil }
-
-// Append is AppendBinary without an error, because it cannot fail.
-func (e Event) Append(b []byte) []byte {
+// AppendForm appends the encoding of e outside the process to b: about 20 bytes, in
+// varints, because most numbers are small. These are the minute, the status with the mark of a
+// tick, the size, the time of reading, and the name of the service, preceded by its length plus
+// one; a length of 0 means no name. The encoding is self-delimiting, so a batch is a
+// concatenation of events.
+func (e Event) AppendForm(b []byte) []byte {
 	status := uint64(e.Status)
 	if e.Tick {
 		status |= tickMark
@@ -39,60 +33,72 @@ func (e Event) Append(b []byte) []byte {
 	return append(b, service...)
 }
 
-// UnmarshalBinary decodes e from b, which must contain nothing else.
+// CutForm decodes e from the beginning of b and returns the rest of b. It keeps e's
+// previous service handle if the name is the same, so that a run of lines of
+// one service does not allocate.
+func (e *Event) CutForm(b []byte) (rest []byte, err error) {
+	form := form{rest: b}
+	minute, status := form.unsigned(math.MaxUint32), form.unsigned(tickMark|math.MaxUint16)
+	got := Event{Minute: Minute(minute), Status: uint16(status), Tick: status&tickMark != 0, Bytes: form.signed(), Read: form.signed()}
+	if length := form.unsigned(math.MaxUint32); length > 0 {
+		name := form.take(length - 1)
+		if got.Service = e.Service; got.Service == (unique.Handle[string]{}) || got.Service.Value() != string(name) {
+			got.Service = unique.Make(string(name))
+		}
+	}
+	if form.invalid {
+		return nil, errForm
+	}
+	*e = got
+	return form.rest, nil
+}
+
+// AppendBinary and UnmarshalBinary are the encoding of a single event, for channels that encode
+// their values themselves.
+func (e Event) AppendBinary(b []byte) ([]byte, error) { return e.AppendForm(b), nil }
+
 func (e *Event) UnmarshalBinary(b []byte) error {
-	rest, err := e.Cut(b)
+	rest, err := e.CutForm(b)
 	if err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%w: %d trailing bytes", errForm, len(rest))
+		err = errForm
 	}
 	return err
 }
 
-// Cut decodes e from the beginning of b and returns the rest of b. It keeps e's
-// previous service handle if the name is the same, so that a run of lines of
-// one service does not allocate.
-func (e *Event) Cut(b []byte) (rest []byte, err error) {
-	var minute, status, length uint64
-	before := e.Service
-	*e = Event{}
-	for _, field := range []struct {
-		to   *uint64
-		most uint64
-	}{{&minute, math.MaxUint32}, {&status, tickMark | math.MaxUint16}} {
-		if b, err = cutUvarint(b, field.to, field.most); err != nil {
-			return nil, err
-		}
-	}
-	for _, to := range []*int64{&e.Bytes, &e.Read} {
-		v, n := binary.Varint(b)
-		if n <= 0 {
-			return nil, errForm
-		}
-		*to, b = v, b[n:]
-	}
-	if b, err = cutUvarint(b, &length, math.MaxUint32); err != nil {
-		return nil, err
-	}
-	if length > uint64(len(b))+1 {
-		return nil, errForm
-	}
-	e.Minute, e.Status, e.Tick = Minute(minute), uint16(status), status&tickMark != 0
-	if length == 0 {
-		return b, nil
-	}
-	name := b[:length-1]
-	if e.Service = before; before == (unique.Handle[string]{}) || before.Value() != string(name) {
-		e.Service = unique.Make(string(name))
-	}
-	return b[length-1:], nil
+// A form is an encoding that is being decoded. Once it is invalid it stays so.
+type form struct {
+	rest    []byte
+	invalid bool
 }
 
-// cutUvarint decodes a number, which must not exceed most.
-func cutUvarint(b []byte, to *uint64, most uint64) ([]byte, error) {
-	v, n := binary.Uvarint(b)
-	if n <= 0 || v > most {
-		return nil, errForm
+// take cuts n bytes.
+func (f *form) take(n uint64) []byte {
+	if n > uint64(len(f.rest)) {
+		f.invalid = true
+		return nil
 	}
-	*to = v
-	return b[n:], nil
+	cut := f.rest[:n]
+	f.rest = f.rest[n:]
+	return cut
+}
+
+// unsigned cuts a number, which must not exceed most.
+func (f *form) unsigned(most uint64) uint64 {
+	v, n := binary.Uvarint(f.rest)
+	if n <= 0 || v > most {
+		f.invalid = true
+		return 0
+	}
+	f.take(uint64(n))
+	return v
+}
+
+func (f *form) signed() int64 {
+	v, n := binary.Varint(f.rest)
+	if n <= 0 {
+		f.invalid = true
+		return 0
+	}
+	f.take(uint64(n))
+	return v
 }

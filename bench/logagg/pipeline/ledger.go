@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 )
 
@@ -78,7 +80,7 @@ func (l Ledger) passed() int64 {
 	return l.Counted
 }
 
-// String formats the account in two lines, and one line per doubt.
+// String formats the account in two lines, and one line for each other count that is not 0.
 func (l Ledger) String() string {
 	word := "counted"
 	if l.Shared {
@@ -86,13 +88,51 @@ func (l Ledger) String() string {
 	}
 	text := fmt.Sprintf("in %d = %s %d + malformed %d + rejected %d\ncounted %d = shipped %d + not shipped %d",
 		l.In, word, l.passed(), l.Malformed, l.Rejected, l.Counted, l.Shipped, l.Unshipped)
-	if l.Again > 0 {
-		text += fmt.Sprintf("\nof the counted lines, %d had been delivered before: at most these are counted twice", l.Again)
-	}
-	if l.Doubtful > 0 {
-		text += fmt.Sprintf("\n%d lines have an unknown outcome: stored never, once or twice", l.Doubtful)
+	for _, more := range []struct {
+		n    int64
+		text string
+	}{
+		{l.TooLong, "of the malformed lines, %d were too long"},
+		{l.Truncated, "of the malformed lines, %d were cut off"},
+		{l.Refused, "%d connections were refused"},
+		{l.Again, "of the counted lines, %d had been delivered before: at most these are counted twice"},
+		{l.Doubtful, "%d lines have an unknown outcome: stored never, once or twice"},
+	} {
+		if more.n > 0 {
+			text += "\n" + fmt.Sprintf(more.text, more.n)
+		}
 	}
 	return text
+}
+
+// remembered is the number of delays kept: enough for a 99th percentile, few
+// enough to represent the last moments.
+const remembered = 4096
+
+// delays are the latest ones, in nanoseconds.
+type delays struct {
+	mu  sync.Mutex
+	ns  [remembered]int64
+	met int // total number of delays added
+}
+
+func (d *delays) add(ns int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ns[d.met%remembered] = ns
+	d.met++
+}
+
+// quantile returns 0 as long as there are no delays.
+func (d *delays) quantile(q float64) time.Duration {
+	d.mu.Lock()
+	sorted := slices.Clone(d.ns[:min(d.met, remembered)])
+	d.mu.Unlock()
+	if len(sorted) == 0 {
+		return 0
+	}
+	slices.Sort(sorted)
+	return time.Duration(sorted[min(int(q*float64(len(sorted))), len(sorted)-1)])
 }
 
 // Delay returns the q-quantile, q from 0 to 1, of the time from reading a

@@ -31,13 +31,9 @@ import (
 
 // A Config describes a pipeline.
 type Config struct {
-	Sources []input.Source
-	Queue   queue.Queue
-	Sink    Sink               // nil: the events are counted elsewhere
-	Counted func(*count.Table) // called with each table before it is shipped, if set
-
-	MaxLine  int           // maximum length of a line in bytes
-	Service  string        // for lines without a service
+	Sources  []input.Source
+	Queue    queue.Queue
+	Sink     Sink          // nil: the events are counted elsewhere
 	Interval time.Duration // between two tables; 0: only when one is full, and at the end
 	Rows     int           // of a full table
 	Grace    time.Duration // time for the sink after the pipeline is told to end
@@ -79,8 +75,6 @@ func New(c Config) *Pipeline {
 	p := &Pipeline{config: c, tables: sluice.NewBounded[parcel](1, &sluice.BoundedOptions[parcel]{Name: "tables"})}
 	began := time.Now()
 	p.intake.Queue = c.Queue
-	p.intake.MaxLine = c.MaxLine
-	p.intake.Service = c.Service
 	p.intake.Clock = func() int64 { return int64(time.Since(began)) }
 	if c.Queue.Account().Shared { // events from other processes are counted here
 		p.intake.Clock = func() int64 { return time.Now().UnixNano() }
@@ -212,9 +206,6 @@ func (p *Pipeline) hand(table *count.Table) {
 // without delivering them, so that all previous stages can end.
 func (p *Pipeline) ship(ctx context.Context) (failed error) {
 	for table := range p.tables.Values(context.Background()).All() {
-		if p.config.Counted != nil {
-			p.config.Counted(table.Table)
-		}
 		err := p.config.Sink.Ship(ctx, table.Table)
 		if err == nil {
 			p.shipped.Add(table.Lines())

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -53,7 +54,7 @@ func newSpill(o Options) (Queue, error) {
 		return nil, err
 	}
 	c, err := spill.OpenElastic(place.path, &spill.ElasticOptions[parse.Event]{
-		Name: o.Name, MemoryLimit: o.limit(), DiskLimit: o.DiskBytes,
+		Name: channelName, MemoryLimit: o.limit(), DiskLimit: cmp.Or(o.DiskBytes, 1<<30),
 		Size: func(parse.Event) int { return eventBytes },
 	})
 	if err != nil {
@@ -82,7 +83,7 @@ func newDurable(o Options) (Queue, error) {
 		return nil, err
 	}
 	q, err := spill.OpenDurable(place.path, &spill.DurableOptions[[]parse.Event]{
-		Name: o.Name, MemoryLimit: o.limit(), DiskLimit: o.DiskBytes, Codec: packets{},
+		Name: channelName, MemoryLimit: o.limit(), DiskLimit: cmp.Or(o.DiskBytes, 1<<30), Codec: packets{},
 	})
 	if err != nil {
 		return nil, errors.Join(err, place.remove())

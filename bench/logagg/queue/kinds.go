@@ -15,17 +15,17 @@ import (
 var kinds = []Kind{
 	{"native", newNative, false},
 	{"bounded", inMemory(func(o Options) channel {
-		return sluice.NewBounded(o.Capacity, &sluice.BoundedOptions[parse.Event]{Name: o.Name, SingleReceiver: true})
+		return sluice.NewBounded(o.Capacity, &sluice.BoundedOptions[parse.Event]{Name: channelName, SingleReceiver: true})
 	}), false},
 	{"elastic", inMemory(func(o Options) channel {
-		return sluice.NewElastic(o.Capacity, &sluice.ElasticOptions[parse.Event]{Name: o.Name, SingleReceiver: true})
+		return sluice.NewElastic(o.Capacity, &sluice.ElasticOptions[parse.Event]{Name: channelName, SingleReceiver: true})
 	}), false},
 	// Senders share the lanes, because the counts do not depend on the order of
 	// lines. A lane per connection (Sharded.Lane) would keep the order, but
 	// create as many queues as connections, each of which can fill up, and
 	// lines would wait twice as long.
 	{"sharded", inMemory(func(o Options) channel {
-		return sluice.NewSharded(o.Capacity, &sluice.ShardedOptions[parse.Event]{Name: o.Name, SingleReceiver: true})
+		return sluice.NewSharded(o.Capacity, &sluice.ShardedOptions[parse.Event]{Name: channelName, SingleReceiver: true})
 	}), false},
 	// These keep events on disk or at servers. A batch is one record or message,
 	// except in spill, which takes events one by one as long as they fit in
@@ -39,7 +39,6 @@ var kinds = []Kind{
 type channel interface {
 	sluice.BatchSender[parse.Event]
 	sluice.BatchReceiver[parse.Event]
-	Len() int
 }
 
 // received limits how many events are received at once: 8 KiB of them.
@@ -63,7 +62,11 @@ func (q *own) Sender() Sender {
 	if q.batch == 1 {
 		return single{q}
 	}
-	return &batched{q: q, kept: make([]parse.Event, 0, q.batch)}
+	return newBatcher(q.batch, func(batch []parse.Event) int {
+		sent, err := q.channel.SendBatch(context.Background(), batch)
+		q.note(err)
+		return events(batch[sent:])
+	})
 }
 
 // All receives all available events at once, even if they were sent one by one:
@@ -81,8 +84,7 @@ func (q *own) All() iter.Seq[[]parse.Event] {
 	}
 }
 
-func (q *own) Close()   { q.channel.Close() }
-func (q *own) Len() int { return q.channel.Len() }
+func (q *own) Close() { q.channel.Close() }
 
 // note records a failure. A channel in memory has none.
 func (q *own) note(err error) {
@@ -112,28 +114,6 @@ func (s single) Send(e parse.Event) int {
 }
 
 func (s single) Flush() int { return 0 }
-
-// batched collects events until a batch is complete.
-type batched struct {
-	q    *own
-	kept []parse.Event
-}
-
-func (b *batched) Send(e parse.Event) int {
-	b.kept = append(b.kept, e)
-	if len(b.kept) < cap(b.kept) {
-		return 0
-	}
-	return b.Flush()
-}
-
-func (b *batched) Flush() int {
-	sent, err := b.q.channel.SendBatch(context.Background(), b.kept)
-	b.q.note(err)
-	rejected := events(b.kept[sent:])
-	b.kept = b.kept[:0]
-	return rejected
-}
 
 // events counts the events that are not ticks.
 func events(es []parse.Event) (n int) {

@@ -42,8 +42,7 @@ func (q native) All() iter.Seq[[]parse.Event] {
 	}
 }
 
-func (q native) Close()   { close(q.events) }
-func (q native) Len() int { return len(q.events) }
+func (q native) Close() { close(q.events) }
 
 type nativeSender chan parse.Event
 
@@ -81,8 +80,7 @@ func (q *nativeBatches) All() iter.Seq[[]parse.Event] {
 	}
 }
 
-func (q *nativeBatches) Close()   { close(q.batches) }
-func (q *nativeBatches) Len() int { return len(q.batches) }
+func (q *nativeBatches) Close() { close(q.batches) }
 
 type nativeBatcher struct {
 	q    *nativeBatches

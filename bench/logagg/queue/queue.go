@@ -28,8 +28,6 @@ type Queue interface {
 	// Close ends the sending. Each sender must have been flushed, and no sender
 	// may be used afterwards.
 	Close()
-	// Len returns the number of queued events or batches.
-	Len() int
 
 	// Receipt returns the receipt for everything received since the previous
 	// receipt. Only the receiver may call it.
@@ -61,8 +59,8 @@ type Receipt interface {
 // this one.
 type Account struct {
 	Shared   bool  // the queue is shared or persistent: events received here may have been sent elsewhere
+	Packets  int   // packets of events stored now
 	Sent     int64 // events stored
-	Received int64
 	Again    int64 // received events that were, or may have been, received before
 	Doubtful int64 // events that may be stored twice, or although they were rejected
 }
@@ -93,25 +91,51 @@ type Sender interface {
 	Flush() (rejected int)
 }
 
+// A batcher is a Sender that collects events until a batch is complete.
+type batcher struct {
+	kept []parse.Event
+	put  func(batch []parse.Event) (rejected int) // may not keep the batch
+}
+
+func newBatcher(size int, put func([]parse.Event) int) *batcher {
+	return &batcher{make([]parse.Event, 0, size), put}
+}
+
+func (b *batcher) Send(e parse.Event) int {
+	b.kept = append(b.kept, e)
+	if len(b.kept) < cap(b.kept) {
+		return 0
+	}
+	return b.Flush()
+}
+
+func (b *batcher) Flush() (rejected int) {
+	if len(b.kept) > 0 {
+		rejected = b.put(b.kept)
+		b.kept = b.kept[:0]
+	}
+	return rejected
+}
+
 // Options are the settings of a queue besides its kind.
 type Options struct {
-	Capacity int    // in events; for sharded, of each lane
-	Batch    int    // events per send; 1 means no batching
-	Name     string // of the channel in its Stats, for kinds of sluice
+	Capacity int          // in events; for sharded, of each lane
+	Batch    int          // events per send; 1 means no batching
+	Log      *slog.Logger // logs failures at once; nil for none
 
 	// For kinds that keep events outside the process's memory.
 	Dir       string // for spill and durable; "" selects a temporary folder
-	DiskBytes int64  // for spill and durable: limit of the queue on disk; 0 means no limit
+	DiskBytes int64  // for spill and durable: limit of the queue on disk; 0 selects 1 GiB
 	Drain     bool   // at the end, receive the rest of a shared queue
 
 	// For the kind jetstream.
 	NATS     string        // addresses of the servers; "" starts a server inside the process
-	Stream   string        // name of the channel at the servers; "" means DefaultStream
 	Replicas int           // servers that store each packet; 0 selects the default of module jetstream
 	AckWait  time.Duration // time until the packets of a dead receiver are redelivered; 0 selects the default
-
-	Log *slog.Logger // logs failures at once; nil for none
 }
+
+// channelName is the name of the channel in its Stats, for kinds of sluice in the process.
+const channelName = "lines"
 
 func (o Options) logger() *slog.Logger {
 	if o.Log == nil {

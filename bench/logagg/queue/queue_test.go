@@ -86,32 +86,6 @@ func exchange(t *testing.T, q Queue, each int) (rejected, received int64) {
 	return rejected, received
 }
 
-// TestLen returns the number of queued events, or of batches in a native one.
-func TestLen(t *testing.T) {
-	for _, kind := range kinds {
-		if kind.Outside {
-			continue
-		}
-		for _, batch := range []int{1, 4} {
-			q, err := New(kind.Name, Options{Capacity: 32, Batch: batch})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, want := q.Sender(), 12
-			for range want {
-				s.Send(parse.Event{})
-			}
-			s.Flush()
-			if kind.Name == "native" {
-				want /= batch
-			}
-			if got := q.Len(); got != want {
-				t.Errorf("%s, batches of %d: %d queued, want %d", kind.Name, batch, got, want)
-			}
-		}
-	}
-}
-
 // TestLeave: a loop that ends early leaves the rest to the next one.
 func TestLeave(t *testing.T) {
 	for _, name := range Names() {

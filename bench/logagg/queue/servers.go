@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -23,8 +22,9 @@ type servers struct {
 
 type onServers = *jetstream.Delivery[[]parse.Event]
 
-// DefaultStream is the default name of the channel at the servers.
-const DefaultStream = "logagg"
+// Stream is the name of the channel at the servers. All processes that name the same servers
+// share it.
+const Stream = "logagg"
 
 // maxInProgress is how long a packet may stay in flight: as long as a sink may
 // be down.
@@ -37,7 +37,7 @@ func newJetStream(o Options) (Queue, error) {
 		o.Replicas = 1
 	}
 	c, err := jetstream.Open(context.Background(), &jetstream.Options[[]parse.Event]{
-		Name: cmp.Or(o.Stream, DefaultStream), URL: o.NATS, Replicas: o.Replicas, AckWait: o.AckWait,
+		Name: Stream, URL: o.NATS, Replicas: o.Replicas, AckWait: o.AckWait,
 		Codec: packets{}, MaxInProgress: maxInProgress, Log: o.Log,
 	})
 	if err != nil {

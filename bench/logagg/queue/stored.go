@@ -59,8 +59,8 @@ type stored[D any] struct {
 	loans     []D // packets received since the last receipt
 	failure   error
 
-	owed                  atomic.Int64 // packets in flight
-	sent, received, again atomic.Int64 // numbers of events
+	owed        atomic.Int64 // packets in flight
+	sent, again atomic.Int64 // numbers of events
 }
 
 func newStored[D any](o Options, in store[D], shared, drains bool) *stored[D] {
@@ -71,40 +71,28 @@ func newStored[D any](o Options, in store[D], shared, drains bool) *stored[D] {
 }
 
 func (q *stored[D]) Sender() Sender {
-	return &packer[D]{q: q, kept: make([]parse.Event, 0, q.batch)}
+	return packer{q.tick, newBatcher(q.batch, func(batch []parse.Event) int {
+		if err := q.store.send(q.living, batch); err != nil {
+			q.fail(fmt.Errorf("not stored: %w", err))
+			return len(batch)
+		}
+		q.sent.Add(int64(len(batch)))
+		return 0
+	})}
 }
 
 // packer sends batches as packets.
-type packer[D any] struct {
-	q    *stored[D]
-	kept []parse.Event
+type packer struct {
+	tick func()
+	*batcher
 }
 
-func (p *packer[D]) Send(e parse.Event) int {
+func (p packer) Send(e parse.Event) int {
 	if e.Tick {
-		p.q.tick()
+		p.tick()
 		return 0
 	}
-	p.kept = append(p.kept, e)
-	if len(p.kept) < cap(p.kept) {
-		return 0
-	}
-	return p.Flush()
-}
-
-func (p *packer[D]) Flush() (rejected int) {
-	n := len(p.kept)
-	if n == 0 {
-		return 0
-	}
-	err := p.q.store.send(p.q.living, p.kept)
-	p.kept = p.kept[:0]
-	if err != nil {
-		p.q.fail(fmt.Errorf("not stored: %w", err))
-		return n
-	}
-	p.q.sent.Add(int64(n))
-	return 0
+	return p.batcher.Send(e)
 }
 
 // fail records the first failure and logs it; the account contains the number
@@ -190,7 +178,6 @@ func (q *stored[D]) All() iter.Seq[[]parse.Event] {
 // lend registers a packet as in flight and opens it.
 func (q *stored[D]) lend(d D) []parse.Event {
 	events, again := q.store.open(d)
-	q.received.Add(int64(len(events)))
 	if again {
 		q.again.Add(int64(len(events)))
 	}
@@ -256,12 +243,11 @@ func (q *stored[D]) GiveUp() {
 
 func (q *stored[D]) Account() Account {
 	a := q.account
-	a.Sent, a.Received, a.Again = q.sent.Load(), q.received.Load(), q.again.Load()
+	a.Packets, a.Sent, a.Again = q.store.len(), q.sent.Load(), q.again.Load()
 	return a
 }
 
 func (q *stored[D]) Owed() int { return int(q.owed.Load()) }
-func (q *stored[D]) Len() int  { return q.store.len() }
 
 func (q *stored[D]) End() error {
 	q.giveUp()
@@ -269,4 +255,30 @@ func (q *stored[D]) End() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return errors.Join(q.failure, err)
+}
+
+// packets encodes a batch of events as one message or record, which costs as
+// much to store as a single event.
+type packets struct{}
+
+// Name changes with the encoding: processes with different encodings must not
+// share a channel.
+func (packets) Name() string { return "logagg-events-1" }
+
+func (packets) Append(b []byte, events []parse.Event) ([]byte, error) {
+	for _, e := range events {
+		b = e.AppendForm(b)
+	}
+	return b, nil
+}
+
+func (packets) Decode(b []byte) (events []parse.Event, err error) {
+	var e parse.Event
+	for len(b) > 0 {
+		if b, err = e.CutForm(b); err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
 }

@@ -139,14 +139,14 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	}
 	p := pipeline.New(pipeline.Config{
 		Sources: []input.Source{input.TCP(listener, limits)}, Queue: hot, Sink: sink.Nowhere(),
-		MaxLine: 8 << 10, Service: "unknown", Interval: time.Second, Rows: 10_000,
+		Interval: time.Second, Rows: 10_000,
 	})
 	runtime.GC() // exclude the garbage of the previous run
 
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	ended, sent := make(chan error, 1), make(chan error, 1)
-	began, used := time.Now(), paced.Used()
+	began, used := time.Now(), paced.CPU()
 	go func() { ended <- p.Run(running) }()
 	go func() { sent <- send() }()
 	for ctx.Err() == nil && p.Ledger().In < int64(s.Lines) {
@@ -154,7 +154,7 @@ func (s Settings) run(ctx context.Context, v Variant) (Run, error) {
 	}
 	stop()
 	err = <-ended
-	took, usedUp := time.Since(began), paced.Used().Since(used).CPU
+	took, usedUp := time.Since(began), paced.CPU()-used
 	err = errors.Join(err, <-sent, ctx.Err())
 	account := p.Ledger()
 	if err == nil {

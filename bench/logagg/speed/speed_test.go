@@ -26,7 +26,7 @@ func small(lines int) Settings {
 }
 
 func TestMeasure(t *testing.T) {
-	before, used := runtime.GOMAXPROCS(0), paced.Used().CPU
+	before, used := runtime.GOMAXPROCS(0), paced.CPU()
 	s, reports := small(2000), 0
 	figures, err := s.Measure(t.Context(), func(done, all int) {
 		if reports++; done != reports || all != 4 {
@@ -39,13 +39,13 @@ func TestMeasure(t *testing.T) {
 	if len(figures) != 2*len(s.Variants()) || reports != 4 || runtime.GOMAXPROCS(0) != before {
 		t.Errorf("%d figures, %d reports, GOMAXPROCS is %d", len(figures), reports, runtime.GOMAXPROCS(0))
 	}
-	used = paced.Used().CPU - used // by all runs and the code between them
+	used = paced.CPU() - used // by all runs and the code between them
 	for _, f := range figures {
 		if len(f.Runs) != s.Rounds {
 			t.Errorf("%v: %d rounds", f.Variant, len(f.Runs))
 		}
 		for _, run := range f.Runs {
-			if run.PerSecond <= 0 || run.Delay <= 0 || paced.Used().CPU > 0 && run.CPU <= 0 {
+			if run.PerSecond <= 0 || run.Delay <= 0 || paced.CPU() > 0 && run.CPU <= 0 {
 				t.Errorf("%v: %+v", f.Variant, run)
 			}
 			used -= run.CPU * time.Duration(s.Lines)

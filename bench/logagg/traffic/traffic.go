@@ -92,15 +92,9 @@ func (h *Host) Append(text []byte, truth *Truth) []byte {
 	if minute, ok := parse.MinuteOf(h.now); ok {
 		truth.Table.Add(parse.Event{Service: unique.Make(h.service), Minute: minute, Status: uint16(r.status), Bytes: r.bytes})
 	}
-	h.line = h.appendHeader(h.line[:0])
-	if h.form == octets5424JS {
-		h.line = h.appendJSON(h.line, r)
-	} else {
-		h.line = h.appendCombined(h.line, r)
-	}
+	h.line = h.appendLine(h.line[:0], r)
 	if h.form == octets5424 || h.form == octets5424JS {
-		text = append(strconv.AppendInt(text, int64(len(h.line)), 10), ' ')
-		return append(text, h.line...)
+		return fmt.Appendf(text, "%d %s", len(h.line), h.line)
 	}
 	return append(append(text, h.line...), '\n')
 }
@@ -127,46 +121,24 @@ func (h *Host) request() request {
 	return r
 }
 
-// appendHeader appends the syslog header: facility local0, severity info.
-func (h *Host) appendHeader(line []byte) []byte {
+// appendLine appends a syslog message of facility local0 and severity info.
+func (h *Host) appendLine(line []byte, r request) []byte {
 	if h.form == lines3164 {
-		line = append(line, "<134>"...)
-		line = h.now.AppendFormat(line, time.Stamp)
-		return fmt.Appendf(line, " web-%02d %s[%d]: ", h.number, h.service, 4000+h.number)
-	}
-	line = append(line, "<134>1 "...)
-	line = h.now.AppendFormat(line, "2006-01-02T15:04:05.000Z07:00")
-	return fmt.Appendf(line, " web-%02d %s %d - - ", h.number, h.service, 4000+h.number)
-}
-
-func (h *Host) address() string {
-	return "203.0.113." + strconv.Itoa(1+h.random.IntN(254))
-}
-
-func (h *Host) appendCombined(line []byte, r request) []byte {
-	line = append(append(line, h.address()...), " - - ["...)
-	line = h.now.AppendFormat(line, "02/Jan/2006:15:04:05 -0700")
-	line = append(append(append(line, `] "`...), r.method...), ' ')
-	line = append(append(line, r.path...), strconv.Itoa(h.random.IntN(100_000))...)
-	line = strconv.AppendInt(append(line, ` HTTP/1.1" `...), int64(r.status), 10)
-	line = append(line, ' ')
-	if r.bytes == 0 {
-		line = append(line, '-')
+		line = fmt.Appendf(line, "<134>%s web-%02d %s[%d]: ", h.now.Format(time.Stamp), h.number, h.service, 4000+h.number)
 	} else {
-		line = strconv.AppendInt(line, r.bytes, 10)
+		line = fmt.Appendf(line, "<134>1 %s web-%02d %s %d - - ", h.now.Format("2006-01-02T15:04:05.000Z07:00"), h.number, h.service, 4000+h.number)
 	}
-	line = append(append(line, ` "`...), r.referrer...)
-	return append(append(append(line, `" "`...), r.agent...), '"')
-}
-
-func (h *Host) appendJSON(line []byte, r request) []byte {
-	line = h.now.AppendFormat(append(line, `{"time":"`...), time.RFC3339Nano)
-	line = append(append(line, `","remote":"`...), h.address()...)
-	line = append(append(append(line, `","method":"`...), r.method...), `","path":"`...)
-	line = append(append(line, r.path...), strconv.Itoa(h.random.IntN(100_000))...)
-	line = strconv.AppendInt(append(line, `","status":`...), int64(r.status), 10)
-	line = strconv.AppendInt(append(line, `,"bytes":`...), r.bytes, 10)
-	return append(append(append(line, `,"agent":"`...), r.agent...), `"}`...)
+	address, item := 1+h.random.IntN(254), h.random.IntN(100_000)
+	if h.form == octets5424JS {
+		return fmt.Appendf(line, `{"time":"%s","remote":"203.0.113.%d","method":"%s","path":"%s%d","status":%d,"bytes":%d,"agent":"%s"}`,
+			h.now.Format(time.RFC3339Nano), address, r.method, r.path, item, r.status, r.bytes, r.agent)
+	}
+	size := "-"
+	if r.bytes > 0 {
+		size = strconv.FormatInt(r.bytes, 10)
+	}
+	return fmt.Appendf(line, `203.0.113.%d - - [%s] "%s %s%d HTTP/1.1" %d %s "%s" "%s"`,
+		address, h.now.Format("02/Jan/2006:15:04:05 -0700"), r.method, r.path, item, r.status, size, r.referrer, r.agent)
 }
 
 // weighted returns a random index with the given weights.

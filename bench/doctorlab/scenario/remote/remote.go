@@ -8,7 +8,6 @@ package remote
 
 import (
 	"bufio"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -221,11 +220,7 @@ func visitors(argument string) {
 	for range n {
 		go func() {
 			for {
-				request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, address, strings.NewReader("record"))
-				if err != nil {
-					return
-				}
-				if response, err := client.Do(request); err != nil {
+				if response, err := client.Post(address, "", strings.NewReader("record")); err != nil {
 					time.Sleep(100 * time.Millisecond)
 				} else {
 					_, _ = io.Copy(io.Discard, response.Body)

@@ -103,7 +103,7 @@ func pacedEntry(id ContenderID, l paced.Load, run func(paced.Load) (*paced.Resul
 			return measure.Reading{}, err
 		}
 		return measure.Reading{Ops: int(r.Values), Figures: []measure.Figure{
-			{Unit: cpuPerValue, Value: r.PerValue(int64(r.CPU))},
+			{Unit: cpuPerValue, Value: r.PerValue()},
 			{Unit: delayHalf, Value: r.FromSend.Quantile(0.5)},
 			{Unit: delayMost, Value: r.FromSend.Quantile(0.99)},
 		}}, nil
