@@ -74,10 +74,10 @@ func NameOf(id ContenderID) string { return cmp.Or(names[id], string(id)) }
 type Family uint8
 
 const (
-	FamilyPublished Family = iota // as the author of a study published it
+	FamilyNone      Family = iota // the same work without a channel
 	FamilyNative                  // built-in channels, without a library
+	FamilyPublished               // as the author of a study published it
 	FamilySluice                  // this library
-	FamilyNone                    // the same work without a channel
 )
 
 // FamilyOf returns the family of a contender, by the first word of its ID.

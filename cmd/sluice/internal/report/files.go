@@ -231,29 +231,19 @@ func Newest(dir string) string {
 // must be the same as the report's, planned again. An unfinished point is
 // measured again from its start, because its figures are pairs of one time.
 func (r *Report) Restore(runs []Run) error {
-	if len(runs) != len(r.Experiments) {
-		return fmt.Errorf("it has %d experiments (want %d)", len(r.Experiments), len(runs))
-	}
-	for i := range runs {
-		if err := r.Experiments[i].restore(&runs[i]); err != nil {
-			return fmt.Errorf("experiment %s: %w", r.Experiments[i].Name, err)
-		}
-	}
-	return nil
-}
-
-func (e *Experiment) restore(run *Run) error {
 	var stored []*Point
-	for i := range e.Sections {
-		for j := range e.Sections[i].Points {
-			stored = append(stored, &e.Sections[i].Points[j])
+	r.eachPoint(func(_ *Experiment, p *Point) { stored = append(stored, p) })
+	var planned []*measure.Outcome
+	for i := range runs {
+		for j := range runs[i].Outcomes {
+			planned = append(planned, &runs[i].Outcomes[j])
 		}
 	}
-	if run.Experiment.Name != e.Name || len(stored) != len(run.Outcomes) {
-		return fmt.Errorf("it has %d points (want %d of %s)", len(stored), len(run.Outcomes), run.Experiment.Name)
+	if len(stored) != len(planned) {
+		return fmt.Errorf("it has %d points (want %d)", len(stored), len(planned))
 	}
-	for i, point := range stored {
-		if err := point.restore(&run.Outcomes[i]); err != nil {
+	for i, p := range stored {
+		if err := p.restore(planned[i]); err != nil {
 			return err
 		}
 	}
@@ -261,13 +251,12 @@ func (e *Experiment) restore(run *Run) error {
 }
 
 func (p *Point) restore(o *measure.Outcome) error {
-	if p.Name != o.Point.Name || p.Count != o.Point.Count || len(p.Entries) != len(o.Results) {
-		return fmt.Errorf("point %q differs from the planned %q", p.Name, o.Point.Name)
+	same := p.Name == o.Point.Name && p.Count == o.Point.Count && len(p.Entries) == len(o.Results)
+	for i := 0; same && i < len(p.Entries); i++ {
+		same = p.Entries[i].Contender == o.Results[i].Contender
 	}
-	for i, entry := range p.Entries {
-		if entry.Contender != o.Results[i].Contender {
-			return fmt.Errorf("point %q has the contender %q (want %q)", p.Name, entry.Contender, o.Results[i].Contender)
-		}
+	if !same {
+		return fmt.Errorf("point %q differs from the planned %q, or has other contenders or repetitions", p.Name, o.Point.Name)
 	}
 	if !p.Finished {
 		return nil

@@ -45,7 +45,7 @@ type page struct {
 	Where    string // the machine, in short
 	Flag     string // what to know before any figure, or ""
 	Chart    template.HTML
-	Legend   []family // of Chart
+	Legend   []sign // of Chart
 	Length   string
 	Topology string // the layout of the CPUs
 	Noise    []string
@@ -60,9 +60,9 @@ type pageStudy struct {
 	Place       string // such as "2 of 5"
 	Topic       string // in the table of contents
 	Chart       template.HTML
-	Legend      []family // of Chart
+	Legend      []sign // of Chart
 	BesideChart template.HTML
-	BesideKey   []family
+	BesideKey   []sign
 	Sweeps      []pageSweep
 	Command     string
 }
@@ -71,7 +71,7 @@ type pageSweep struct {
 	*Section
 	Content string // such as "4 charts, 2 tables"
 	Charts  []template.HTML
-	Key     []family
+	Key     []sign
 	LeftOut []string
 }
 
@@ -85,14 +85,13 @@ func (r *Report) WritePage(w io.Writer) error {
 		Style:    template.CSS(style),
 		When:     r.Started.Format("2 January 2006"),
 		Where:    fmt.Sprintf("%s, %s", r.Machine.CPU, format.Plural(r.Machine.CPUs, "CPU")),
-		Chart:    fewChart("What one value costs", r.Overview.Chart, true),
 		Length:   time.Duration(r.Took).Round(time.Second).String(),
 		Topology: topology(r.Machine),
 		Noise:    r.noiseLines(),
 		Notes:    r.footnotes(),
 		Warnings: r.warnings(),
 	}
-	p.Legend = fewKey(r.Overview.Chart, p.Chart)
+	p.Chart, p.Legend = fewChart("What one value costs", r.Overview.Chart, true)
 	var flags []string
 	for _, w := range p.Warnings {
 		if w.flag != "" {
@@ -111,9 +110,9 @@ func (r *Report) WritePage(w io.Writer) error {
 
 func study(e *Experiment) pageStudy {
 	colors := newPalette(e)
-	s := pageStudy{Experiment: e, Topic: lab.Topic(e.Name), Chart: fewChart("", e.Conclusion.Chart, false), BesideChart: e.besideChart()}
-	s.Legend = fewKey(e.Conclusion.Chart, s.Chart)
-	s.BesideKey = append([]family{{Name: "published elsewhere", Class: "then", Sign: "◇"}}, key(s.BesideChart)...)
+	s := pageStudy{Experiment: e, Topic: lab.Topic(e.Name), BesideChart: e.besideChart()}
+	s.Chart, s.Legend = fewChart("", e.Conclusion.Chart, false)
+	s.BesideKey = append([]sign{{"published elsewhere", "then", "◇"}}, key(s.BesideChart)...)
 	for i := range e.Sections {
 		sweep := pageSweep{Section: &e.Sections[i], Content: "not measured"}
 		if sweep.measured() {

@@ -62,20 +62,14 @@ func (r *Report) head(s format.Screen) []string {
 	return append(lines, paragraph(s, "", strings.Join(about, ", "), "  ")...)
 }
 
-// WriteScreen writes what a person needs to know of a run: why not to trust it,
-// what channels cost, the largest results, and a small chart for each study. path
-// is the page with the rest. With the head it fits on one screen.
-func (r *Report) WriteScreen(w io.Writer, s format.Screen, path string) error {
-	room := screenLines - len(r.head(s)) - otherLines
-	var lines []string
-	for _, detail := range details {
-		lines = r.screen(s, detail, path)
-		// A narrow screen scrolls: it lacks no result because of its width.
-		if len(lines) <= room || s.Width < format.UsualWidth && detail == narrow {
-			break
-		}
-	}
-	return format.WriteLines(w, lines)
+// A screen is what a person needs to know of a run.
+type screen struct {
+	format.Screen
+	*Report
+	studies []*Experiment // with a chart
+	common  string        // the end of their conditions, if they share it: ", GOMAXPROCS=2"
+	detail  detail
+	lines   []string
 }
 
 // A detail says how much a screen shows.
@@ -100,92 +94,106 @@ var details = []detail{
 	{3, false, keys}, {2, false, keys}, {1, false, keys}, {0, false, keys}, {0, false, keys - 1},
 }
 
-func (r *Report) screen(s format.Screen, d detail, path string) []string {
-	var lines []string
-	for _, w := range r.warnings() {
-		style := map[bool]string{true: loud, false: bold}[w.loud]
+// WriteScreen writes why not to trust a run, what channels cost, the largest results, and
+// a small chart for each study. path is the page with the rest. With the head it fits on
+// one screen.
+func (r *Report) WriteScreen(w io.Writer, s format.Screen, path string) error {
+	c := screen{Screen: s, Report: r}
+	for i := range r.Experiments {
+		if e := &r.Experiments[i]; len(e.Bars) > 0 {
+			_, procs, _ := strings.Cut(e.Conditions, ", "+lab.AxisProcs)
+			if procs = ", " + lab.AxisProcs + procs; len(c.studies) > 0 && procs != c.common || !strings.HasSuffix(e.Conditions, procs) {
+				procs = ""
+			}
+			c.studies, c.common = append(c.studies, e), procs
+		}
+	}
+	room := screenLines - len(r.head(s)) - otherLines
+	for _, c.detail = range details {
+		c.fill(path)
+		// A narrow screen scrolls: it lacks no result because of its width.
+		if len(c.lines) <= room || s.Width < format.UsualWidth && c.detail == narrow {
+			break
+		}
+	}
+	return format.WriteLines(w, c.lines)
+}
+
+// say adds a paragraph.
+func (c *screen) say(style, text, indent string) {
+	c.lines = append(c.lines, paragraph(c.Screen, style, text, indent)...)
+}
+
+// fill writes the lines.
+func (c *screen) fill(path string) {
+	c.lines = nil
+	for _, w := range c.warnings() {
+		style := bold
+		if w.loud {
+			style = loud
+		}
 		for _, line := range w.lines {
 			if w.loud {
-				line = format.Cut(line, max(format.UsualWidth, s.Width)) // the report has all of it
+				line = format.Cut(line, max(format.UsualWidth, c.Width)) // the report has all of it
 			}
-			lines = append(lines, paragraph(s, style, line, "  ")...)
+			c.say(style, line, "  ")
 		}
 	}
-	if r.Overview.Sentence != "" {
-		lines = append(lines, "")
-		lines = append(lines, paragraph(s, bold, r.Overview.Sentence, "")...)
+	if c.Overview.Sentence != "" {
+		c.lines = append(c.lines, "")
+		c.say(bold, c.Overview.Sentence, "")
 	}
-	for i, answer := range r.Overview.Answers[:min(d.largest, len(r.Overview.Answers))] {
-		lines = append(lines, paragraph(s, "", fmt.Sprintf("%d. %s", i+1, answer), "   ")...)
+	for i, answer := range c.Overview.Answers[:min(c.detail.largest, len(c.Overview.Answers))] {
+		c.say("", fmt.Sprintf("%d. %s", i+1, answer), "   ")
 	}
-	common := r.commonConditions()
-	if len(r.charted()) > 0 {
-		lines = append(lines, "")
-		lines = append(lines, paragraph(s, "", r.key(common, s.Width >= format.UsualWidth), "")...)
+	if len(c.studies) > 0 {
+		c.lines = append(c.lines, "")
+		c.say("", c.key(), "")
 	}
-	scale := r.barScale(s, d)
-	for _, e := range r.charted() {
-		lines = append(lines, e.lines(s, d, common, scale)...)
-	}
-	lines = append(lines, "")
-	return append(lines, r.ending(s, path)...)
-}
-
-// charted returns the experiments with a chart.
-func (r *Report) charted() []*Experiment {
-	var all []*Experiment
-	for i := range r.Experiments {
-		if len(r.Experiments[i].Bars) > 0 {
-			all = append(all, &r.Experiments[i])
+	vague := false
+	for i, bars := range c.bars() {
+		e := c.studies[i]
+		c.say(bold, e.Title+" ("+strings.TrimSuffix(e.Conditions, c.common)+")", "  ")
+		if c.detail.answers {
+			c.say("", "  "+strings.TrimSpace(e.Answer+" "+e.Advice), "  ")
 		}
+		c.lines = append(c.lines, bars...)
+		vague = vague || slices.ContainsFunc(e.Bars, func(b lab.Bar) bool { return !b.Shown() })
 	}
-	return all
-}
-
-// commonConditions returns the end of the conditions that all charts share, such
-// as ", GOMAXPROCS=2", or "".
-func (r *Report) commonConditions() string {
-	common := ""
-	for i, e := range r.charted() {
-		last := strings.LastIndex(e.Conditions, ", "+lab.AxisProcs)
-		if last < 0 || i > 0 && e.Conditions[last:] != common {
-			return ""
-		}
-		common = e.Conditions[last:]
-	}
-	return common
-}
-
-// ending has the path of the report.
-func (r *Report) ending(s format.Screen, path string) []string {
-	text := fmt.Sprintf("Measured in %v. All figures: -v, %s and %s.", time.Duration(r.Took).Round(time.Second), BenchmarksFile, JSONFile)
-	if vague := slices.ContainsFunc(r.charted(), func(e *Experiment) bool {
-		return slices.ContainsFunc(e.Bars, func(b lab.Bar) bool { return !b.Shown() })
-	}); vague {
+	text := fmt.Sprintf("Measured in %v. All figures: -v, %s and %s.", time.Duration(c.Took).Round(time.Second), BenchmarksFile, JSONFile)
+	if vague {
 		text += fmt.Sprintf(" With more repetitions, more figures are known: %s.", format.RepeatMore)
 	}
-	lines := paragraph(s, "", text, "")
-	// A path is not broken, so that it can be copied.
-	return append(lines, s.In(bold, "The report is "+path))
+	c.lines = append(c.lines, "")
+	c.say("", text, "")
+	c.lines = append(c.lines, c.In(bold, "The report is "+path)) // not broken, so that it can be copied
 }
 
-// lines draws the study: its question with the conditions, and bars.
-func (e *Experiment) lines(s format.Screen, d detail, common string, scale barScale) []string {
-	title := e.Title + " (" + strings.TrimSuffix(e.Conditions, common) + ")"
-	lines := paragraph(s, bold, title, "  ")
-	if d.answers {
-		lines = append(lines, paragraph(s, "", "  "+strings.TrimSpace(e.Answer+" "+e.Advice), "  ")...)
+// key explains the charts, in a line.
+func (c *screen) key() string {
+	text, ns := "Less is better", 0
+	for _, e := range c.studies {
+		ns += one(shortUnit(e.Unit) == " ns")
 	}
-	return append(lines, bars(s, e.shown(d), shortUnit(e.Unit), scale)...)
+	if ns > 1 {
+		text += "; ns bars share a scale"
+	}
+	if c.Width >= format.UsualWidth {
+		text += "; (a to b): 95% interval"
+	}
+	if c.common != "" {
+		text += ";" + strings.TrimPrefix(c.common, ",")
+	}
+	return text + "."
 }
 
-// shown returns the bars that are shown.
-func (e *Experiment) shown(d detail) []lab.Bar {
-	if d.bars == every {
+// shown returns the bars of a study that are shown.
+func (c *screen) shown(e *Experiment) []lab.Bar {
+	if c.detail.bars == every {
 		return e.Bars
 	}
 	shown := slices.DeleteFunc(slices.Clone(e.Bars), func(b lab.Bar) bool { return !b.Key })
-	return shown[:min(d.bars, len(shown))]
+	return shown[:min(c.detail.bars, len(shown))]
 }
 
 // shortUnit is the unit behind a figure.
@@ -197,83 +205,56 @@ func shortUnit(unit string) string {
 	return " " + first
 }
 
-// A barScale is what all charts of a screen share, so that the lengths of their
-// bars can be compared.
-type barScale struct {
-	label, figure int                // widths
-	widest        map[string]float64 // the largest known figure, by unit
-}
-
-func (r *Report) barScale(s format.Screen, d detail) barScale {
-	scale := barScale{widest: make(map[string]float64)}
-	for _, e := range r.charted() {
-		scale.cover(s, e.shown(d), shortUnit(e.Unit))
-	}
-	return scale
-}
-
-// cover widens the scale for bars.
-func (b *barScale) cover(s format.Screen, bars []lab.Bar, unit string) {
-	for _, bar := range bars {
-		b.label = max(b.label, displaywidth.String(bar.Label))
-		if bar.Shown() {
-			b.figure = max(b.figure, displaywidth.String(figureText(bar, unit, s.Width >= format.UsualWidth)))
-			b.widest[unit] = max(b.widest[unit], bar.Drawn().Median)
-		}
-	}
-}
-
-// key explains the charts of a screen, in a line.
-func (r *Report) key(common string, intervals bool) string {
-	text, units := "Less is better", make(map[string]int)
-	for _, e := range r.charted() {
-		units[shortUnit(e.Unit)]++
-	}
-	if units[" ns"] > 1 {
-		text += "; ns bars share a scale"
-	}
-	if intervals {
-		text += "; (a to b): 95% interval"
-	}
-	if common != "" {
-		text += ";" + strings.TrimPrefix(common, ",")
-	}
-	return text + "."
-}
-
 // eighths are the last characters of a bar, by eighths of a character.
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
-// bars draws bars from zero, behind their labels. A figure of which nothing is
-// known has none.
-func bars(s format.Screen, bars []lab.Bar, unit string, scale barScale) []string {
+// bars draws bars from zero, behind their labels, for each study. All bars of a unit share
+// a scale, so that their lengths can be compared. A figure of which nothing is known has
+// none.
+func (c *screen) bars() [][]string {
 	const margins, least = 4, 4 // two spaces in front, and one behind the label and the bar; of a bar
-	label := min(scale.label, max(12, s.Width-margins-scale.figure-least))
-	room, widest := max(1, s.Width-margins-label-scale.figure), scale.widest[unit]
-	var lines []string
-	for _, b := range bars {
-		text, style := format.Cut(format.Clean(b.Label), label), tint
-		if b.Baseline {
-			style = ""
+	var label, figure int       // widths
+	widest := make(map[string]float64)
+	for _, e := range c.studies {
+		unit := shortUnit(e.Unit)
+		for _, b := range c.shown(e) {
+			label = max(label, displaywidth.String(b.Label))
+			if b.Shown() {
+				figure = max(figure, displaywidth.String(c.figure(b, unit)))
+				widest[unit] = max(widest[unit], b.Drawn().Median)
+			}
 		}
-		line := "  " + text + format.Pad(text, label) + " "
-		if b.Shown() && widest > 0 {
-			n := max(1, int(8*float64(room)*b.Drawn().Median/widest+0.5))
-			line += s.In(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
-		}
-		lines = append(lines, line+format.Clean(figureText(b, unit, s.Width >= format.UsualWidth)))
 	}
-	return lines
+	label = min(label, max(12, c.Width-margins-figure-least))
+	room := max(1, c.Width-margins-label-figure)
+	var all [][]string
+	for _, e := range c.studies {
+		var lines []string
+		unit := shortUnit(e.Unit)
+		for _, b := range c.shown(e) {
+			text, style := format.Cut(format.Clean(b.Label), label), tint
+			if b.Baseline {
+				style = ""
+			}
+			line := "  " + text + format.Pad(text, label) + " "
+			if b.Shown() && widest[unit] > 0 {
+				n := max(1, int(8*float64(room)*b.Drawn().Median/widest[unit]+0.5))
+				line += c.In(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
+			}
+			lines = append(lines, line+format.Clean(c.figure(b, unit)))
+		}
+		all = append(all, lines)
+	}
+	return all
 }
 
-// figureText writes a figure behind its bar, with its interval if there is room.
-func figureText(b lab.Bar, unit string, interval bool) string {
-	switch f := b.Figure; {
-	case !b.Shown() && interval:
-		return format.NotKnown // the end of the screen says what would make it known
-	case b.Known && interval && f.Confidence > 0:
+// figure writes a figure behind its bar, with its interval if there is room.
+func (c *screen) figure(b lab.Bar, unit string) string {
+	f := b.Figure
+	switch {
+	case b.Known && f.Confidence > 0 && c.Width >= format.UsualWidth:
 		return format.CoarseInterval(f.Median, f.Lo, f.Hi, unit)
-	case f.Confidence == 0 && b.Known:
+	case b.Known && f.Confidence == 0:
 		return "~" + b.Text(unit)
 	}
 	return b.Text(unit)
