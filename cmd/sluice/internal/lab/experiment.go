@@ -5,8 +5,9 @@
 // What may enter: one file per study, which reads like the article that it repeats:
 // the question, the prediction, the sweep, the contenders, the published figures and
 // the conclusions. Beside them stand the parts that the studies share: names.go has the
-// identifiers, plan.go the points of a sweep, measured.go their figures, wording.go,
-// chart.go and overview.go what they say. Nothing here measures or prints.
+// identifiers, plan.go the points of a sweep, measured.go their figures, threshold.go and
+// law.go what is derived from them, wording.go, chart.go and overview.go what they say.
+// Nothing here measures or prints.
 package lab
 
 import (

@@ -444,7 +444,9 @@ func lockConclusion(m *Measured) Conclusion {
 	c.Unit = "% longer than without a channel"
 	c.Bars = home.bars(overhead, native1024, lockWays...)
 	least := smallestJob(panel, native1024)
-	c.Answer = least.answer() + " (3 workers, " + home.conditions() + ")."
+	if text := least.text(nameOfJob); text != "" {
+		c.Answer = "The shortest job that spends less than 1% of its time on a channel of 1024 slots (3 workers, " + home.conditions() + "): " + text + "."
+	}
 	c.Advice = "Batch shorter jobs: send slices of them, or use workers.Map, which sizes its batches itself."
 	c.claims = jobsClaim(home, c.Chart, least)
 	price, ok := costOf(panel, native1024)
@@ -457,27 +459,6 @@ func lockConclusion(m *Measured) Conclusion {
 		c.costs = Chart{home.conditions(), PerValue.Axis, []Bar{barOf("chan, unbuffered", bare.transfer), buffered}}
 	}
 	return c
-}
-
-// answer returns how short a job may be to spend less than 1% on a buffered
-// channel, as far as that is known.
-func (t threshold) answer() string {
-	const longer, on = "spend less than 1% of their time", " on a channel of 1024 slots"
-	const shorter = "spend more than 1% of their time"
-	switch {
-	case t.at == everywhere:
-		return "Jobs of " + nameOfJob(t.first) + " and longer " + longer + on
-	case t.known():
-		return "Jobs shorter than " + nameOfJob(t.at) + " " + shorter + on
-	case t.lo == never:
-		return "Jobs of up to " + nameOfJob(t.last) + " " + shorter + on
-	case t.reached():
-		return fmt.Sprintf("How short a job may be is known only roughly, about %s (%s to %s), which %s narrows",
-			nameOfJob(t.at), nameOfJob(t.lo), nameOfJob(t.hi), format.RepeatMore)
-	case t.lo > everywhere:
-		return "Jobs of up to " + nameOfJob(t.lo) + ", at least, " + shorter + on
-	}
-	return "How short a job may be is " + format.NotKnownHere
 }
 
 // jobsClaim is the overhead of the jobs in the chart.

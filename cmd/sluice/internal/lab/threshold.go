@@ -106,16 +106,16 @@ func falling(steps []step) []float64 {
 	return all
 }
 
-// reached reports whether the threshold and both ends of its interval are places, however
-// far apart, and known whether these are no further apart than a decade.
+// reached reports whether both ends of the interval are places, however far apart, with
+// the threshold between them, and known whether these are no further apart than a decade.
 func (t threshold) reached() bool {
-	return t.firm && t.lo > everywhere && t.at > everywhere && t.hi < never && t.at < never
+	return t.firm && t.lo > everywhere && t.lo <= t.at && t.at <= t.hi && t.hi < never
 }
 func (t threshold) known() bool { return t.reached() && format.Known(t.at, t.lo, t.hi) }
 
 // text writes the threshold as far as it is known: with its interval, "6.1 µs (4
-// µs to 9 µs)"; or with the end of the interval that is known, "more than 4 µs". It is ""
-// for too few steps.
+// µs to 9 µs)", or "roughly" if that is wider than a decade; or with the end of the
+// interval that is known, "more than 4 µs". It is "" for too few steps.
 func (t threshold) text(name func(float64) string) string {
 	switch {
 	case t == threshold{}:
@@ -126,8 +126,12 @@ func (t threshold) text(name func(float64) string) string {
 		return lone.text(name) + ", no interval"
 	case t.known() && name(t.lo) == name(t.hi):
 		return name(t.at)
-	case t.known():
-		return name(t.at) + " (" + name(t.lo) + " to " + name(t.hi) + ")"
+	case t.reached():
+		text := name(t.at) + " (" + name(t.lo) + " to " + name(t.hi) + ")"
+		if !t.known() {
+			text = "roughly " + text
+		}
+		return text
 	case t.lo == never:
 		return "more than " + name(t.last)
 	case t.hi == everywhere:
