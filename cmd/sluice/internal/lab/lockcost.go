@@ -535,7 +535,7 @@ func lockTables(m *Measured) []Table {
 			if !ok {
 				return []string{"", ""}
 			}
-			return []string{within(c.transfer, "", ""), within(c.share, "", "")}
+			return []string{inCell(c.transfer), inCell(c.share)}
 		}),
 	}, {
 		Title: "The shortest job that spends less than 1% on the channels",
@@ -578,7 +578,7 @@ func rows(contenders []ContenderID, panels []spots, cells func(panel spots, id C
 	return rows
 }
 
-// lockFindings says what the tables do not.
+// lockFindings has the results that are not in the tables.
 func lockFindings(m *Measured) []string {
 	var findings []string
 	for _, change := range []struct{ base, other ContenderID }{
@@ -652,10 +652,10 @@ func sleepRows(sleeps spots) [][]string {
 		case s.channels.Confidence == 0:
 			operation = "no interval"
 		case s.channels.Clear() && s.channels.Median > 0:
-			operation = within(s.channels.In(100*transfers/perJob), "", "")
+			operation = inCell(s.channels.In(100 * transfers / perJob))
 		}
 		rows = append(rows, []string{
-			p.Panel.String() + ", " + p.X, within(s.all, "", ""), within(s.timer, "", ""), within(s.channels.Summary, "", ""), operation,
+			p.Panel.String() + ", " + p.X, inCell(s.all), inCell(s.timer), inCell(s.channels.Summary), operation,
 		})
 	}
 	return rows

@@ -12,7 +12,7 @@ import (
 // incomplete. Findings are drawn from it.
 type Measured struct{ spots spots }
 
-// A spot is a measured point: all that is said of a figure begins there.
+// A spot is a measured point. Findings, charts and tables read its figures in one unit.
 type spot struct {
 	*Point
 	section SectionID

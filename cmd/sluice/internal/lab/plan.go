@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -22,16 +23,27 @@ const (
 	AsPublished             // the published sweep alone, each figure from a second of work
 )
 
-var sizeNames = [...]string{"standard", "quick", "published"}
+// sizes has the name of each size, and the repetitions of a timed point, which are enough
+// for an interval that does not depend on the two extremes, with the planned duration of
+// each.
+var sizes = [...]struct {
+	name   string
+	count  int
+	target time.Duration
+}{
+	Standard:    {"standard", 9, 12 * time.Millisecond},
+	Quick:       {"quick", 9, 2 * time.Millisecond},
+	AsPublished: {"published", 6, time.Second},
+}
 
-func (s Size) String() string { return sizeNames[s] }
+func (s Size) String() string { return sizes[s].name }
 
 // Sizes returns all sizes.
 func Sizes() []Size { return []Size{Standard, Quick, AsPublished} }
 
 // SizeNamed returns the size whose String is name, and whether there is one.
 func SizeNamed(name string) (size Size, ok bool) {
-	i := slices.Index(sizeNames[:], name)
+	i := slices.IndexFunc(Sizes(), func(s Size) bool { return s.String() == name })
 	return Size(max(0, i)), i >= 0
 }
 
@@ -48,23 +60,6 @@ func (s Scale) cpus() int {
 		return s.CPUs
 	}
 	return runtime.NumCPU()
-}
-
-// count returns the repetitions of each timed point: enough for an interval
-// that does not depend on the two extremes.
-func (s Scale) count() int {
-	switch {
-	case s.Count > 0:
-		return s.Count
-	case s.Size == AsPublished:
-		return 6
-	}
-	return 9
-}
-
-// target returns the planned duration of each repetition of a timed point.
-func (s Scale) target() time.Duration {
-	return [...]time.Duration{12 * time.Millisecond, 2 * time.Millisecond, time.Second}[s.Size]
 }
 
 // procs returns the values of GOMAXPROCS to sweep: the user's, or 2 alone if
@@ -132,8 +127,8 @@ func (c *Section) point(s Scale, panel Panel, x string, procs, n int, labels ...
 		labels = append(labels, measure.Label{Key: "ps", Value: "oversubscribed"})
 	}
 	p := &Point{Panel: panel, X: x, Beyond: beyond, Point: measure.Point{
-		Setting: measure.Setting{Name: fmt.Sprintf("%s, GOMAXPROCS %d", name, procs), Labels: labels, Procs: procs, Count: s.count()},
-		Target:  s.target(),
+		Setting: measure.Setting{Name: fmt.Sprintf("%s, GOMAXPROCS %d", name, procs), Labels: labels, Procs: procs, Count: cmp.Or(s.Count, sizes[s.Size].count)},
+		Target:  sizes[s.Size].target,
 		Pass:    time.Duration(n) * usualPerValue,
 	}}
 	c.Points = append(c.Points, p)
@@ -157,7 +152,7 @@ func (p *Point) leaveOut(reason string, ids ...ContenderID) {
 	}
 }
 
-// arranged orders the points of each section so that those of a panel are adjacent.
+// arranged orders the points of each section by panel, so that a panel's points are adjacent.
 func arranged(sections ...Section) []Section {
 	for _, s := range sections {
 		order := make(map[Panel]int)

@@ -20,7 +20,7 @@ type step struct {
 
 // A threshold is the place from which on an overhead stays below the limit, for
 // the medians and for the ends of their intervals: each is a place, or everywhere, or
-// never. The zero threshold is of too few steps.
+// never. The zero threshold means that there were too few steps.
 type threshold struct {
 	at, lo, hi  float64
 	first, last float64 // the places that were measured

@@ -171,6 +171,14 @@ func within(s stat.Summary, unit, each string) string {
 	return format.IntervalIn(s.Median, s.Lo, s.Hi, unit, each)
 }
 
+// inCell is within for a cell of a table, where space is short.
+func inCell(s stat.Summary) string {
+	if s.Confidence > 0 && !s.Known() {
+		return format.NotKnown
+	}
+	return within(s, "", "")
+}
+
 // said returns the findings that say something.
 func said(findings ...string) []string {
 	return slices.DeleteFunc(findings, func(f string) bool { return f == "" })

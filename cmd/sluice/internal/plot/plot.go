@@ -147,7 +147,7 @@ func (c *canvas) close() string {
 	return c.String()
 }
 
-// open begins a drawing. The label describes it to those who do not see it.
+// open begins a drawing. The label describes it for screen readers.
 func open(height float64, label string) *canvas {
 	c := &canvas{}
 	c.add(`<svg viewBox="0 0 %d %.0f" role="img" aria-label="%s" class="chart">`, Width, height, html.EscapeString(label))

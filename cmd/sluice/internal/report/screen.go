@@ -42,7 +42,7 @@ func (r *Report) head(s format.Screen) []string {
 	m := r.Machine
 	var lines []string
 	spread, known, after := r.noise()
-	if spread > LoudNoise {
+	if spread > loudNoise {
 		lines = paragraph(s, loud, fmt.Sprintf("NOISY MACHINE: the time of a fixed loop varied by %.0f%%. Figures are rough.", 100*spread), "  ")
 	}
 	before, behind := fmt.Sprintf("%s on %s: ", Tool, format.Plural(m.CPUs, "CPU")), fmt.Sprintf(", %s/%s", m.OS, m.Arch)
@@ -52,7 +52,7 @@ func (r *Report) head(s format.Screen) []string {
 	if m.Quota != nil && *m.Quota > 0 {
 		about = append(about, "cgroup quota "+m.QuotaText())
 	}
-	if known && (spread > LoudNoise || !r.tally().often()) {
+	if known && (spread > loudNoise || !r.tally().often()) {
 		noise := fmt.Sprintf("speed varied by %s", format.Percent(spread))
 		if !after {
 			noise += " before the run"

@@ -28,9 +28,9 @@ const longList = 8
 // Short reports whether the page shows the list without a click.
 func (w warning) Short() bool { return len(w.List) <= longList }
 
-// LoudNoise is the variation of a simple loop above which a report begins with a
+// loudNoise is the variation of a simple loop above which a report begins with a
 // warning.
-const LoudNoise = 0.20
+const loudNoise = 0.20
 
 // noise returns the largest variation that was measured in any sitting, and whether it
 // was measured after one, too.
@@ -102,7 +102,7 @@ func (r *Report) warnings() []warning {
 	var all []warning
 	t := r.tally()
 	measurements := func(n int) string { return format.Plural(n, "measurement") }
-	if spread, _, _ := r.noise(); spread > LoudNoise {
+	if spread, _, _ := r.noise(); spread > loudNoise {
 		all = append(all, warning{
 			Title: "Noisy machine", Text: fmt.Sprintf("The time of a fixed loop varied by %.0f%%: figures are rough.", 100*spread),
 			flag: fmt.Sprintf("noisy machine: a fixed loop varied by %.0f%%", 100*spread),
