@@ -106,10 +106,10 @@ func buffersSections(s Scale) []Section {
 		p.leaveOut("it grows, and has no capacity to sweep", elastic)
 		return p
 	}
-	for _, procs := range procs {
-		for _, workers := range workers {
+	for _, p := range procs {
+		for _, w := range workers {
 			for _, capacity := range capacities {
-				point(&byCapacity, procs, workers, capacity, func(c sharer) measure.Entry { return c.timed(capacity, workers) })
+				point(&byCapacity, p, w, capacity, func(c sharer) measure.Entry { return c.timed(capacity, w) })
 			}
 		}
 	}
