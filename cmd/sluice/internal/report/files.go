@@ -251,12 +251,13 @@ func (r *Report) Restore(runs []Run) error {
 }
 
 func (p *Point) restore(o *measure.Outcome) error {
-	same := p.Name == o.Point.Name && p.Count == o.Point.Count && len(p.Entries) == len(o.Results)
-	for i := 0; same && i < len(p.Entries); i++ {
-		same = p.Entries[i].Contender == o.Results[i].Contender
+	if p.Name != o.Point.Name || p.Count != o.Point.Count || len(p.Entries) != len(o.Results) {
+		return fmt.Errorf("point %q differs from the planned %q", p.Name, o.Point.Name)
 	}
-	if !same {
-		return fmt.Errorf("point %q differs from the planned %q, or has other contenders or repetitions", p.Name, o.Point.Name)
+	for i, entry := range p.Entries {
+		if entry.Contender != o.Results[i].Contender {
+			return fmt.Errorf("point %q has the contender %q (want %q)", p.Name, entry.Contender, o.Results[i].Contender)
+		}
 	}
 	if !p.Finished {
 		return nil
