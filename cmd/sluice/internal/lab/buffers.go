@@ -4,18 +4,21 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// buffersStudy has one sender, ten workers and a buffer between them. The work
-// itself is in buffers_total.go.
-var buffersStudy = register(Experiment{
+// buffersStudy has one sender, ten workers and a buffer between them.
+var buffersStudy = Experiment{
 	Study: Study{
-		Name:  Buffers,
+		Name:  "buffers",
 		Title: "How much does a buffer save?",
 		Prediction: "A buffer lets the sender continue instead of yielding to a receiver for each value. Most of the gain comes " +
 			"from the first slots, up to about twice the workers, and none beyond a few hundred. The time blocked falls as well, " +
@@ -37,19 +40,28 @@ var buffersStudy = register(Experiment{
 				"parks, and most of its waits at capacity 0 end there. So compare the capacities of one channel with each other, not " +
 				"the two channels.",
 		},
-		Pictures:    insides,
 		PublishedIn: Measure{Unit: measure.NsPerOp, Axis: "µs per 1000 values"}, // the same number as ns per value
 	},
 	Sections:  buffersSections,
 	Published: buffersPublished(),
 	Conclude:  buffersConclusion,
-})
+}
 
-// The study's setting: workers, threads, and the largest buffer.
+// The study's setting: workers, threads, the largest buffer, and the number of values
+// that it sends through one channel.
 const (
 	studyWorkers = 10
 	studyProcs   = 8
 	studyBuffer  = "25"
+	totalRound   = 1000
+)
+
+// sectionBlocked is the section of the time blocked, summed over all goroutines, per value
+// sent, in two units.
+const (
+	sectionBlocked SectionID = "blocked"
+	blockedSend              = "blocked-send-ns/op"
+	blockedReceive           = "blocked-receive-ns/op"
 )
 
 func buffersPublished() []Published {
@@ -61,259 +73,333 @@ func buffersPublished() []Published {
 	}{{"0", 306, 3}, {"1", 248, 1}, {"5", 183, 4}, {studyBuffer, 134, 2}} {
 		figures = append(figures, Published{
 			Row: "ten workers", Column: fmt.Sprintf("capacity %s (± %d%%)", f.capacity, f.margin), Value: f.value,
-			Section: SectionCapacity, Panel: Panel{Procs: studyProcs, Workers: studyWorkers}, X: f.capacity, Contender: Native, Ours: withHandOff,
+			Section: sectionCapacity, Panel: Panel{Procs: studyProcs, Workers: studyWorkers}, X: f.capacity, Contender: native, Ours: withHandOff,
 		})
 	}
 	return figures
 }
 
-func (s Scale) bufferCapacities() []int {
-	if s.Size == AsPublished {
-		return []int{0, 1, 5, 25}
-	}
-	return []int{0, 1, 2, 5, 10, 25, 100, 1024}
-}
-
-func (s Scale) bufferProcs() []int {
-	if s.Size == AsPublished {
-		return s.procs(studyProcs)
-	}
-	return s.procs(2, studyProcs)
-}
-
-func (s Scale) bufferWorkers() []int {
-	if s.Size == Standard {
-		return []int{1, studyWorkers, 100}
-	}
-	return []int{studyWorkers}
-}
-
 func buffersSections(s Scale) []Section {
-	return []Section{buffersByCapacity(s), buffersBlocked(s)}
-}
-
-// bufferPoint returns a point of the study without entries.
-func (s Scale) bufferPoint(section SectionID, procs, workers, capacity int) *Point {
-	x := strconv.Itoa(capacity)
-	return s.point(section, Panel{Procs: procs, Workers: workers}, string(section), x, procs, totalRound, []measure.Label{
-		{Key: LabelWorkers, Value: strconv.Itoa(workers)}, {Key: LabelCapacity, Value: x},
-	})
-}
-
-// unbufferable are the contenders that the study's sweep leaves out.
-var unbufferable = []measure.LeftOut{{Contender: elastic, Reason: "it grows, and has no capacity to sweep"}}
-
-func buffersByCapacity(s Scale) Section {
-	section := Section{Sweep: Sweep{
-		Name:  SectionCapacity,
-		Title: "The study's load, by capacity",
-		Text: "One goroutine sends 1000 values of four bytes and closes the channel; the workers receive them and add them " +
+	byCapacity := newSection(sectionCapacity, "The study's load, by capacity", "capacity",
+		"One goroutine sends 1000 values of four bytes and closes the channel; the workers receive them and add them "+
 			"atomically to one total. Each 1000 values have a new channel and new goroutines.",
-		Axis:     "capacity",
-		Measures: []Measure{PerValue},
-	}}
-	for _, procs := range s.bufferProcs() {
-		for _, workers := range s.bufferWorkers() {
-			for _, capacity := range s.bufferCapacities() {
-				p := s.bufferPoint(SectionCapacity, procs, workers, capacity)
-				for _, c := range sharers {
-					p.Entries = append(p.Entries, c.timed(capacity, workers))
-				}
-				p.LeftOut = unbufferable
-				section.Points = append(section.Points, p)
+		PerValue)
+	blocked := newSection(sectionBlocked, "Time blocked in send and in receive", "capacity",
+		"The same work in separate passes under the runtime's block profile, which slows them: the time that goroutines "+
+			"were parked on either side of the channel, summed over all of them, per value sent.",
+		Measure{Unit: blockedSend, Title: "in send", Axis: "ns per value"},
+		Measure{Unit: blockedReceive, Title: "in receive", Axis: "ns per value"})
+	procs, workers, capacities := s.procs(2, studyProcs), []int{studyWorkers}, []int{0, 1, 2, 5, 10, 25, 100, 1024}
+	switch s.Size {
+	case Standard:
+		workers = []int{1, studyWorkers, 100}
+	case AsPublished:
+		procs, capacities = s.procs(studyProcs), []int{0, 1, 5, 25}
+	}
+	point := func(section *Section, procs, workers, capacity int, enter func(sharer) measure.Entry) *Point {
+		x := strconv.Itoa(capacity)
+		p := section.point(s, Panel{Procs: procs, Workers: workers}, x, procs, totalRound,
+			measure.Label{Key: "workers", Value: strconv.Itoa(workers)}, measure.Label{Key: "capacity", Value: x})
+		for _, c := range sharers {
+			p.Entries = append(p.Entries, enter(c))
+		}
+		p.leaveOut("it grows, and has no capacity to sweep", elastic)
+		return p
+	}
+	for _, p := range procs {
+		for _, w := range workers {
+			for _, capacity := range capacities {
+				point(&byCapacity, p, w, capacity, func(c sharer) measure.Entry { return c.timed(capacity, w) })
 			}
 		}
 	}
-	return section
-}
-
-func buffersBlocked(s Scale) Section {
 	rounds := [...]int{Standard: 30, Quick: 3, AsPublished: 300}[s.Size]
-	section := Section{Sweep: Sweep{
-		Name:  sectionBlocked,
-		Title: "Time blocked in send and in receive",
-		Text: "The same work in separate passes under the runtime's block profile, which slows them: the time that goroutines " +
-			"were parked on either side of the channel, summed over all of them, per value sent.",
-		Axis: "capacity",
-		Measures: []Measure{
-			{Unit: blockedSend, Title: "in send", Axis: "ns per value"},
-			{Unit: blockedReceive, Title: "in receive", Axis: "ns per value"},
-		},
-		Stacked: true,
-	}}
-	for _, capacity := range s.bufferCapacities() {
-		p := s.bufferPoint(sectionBlocked, s.home(s.bufferProcs()...), studyWorkers, capacity)
-		p.Target = 0
-		for _, c := range sharers {
-			p.Entries = append(p.Entries, c.blocked(capacity, studyWorkers, rounds))
-		}
-		p.LeftOut = unbufferable
-		section.Points = append(section.Points, p)
+	for _, capacity := range capacities {
+		point(&blocked, s.home(procs...), studyWorkers, capacity, func(c sharer) measure.Entry {
+			return c.blocked(capacity, studyWorkers, rounds)
+		}).Target = 0
 	}
-	return section
+	return arranged(byCapacity, blocked)
 }
 
-// insides shows the state of a channel, as the author explains it.
-var insides = []Picture{
-	{
-		State: plot.ChannelState{
-			Title: "Empty: receivers wait", Capacity: 8, SendIndex: 3, ReceiveIndex: 3,
-			Receivers: []string{"w4", "w1", "w7", "w2"},
+// A total is the sum of the values of a round and their number. Each worker
+// adds its count once: it proves that the work was done.
+type total struct {
+	sum   atomic.Uint32
+	count atomic.Uint32
+}
+
+// A sharing is a channel of the study with its loops, as its users would write them. The
+// contenders of the other studies carry values of eight bytes; the values of this study
+// have four.
+type sharing struct {
+	produce func()       // sends 1 … totalRound and closes
+	work    func(*total) // receives until the end
+}
+
+func shareNative(capacity int) sharing {
+	c := make(chan uint32, capacity)
+	return sharing{
+		produce: func() {
+			for v := range uint32(totalRound) {
+				c <- v + 1
+			}
+			close(c)
 		},
-		Caption: "Both indices are at the same slot. The next value does not pass through the ring: the sender writes it to the " +
-			"first waiting receiver and makes it ready. An unbuffered channel has no ring: every value is handed off.",
-	},
-	{
-		State: plot.ChannelState{Title: "Half full: no goroutine waits", Capacity: 8, Queued: 4, SendIndex: 7, ReceiveIndex: 3},
-		Caption: "A send fills the slot at the send index, a receive empties the slot at the receive index, and each moves its " +
-			"index to the next slot of the ring. No goroutine is parked or woken: that is the benefit of a buffer.",
-	},
-	{
-		State: plot.ChannelState{
-			Title: "Full: senders wait", Capacity: 8, Queued: 8, SendIndex: 5, ReceiveIndex: 5,
-			Senders: []string{"p1", "p3"},
+		work: func(t *total) {
+			var received uint32
+			for v := range c {
+				t.sum.Add(v)
+				received++
+			}
+			t.count.Add(received)
 		},
-		Caption: "Each waiting sender has its value. The next receive takes the oldest value from the ring, puts the first " +
-			"sender's value into the free slot, and makes that sender ready: the order is kept.",
-	},
+	}
 }
 
-func buffersConclusion(m *Measured) Conclusion {
-	c := Conclusion{Summary: buffersSummary(m), Findings: buffersFindings(m)}
-	m.buffersAnswer(&c)
-	return c
+// shareSluice is sluice.Rendezvous at capacity 0 and sluice.Bounded above.
+func shareSluice(capacity int) sharing {
+	var c sluice.Channel[uint32] = sluice.NewRendezvous[uint32](nil)
+	if capacity > 0 {
+		c = sluice.NewBounded[uint32](capacity, nil)
+	}
+	return sharing{
+		produce: func() {
+			for v := range uint32(totalRound) {
+				if c.Send(background, v+1) != nil {
+					return // the count is too low
+				}
+			}
+			c.Close()
+		},
+		work: func(t *total) {
+			var received uint32
+			for {
+				v, err := c.Recv(background)
+				if err != nil {
+					break
+				}
+				t.sum.Add(v)
+				received++
+			}
+			t.count.Add(received)
+		},
+	}
 }
 
-// buffersSummary returns the cost of the study's load with and without its
-// buffer, at the first measured GOMAXPROCS.
-func buffersSummary(m *Measured) []string {
-	for _, panel := range m.panels(SectionCapacity) {
-		without, with := m.through(panel, "0"), m.through(panel, studyBuffer)
-		if len(without) == 0 || len(with) == 0 || panel.Workers != studyWorkers {
-			continue
-		}
-		text := fmt.Sprintf("From one sender to %s, one value costs %.0f ns through an unbuffered built-in channel and %.0f ns with %s slots (%s)",
-			format.Plural(panel.Workers, "worker"), stat.Summarize(without).Median, stat.Summarize(with).Median, studyBuffer, m.procs(SectionCapacity, panel))
-		if enough := m.enough(panel); enough != "" {
-			text += "; more than " + enough + " slots save nothing beyond noise"
-		}
-		return []string{text + "."}
+// A sharer is a contender of this study.
+type sharer struct {
+	id    ContenderID
+	share func(capacity int) sharing
+}
+
+var sharers = []sharer{{native, shareNative}, {withHandOff, shareSluice}}
+
+// round is an iteration of the study, with a new channel and new goroutines.
+func (s sharer) round(capacity, workers int) error {
+	var t total
+	var all sync.WaitGroup
+	c := s.share(capacity)
+	for range workers {
+		all.Go(func() { c.work(&t) })
+	}
+	all.Go(c.produce)
+	all.Wait()
+	const sum = totalRound * (totalRound + 1) / 2
+	if got, count := t.sum.Load(), t.count.Load(); got != sum || count != totalRound {
+		return fmt.Errorf("%s: received %d values that add up to %d, not %d to %d", s.id, count, got, totalRound, sum)
 	}
 	return nil
 }
 
-func buffersFindings(m *Measured) []string {
-	var findings []string
-	for _, load := range m.bufferLoads() {
-		subject := "One sender and " + format.Plural(load.workers, "worker")
-		var places []place
-		for _, procs := range load.procs {
-			panel := load.panel(procs)
-			if c := stat.Between(m.through(panel, "0"), m.through(panel, studyBuffer)); c.N > 0 {
-				places = append(places, place{m.marked(strconv.Itoa(procs), SectionCapacity, panel, studyBuffer), c})
-			}
-		}
-		findings = append(findings, effect(subject+": a built-in channel with "+studyBuffer+" slots instead of none", atGOMAXPROCS, places),
-			m.enoughFor(load))
-		for _, capacity := range []string{"0", studyBuffer} {
-			places = nil
-			for _, procs := range load.procs {
-				panel := load.panel(procs)
-				if c, ok := m.change(SectionCapacity, panel, capacity, Native, withHandOff); ok {
-					places = append(places, place{m.marked(strconv.Itoa(procs), SectionCapacity, panel, capacity), c})
+// timed enters s in the study's work. As in the study, the time of a whole
+// iteration counts.
+func (s sharer) timed(capacity, workers int) measure.Entry {
+	return measure.Entry{Contender: s.id, Pass: func() (measure.Reading, error) {
+		began := time.Now()
+		err := s.round(capacity, workers)
+		return measure.Reading{Ops: totalRound, Elapsed: time.Since(began)}, err
+	}}
+}
+
+// blocked enters s in a number of rounds of the study's work under the block
+// profile.
+func (s sharer) blocked(capacity, workers, rounds int) measure.Entry {
+	return measure.Entry{Contender: s.id, Pass: func() (measure.Reading, error) {
+		spent, err := measure.Blocked(func() error {
+			for range rounds {
+				if err := s.round(capacity, workers); err != nil {
+					return err
 				}
 			}
-			findings = append(findings, effect(subject+", capacity "+capacity+": sluice instead of the built-in channel", atGOMAXPROCS, places))
+			return nil
+		}, sideOf)
+		if err != nil {
+			return measure.Reading{}, err
+		}
+		values := rounds * totalRound
+		figures := make([]measure.Figure, 0, 2)
+		for _, unit := range []string{blockedSend, blockedReceive} {
+			figures = append(figures, measure.Figure{Unit: unit, Value: float64(spent[unit].Nanoseconds()) / float64(values)})
+		}
+		return measure.Reading{Ops: values, Figures: figures}, nil
+	}}
+}
+
+// sideOf returns the side of the channel on which a goroutine of the study's
+// work was blocked, as the unit of its time, or "" if it is not the study's.
+// The kinds of this library park goroutines on a built-in channel, always in a
+// receive: their methods, further out on the stack, show the side.
+func sideOf(functions []string) string {
+	side := map[string]string{
+		"runtime.chansend1": blockedSend,
+		"runtime.chanrecv1": blockedReceive,
+		"runtime.chanrecv2": blockedReceive,
+	}[functions[0]]
+	ours := false
+	for _, function := range functions {
+		switch {
+		case strings.HasPrefix(function, library+".(") && strings.HasSuffix(function, ".Send"):
+			side = blockedSend
+		case strings.HasPrefix(function, library+".(") && strings.HasSuffix(function, ".Recv"):
+			side = blockedReceive
+		case strings.HasPrefix(function, library+"/cmd/sluice/internal/lab.share"):
+			ours = true
 		}
 	}
-	return slices.DeleteFunc(append(findings, m.blockedByBuffer()), func(f string) bool { return f == "" })
-}
-
-// A bufferLoad is a number of workers, and the values of GOMAXPROCS that they were
-// measured with.
-type bufferLoad struct {
-	workers int
-	procs   []int
-}
-
-func (l bufferLoad) panel(procs int) Panel { return Panel{Procs: procs, Workers: l.workers} }
-
-func (m *Measured) bufferLoads() []bufferLoad {
-	var loads []bufferLoad
-	for _, panel := range m.panels(SectionCapacity) {
-		i := slices.IndexFunc(loads, func(l bufferLoad) bool { return l.workers == panel.Workers })
-		if i < 0 {
-			i = len(loads)
-			loads = append(loads, bufferLoad{workers: panel.Workers})
-		}
-		loads[i].procs = append(loads[i].procs, panel.Procs)
+	if !ours {
+		return "" // another goroutine of the process
 	}
-	return loads
+	return side
 }
 
-// through returns the times per value through the built-in channel.
-func (m *Measured) through(panel Panel, capacity string) []float64 {
-	return m.Samples(SectionCapacity, panel, capacity, Native, measure.NsPerOp)
+// library is the import path of the library.
+const library = "github.com/sluice-go/sluice"
+
+// buffersWays are the capacities in the study's chart.
+var buffersWays = []struct {
+	x string
+	way
+}{
+	{"0", way{native, "chan, unbuffered", "through an unbuffered channel", true}},
+	{"1", way{native, "chan, 1 slot", "", false}},
+	{"5", way{native, "chan, 5 slots", "", true}},
+	{studyBuffer, way{native, "chan, " + studyBuffer + " slots", "with " + studyBuffer + " slots", true}},
+	{"100", way{native, "chan, 100 slots", "", false}},
+	{"1024", way{native, "chan, 1024 slots", "", false}},
+}
+
+// buffersConclusion draws the answer from the first measured GOMAXPROCS.
+func buffersConclusion(m *Measured) Conclusion {
+	c := Conclusion{Findings: buffersFindings(m)}
+	of := m.in(sectionCapacity).where(func(s spot) bool { return s.Panel.Workers == studyWorkers }).with(native)
+	if len(of.at("0")) == 0 {
+		return c
+	}
+	first := of.at("0")[0]
+	panel := of.where(func(s spot) bool { return s.Panel == first.Panel })
+	receivers := format.Plural(studyWorkers, "receiver")
+	c.Chart = Chart{Conditions: "1 sender, " + receivers + ", " + first.conditions(), Unit: PerValue.Axis}
+	var ways []way
+	for _, w := range buffersWays {
+		baseline := native
+		if w.x != "0" {
+			baseline = ""
+		}
+		c.Bars, ways = append(c.Bars, panel.at(w.x).one().bars(PerValue, baseline, w.way)...), append(ways, w.way)
+	}
+	c.costs, c.sentence = c.Chart, costSentence(c.Chart, ways...)
+	const with, without = "chan, " + studyBuffer + " slots", "chan, unbuffered"
+	slower := saving(panel, studyBuffer, "0")
+	c.Answer = "With " + studyBuffer + " slots, a channel from one sender to " + receivers + " " + c.speed(slower, with, without, "without a buffer") + "."
+	c.Advice = "Buffer busy channels whose sender need not wait."
+	if enough := enough(panel); enough != "" && enough != "0" && more(slower) {
+		c.Advice = "Give such a channel " + enough + " slots: more save nothing beyond noise."
+	}
+	c.claims = c.bufferClaim(slower, without, with, studyBuffer)
+	return c
+}
+
+// saving returns the change of the time through the built-in channel, from one capacity
+// to another.
+func saving(panel spots, from, to string) stat.Change {
+	return stat.Between(panel.at(from).one().samples(native), panel.at(to).one().samples(native))
 }
 
 // enough returns the smallest capacity such that no larger one saves time beyond
 // noise, or "" if only the largest qualifies.
-func (m *Measured) enough(panel Panel) string {
-	xs := m.xs(SectionCapacity, panel)
-	for i, x := range xs[:max(0, len(xs)-1)] {
-		maySave := func(larger string) bool {
-			change := stat.Between(m.through(panel, x), m.through(panel, larger))
+func enough(panel spots) string {
+	for i, p := range panel[:max(0, len(panel)-1)] {
+		maySave := func(larger spot) bool {
+			change := saving(panel, p.X, larger.X)
 			return change.Confidence == 0 || change.Clear() && change.Median < 0
 		}
-		if !slices.ContainsFunc(xs[i+1:], maySave) {
-			return x
+		if !slices.ContainsFunc(panel[i+1:], maySave) {
+			return p.X
 		}
 	}
 	return ""
 }
 
-func (m *Measured) enoughFor(load bufferLoad) string {
-	var found []string
-	at := " slots at GOMAXPROCS " // then only the figures
-	for _, procs := range load.procs {
-		panel := load.panel(procs)
-		if enough := m.enough(panel); enough != "" {
-			found = append(found, enough+at+m.marked(strconv.Itoa(procs), SectionCapacity, panel, enough))
-			at = " at "
+func buffersFindings(m *Measured) []string {
+	panels := make(map[int][]spots) // by the number of workers
+	var workers []int
+	for _, panel := range m.in(sectionCapacity).panels() {
+		n := panel[0].Panel.Workers
+		if panels[n] == nil {
+			workers = append(workers, n)
+		}
+		panels[n] = append(panels[n], panel)
+	}
+	var findings []string
+	for _, n := range workers {
+		subject := "One sender and " + format.Plural(n, "worker")
+		var places []place
+		var enoughAt []string
+		at := " slots at GOMAXPROCS " // then only the figures
+		for _, panel := range panels[n] {
+			if c := saving(panel, "0", studyBuffer); c.N > 0 {
+				places = append(places, place{panel[0].ps(), c})
+			}
+			if enough := enough(panel); enough != "" {
+				enoughAt, at = append(enoughAt, enough+at+panel[0].ps()), " at "
+			}
+		}
+		findings = append(findings, effect(subject+": a built-in channel with "+studyBuffer+" slots instead of none", byProcs, places))
+		if len(enoughAt) > 0 {
+			findings = append(findings, subject+": more slots of a built-in channel save nothing beyond noise above "+format.And(enoughAt)+".")
+		}
+		for _, x := range []string{"0", studyBuffer} {
+			findings = append(findings, slices.Concat(panels[n]...).at(x).effect(
+				subject+", capacity "+x+": sluice instead of the built-in channel", byProcs, native, withHandOff))
 		}
 	}
-	if len(found) == 0 {
-		return ""
-	}
-	return "One sender and " + format.Plural(load.workers, "worker") + ": more slots of a built-in channel save nothing beyond noise above " + format.And(found) + "."
+	return said(append(findings, blockedByBuffer(m.in(sectionBlocked)))...)
 }
 
 // blockedByBuffer compares the time that goroutines of the built-in channel
 // were parked, without a buffer and with the study's.
-func (m *Measured) blockedByBuffer() string {
-	for _, panel := range m.panels(sectionBlocked) {
-		blocked := func(x string) (text string, total []float64) {
-			send := m.Samples(sectionBlocked, panel, x, Native, blockedSend)
-			receive := m.Samples(sectionBlocked, panel, x, Native, blockedReceive)
-			for i := range min(len(send), len(receive)) {
-				total = append(total, send[i]+receive[i])
-			}
-			return fmt.Sprintf("%.0f ns in send and %.0f ns in receive", stat.Summarize(send).Median, stat.Summarize(receive).Median), total
+func blockedByBuffer(at spots) string {
+	blocked := func(x string) (text string, total []float64) {
+		send, receive := at.at(x).in(blockedSend).one(), at.at(x).in(blockedReceive).one()
+		total = send.samples(native)
+		for i, ns := range receive.samples(native) {
+			total[i] += ns
 		}
-		none, without := blocked("0")
-		some, with := blocked(studyBuffer)
-		change := stat.Between(without, with)
-		if change.N == 0 {
-			continue
-		}
-		text := "Time blocked per value, at " + m.markedPanel(sectionBlocked, panel) + ", summed over all goroutines of a built-in channel: " + none +
-			" without a buffer, " + some + " with " + studyBuffer + " slots"
-		if fraction := 1 + change.Median; change.Clear() && fraction > 0 {
-			text += ", which is " + factor(change) + " times as much"
-		} else {
-			text += ", no difference beyond noise"
-		}
-		return text + "; the author found a fifth."
+		return fmt.Sprintf("%.0f ns in send and %.0f ns in receive", send.summary(native).Median, receive.summary(native).Median), total
 	}
-	return ""
+	none, without := blocked("0")
+	some, with := blocked(studyBuffer)
+	change := stat.Between(without, with)
+	if change.N == 0 {
+		return ""
+	}
+	text := "Time blocked per value, at " + at[0].title() + ", summed over all goroutines of a built-in channel: " + none +
+		" without a buffer, " + some + " with " + studyBuffer + " slots"
+	if fraction := 1 + change.Median; change.Clear() && fraction > 0 {
+		text += ", which is " + factor(change) + " times as much"
+	} else {
+		text += ", no difference beyond noise"
+	}
+	return text + "; the author found a fifth."
 }

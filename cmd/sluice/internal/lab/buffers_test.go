@@ -135,10 +135,8 @@ func TestBuffersConclusion(t *testing.T) {
 	} {
 		contains(t, c.Findings, want)
 	}
-	contains(t, c.Summary, "From one sender to 10 workers, one value costs 100 ns through an unbuffered built-in channel "+
-		"and 50 ns with 25 slots (GOMAXPROCS=2); more than 25 slots save nothing beyond noise.")
-	if len(c.Summary) != 1 {
-		t.Errorf("%d sentences for the first page", len(c.Summary))
+	if want := "Give such a channel 25 slots: more save nothing beyond noise."; c.Advice != want {
+		t.Errorf("advice %q, want %q", c.Advice, want)
 	}
 }
 
@@ -162,23 +160,4 @@ func TestNoBufferIsEnough(t *testing.T) {
 	}
 	m := pretend(buffersStudy, Scale{CPUs: 8, Count: 2}, madeUpBuffers)
 	contains(t, buffersFindings(m), "no difference beyond noise; the author found a fifth.")
-}
-
-// The pictures keep the rules that their captions explain.
-func TestPicturesOfAChannelHold(t *testing.T) {
-	if len(insides) != 3 {
-		t.Fatalf("%d pictures, want empty, half full and full", len(insides))
-	}
-	for _, p := range insides {
-		s := p.State
-		if s.Title == "" || p.Caption == "" {
-			t.Errorf("a picture without text: %+v", p)
-		}
-		if (s.ReceiveIndex+s.Queued)%s.Capacity != s.SendIndex {
-			t.Errorf("%s: %d values from index %d do not end before %d", s.Title, s.Queued, s.ReceiveIndex, s.SendIndex)
-		}
-		if len(s.Receivers) > 0 != (s.Queued == 0) || len(s.Senders) > 0 != (s.Queued == s.Capacity) {
-			t.Errorf("%s: %d of %d slots are filled, %v wait to send, %v to receive", s.Title, s.Queued, s.Capacity, s.Senders, s.Receivers)
-		}
-	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
 func TestCPUProcs(t *testing.T) {
@@ -32,70 +31,6 @@ func TestCPUProcs(t *testing.T) {
 		}
 		if got := cpuHome(tt.scale); got != tt.home {
 			t.Errorf("%+v sweeps producers at %d, want %d", tt.scale, got, tt.home)
-		}
-	}
-}
-
-// A GOMAXPROCS above the CPUs is marked, in every experiment.
-func TestPointsBeyondTheCPUs(t *testing.T) {
-	for _, e := range All() {
-		beyond := 0
-		for _, section := range e.Sections(Scale{CPUs: 3, Procs: []int{2, 3, 4, 9}}) {
-			for _, p := range section.Points {
-				if p.Beyond != (p.Procs > 3) {
-					t.Errorf("%s, %s: beyond three CPUs: %v", e.Name, p.Name, p.Beyond)
-				}
-				marked := slices.ContainsFunc(p.Labels, func(l measure.Label) bool { return l.Value == "oversubscribed" })
-				if marked != p.Beyond {
-					t.Errorf("%s, %s: beyond three CPUs %v, and so named in results.txt: %v", e.Name, p.Name, p.Beyond, marked)
-				}
-				if p.Beyond {
-					beyond++
-				}
-			}
-		}
-		if beyond == 0 {
-			t.Errorf("%s has no point with more Ps than CPUs", e.Name)
-		}
-	}
-}
-
-// A sweep over GOMAXPROCS is one series of benchmarks. Oversubscribed points,
-// which are no data, have another name.
-func TestSweepsAreSeries(t *testing.T) {
-	scale := Scale{CPUs: 128}
-	for _, section := range cpuSections(scale)[:3] {
-		series := make(map[string]bool)
-		for _, p := range section.Points {
-			name := ""
-			for _, label := range p.Labels {
-				name += "/" + label.Key + "=" + label.Value
-			}
-			if strings.Contains(name, "oversubscribed") != p.Beyond {
-				t.Errorf("%s, beyond the CPUs %v, is called %s", p.Name, p.Beyond, name)
-			}
-			if !p.Beyond {
-				series[p.Panel.String()+name] = true
-			}
-		}
-		if panels := len(pretend(cpuScalingStudy, scale, func(ContenderID, *Point) float64 { return 1 }).panels(section.Name)); len(series) != panels {
-			t.Errorf("%s: %d panels are %d series", section.Name, panels, len(series))
-		}
-	}
-}
-
-// A machine with fewer CPUs does not measure the figures of 64 and of 128 CPUs.
-func TestPublishedPlacesNeedTheirCPUs(t *testing.T) {
-	for _, tt := range []struct{ cpus, places int }{{2, 1}, {64, 2}, {96, 2}, {128, 3}} {
-		section := cpuShapes(Scale{Size: AsPublished, CPUs: tt.cpus})
-		places := 0
-		for _, f := range cpuPublished() {
-			if slices.ContainsFunc(section.Points, func(p *Point) bool { return p.X == f.X }) {
-				places++
-			}
-		}
-		if places != tt.places {
-			t.Errorf("on %d CPUs %d published figures have a place, want %d", tt.cpus, places, tt.places)
 		}
 	}
 }
@@ -142,18 +77,18 @@ func TestLeftOutOfTheRemedies(t *testing.T) {
 		procs int
 		out   bool
 	}{
-		{LoadOneConsumer, byClock, 1, true}, // even if P is 1
-		{LoadOneConsumer, byClock, 8, true},
-		{LoadOneConsumer, allTogether, 8, true},
-		{LoadOneConsumer, withoutMore, 8, false},
-		{LoadOneConsumer, nativeFan4, 8, false},
-		{loadMatched, nativeFan4, 1, true},
-		{loadMatched, byClock, 8, false},
-		{loadMatched, byClockOf(4), 2, true},
-		{loadMatched, byClockOf(4), 4, false},
-		{loadMatched, capped, 32, true},
-		{loadMatched, capped, 33, false},
-		{LoadOneConsumer, ShardedLanes, 1, false},
+		{oneConsumer, byClock, 1, true}, // even if P is 1
+		{oneConsumer, byClock, 8, true},
+		{oneConsumer, allTogether, 8, true},
+		{oneConsumer, withoutMore, 8, false},
+		{oneConsumer, nativeFan4, 8, false},
+		{matched, nativeFan4, 1, true},
+		{matched, byClock, 8, false},
+		{matched, byClockOf(4), 2, true},
+		{matched, byClockOf(4), 4, false},
+		{matched, capped, 32, true},
+		{matched, capped, 33, false},
+		{oneConsumer, shardedLanes, 1, false},
 	} {
 		roster := cpuRoster(tt.procs)
 		i := slices.IndexFunc(roster, func(r remedy) bool { return r.id == tt.id })
@@ -168,7 +103,7 @@ func TestLeftOutOfTheRemedies(t *testing.T) {
 
 // Every entry for a machine with many CPUs can do the work.
 func TestEveryRemedyWorksWithManyPs(t *testing.T) {
-	for _, p := range cpuRemedies(Scale{Size: Quick, Procs: []int{33}}).Points {
+	for _, p := range cpuRemedies(Scale{Size: Quick, Procs: []int{33}}, 33_000).Points {
 		for _, entry := range p.Entries {
 			if reading, err := entry.Pass(); err != nil || reading.Ops != 33_000 {
 				t.Errorf("%s: %s: %d values, %v", p.Name, entry.Contender, reading.Ops, err)
@@ -210,35 +145,32 @@ func TestCPUScalingFindings(t *testing.T) {
 		switch {
 		case p.Beyond:
 			return 1 // no data: it would be the best of all
-		case id == manyToOne.of(Native):
+		case id == manyToOne.of(native):
 			return 1e9 / law.At(float64(p.Procs))
 		case id == oneToOne.of(nativeSelects):
 			return 150
-		case id == manyToMany.of(Native):
+		case id == manyToMany.of(native):
 			return 30 * float64(p.Procs)
-		case id == withSlots(Native, 1):
+		case id == withSlots(native, 1):
 			return 80
 		case id == allTogether:
 			return 50
-		case id == SharedSlices:
+		case id == sharedSlices:
 			return 40
 		case id == timeAfter:
 			return 400
-		case id == ShardedLanes:
+		case id == shardedLanes:
 			return 25
 		}
 		return 100
 	})
-	contains(t, findings, "One built-in channel, 1 to 1, carries 9.96 (9.93 to 9.99) million values per second on 1 CPU and 9.96 (9.93 to 9.99) on 8: no difference beyond noise.")
-	contains(t, findings, "One built-in channel, P to P, carries 33.2 (33.1 to 33.3) million values per second on 1 CPU and 4.15 (4.14 to 4.16) on 8: divided by 8.00.")
-	contains(t, findings, "times 1.78; published: divided by three from 1 to 128 CPUs.")
+	contains(t, findings, "One built-in channel, 1 to 1, carries as much, within noise, on 8 CPUs instead of 1.")
+	contains(t, findings, "One built-in channel, P to P, carries 0.125 (0.124 to 0.126) times as much on 8 CPUs instead of 1.")
+	contains(t, findings, "One built-in channel, P to 1, carries 1.78 (1.77 to 1.79) times as much on 8 CPUs instead of 1; published: a third on 128 instead of 1.")
 	contains(t, findings, "One built-in channel, P to 1: the scaling law through 1 to 8 CPUs (σ 0.1, κ 0.05) has its peak at 4 CPUs, with 83.9 million values per second; the rounds agree.")
 	contains(t, findings, "One built-in channel, P to P: the scaling law through 1 to 8 CPUs (σ 1, κ 1) has its peak at 1 CPU")
 	contains(t, findings, "Selecting on data and a close channel instead of range (1 to 1) costs 50.0% ± 0.0% more at GOMAXPROCS 1, 50.0% ± 0.0% more at 2, 50.0% ± 0.0% more at 4 and 50.0% ± 0.0% more at 8.")
 	contains(t, findings, "A capacity of 1 instead of none saves 20.0% ± 0.0% at GOMAXPROCS 1")
-	contains(t, findings, "Throughput of each remedy alone, as a multiple of one channel's (P producers, matched consumers, GOMAXPROCS 8): "+
-		"“sluice.Sharded, lane each, runs” 4.00 (4.00 to 4.00), “published, slices” 2.50 (2.50 to 2.50) and “published, timeout by time.After” 0.250 (0.250 to 0.250). "+
-		"No difference beyond noise: “published, pinned threads”")
 	contains(t, findings, "Best remedy (P producers, one consumer, GOMAXPROCS 8): “sluice.Sharded, lane each, runs”, with 4.00 (4.00 to 4.00) times the throughput of one channel; ahead of “published, slices” beyond noise.")
 	contains(t, findings, "The combination “published, all together”, compared with the best of its parts, “published, slices” (P producers, matched consumers), carries 0.800 (0.800 to 0.800) times as much at GOMAXPROCS 8.")
 	contains(t, findings, "sluice.Sharded, lane each, runs, compared with one channel, carries 4.00 (4.00 to 4.00) times as much with 1 producer, 4.00 (4.00 to 4.00) with 2 producers, ")
@@ -249,33 +181,10 @@ func TestCPUScalingFindings(t *testing.T) {
 	}
 }
 
-// A throughput changes from the fewest to the most CPUs only if the intervals
-// do not overlap.
-func TestFromOneCPU(t *testing.T) {
-	for cost, want := range map[float64]string{
-		100.3: "on 8: no difference beyond noise.",
-		99.7:  "on 8: no difference beyond noise.",
-		104:   "on 8: divided by 1.04.", // not by 1.0
-		110:   "on 8: divided by 1.10.",
-		50:    "on 8: times 2.00.",
-	} {
-		findings := onEight(func(_ ContenderID, p *Point) float64 {
-			if p.Procs == 8 {
-				return cost
-			}
-			return 100
-		})
-		if !strings.HasSuffix(findings[0], want) {
-			t.Errorf("from 100 ns to %v: %q, want %q", cost, findings[0], want)
-		}
-	}
-}
-
 func TestBestNeedsALead(t *testing.T) {
 	nothing := onEight(func(ContenderID, *Point) float64 { return 100 })
-	contains(t, nothing, "No remedy alone makes a difference beyond noise (P producers, one consumer, GOMAXPROCS 8).")
 	tied := onEight(func(id ContenderID, _ *Point) float64 {
-		if id == ShardedLanes || id == SharedSlices {
+		if id == shardedLanes || id == sharedSlices {
 			return 50
 		}
 		return 100
@@ -285,16 +194,6 @@ func TestBestNeedsALead(t *testing.T) {
 		if strings.Contains(finding, "Best remedy") {
 			t.Errorf("best of equals: %s", finding)
 		}
-	}
-	few := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 8, Count: 2}, func(id ContenderID, _ *Point) float64 {
-		if id == ShardedLanes {
-			return 50
-		}
-		return 100
-	}))
-	contains(t, few.Findings, "Remedies (P producers, one consumer, GOMAXPROCS 8): too few repetitions to distinguish from noise.")
-	if len(few.Summary) != 0 {
-		t.Errorf("with two repetitions: %q", few.Summary)
 	}
 }
 
@@ -308,11 +207,11 @@ func TestRemedyTables(t *testing.T) {
 		}
 		return 100
 	})
-	for _, outcome := range measured.outcomes {
-		for i := range outcome.Results {
-			for j := range outcome.Results[i].Repetitions {
-				r := &outcome.Results[i].Repetitions[j]
-				r.Figures = append(r.Figures, measure.Figure{Unit: measure.LockWait, Value: float64(len(NameOf(outcome.Results[i].Contender)))})
+	for _, s := range measured.in(sectionRemedies) {
+		for i := range s.outcome.Results {
+			for j := range s.outcome.Results[i].Repetitions {
+				r := &s.outcome.Results[i].Repetitions[j]
+				r.Figures = append(r.Figures, measure.Figure{Unit: measure.LockWait, Value: float64(len(NameOf(s.outcome.Results[i].Contender)))})
 			}
 		}
 	}
@@ -325,7 +224,7 @@ func TestRemedyTables(t *testing.T) {
 			t.Errorf("title %q", table.Title)
 		}
 		want := map[int][]string{
-			0:                   {NameOf(Native), "1.00", "itself", "6.0"},
+			0:                   {NameOf(native), "1.00", "itself", "6.0"},
 			1:                   {NameOf(capped), "4.00", "4.00 to 4.00", "24.0"},
 			len(table.Rows) - 1: {NameOf(pinned), "0.500", "0.50 to 0.50", "25.0"},
 		}
@@ -340,57 +239,55 @@ func TestRemedyTables(t *testing.T) {
 	}
 }
 
-func TestCarries(t *testing.T) {
-	gain := func(median, lo, hi, confidence float64) stat.Change {
-		return stat.Change{Summary: stat.Summary{N: 9, Median: median, Lo: lo, Hi: hi, Confidence: confidence}}
-	}
-	more, same, few := gain(1, 0.9, 1.2, 0.96), gain(0.1, -0.1, 0.2, 0.96), gain(-0.5, -0.6, -0.4, 0)
-	for _, tt := range []struct {
-		places []place
-		want   string
-	}{
-		{nil, ""},
-		{[]place{{"1", same}, {"2", more}, {"4", few}, {"8", same}},
-			"It carries 2.0 (1.90 to 2.2) times as much at GOMAXPROCS 2 and 0.50 (no interval) at 4; as much, within noise, at 1 and at 8."},
-		{[]place{{"1", same}, {"2", same}}, "It carries as much, within noise, at GOMAXPROCS 1 and at 2."},
-		{[]place{{"1", gain(5, 0.2, 20, 0.96)}, {"2", gain(-0.9, -0.99, -0.2, 0.96)}},
-			"It carries at least 1.20 times as much at GOMAXPROCS 1 and at most 0.80 at 2."},
-		{[]place{{"1", more}}, "It carries 2.0 (1.90 to 2.2) times as much at GOMAXPROCS 1."},
-	} {
-		if got := carries("It", atGOMAXPROCS, tt.places); got != tt.want {
-			t.Errorf("carries says\n%s, want\n%s", got, tt.want)
+// A law, its peak with an interval, and the reasons for none.
+func TestScalingLaw(t *testing.T) {
+	sweep := func(laws ...predict.Law) (counts []int, times [][]float64) {
+		for _, n := range []int{1, 2, 4, 8, 16} {
+			var rounds []float64
+			for i := range 9 {
+				rounds = append(rounds, 1e9/laws[i%len(laws)].At(float64(n)))
+			}
+			counts, times = append(counts, n), append(times, rounds)
 		}
+		return counts, times
+	}
+	atFour, atTwo := predict.Law{Lambda: 4e7, Sigma: 0.1, Kappa: 0.05}, predict.Law{Lambda: 4e7, Sigma: 0.1, Kappa: 0.18}
+	rising := predict.Law{Lambda: 4e7, Sigma: 0.01, Kappa: 0}
+	for _, tt := range []struct {
+		name string
+		laws []predict.Law
+		want []string
+	}{
+		{"sure", []predict.Law{atFour}, []string{"has its peak at 4 CPUs, with 84.2 million", "the rounds agree"}},
+		{"unsure", []predict.Law{atFour, atTwo}, []string{"fitted round by round, at 2 to 4"}},
+		{"rising", []predict.Law{rising}, []string{"has no peak up to 16", "the rounds agree"}},
+		{"rising or not", []predict.Law{rising, atFour}, []string{"fitted round by round, at 4 to beyond 16"}},
+	} {
+		got := scalingLaw(sweep(tt.laws...))
+		for _, want := range tt.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q lacks %q", tt.name, got, want)
+			}
+		}
+	}
+	if got := scalingLaw([]int{1, 2, 3, 4, 5}, [][]float64{{1, 1}, {99, 99}, {1, 1}, {99, 99}, {1, 1}}); !strings.Contains(got, "no scaling law: ") {
+		t.Errorf("of points that go up and down: %q", got)
+	}
+	if got := scalingLaw([]int{1, 2, 3}, [][]float64{{9}, {5}, {4}}); !strings.Contains(got, "too few rounds") {
+		t.Errorf("of a single round: %q", got)
 	}
 }
 
-func TestShardFrom(t *testing.T) {
-	type costs map[ContenderID]float64 // by contender and number of producers: "native 4"
-	for _, tt := range []struct {
-		name  string
-		costs costs
-		want  string
-	}{
-		{"from four on", costs{ShardedLanes + " 4": 50, ShardedLanes + " 8": 25, ownSharded + " 32": 20},
-			"On 2 CPUs, use more than one channel from 4 producers on: sluice.Sharded, lane each, runs carries 2.00 (2.00 to 2.00) times as much as one built-in channel " +
-				"of 4096 slots, and 1.60 (1.60 to 1.60) times as much as one sluice.Bounded."},
-		{"not in between", costs{ShardedLanes + " 2": 50, nativeFan2 + " 8": 50, nativeFan2 + " 32": 50}, "from 8 producers on"},
-		{"always", costs{ownSharded + " 1": 50, ownSharded + " 2": 50, ownSharded + " 4": 50, ownSharded + " 8": 50, ownSharded + " 32": 50},
-			"use more than one channel from 1 producer on: sluice.Sharded carries"},
-		{"never", costs{}, "On 2 CPUs, several channels carry no more single values than one: with 32 producers, no multi-channel design"},
-		{"faster than the built-in channel, but not than one of ours", costs{ShardedLanes + " 32": 90}, "several channels carry no more single values than one"},
-		{"not at the largest", costs{ShardedLanes + " 8": 20}, "several channels carry no more single values than one"},
-	} {
-		got := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(id ContenderID, p *Point) float64 {
-			if cost, ok := tt.costs[id+" "+ContenderID(p.X)]; ok && p.Procs == 2 {
-				return cost
-			}
-			if id == ownBounded {
-				return 80
-			}
-			return 100
-		})).Summary
-		if len(got) != 1 || !strings.Contains(got[0], tt.want) {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+func TestTwoCountsHaveNoLaw(t *testing.T) {
+	findings := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(ContenderID, *Point) float64 { return 100 })).Findings
+	contains(t, findings, "2 counts of CPUs are too few for a scaling law: run this on the target machine.")
+	mentions := 0
+	for _, finding := range findings {
+		if strings.Contains(finding, "law") {
+			mentions++
 		}
+	}
+	if mentions != 1 {
+		t.Errorf("the law is mentioned %d times:\n%s", mentions, strings.Join(findings, "\n"))
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 // directSendStudy asks for the benefit of the hand-off to a waiting receiver,
 // with the ablation that its author wished for.
-var directSendStudy = register(Experiment{
+var directSendStudy = Experiment{
 	Study: Study{
-		Name:  DirectSend,
+		Name:  "direct-send",
 		Title: "Is passing a value straight to a waiting receiver faster?",
 		Prediction: "A hand-off saves the receiver a read of the buffer under the lock: a few nanoseconds, compared with a " +
 			"hundred or more for the switch between goroutines. The effect is visible, if at all, where each value wakes a " +
@@ -37,7 +37,16 @@ var directSendStudy = register(Experiment{
 	Sections:  directSections,
 	Published: directPublished(),
 	Conclude:  directConclusion,
-})
+}
+
+const (
+	directOneWay   SectionID = "one-way"
+	directRequest  SectionID = "request"
+	directAllFirst SectionID = "all-first"
+)
+
+// withNoHandOff is the ablation of withHandOff.
+var withNoHandOff = named("sluice, no hand-off")
 
 var directCapacities = []int{0, 1, 10}
 
@@ -48,16 +57,16 @@ func directPublished() []Published {
 			capacity := strconv.Itoa(directCapacities[i])
 			figures = append(figures, Published{
 				Row: row, Column: "capacity " + capacity, Value: value,
-				Section: section, Panel: atProcs(procs), X: capacity, Contender: Native, Ours: withHandOff,
+				Section: section, Panel: Panel{Procs: procs}, X: capacity, Contender: native, Ours: withHandOff,
 			})
 		}
 	}
-	add("(a) one way, 1 CPU", SectionOneWay, 1, 225, 173, 97.4)
-	add("(b) request and response, 1 CPU", SectionRequest, 1, 379, 388, 383)
-	add("(b) request and response, 2 CPUs", SectionRequest, 2, 445, 437, 443)
+	add("(a) one way, 1 CPU", directOneWay, 1, 225, 173, 97.4)
+	add("(b) request and response, 1 CPU", directRequest, 1, 379, 388, 383)
+	add("(b) request and response, 2 CPUs", directRequest, 2, 445, 437, 443)
 	return append(figures, Published{
 		Row: "(c) all sends first, 8 CPUs", Column: "N slots", Value: 64.7,
-		Section: sectionAllFirst, Panel: Panel{Load: fillFirst}, X: "8", Contender: nativeSlotEach, Ours: boundedSlotEach,
+		Section: directAllFirst, X: "8", Contender: nativeSlotEach, Ours: boundedSlotEach,
 	})
 }
 
@@ -68,112 +77,80 @@ func directRoster(capacity int) []contestant {
 		with, without = contender.Rendezvous(background, nil), contender.RendezvousWithoutHandOff()
 	}
 	return []contestant{
-		{Native, contender.Native(), capacity, false},
+		{native, contender.Native(), capacity, false},
 		{withHandOff, with, capacity, false},
 		{withNoHandOff, without, capacity, false},
 	}
 }
 
-// noCapacity are the contenders that parts (a) and (b) leave out.
-var noCapacity = []measure.LeftOut{
-	{Contender: elastic, Reason: "it grows, and cannot have a capacity of 0, 1 or 10"},
-}
-
 func directSections(s Scale) []Section {
 	n := [...]int{Standard: 20_000, Quick: 5_000, AsPublished: 500_000}[s.Size]
-	oneWay := Section{Sweep: Sweep{
-		Name:     SectionOneWay,
-		Title:    "(a) One way",
-		Text:     "One goroutine sends values to another, which adds them up.",
-		Axis:     "capacity",
-		Measures: []Measure{PerValue},
-	}}
-	request := Section{Sweep: Sweep{
-		Name:     SectionRequest,
-		Title:    "(b) Request and response",
-		Text:     "Send a value, then wait for the response on a second channel.",
-		Axis:     "capacity",
-		Measures: []Measure{{Unit: measure.NsPerOp, Axis: "ns per round trip"}},
-	}}
+	oneWay := newSection(directOneWay, "(a) One way", "capacity",
+		"One goroutine sends values to another, which adds them up.",
+		PerValue)
+	request := newSection(directRequest, "(b) Request and response", "capacity",
+		"Send a value, then wait for the response on a second channel.",
+		Measure{Unit: measure.NsPerOp, Axis: "ns per round trip"})
+	allFirst := newSection(directAllFirst, "(c) All sends before all receives", AxisProcs,
+		"One goroutine sends "+format.Thousands(n)+" values and then receives them: no goroutine ever waits.",
+		PerValue)
 	for _, procs := range s.procs(1, 2, 8) {
-		panel := atProcs(procs)
 		for _, capacity := range directCapacities {
-			label := []measure.Label{{Key: LabelCapacity, Value: strconv.Itoa(capacity)}}
-			a := s.point(SectionOneWay, panel, string(SectionOneWay), label[0].Value, procs, n, label)
-			b := s.point(SectionRequest, panel, string(SectionRequest), label[0].Value, procs, n/2, label)
-			for _, c := range directRoster(capacity) {
-				a.Entries = append(a.Entries, c.bothAtOnce(n))
-				b.Entries = append(b.Entries, c.entry(workload.PingPong(capacity), n/2))
-			}
-			a.LeftOut, b.LeftOut = noCapacity, noCapacity
-			oneWay.Points = append(oneWay.Points, a)
-			request.Points = append(request.Points, b)
-		}
-	}
-	return []Section{oneWay, request, allFirst(s, n)}
-}
-
-func allFirst(s Scale, n int) Section {
-	roster := []contestant{
-		{nativeSlotEach, contender.Native(), slotEach, false},
-		{rendezvous, contender.Rendezvous(background, nil), 0, false},
-		{boundedSlotEach, contender.Bounded(background, nil), slotEach, false},
-		{elastic, contender.Elastic(background, nil), unbounded, false},
-	}
-	section := Section{Sweep: Sweep{
-		Name:     sectionAllFirst,
-		Title:    "(c) All sends before all receives",
-		Text:     "One goroutine sends " + format.Thousands(n) + " values and then receives them: no goroutine ever waits.",
-		Axis:     "GOMAXPROCS",
-		Measures: []Measure{PerValue},
-	}}
-	for _, procs := range s.procs(1, 2, 8) {
-		p := s.point(sectionAllFirst, Panel{Load: fillFirst}, string(sectionAllFirst), strconv.Itoa(procs), procs, n, nil)
-		for _, c := range roster {
-			if entry, whyNot := c.fillFirst(n); whyNot == "" {
-				p.Entries = append(p.Entries, entry)
-			} else {
-				p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: c.id, Reason: whyNot})
+			x := strconv.Itoa(capacity)
+			label := measure.Label{Key: "capacity", Value: x}
+			a := oneWay.point(s, Panel{Procs: procs}, x, procs, n, label)
+			b := request.point(s, Panel{Procs: procs}, x, procs, n/2, label)
+			a.enter(directRoster(capacity), oneToOneOf(n))
+			b.enter(directRoster(capacity), func(c contestant) (measure.Entry, string) {
+				return c.entry(workload.PingPong(capacity), n/2), ""
+			})
+			for _, p := range []*Point{a, b} {
+				p.leaveOut("it grows, and cannot have a capacity of 0, 1 or 10", elastic)
 			}
 		}
-		p.LeftOut = append(p.LeftOut, measure.LeftOut{
-			Contender: withNoHandOff, Reason: "no goroutine waits, so there is no hand-off",
-		})
-		section.Points = append(section.Points, p)
+		c := allFirst.point(s, Panel{}, strconv.Itoa(procs), procs, n)
+		c.enter([]contestant{
+			{nativeSlotEach, contender.Native(), slotEach, false},
+			{rendezvous, contender.Rendezvous(background, nil), 0, false},
+			{boundedSlotEach, contender.Bounded(background, nil), slotEach, false},
+			{elastic, contender.Elastic(background, nil), unbounded, false},
+		}, func(c contestant) (measure.Entry, string) { return c.fillFirst(n) })
+		c.leaveOut("no goroutine waits, so there is no hand-off", withNoHandOff)
 	}
-	return section
+	return arranged(oneWay, request, allFirst)
 }
 
+// directConclusion draws the answer without a buffer, and compares it with the study's
+// largest.
 func directConclusion(m *Measured) Conclusion {
-	c := Conclusion{Summary: directSummary(m), Findings: directFindings(m)}
-	m.directAnswer(&c)
+	c := Conclusion{Findings: directFindings(m)}
+	home, ok := m.in(directOneWay).at("0").home(native)
+	if !ok {
+		return c
+	}
+	most := strconv.Itoa(directCapacities[len(directCapacities)-1])
+	large := m.in(directOneWay).at(most).where(func(s spot) bool { return s.Panel == home.Panel }).one()
+	unbuffered := way{native, "chan, unbuffered", "through an unbuffered channel", true}
+	buffered := way{native, "chan, " + most + " slots", "with " + most + " slots", false}
+	straight, retry := way{withHandOff, "sluice.Rendezvous", "", true}, way{withNoHandOff, "Rendezvous without it", "", true}
+	c.Chart = Chart{"1 sender, 1 receiver, " + home.conditions(), PerValue.Axis, append(
+		home.bars(PerValue, native, unbuffered, straight, retry),
+		large.bars(PerValue, "", buffered,
+			way{contender: withHandOff, label: "sluice.Bounded, " + most + " slots"}, way{contender: withNoHandOff, label: "Bounded without it"})...)}
+	c.costs, c.sentence = c.Chart, costSentence(c.Chart, unbuffered, buffered)
+	c.Answer = "A sluice.Rendezvous, which passes a value straight to a waiting receiver, " + c.speed(home.change(withHandOff, withNoHandOff),
+		straight.label, retry.label, "a copy that only wakes the receiver, which then tries again") + "."
+	slower := stat.Between(large.samples(native), home.samples(native))
+	c.Advice = "Nothing to change: the built-in channel and sluice both pass values straight on."
+	if more(slower) && c.know(unbuffered.label, buffered.label) {
+		c.Advice += fmt.Sprintf(" A buffer gains more: with %s slots, a channel is %s times as fast.", most, c.times(unbuffered.label, buffered.label, slower))
+	}
+	c.claims = c.bufferClaim(slower, unbuffered.label, buffered.label, most)
 	return c
 }
 
-// directSummary returns the cost of one value through an unbuffered built-in
-// channel, at two processors, or else at the largest measured number with a CPU
-// each.
-func directSummary(m *Measured) []string {
-	var summary []string
-	for _, panel := range m.panels(SectionOneWay) {
-		if len(summary) > 0 && m.beyond(SectionOneWay, panel, "0") {
-			break
-		}
-		if change, ok := m.change(SectionOneWay, panel, "0", Native, withHandOff); ok {
-			price := stat.Summarize(m.Samples(SectionOneWay, panel, "0", Native, measure.NsPerOp))
-			text := ratio("sluice.Rendezvous", atGOMAXPROCS, []place{{strconv.Itoa(panel.Procs), change}})
-			if price.Known() {
-				text = fmt.Sprintf("One value costs %s ns through an unbuffered built-in channel (%s). ", format.Coarse(price.Median), m.procs(SectionOneWay, panel)) + text
-			}
-			summary = []string{text}
-			if panel == atProcs(2) {
-				break
-			}
-		}
-	}
-	return summary
-}
-
+// directFindings compares two contenders by GOMAXPROCS, in a finding per capacity.
+// Capacities without a difference share one.
 func directFindings(m *Measured) []string {
 	var findings []string
 	for _, question := range []struct {
@@ -181,40 +158,26 @@ func directFindings(m *Measured) []string {
 		base, other ContenderID
 	}{
 		{"a hand-off", withNoHandOff, withHandOff},
-		{"sluice instead of the built-in channel", Native, withHandOff},
+		{"sluice instead of the built-in channel", native, withHandOff},
 	} {
 		for _, part := range []struct {
 			section SectionID
 			name    string
-		}{{SectionOneWay, "One way"}, {SectionRequest, "Request and response"}} {
-			findings = append(findings, m.byCapacity(part.section, part.name, question.what, question.base, question.other)...)
-		}
-	}
-	return findings
-}
-
-// byCapacity compares two contenders by GOMAXPROCS and returns a finding per
-// capacity. Capacities without a difference share one.
-func (m *Measured) byCapacity(section SectionID, part, what string, base, other ContenderID) []string {
-	var findings, nothing []string
-	for _, capacity := range directCapacities {
-		x := strconv.Itoa(capacity)
-		var places []place
-		for _, panel := range m.panels(section) {
-			if c, ok := m.change(section, panel, x, base, other); ok {
-				places = append(places, place{m.marked(strconv.Itoa(panel.Procs), section, panel, x), c})
+		}{{directOneWay, "One way"}, {directRequest, "Request and response"}} {
+			var nothing []string
+			for _, capacity := range directCapacities {
+				x := strconv.Itoa(capacity)
+				places := m.in(part.section).at(x).places(byProcs, question.base, question.other)
+				if len(places) > 0 && allNoise(places) {
+					nothing = append(nothing, x)
+				} else {
+					findings = append(findings, effect(part.name+", capacity "+x+": "+question.what, byProcs, places))
+				}
+			}
+			if len(nothing) > 0 {
+				findings = append(findings, fmt.Sprintf("%s, capacity %s: %s makes no difference beyond noise.", part.name, format.And(nothing), question.what))
 			}
 		}
-		switch {
-		case len(places) == 0:
-		case anyClear(places):
-			findings = append(findings, effect(part+", capacity "+x+": "+what, atGOMAXPROCS, places))
-		default:
-			nothing = append(nothing, x)
-		}
 	}
-	if len(nothing) > 0 {
-		findings = append(findings, fmt.Sprintf("%s, capacity %s: %s makes no difference beyond noise.", part, format.And(nothing), what))
-	}
-	return findings
+	return said(findings...)
 }

@@ -2,50 +2,27 @@
 // as it was published, and the questions that its author left open; and one question
 // that no study asks.
 //
-// What may enter: one file per study, with its question, the prediction, the
-// sweep, the contenders, the published figures and the conclusions;
-// contenders.go and panels.go, with the identifiers of contenders, sections and
-// panels; and this file, with the parts of a study. A new study is a new file,
-// which registers itself. Nothing here measures or prints.
+// What may enter: one file per study, which reads like the article that it repeats:
+// the question, the prediction, the sweep, the contenders, the published figures and
+// the conclusions. Beside them stand the parts that the studies share: names.go has the
+// identifiers, plan.go the points of a sweep, measured.go their figures, threshold.go and
+// law.go what is derived from them, wording.go, chart.go and overview.go what they say.
+// Nothing here measures or prints.
 package lab
 
 import (
 	"cmp"
-	"math"
-	"runtime"
 	"slices"
-	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/plot"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// registered are the experiments of the files of this package.
-var registered []Experiment
-
-// register adds an experiment to the lab and returns it. Each experiment's file
-// calls it once, to initialize a package variable.
-func register(e Experiment) Experiment {
-	registered = append(registered, e)
-	return e
-}
-
 // All returns the experiments in the order in which the lab runs them: by the
-// year of their studies, and then those that repeat no study.
+// year of their studies, and then the one that repeats no study.
 func All() []Experiment {
-	all := slices.Clone(registered)
-	slices.SortFunc(all, func(a, b Experiment) int {
-		if a.Source.IsZero() {
-			a.Source.Year = math.MaxInt
-		}
-		if b.Source.IsZero() {
-			b.Source.Year = math.MaxInt
-		}
-		return cmp.Or(cmp.Compare(a.Source.Year, b.Source.Year), cmp.Compare(a.Name, b.Name))
-	})
-	return all
+	return []Experiment{lockCostStudy, elasticStudy, directSendStudy, buffersStudy, cpuScalingStudy, notBusyStudy}
 }
 
 // Names returns the names of [All].
@@ -64,13 +41,13 @@ func Select(names []string) ([]Experiment, error) {
 		return All(), nil
 	}
 	var selected []Experiment
-	for _, name := range names {
-		i := slices.IndexFunc(All(), func(e Experiment) bool { return e.Name == name })
-		if i < 0 {
+	for i, name := range names {
+		at := slices.Index(Names(), name)
+		if at < 0 {
 			return nil, format.Unknown("experiment", name, Names())
 		}
-		if !slices.ContainsFunc(selected, func(e Experiment) bool { return e.Name == name }) {
-			selected = append(selected, All()[i])
+		if !slices.Contains(names[:i], name) {
+			selected = append(selected, All()[at])
 		}
 	}
 	return selected, nil
@@ -82,10 +59,9 @@ type Study struct {
 	Title string `json:"title"` // its question
 	// Prediction is the expected result, and the reason: a sentence or two that
 	// the figures can prove wrong.
-	Prediction string    `json:"prediction"`
-	Source     Source    `json:"source,omitzero"`
-	Notes      []string  `json:"notes"` // that a reader needs before the figures
-	Pictures   []Picture `json:"pictures,omitempty"`
+	Prediction string   `json:"prediction"`
+	Source     Source   `json:"source,omitzero"`
+	Notes      []string `json:"notes"` // that a reader needs before the figures
 	// PublishedIn is the unit of the published figures.
 	PublishedIn Measure `json:"published_in"`
 }
@@ -109,9 +85,6 @@ type Conclusion struct {
 	Answer string `json:"answer,omitempty"`
 	Advice string `json:"advice,omitempty"`
 	Chart         // shows the answer, in at most 6 bars
-	// Summary is a sentence or two, with figures, for the first page of the
-	// report.
-	Summary []string `json:"summary"`
 	// Findings answer the questions of the study, each in a sentence or two.
 	Findings []string `json:"findings"`
 	// Tables hold figures that were derived from the measured ones.
@@ -161,12 +134,6 @@ type Published struct {
 	Ours      ContenderID `json:"ours"`      // the kind of this library for the same work
 }
 
-// A Picture shows the state of a channel at one moment.
-type Picture struct {
-	State   plot.ChannelState `json:"inside"`
-	Caption string            `json:"caption"`
-}
-
 // A Section is one sweep of an experiment.
 type Section struct {
 	Sweep
@@ -180,9 +147,10 @@ type Sweep struct {
 	Text     string    `json:"text"` // the work, in a sentence or two
 	Axis     string    `json:"axis"` // of X; "" if there is only one X
 	Measures []Measure `json:"measures"`
-	// Stacked means that the measures are parts of a whole, in one unit. A chart
-	// stacks them in a bar for each place on the axis.
-	Stacked bool `json:"stacked,omitempty"`
+}
+
+func newSection(name SectionID, title, axis, text string, measures ...Measure) Section {
+	return Section{Sweep: Sweep{name, title, text, axis, measures}}
 }
 
 // A Measure is one kind of figure of a section.
@@ -232,98 +200,18 @@ func (m Measure) Limited(s stat.Summary) bool {
 	return whole.Above(-m.Above).Spread() <= stat.Precise
 }
 
-// PerOperation is the measure of published figures, and of timed work other than
-// sending values.
-var PerOperation = Measure{Unit: measure.NsPerOp, Axis: "ns per operation"}
-
-// PerValue is the measure of sections that time values.
-var PerValue = Measure{Unit: measure.NsPerOp, Axis: "ns per value"}
-
-// Throughput is the measure of sections in which more is better.
-var Throughput = Measure{Unit: measure.NsPerOp, Axis: "million values per second", Rate: 1000}
-
-// A Point is one place in a section: a chart, and a place on its axis.
-type Point struct {
-	measure.Point
-	Panel Panel
-	X     string
-	// Beyond is true if there are more Ps than CPUs: the point tests
-	// robustness, and is not part of a scaling curve.
-	Beyond bool
-}
-
-// A Size selects how much of an experiment is run.
-type Size uint8
-
-const (
-	Standard    Size = iota // the published sweep and the open questions, in half a minute each
-	Quick                   // the smallest sweep, in some seconds each: a first impression
-	AsPublished             // the published sweep alone, each figure from a second of work
+// The measures of several studies: of published figures, and of timed work other than
+// sending values; of sections that time values; and of sections in which more is better.
+var (
+	PerOperation = Measure{Unit: measure.NsPerOp, Axis: "ns per operation"}
+	PerValue     = Measure{Unit: measure.NsPerOp, Axis: "ns per value"}
+	Throughput   = Measure{Unit: measure.NsPerOp, Axis: "million values per second", Rate: 1000}
 )
 
-var sizeNames = [...]string{"standard", "quick", "published"}
+// Topic names a study in a table of contents, in a word or two: "buffer sizes". A
+// study without a topic has its name.
+func Topic(study string) string { return cmp.Or(topics[study], study) }
 
-func (s Size) String() string { return sizeNames[s] }
-
-// Sizes returns all sizes.
-func Sizes() []Size { return []Size{Standard, Quick, AsPublished} }
-
-// SizeNamed returns the size whose String is name, and whether there is one.
-func SizeNamed(name string) (size Size, ok bool) {
-	i := slices.Index(sizeNames[:], name)
-	return Size(max(0, i)), i >= 0
-}
-
-// A Scale is the user's part of a plan.
-type Scale struct {
-	Size  Size
-	Procs []int // values of GOMAXPROCS to sweep; nil for the study's
-	Count int   // repetitions; 0 for the size's own
-	CPUs  int   // of the measured machine; 0 for this one
-}
-
-// cpus returns the number of CPUs of the measured machine.
-func (s Scale) cpus() int {
-	if s.CPUs > 0 {
-		return s.CPUs
-	}
-	return runtime.NumCPU()
-}
-
-// count returns the repetitions of each timed point: enough for an interval
-// that does not depend on the two extremes.
-func (s Scale) count() int {
-	switch {
-	case s.Count > 0:
-		return s.Count
-	case s.Size == AsPublished:
-		return 6
-	}
-	return 9
-}
-
-// target returns the planned duration of each repetition of a timed point.
-func (s Scale) target() time.Duration {
-	return [...]time.Duration{12 * time.Millisecond, 2 * time.Millisecond, time.Second}[s.Size]
-}
-
-// procs returns the values of GOMAXPROCS to sweep: the user's, or 2 alone if
-// quick, or the study's.
-func (s Scale) procs(study ...int) []int {
-	switch {
-	case len(s.Procs) > 0:
-		return s.Procs
-	case s.Size == Quick:
-		return []int{2}
-	}
-	return study
-}
-
-// home returns the GOMAXPROCS of sections that sweep something else.
-func (s Scale) home(study ...int) int {
-	procs := s.procs(study...)
-	if slices.Contains(procs, 2) {
-		return 2
-	}
-	return procs[0]
+var topics = map[string]string{
+	"lock-cost": "short jobs", "elastic": "growing queues", "direct-send": "waiting receivers", "buffers": "buffer sizes", "cpu-scaling": "many goroutines", "not-busy": "mostly empty",
 }

@@ -1,30 +1,20 @@
 package lab
 
 import (
+	"flag"
+	"maps"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/sluice-go/sluice/bench/contender"
+	"github.com/sluice-go/sluice/bench/workload"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
-
-var sizes = []Size{Standard, Quick, AsPublished}
-
-// each calls f with every section of every experiment at every size.
-func each(t *testing.T, f func(t *testing.T, e Experiment, s Scale, section Section)) {
-	for _, e := range All() {
-		for _, size := range sizes {
-			t.Run(e.Name+"/"+size.String(), func(t *testing.T) {
-				scale := Scale{Size: size}
-				for _, section := range e.Sections(scale) {
-					f(t, e, scale, section)
-				}
-			})
-		}
-	}
-}
 
 func TestSelect(t *testing.T) {
 	all, err := Select(nil)
@@ -47,185 +37,109 @@ func TestSelect(t *testing.T) {
 func TestExperimentsAreWhole(t *testing.T) {
 	year := 0
 	for _, e := range All() {
-		if e.Name == "" || e.Title == "" || e.Prediction == "" {
+		if e.Name == "" || e.Title == "" || e.Prediction == "" || Topic(e.Name) == e.Name {
 			t.Errorf("%q lacks a part: %+v", e.Name, e)
 		}
-		if e.Name == NotBusy {
-			if !e.Source.IsZero() || len(e.Published) > 0 {
-				t.Errorf("%q repeats a study: %+v", e.Name, e)
-			}
-			year = math.MaxInt
-			continue
-		}
-		if e.Source.Author == "" || e.PublishedIn.Unit == "" || len(e.Published) == 0 {
+		s := e.Source
+		if s.IsZero() {
+			s.Year = math.MaxInt
+		} else if s.Author == "" || s.Title == "" || s.Machine == "" || s.Go == "" || e.PublishedIn.Unit == "" || len(e.Published) == 0 {
 			t.Errorf("%q lacks a part of its study: %+v", e.Name, e)
 		}
-		if e.Source.Year < year {
-			t.Errorf("%s, of %d, comes after a study of %d", e.Name, e.Source.Year, year)
+		if s.Year < year {
+			t.Errorf("%s, of %d, comes after a study of %d", e.Name, s.Year, year)
 		}
-		year = e.Source.Year
-	}
-	if len(All()) == 0 {
-		t.Error("no file has registered an experiment")
+		year = s.Year
 	}
 }
 
-// Every point has contenders with distinct IDs, and a reason for each contender
-// that it leaves out.
-func TestPointsNameTheirContenders(t *testing.T) {
-	each(t, func(t *testing.T, _ Experiment, _ Scale, section Section) {
-		if len(section.Points) == 0 || len(section.Measures) == 0 || section.Title == "" || section.Text == "" {
-			t.Fatalf("section %q has %d points, %d measures, title %q", section.Name, len(section.Points), len(section.Measures), section.Title)
-		}
-		for _, p := range section.Points {
-			seen := make(map[ContenderID]bool)
-			for _, entry := range p.Entries {
-				if _, named := names[entry.Contender]; !named {
-					t.Errorf("%s: %s has no name", p.Name, entry.Contender)
-				}
-				if entry.Contender == "" || seen[entry.Contender] || entry.Pass == nil {
-					t.Errorf("%s: bad entry %q", p.Name, entry.Contender)
-				}
-				seen[entry.Contender] = true
-			}
-			if len(p.Entries) < 2 {
-				t.Errorf("%s compares %d contenders", p.Name, len(p.Entries))
-			}
-			for _, out := range p.LeftOut {
-				if seen[out.Contender] {
-					t.Errorf("%s: %s takes part and is left out", p.Name, out.Contender)
-				}
-				if out.Contender == "" || out.Reason == "" {
-					t.Errorf("%s: %q is left out because %q", p.Name, out.Contender, out.Reason)
-				}
-			}
-		}
-	})
+// takesPart reports whether a contender takes part at a point.
+func takesPart(p *Point, id ContenderID) bool {
+	return slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == id })
 }
 
-// Each sweep with the study's own loads has a built-in channel, the study's
-// remedy and a kind of this library.
-func TestEveryFamilyTakesPart(t *testing.T) {
-	each(t, func(t *testing.T, e Experiment, _ Scale, section Section) {
-		if section.Name == sectionPumpBuffers {
-			return // of the published channel alone
-		}
-		families := []Family{FamilyNative, FamilySluice}
-		if e.Name == Elastic {
-			families = append(families, FamilyPublished)
-		}
-		for _, p := range section.Points {
-			for _, family := range families {
-				if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return FamilyOf(e.Contender) == family }) {
-					t.Errorf("%s: no contender of family %d takes part", p.Name, family)
-				}
-			}
-		}
-	})
+func leavesOut(p *Point, id ContenderID) bool {
+	return slices.ContainsFunc(p.LeftOut, func(l measure.LeftOut) bool { return l.Contender == id })
 }
 
-// Contenders without a large enough buffer are left out of filling first.
-func TestTooSmallToFillFirst(t *testing.T) {
-	section := elasticProcs(Scale{})
-	for _, p := range section.Points {
-		var out []ContenderID
-		for _, l := range p.LeftOut {
-			out = append(out, l.Contender)
-		}
-		want := []ContenderID{nativeUnbuffered, native1024, rendezvous, bounded1024, boundedOneToOne}
-		if p.Panel.Load == bothAtOnce {
-			want = nil
-		}
-		if !slices.Equal(out, want) {
-			t.Errorf("%s leaves out %v, want %v", p.Name, out, want)
-		}
-	}
-}
-
-// No two points are the same benchmark: their figures would be mixed.
-func TestPointsDiffer(t *testing.T) {
+// Every plan has points that differ, each with named contenders of every family and a
+// reason for each that it leaves out. It takes the user's values of GOMAXPROCS and number
+// of repetitions, and marks points with more Ps than CPUs, in results.txt, too.
+func TestPlans(t *testing.T) {
 	for _, e := range All() {
-		for _, size := range sizes {
-			seen := make(map[string]Panel)
-			for _, section := range e.Sections(Scale{Size: size}) {
+		for _, s := range []Scale{
+			{CPUs: 3}, {CPUs: 3, Size: Quick}, {CPUs: 3, Size: AsPublished}, {CPUs: 3, Procs: []int{2, 3, 4, 9}, Count: 3}, {CPUs: 128},
+		} {
+			benchmarks, procs, beyond := make(map[string]bool), make(map[int]bool), 0
+			for _, section := range e.Sections(s) {
+				if len(section.Points) == 0 || len(section.Measures) == 0 || section.Title == "" || section.Text == "" {
+					t.Errorf("section %q has %d points, %d measures, title %q", section.Name, len(section.Points), len(section.Measures), section.Title)
+				}
 				for _, p := range section.Points {
-					key := strconv.Itoa(p.Procs) + " " + string(section.Name)
+					checkPoint(t, e, section, p)
+					benchmark := string(section.Name)
 					for _, label := range p.Labels {
-						key += " " + label.Key + "=" + label.Value
+						benchmark += "/" + label.Key + "=" + label.Value
 					}
-					if other, ok := seen[key]; ok {
-						t.Errorf("%s %v: panels %q and %q have the same benchmark %s", e.Name, size, other, p.Panel, key)
+					key := benchmark + "-" + strconv.Itoa(p.Procs)
+					if benchmarks[key] {
+						t.Errorf("%s %+v: two points are %s", e.Name, s, key)
 					}
-					seen[key] = p.Panel
+					benchmarks[key], procs[p.Procs] = true, true
+					if over := p.Procs > s.CPUs; p.Beyond != over || strings.Contains(benchmark, "ps=oversubscribed") != over {
+						t.Errorf("%s, %s: beyond %d CPUs: %v, in %s", e.Name, p.Name, s.CPUs, p.Beyond, benchmark)
+					} else if over {
+						beyond++
+					}
+					if s.Count > 0 && p.Count != s.Count {
+						t.Errorf("%s, %s: %d repetitions", e.Name, p.Name, p.Count)
+					}
 				}
 			}
+			if s.Procs != nil && (!slices.Equal(slices.Sorted(maps.Keys(procs)), s.Procs) || beyond == 0) {
+				t.Errorf("%s sweeps %v, want %v", e.Name, procs, s.Procs)
+			}
+		}
+	}
+}
+
+func checkPoint(t *testing.T, e Experiment, section Section, p *Point) {
+	t.Helper()
+	families := make(map[Family]bool)
+	for i, entry := range p.Entries {
+		if names[entry.Contender] == "" || entry.Pass == nil || i > 0 && takesPart(&Point{Point: measure.Point{Entries: p.Entries[:i]}}, entry.Contender) {
+			t.Errorf("%s: %s has no name or no work, or takes part twice", p.Name, entry.Contender)
+		}
+		families[FamilyOf(entry.Contender)] = true
+	}
+	// The pump of the published channel is compared with itself.
+	if section.Name != elasticBuffers && !(families[FamilyNative] && families[FamilySluice] && (families[FamilyPublished] || e.Name != "elastic")) {
+		t.Errorf("%s: a family does not take part", p.Name)
+	}
+	for _, out := range p.LeftOut {
+		if takesPart(p, out.Contender) || names[out.Contender] == "" || out.Reason == "" {
+			t.Errorf("%s: %q is left out because %q", p.Name, out.Contender, out.Reason)
 		}
 	}
 }
 
 // Every published figure has its place in the sweep as published, with the
-// contenders that it names.
+// contenders that it names, if the machine has the CPUs.
 func TestPublishedFiguresHaveTheirPlace(t *testing.T) {
-	for _, e := range All() {
-		sections := e.Sections(Scale{Size: AsPublished, CPUs: 128}) // a machine as large as any of them
-		for _, f := range e.Published {
-			found := false
-			for _, section := range sections {
-				for _, p := range section.Points {
-					if section.Name != f.Section || p.Panel != f.Panel || p.X != f.X {
-						continue
-					}
-					found = true
-					for _, id := range []ContenderID{f.Contender, f.Ours} {
-						if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == id }) {
-							t.Errorf("%s, %s, %s: %s does not take part", e.Name, f.Row, f.Column, id)
-						}
-					}
+	for cpus, missing := range map[int]int{128: 0, 64: 1, 2: 2} {
+		for _, e := range All() {
+			m := pretend(e, Scale{Size: AsPublished, CPUs: cpus}, func(ContenderID, *Point) float64 { return 1 })
+			none := 0
+			for _, f := range e.Published {
+				if f.Value <= 0 || f.Contender == f.Ours {
+					t.Errorf("%s: published %+v", e.Name, f)
+				}
+				if m.Samples(f, f.Contender, e.PublishedIn.Unit) == nil || m.Samples(f, f.Ours, e.PublishedIn.Unit) == nil {
+					none++
 				}
 			}
-			if !found {
-				t.Errorf("%s, %s, %s: no point at %s, %q, %q", e.Name, f.Row, f.Column, f.Section, f.Panel, f.X)
-			}
-			if f.Value <= 0 {
-				t.Errorf("%s, %s, %s: published value %v", e.Name, f.Row, f.Column, f.Value)
-			}
-		}
-	}
-}
-
-func TestPublishedTables(t *testing.T) {
-	for _, e := range All() {
-		if e.Name != NotBusy && (e.Source.Author == "" || e.Source.Year == 0 || e.Source.Machine == "" || e.Source.Go == "") {
-			t.Errorf("%s has an incomplete source: %+v", e.Name, e.Source)
-		}
-	}
-}
-
-func TestProcs(t *testing.T) {
-	given := []int{1, 3, 16}
-	for _, e := range All() {
-		seen := make(map[int]bool)
-		for _, section := range e.Sections(Scale{Procs: given}) {
-			for _, p := range section.Points {
-				seen[p.Procs] = true
-				if !slices.Contains(given, p.Procs) {
-					t.Errorf("%s, %s: GOMAXPROCS %d was not asked for", e.Name, p.Name, p.Procs)
-				}
-			}
-		}
-		if len(seen) != len(given) {
-			t.Errorf("%s sweeps %d of the %d values of GOMAXPROCS", e.Name, len(seen), len(given))
-		}
-	}
-}
-
-func TestCount(t *testing.T) {
-	for _, e := range All() {
-		for _, section := range e.Sections(Scale{Count: 3}) {
-			for _, p := range section.Points {
-				if p.Count != 3 {
-					t.Errorf("%s, %s: %d repetitions, want 3", e.Name, p.Name, p.Count)
-				}
+			if e.Name != "cpu-scaling" && none > 0 || e.Name == "cpu-scaling" && none != missing {
+				t.Errorf("%s on %d CPUs: %d figures have no place", e.Name, cpus, none)
 			}
 		}
 	}
@@ -233,50 +147,114 @@ func TestCount(t *testing.T) {
 
 // Every entry of the smallest sweep does its work with a correct tally.
 func TestEveryEntryWorks(t *testing.T) {
-	each(t, func(t *testing.T, _ Experiment, s Scale, section Section) {
-		if s.Size != Quick {
-			return
-		}
-		for _, p := range section.Points {
-			for _, entry := range p.Entries {
-				reading, err := entry.Pass()
-				if err != nil {
-					t.Errorf("%s: %s: %v", p.Name, entry.Contender, err)
-				}
-				for _, m := range section.Measures {
-					timed := m.Unit == measure.NsPerOp && reading.Ops > 0 && reading.Elapsed > 0
-					figure := slices.ContainsFunc(reading.Figures, func(f measure.Figure) bool { return f.Unit == m.Unit })
-					if timed == figure {
-						t.Errorf("%s: %s: no figure in %s: %+v", p.Name, entry.Contender, m.Unit, reading)
+	for _, e := range All() {
+		for _, section := range e.Sections(Scale{Size: Quick}) {
+			for _, p := range section.Points {
+				for _, entry := range p.Entries {
+					reading, err := entry.Pass()
+					if err != nil {
+						t.Errorf("%s: %s: %v", p.Name, entry.Contender, err)
+					}
+					for _, m := range section.Measures {
+						timed := m.Unit == measure.NsPerOp && reading.Ops > 0 && reading.Elapsed > 0
+						figure := slices.ContainsFunc(reading.Figures, func(f measure.Figure) bool { return f.Unit == m.Unit })
+						if timed == figure {
+							t.Errorf("%s: %s: no figure in %s: %+v", p.Name, entry.Contender, m.Unit, reading)
+						}
 					}
 				}
 			}
 		}
-	})
+	}
 }
 
-// Other packages find figures by these IDs.
-func TestExportedIDs(t *testing.T) {
-	for id, want := range map[ContenderID]ContenderID{
-		NativeOneToOne: oneToOne.of(Native), NativeManyToOne: manyToOne.of(Native),
+var update = flag.Bool("update", false, "update testdata/contenders.txt")
+
+// Runs of two versions are compared by the IDs of contenders, which are made of their
+// names. An ID is valid in the name of a benchmark, does not end like a GOMAXPROCS, and
+// has its own name.
+func TestIDsAreStable(t *testing.T) {
+	ends := regexp.MustCompile(`-\d+$`)
+	seen := make(map[string]bool)
+	ids := ""
+	for _, id := range slices.Sorted(maps.Keys(names)) {
+		if Plain(names[id]) != string(id) || ends.MatchString(string(id)) || seen[names[id]] {
+			t.Errorf("%q, called %q, is not plain, or has another's name", id, names[id])
+		}
+		seen[names[id]] = true
+		ids += string(id) + "\n"
+	}
+	const file = "testdata/contenders.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(ids), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want, err := os.ReadFile(file); err != nil || string(want) != ids {
+		t.Errorf("%s lists other contenders (%v): older runs are no longer compared with those that changed", file, err)
+	}
+}
+
+// A lossy channel is a built-in channel that forgets or swaps a value: the
+// faults that tallies detect.
+type lossy struct {
+	contender.Channel
+	forget, swap uint64
+}
+
+func (l lossy) Send(lo, hi uint64) bool {
+	for v := lo; v < hi; v++ {
+		switch v {
+		case l.forget:
+		case l.swap:
+			l.Channel.Send(v+1, v+2)
+		default:
+			l.Channel.Send(v, v+1)
+		}
+	}
+	return true
+}
+
+func faulty(forget, swap uint64) contestant {
+	return contestant{"faulty", contender.Contender{
+		Name: "faulty",
+		Make: func(capacity int) contender.Channel {
+			return lossy{contender.Native().Make(capacity), forget, swap}
+		},
+	}, slotEach, false}
+}
+
+func TestWrongTalliesAreErrors(t *testing.T) {
+	const none, n = 1 << 40, 1000
+	con := func(c contestant) measure.Entry { return c.carry(n, 1, 1) }
+	seq := func(c contestant) measure.Entry { entry, _ := c.fillFirst(n); return entry }
+	for _, tt := range []struct {
+		name  string
+		enter func(contestant) measure.Entry
+		fault contestant
+	}{
+		{"both at once, a lost value", con, faulty(7, none)},
+		{"both at once, the last one lost", con, faulty(n-1, none)},
+		{"both at once, a value twice", con, faulty(none, 7)},
+		{"fill first, the first one lost", seq, faulty(0, none)},
+		{"fill first, a value twice", seq, faulty(none, 7)},
+		{"swing, a value twice", func(c contestant) measure.Entry { return c.entry(workload.Swing(swingAround, swingWidth), n) }, faulty(none, swingAround+50)},
+		{"footprint, a value twice", func(c contestant) measure.Entry { return c.footprint(n, 4) }, faulty(none, 7)},
 	} {
-		if id != want {
-			t.Errorf("%q, want %q", id, want)
+		if _, err := tt.enter(tt.fault).Pass(); err == nil {
+			t.Errorf("%s: no error", tt.name)
+		}
+		if _, err := tt.enter(faulty(none, none)).Pass(); err != nil {
+			t.Errorf("%s, without the fault: %v", tt.name, err)
 		}
 	}
 }
 
-// An ID is valid in the name of a benchmark, and does not end like a GOMAXPROCS.
-func TestIDsArePlain(t *testing.T) {
-	ends := regexp.MustCompile(`-\d+$`)
-	seen := make(map[string]ContenderID)
-	for id, named := range names {
-		if Plain(string(id)) != string(id) || ends.MatchString(string(id)) {
-			t.Errorf("%q is not plain", id)
+func TestFillFirstNeedsRoom(t *testing.T) {
+	for capacity, can := range map[int]bool{0: false, 1024: false, slotEach: true, unbounded: true} {
+		entry, whyNot := contestant{"native", contender.Native(), capacity, false}.fillFirst(2000)
+		if (entry.Pass != nil) != can || (whyNot == "") != can {
+			t.Errorf("capacity %d: entered %v, left out because %q", capacity, entry.Pass != nil, whyNot)
 		}
-		if other, ok := seen[named.name]; ok {
-			t.Errorf("%q and %q have the same name, %q", id, other, named.name)
-		}
-		seen[named.name] = id
 	}
 }

@@ -20,7 +20,7 @@ func pretendFarms(s Scale, over func(contender ContenderID, p *Point, job time.D
 	var outcomes []measure.Outcome
 	for _, section := range sections {
 		for _, p := range section.Points {
-			job := jobOf(p)
+			job := jobSize(p)
 			outcome := measure.Outcome{Point: &p.Point}
 			for _, entry := range p.Entries {
 				result := measure.Result{Contender: entry.Contender}
@@ -40,8 +40,8 @@ func pretendFarms(s Scale, over func(contender ContenderID, p *Point, job time.D
 	return NewMeasured(sections, outcomes)
 }
 
-// jobOf reads the size of a point's jobs from its labels.
-func jobOf(p *Point) time.Duration {
+// jobSize reads the size of a point's jobs from its labels.
+func jobSize(p *Point) time.Duration {
 	i := slices.IndexFunc(p.Labels, func(l measure.Label) bool { return l.Key == "job" })
 	d, err := time.ParseDuration(p.Labels[i].Value)
 	if err != nil {
@@ -55,34 +55,6 @@ func constantCost(ns float64) func(ContenderID, *Point, time.Duration) float64 {
 	return func(_ ContenderID, _ *Point, job time.Duration) float64 { return transfers * ns / float64(job) }
 }
 
-func TestLockSummary(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, func(id ContenderID, p *Point, job time.Duration) float64 {
-		switch {
-		case p.Procs == 1:
-			return 10
-		case id == nativeUnbuffered:
-			return constantCost(150)(id, p, job) + 0.5
-		case id == boundedBatches && job == time.Microsecond:
-			return 0.26 / float64(batchOf(p))
-		}
-		return constantCost(30)(id, p, job)
-	})
-	c := lockConclusion(m)
-	contains(t, c.Summary, "One value costs 30 ns through a buffered channel and 150 ns plus 50% of the job's time through "+
-		"an unbuffered one (GOMAXPROCS=2). Jobs shorter than 10 µs spend more than 1% on the channel: batch them.")
-	contains(t, c.Summary, "Through a sluice.Bounded, jobs of 1 µs spend less than 1% in batches of 47 or more.")
-	if len(c.Tables) != 4 {
-		t.Errorf("%d tables, want 4", len(c.Tables))
-	}
-	for _, table := range c.Tables {
-		for _, row := range table.Rows {
-			if len(row) != len(table.Head) {
-				t.Errorf("%s: the row of %s has %d cells, the head %d", table.Title, row[0], len(row), len(table.Head))
-			}
-		}
-	}
-}
-
 func batchOf(p *Point) int {
 	i := slices.IndexFunc(p.Labels, func(l measure.Label) bool { return l.Key == "batch" })
 	n := 0
@@ -92,27 +64,14 @@ func batchOf(p *Point) int {
 	return n
 }
 
-// The summary covers the cases that no job is long enough, and that all are.
-func TestLockSummaryAtTheEnds(t *testing.T) {
-	for _, tt := range []struct {
-		ns   float64
-		want string
-	}{
-		{10_000, "Jobs of up to 100 µs spend more than 1% on the channel: batch them."},
-		{0.1, "Jobs of 100 ns or more need no batches."},
-	} {
-		contains(t, lockConclusion(pretendFarms(Scale{CPUs: 2}, constantCost(tt.ns))).Summary, tt.want)
-	}
-}
-
 func TestLockFindings(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, func(id ContenderID, p *Point, job time.Duration) float64 {
+	c := lockConclusion(pretendFarms(Scale{CPUs: 2}, func(id ContenderID, p *Point, job time.Duration) float64 {
 		switch {
 		case p.Panel == (Panel{}) && id == workersBacklog:
 			return 0.25
 		case p.Panel == (Panel{}) && id == publishedFarm:
 			return 1.5
-		case p.LeftOut != nil && strings.HasPrefix(p.Name, "sleep"):
+		case strings.HasPrefix(p.Name, "sleep"):
 			if id == publishedFarm && p.Procs == 2 {
 				return 0.6
 			}
@@ -121,66 +80,70 @@ func TestLockFindings(t *testing.T) {
 			return 0
 		}
 		return constantCost(50)(id, p, job)
-	})
-	findings := lockFindings(m)
-	contains(t, findings, "At GOMAXPROCS 1 one value, a job or a result, costs 50.0 ns (50.0 to 50.0) through “published”")
-	contains(t, findings, "“workers.Map” at most 100 ns")
-	contains(t, findings, "The smallest batch that brings jobs of 100 ns under 1%: “native, slices” more than 1024")
-	contains(t, findings, "workers.Map instead of native, 1024 slots, with jobs of 100 ns, saves 49.9% ± 0.1% at GOMAXPROCS 1 and 49.9% ± 0.1% at 2.")
-	contains(t, findings, "workers.Run takes this part of its workers' time: 20.3% (20.1% to 20.4%) with jobs of 0.1 µs")
-	contains(t, findings, "the overhead of busy jobs of 1 µs is 150% (150% to 151%) with 1, 150% (150% to 151%) with 3")
-	contains(t, findings, "Sleeps of 100 µs at GOMAXPROCS 1, as published, have an overhead of 50.0% (50.0% to 50.0%); without any channel, "+
+	}))
+	contains(t, c.Findings, "workers.Map instead of native, 1024 slots, with jobs of 100 ns, saves 49.9% ± 0.1% at GOMAXPROCS 1 and 49.9% ± 0.1% at 2.")
+	contains(t, c.Findings, "workers.Run takes this part of its workers' time: 20.3% (20.1% to 20.4%) with jobs of 0.1 µs")
+	contains(t, c.Findings, "the overhead of busy jobs of 1 µs is 150% (150% to 151%) with 1, 150% (150% to 151%) with 3")
+	contains(t, c.Findings, "Sleeps of 100 µs at GOMAXPROCS 1, as published, have an overhead of 50.0% (50.0% to 50.0%); without any channel, "+
 		"50.0% (50.0% to 50.0%): the overhead is the timer's; the channels add nothing beyond noise.")
-	contains(t, findings, "plus 10.0 (10.0 to 10.0) percentage points of the channels.")
-	// 10 points of 100 µs, which three workers share, over two operations.
-	if row := m.sleepTable().Rows[3]; row[0] != "GOMAXPROCS 2, 100 µs" || row[4] != "1.67 (1.67 to 1.67)" {
-		t.Errorf("row %q", row)
+	contains(t, c.Findings, "plus 10.0 (10.0 to 10.0) percentage points of the channels.")
+	if len(c.Tables) != 4 {
+		t.Fatalf("%d tables, want 4", len(c.Tables))
+	}
+	for i, want := range [][]string{
+		{"published", "50.0 (50.0 to 50.0)", "", "50.0 (50.0 to 50.0)", ""},
+		{"workers.Map", "at most 100 ns", "at most 100 ns"},
+		{"sluice.Bounded, batches", "more than 1024", "", ""},
+		// 10 points of 100 µs, which three workers share, over two operations.
+		{"GOMAXPROCS 2, 100 µs", "60.0 (60.0 to 60.0)", "50.0 (50.0 to 50.0)", "10.0 (10.0 to 10.0)", "1.67 (1.67 to 1.67)"},
+	} {
+		table := c.Tables[i]
+		at := slices.IndexFunc(table.Rows, func(row []string) bool { return row[0] == want[0] })
+		if at < 0 || len(table.Rows[at]) != len(table.Head) {
+			t.Errorf("%s: no row of %s, or not as wide as the head:\n%q", table.Title, want[0], table.Rows)
+			continue
+		}
+		for j, cell := range want {
+			if cell != "" && table.Rows[at][j] != cell {
+				t.Errorf("%s: row %q, want %q", table.Title, table.Rows[at], want)
+			}
+		}
 	}
 }
 
-// Without intervals no finding is beyond noise.
 func TestLockFindingsOfTooFewRepetitions(t *testing.T) {
 	c := lockConclusion(pretendFarms(Scale{CPUs: 2, Count: 2}, constantCost(50)))
 	contains(t, c.Findings, "too few repetitions to separate the channels' part")
-	contains(t, c.Findings, " µs, no interval")
-	if row := c.Tables[3].Rows[0]; row[4] != "no interval" {
-		t.Errorf("without intervals an operation costs %q", row[4])
+	for i, want := range []string{"50.0 (no interval)", " µs, no interval", "1024, no interval", "no interval"} {
+		row := c.Tables[i].Rows[0]
+		if !slices.ContainsFunc(row, func(cell string) bool { return strings.HasSuffix(cell, want) }) {
+			t.Errorf("%s: %q, want %q", c.Tables[i].Title, row, want)
+		}
 	}
-	contains(t, c.Findings, "50.0 ns (no interval)")
 }
 
 func TestLockTablesOfPart(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2, Size: AsPublished}, constantCost(50))
-	c := lockConclusion(m)
-	if len(c.Tables) != 1 || c.Tables[0].Title != m.sleepTable().Title || len(c.Summary) != 0 {
-		t.Errorf("of sleeps alone: summary %q, tables %+v", c.Summary, c.Tables)
+	c := lockConclusion(pretendFarms(Scale{CPUs: 2, Size: AsPublished}, constantCost(50)))
+	if len(c.Tables) != 1 || c.Tables[0].Title != "The timer and the channels" || c.Answer != "" {
+		t.Errorf("of sleeps alone: answer %q, tables %+v", c.Answer, c.Tables)
 	}
 	// Quick has enough sizes for a line and for a threshold.
 	c = lockConclusion(pretendFarms(Scale{CPUs: 2, Size: Quick}, constantCost(50)))
-	if len(c.Tables) != 4 || len(c.Summary) == 0 {
-		t.Errorf("of a quick run: summary %q, %d tables", c.Summary, len(c.Tables))
+	if len(c.Tables) != 4 || c.Answer == "" {
+		t.Errorf("of a quick run: answer %q, %d tables", c.Answer, len(c.Tables))
 	}
 }
 
-// A line of prices has no price that is not known.
-func TestUnknownPrices(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
-	for _, outcome := range m.outcomes {
-		r := outcome.Result(nativeUnbuffered)
-		if r == nil {
-			continue
-		}
-		for i := range r.Repetitions { // each costs twice as much
-			figures := r.Repetitions[i].Figures
-			factor := math.Pow(2, float64(i))
-			r.Repetitions[i].Figures = farmed(1, 1+factor*(figures[0].Value-1), figures[1].Value+(factor-1)*2*50).Figures
-		}
-	}
-	findings := lockFindings(m)
-	contains(t, findings, " through “sluice.Elastic”; what it costs through “native, unbuffered” is not known here: sluice lab -count 20.")
-	for _, text := range slices.Concat(findings, lockSummary(m)) {
-		if strings.Contains(text, "costs not known") || strings.HasPrefix(text, "One value costs") {
-			t.Errorf("a price that is not known: %s", text)
+// The answer covers that no job is long enough, that all are, and what lies between.
+func TestLockAnswer(t *testing.T) {
+	for ns, want := range map[float64]string{
+		10_000: "more than 100 µs.",
+		0.1:    "at most 100 ns.",
+		30:     "roughly 10 µs (6.76 µs to 21.9 µs).",
+	} {
+		c := lockConclusion(pretendFarms(Scale{CPUs: 2}, constantCost(ns)))
+		if !strings.HasSuffix(c.Answer, " on a channel of 1024 slots (3 workers, GOMAXPROCS=2): "+want) {
+			t.Errorf("%v ns: %q, want %q", ns, c.Answer, want)
 		}
 	}
 }
@@ -194,8 +157,7 @@ func TestLimitedOverhead(t *testing.T) {
 		}
 		return 0.5
 	})
-	var c Conclusion
-	m.lockAnswer(&c)
+	c := lockConclusion(m)
 	if bar := c.bar(lockSlices); bar.Known || !bar.Limited || bar.Text("%") != "< 0.6%" || bar.Drawn().Median != bar.Figure.Hi {
 		t.Errorf("a bar near zero is %+v, %q", bar, bar.Text("%"))
 	}
@@ -218,16 +180,14 @@ func TestNoBatchHoldsUpARun(t *testing.T) {
 	for i, id := range []ContenderID{nativeSlices, byHandBacklog} {
 		in, out := 0, 0
 		for _, p := range sections[i].Points {
-			takesPart := slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == id })
-			leftOut := slices.ContainsFunc(p.LeftOut, func(l measure.LeftOut) bool { return l.Contender == id })
-			long := farmBatch*jobOf(p) > heldUp
-			if takesPart == long || leftOut != long {
-				t.Errorf("%s: %s takes part %v, is left out %v, batch too long %v", p.Name, id, takesPart, leftOut, long)
+			long := farmBatch*jobSize(p) > heldUp
+			if takesPart(p, id) == long || leavesOut(p, id) != long {
+				t.Errorf("%s: %s takes part %v, is left out %v, batch too long %v", p.Name, id, takesPart(p, id), leavesOut(p, id), long)
 			}
-			if takesPart {
-				in++
-			} else {
+			if long {
 				out++
+			} else {
+				in++
 			}
 		}
 		if in == 0 || out == 0 {
@@ -235,22 +195,8 @@ func TestNoBatchHoldsUpARun(t *testing.T) {
 		}
 	}
 	for _, p := range lockBatch(Scale{}).Points {
-		if work := time.Duration(batchOf(p)) * jobOf(p); work > heldUp {
+		if work := time.Duration(batchOf(p)) * jobSize(p); work > heldUp {
 			t.Errorf("%s: a batch is %v of work", p.Name, work)
-		}
-	}
-}
-
-// The timer's and the channels' parts are separated within one round: both
-// contenders take part in each point.
-func TestSleepsAloneTakePart(t *testing.T) {
-	for _, size := range sizes {
-		for _, p := range lockSleep(Scale{Size: size}).Points {
-			for _, id := range []ContenderID{alone, publishedFarm} {
-				if !slices.ContainsFunc(p.Entries, func(e measure.Entry) bool { return e.Contender == id }) {
-					t.Errorf("%v, %s: %s does not take part", size, p.Name, id)
-				}
-			}
 		}
 	}
 }
@@ -260,18 +206,18 @@ func TestSleepsAloneTakePart(t *testing.T) {
 // channels' part does not.
 func TestSlackIsOfPairs(t *testing.T) {
 	m := pretendFarms(Scale{CPUs: 2}, constantCost(50))
-	for _, outcome := range m.outcomes {
-		for i := range outcome.Results {
-			for j := range outcome.Results[i].Repetitions {
+	for _, p := range m.in(sectionSleep) {
+		for i := range p.outcome.Results {
+			for j := range p.outcome.Results[i].Repetitions {
 				ratio := 1.5 + float64((j*7)%9) // varies from round to round
-				if outcome.Results[i].Contender == publishedFarm {
+				if p.outcome.Results[i].Contender == publishedFarm {
 					ratio += 0.02
 				}
-				outcome.Results[i].Repetitions[j].Figures = farmed(1, ratio, ratio).Figures
+				p.outcome.Results[i].Repetitions[j].Figures = farmed(1, ratio, ratio).Figures
 			}
 		}
 	}
-	s, ok := m.slack(atProcs(1), "1 ms")
+	s, ok := slackAt(m.in(sectionSleep).at("1 ms").one())
 	if !ok || math.Abs(s.channels.Median-2) > 1e-9 || !s.channels.Clear() || s.channels.Hi-s.channels.Lo > 1e-9 {
 		t.Errorf("the channels add %+v (%v), want 2 in each round", s.channels, ok)
 	}
@@ -301,7 +247,7 @@ func TestSleeps(t *testing.T) {
 		if n := (Scale{Size: AsPublished}).sleeps(size); time.Duration(n)*size != 12*time.Second {
 			t.Errorf("%d sleeps of %v are not 12 s", n, size)
 		}
-		for _, s := range sizes {
+		for _, s := range Sizes() {
 			if n := (Scale{Size: s}).sleeps(size); n < farmWorkers || n%farmWorkers != 0 {
 				t.Errorf("%v: %d sleeps of %v for %d workers", s, n, size, farmWorkers)
 			}
@@ -328,14 +274,92 @@ func TestGrind(t *testing.T) {
 // A channel's cost cannot be negative: where sleeps have less overhead with
 // channels, no cost is charged to an operation.
 func TestSleepsThatSlackLessWithChannels(t *testing.T) {
-	m := pretendFarms(Scale{CPUs: 2}, func(id ContenderID, p *Point, job time.Duration) float64 {
+	m := pretendFarms(Scale{CPUs: 2}, func(id ContenderID, _ *Point, _ time.Duration) float64 {
 		if id == alone {
 			return 0.6
 		}
 		return 0.5
 	})
 	contains(t, lockFindings(m), "the overhead is the timer's, and is smaller where channels distribute the sleeps.")
-	if row := m.sleepTable().Rows[0]; row[4] != "not beyond noise" {
+	if row := sleepRows(m.in(sectionSleep))[0]; row[4] != "not beyond noise" {
 		t.Errorf("row %q", row)
+	}
+}
+
+// stepsOf returns steps at 100, 1000, …: each argument has an overhead and half
+// the width of its interval.
+func stepsOf(overs ...[2]float64) []step {
+	var steps []step
+	at := 100.0
+	for _, o := range overs {
+		steps = append(steps, step{at, stat.Summary{N: 9, Median: o[0], Lo: o[0] - o[1], Hi: o[0] + o[1], Confidence: 0.96}})
+		at *= 10
+	}
+	return steps
+}
+
+func TestThreshold(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		steps []step
+		want  string
+	}{
+		{"between two, by a power", stepsOf([2]float64{1000, 0}, [2]float64{4, 0}, [2]float64{0.5, 0}), "4.64 µs"},
+		{"with its interval", stepsOf([2]float64{50, 1}, [2]float64{4, 2}, [2]float64{0.5, 0.4}), "4.64 µs (2 µs to 8.8 µs)"},
+		{"to beyond the last", stepsOf([2]float64{50, 1}, [2]float64{4, 1}, [2]float64{0.9, 0.4}), "more than 4.1 µs"},
+		{"nowhere", stepsOf([2]float64{50, 1}, [2]float64{10, 1}), "more than 1 µs"},
+		{"from the first place on, or not", stepsOf([2]float64{1.1, 0.3}, [2]float64{0.2, 0.1}), "at most 165 ns"},
+		{"anywhere", stepsOf([2]float64{1.1, 0.3}, [2]float64{0.9, 0.3}, [2]float64{1.1, 0.3}), "not known here: sluice lab -count 20"},
+		{"everywhere", stepsOf([2]float64{0.5, 0.1}, [2]float64{0.1, 0.1}), "at most 100 ns"},
+		{"no faster than in proportion", stepsOf([2]float64{4, 0}, [2]float64{-3, 0}), "400 ns"},
+		{"but no later than measured", stepsOf([2]float64{100, 0}, [2]float64{0.5, 0}), "1 µs"},
+		{"noise that rises", stepsOf([2]float64{4, 1}, [2]float64{0.9, 0.3}, [2]float64{1.05, 0.3}, [2]float64{0.5, 0.3}),
+			"roughly 960 ns (620 ns to 28.2 µs)"},
+		{"a wild figure counts little", stepsOf([2]float64{50, 1}, [2]float64{-8, 60}, [2]float64{7, 1}, [2]float64{0.5, 0.1}),
+			"70 µs (60 µs to 80 µs)"},
+		{"intervals that exclude each other", stepsOf([2]float64{4, 1}, [2]float64{0.5, 0.1}, [2]float64{3, 1.5}, [2]float64{0.5, 0.1}),
+			"not known here: sluice lab -count 20"},
+	} {
+		if got := thresholdOf(tt.steps).text(nameOfJob); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if thresholdOf(stepsOf([2]float64{50, 1})).text(nameOfJob) != "" {
+		t.Error("a threshold of one place")
+	}
+}
+
+func TestNameOfBatch(t *testing.T) {
+	for size, want := range map[float64]string{1: "1", 1.2: "2", 17.5: "18", 64: "64", 64.0000001: "64"} {
+		if got := nameOfBatch(size); got != want {
+			t.Errorf("batch of %v is %s, want %s", size, got, want)
+		}
+	}
+}
+
+func TestLineBeyond(t *testing.T) {
+	ideals := []float64{100, 300, 1000, 3000, 10_000}
+	for _, tt := range []struct {
+		name                          string
+		constant, slope               float64 // that made the times
+		wantConstant, wantSlope, near float64
+	}{
+		{"both", 60, 0.2, 60, 0.2, 1e-9},
+		{"constant alone", 60, 0, 60, 0, 1e-9},
+		{"slope alone", 0, 0.2, 0, 0.2, 1e-9},
+		{"no negative slope", 60, -0.01, 57, 0, 3},
+		{"no negative constant", -10, 0.3, 0, 0.27, 0.02},
+	} {
+		var elapsed []float64
+		for _, x := range ideals {
+			elapsed = append(elapsed, x+tt.constant+tt.slope*x)
+		}
+		constant, slope := lineBeyond(ideals, elapsed)
+		if constant < 0 || slope < 0 {
+			t.Errorf("%s: %v and %v, one of them negative", tt.name, constant, slope)
+		}
+		if math.Abs(constant-tt.wantConstant) > tt.near || math.Abs(slope-tt.wantSlope) > min(tt.near, 0.02) {
+			t.Errorf("%s: %v and %v, want %v and %v", tt.name, constant, slope, tt.wantConstant, tt.wantSlope)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,14 +9,15 @@ import (
 
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/paced"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
 // notBusyStudy asks for the cost of channels that are mostly empty. It repeats no
 // published study: all of those saturate a channel.
-var notBusyStudy = register(Experiment{
+var notBusyStudy = Experiment{
 	Study: Study{
-		Name:  NotBusy,
+		Name:  "not-busy",
 		Title: "What does a channel cost a service that is not busy?",
 		Prediction: "Where a channel is mostly empty, each value wakes a goroutine, and that costs microseconds: far more than " +
 			"the channel itself. So all channels take about the same CPU time, and what differs is the delay: how long the " +
@@ -31,20 +33,29 @@ var notBusyStudy = register(Experiment{
 	},
 	Sections: notBusySections,
 	Conclude: notBusyConclusion,
-})
+}
 
-// Units of the study.
 const (
-	cpuPerValue = "cpu-ns/op"
-	delayHalf   = "delay-p50-ns"
-	delayMost   = "delay-p99-ns"
+	sectionRate SectionID = "rate"
+	sectionEnds SectionID = "ends"
 )
 
-var notBusyMeasures = []Measure{
-	{Unit: cpuPerValue, Title: "CPU time", Axis: "µs per value", Per: 1000},
-	{Unit: delayHalf, Title: "delay of half of the values", Axis: "µs", Per: 1000},
-	{Unit: delayMost, Title: "delay of 99%", Axis: "µs", Per: 1000},
-}
+// The contenders of this study alone, with a context that can be canceled.
+var (
+	nativeDone  = named("native, 128, select ctx.Done")
+	boundedDone = named("sluice.Bounded, 128, ctx")
+)
+
+// cancelable is a context that can be canceled, and never is.
+var cancelable, _ = context.WithCancel(background)
+
+// notBusyMeasures are the CPU time and the delays of a value.
+var (
+	cpuTime         = Measure{Unit: "cpu-ns/op", Title: "CPU time", Axis: "µs per value", Per: 1000}
+	delayHalf       = Measure{Unit: "delay-p50-ns", Title: "delay of half of the values", Axis: "µs", Per: 1000}
+	delayMost       = Measure{Unit: "delay-p99-ns", Title: "delay of 99%", Axis: "µs", Per: 1000}
+	notBusyMeasures = []Measure{cpuTime, delayHalf, delayMost}
+)
 
 // The load of the section that varies the ends, and of the study's answer.
 const (
@@ -75,23 +86,19 @@ func (s Scale) arrivals() []arrival {
 	return []arrival{{1_000, 80}, {usualRate, 300}, {100_000, 3_000}}
 }
 
-// notBusyRoster are the contenders of the study.
-func notBusyRoster() []contestant {
-	return []contestant{
-		{withSlots(Native, pacedSlots), contender.Native(), pacedSlots, false},
+// notBusyRoster are the contenders of the study, and those that only one section has.
+var (
+	notBusyRoster = []contestant{
+		{withSlots(native, pacedSlots), contender.Native(), pacedSlots, false},
 		{nativeDone, contender.NativeSelect(cancelable), pacedSlots, false},
-		{withSlots(ownBounded, pacedSlots), contender.Bounded(background, nil), pacedSlots, false},
+		{withSlots(bounded, pacedSlots), contender.Bounded(background, nil), pacedSlots, false},
 		{boundedDone, contender.Bounded(cancelable, nil), pacedSlots, false},
 		{elastic, contender.Elastic(background, nil), unbounded, false},
 		{nativeUnbuffered, contender.Native(), 0, false},
 		{rendezvous, contender.Rendezvous(background, nil), 0, false},
 	}
-}
-
-// paced enters c in a load at a given rate.
-func (c contestant) paced(l paced.Load) measure.Entry {
-	return pacedEntry(c.id, l, func(l paced.Load) (*paced.Result, error) { return l.Run(c.contender, c.slots(l.Values)) })
-}
+	byRateOnly = []ContenderID{nativeDone, boundedDone, nativeUnbuffered, rendezvous}
+)
 
 // pacedEntry enters run in a load. Each repetition has other arrivals, the same for all
 // entries.
@@ -103,66 +110,121 @@ func pacedEntry(id ContenderID, l paced.Load, run func(paced.Load) (*paced.Resul
 			return measure.Reading{}, err
 		}
 		return measure.Reading{Ops: int(r.Values), Figures: []measure.Figure{
-			{Unit: cpuPerValue, Value: r.PerValue()},
-			{Unit: delayHalf, Value: r.FromSend.Quantile(0.5)},
-			{Unit: delayMost, Value: r.FromSend.Quantile(0.99)},
+			{Unit: cpuTime.Unit, Value: r.PerValue()},
+			{Unit: delayHalf.Unit, Value: r.FromSend.Quantile(0.5)},
+			{Unit: delayMost.Unit, Value: r.FromSend.Quantile(0.99)},
 		}}, nil
 	}}
 }
 
-func notBusySections(s Scale) []Section { return []Section{byRate(s), byEnds(s)} }
-
-// pacedPoint returns a point of the study.
-func (s Scale) pacedPoint(section SectionID, x string, procs int, a arrival, senders, receivers int, roster []contestant) *Point {
-	p := s.point(section, atProcs(procs), string(section), x, procs, a.values, []measure.Label{
-		{Key: "rate", Value: a.name()}, {Key: "senders", Value: strconv.Itoa(senders)}, {Key: "receivers", Value: strconv.Itoa(receivers)},
-	})
-	p.Target, p.Pass = 0, a.duration()
-	load := paced.Load{Rate: a.rate, Senders: senders, Receivers: receivers, Values: a.values}
-	p.Entries = append(p.Entries, pacedEntry(alone, load, paced.Load.Without))
-	for _, c := range roster {
-		p.Entries = append(p.Entries, c.paced(load))
+func notBusySections(s Scale) []Section {
+	byRate := newSection(sectionRate, "How many values arrive", "values per second",
+		fmt.Sprintf("%d goroutines send values to one at the given rate, in all. The channels have %d slots, or none.", usualSenders, pacedSlots),
+		notBusyMeasures...)
+	byEnds := newSection(sectionEnds, "How many goroutines send and receive", "senders to receivers",
+		fmt.Sprintf("%d values per second, from senders to receivers.", usualRate),
+		notBusyMeasures...)
+	point := func(section *Section, x string, procs int, a arrival, senders, receivers int, without []ContenderID) {
+		p := section.point(s, Panel{Procs: procs}, x, procs, a.values,
+			measure.Label{Key: "rate", Value: a.name()}, measure.Label{Key: "senders", Value: strconv.Itoa(senders)}, measure.Label{Key: "receivers", Value: strconv.Itoa(receivers)})
+		p.Target, p.Pass = 0, a.duration()
+		load := paced.Load{Rate: a.rate, Senders: senders, Receivers: receivers, Values: a.values}
+		p.Entries = append(p.Entries, pacedEntry(alone, load, paced.Load.Without))
+		p.enter(notBusyRoster, func(c contestant) (entry measure.Entry, whyNot string) {
+			if slices.Contains(without, c.id) {
+				return entry, "the section by rate has it"
+			}
+			return pacedEntry(c.id, load, func(l paced.Load) (*paced.Result, error) { return l.Run(c.contender, c.slots(l.Values)) }), ""
+		})
 	}
-	return p
-}
-
-func byRate(s Scale) Section {
-	section := Section{Sweep: Sweep{
-		Name:     sectionRate,
-		Title:    "How many values arrive",
-		Text:     fmt.Sprintf("%d goroutines send values to one at the given rate, in all. The channels have %d slots, or none.", usualSenders, pacedSlots),
-		Axis:     "values per second",
-		Measures: notBusyMeasures,
-	}}
+	var usual arrival
 	for _, procs := range s.procs(1, 2) {
 		for _, a := range s.arrivals() {
-			section.Points = append(section.Points, s.pacedPoint(sectionRate, a.name(), procs, a, usualSenders, 1, notBusyRoster()))
+			point(&byRate, a.name(), procs, a, usualSenders, 1, nil)
+			if a.rate == usualRate {
+				usual = a
+			}
 		}
 	}
-	return section
-}
-
-func byEnds(s Scale) Section {
-	section := Section{Sweep: Sweep{
-		Name:     sectionEnds,
-		Title:    "How many goroutines send and receive",
-		Text:     fmt.Sprintf("%d values per second, from senders to receivers.", usualRate),
-		Axis:     "senders to receivers",
-		Measures: notBusyMeasures,
-	}}
 	ends := [][2]int{{1, 1}, {usualSenders, 1}, {1, usualSenders}, {usualSenders, usualSenders}}
 	if s.Size == Quick {
 		ends = ends[2:3]
 	}
-	arrivals := s.arrivals()
-	usual := arrivals[slices.IndexFunc(arrivals, func(a arrival) bool { return a.rate == usualRate })]
-	roster := slices.DeleteFunc(notBusyRoster(), func(c contestant) bool { return c.id == nativeDone || c.id == boundedDone || c.capacity == 0 })
 	for _, n := range ends {
-		p := s.pacedPoint(sectionEnds, fmt.Sprintf("%d to %d", n[0], n[1]), s.home(1, 2), usual, n[0], n[1], roster)
-		for _, id := range []ContenderID{nativeDone, boundedDone, nativeUnbuffered, rendezvous} {
-			p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: id, Reason: "the section by rate has it"})
-		}
-		section.Points = append(section.Points, p)
+		point(&byEnds, fmt.Sprintf("%d to %d", n[0], n[1]), s.home(1, 2), usual, n[0], n[1], byRateOnly)
 	}
-	return section
+	return arranged(byRate, byEnds)
+}
+
+// Ways of the study's chart.
+var (
+	pacedNone    = way{alone, "no channel", "without a channel", true}
+	pacedNative  = way{withSlots(native, pacedSlots), "chan, 128 slots", "through a channel of 128 slots", true}
+	pacedBounded = way{withSlots(bounded, pacedSlots), "sluice.Bounded", "through a sluice.Bounded", true}
+	pacedWays    = []way{
+		pacedNone, pacedNative,
+		{contender: nativeDone, label: "chan, select ctx.Done"},
+		pacedBounded,
+		{contender: boundedDone, label: "sluice.Bounded, ctx"},
+		{contender: elastic, label: "sluice.Elastic"},
+	}
+)
+
+func notBusyConclusion(m *Measured) Conclusion {
+	c := Conclusion{Findings: notBusyFindings(m)}
+	byRate := m.in(sectionRate).at(arrival{rate: usualRate}.name())
+	home, ok := byRate.in(cpuTime.Unit).home(pacedNative.contender)
+	if !ok {
+		return c
+	}
+	at := "At " + format.Thousands(usualRate) + " values per second, one value takes CPU time of "
+	c.Conditions = fmt.Sprintf("CPU time at %s values per second, %d senders, 1 receiver, %s", format.Thousands(usualRate), usualSenders, home.conditions())
+	c.Unit = "µs of CPU time per value"
+	c.Bars = home.bars(cpuTime, pacedNative.contender, pacedWays...)
+	c.Answer = "How much CPU time one value takes is " + format.NotKnownHere
+	if costs := c.listed(" µs", pacedNative, pacedBounded, pacedNone); costs != "" {
+		c.Answer = at + costs
+	}
+	c.sentence = c.Answer + "."
+	delayed := home
+	delayed.unit = delayHalf.Unit
+	if delays := delayed.bars(delayHalf, "", pacedNative, pacedBounded); len(delays) == 2 && delays[0].Known && delays[1].Known {
+		c.Answer += fmt.Sprintf("; half of the values arrive within %s of Send through the built-in channel, and within %s through sluice.Bounded",
+			delays[0].Text(" µs"), delays[1].Text(" µs"))
+	}
+	c.Answer += "."
+	c.costs = Chart{c.Conditions, c.Unit, home.bars(cpuTime, pacedNative.contender, pacedNone, pacedNative, pacedBounded)}
+	switch slower := home.change(pacedNative.contender, pacedBounded.contender); {
+	case within25(slower), less(slower):
+		c.Advice = "Choose such a channel by what it promises: most of its cost is waking a goroutine."
+	case more(slower):
+		c.Advice = "Use a built-in channel where values come one at a time and nothing else is needed."
+	default:
+		c.Advice = "Whether the kind of channel matters is " + format.NotKnownHere + "."
+	}
+	return c
+}
+
+func notBusyFindings(m *Measured) []string {
+	var findings []string
+	panels := m.in(sectionRate).panels()
+	for _, question := range []struct{ what, unit string }{
+		{"CPU time", cpuTime.Unit}, {"Delay of half of the values", delayHalf.Unit}, {"Delay of 99% of the values", delayMost.Unit},
+	} {
+		for _, rate := range panels[0] {
+			for _, pair := range []struct {
+				what        string
+				base, other ContenderID
+			}{
+				{"sluice.Bounded instead of a built-in channel", pacedNative.contender, pacedBounded.contender},
+				{"sluice.Bounded instead of a select with ctx.Done", nativeDone, boundedDone},
+				{"sluice.Elastic instead of a built-in channel", pacedNative.contender, elastic},
+				{"sluice.Rendezvous instead of an unbuffered built-in channel", nativeUnbuffered, rendezvous},
+			} {
+				findings = append(findings, m.in(sectionRate).in(question.unit).at(rate.X).effect(
+					question.what+" at "+rate.X+" values per second: "+pair.what, byProcs, pair.base, pair.other))
+			}
+		}
+	}
+	return said(findings...)
 }

@@ -2,9 +2,9 @@ package lab
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
-	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
@@ -73,66 +73,11 @@ func NewOverview(conclusions []Conclusion) Overview {
 	for _, found := range shown {
 		claims[found.topic] = found
 	}
-	for _, found := range ranked(claims) {
+	ranked := slices.SortedFunc(maps.Values(claims), func(a, b claim) int {
+		return cmp.Or(cmp.Compare(b.times, a.times), cmp.Compare(a.topic, b.topic))
+	})
+	for _, found := range ranked[:min(len(ranked), mostAnswers)] {
 		o.Answers = append(o.Answers, found.text)
 	}
 	return o
-}
-
-// ranked returns the largest claims in order.
-func ranked(claims map[string]claim) []claim {
-	var all []claim
-	for _, found := range claims {
-		all = append(all, found)
-	}
-	slices.SortFunc(all, func(a, b claim) int {
-		return cmp.Or(cmp.Compare(b.times, a.times), cmp.Compare(a.topic, b.topic))
-	})
-	return all[:min(len(all), mostAnswers)]
-}
-
-// clearly reports whether a change is beyond noise, and its factor known.
-func clearly(c stat.Change) bool { return c.Clear() && factorOf(c).Known() }
-
-// more reports whether a change is clearly an increase, and less whether it is
-// clearly a decrease.
-func more(c stat.Change) bool { return clearly(c) && c.Lo > 0 }
-func less(c stat.Change) bool { return clearly(c) && c.Hi < 0 }
-
-// alike is the change below which two figures are alike, if the whole interval is
-// below it.
-const alike = 0.25
-
-// within25 reports whether the interval of a change shows that two figures are
-// alike: a wide interval that contains 0 does not.
-func within25(c stat.Change) bool { return c.Confidence > 0 && c.Lo > -alike && c.Hi < alike }
-
-// factorOf returns a change as a factor of at least 1.
-func factorOf(c stat.Change) stat.Summary {
-	f := c.Above(-1)
-	if f.Median < 1 {
-		f = f.Inverse(1)
-	}
-	return f
-}
-
-// times writes a change as a factor of at least 1, as precisely as known, with
-// two digits at most: "1.4".
-func times(c stat.Change) string { return factorText(factorOf(c)) }
-
-// factorText writes a factor with two digits at most.
-func factorText(f stat.Summary) string {
-	if f.Median >= 10 {
-		return coarsely(f, 2.5)
-	}
-	return coarsely(f, 0.25)
-}
-
-// coarsely writes a figure as precisely as known, and no more precisely than the
-// given margin would permit.
-func coarsely(s stat.Summary, margin float64) string {
-	if !s.Known() {
-		return format.NotKnown
-	}
-	return format.Rounded(s.Median, min(s.Lo, s.Median-margin), max(s.Hi, s.Median+margin))
 }

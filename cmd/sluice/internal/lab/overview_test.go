@@ -16,13 +16,13 @@ func flat(id ContenderID, p *Point) float64 {
 		return 1.5 // times the ideal
 	}
 	switch id {
-	case batchSender, elasticBatches, OwnSlices:
+	case batchSender, elasticBatches, ownSlices:
 		return 10
-	case nativeUnbuffered, withSlots(Native, 0):
+	case nativeUnbuffered, withSlots(native, 0):
 		return 300
 	case timeAfter:
 		return 900
-	case ownBounded:
+	case bounded:
 		return 40
 	}
 	return 60
@@ -113,23 +113,22 @@ func TestOverviewLeads(t *testing.T) {
 // of the shown figures.
 func TestAnswersAgreeWithCharts(t *testing.T) {
 	vague := Bar{Label: lockSlices}
-	m := pretend(lockCostStudy, Scale{CPUs: 2}, flat)
-	panel, ok := m.homePanel(sectionBusy, "1", native1024, timesIdeal)
+	home, ok := pretend(lockCostStudy, Scale{CPUs: 2}, flat).in(sectionBusy).in(timesIdeal).at("1").home(native1024)
 	if !ok {
 		t.Fatal("no jobs of 1 µs")
 	}
 	known := []Bar{{Label: lockBuffered, Figure: stat.Summary{N: 9, Median: 50}, Known: true}}
-	claims := m.jobsClaim(panel, Chart{Bars: append(known, vague)})
+	claims := jobsClaim(home, Chart{Bars: append(known, vague)}, threshold{})
 	if len(claims) != 1 || strings.Contains(claims[0].text, "slices") {
 		t.Errorf("the answer has an unknown figure: %v", claims)
 	}
-	if claims := m.jobsClaim(panel, Chart{Bars: []Bar{{Label: lockBuffered}, vague}}); claims != nil {
+	if claims := jobsClaim(home, Chart{Bars: []Bar{{Label: lockBuffered}, vague}}, threshold{}); claims != nil {
 		t.Errorf("an answer without any known figure: %v", claims)
 	}
 	c := Chart{Conditions: "1 sender, GOMAXPROCS=2", Bars: []Bar{
 		{Label: "slow", Figure: stat.Summary{N: 9, Median: 64.214}, Known: true}, {Label: "fast", Figure: stat.Summary{N: 9, Median: 8.766}, Known: true}, {Label: "vague"}}}
 	slower := stat.Change{Summary: stat.Summary{N: 9, Median: 6.5, Lo: 6.2, Hi: 6.9, Confidence: 0.96}}
-	if got, want := c.bufferClaim("slow", "fast", "8", slower)[0].text, "7.3 times as fast (8.8 ns instead of 64 ns; 1 sender)"; !strings.Contains(got, want) {
+	if got, want := c.bufferClaim(slower, "slow", "fast", "8")[0].text, "7.3 times as fast (8.8 ns instead of 64 ns; 1 sender)"; !strings.Contains(got, want) {
 		t.Errorf("the answer lacks %q: %s", want, got)
 	}
 	if got, want := c.speed(slower, "vague", "slow", "it"), "may be faster or slower than it"; !strings.HasPrefix(got, want) {

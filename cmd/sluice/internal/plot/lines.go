@@ -3,6 +3,7 @@ package plot
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -280,14 +281,7 @@ func (f *frame) name(c *canvas, s Series, l label) {
 }
 
 // places returns the indices at which the series has a value, in order.
-func (s Series) places() []int {
-	places := make([]int, 0, len(s.At))
-	for i := range s.At {
-		places = append(places, i)
-	}
-	slices.Sort(places)
-	return places
-}
+func (s Series) places() []int { return slices.Sorted(maps.Keys(s.At)) }
 
 // known returns the places whose figures are known.
 func (s Series) known() []int {

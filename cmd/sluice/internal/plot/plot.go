@@ -1,6 +1,5 @@
 // Package plot draws the charts of the reports, as SVG for inline use in a
-// page: [Dots] for single figures, [Lines] over an axis, and the [ChannelState]
-// of a channel.
+// page: [Dots] for single figures, and [Lines] over an axis.
 //
 // What may enter: geometry, scales and marks. The page defines the colors: a
 // mark has the name of a class, and text has the color of its surroundings, so
@@ -51,7 +50,7 @@ const markRadius = 3.6
 
 // value draws a mark, its interval and its repetitions, along the scale.
 func (c *canvas) value(s scale, shape Shape, v Value, at func(v float64) (x, y float64), vertical bool) {
-	c.tip("mark", v.Tip)
+	c.add(`<g class="mark"><title>%s</title>`, html.EscapeString(v.Tip))
 	points := ""
 	for _, one := range v.Each {
 		x, y := at(one)
@@ -68,7 +67,11 @@ func (c *canvas) value(s scale, shape Shape, v Value, at func(v float64) (x, y f
 		if v.Lo < v.Hi {
 			fromX, fromY := at(v.Lo)
 			toX, toY := at(v.Hi)
-			c.line(fromX, fromY, toX, toY, whisker(v))
+			class := "whisker"
+			if !v.Firm {
+				class = "whisker range"
+			}
+			c.line(fromX, fromY, toX, toY, class)
 			ends, dx, dy := "M%.1f %.1fv6M%.1f %.1fv6", 0.0, 3.0
 			if vertical {
 				ends, dx, dy = "M%.1f %.1fh6M%.1f %.1fh6", dy, dx
@@ -78,7 +81,7 @@ func (c *canvas) value(s scale, shape Shape, v Value, at func(v float64) (x, y f
 		x, y := at(v.Mid)
 		c.mark(shape, x, y)
 	}
-	c.closeTip()
+	c.add(`</g>`)
 }
 
 // beyond draws an open arrowhead at an edge of the scale, for a repetition far beyond it.
@@ -144,29 +147,11 @@ func (c *canvas) close() string {
 	return c.String()
 }
 
-// open begins a drawing. The title is also its accessible label.
-func open(height float64, title string) *canvas { return openSized(Width, height, title) }
-
-func openSized(width, height float64, label string) *canvas {
+// open begins a drawing. The label describes it for screen readers.
+func open(height float64, label string) *canvas {
 	c := &canvas{}
-	c.add(`<svg viewBox="0 0 %.0f %.0f" role="img" aria-label="%s" class="chart">`,
-		width, height, html.EscapeString(label))
+	c.add(`<svg viewBox="0 0 %d %.0f" role="img" aria-label="%s" class="chart">`, Width, height, html.EscapeString(label))
 	return c
-}
-
-// tip gives the following elements, up to closeTip, the tooltip s.
-func (c *canvas) tip(class, s string) {
-	c.add(`<g class="%s"><title>%s</title>`, class, html.EscapeString(s))
-}
-
-func (c *canvas) closeTip() { c.add(`</g>`) }
-
-// whisker is the class of an interval's stroke.
-func whisker(v Value) string {
-	if v.Firm {
-		return "whisker"
-	}
-	return "whisker range"
 }
 
 // caption is the text at an axis: the unit, whether the scale is logarithmic,

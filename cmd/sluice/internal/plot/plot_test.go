@@ -18,9 +18,12 @@ func lines(series ...Series) Lines {
 	return Lines{Title: "con <1>", XAxis: "GOMAXPROCS", YAxis: "ns per value", X: []string{"1", "2", "8"}, Shaded: 3, Series: series}
 }
 
-// wellFormed fails unless svg is XML from end to end.
+// wellFormed fails unless svg is XML from end to end, and has numbers alone.
 func wellFormed(t *testing.T, svg string) {
 	t.Helper()
+	if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+		t.Errorf("a coordinate is no number:\n%s", svg)
+	}
 	decoder := xml.NewDecoder(strings.NewReader(svg))
 	for {
 		_, err := decoder.Token()
@@ -58,13 +61,7 @@ func TestLinesIsWellFormed(t *testing.T) {
 		"shaded":     {Title: "t", X: []string{"1", "8"}, Shaded: 1, Shade: "oversubscribed", Series: []Series{full}},
 		"long names": lines(Series{Name: strings.Repeat("long ", 20), At: map[int]Value{0: exact(1)}}),
 	} {
-		t.Run(name, func(t *testing.T) {
-			svg := chart.SVG()
-			wellFormed(t, svg)
-			if strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
-				t.Errorf("a coordinate is not a number:\n%s", svg)
-			}
-		})
+		t.Run(name, func(t *testing.T) { wellFormed(t, chart.SVG()) })
 	}
 }
 
@@ -215,5 +212,26 @@ func TestScale(t *testing.T) {
 				t.Errorf("ticks out of order: %v", ticks)
 			}
 		})
+	}
+}
+
+func TestInLines(t *testing.T) {
+	const text = "sluice.Elastic, batches of 64 × über-long"
+	for room := 30.0; room < 300; room += 7 {
+		lines := inLines(text, labelSize, room)
+		for _, line := range lines {
+			if widthOf(line, labelSize) > room {
+				t.Errorf("in a room of %v: %q", room, line)
+			}
+		}
+		if got := strings.ReplaceAll(strings.Join(lines, ""), " ", ""); got != strings.ReplaceAll(text, " ", "") {
+			t.Errorf("in a room of %v letters are lost: %q", room, lines)
+		}
+	}
+	if got := inLines("ab", labelSize, 1); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("with room for nothing: %q", got)
+	}
+	if got := inLines("", labelSize, 100); len(got) != 0 {
+		t.Errorf("nothing has the lines %q", got)
 	}
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -18,26 +19,6 @@ import (
 // The noise of the machine is in comments. As a setting it would differ in any
 // two runs, and benchstat would not compare them.
 func (r *Report) WriteBenchmarks(w io.Writer) error {
-	if err := r.writeNoise(w); err != nil {
-		return err
-	}
-	writer := benchfmt.NewWriter(w)
-	for _, e := range r.Experiments {
-		config := r.config(e.Name)
-		for _, section := range e.Sections {
-			for i := range section.Points {
-				if err := writePoint(writer, config, e.Name, &section.Points[i]); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
-}
-
-const noiseComment = "# noise: "
-
-func (r *Report) writeNoise(w io.Writer) error {
 	for _, sitting := range r.Sittings {
 		if noise := sitting.Before; noise != nil {
 			if _, err := fmt.Fprintf(w, noiseComment+"%.1f%%\n# line-ns: %.0f\n", 100*noise.Spread, noise.LineNs); err != nil {
@@ -45,41 +26,39 @@ func (r *Report) writeNoise(w io.Writer) error {
 			}
 		}
 	}
-	return nil
+	writer := benchfmt.NewWriter(w)
+	var failed error
+	r.eachPoint(func(e *Experiment, p *Point) {
+		for _, entry := range p.Entries {
+			result := &benchfmt.Result{Config: r.config(e.Name), Name: benchfmt.Name(benchmarkName(e.Name, p, entry.Contender))}
+			for _, repetition := range entry.Repetitions {
+				result.Iters, result.Values = repetition.Ops, nil
+				for _, figure := range repetition.Figures {
+					result.Values = append(result.Values, benchfmt.Value{Value: figure.Value, Unit: figure.Unit})
+				}
+				failed = errors.Join(failed, writer.Write(result))
+			}
+		}
+	})
+	return failed
 }
+
+const noiseComment = "# noise: "
 
 func (r *Report) config(experimentName string) []benchfmt.Config {
 	var config []benchfmt.Config
-	add := func(key, value string) {
-		if value != "" {
-			config = append(config, benchfmt.Config{Key: key, Value: []byte(value), File: true})
+	for _, setting := range [][2]string{
+		{"goos", r.Machine.OS}, {"goarch", r.Machine.Arch}, {"cpu", r.Machine.CPU},
+		{"cpus", strconv.Itoa(r.Machine.Whole())}, // a law must not use points above them
+		{"go", r.Machine.Go}, {"sluice", r.Machine.Version},
+		{"date", r.Started.UTC().Format("2006-01-02T15:04:05Z")},
+		{"experiment", experimentName},
+	} {
+		if setting[1] != "" {
+			config = append(config, benchfmt.Config{Key: setting[0], Value: []byte(setting[1]), File: true})
 		}
 	}
-	add("goos", r.Machine.OS)
-	add("goarch", r.Machine.Arch)
-	add("cpu", r.Machine.CPU)
-	add("cpus", strconv.Itoa(r.Machine.Whole())) // a law must not use points above them
-	add("go", r.Machine.Go)
-	add("sluice", r.Machine.Version)
-	add("date", r.Started.UTC().Format("2006-01-02T15:04:05Z"))
-	add("experiment", experimentName)
 	return config
-}
-
-func writePoint(writer *benchfmt.Writer, config []benchfmt.Config, experimentName string, point *Point) error {
-	for _, entry := range point.Entries {
-		name := benchmarkName(experimentName, point, entry.Contender)
-		for _, repetition := range entry.Repetitions {
-			result := &benchfmt.Result{Config: config, Name: benchfmt.Name(name), Iters: repetition.Ops}
-			for _, figure := range repetition.Figures {
-				result.Values = append(result.Values, benchfmt.Value{Value: figure.Value, Unit: figure.Unit})
-			}
-			if err := writer.Write(result); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // benchmarkName returns the name without its prefix "Benchmark":

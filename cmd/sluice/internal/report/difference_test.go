@@ -35,10 +35,10 @@ func TestFigureOfADifference(t *testing.T) {
 // the tooltip has the value.
 func TestFloorOfAChart(t *testing.T) {
 	s := stat.Summary{N: 9, Median: -0.02, Lo: -0.5, Hi: 0.6, Confidence: 0.96}
-	if got := tipOf(stat.Summary{N: 9, Median: 126, Lo: 125, Hi: 129, Confidence: 0.96}, overIdeal); got != "126% overhead, interval 125 to 129, 9 repetitions" {
+	if got := valueOf("a", stat.Summary{N: 9, Median: 126, Lo: 125, Hi: 129, Confidence: 0.96}, overIdeal).Tip; got != "a: 126% overhead, interval 125 to 129, 9 repetitions" {
 		t.Errorf("the tooltip of a known figure is %q", got)
 	}
-	v := plotted("a", overIdeal, s)
+	v := valueOf("a", s, overIdeal)
 	if v.Mid != 0.1 || v.Lo != 0.1 || v.Hi != 0.6 {
 		t.Errorf("drawn at %v (%v to %v), want 0.1 (0.1 to 0.6)", v.Mid, v.Lo, v.Hi)
 	}
@@ -49,7 +49,7 @@ func TestFloorOfAChart(t *testing.T) {
 		t.Errorf("the axis has %q, want %q", got, want)
 	}
 	plain := lab.PerValue
-	if v := plotted("a", plain, s); v.Mid != s.Median || v.Lo != s.Lo || !v.Unknown || chartUnit(plain) != plain.Axis {
+	if v := valueOf("a", s, plain); v.Mid != s.Median || v.Lo != s.Lo || !v.Unknown || chartUnit(plain) != plain.Axis {
 		t.Errorf("without a floor: %+v on %q", v, chartUnit(plain))
 	}
 }
@@ -61,13 +61,13 @@ func TestNotKnown(t *testing.T) {
 		{N: 9, Median: 32.8, Lo: 3, Hi: 100, Confidence: 0.96},
 		{N: 9, Median: 0.07, Lo: 0.01, Hi: 1, Confidence: 0.96},
 	} {
-		v := plotted("a", lab.PerValue, s)
+		v := valueOf("a", s, lab.PerValue)
 		if got := figure(&s, lab.PerValue); got != format.NotKnown || !v.Unknown || v.Tip != "a: not known here: sluice lab -count 20" {
 			t.Errorf("%+v is written %q, unknown in the chart: %v, with the tooltip %q", s, got, v.Unknown, v.Tip)
 		}
 	}
 	s := stat.Summary{N: 9, Median: 47.2, Lo: 38.1, Hi: 52.7, Confidence: 0.96}
-	if got := figure(&s, lab.PerValue); got != "47 ± 19%" || plotted("a", lab.PerValue, s).Unknown {
+	if got := figure(&s, lab.PerValue); got != "47 ± 19%" || valueOf("a", s, lab.PerValue).Unknown {
 		t.Errorf("%+v is written %q", s, got)
 	}
 }

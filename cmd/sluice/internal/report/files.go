@@ -9,6 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
 // Names of the files of a report.
@@ -37,19 +41,21 @@ func Prepare(dir string) error {
 
 // foreign returns an error if the directory has a file with a report's name
 // that the lab did not write. results.json is written first and names its tool,
-// so the other files are never alone; each of them is checked, too.
+// so the other files are never alone; each of them is checked, too: results.txt is empty,
+// begins with the noise, or has the name of an experiment; the page has its title.
 func foreign(dir string) error {
 	_, err := Read(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; choose another directory with -o", err)
 	}
-	for _, name := range []string{BenchmarksFile, PageFile} {
+	for name, own := range map[string]func(text []byte) bool{
+		BenchmarksFile: func(text []byte) bool {
+			return len(text) == 0 || bytes.HasPrefix(text, []byte(noiseComment)) || bytes.Contains(text, []byte("\nexperiment: "))
+		},
+		PageFile: func(text []byte) bool { return bytes.Contains(text, []byte("<title>"+Tool+": ")) },
+	} {
 		path := filepath.Join(dir, name)
 		text, readErr := readRegular(path)
-		own := ownPage
-		if name == BenchmarksFile {
-			own = ownBenchmarks
-		}
 		switch {
 		case errors.Is(readErr, fs.ErrNotExist):
 		case readErr != nil:
@@ -60,15 +66,6 @@ func foreign(dir string) error {
 	}
 	return nil
 }
-
-// ownBenchmarks reports whether text was written by WriteBenchmarks: it is
-// empty, begins with the noise, or has the name of an experiment.
-func ownBenchmarks(text []byte) bool {
-	return len(text) == 0 || bytes.HasPrefix(text, []byte(noiseComment)) || bytes.Contains(text, []byte("\nexperiment: "))
-}
-
-// ownPage reports whether text was written by WritePage, by its title.
-func ownPage(text []byte) bool { return bytes.Contains(text, []byte("<title>"+Tool+": ")) }
 
 // readRegular reads a regular file. Reading a pipe could block forever.
 func readRegular(path string) ([]byte, error) {
@@ -169,4 +166,108 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	encoder.SetIndent("", " ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(r)
+}
+
+// Fresh creates the directory of a new run, and holds it until release is called:
+// dir itself or, if that has an earlier run, the first of dir-2, dir-3 … that does
+// not exist. It never returns a directory with a run.
+func Fresh(dir string) (path string, release func(), err error) {
+	if err := Prepare(dir); err != nil {
+		return "", nil, err
+	}
+	for n := 1; ; n++ {
+		path = runDir(dir, n)
+		if n > 1 {
+			err := os.Mkdir(path, 0o777)
+			switch _, read := Read(path); {
+			case err == nil:
+			case !errors.Is(err, fs.ErrExist):
+				return "", nil, fmt.Errorf("cannot create the directory for the report: %w", err)
+			case read != nil:
+				continue // not a run of the lab
+			}
+		}
+		release, err := Hold(path) // fails if another run is writing there
+		if err != nil {
+			return "", nil, err
+		}
+		if _, err := Read(path); errors.Is(err, fs.ErrNotExist) {
+			return path, release, nil
+		}
+		release()
+	}
+}
+
+// runDir returns the directory of the n-th run, from 1.
+func runDir(dir string, n int) string {
+	dir = filepath.Clean(dir)
+	if n == 1 {
+		return dir
+	}
+	return dir + "-" + strconv.Itoa(n)
+}
+
+// Newest returns the directory of the newest run that [Fresh] created for dir: the
+// one with the largest number. Without any run it returns dir.
+func Newest(dir string) string {
+	dir = filepath.Clean(dir)
+	newest := 1
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return dir
+	}
+	for _, entry := range entries {
+		rest, ok := strings.CutPrefix(entry.Name(), filepath.Base(dir)+"-")
+		if n, err := strconv.Atoi(rest); ok && err == nil && n > newest {
+			if _, err := Read(runDir(dir, n)); err == nil {
+				newest = n
+			}
+		}
+	}
+	return runDir(dir, newest)
+}
+
+// Restore fills in the outcomes of all finished points of the report. The runs
+// must be the same as the report's, planned again. An unfinished point is
+// measured again from its start, because its figures are pairs of one time.
+func (r *Report) Restore(runs []Run) error {
+	var stored []*Point
+	r.eachPoint(func(_ *Experiment, p *Point) { stored = append(stored, p) })
+	var planned []*measure.Outcome
+	for i := range runs {
+		for j := range runs[i].Outcomes {
+			planned = append(planned, &runs[i].Outcomes[j])
+		}
+	}
+	if len(stored) != len(planned) {
+		return fmt.Errorf("it has %d points (want %d)", len(stored), len(planned))
+	}
+	for i, p := range stored {
+		if err := p.restore(planned[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Point) restore(o *measure.Outcome) error {
+	if p.Name != o.Point.Name || p.Count != o.Point.Count || len(p.Entries) != len(o.Results) {
+		return fmt.Errorf("point %q differs from the planned %q", p.Name, o.Point.Name)
+	}
+	for i, entry := range p.Entries {
+		if entry.Contender != o.Results[i].Contender {
+			return fmt.Errorf("point %q has the contender %q (want %q)", p.Name, entry.Contender, o.Results[i].Contender)
+		}
+	}
+	if !p.Finished {
+		return nil
+	}
+	for i, entry := range p.Entries {
+		o.Results[i].Repetitions = entry.Repetitions
+		if entry.Error != "" {
+			o.Results[i].Err = errors.New(entry.Error)
+		}
+	}
+	o.Finished, o.Usage, o.Sitting, o.Reduced = true, p.Usage, p.Sitting, p.Reduced
+	return nil
 }

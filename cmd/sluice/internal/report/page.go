@@ -1,9 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
@@ -15,25 +14,29 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
-//go:embed page.html
-var pageText string
+// pages has the page, and channel.html, pictures of the inside of a channel for the study
+// of buffers.
+//
+//go:embed page.html channel.html
+var pages embed.FS
 
-// Style is the style of this tool's pages, light and dark, on a screen and on a
-// phone. Charts of package plot need it.
+// style is the style of the page, light and dark, on a screen and on a phone. Charts of
+// package plot need it.
 //
 //go:embed page.css
-var Style string
+var style string
 
-var pageTemplate = template.Must(template.New("page").
+var pageTemplate = template.Must(template.New("page.html").
 	Funcs(template.FuncMap{
 		"unbroken": unbroken,
 		"vague":    func(cell string) bool { return strings.HasPrefix(cell, format.NotKnown) },
+		"derived":  derivedTable,
+		"source":   sourceLine,
 	}).
-	Parse(pageText))
+	ParseFS(pages, "*.html"))
 
-// page is the template's data. The first screen has Sentence, Chart and Answers;
-// of each study the page shows the answer, a chart and the advice, and folds the
-// rest.
+// page is the template's data. The first screen has the overview with its chart; of each
+// study the page shows the answer, a chart and the advice, and folds the rest.
 type page struct {
 	*Report
 	Policy   string
@@ -41,14 +44,35 @@ type page struct {
 	When     string
 	Where    string // the machine, in short
 	Flag     string // what to know before any figure, or ""
-	Sentence string
 	Chart    template.HTML
-	Legend   []family // of Chart
-	Answers  []string
+	Legend   []sign // of Chart
 	Length   string
 	Topology string // the layout of the CPUs
+	Noise    []string
+	Notes    []string
 	Warnings []warning
 	Studies  []pageStudy
+}
+
+// pageStudy is one study on the page.
+type pageStudy struct {
+	*Experiment
+	Place       string // such as "2 of 5"
+	Topic       string // in the table of contents
+	Chart       template.HTML
+	Legend      []sign // of Chart
+	BesideChart template.HTML
+	BesideKey   []sign
+	Sweeps      []pageSweep
+	Command     string
+}
+
+type pageSweep struct {
+	*Section
+	Content string // such as "4 charts, 2 tables"
+	Charts  []template.HTML
+	Key     []sign
+	LeftOut []string
 }
 
 // WritePage writes the page. The page is self-contained: it includes the style
@@ -57,57 +81,61 @@ type page struct {
 func (r *Report) WritePage(w io.Writer) error {
 	p := page{
 		Report:   r,
-		Policy:   Policy(Style),
-		Style:    template.CSS(Style),
+		Policy:   policy(),
+		Style:    template.CSS(style),
 		When:     r.Started.Format("2 January 2006"),
 		Where:    fmt.Sprintf("%s, %s", r.Machine.CPU, format.Plural(r.Machine.CPUs, "CPU")),
-		Sentence: r.Overview.Sentence,
-		Chart:    fewChart("What one value costs", r.Overview.Chart, true),
-		Answers:  r.Overview.Answers,
 		Length:   time.Duration(r.Took).Round(time.Second).String(),
 		Topology: topology(r.Machine),
+		Noise:    r.noiseLines(),
+		Notes:    r.footnotes(),
 		Warnings: r.warnings(),
 	}
-	p.Flag, p.Legend = r.flags(p.Warnings), fewKey(r.Overview.Chart, p.Chart)
+	p.Chart, p.Legend = fewChart("What one value costs", r.Overview.Chart, true)
+	var flags []string
+	for _, w := range p.Warnings {
+		if w.flag != "" {
+			flags = append(flags, w.flag)
+		}
+	}
+	p.Flag = strings.Join(flags, ", ")
 	for i := range r.Experiments {
-		e := &r.Experiments[i]
-		s := study(e)
+		s := study(&r.Experiments[i])
 		s.Place = fmt.Sprintf("%d of %d", i+1, len(r.Experiments))
-		s.Command = r.command(e)
+		s.Command = r.command(s.Name)
 		p.Studies = append(p.Studies, s)
 	}
 	return pageTemplate.Execute(w, p)
 }
 
-// flags names what a reader must know before any figure: the warnings about
-// missing figures and the quick size, and a machine that was busy with other work.
-func (r *Report) flags(warnings []warning) string {
-	var names []string
-	for _, w := range warnings {
-		if w.Grave || w.Title == quickSize {
-			names = append(names, strings.ToLower(cmp.Or(w.Flag, w.Title)))
+func study(e *Experiment) pageStudy {
+	colors := newPalette(e)
+	s := pageStudy{Experiment: e, Topic: lab.Topic(e.Name), BesideChart: e.besideChart()}
+	s.Chart, s.Legend = fewChart("", e.Conclusion.Chart, false)
+	s.BesideKey = append([]sign{{"published elsewhere", "then", "◇"}}, key(s.BesideChart)...)
+	for i := range e.Sections {
+		sweep := pageSweep{Section: &e.Sections[i], Content: "not measured"}
+		if sweep.measured() {
+			sweep.Charts, sweep.LeftOut = sweep.charts(colors), sweep.leftOut()
+			sweep.Key = key(sweep.Charts...)
+			sweep.Content = format.Plural(len(sweep.Charts), "chart") + ", " + format.Plural(len(sweep.Tables()), "table")
 		}
+		s.Sweeps = append(s.Sweeps, sweep)
 	}
-	if spread, _ := r.noise(); spread > LoudNoise {
-		names = append(names, fmt.Sprintf("noisy machine: a fixed loop varied by %.0f%%", 100*spread))
-	}
-	if points, _, _ := r.count(); r.oftenDisturbed() {
-		names = append(names, fmt.Sprintf("%d of %s disturbed: run again when idle", len(r.disturbed()), format.Plural(points, "measurement")))
-	}
-	return strings.Join(names, ", ")
+	return s
 }
 
-// Policy returns the Content-Security-Policy of a page with this style: it
-// allows the style, and nothing else.
-func Policy(style string) string {
+// policy returns the Content-Security-Policy of the page: it allows the style, and nothing
+// else.
+func policy() string {
 	sum := sha256.Sum256([]byte(style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; base-uri 'none'; form-action 'none'"
 }
 
 // command returns the command that measures an experiment again, at the same size.
-func (r *Report) command(e *Experiment) string {
-	command := "sluice lab " + e.Name
+func (r *Report) command(name string) string {
+	command := "sluice lab " + name
 	if r.Size != lab.Standard.String() {
 		command += " -" + r.Size
 	}

@@ -126,9 +126,6 @@ type Entry struct {
 	Error    string           `json:"error,omitempty"`
 }
 
-// name returns the contender's name.
-func (e *Entry) name() string { return lab.NameOf(e.Contender) }
-
 // A Run is an experiment with its sections and their outcomes.
 type Run struct {
 	Experiment lab.Experiment
@@ -146,18 +143,16 @@ func New(machine Machine, started time.Time, size lab.Size, interrupted bool, ru
 		Size:        size.String(),
 		Interrupted: interrupted,
 	}
-	for _, run := range runs {
-		r.add(run)
-	}
 	var conclusions []lab.Conclusion
-	for _, e := range r.Experiments {
-		conclusions = append(conclusions, e.Conclusion)
+	for _, run := range runs {
+		conclusions = append(conclusions, r.add(run))
 	}
 	r.Overview = lab.NewOverview(conclusions)
 	return r
 }
 
-func (r *Report) add(run Run) {
+// add adds an experiment, and returns its conclusion.
+func (r *Report) add(run Run) lab.Conclusion {
 	e := Experiment{Study: run.Experiment.Study}
 	next := 0
 	for _, s := range run.Sections {
@@ -174,6 +169,7 @@ func (r *Report) add(run Run) {
 		e.Beside = append(e.Beside, beside(p, e.PublishedIn, measured))
 	}
 	r.Experiments = append(r.Experiments, e)
+	return e.Conclusion
 }
 
 func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) Point {
@@ -192,11 +188,12 @@ func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) 
 	for i := range o.Results {
 		entry := entryOf(&o.Results[i])
 		entry.Missing = o.Missing(i)
+		name := lab.NameOf(entry.Contender)
 		if entry.Error != "" {
-			r.Failures = append(r.Failures, fmt.Sprintf("%s, %s: %s: %s", experimentName, p.Name, entry.name(), entry.Error))
+			r.Failures = append(r.Failures, fmt.Sprintf("%s, %s: %s: %s", experimentName, p.Name, name, entry.Error))
 		}
 		if entry.Missing > 0 {
-			missing = append(missing, fmt.Sprintf("%s: %d of %d repetitions", entry.name(), entry.Missing, o.Point.Count))
+			missing = append(missing, fmt.Sprintf("%s: %d of %d repetitions", name, entry.Missing, o.Point.Count))
 		}
 		untouched = untouched && len(entry.Repetitions) == 0 && entry.Missing > 0
 		point.Entries = append(point.Entries, entry)
@@ -253,7 +250,7 @@ func entryOf(result *measure.Result) Entry {
 
 func beside(p lab.Published, in lab.Measure, m *lab.Measured) Beside {
 	summary := func(contender lab.ContenderID) *stat.Summary {
-		samples := m.Samples(p.Section, p.Panel, p.X, contender, in.Unit)
+		samples := m.Samples(p, contender, in.Unit)
 		if len(samples) == 0 {
 			return nil
 		}
@@ -265,33 +262,27 @@ func beside(p lab.Published, in lab.Measure, m *lab.Measured) Beside {
 	return b
 }
 
-// left is a reason to leave out contenders, with their names.
-type left struct {
-	reason string
-	names  []string
-}
-
-// A Panel has the points of a section that share a chart, and their contenders
+// A panel has the points of a section that share a chart, and their contenders
 // in order of appearance.
-type Panel struct {
+type panel struct {
 	Name       string
 	Points     []*Point
 	Contenders []lab.ContenderID
 }
 
 // panels splits a section into its charts.
-func (s *Section) panels() []Panel {
-	var panels []Panel
+func (s *Section) panels() []panel {
+	var panels []panel
 	for i := range s.Points {
 		point := &s.Points[i]
 		if len(panels) == 0 || panels[len(panels)-1].Name != point.Panel {
-			panels = append(panels, Panel{Name: point.Panel})
+			panels = append(panels, panel{Name: point.Panel})
 		}
-		panel := &panels[len(panels)-1]
-		panel.Points = append(panel.Points, point)
+		last := &panels[len(panels)-1]
+		last.Points = append(last.Points, point)
 		for _, entry := range point.Entries {
-			if !slices.Contains(panel.Contenders, entry.Contender) {
-				panel.Contenders = append(panel.Contenders, entry.Contender)
+			if !slices.Contains(last.Contenders, entry.Contender) {
+				last.Contenders = append(last.Contenders, entry.Contender)
 			}
 		}
 	}
@@ -300,7 +291,7 @@ func (s *Section) panels() []Panel {
 
 // oversubscribedFrom returns the index of the first point from which on
 // GOMAXPROCS exceeds the CPUs, or len(p.Points).
-func (p *Panel) oversubscribedFrom() int {
+func (p *panel) oversubscribedFrom() int {
 	from := len(p.Points)
 	for from > 0 && p.Points[from-1].Oversubscribed {
 		from--
@@ -308,46 +299,25 @@ func (p *Panel) oversubscribedFrom() int {
 	return from
 }
 
-// leftOut returns the contenders that are missing from a panel, by reason.
-func (p *Panel) leftOut() []left {
-	var all []left
-	for _, point := range p.Points {
+// leftOut returns the contenders that are missing from a section, by reason: "native,
+// unbuffered; sluice.Rendezvous (no buffer to fill first)". Names have commas.
+func (s *Section) leftOut() []string {
+	var reasons []string
+	names := make(map[string][]string)
+	for _, point := range s.Points {
 		for _, out := range point.LeftOut {
-			i := slices.IndexFunc(all, func(l left) bool { return l.reason == out.Reason })
-			if i < 0 {
-				i = len(all)
-				all = append(all, left{reason: out.Reason})
+			if names[out.Reason] == nil {
+				reasons = append(reasons, out.Reason)
 			}
-			if name := lab.NameOf(out.Contender); !slices.Contains(all[i].names, name) {
-				all[i].names = append(all[i].names, name)
+			if name := lab.NameOf(out.Contender); !slices.Contains(names[out.Reason], name) {
+				names[out.Reason] = append(names[out.Reason], name)
 			}
 		}
 	}
-	return all
-}
-
-// String returns "native, unbuffered; sluice.Rendezvous (no buffer to fill
-// first)". It uses semicolons because names have commas.
-func (l left) String() string { return strings.Join(l.names, "; ") + " (" + l.reason + ")" }
-
-// Points returns the points of a section that have all the given labels.
-func (r *Report) Points(experiment string, section lab.SectionID, labels ...measure.Label) []*Point {
-	var found []*Point
-	for i := range r.Experiments {
-		for j := range r.Experiments[i].Sections {
-			s := &r.Experiments[i].Sections[j]
-			if r.Experiments[i].Name != experiment || s.Name != section {
-				continue
-			}
-			for k := range s.Points {
-				missing := func(l measure.Label) bool { return !slices.Contains(s.Points[k].Labels, l) }
-				if !slices.ContainsFunc(labels, missing) {
-					found = append(found, &s.Points[k])
-				}
-			}
-		}
+	for i, reason := range reasons {
+		reasons[i] = strings.Join(names[reason], "; ") + " (" + reason + ")"
 	}
-	return found
+	return reasons
 }
 
 // Entry returns the figures of a contender at a point, or nil.
@@ -358,4 +328,35 @@ func (p *Point) Entry(contender lab.ContenderID) *Entry {
 		}
 	}
 	return nil
+}
+
+// eachPoint calls f with every point of the report.
+func (r *Report) eachPoint(f func(*Experiment, *Point)) {
+	for i := range r.Experiments {
+		e := &r.Experiments[i]
+		for j := range e.Sections {
+			for k := range e.Sections[j].Points {
+				f(e, &e.Sections[j].Points[k])
+			}
+		}
+	}
+}
+
+// Measured reports whether there is any figure in the report, or a failure.
+func (r *Report) Measured() bool {
+	return slices.ContainsFunc(r.Experiments, func(e Experiment) bool {
+		return slices.ContainsFunc(e.Sections, func(s Section) bool { return s.measured() })
+	})
+}
+
+// measured reports whether any entry of the section has a figure, or failed.
+func (s *Section) measured() bool {
+	for _, point := range s.Points {
+		for _, entry := range point.Entries {
+			if len(entry.Repetitions) > 0 || entry.Error != "" {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -117,9 +117,8 @@ func TestRestore(t *testing.T) {
 
 func TestRestoreRefuses(t *testing.T) {
 	for says, change := range map[string]func(*Report){
-		"it has 0 experiments (want 1)":              func(r *Report) { r.Experiments = nil },
-		"(want 4 of made-up)":                        func(r *Report) { r.Experiments[0].Sections = r.Experiments[0].Sections[1:] },
-		"experiment other: it has 4 points":          func(r *Report) { r.Experiments[0].Name = "other" },
+		"it has 0 points (want 4)":                   func(r *Report) { r.Experiments = nil },
+		"it has 1 points":                            func(r *Report) { r.Experiments[0].Sections = r.Experiments[0].Sections[1:] },
 		`point "x" differs from the planned`:         func(r *Report) { r.Experiments[0].Sections[0].Points[0].Name = "x" },
 		`"procs, GOMAXPROCS 1" differs from`:         func(r *Report) { r.Experiments[0].Sections[0].Points[0].Count++ },
 		`has the contender "x" (want "sluice.Kind")`: func(r *Report) { r.Experiments[0].Sections[0].Points[0].Entries[1].Contender = "x" },

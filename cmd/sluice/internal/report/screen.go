@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/clipperhouse/displaywidth"
+
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
@@ -31,37 +33,6 @@ func paragraph(s format.Screen, style, text, indent string) []string {
 	return s.Paragraph(style, unbroken(text), indent)
 }
 
-// LoudNoise is the variation of a simple loop above which a report begins with a
-// warning.
-const LoudNoise = 0.20
-
-// noise returns the largest variation that was measured in any sitting.
-func (r *Report) noise() (spread float64, known bool) {
-	for _, sitting := range r.Sittings {
-		if sitting.Before != nil {
-			spread, known = max(spread, sitting.Before.Spread), true
-		}
-		if sitting.After != nil {
-			spread, known = max(spread, sitting.After.Spread), true
-		}
-	}
-	return spread, known
-}
-
-// measuredAfter reports whether the noise was measured after a sitting, too.
-func (r *Report) measuredAfter() bool {
-	return slices.ContainsFunc(r.Sittings, func(s Sitting) bool { return s.After != nil })
-}
-
-// noisy returns the warning about a noisy machine, or "".
-func (r *Report) noisy() string {
-	spread, _ := r.noise()
-	if spread <= LoudNoise {
-		return ""
-	}
-	return fmt.Sprintf("NOISY MACHINE: the time of a fixed loop varied by %.0f%%. Figures are rough.", 100*spread)
-}
-
 // WriteHead describes the machine and its noise, in three lines at 80 columns.
 func (r *Report) WriteHead(w io.Writer, s format.Screen) error {
 	return format.WriteLines(w, r.head(s))
@@ -69,9 +40,10 @@ func (r *Report) WriteHead(w io.Writer, s format.Screen) error {
 
 func (r *Report) head(s format.Screen) []string {
 	m := r.Machine
-	lines := paragraph(s, loud, r.noisy(), "  ")
-	if r.noisy() == "" {
-		lines = nil
+	var lines []string
+	spread, known, after := r.noise()
+	if spread > loudNoise {
+		lines = paragraph(s, loud, fmt.Sprintf("NOISY MACHINE: the time of a fixed loop varied by %.0f%%. Figures are rough.", 100*spread), "  ")
 	}
 	before, behind := fmt.Sprintf("%s on %s: ", Tool, format.Plural(m.CPUs, "CPU")), fmt.Sprintf(", %s/%s", m.OS, m.Arch)
 	cpu := format.Cut(m.CPU, max(format.UsualWidth, s.Width)-len(before)-len(behind))
@@ -80,9 +52,9 @@ func (r *Report) head(s format.Screen) []string {
 	if m.Quota != nil && *m.Quota > 0 {
 		about = append(about, "cgroup quota "+m.QuotaText())
 	}
-	if spread, known := r.noise(); known && (spread > LoudNoise || !r.oftenDisturbed()) {
+	if known && (spread > loudNoise || !r.tally().often()) {
 		noise := fmt.Sprintf("speed varied by %s", format.Percent(spread))
-		if !r.measuredAfter() {
+		if !after {
 			noise += " before the run"
 		}
 		about = append(about, noise)
@@ -90,20 +62,14 @@ func (r *Report) head(s format.Screen) []string {
 	return append(lines, paragraph(s, "", strings.Join(about, ", "), "  ")...)
 }
 
-// WriteScreen writes what a person needs to know of a run: why not to trust it,
-// what channels cost, the largest results, and a small chart for each study. path
-// is the page with the rest. With the head it fits on one screen.
-func (r *Report) WriteScreen(w io.Writer, s format.Screen, path string) error {
-	room := screenLines - len(r.head(s)) - otherLines
-	var lines []string
-	for _, detail := range details {
-		lines = r.screen(s, detail, path)
-		// A narrow screen scrolls: it lacks no result because of its width.
-		if len(lines) <= room || s.Width < format.UsualWidth && detail == narrow {
-			break
-		}
-	}
-	return format.WriteLines(w, lines)
+// A screen is what a person needs to know of a run.
+type screen struct {
+	format.Screen
+	*Report
+	studies []*Experiment // with a chart
+	common  string        // the end of their conditions, if they share it: ", GOMAXPROCS=2"
+	detail  detail
+	lines   []string
 }
 
 // A detail says how much a screen shows.
@@ -128,137 +94,106 @@ var details = []detail{
 	{3, false, keys}, {2, false, keys}, {1, false, keys}, {0, false, keys}, {0, false, keys - 1},
 }
 
-func (r *Report) screen(s format.Screen, d detail, path string) []string {
-	lines := r.distrust(s)
-	if r.Overview.Sentence != "" {
-		lines = append(lines, "")
-		lines = append(lines, paragraph(s, bold, r.Overview.Sentence, "")...)
-	}
-	for i, answer := range r.Overview.Answers[:min(d.largest, len(r.Overview.Answers))] {
-		lines = append(lines, paragraph(s, "", fmt.Sprintf("%d. %s", i+1, answer), "   ")...)
-	}
-	common := r.commonConditions()
-	if len(r.charted()) > 0 {
-		lines = append(lines, "")
-		lines = append(lines, paragraph(s, "", r.key(common, s.Width >= format.UsualWidth), "")...)
-	}
-	scale := r.barScale(s, d)
-	for _, e := range r.charted() {
-		lines = append(lines, e.lines(s, d, common, scale)...)
-	}
-	lines = append(lines, "")
-	return append(lines, r.ending(s, path)...)
-}
-
-// charted returns the experiments with a chart.
-func (r *Report) charted() []*Experiment {
-	var all []*Experiment
+// WriteScreen writes why not to trust a run, what channels cost, the largest results, and
+// a small chart for each study. path is the page with the rest. With the head it fits on
+// one screen.
+func (r *Report) WriteScreen(w io.Writer, s format.Screen, path string) error {
+	c := screen{Screen: s, Report: r}
 	for i := range r.Experiments {
-		if len(r.Experiments[i].Bars) > 0 {
-			all = append(all, &r.Experiments[i])
+		if e := &r.Experiments[i]; len(e.Bars) > 0 {
+			_, procs, _ := strings.Cut(e.Conditions, ", "+lab.AxisProcs)
+			if procs = ", " + lab.AxisProcs + procs; len(c.studies) > 0 && procs != c.common || !strings.HasSuffix(e.Conditions, procs) {
+				procs = ""
+			}
+			c.studies, c.common = append(c.studies, e), procs
 		}
 	}
-	return all
-}
-
-// commonConditions returns the end of the conditions that all charts share, such
-// as ", GOMAXPROCS=2", or "".
-func (r *Report) commonConditions() string {
-	common := ""
-	for i, e := range r.charted() {
-		last := strings.LastIndex(e.Conditions, ", "+lab.AxisProcs)
-		if last < 0 || i > 0 && e.Conditions[last:] != common {
-			return ""
-		}
-		common = e.Conditions[last:]
-	}
-	return common
-}
-
-// distrust returns a line for each reason not to trust the figures.
-func (r *Report) distrust(s format.Screen) []string {
-	var lines []string
-	say := func(style, text string) { lines = append(lines, paragraph(s, style, text, "  ")...) }
-	for i, failure := range r.Failures {
-		if i == 2 {
-			say(loud, fmt.Sprintf("… and %d more failures: see the report.", len(r.Failures)-i))
+	room := screenLines - len(r.head(s)) - otherLines
+	for _, c.detail = range details {
+		c.fill(path)
+		// A narrow screen scrolls: it lacks no result because of its width.
+		if len(c.lines) <= room || s.Width < format.UsualWidth && c.detail == narrow {
 			break
 		}
-		say(loud, format.Cut("FAILED: "+failure, max(format.UsualWidth, s.Width))) // the report has all of it
 	}
-	points, _, few := r.count()
-	if n := len(r.Missing); r.Interrupted && n > 0 {
-		say(loud, fmt.Sprintf("Interrupted: %s %s missing or incomplete, of %d.", format.Plural(n, "measurement"), format.Are(n), r.all()))
-	}
-	if text := r.reducedText(); text != "" {
-		say(bold, "Reduced: "+text)
-	}
-	if r.oftenDisturbed() {
-		say(bold, fmt.Sprintf("Disturbed: other programs ran in %d of %s, so figures are rough. Run again when idle.", len(r.disturbed()), format.Plural(points, "measurement")))
-	}
-	if 2*few > points {
-		say("", "Too few repetitions for intervals: nothing here is known to be beyond noise.")
-	}
-	if n := len(r.Sittings); n > 1 {
-		say("", fmt.Sprintf("The run was interrupted and resumed; its %d parts started at different times.", n))
-	}
-	return lines
+	return format.WriteLines(w, c.lines)
 }
 
-// all returns the number of points, and disturbed those that were disturbed.
-func (r *Report) all() int {
-	n := 0
-	r.eachPoint(func(*Experiment, *Point) { n++ })
-	return n
+// say adds a paragraph.
+func (c *screen) say(style, text, indent string) {
+	c.lines = append(c.lines, paragraph(c.Screen, style, text, indent)...)
 }
 
-// oftenDisturbed reports whether other programs took the CPUs at more than a fifth
-// of the points.
-func (r *Report) oftenDisturbed() bool {
-	points, _, _ := r.count()
-	return 5*len(r.disturbed()) > points
-}
-
-func (r *Report) disturbed() []*Point {
-	var points []*Point
-	r.eachPoint(func(_ *Experiment, p *Point) {
-		if len(p.Disturbed) > 0 {
-			points = append(points, p)
+// fill writes the lines.
+func (c *screen) fill(path string) {
+	c.lines = nil
+	for _, w := range c.warnings() {
+		style := bold
+		if w.loud {
+			style = loud
 		}
-	})
-	return points
-}
-
-// ending has the path of the report.
-func (r *Report) ending(s format.Screen, path string) []string {
-	text := fmt.Sprintf("Measured in %v. All figures: -v, %s and %s.", time.Duration(r.Took).Round(time.Second), BenchmarksFile, JSONFile)
-	if vague := slices.ContainsFunc(r.charted(), func(e *Experiment) bool {
-		return slices.ContainsFunc(e.Bars, func(b lab.Bar) bool { return !b.Shown() })
-	}); vague {
+		for _, line := range w.lines {
+			if w.loud {
+				line = format.Cut(line, max(format.UsualWidth, c.Width)) // the report has all of it
+			}
+			c.say(style, line, "  ")
+		}
+	}
+	if c.Overview.Sentence != "" {
+		c.lines = append(c.lines, "")
+		c.say(bold, c.Overview.Sentence, "")
+	}
+	for i, answer := range c.Overview.Answers[:min(c.detail.largest, len(c.Overview.Answers))] {
+		c.say("", fmt.Sprintf("%d. %s", i+1, answer), "   ")
+	}
+	if len(c.studies) > 0 {
+		c.lines = append(c.lines, "")
+		c.say("", c.key(), "")
+	}
+	vague := false
+	for i, bars := range c.bars() {
+		e := c.studies[i]
+		c.say(bold, e.Title+" ("+strings.TrimSuffix(e.Conditions, c.common)+")", "  ")
+		if c.detail.answers {
+			c.say("", "  "+strings.TrimSpace(e.Answer+" "+e.Advice), "  ")
+		}
+		c.lines = append(c.lines, bars...)
+		vague = vague || slices.ContainsFunc(e.Bars, func(b lab.Bar) bool { return !b.Shown() })
+	}
+	text := fmt.Sprintf("Measured in %v. All figures: -v, %s and %s.", time.Duration(c.Took).Round(time.Second), BenchmarksFile, JSONFile)
+	if vague {
 		text += fmt.Sprintf(" With more repetitions, more figures are known: %s.", format.RepeatMore)
 	}
-	lines := paragraph(s, "", text, "")
-	// A path is not broken, so that it can be copied.
-	return append(lines, s.In(bold, "The report is "+path))
+	c.lines = append(c.lines, "")
+	c.say("", text, "")
+	c.lines = append(c.lines, c.In(bold, "The report is "+path)) // not broken, so that it can be copied
 }
 
-// lines draws the study: its question with the conditions, and bars.
-func (e *Experiment) lines(s format.Screen, d detail, common string, scale barScale) []string {
-	title := e.Title + " (" + strings.TrimSuffix(e.Conditions, common) + ")"
-	lines := paragraph(s, bold, title, "  ")
-	if d.answers {
-		lines = append(lines, paragraph(s, "", "  "+strings.TrimSpace(e.Answer+" "+e.Advice), "  ")...)
+// key explains the charts, in a line.
+func (c *screen) key() string {
+	text, ns := "Less is better", 0
+	for _, e := range c.studies {
+		ns += one(shortUnit(e.Unit) == " ns")
 	}
-	return append(lines, bars(s, e.shown(d), shortUnit(e.Unit), scale)...)
+	if ns > 1 {
+		text += "; ns bars share a scale"
+	}
+	if c.Width >= format.UsualWidth {
+		text += "; (a to b): 95% interval"
+	}
+	if c.common != "" {
+		text += ";" + strings.TrimPrefix(c.common, ",")
+	}
+	return text + "."
 }
 
-// shown returns the bars that are shown.
-func (e *Experiment) shown(d detail) []lab.Bar {
-	if d.bars == every {
+// shown returns the bars of a study that are shown.
+func (c *screen) shown(e *Experiment) []lab.Bar {
+	if c.detail.bars == every {
 		return e.Bars
 	}
 	shown := slices.DeleteFunc(slices.Clone(e.Bars), func(b lab.Bar) bool { return !b.Key })
-	return shown[:min(d.bars, len(shown))]
+	return shown[:min(c.detail.bars, len(shown))]
 }
 
 // shortUnit is the unit behind a figure.
@@ -268,4 +203,59 @@ func shortUnit(unit string) string {
 	}
 	first, _, _ := strings.Cut(unit, " ")
 	return " " + first
+}
+
+// eighths are the last characters of a bar, by eighths of a character.
+var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// bars draws bars from zero, behind their labels, for each study. All bars of a unit share
+// a scale, so that their lengths can be compared. A figure of which nothing is known has
+// none.
+func (c *screen) bars() [][]string {
+	const margins, least = 4, 4 // two spaces in front, and one behind the label and the bar; of a bar
+	var label, figure int       // widths
+	widest := make(map[string]float64)
+	for _, e := range c.studies {
+		unit := shortUnit(e.Unit)
+		for _, b := range c.shown(e) {
+			label = max(label, displaywidth.String(b.Label))
+			if b.Shown() {
+				figure = max(figure, displaywidth.String(c.figure(b, unit)))
+				widest[unit] = max(widest[unit], b.Drawn().Median)
+			}
+		}
+	}
+	label = min(label, max(12, c.Width-margins-figure-least))
+	room := max(1, c.Width-margins-label-figure)
+	var all [][]string
+	for _, e := range c.studies {
+		var lines []string
+		unit := shortUnit(e.Unit)
+		for _, b := range c.shown(e) {
+			text, style := format.Cut(format.Clean(b.Label), label), tint
+			if b.Baseline {
+				style = ""
+			}
+			line := "  " + text + format.Pad(text, label) + " "
+			if b.Shown() && widest[unit] > 0 {
+				n := max(1, int(8*float64(room)*b.Drawn().Median/widest[unit]+0.5))
+				line += c.In(style, strings.Repeat("█", n/8)+eighths[n%8]) + " "
+			}
+			lines = append(lines, line+format.Clean(c.figure(b, unit)))
+		}
+		all = append(all, lines)
+	}
+	return all
+}
+
+// figure writes a figure behind its bar, with its interval if there is room.
+func (c *screen) figure(b lab.Bar, unit string) string {
+	f := b.Figure
+	switch {
+	case b.Known && f.Confidence > 0 && c.Width >= format.UsualWidth:
+		return format.CoarseInterval(f.Median, f.Lo, f.Hi, unit)
+	case b.Known && f.Confidence == 0:
+		return "~" + b.Text(unit)
+	}
+	return b.Text(unit)
 }

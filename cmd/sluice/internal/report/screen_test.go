@@ -206,15 +206,13 @@ func TestScreenOfStudies(t *testing.T) {
 	limited := lab.Bar{Label: "less", Limited: true}
 	limited.Figure.N, limited.Figure.Median, limited.Figure.Lo, limited.Figure.Hi, limited.Figure.Confidence = 9, 2, -1, 5, 0.96
 	all := []lab.Bar{bar("long", 40), bar("short", 10), limited, unknown}
-	var scale barScale
-	scale.widest = make(map[string]float64)
-	scale.cover(format.Screen{Width: 50}, all, " ns")
-	got := strings.Join(bars(format.Screen{Width: 50}, all, " ns", scale), "\n")
+	few := screen{Screen: format.Screen{Width: 50}, studies: []*Experiment{{Conclusion: lab.Conclusion{Chart: lab.Chart{Unit: "ns per value", Bars: all}}}}, detail: details[0]}
+	got := strings.Join(few.bars()[0], "\n")
 	want := "  long  " + strings.Repeat("█", 35) + " 40 ns\n  short " + strings.Repeat("█", 8) + "▊ 10 ns\n  less  ████▍ < 5 ns\n  wide  not known"
 	if fmt.Sprint(got) != want {
 		t.Errorf("bars\n%s\nwant\n%s", got, want)
 	}
-	if chart := string(fewChart("", lab.Chart{Unit: "ns per value", Bars: all[:3]}, false)); !strings.Contains(chart, "&lt; 5 ns") || strings.Contains(chart, format.NotKnown) {
+	if chart, _ := fewChart("", lab.Chart{Unit: "ns per value", Bars: all[:3]}, false); !strings.Contains(string(chart), "&lt; 5 ns") || strings.Contains(string(chart), format.NotKnown) {
 		t.Errorf("the chart lacks the limit:\n%s", chart)
 	}
 }

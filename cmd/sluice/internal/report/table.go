@@ -12,56 +12,75 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
-// A table has a row for each contender. The caption is above the first column.
+// A table has a row for each contender, and the caption above the first column.
 type table struct {
-	caption string
-	head    []string // of the other columns
-	units   []string // below head, or nil
-	rows    [][]string
+	Caption string
+	Head    []string // of the other columns
+	units   []string // below Head, or nil
+	Rows    [][]string
 }
 
-// tables lays out a panel: a column for each place on the axis, or for each
-// measure if there is only one place.
-func (p *Panel) tables(s *Section) []table {
-	if len(p.Points) == 1 && len(s.Measures) > 1 {
-		t := table{caption: p.Name, rows: p.rowHeads()}
-		for _, m := range s.Measures {
-			t.head = append(t.head, m.Title)
-			t.units = append(t.units, m.Axis)
-			p.fill(&t, p.Points[0], m)
-		}
-		return []table{t}
+// Columns returns the heads of the columns with their units.
+func (t table) Columns() []string {
+	columns := slices.Clone(t.Head)
+	for i, unit := range t.units {
+		columns[i] += ", " + unit
 	}
+	return columns
+}
+
+// Tables lays out the panels of a section: a column for each place on the axis, or for
+// each measure if there is only one place.
+func (s *Section) Tables() []table {
 	var all []table
-	for _, m := range s.Measures {
-		t := table{caption: p.caption(s, m), rows: p.rowHeads()}
-		for i, point := range p.Points {
-			t.head = append(t.head, p.columnHead(s, m, i))
-			p.fill(&t, point, m)
+	for _, p := range s.panels() {
+		if len(p.Points) == 1 && len(s.Measures) > 1 {
+			t := p.table(p.Name)
+			for _, m := range s.Measures {
+				t.units = append(t.units, m.Axis)
+				p.fill(&t, m.Title, p.Points[0], m)
+			}
+			all = append(all, t)
+			continue
 		}
-		all = append(all, t)
+		for _, m := range s.Measures {
+			t := p.table(p.caption(s, m))
+			for _, point := range p.Points {
+				head := point.X
+				switch {
+				case s.Axis == "":
+					head = m.Axis
+				case s.Axis == lab.AxisProcs && point.Oversubscribed:
+					head += "*"
+				}
+				p.fill(&t, head, point, m)
+			}
+			all = append(all, t)
+		}
 	}
 	return all
 }
 
-func (p *Panel) rowHeads() [][]string {
-	rows := make([][]string, len(p.Contenders))
-	for i, contender := range p.Contenders {
-		rows[i] = []string{lab.NameOf(contender)}
+// table returns a table of the panel's contenders without figures.
+func (p *panel) table(caption string) table {
+	t := table{Caption: caption}
+	for _, contender := range p.Contenders {
+		t.Rows = append(t.Rows, []string{lab.NameOf(contender)})
 	}
-	return rows
+	return t
 }
 
 // fill appends a column.
-func (p *Panel) fill(t *table, point *Point, m lab.Measure) {
+func (p *panel) fill(t *table, head string, point *Point, m lab.Measure) {
+	t.Head = append(t.Head, head)
 	for i, contender := range p.Contenders {
-		t.rows[i] = append(t.rows[i], cell(point.Entry(contender), m))
+		t.Rows[i] = append(t.Rows[i], cell(point.Entry(contender), m))
 	}
 }
 
 // caption has the panel and the unit. With a single place, the unit is in the
 // head of the column.
-func (p *Panel) caption(s *Section, m lab.Measure) string {
+func (p *panel) caption(s *Section, m lab.Measure) string {
 	caption := p.Name
 	if m.Title != "" {
 		caption = strings.TrimPrefix(caption+", "+m.Title, ", ")
@@ -75,20 +94,9 @@ func (p *Panel) caption(s *Section, m lab.Measure) string {
 	return strings.TrimPrefix(caption+"; "+m.Axis+", by "+s.Axis, "; ")
 }
 
-func (p *Panel) columnHead(s *Section, m lab.Measure, i int) string {
-	head := p.Points[i].X
-	switch {
-	case s.Axis == "":
-		head = m.Axis
-	case s.Axis == lab.AxisProcs && p.Points[i].Oversubscribed:
-		head += "*"
-	}
-	return head
-}
-
-// heading is the title, with the common GOMAXPROCS of all points unless the
+// Heading is the title, with the common GOMAXPROCS of all points unless the
 // tables and charts show it.
-func (s *Section) heading() string {
+func (s *Section) Heading() string {
 	procs := s.commonProcs()
 	if procs == 0 || s.Axis == lab.AxisProcs || strings.HasPrefix(s.Points[0].Panel, lab.AxisProcs) {
 		return s.Title
@@ -137,11 +145,11 @@ func (e *Entry) summary(m lab.Measure) (s stat.Summary, ok bool) {
 	return m.Show(s), ok
 }
 
-// besideTable lists the published figures and the measured ones.
-func (e *Experiment) besideTable() table {
-	t := table{head: []string{"published", "the same, here", "sluice, here"}, caption: e.PublishedIn.Axis}
+// BesideTable lists the published figures and the measured ones.
+func (e *Experiment) BesideTable() table {
+	t := table{Head: []string{"published", "the same, here", "sluice, here"}, Caption: e.PublishedIn.Axis}
 	for _, p := range e.Beside {
-		t.rows = append(t.rows, []string{
+		t.Rows = append(t.Rows, []string{
 			p.Row + ", " + p.Column, format.Figure(p.Value), figure(p.Measured, e.PublishedIn), figure(p.OursTakes, e.PublishedIn),
 		})
 	}
@@ -150,7 +158,7 @@ func (e *Experiment) besideTable() table {
 
 // derivedTable lays out a table of derived figures.
 func derivedTable(t lab.Table) table {
-	return table{caption: t.Head[0], head: t.Head[1:], rows: t.Rows}
+	return table{Caption: t.Head[0], Head: t.Head[1:], Rows: t.Rows}
 }
 
 // shortestLabel is the least width of a column of labels.
@@ -160,11 +168,11 @@ const shortestLabel = 12
 // above the table if that does not fit otherwise. Columns that do not fit are in a second
 // table below, and so on; then labels are cut.
 func (t table) write(b *prose) {
-	rows := [][]string{append([]string{t.caption}, t.head...)}
+	rows := [][]string{append([]string{t.Caption}, t.Head...)}
 	if t.units != nil {
 		rows = append(rows, append([]string{""}, t.units...))
 	}
-	rows = append(rows, t.rows...)
+	rows = append(rows, t.Rows...)
 	widths, all := make([]int, len(rows[0])), 0
 	for n, row := range rows {
 		for i, text := range row {
@@ -176,10 +184,10 @@ func (t table) write(b *prose) {
 	for _, width := range widths[1:] {
 		all += 2 + width
 	}
-	if caption := displaywidth.String(t.caption); 2+max(caption, widths[0])+all <= b.width {
+	if caption := displaywidth.String(t.Caption); 2+max(caption, widths[0])+all <= b.width {
 		widths[0] = max(caption, widths[0])
 	} else if caption > widths[0] {
-		b.paragraph("  "+t.caption, "  ")
+		b.paragraph("  "+t.Caption, "  ")
 		rows[0][0] = ""
 	}
 	widths[0] = min(widths[0], max(shortestLabel, b.width-4-slices.Max(append(widths[1:], 0))))
@@ -201,4 +209,46 @@ func (t table) write(b *prose) {
 			return
 		}
 	}
+}
+
+// figure writes a summary as precisely as it is known, with its interval: "47 ±
+// 3%"; or "< 4" for a small difference; "not run" if it is nil.
+func figure(s *stat.Summary, m lab.Measure) string {
+	if s == nil {
+		return "not run"
+	}
+	text := median(*s, m)
+	if s.Known() {
+		text += " " + spread(*s, m)
+	}
+	return strings.TrimSpace(text)
+}
+
+// median is figure without the interval.
+func median(s stat.Summary, m lab.Measure) string {
+	if m.Limited(s) {
+		return format.Below(s.Hi)
+	}
+	return format.Rounded(s.Median, s.Lo, s.Hi)
+}
+
+// spread writes the interval of a known summary relative to its median: "± 3%",
+// or "~ 3%" for a range of too few repetitions, or "" for a single figure. The
+// interval of a difference is in its own unit: "± 0.03".
+func spread(s stat.Summary, m lab.Measure) string {
+	sign := "±"
+	switch {
+	case s.N < 2:
+		return ""
+	case s.Confidence == 0:
+		sign = "~"
+	}
+	if m.Above != 0 {
+		return sign + " " + format.Margin(max(s.Hi-s.Median, s.Median-s.Lo))
+	}
+	percent := 100 * s.Spread()
+	if percent >= 1 && percent < 9.5 {
+		return fmt.Sprintf("%s %.0f%%", sign, percent)
+	}
+	return sign + " " + format.Margin(percent) + "%"
 }

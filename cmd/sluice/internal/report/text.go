@@ -13,31 +13,57 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
-// WriteText writes tables and findings for a terminal.
+// WriteHeader describes the machine and its noise, with all details.
+func (r *Report) WriteHeader(w io.Writer, s format.Screen) error {
+	b := &prose{width: s.Width}
+	m := r.Machine
+	details := []string{fmt.Sprintf("GOMAXPROCS %d", m.Procs) + topology(m)}
+	if m.Load != "" {
+		details = append(details, "load "+m.Load)
+	}
+	details = append(details, r.Started.Format("2006-01-02 15:04 MST"))
+	b.WriteString(strings.Join(r.head(s), "\n") + "\n")
+	b.paragraph(strings.Join(details, ", "), "  ")
+	for _, line := range r.noiseLines() {
+		b.paragraph(line, "  ")
+	}
+	for _, warning := range m.Warnings() {
+		b.paragraph("Warning: "+warning, "  ")
+	}
+	return b.write(w)
+}
+
+// topology describes the layout of the CPUs, if known.
+func topology(m Machine) string {
+	if m.Sockets == 0 || m.Caches == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (sockets: %d, last-level caches: %d)", m.Sockets, m.Caches)
+}
+
+// WriteText writes tables and findings for a terminal. The answers are last, because the
+// end of the output is what a terminal shows.
 func (r *Report) WriteText(w io.Writer, s format.Screen) error {
 	b := &prose{width: s.Width}
+	answers := append([]string{r.Overview.Sentence}, r.Overview.Answers...)
 	for i := range r.Experiments {
-		r.Experiments[i].text(b)
+		e := &r.Experiments[i]
+		e.text(b)
+		if e.Answer != "" {
+			answers = append(answers, e.Name+": "+e.Answer+" "+e.Advice)
+		}
 	}
-	for i := range r.Experiments {
-		b.list("Findings of "+r.Experiments[i].Name, r.Experiments[i].Findings, textAll)
+	for _, e := range r.Experiments {
+		b.list("Findings of "+e.Name, e.Findings, len(e.Findings))
 	}
-	r.summaryText(b)
-	b.WriteString("\n")
-	if _, over, _ := r.count(); over > 0 {
-		b.paragraph(fmt.Sprintf("* oversubscribed: GOMAXPROCS exceeds the %s of this machine", format.Plural(r.Machine.Whole(), "CPU")), "  ")
+	answers = slices.DeleteFunc(answers, func(line string) bool { return line == "" })
+	b.list("On this machine", answers, len(answers))
+	for i, note := range r.footnotes() {
+		b.paragraph(strings.Repeat("\n", one(i == 0))+note, "  ")
 	}
-	for _, note := range r.Footnotes() {
-		b.paragraph(note, "  ")
-	}
-	b.list("About this run", r.Remarks(), textAll)
-	b.list("Disturbed while measured", r.DisturbedPoints(), textShown)
-	if text := r.reducedText(); text != "" {
-		b.paragraph("\nReduced: "+text, "  ")
-	}
-	b.list("Failed", r.Failures, textAll)
-	if r.Interrupted {
-		b.list("Interrupted. Missing", r.Missing, textShown)
+	for _, w := range r.warnings() {
+		b.paragraph("\n"+w.Title+": "+w.Text, "  ")
+		b.list("", w.List, longList)
 	}
 	return b.write(w)
 }
@@ -55,7 +81,7 @@ func (b *prose) paragraph(text, indent string) {
 // list writes a heading and the first lines, if there are any lines.
 func (b *prose) list(heading string, lines []string, shown int) {
 	for i, line := range lines {
-		if i == 0 {
+		if i == 0 && heading != "" {
 			b.WriteString("\n" + heading + "\n")
 		}
 		if i == shown {
@@ -72,26 +98,25 @@ func (b *prose) write(w io.Writer) error {
 	return err
 }
 
-const (
-	textShown = 8 // lines of a long list on the terminal; results.json has all
-	textAll   = 1 << 30
-)
-
 func (e *Experiment) text(b *prose) {
 	title := e.Name + ": " + e.Title
 	b.paragraph("\n"+title, "")
 	fmt.Fprintf(b, "%s\n", strings.Repeat("=", min(b.width, displaywidth.String(title))))
 	b.paragraph(sourceLine(e.Source), "  ")
-	measured := false
-	for i := range e.Sections {
-		if e.Sections[i].measured() {
-			measured = true
-			e.Sections[i].text(b)
-		}
-	}
-	if !measured {
+	if !slices.ContainsFunc(e.Sections, func(s Section) bool { return s.measured() }) {
 		fmt.Fprintf(b, "\nNothing was measured.\n")
 		return
+	}
+	for i := range e.Sections {
+		if s := &e.Sections[i]; s.measured() {
+			b.paragraph("\n"+s.Heading(), "")
+			for _, t := range s.Tables() {
+				t.write(b)
+			}
+			for _, out := range s.leftOut() {
+				b.paragraph("  left out: "+out, "    ")
+			}
+		}
 	}
 	for _, t := range e.Tables {
 		b.paragraph("\n"+t.Title, "")
@@ -99,44 +124,10 @@ func (e *Experiment) text(b *prose) {
 	}
 	fmt.Fprintf(b, "\nPublished, and measured here\n")
 	if slices.ContainsFunc(e.Beside, func(b Beside) bool { return b.Measured != nil || b.OursTakes != nil }) {
-		e.besideTable().write(b)
+		e.BesideTable().write(b)
 	} else {
 		b.paragraph("  No point of this run has a published figure; the page shows the published ones.", "  ")
 	}
-}
-
-// summaryText is written last, because the end of the output is what a terminal
-// shows.
-func (r *Report) summaryText(b *prose) {
-	lines := append([]string{r.Overview.Sentence}, r.Overview.Answers...)
-	for i := range r.Experiments {
-		e := &r.Experiments[i]
-		if e.Answer == "" {
-			lines = append(lines, e.Summary...)
-			continue
-		}
-		lines = append(lines, e.Name+": "+e.Answer+" "+e.Advice)
-	}
-	b.list("On this machine", slices.DeleteFunc(lines, func(line string) bool { return line == "" }), textAll)
-}
-
-// Measured reports whether there is any figure in the report, or a failure.
-func (r *Report) Measured() bool {
-	return slices.ContainsFunc(r.Experiments, func(e Experiment) bool {
-		return slices.ContainsFunc(e.Sections, func(s Section) bool { return s.measured() })
-	})
-}
-
-// measured reports whether any entry of the section has a figure, or failed.
-func (s *Section) measured() bool {
-	for _, point := range s.Points {
-		for _, entry := range point.Entries {
-			if len(entry.Repetitions) > 0 || entry.Error != "" {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // sourceLine names a source in one line.
@@ -145,22 +136,6 @@ func sourceLine(s lab.Source) string {
 		return "a question of this project, which repeats no published study"
 	}
 	return fmt.Sprintf("after %s, “%s”, %d (machine: %s; Go: %s)", s.Author, s.Title, s.Year, s.Machine, s.Go)
-}
-
-func (s *Section) text(b *prose) {
-	b.paragraph("\n"+s.heading(), "")
-	var written []string
-	for _, panel := range s.panels() {
-		for _, t := range panel.tables(s) {
-			t.write(b)
-		}
-		for _, out := range panel.leftOut() {
-			if line := out.String(); !slices.Contains(written, line) {
-				b.paragraph("  left out: "+line, "    ")
-				written = append(written, line)
-			}
-		}
-	}
 }
 
 // beforeUnit is the space between a figure and its unit.

@@ -36,16 +36,6 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-func TestMinSamples(t *testing.T) {
-	sample := make([]float64, MinSamples)
-	if Summarize(sample).Confidence < Confidence {
-		t.Errorf("%d samples have no interval", MinSamples)
-	}
-	if c := Summarize(sample[1:]).Confidence; c != 0 {
-		t.Errorf("%d samples have an interval at %v", MinSamples-1, c)
-	}
-}
-
 func TestIn(t *testing.T) {
 	got := Summary{N: 6, Median: 2048, Lo: 1024, Hi: 4096, Confidence: 0.95}.In(1024)
 	if want := (Summary{N: 6, Median: 2, Lo: 1, Hi: 4, Confidence: 0.95}); got != want {

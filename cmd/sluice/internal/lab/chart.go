@@ -1,10 +1,10 @@
 package lab
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
@@ -81,31 +81,36 @@ type way struct {
 	key       bool
 }
 
-// bars returns the bars of the measured ways at one place, in order.
-func (m *Measured) bars(section SectionID, panel Panel, x string, baseline ContenderID, ways []way) []Bar {
+// bars returns the bars of the measured ways at one point, in order.
+func (s spot) bars(m Measure, baseline ContenderID, ways ...way) []Bar {
 	var bars []Bar
 	for _, w := range ways {
-		if samples := m.Samples(section, panel, x, w.contender, measure.NsPerOp); len(samples) > 0 {
-			bar := barOf(w.label, stat.Summarize(samples))
-			bar.Baseline, bar.Key = w.contender == baseline, w.key
+		if summary := s.summary(w.contender); summary.N > 0 {
+			bar := barOf(w.label, m.Show(summary))
+			bar.Limited, bar.Baseline, bar.Key = m.Limited(bar.Figure), w.contender == baseline, w.key
 			bars = append(bars, bar)
 		}
 	}
 	return bars
 }
 
-// costSentence returns the cost of one value, by the known bars of ways with words.
-func costSentence(c Chart, ways []way) string {
+// listed returns the known figures of ways with words: "8.0 µs through a channel, …".
+func (c Chart) listed(unit string, ways ...way) string {
 	var parts []string
 	for _, w := range ways {
-		if text := c.cost(w.label); w.words != "" && text != format.NotKnown {
-			parts = append(parts, text+" "+w.words)
+		if bar := c.bar(w.label); w.words != "" && bar.Shown() {
+			parts = append(parts, bar.Text(unit)+" "+w.words)
 		}
 	}
-	if len(parts) == 0 {
-		return ""
+	return format.And(parts)
+}
+
+// costSentence returns the cost of one value, by the known bars of ways with words.
+func costSentence(c Chart, ways ...way) string {
+	if costs := c.listed(" ns", ways...); costs != "" {
+		return "One value costs " + costs + " (" + c.Conditions + ")."
 	}
-	return "One value costs " + format.And(parts) + " (" + c.Conditions + ")."
+	return ""
 }
 
 // bar returns the labeled bar, or an unknown one.
@@ -117,9 +122,6 @@ func (c Chart) bar(label string) Bar {
 	}
 	return Bar{Label: label}
 }
-
-// cost returns the figure of a labeled bar, with its unit.
-func (c Chart) cost(label string) string { return c.bar(label).Text(" ns") }
 
 // know reports whether the figures of two labeled bars are known.
 func (c Chart) know(a, b string) bool { return c.bar(a).Known && c.bar(b).Known }
@@ -149,20 +151,24 @@ func (c Chart) speed(slower stat.Change, label, base, other string) string {
 	return "may be faster or slower than " + other + " (" + format.NotKnownHere + ")"
 }
 
-// instead writes the costs of two bars in brackets, with a remark: " (11 ns
-// instead of 63 ns; 1 sender)". It writes nothing if one is not known.
-func (c Chart) instead(now, before, remark string) string {
-	if !c.know(now, before) {
-		return ""
-	}
-	if remark != "" {
-		remark = "; " + remark
-	}
-	return " (" + c.cost(now) + " instead of " + c.cost(before) + remark + ")"
-}
-
 // load is the part of the conditions before GOMAXPROCS: "1 sender, 1 receiver".
 func (c Chart) load() string {
 	load, _, _ := strings.Cut(c.Conditions, ", "+AxisProcs)
 	return load
+}
+
+// claim returns a claim if the slow bar clearly costs more than the fast one. says has
+// the places of the factor and of the two costs, the fast one first: "A buffer makes a
+// channel %s times as fast (%s instead of %s)."
+func (c Chart) claim(topic string, slower stat.Change, slow, fast, says string) []claim {
+	if !more(slower) || !c.know(slow, fast) {
+		return nil
+	}
+	return []claim{newClaim(topic, slower, fmt.Sprintf(says, c.times(slow, fast, slower), c.bar(fast).Text(" ns"), c.bar(slow).Text(" ns")))}
+}
+
+// bufferClaim is the gain of a buffer of that many slots.
+func (c Chart) bufferClaim(slower stat.Change, without, with, slots string) []claim {
+	return c.claim(aboutBuffers, slower, without, with, "A buffer of "+slots+
+		" slots makes a channel %s times as fast (%s instead of %s; "+c.load()+"). Buffer channels whose sender need not wait.")
 }
