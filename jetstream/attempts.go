@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -46,7 +45,7 @@ const (
 
 // recordSubject is the subject of the records of m.
 func (a *attempts) recordSubject(m *message) string {
-	return a.subject + attemptsSuffix + "." + strconv.FormatUint(m.key.seq, 10) + "." + strconv.FormatInt(m.key.time, 10)
+	return a.subject + attemptsSuffix + "." + m.key.String()
 }
 
 // recordsFirst reports whether the next attempt of m is recorded before it is made.

@@ -44,8 +44,15 @@ func Open[T any](ctx context.Context, o *Options[T]) (*Channel[T], error) {
 	return newChannel(core, values), nil
 }
 
+// notNil panics if ctx is nil, in the name of the method that the user called.
+func notNil(ctx context.Context, method string) {
+	if ctx == nil {
+		panic("jetstream: " + method + ": nil context")
+	}
+}
+
 func newChannel[T any](opened *core, values codec.Codec[T]) *Channel[T] {
-	c := &Channel[T]{shared: shared{}, core: opened, lanes: newLanes(opened.config.name, opened), codec: values}
+	c := &Channel[T]{shared: shared{}, core: opened, lanes: &lanes{name: opened.config.name, all: []*core{opened}}, codec: values}
 	runtime.AddCleanup(c, abandon, opened)
 	inspect.Register(opened.config.name, "JetStream", c)
 	return c
@@ -70,9 +77,7 @@ func newChannel[T any](opened *core, values codec.Codec[T]) *Channel[T] {
 // so that it can report the outcome. The values of a sender that calls one Send at a time
 // keep their order.
 func (c *Channel[T]) Send(ctx context.Context, v T) error {
-	if ctx == nil {
-		panic("jetstream: Send: nil context")
-	}
+	notNil(ctx, "Send")
 	defer runtime.KeepAlive(c) // c is not garbage while it waits
 	return c.sendOne(ctx, v, waitRoom)
 }
@@ -104,9 +109,7 @@ func (c *Channel[T]) sendOne(ctx context.Context, v T, policy waitPolicy) error 
 // A batch keeps its order whatever fails. It is also much faster on servers that sync each
 // write: they sync once per batch.
 func (c *Channel[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
-	if ctx == nil {
-		panic("jetstream: SendBatch: nil context")
-	}
+	notNil(ctx, "SendBatch")
 	if len(vs) == 0 {
 		return 0, nil
 	}
@@ -166,9 +169,7 @@ func (c *Channel[T]) TryRecv() (T, error) {
 
 // RecvBatch waits for a value, then takes up to len(buf) that have been fetched, in order.
 func (c *Channel[T]) RecvBatch(ctx context.Context, buf []T) (n int, err error) {
-	if ctx == nil {
-		panic("jetstream: RecvBatch: nil context")
-	}
+	notNil(ctx, "RecvBatch")
 	return c.receive(buf, func(ms []*message) (*core, int, error) { return c.lanes.take(ctx, ms, asValues) })
 }
 
@@ -243,9 +244,7 @@ func receive[T, Out any](c *Channel[T], buf []Out, take takeFunc, convert func(*
 // is closed and drained, or ctx is done while it waits. As with Recv, each value is
 // acknowledged as the loop gets it.
 func (c *Channel[T]) Values(ctx context.Context) *sluice.Values[T] {
-	if ctx == nil {
-		panic("jetstream: Values: nil context")
-	}
+	notNil(ctx, "Values")
 	return sluice.NewValues[T](ctx, c)
 }
 

@@ -81,7 +81,7 @@ func newCore(config config, conn *connection) *core {
 	c.attempts = attempts{session: c.session}
 	c.deliveries = deliveries{
 		session: c.session, attempts: &c.attempts,
-		inFlight: map[key]*message{}, interval: config.ackWait / 3,
+		inFlight: map[key]*message{}, done: map[key]struct{}{}, interval: config.ackWait / 3,
 	}
 	c.dead = deadLetters{session: c.session, deliveries: &c.deliveries}
 	c.inbox = inbox{session: c.session, fetcher: &c.fetcher, stream: &c.stream, deliveries: &c.deliveries}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -90,7 +89,7 @@ func (d *deadLetters) store(ctx context.Context, m *message, reason string) erro
 	}
 	msg := &nats.Msg{Subject: to.subject, Data: m.data, Header: nats.Header{
 		headerReason:       {reason},
-		natsjs.MsgIDHeader: {d.deadPrefix() + strconv.FormatUint(m.key.seq, 10) + "." + strconv.FormatInt(m.key.time, 10)},
+		natsjs.MsgIDHeader: {d.deadPrefix() + m.key.String()},
 	}}
 	_, err := d.conn.js.PublishMsg(ctx, msg)
 	return err

@@ -47,9 +47,7 @@ func (d *Delivery[T]) Ack() error {
 // request until AckWait is over. After an error other than ErrExpired and ErrSettled, the
 // value may or may not be redelivered.
 func (d *Delivery[T]) AckSync(ctx context.Context) error {
-	if ctx == nil {
-		panic("jetstream: AckSync: nil context")
-	}
+	notNil(ctx, "AckSync")
 	return d.settle(func() error { return d.core.deliveries.ackSync(ctx, d.message) })
 }
 
@@ -141,9 +139,7 @@ func (r Deliveries[T]) TryRecv() (*Delivery[T], error) {
 // are redelivered come one at a time, so that one that kills the process costs the others
 // no attempt.
 func (r Deliveries[T]) RecvBatch(ctx context.Context, buf []*Delivery[T]) (int, error) {
-	if ctx == nil {
-		panic("jetstream: RecvBatch: nil context")
-	}
+	notNil(ctx, "RecvBatch")
 	return r.receive(buf, func(ms []*message) (*core, int, error) { return r.c.lanes.take(ctx, ms, asDeliveries) })
 }
 

@@ -103,7 +103,7 @@ func TestSecretInUse(t *testing.T) {
 			o := Options[string]{
 				Name: "jobs", URL: url, Replicas: 1, Log: j.log(),
 				// It is refused: the user is of another account, or unknown.
-				System: withSecret(s.ClientURL(), "admin:SECRET"), NATS: []nats.Option{nats.PingInterval(reconnectWait)},
+				System: withSecret(s.ClientURL(), "admin:SECRET"),
 			}
 			c := open(t, o)
 			mustSend(t, c, "a")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -81,19 +82,37 @@ const (
 	unknown
 )
 
-// Error codes of the servers that the client library has no names for.
+// Error codes of the servers that tests and rejection name, too; the client library has no names for them.
 const (
-	codeTooLarge        = 10054
-	codeStoreFailed     = 10077
-	codeSealed          = 10109
-	codeBatchesDisabled = 10174
-	codeBatchIncomplete = 10176
-	codeBatchTooLarge   = 10199
-	codeBatchDuplicate  = 10201
-	codeBatchTooMany    = 10210
+	codeTooLarge    = 10054
+	codeStoreFailed = 10077
+	codeSealed      = 10109
 
 	textFullValues = "maximum messages exceeded"
 	textFullBytes  = "maximum bytes exceeded"
+)
+
+// answers are the outcomes of attempts that a server answers with an error code.
+var answers = map[natsjs.ErrorCode]outcome{
+	codeTooLarge: rejected,
+	codeSealed:   sealed,
+	10002:        noSpace,     // a limit of the account
+	10023:        noSpace,     // of the server
+	10028:        noSpace,     // of its memory
+	10047:        noSpace,     // of its storage
+	10174:        rejected,    // atomic batches are disabled
+	10176:        unavailable, // the batch is incomplete
+	10199:        rejected,    // the batch is too large
+	10201:        stored,      // the batch is there already
+	10210:        unavailable, // too many batches are under way
+}
+
+// No server has seen an attempt that fails with one of unsent; with one of refusals, no retry will reach a
+// server either. ErrConnectionClosed is in neither list: a request that was waiting for its answer fails
+// with it, and so does one that was never written.
+var (
+	unsent   = []error{natsjs.ErrNoStreamResponse, nats.ErrNoResponders, nats.ErrReconnectBufExceeded, nats.ErrDisconnected}
+	refusals = []error{ErrShutdown, nats.ErrConnectionDraining, nats.ErrMaxPayload}
 )
 
 // classify returns the outcome of an attempt that ended with err.
@@ -101,39 +120,21 @@ func classify(err error) outcome {
 	if err == nil {
 		return stored
 	}
+	is := func(target error) bool { return errors.Is(err, target) }
 	if api := (*natsjs.APIError)(nil); errors.As(err, &api) {
-		switch api.ErrorCode {
-		case codeSealed:
-			return sealed
-		case codeBatchDuplicate:
-			return stored
-		case codeBatchIncomplete, codeBatchTooMany:
-			return unavailable
-		case codeTooLarge, codeBatchesDisabled, codeBatchTooLarge:
-			return rejected
-		case codeStoreFailed:
-			if api.Description == textFullValues || api.Description == textFullBytes {
-				return full
-			}
+		if known, ok := answers[api.ErrorCode]; ok {
+			return known
 		}
-		if noSpaceCodes[api.ErrorCode] {
-			return noSpace
+		if api.ErrorCode == codeStoreFailed && (api.Description == textFullValues || api.Description == textFullBytes) {
+			return full
 		}
 		return unknown
 	}
-	for _, unsent := range []error{
-		natsjs.ErrNoStreamResponse, nats.ErrNoResponders, nats.ErrReconnectBufExceeded, nats.ErrDisconnected,
-	} {
-		if errors.Is(err, unsent) {
-			return unavailable
-		}
-	}
-	// Not ErrConnectionClosed: a request that was waiting for its answer fails with it, as
-	// does one that was never written.
-	for _, unsent := range []error{ErrShutdown, nats.ErrConnectionDraining, nats.ErrMaxPayload} {
-		if errors.Is(err, unsent) {
-			return rejected
-		}
+	switch {
+	case slices.ContainsFunc(unsent, is):
+		return unavailable
+	case slices.ContainsFunc(refusals, is):
+		return rejected
 	}
 	return unknown
 }
@@ -144,20 +145,10 @@ func rejection(err error) error {
 	switch {
 	case errors.Is(err, ErrShutdown), errors.Is(err, nats.ErrConnectionDraining):
 		return ErrShutdown
-	case errors.Is(err, nats.ErrMaxPayload):
-		return fmt.Errorf("%w: %w", sluice.ErrTooLarge, err)
-	case errors.As(err, &api) && api.ErrorCode == codeTooLarge:
+	case errors.Is(err, nats.ErrMaxPayload), errors.As(err, &api) && api.ErrorCode == codeTooLarge:
 		return fmt.Errorf("%w: %w", sluice.ErrTooLarge, err)
 	}
 	return err
-}
-
-// contextError returns the error of ctx as it is, and never nil.
-func contextError(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return context.Canceled
 }
 
 // attemptTimeout is the longest that one attempt to store something waits for its answer.

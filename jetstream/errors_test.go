@@ -79,16 +79,3 @@ func TestRejection(t *testing.T) {
 		}
 	}
 }
-
-// contextError never returns nil, which would mean success.
-func TestContextError(t *testing.T) {
-	t.Parallel()
-	if err := contextError(context.Background()); err != context.Canceled {
-		t.Errorf("context without an error: %v", err)
-	}
-	expired, cancel := context.WithTimeout(context.Background(), 0)
-	defer cancel()
-	if err := contextError(expired); err != context.DeadlineExceeded {
-		t.Errorf("expired context: %v", err)
-	}
-}

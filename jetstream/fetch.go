@@ -367,14 +367,6 @@ func (f *fetcher) startWatchdog() {
 	})
 }
 
-// stopWatchdog stops the watchdog. The caller holds inbox.mu.
-func (f *fetcher) stopWatchdog() {
-	if f.watchdog != nil {
-		f.watchdog.Stop()
-		f.watchdog = nil
-	}
-}
-
 // timeout returns how long until a request that is under way now counts as lost. The
 // caller holds inbox.mu.
 func (f *fetcher) timeout() time.Duration {

@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,14 +26,14 @@ type inbox struct {
 	stream     *stream
 	deliveries *deliveries
 
-	mu       sync.Mutex // also guards fetcher
-	ready    []*message // in the order of delivery
-	waiters  []*waiter  // oldest first
-	returned []*message // to be returned at the end of Shutdown
-	taken    uint64     // messages, so far
-	takenAt  time.Time  // the last ones
-	idle     *time.Timer
-	watching bool // watchDrain runs
+	mu       sync.Mutex  // also guards fetcher
+	ready    []*message  // in the order of delivery
+	waiters  []*waiter   // oldest first
+	returned []*message  // to be returned at the end of Shutdown
+	taken    uint64      // messages, so far
+	takenAt  time.Time   // the last ones
+	idle     *time.Timer // calls returnIdle
+	watching bool        // watchDrain runs
 
 	// readable is the channel of Ready; nil before its first call, after which one
 	// message is kept here for TryRecv.
@@ -132,7 +133,12 @@ func (in *inbox) askUntil(timeout <-chan struct{}, most int, take func() (int, e
 		f.try.done = done
 		f.request(&f.try, pullRequest{Batch: min(most, in.config.prefetch), NoWait: true})
 		in.mu.Unlock()
-		answered := answered(done, timeout)
+		answered := true
+		select {
+		case <-done:
+		case <-timeout: // empty, as far as can be known without the servers
+			answered = false
+		}
 		if in.life.closed.Load() || in.stream.sinceCheck() >= pullWait {
 			// The channel may be drained. And a process that only calls TryRecv has no
 			// request that expires, which would check as often: the advisory of a Close
@@ -149,16 +155,6 @@ func (in *inbox) askUntil(timeout <-chan struct{}, most int, take func() (int, e
 		if !again {
 			return 0, sluice.ErrEmpty
 		}
-	}
-}
-
-// answered waits for done, and reports false at timeout.
-func answered(done, timeout <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	case <-timeout: // empty, as far as can be known without the servers
-		return false
 	}
 }
 
@@ -182,7 +178,7 @@ func (in *inbox) takeReady(buf []*message, mode recvMode) (int, error) {
 	in.fetcher.adaptDepth(now.Sub(buf[n-1].arrived), soon)
 	if len(in.ready) == 0 {
 		in.ready = nil
-		in.stopIdle()
+		stopTimer(&in.idle)
 	}
 	in.signal()
 	in.fetcher.fetch(soon)
@@ -210,7 +206,7 @@ func (in *inbox) add(m *nats.Msg) {
 		return
 	}
 	in.ready = append(in.ready, p)
-	in.startIdle()
+	startTimer(&in.idle, idleAfter, in.returnIdle)
 	in.signal()
 	in.wakeOne()
 }
@@ -243,13 +239,9 @@ func (in *inbox) wakeOne() {
 func (in *inbox) cancelWait(w *waiter) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	for i, other := range in.waiters {
-		if other == w {
-			in.waiters = append(in.waiters[:i:i], in.waiters[i+1:]...)
-			return
-		}
-	}
-	if len(in.ready) > 0 {
+	if i := slices.Index(in.waiters, w); i >= 0 {
+		in.waiters = slices.Delete(in.waiters, i, i+1)
+	} else if len(in.ready) > 0 {
 		in.wakeOne()
 	}
 }
@@ -267,7 +259,7 @@ func (in *inbox) stateChanged() {
 		return
 	}
 	in.life.stopRecv()
-	in.fetcher.stopWatchdog()
+	stopTimer(&in.fetcher.watchdog)
 	for len(in.waiters) > 0 {
 		in.wakeOne()
 	}
@@ -279,7 +271,7 @@ func (in *inbox) stop() {
 	defer in.mu.Unlock()
 	in.returned = append(in.returned, in.ready...)
 	in.ready = nil
-	in.stopIdle()
+	stopTimer(&in.idle)
 }
 
 // returnAll returns the messages that were not received. It is called after the last
@@ -293,21 +285,6 @@ func (in *inbox) returnAll() {
 		}
 	}
 	in.returned = nil
-}
-
-// startIdle schedules returnIdle. The caller holds mu.
-func (in *inbox) startIdle() {
-	if in.idle == nil {
-		in.idle = time.AfterFunc(idleAfter, in.returnIdle)
-	}
-}
-
-// stopIdle cancels returnIdle. The caller holds mu.
-func (in *inbox) stopIdle() {
-	if in.idle != nil {
-		in.idle.Stop()
-		in.idle = nil
-	}
 }
 
 // returnIdle returns the messages that were not received for idleAfter. One stays for
@@ -338,7 +315,7 @@ func (in *inbox) returnIdle() {
 	}
 	in.ready = in.ready[:kept]
 	if in.idle = nil; kept > 0 {
-		in.startIdle()
+		startTimer(&in.idle, idleAfter, in.returnIdle)
 	}
 	in.fetcher.fetch(false)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // deliveries tracks the messages in flight, and acknowledges them.
@@ -43,9 +45,7 @@ func (d *deliveries) track(m *message) {
 	if late {
 		m.extended = now
 	}
-	if d.timer == nil {
-		d.timer = time.AfterFunc(d.interval, d.extend)
-	}
+	startTimer(&d.timer, d.interval, d.extend)
 	reply := m.reply
 	d.mu.Unlock()
 	if late {
@@ -105,7 +105,7 @@ func (d *deliveries) untrack(m *message) error {
 	}
 	delete(d.inFlight, m.key)
 	if len(d.inFlight) == 0 {
-		d.stopTimer()
+		stopTimer(&d.timer)
 	}
 	if d.expired(m, time.Now()) {
 		return ErrExpired
@@ -145,7 +145,7 @@ func (d *deliveries) ackSync(ctx context.Context, m *message) error {
 		case d.life.shutdown.Load():
 			return ErrShutdown
 		case ctx.Err() != nil:
-			return contextError(ctx)
+			return engine.ContextError(ctx)
 		case time.Since(m.confirmed) >= d.config.ackWait:
 			return err
 		}
@@ -164,9 +164,6 @@ func (d *deliveries) ackSyncOnce(ctx context.Context, m *message) error {
 // acknowledged remembers m, and deletes the records of its attempts.
 func (d *deliveries) acknowledged(m *message) {
 	d.mu.Lock()
-	if d.done == nil {
-		d.done = make(map[key]struct{})
-	}
 	if len(d.doneRing) < remembered {
 		d.doneRing = append(d.doneRing, m.key)
 	} else {
@@ -202,13 +199,5 @@ func (d *deliveries) redelivered(m *message) bool {
 func (d *deliveries) stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.stopTimer()
-}
-
-// stopTimer stops the timer. The caller holds mu.
-func (d *deliveries) stopTimer() {
-	if d.timer != nil {
-		d.timer.Stop()
-		d.timer = nil
-	}
+	stopTimer(&d.timer)
 }

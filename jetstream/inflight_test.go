@@ -220,7 +220,7 @@ func TestReturnIdle(t *testing.T) {
 			t.Errorf("%s: the message for Ready was not extended", test.what)
 		}
 		in.ready, in.readable = nil, nil
-		in.stopIdle()
+		stopTimer(&in.idle)
 		in.mu.Unlock()
 		if err := c.core.conn.nc.Publish("end", nil); err != nil {
 			t.Fatal(err)

@@ -30,13 +30,9 @@ type lanes struct {
 	ready   engine.Ready
 }
 
-func newLanes(name string, all ...*core) *lanes {
-	return &lanes{name: name, all: all}
-}
-
 // openLanes connects, and finds or creates the streams.
 func openLanes(ctx context.Context, config config, n int) (_ *lanes, err error) {
-	l := newLanes(config.name, make([]*core, n)...)
+	l := &lanes{name: config.name, all: make([]*core, n)}
 	configs := config.streamConfigs(n)
 	if l.all[0], err = openCore(ctx, configs[0], nil); err != nil {
 		return nil, err
@@ -108,10 +104,10 @@ func (l *lanes) take(ctx context.Context, buf []*message, mode recvMode) (from *
 		}
 		if ctx.Err() != nil {
 			if w != nil { // a request was under way, so it would have come
-				return nil, 0, contextError(ctx)
+				return nil, 0, engine.ContextError(ctx)
 			}
 			if from, n, err = l.tryTake(buf, mode); err == sluice.ErrEmpty {
-				err = contextError(ctx)
+				err = engine.ContextError(ctx)
 			}
 			return from, n, err
 		}
@@ -125,7 +121,8 @@ func (l *lanes) take(ctx context.Context, buf []*message, mode recvMode) (from *
 			}
 		}
 		if w == nil {
-			w, end = newWaiter(), l.all[0].counters.recvWait()
+			counters := &l.all[0].counters
+			w, end = newWaiter(), counters.wait(&counters.recvWaits)
 		}
 		l.wait(ctx, w)
 	}

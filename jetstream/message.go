@@ -33,6 +33,9 @@ type key struct {
 	time int64 // ns
 }
 
+// String is part of subjects and of identities.
+func (k key) String() string { return fmt.Sprintf("%d.%d", k.seq, k.time) }
+
 func newMessage(m *nats.Msg) (*message, error) {
 	meta, err := m.Metadata()
 	if err != nil {

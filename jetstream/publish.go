@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,10 +81,7 @@ const (
 // exception is "full" from the embedded server: see provesUnstored.
 func (p *publisher) send(ctx context.Context, pub *publication, policy waitPolicy) error {
 	for wait := firstPause; ; wait = min(2*wait, lastPause) {
-		if err := ctx.Err(); err != nil {
-			return p.sendError(pub, err)
-		}
-		if err := p.life.sendErr(); err != nil {
+		if err := cmp.Or(ctx.Err(), p.life.sendErr()); err != nil {
 			return p.sendError(pub, err)
 		}
 		if !pub.unknownSince.IsZero() && time.Since(pub.unknownSince) > p.config.dedupeWindow/2 {
@@ -192,7 +190,7 @@ func (p *publisher) sendError(pub *publication, err error) error {
 
 // pause is a pause that counts as the wait of a sender.
 func (p *publisher) pause(ctx context.Context, d time.Duration) error {
-	defer p.counters.sendWait()()
+	defer p.counters.wait(&p.counters.sendWaits)()
 	return p.life.pause(ctx, d)
 }
 

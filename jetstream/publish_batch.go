@@ -9,6 +9,7 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // SendBatch uses the servers' atomic batches (since 2.12): a server keeps the messages of
@@ -105,7 +106,7 @@ func (p *publisher) acquireSlot(ctx context.Context) error {
 	case <-p.life.ctx.Done():
 		return ErrShutdown
 	case <-ctx.Done():
-		return contextError(ctx)
+		return engine.ContextError(ctx)
 	}
 }
 

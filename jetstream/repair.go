@@ -61,7 +61,10 @@ func (s *stream) repairLoss(ctx context.Context, info *natsjs.StreamInfo, state 
 	}
 	topic, meaning := seen.meaning(info.Config.Replicas)
 	s.warn(topic, meaning+": "+cause)
-	return s.recreateAfterLoss(ctx, cause)
+	if err := s.handle.DeleteConsumer(ctx, consumerName); err != nil && !errors.Is(err, natsjs.ErrConsumerNotFound) {
+		return err
+	}
+	return s.recreate(ctx, cause)
 }
 
 // A suspicion is a symptom, and since when it was seen. It is guarded by stream.mu.
@@ -159,33 +162,12 @@ func (s *stream) checkAfter(d time.Duration) {
 		return
 	}
 	s.checkDue = true
-	s.life.start(func() {
-		if sleep(s.life.ctx, d) {
-			s.mu.Lock()
-			s.checkDue = false
-			s.mu.Unlock()
-			_ = s.check(s.life.ctx)
-		}
+	time.AfterFunc(d, func() { // after Shutdown, checkLater does nothing
+		s.mu.Lock()
+		s.checkDue = false
+		s.mu.Unlock()
+		s.checkLater()
 	})
-}
-
-// sleep waits for d, and reports false if ctx is done first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (s *stream) recreateAfterLoss(ctx context.Context, cause string) error {
-	if err := s.handle.DeleteConsumer(ctx, consumerName); err != nil && !errors.Is(err, natsjs.ErrConsumerNotFound) {
-		return err
-	}
-	return s.recreate(ctx, cause)
 }
 
 // recreate creates the consumer again.

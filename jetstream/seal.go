@@ -19,11 +19,14 @@ func (s *stream) close() {
 	}
 	ctx, cancel := context.WithTimeout(s.life.ctx, closeTimeout)
 	defer cancel()
-	err := s.seal(ctx)
-	if err == nil || errors.Is(err, ErrDeleted) || errors.Is(err, ErrRemoved) || s.life.shutdown.Load() {
-		return
+	if err := s.seal(ctx); !final(err) && !s.life.shutdown.Load() {
+		s.closeLater(err)
 	}
-	s.closeLater(err)
+}
+
+// final reports whether seal, which returned err, has nothing left to do.
+func final(err error) bool {
+	return err == nil || errors.Is(err, ErrDeleted) || errors.Is(err, ErrRemoved)
 }
 
 // closeLater retries a Close that failed with err until it succeeds.
@@ -32,7 +35,7 @@ func (s *stream) closeLater(err error) {
 	s.log.Error("jetstream: Close is not confirmed by the servers, retrying", "error", err)
 	s.life.start(func() {
 		for !s.life.shutdown.Load() {
-			if err := s.seal(s.life.ctx); err == nil || errors.Is(err, ErrDeleted) || errors.Is(err, ErrRemoved) {
+			if final(s.seal(s.life.ctx)) {
 				s.warn(warnClose, "")
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // A session is what the parts of one open channel share: settings, log, connection,
@@ -114,9 +115,24 @@ func (l *lifecycle) pause(ctx context.Context, d time.Duration) error {
 	case <-l.acked:
 	case <-l.ctx.Done():
 	case <-ctx.Done():
-		return contextError(ctx)
+		return engine.ContextError(ctx)
 	}
 	return nil
+}
+
+// startTimer has f called after d, unless the timer t runs already. stopTimer stops it. The caller
+// holds the lock of t.
+func startTimer(t **time.Timer, d time.Duration, f func()) {
+	if *t == nil {
+		*t = time.AfterFunc(d, f)
+	}
+}
+
+func stopTimer(t **time.Timer) {
+	if *t != nil {
+		(*t).Stop()
+		*t = nil
+	}
 }
 
 // signalAcked puts the token into acked.

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
-	natsjs "github.com/nats-io/nats.go/jetstream"
 )
 
 // A server answers that it has no space only for its own limits. If the disk is full, it
@@ -21,25 +21,11 @@ import (
 // report of a failed write has only the text.
 var noSpaceTexts = []string{"no space left", "disk quota exceeded", "not enough space on the disk"}
 
-// noSpaceCodes are the codes of answers about limits of servers and accounts. With each,
-// nothing is stored.
-var noSpaceCodes = map[natsjs.ErrorCode]bool{
-	10002: true, // of the account
-	10023: true, // of the server
-	10028: true, // of memory
-	10047: true, // of storage
-}
-
-// spaceError returns err, which is an ErrNoSpace if its text or its code is one of these.
+// spaceError returns err, which is an ErrNoSpace if its text is one of these, or its code says so.
 func spaceError(err error) error {
-	api := (*natsjs.APIError)(nil)
-	if errors.As(err, &api) && noSpaceCodes[api.ErrorCode] {
+	says := func(text string) bool { return strings.Contains(err.Error(), text) }
+	if classify(err) == noSpace || slices.ContainsFunc(noSpaceTexts, says) {
 		return fmt.Errorf("%w: %w", ErrNoSpace, err)
-	}
-	for _, text := range noSpaceTexts {
-		if strings.Contains(err.Error(), text) {
-			return fmt.Errorf("%w: %w", ErrNoSpace, err)
-		}
 	}
 	return err
 }

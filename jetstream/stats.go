@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -37,6 +38,7 @@ type waits struct {
 // epoch is the zero of start times.
 var epoch = time.Now()
 
+// wait counts a wait, until end is called.
 func (c *counters) wait(w *waits) (end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,9 +59,6 @@ func (c *counters) wait(w *waits) (end func()) {
 func (w *waits) time() time.Duration {
 	return w.total + time.Duration(w.now)*time.Since(epoch) - w.started
 }
-
-func (c *counters) sendWait() (end func()) { return c.wait(&c.sendWaits) }
-func (c *counters) recvWait() (end func()) { return c.wait(&c.recvWaits) }
 
 // observe records the state of the stream.
 func (c *counters) observe(info *natsjs.StreamInfo) {
@@ -110,12 +109,7 @@ func (s *session) warn(topic, text string) {
 func (w *warnings) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var all []string
-	for _, text := range w.text {
-		all = append(all, text)
-	}
-	slices.Sort(all)
-	return strings.Join(all, "; ")
+	return strings.Join(slices.Sorted(maps.Values(w.text)), "; ")
 }
 
 // statsTimeout is the longest that Len and Stats wait for the servers.

@@ -23,10 +23,10 @@ func TestWaits(t *testing.T) {
 			}
 		}
 		want(0, 0, 0)
-		first := of.sendWait()
+		first := of.wait(&of.sendWaits)
 		time.Sleep(time.Second)
 		want(1, 1, time.Second)
-		second := of.sendWait()
+		second := of.wait(&of.sendWaits)
 		time.Sleep(time.Second)
 		want(2, 2, 3*time.Second)
 		first()
@@ -35,7 +35,7 @@ func TestWaits(t *testing.T) {
 		second()
 		time.Sleep(time.Second)
 		want(2, 0, 4*time.Second)
-		of.recvWait()()
+		of.wait(&of.recvWaits)()
 		if of.recvWaits.n != 1 || w.n != 2 {
 			t.Errorf("waits: %d of receivers, %d of senders", of.recvWaits.n, w.n)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -111,9 +112,7 @@ func (s *session) servers(ctx context.Context, replicas []string) (map[string]va
 // not answer, or "". Without replicas it is about all servers that answered.
 func laxServers(replicas []string, found map[string]varz) string {
 	if len(replicas) == 0 {
-		for name := range found {
-			replicas = append(replicas, name)
-		}
+		replicas = slices.Collect(maps.Keys(found))
 	}
 	slices.Sort(replicas)
 	replicas = slices.Compact(replicas) // several streams may share them

@@ -2,6 +2,7 @@ package spill_test
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/spill"
-	"github.com/sluice-go/sluice/spill/internal/crash"
 )
 
 var kills = flag.Int("spill.kills", 20, "how often TestCrash kills a process under load")
@@ -23,17 +23,21 @@ const (
 	childFolder     = "SPILL_CRASH_FOLDER"
 	childGeneration = "SPILL_CRASH_GENERATION"
 	childDrops      = "SPILL_CRASH_DROPS"
+	childPower      = "SPILL_CRASH_POWER"
 )
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childFolder); dir != "" {
 		generation, err := strconv.ParseUint(os.Getenv(childGeneration), 10, 16)
 		if err == nil {
-			load := crash.Load
+			load, alive := load, func() error { return nil }
 			if os.Getenv(childDrops) != "" {
-				load = crash.LoadDropping
+				load = loadDropping
 			}
-			err = load(dir, generation, func() error { return nil })
+			if os.Getenv(childPower) != "" {
+				alive = func() error { return powered(dir) }
+			}
+			err = load(dir, generation, alive)
 		}
 		fmt.Println("E", err)
 		os.Exit(1)
@@ -53,7 +57,7 @@ func TestMain(m *testing.M) {
 // first ones before they have created the queue, and accounts for every record.
 func TestCrash(t *testing.T) {
 	dir := t.TempDir() + "/queue"
-	l := crash.NewLedger()
+	l := newLedger()
 	rng := rand.New(rand.NewPCG(uint64(*kills), 5))
 	for generation := range *kills {
 		lines := rng.IntN(1500)
@@ -64,10 +68,10 @@ func TestCrash(t *testing.T) {
 			t.Fatalf("process %d: %v", generation, err)
 		}
 	}
-	if err := l.Close(dir); err != nil {
+	if err := l.close(dir); err != nil {
 		t.Fatal(err)
 	}
-	if l.Idle() {
+	if l.idle() {
 		t.Error("no record was sent or acknowledged")
 	}
 	t.Logf("%d kills: %v", *kills, l)
@@ -78,21 +82,21 @@ func TestCrash(t *testing.T) {
 // were interrupted could drop.
 func TestCrashDropOldest(t *testing.T) {
 	dir := t.TempDir() + "/queue"
-	l := crash.NewLedger()
+	l := newLedger()
 	rng := rand.New(rand.NewPCG(uint64(*kills), 6))
 	for generation := range *kills {
 		err := killed(dir, l, uint64(generation), rng.IntN(1500), childDrops+"=1")
 		if err == nil {
-			err = l.Audit(dir)
+			err = l.audit(dir)
 		}
 		if err != nil {
 			t.Fatalf("process %d: %v", generation, err)
 		}
 	}
-	if err := l.Close(dir); err != nil {
+	if err := l.close(dir); err != nil {
 		t.Fatal(err)
 	}
-	if l.Idle() || l.Dropped() == 0 {
+	if l.idle() || l.drops() == 0 {
 		t.Error("no record was sent, acknowledged or dropped")
 	}
 	t.Logf("%d kills: %v", *kills, l)
@@ -100,8 +104,17 @@ func TestCrashDropOldest(t *testing.T) {
 
 // killed runs a process until its ledger has the given number of lines, kills it,
 // and reads the rest.
-func killed(dir string, l *crash.Ledger, generation uint64, lines int, env ...string) error {
-	l.Restart()
+func killed(dir string, l *ledger, generation uint64, lines int, env ...string) error {
+	return interrupted(dir, l, generation, lines, nil, env...)
+}
+
+// linesOnTheWay exceeds the number of ledger lines that fit into a pipe.
+const linesOnTheWay = 20_000
+
+// interrupted is killed if cut is nil. Otherwise it calls cut, which ends the power, and reads until the
+// process has noticed.
+func interrupted(dir string, l *ledger, generation uint64, lines int, cut func() error, env ...string) error {
+	l.restart()
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), childFolder+"="+dir, fmt.Sprint(childGeneration, "=", generation))
 	child.Env = append(child.Env, env...)
@@ -113,30 +126,35 @@ func killed(dir string, l *crash.Ledger, generation uint64, lines int, env ...st
 	if err := child.Start(); err != nil {
 		return err
 	}
-	dying := false
-	kill := func() {
-		if !dying {
-			_ = child.Process.Kill()
-		}
-		dying = true
-	}
 	defer func() {
-		kill()
+		_ = child.Process.Kill()
 		_, _ = io.Copy(io.Discard, out)
 		_ = child.Wait()
 	}()
+	over := false
 	read := bufio.NewScanner(out)
 	for n := 0; read.Scan(); n++ {
-		if err := l.Enter(read.Text()); err != nil {
+		if over && cut != nil && strings.HasPrefix(read.Text(), "E") {
+			return nil
+		}
+		if err := l.enter(read.Text()); err != nil {
 			return err
 		}
-		if read.Text() == "P" && generation%7 == 0 && !dying { // it may have died after it wrote P
+		if read.Text() == "P" && generation%7 == 0 && !over { // it may have died after it wrote P
 			if _, err := spill.OpenDurable[[]byte](dir, nil); err == nil || !strings.Contains(err.Error(), "in use") {
 				return fmt.Errorf("a second process could open the queue: %v", err)
 			}
 		}
-		if n >= lines {
-			kill()
+		switch {
+		case n > lines+linesOnTheWay:
+			return errors.New("the load continues")
+		case n < lines || over:
+			continue
+		}
+		if over = true; cut == nil {
+			_ = child.Process.Kill()
+		} else if err := cut(); err != nil {
+			return err
 		}
 	}
 	return read.Err()

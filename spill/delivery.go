@@ -102,12 +102,9 @@ func (c *Durable[T]) Ack(ds ...*Delivery[T]) error {
 	b, leads := c.join()
 	epoch := c.epoch
 	for _, d := range ds {
-		b.deletes = append(b.deletes, d.seq)
-		b.freed += d.cost
-		b.acks++
-		b.ackBytes += d.cost
-		c.acking++
-		c.ackingBytes += d.cost
+		b.delete(d.seq, d.cost)
+		b.acks.add(one(d.cost))
+		c.acking.add(one(d.cost))
 	}
 	c.mu.Unlock()
 	err := c.await(context.Background(), new(lazyContext), b, leads, 0, grant{}) // a settlement is not canceled
@@ -194,8 +191,7 @@ func (c *Durable[T]) drop(d *Delivery[T]) error {
 		return ErrSettled
 	}
 	c.received++
-	c.inFlight++
-	c.flightBytes += d.cost
+	c.flight.add(one(d.cost))
 	d.Attempt = c.attempts[d.seq]
 	c.mu.Unlock()
 	return c.ackOrReturn(d)

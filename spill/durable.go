@@ -83,8 +83,7 @@ type Durable[T any] struct {
 	tail     uint64
 	since    age.Log        // of tail before each commit adds to it, with Fresh: bounds the age of the front
 	attempts map[uint64]int // of records that were given back: how often they were delivered
-	records  int            // what Capacity counts: queued, in flight, dropping, or with reserved room
-	bytes    int64          // of DiskLimit, of the same records
+	amount                  // what the limits count: queued, in flight, dropping, or with reserved room
 	stored   int64          // the part of bytes that is in the store; the rest is reserved
 	ages     age.Log        // indices are sequence numbers
 
@@ -113,10 +112,8 @@ type Durable[T any] struct {
 	sent, received  uint64
 	dropped, tooOld uint64
 	rejected        uint64 // sends
-	inFlight        int
-	flightBytes     int64 // of DiskLimit
-	acking          int   // in flight, and in a commit that deletes them
-	ackingBytes     int64
+	flight          amount
+	acking          amount // in flight, and in a commit that deletes them
 	high            int
 	unreadable      int   // dropped, and not passed to the hook
 	unreadErr       error // the first reason
@@ -128,6 +125,18 @@ const (
 	recordCost = 8
 	timeCost   = 8
 )
+
+// An amount is what the limits count of some records.
+type amount struct {
+	records int
+	bytes   int64 // of DiskLimit
+}
+
+// one returns the amount of a record.
+func one(cost int64) amount { return amount{1, cost} }
+
+func (a *amount) add(b amount) { *a = amount{a.records + b.records, a.bytes + b.bytes} }
+func (a *amount) sub(b amount) { *a = amount{a.records - b.records, a.bytes - b.bytes} }
 
 // OpenDurable opens the queue in the directory dir, or creates one. It creates dir if
 // only the last element of the path is missing. Values that were sent and not
@@ -214,8 +223,7 @@ func (c *Durable[T]) load(s store, found logstore.Contents) {
 	c.backlog.add(found.First, found.Next, found.Records)
 	c.high = max(c.high, found.Records)
 	c.stored = found.Bytes + int64(found.Records)*recordCost
-	c.records += found.Records
-	c.bytes += c.stored
+	c.add(amount{found.Records, c.stored})
 	c.ages = age.Log{}
 	c.ages.Record(park.Now(), found.First, found.Next)
 }
@@ -315,7 +323,7 @@ func (c *Durable[T]) serveWaiters() {
 		c.retry(func(w *waiter) bool { return c.free(w.Value.need) })
 	} else {
 		for w := c.senders.First(); w != nil && c.fits(w.Value.need); w = c.senders.First() {
-			c.count(w.Value.need)
+			c.add(one(w.Value.need))
 			c.senders.finish(w, nil)
 		}
 		c.watchAge()
@@ -332,10 +340,14 @@ func (c *Durable[T]) serveWaiters() {
 // drained reports whether the queue is closed and empty. A Nack can still add to it.
 func (c *Durable[T]) drained() bool { return c.closed && c.queued() == 0 && c.adding == 0 }
 
-// fits reports whether the limits leave room for a record. The caller holds mu.
-func (c *Durable[T]) fits(need int64) bool {
-	return c.records < c.config.capacity && need <= c.config.diskLimit-c.bytes
+// fits reports whether the limits leave room for a record beside held, but for the part of it that is
+// freed.
+func (c *config[T]) fits(held, freed amount, cost int64) bool {
+	return held.records-freed.records < c.capacity && cost <= c.diskLimit-held.bytes+freed.bytes
 }
+
+// fits reports whether the limits leave room for a record. The caller holds mu.
+func (c *Durable[T]) fits(need int64) bool { return c.config.fits(c.amount, amount{}, need) }
 
 // postReady posts a token to Ready if TryRecv would succeed. It is called after each
 // change that adds a record, and after each receive, so that a token is there while
@@ -390,7 +402,7 @@ func (c *Durable[T]) Cap() int { return c.config.capacity }
 func (c *Durable[T]) InFlight() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.inFlight
+	return c.flight.records
 }
 
 // Stats returns a consistent snapshot of the channel's counters. Sent includes the values

@@ -126,8 +126,8 @@ func (c *Durable[T]) expire() error {
 	b, leads := c.join()
 	epoch := c.epoch
 	for i, record := range old {
-		b.deletes, b.old = append(b.deletes, record.Seq), append(b.old, record.Seq)
-		b.freed += diskCost(record)
+		b.delete(record.Seq, diskCost(record))
+		b.old = append(b.old, record.Seq)
 		if c.config.undelivered == nil && record.Damaged == nil {
 			old[i].Payload = nil
 		}

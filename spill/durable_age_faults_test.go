@@ -100,7 +100,7 @@ func TestExpiryFailsLate(t *testing.T) {
 		gate <- errors.New("no space")
 		synctest.Wait()
 		c.mu.Lock()
-		if c.dropping != 0 || c.queued() != len(last.records)-c.inFlight {
+		if c.dropping != 0 || c.queued() != len(last.records)-c.flight.records {
 			t.Errorf("dropping %d, queued %d of %d records, requeued %v", c.dropping, c.queued(), len(last.records), c.requeued)
 		}
 		c.mu.Unlock()

@@ -56,9 +56,7 @@ const evictStep = 1024
 var errRetry = errors.New("spill: look again")
 
 // free reports whether deliveries in flight leave room for a record. The caller holds mu.
-func (c *Durable[T]) free(need int64) bool {
-	return c.inFlight-c.acking < c.config.capacity && need <= c.config.diskLimit-c.flightBytes+c.ackingBytes
-}
+func (c *Durable[T]) free(need int64) bool { return c.config.fits(c.flight, c.acking, need) }
 
 // spare returns how many loose records may join the pending commit, of up to n, the first
 // of which needs room. The caller holds mu.
@@ -93,7 +91,8 @@ func (c *Durable[T]) admit(b *commit) {
 	if c.config.maxAge > 0 {
 		b.at = c.now()
 	}
-	m := makingRoom[T]{c: c, b: b, records: c.records - len(b.deletes), bytes: c.bytes - b.freed}
+	m := makingRoom[T]{c: c, b: b, amount: c.amount}
+	m.sub(b.freed)
 	for _, r := range b.loose {
 		for i := r.from; i < r.to; i++ {
 			if b.payloads[i] == nil {
@@ -117,30 +116,24 @@ func (c *Durable[T]) admit(b *commit) {
 
 // makingRoom is the state of admit.
 type makingRoom[T any] struct {
-	c       *Durable[T]
-	b       *commit
-	records int   // what the limits count after the commit
-	bytes   int64 // the same
-	kept    []int // loose payloads that were admitted, and may be dropped
-}
-
-// over reports whether a record of the given cost is too much.
-func (m *makingRoom[T]) over(cost int64) bool {
-	return m.records >= m.c.config.capacity || cost > m.c.config.diskLimit-m.bytes
+	c      *Durable[T]
+	b      *commit
+	amount       // what the limits count after the commit
+	kept   []int // loose payloads that were admitted, and may be dropped
 }
 
 // room makes room for payload i, and reports whether there is any.
 func (m *makingRoom[T]) room(i int) bool {
 	c, cost := m.c, m.c.costOf(m.b.payloads[i])
 	oldest := c.config.overflow == sluice.DropOldest
-	if oldest && (c.inFlight-m.b.acks >= c.config.capacity || cost > c.config.diskLimit-c.flightBytes+m.b.ackBytes) {
+	if oldest && !c.config.fits(c.flight, m.b.acks, cost) {
 		return false
 	}
 	most := math.MaxInt
 	if oldest && (m.records > c.config.capacity || m.bytes > c.config.diskLimit) {
 		most = evictStep
 	}
-	for n := 0; m.over(cost) && n < most; n++ {
+	for n := 0; !c.config.fits(m.amount, amount{}, cost) && n < most; n++ {
 		switch old, err := c.isOld(c.oldest(), 0); {
 		case err != nil:
 			m.b.readErr = err
@@ -163,9 +156,8 @@ func (m *makingRoom[T]) room(i int) bool {
 // take admits payload i.
 func (m *makingRoom[T]) take(i int) {
 	cost := m.c.costOf(m.b.payloads[i])
-	m.c.count(cost)
-	m.records++
-	m.bytes += cost
+	m.c.add(one(cost))
+	m.add(one(cost))
 	if m.c.config.overflow == sluice.DropOldest {
 		m.kept = append(m.kept, i)
 	}
@@ -189,8 +181,7 @@ func (m *makingRoom[T]) evict(i int, old bool) bool {
 		d.record.Payload = nil
 	}
 	c.dropping++
-	m.records--
-	m.bytes -= d.cost
+	m.sub(one(d.cost))
 	m.b.drops = append(m.b.drops, d)
 	return true
 }
@@ -203,9 +194,8 @@ func (m *makingRoom[T]) replace() {
 	m.b.payloads[i] = nil
 	m.b.drops = append(m.b.drops, drop{by: i, why: sluice.Overflowed})
 	m.c.adding--
-	m.c.discount(cost)
-	m.records--
-	m.bytes -= cost
+	m.c.sub(one(cost))
+	m.sub(one(cost))
 }
 
 // expire drops up to two records that are too old for each new one, so that a queue
@@ -240,28 +230,32 @@ func (b *commit) allDeletes() []uint64 {
 // holds mu.
 func (c *Durable[T]) publishDrops(b *commit) {
 	for _, d := range b.drops {
-		stored, old := d.record.Seq != 0, d.why == sluice.TooOld
+		stored := d.record.Seq != 0
 		if stored {
 			c.dropping--
 		}
-		if stored && !old {
+		if stored && d.why != sluice.TooOld {
 			c.evicting--
 		}
 		switch {
 		case b.err != nil && stored:
 			heap.Push(&c.requeued, d.record.Seq)
 		case b.err == nil && stored:
-			c.discount(d.cost)
+			c.sub(one(d.cost))
 			c.stored -= d.cost
 			c.forget([]uint64{d.record.Seq})
-			c.dropped++
-			if old {
-				c.tooOld++
-			}
+			c.countDropped(1, d.why)
 		case b.err == nil:
 			c.sent++
-			c.dropped++
+			c.countDropped(1, d.why)
 		}
+	}
+}
+
+func (c *Durable[T]) countDropped(n int, why sluice.Reason) {
+	c.dropped += uint64(n)
+	if why == sluice.TooOld {
+		c.tooOld += uint64(n)
 	}
 }
 

@@ -182,7 +182,7 @@ func (m *durableModel) compare(c *Durable[uint64], s *memoryStore, got []string)
 	if st.Sent != m.sent || st.Received != m.received || st.Dropped != m.drops {
 		return fmt.Errorf("%+v, want %+v", st, m)
 	}
-	if c.records != len(s.records) || c.dropping+c.evicting+c.adding+c.promised+c.retrying+c.acking != 0 {
+	if c.records != len(s.records) || c.dropping+c.evicting+c.adding+c.promised+c.retrying+c.acking.records != 0 {
 		return fmt.Errorf("%d of %d records count; dropping %d, evicting %d, adding %d, promised %d", c.records, len(s.records), c.dropping, c.evicting, c.adding, c.promised)
 	}
 	var bytes int64
@@ -232,8 +232,8 @@ func partsError[T any](c *Durable[T], s *memoryStore) error {
 		}
 		total += found
 	}
-	if total != c.queued() || total+c.inFlight+c.dropping != len(s.records) || bytes != c.front.bytes+c.backlog.bytes {
-		return fmt.Errorf("%d of %d records are queued, %d in flight, with %d bytes in memory", total, len(s.records), c.inFlight, bytes)
+	if total != c.queued() || total+c.flight.records+c.dropping != len(s.records) || bytes != c.front.bytes+c.backlog.bytes {
+		return fmt.Errorf("%d of %d records are queued, %d in flight, with %d bytes in memory", total, len(s.records), c.flight.records, bytes)
 	}
 	if bytes > c.config.limit+2*80 { // a record of these tests in each reader
 		return fmt.Errorf("%d bytes are in memory, the limit is %d", bytes, c.config.limit)

@@ -56,8 +56,8 @@ func balance(t *testing.T, c *Durable[uint64]) {
 	if s := c.Stats(); s.Sent-s.Received-s.Dropped != uint64(s.Len) || s.Len != c.Len() {
 		t.Errorf("sent %d, received %d, dropped %d, queued %d", s.Sent, s.Received, s.Dropped, s.Len)
 	}
-	if c.records < c.queued()+c.inFlight || c.records > c.queued()+c.inFlight+c.adding+c.dropping || c.evicting > c.dropping {
-		t.Errorf("%d records count: %d queued, %d in flight, %d being stored, %d being dropped", c.records, c.queued(), c.inFlight, c.adding, c.dropping)
+	if c.records < c.queued()+c.flight.records || c.records > c.queued()+c.flight.records+c.adding+c.dropping || c.evicting > c.dropping {
+		t.Errorf("%d records count: %d queued, %d in flight, %d being stored, %d being dropped", c.records, c.queued(), c.flight.records, c.adding, c.dropping)
 	}
 }
 
@@ -389,8 +389,8 @@ func TestBytesOfOverflow(t *testing.T) {
 	if err != nil || c.TrySend(nil) != sluice.ErrFull {
 		t.Error("the delivery in flight holds all of the room", err)
 	}
-	if err := d.Ack(); err != nil || c.bytes != 0 || c.records != 0 || c.flightBytes != 0 {
-		t.Errorf("%v: %d records, %d bytes, %d in flight", err, c.records, c.bytes, c.flightBytes)
+	if err := d.Ack(); err != nil || c.bytes != 0 || c.records != 0 || c.flight.bytes != 0 {
+		t.Errorf("%v: %d records, %d bytes, %d in flight", err, c.records, c.bytes, c.flight.bytes)
 	}
 }
 

@@ -243,10 +243,10 @@ func (w *walk) look() error {
 		sender = "without a timer"
 	}
 	switch {
-	case c.retrying != 0 || c.promised != 0 || c.dropping != 0 || c.adding != 0 || c.evicting != 0 || c.acking != 0 || c.receivers.brief != 0:
-		return fmt.Errorf("retrying %d, promised %d, dropping %d, adding %d, evicting %d, acking %d, brief %d", c.retrying, c.promised, c.dropping, c.adding, c.evicting, c.acking, c.receivers.brief)
-	case c.records != c.queued()+c.inFlight || c.records != len(w.last.records):
-		return fmt.Errorf("%d records count: %d queued, %d in flight, %d stored", c.records, c.queued(), c.inFlight, len(w.last.records))
+	case c.retrying != 0 || c.promised != 0 || c.dropping != 0 || c.adding != 0 || c.evicting != 0 || c.acking.records != 0 || c.receivers.brief != 0:
+		return fmt.Errorf("retrying %d, promised %d, dropping %d, adding %d, evicting %d, acking %d, brief %d", c.retrying, c.promised, c.dropping, c.adding, c.evicting, c.acking.records, c.receivers.brief)
+	case c.records != c.queued()+c.flight.records || c.records != len(w.last.records):
+		return fmt.Errorf("%d records count: %d queued, %d in flight, %d stored", c.records, c.queued(), c.flight.records, len(w.last.records))
 	case c.records > c.config.capacity && !w.faults.reopens: // then a write is repeated without its drops
 		return fmt.Errorf("%d records, limit %d", c.records, c.config.capacity)
 	case c.receivers.Len() > 0 && c.queued() > 0 && err == nil && (!old || c.queued() > 1):

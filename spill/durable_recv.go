@@ -203,8 +203,7 @@ func (c *Durable[T]) take() (record logstore.Record, err error) {
 		return record, err
 	}
 	c.received++
-	c.inFlight++
-	c.flightBytes += diskCost(record)
+	c.flight.add(one(diskCost(record)))
 	return record, nil
 }
 
@@ -213,8 +212,7 @@ func (c *Durable[T]) take() (record logstore.Record, err error) {
 func (c *Durable[T]) requeue(seq uint64, cost int64, attempt int) {
 	heap.Push(&c.requeued, seq)
 	c.sent++ // again, so that Sent-Received remains the length
-	c.inFlight--
-	c.flightBytes -= cost
+	c.flight.sub(one(cost))
 	if c.attempts == nil {
 		c.attempts = map[uint64]int{}
 	}

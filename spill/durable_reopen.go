@@ -200,23 +200,20 @@ func (r *newStore) look(first uint64, records [][]byte, deletes []uint64) error 
 // restart makes the queue what r holds. The caller holds mu.
 func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newStore) {
 	c.epoch++
-	held, oldest, last := c.queued()+c.inFlight+c.dropping, c.oldestSeq(), c.tail-1
-	c.records -= held // the rest has reserved room
-	c.bytes -= c.stored
+	held, oldest, last := c.queued()+c.flight.records+c.dropping, c.oldestSeq(), c.tail-1
+	c.sub(amount{held, c.stored}) // the rest has reserved room
 	if r.stored > 0 {
-		c.records -= len(uncertain)
-		c.bytes -= c.costOfAll(uncertain)
+		c.sub(c.amountOf(uncertain))
 	}
 	c.load(r.store, r.found)
 	c.clock.known = min(c.clock.known, c.tail)
 	c.expiry.seq = 0
 	c.attempts = nil
-	c.inFlight, c.flightBytes = 0, 0
-	c.acking, c.ackingBytes, c.dropping, c.evicting = 0, 0, 0, 0
+	c.flight, c.acking, c.dropping, c.evicting = amount{}, amount{}, 0, 0
 
 	held -= c.settleReopened(b, r)
 	if p := c.pending; p != nil { // its members see that the epoch has changed
-		p.deletes, p.old, p.freed, p.acks, p.ackBytes = nil, nil, 0, 0, 0
+		p.deletion = deletion{}
 	}
 	// Values that are lost count as dropped, and those that are queued again as sent again.
 	lost := max(held-(c.queued()-r.stored), 0)
@@ -230,36 +227,31 @@ func (c *Durable[T]) restart(b *commit, cause error, uncertain [][]byte, r newSt
 func (c *Durable[T]) settleReopened(b *commit, r newStore) (deleted int) {
 	if r.acked {
 		deleted = len(b.deletes)
-		c.dropped += uint64(len(b.old))
-		c.tooOld += uint64(len(b.old))
+		c.countDropped(len(b.old), sluice.TooOld)
 		b.deleteErr = nil
 	} else if len(b.deletes) > 0 {
 		b.deleteErr = ErrReopened
 	}
-	b.deletes, b.old, b.freed, b.acks, b.ackBytes = nil, nil, 0, 0, 0
+	b.deletion = deletion{}
 	if r.stored == 0 {
 		b.drops = slices.DeleteFunc(b.drops, func(d drop) bool { return d.record.Seq != 0 })
 		return deleted
 	}
 	for _, d := range b.drops {
-		c.dropped++
-		switch {
-		case d.record.Seq == 0:
+		c.countDropped(1, d.why)
+		if d.record.Seq == 0 {
 			c.sent++
-		case d.why == sluice.TooOld:
-			c.tooOld++
-			deleted++
-		default:
+		} else {
 			deleted++
 		}
 	}
 	return deleted
 }
 
-// costOfAll returns what DiskLimit counts for payloads.
-func (c *Durable[T]) costOfAll(payloads [][]byte) (bytes int64) {
+// amountOf returns what the limits count for payloads.
+func (c *Durable[T]) amountOf(payloads [][]byte) (a amount) {
 	for _, payload := range payloads {
-		bytes += c.costOf(payload)
+		a.add(one(c.costOf(payload)))
 	}
-	return bytes
+	return a
 }

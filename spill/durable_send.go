@@ -11,12 +11,8 @@ import (
 
 // A commit is a change that is written at once: see the comment in durable.go.
 type commit struct {
-	payloads  [][]byte // owned by the members; nil if withdrawn
-	deletes   []uint64 // acknowledged, or too old
-	old       []uint64 // those of deletes that receivers found too old
-	freed     int64    // bytes of DiskLimit that deletes free
-	acks      int      // how many of deletes were in flight
-	ackBytes  int64
+	payloads [][]byte // owned by the members; nil if withdrawn
+	deletion
 	damage    *readError // a member asks for the store to be opened again
 	epoch     uint64     // in which the leader took it
 	members   int
@@ -25,6 +21,19 @@ type commit struct {
 	err       error         // for members that send
 	deleteErr error         // for members that acknowledge
 	admission               // of payloads that have no reserved room
+}
+
+// A deletion is the stored records that a commit deletes, other than those that it replaces.
+type deletion struct {
+	deletes []uint64 // acknowledged, or too old
+	old     []uint64 // those of deletes that receivers found too old
+	freed   amount   // of deletes
+	acks    amount   // of deletes, what was in flight
+}
+
+func (d *deletion) delete(seq uint64, cost int64) {
+	d.deletes = append(d.deletes, seq)
+	d.freed.add(one(cost))
 }
 
 // Send stores v on disk, with an fsync, and returns nil once v is stored. If Capacity or
@@ -181,7 +190,7 @@ func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyC
 		case w.Value.err != nil:
 			return g, w.Value.err
 		case c.sendError() != nil:
-			c.discount(w.Value.need)
+			c.sub(one(w.Value.need))
 			return g, c.sendError()
 		default:
 			return grant{n: 1}, nil
@@ -199,7 +208,7 @@ func (c *Durable[T]) reserve(ctx context.Context, p *recordBatch[T], lazy *lazyC
 func (c *Durable[T]) grant(p *recordBatch[T]) (g grant) {
 	if c.config.overflow != sluice.DropOldest {
 		for g.n < len(p.ends) && c.fits(c.cost(p, g.n)) {
-			c.count(c.cost(p, g.n))
+			c.add(one(c.cost(p, g.n)))
 			g.n++
 		}
 	}
@@ -208,17 +217,6 @@ func (c *Durable[T]) grant(p *recordBatch[T]) (g grant) {
 		g.loose = g.n > 0
 	}
 	return g
-}
-
-// count adds a record to what the limits count. The caller holds mu.
-func (c *Durable[T]) count(cost int64) {
-	c.records++
-	c.bytes += cost
-}
-
-func (c *Durable[T]) discount(cost int64) {
-	c.records--
-	c.bytes -= cost
 }
 
 func (c *Durable[T]) cost(p *recordBatch[T], i int) int64 { return c.costOf(p.payload(i)) }
@@ -272,7 +270,7 @@ func (c *Durable[T]) withdraw(b *commit, at int, g grant) bool {
 	}
 	for i := at; i < at+g.n; i++ {
 		if !g.loose {
-			c.discount(c.costOf(b.payloads[i]))
+			c.sub(one(c.costOf(b.payloads[i])))
 		}
 		b.payloads[i] = nil
 	}
@@ -357,28 +355,22 @@ func (c *Durable[T]) publish(b *commit, payloads [][]byte, counted bool) {
 	case counted:
 	case b.err == nil:
 		c.extend(payloads, b.at)
-		c.stored += c.costOfAll(payloads)
+		c.stored += c.amountOf(payloads).bytes
 		c.sent += uint64(len(payloads))
 		c.high = max(c.high, c.queued())
 	default:
-		for _, payload := range payloads {
-			c.discount(c.costOf(payload))
-		}
+		c.sub(c.amountOf(payloads))
 	}
 	if !counted {
 		c.publishDrops(b)
 	}
-	c.acking -= b.acks
-	c.ackingBytes -= b.ackBytes
+	c.acking.sub(b.acks)
 	if b.deleteErr == nil {
-		c.bytes -= b.freed
-		c.stored -= b.freed
-		c.records -= len(b.deletes)
-		c.inFlight -= b.acks
-		c.flightBytes -= b.ackBytes
+		c.sub(b.freed)
+		c.stored -= b.freed.bytes
+		c.flight.sub(b.acks)
 		c.forget(b.deletes)
-		c.dropped += uint64(len(b.old))
-		c.tooOld += uint64(len(b.old))
+		c.countDropped(len(b.old), sluice.TooOld)
 	} else { // at once: until then no commit could drop them to make room
 		for _, seq := range b.old {
 			heap.Push(&c.requeued, seq)

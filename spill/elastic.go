@@ -81,8 +81,7 @@ type Elastic[T any] struct {
 	state    atomic.Uint64
 	head     memory[T]
 	aged     *locked.Dated[T] // head with MaxAge, or nil
-	size     func(T) int      // nil: all values have the same size, and head counts values
-	userSize func(T) int      // size, if the user set it: see headSize
+	userSize func(T) int      // config.size, if the user set it: see headSize
 	low      atomic.Int64     // head is refilled when it has no more values than this
 	config   config[T]
 
@@ -150,7 +149,7 @@ func newElastic[T any](p config[T], files files) (*Elastic[T], error) {
 	if err := trial.Close(); err != nil {
 		return nil, fmt.Errorf("spill: OpenElastic: %w", err)
 	}
-	c := &Elastic[T]{size: p.size, userSize: userSize, config: p, backlog: newBacklog(files, p.diskLimit)}
+	c := &Elastic[T]{userSize: userSize, config: p, backlog: newBacklog(files, p.diskLimit)}
 	c.batches.New = func() any { return new(recordBatch[T]) }
 	c.openHead()
 	if p.capacity != sluice.Unlimited || p.overflow == sluice.DropOldest || p.maxAge > 0 {
@@ -171,7 +170,7 @@ func (c *Elastic[T]) openHead() {
 		}, c.config.maxAge)
 		c.aged, c.head = aged, aged
 		return
-	case c.size == nil:
+	case c.config.size == nil:
 		slots = c.config.slots
 		c.low.Store(c.lowFor(slots))
 	case c.userSize == nil:

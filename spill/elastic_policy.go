@@ -66,7 +66,7 @@ func (c *Elastic[T]) sendNext(p *recordBatch[T], n int) (sent int, err error) {
 			continue
 		case c.config.overflow != sluice.DropOldest:
 			return 0, nil
-		case len(p.ends) == 0 && (c.size != nil || c.backlog.records > 0):
+		case len(p.ends) == 0 && (c.config.size != nil || c.backlog.records > 0):
 			// Otherwise all values have the same size, and head has room after a removal.
 			return 0, errNeedsRecord
 		}

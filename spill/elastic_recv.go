@@ -157,14 +157,14 @@ func (c *Elastic[T]) afterRecv() {
 // back from disk, so the size is capped at the limit, and senders check values against
 // the limit before. Slices and strings need no such check: decodeNext ensures that a
 // codec does not return a longer one, which saves senders 20% of their time.
-func (c *Elastic[T]) headSize(v T) int { return int(min(int64(c.size(v)), c.config.limit)) }
+func (c *Elastic[T]) headSize(v T) int { return int(min(int64(c.config.size(v)), c.config.limit)) }
 
 // isLow reports whether head should be refilled from the backlog.
 func (c *Elastic[T]) isLow() bool { return int64(c.head.Len()) <= c.low.Load() }
 
 // noteFull recomputes low: head is full with the number of values that it has now.
 func (c *Elastic[T]) noteFull() {
-	if c.size != nil {
+	if c.config.size != nil {
 		c.low.Store(c.lowFor(c.head.Len()))
 	}
 }
@@ -285,8 +285,8 @@ func (c *Elastic[T]) decodeNext() (err error) {
 	if err != nil {
 		return err
 	}
-	if c.size != nil {
-		switch size := c.size(value); {
+	if c.config.size != nil {
+		switch size := c.config.size(value); {
 		case size < 0: // it would raise the limit of head
 			return fmt.Errorf("spill: ElasticOptions.Size returned %d, want at least 0", size)
 		case c.userSize == nil && int64(size) > c.config.limit:

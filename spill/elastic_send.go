@@ -99,7 +99,7 @@ func method(ctx context.Context) string {
 // an error if it added none. head calls Size again, and a panic of user code must not end the call
 // here.
 func (c *Elastic[T]) addToHead(vs []T) (n int, err error) {
-	if c.size != nil {
+	if c.config.size != nil {
 		defer sizePanicked(&err)
 	}
 	if len(vs) > 1 {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/spill"
-	"github.com/sluice-go/sluice/spill/internal/crash"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
@@ -374,7 +373,7 @@ func TestLongRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, l := t.TempDir()+"/queue", crash.NewLedger()
+	dir, l := t.TempDir()+"/queue", newLedger()
 	for left, generation := *rounds, uint64(0); left > 0; left -= 1000 {
 		if err := r.run(min(left, 1000)); err != nil {
 			t.Fatal(err)
@@ -386,7 +385,7 @@ func TestLongRun(t *testing.T) {
 			t.Logf("so far: %v", r.seen)
 		}
 	}
-	if err := l.Close(dir); err != nil {
+	if err := l.close(dir); err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("%v", r.seen)

@@ -188,9 +188,9 @@ type config[T any] struct {
 	maxAge time.Duration // 0: no limit
 
 	// Of an Elastic:
-	stamp int // bytes of a record for its time
-	size  func(T) int
-	slots int // how many values the limit holds, if each is as large as its slot
+	stamp int         // bytes of a record for its time
+	size  func(T) int // nil: all values have the same size, and head counts values
+	slots int         // how many values the limit holds, if each is as large as its slot
 
 	// Of a Durable:
 	fresh    time.Duration // 0: one order for all

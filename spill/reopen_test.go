@@ -61,7 +61,7 @@ func TestReopenSend(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if s := c.Stats(); s.Len != 0 || s.Sent != 3 || s.Received != 3 || c.bytes != 0 || c.stored != 0 || c.inFlight != 0 {
+		if s := c.Stats(); s.Len != 0 || s.Sent != 3 || s.Received != 3 || c.bytes != 0 || c.stored != 0 || c.flight.records != 0 {
 			t.Errorf("%v: %+v, %d bytes, %d stored", failure, s, c.bytes, c.stored)
 		}
 		if err := c.Shutdown(); err != nil {

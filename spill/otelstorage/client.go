@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -328,23 +327,8 @@ func (c *client) makeSpare() bool {
 		return c.spare
 	}
 	c.tried = time.Now()
-	f, err := c.disk.Open(spareFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		f, err = c.disk.Create(spareFile)
-	}
-	if err != nil {
-		return false
-	}
-	var size int64
-	if size, err = f.Check(); err == nil && size < segment {
-		if _, err = f.WriteAt(make([]byte, segment-size), size); err == nil {
-			err = f.Sync()
-		}
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = c.disk.Remove(spareFile)
-	}
-	c.spare = err == nil
+	files, err := c.disk.List()
+	c.spare = err == nil && logstore.KeepSpace(c.disk, files, spareFile, segment) == nil
 	return c.spare
 }
 

@@ -147,7 +147,7 @@ func (d *decoder) segment(st *state) {
 	gone := s.gone.count(0)
 	d.check(gone <= s.next-s.first && live == s.next-s.first-gone+uint64(len(s.copies)))
 	s.live, s.liveBytes = int(live), int64(bytes)
-	st.segments, st.next = append(st.segments, s), s.next
+	st.segments, st.next, st.frames = append(st.segments, s), s.next, st.frames+s.liveFrames()
 }
 
 // readCheckpoint reads the checkpoint of a disk.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+
+	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
 // The reserve is a file that keeps disk space for compaction on a full disk: see relieve.
@@ -20,15 +22,20 @@ func Full(err error) bool {
 
 // makeReserve creates the reserve unless it is one of the existing files.
 func (s *Store) makeReserve(existing map[string]int64) error {
-	if size, ok := existing[reserveFile]; ok && size == s.options.Reserve {
-		s.reserve = true
-		return nil
-	}
-	if err := writeFile(s.disk, reserveFile, make([]byte, s.options.Reserve)); err != nil {
+	if err := KeepSpace(s.disk, existing, reserveFile, s.options.Reserve); err != nil {
 		return s.locate("create", reserveFile, err)
 	}
 	s.reserve = true
 	return nil
+}
+
+// KeepSpace makes a file of zeros, which keeps size bytes of a disk until it is removed, unless it is one
+// of the existing files.
+func KeepSpace(d disk.Disk, existing map[string]int64, name string, size int64) error {
+	if existing[name] == size {
+		return nil
+	}
+	return writeFile(d, name, make([]byte, size))
 }
 
 // dropReserve gives the space of the reserve to the disk.

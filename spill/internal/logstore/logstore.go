@@ -66,7 +66,7 @@ type Store struct {
 	lastCP  int             // size of the last checkpoint
 	broken  map[uint64]bool // segments with damaged records
 
-	size    atomic.Int64
+	size    atomic.Int64 // sum of the lengths of state.segments
 	warning atomic.Value // string
 }
 

@@ -79,6 +79,9 @@ func (m *model) compare(s *Store, c Contents) error {
 	if want := (Contents{First: first, Next: m.next, Records: len(m.records), Bytes: total}); c != want {
 		return fmt.Errorf("contents %+v, want %+v", c, want)
 	}
+	if want := total + int64(len(m.records))*frameHeaderSize; s.state.frames != want {
+		return fmt.Errorf("the frames of live records have %d bytes, want %d", s.state.frames, want)
+	}
 	return m.compareRecords(s)
 }
 

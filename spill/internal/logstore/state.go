@@ -22,6 +22,7 @@ type state struct {
 	moved    map[uint64]*segment
 	next     uint64 // sequence number of the next new record
 	commit   uint64 // number of the next commit
+	frames   int64  // bytes of the frames of all live records: the sum of liveFrames
 	emptied  bool   // one before the active segment may have no live record any more
 }
 
@@ -79,8 +80,7 @@ func (st *state) apply(f pendingFrame, offset int64, orphans bool) {
 	case f.kind == kindRecord && f.seq >= st.next:
 		s.places = append(s.places, at)
 		s.next, st.next = f.seq+1, f.seq+1
-		s.live++
-		s.liveBytes += int64(at.length)
+		st.grow(s, at)
 	case f.kind == kindCopy && (orphans || st.find(f.seq) != nil):
 		st.acknowledge(span{from: f.seq, n: 1, bytes: uint64(at.length)})
 		st.adopt(s, f.seq, at)
@@ -98,8 +98,14 @@ func (st *state) adopt(s *segment, seq uint64, at place) {
 	}
 	s.copies[seq] = at
 	st.moved[seq] = s
+	st.grow(s, at)
+}
+
+// grow counts a record that has become live in s.
+func (st *state) grow(s *segment, at place) {
 	s.live++
 	s.liveBytes += int64(at.length)
+	st.frames += frameHeaderSize + int64(at.length)
 }
 
 // acknowledge removes records that are live in one segment. It takes time for the records that are
@@ -114,6 +120,7 @@ func (st *state) acknowledge(r span) {
 			s = st.written(seq)
 			s.gone.set(seq - s.first)
 		}
+		before := s.liveFrames()
 		s.live--
 		if seq == r.from {
 			s.liveBytes -= int64(min(r.bytes, uint64(s.liveBytes)))
@@ -122,6 +129,7 @@ func (st *state) acknowledge(r span) {
 			s.liveBytes = 0 // the size of damaged records is unknown
 			st.emptied = st.emptied || s != st.active()
 		}
+		st.frames += s.liveFrames() - before
 	}
 }
 

@@ -1,4 +1,4 @@
-package crash
+package spill_test
 
 import (
 	"bytes"
@@ -8,13 +8,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/spill"
 )
 
-// A Ledger has the known history of all records, over all processes.
-type Ledger struct {
+// A ledger has the known history of all records, over all processes.
+type ledger struct {
 	tried, sent, acking, acked map[uint64]bool // by record
 	dropped                    map[uint64]bool
 	dropping                   map[uint64]bool      // of this process: a send that may drop others began
@@ -23,7 +24,7 @@ type Ledger struct {
 	fresh                      bool                 // older records of a sender may come after newer ones
 	inThis                     map[uint64]bool      // received by this process
 	again                      int                  // deliveries after the first
-	left                       int                  // records in the queue at Close
+	left                       int                  // records in the queue at close
 	unnoted                    int                  // dropped, and the process died before it wrote so
 	head                       []uint64             // the first record in the queue that no process has noted as received
 }
@@ -32,19 +33,19 @@ type Ledger struct {
 // last of those that are older.
 type reception struct{ newest, older uint64 }
 
-// NewLedger returns an empty ledger.
-func NewLedger() *Ledger {
+// newLedger returns an empty ledger.
+func newLedger() *ledger {
 	m := func() map[uint64]bool { return map[uint64]bool{} }
-	return &Ledger{tried: m(), sent: m(), acking: m(), acked: m(), dropped: m(), dropping: m(), delivered: map[uint64]int{}}
+	return &ledger{tried: m(), sent: m(), acking: m(), acked: m(), dropped: m(), dropping: m(), delivered: map[uint64]int{}}
 }
 
-// Restart begins the history of the next process: order is checked within a process.
-func (l *Ledger) Restart() {
+// restart begins the history of the next process: order is checked within a process.
+func (l *ledger) restart() {
 	l.order, l.inThis, l.dropping, l.fresh = map[uint64]reception{}, map[uint64]bool{}, map[uint64]bool{}, false
 }
 
-// Enter adds a line. It returns an error if the line contradicts a guarantee.
-func (l *Ledger) Enter(line string) error {
+// enter adds a line. It returns an error if the line contradicts a guarantee.
+func (l *ledger) enter(line string) error {
 	words := strings.Fields(line)
 	if len(words) == 0 || words[0] == "E" {
 		return fmt.Errorf("the process failed: %q", line)
@@ -82,7 +83,7 @@ func (l *Ledger) Enter(line string) error {
 	return nil
 }
 
-func (l *Ledger) receive(id uint64) error {
+func (l *ledger) receive(id uint64) error {
 	sender := id >> 32
 	last, any := l.order[sender]
 	late := any && id < last.newest
@@ -112,7 +113,7 @@ func (l *Ledger) receive(id uint64) error {
 }
 
 // lost returns the lost records: sent, without an acknowledgement in progress, not dropped and not left in the end.
-func (l *Ledger) lost(left map[uint64]bool) (ids []uint64) {
+func (l *ledger) lost(left map[uint64]bool) (ids []uint64) {
 	for id := range l.sent {
 		if !l.acking[id] && !l.dropped[id] && !left[id] {
 			ids = append(ids, id)
@@ -121,9 +122,9 @@ func (l *Ledger) lost(left map[uint64]bool) (ids []uint64) {
 	return ids
 }
 
-// Close receives all records left in the queue in dir, and returns an error if one
+// close receives all records left in the queue in dir, and returns an error if one
 // contradicts a guarantee, or if records were lost.
-func (l *Ledger) Close(dir string) error {
+func (l *ledger) close(dir string) error {
 	left, err := l.receiveAll(dir)
 	if err != nil {
 		return err
@@ -135,12 +136,12 @@ func (l *Ledger) Close(dir string) error {
 	return nil
 }
 
-// Audit accounts for the records that a process has dropped which was killed: it receives those that
+// audit accounts for the records that a process has dropped which was killed: it receives those that
 // are left in the queue in dir, which stay there. A send drops one record at most for each of its own,
 // and returns after this was noted: so at most as many records may be missing as the sends in
 // progress had. A record that they have dropped is older than all of its sender that are left, but
 // for those that were received, the last of which may not be noted.
-func (l *Ledger) Audit(dir string) error {
+func (l *ledger) audit(dir string) error {
 	most := len(l.dropping)
 	left, err := l.receiveAll(dir)
 	if err != nil {
@@ -151,7 +152,7 @@ func (l *Ledger) Audit(dir string) error {
 
 // allow returns an error unless the lost records were dropped by sends in progress, which had most
 // records.
-func (l *Ledger) allow(lost []uint64, left map[uint64]bool, most int) error {
+func (l *ledger) allow(lost []uint64, left map[uint64]bool, most int) error {
 	if len(lost) > most {
 		return fmt.Errorf("%d records are missing, and sends of %d were in progress", len(lost), most)
 	}
@@ -172,12 +173,12 @@ func (l *Ledger) allow(lost []uint64, left map[uint64]bool, most int) error {
 }
 
 // receiveAll returns the records in the queue in dir, without removing them.
-func (l *Ledger) receiveAll(dir string) (map[uint64]bool, error) {
+func (l *ledger) receiveAll(dir string) (map[uint64]bool, error) {
 	c, err := spill.OpenDurable[[]byte](dir, nil)
 	if err != nil {
 		return nil, err
 	}
-	l.Restart()
+	l.restart()
 	l.head = nil
 	left := map[uint64]bool{}
 	for {
@@ -190,7 +191,7 @@ func (l *Ledger) receiveAll(dir string) (map[uint64]bool, error) {
 		}
 		id := binary.BigEndian.Uint64(d.Value)
 		err = l.receive(id)
-		if err == nil && !bytes.Equal(d.Value, Content(id)) {
+		if err == nil && !bytes.Equal(d.Value, content(id)) {
 			err = fmt.Errorf("record %x has changed", id)
 		}
 		if err != nil {
@@ -203,17 +204,78 @@ func (l *Ledger) receiveAll(dir string) (map[uint64]bool, error) {
 	return left, c.Shutdown()
 }
 
-// Dropped returns how many records were dropped.
-func (l *Ledger) Dropped() int { return len(l.dropped) }
+// drops returns how many records were dropped.
+func (l *ledger) drops() int { return len(l.dropped) }
 
-// Idle reports whether no record was sent, or none was acknowledged.
-func (l *Ledger) Idle() bool { return len(l.sent) == 0 || len(l.acked) == 0 }
+// idle reports whether no record was sent, or none was acknowledged.
+func (l *ledger) idle() bool { return len(l.sent) == 0 || len(l.acked) == 0 }
 
-func (l *Ledger) String() string {
+func (l *ledger) String() string {
 	s := fmt.Sprintf("%d records sent, %d acknowledged, %d left, 0 lost, %d redeliveries, %d sends interrupted",
 		len(l.sent), len(l.acked), l.left, l.again, len(l.tried)-len(l.sent))
 	if len(l.dropped) > 0 {
 		s += fmt.Sprintf(", %d dropped, %d of them when the process died", len(l.dropped), l.unnoted)
 	}
 	return s
+}
+
+// TestLedgerSees: the ledger detects each violation of a guarantee.
+func TestLedgerSees(t *testing.T) {
+	for says, lines := range map[string]string{
+		"never sent":           "R 1",
+		"came back":            "T 1;S 1;R 1;B 1;A 1;restart;R 1",
+		"twice by one process": "T 1;R 1;R 1",
+		"after":                "T 1 2;R 2;R 1",
+		"not fresh either":     "F;T 1 2 3;R 3;R 2;R 1",
+		"after 2":              "F;T 1 2;restart;R 2;R 1",
+		"process failed":       "E full",
+		"after it was dropped": "T 1;S 1;D 1;R 1",
+		"dropped twice":        "T 1;D 1;D 1",
+		"dropped and received": "T 1;R 1;D 1",
+	} {
+		l := newLedger()
+		l.restart()
+		var err error
+		for _, line := range strings.Split(lines, ";") {
+			if line == "restart" {
+				l.restart()
+			} else if err == nil {
+				err = l.enter(line)
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", lines, err, says)
+		}
+	}
+	l := newLedger()
+	l.restart()
+	for _, line := range strings.Split("F;T 1 2 3 4 5;R 4;R 1;R 5;R 2;R 3", ";") { // the backlog beside what is fresh
+		if err := l.enter(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l = newLedger()
+	l.restart()
+	for _, line := range strings.Split("T 1 2 3 4;S 1 2 3;R 1;B 1", ";") {
+		if err := l.enter(line); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lost := l.lost(map[uint64]bool{2: true})
+	if len(lost) != 1 || lost[0] != 3 {
+		t.Errorf("records %v are reported as lost, want 3", lost)
+	}
+	left := map[uint64]bool{2: true}
+	for says, err := range map[string]error{
+		"1 records are missing": l.allow(lost, left, 0),
+		"2 is left":             l.allow(lost, left, 1),
+	} {
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+	l.head = []uint64{2} // it may have been received
+	if err := l.allow(lost, map[uint64]bool{2: true, 4: true}, 1); err != nil || l.drops() != 1 || len(l.lost(left)) != 0 {
+		t.Errorf("a record that a send in progress has dropped: %v", err)
+	}
 }

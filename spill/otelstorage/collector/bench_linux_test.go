@@ -1,26 +1,18 @@
-// Bench fills a storage extension and drains it, as the sending queue of an exporter does, and prints
-// the rate, the largest resident memory of the process, and the space on disk. Each run is one
-// process:
-//
-//	go run ./bench -storage sluice_storage -size 2097152 -items 2048 fill DIR
-//	echo 1 | sudo tee /proc/sys/vm/drop_caches
-//	go run ./bench -storage sluice_storage -size 2097152 -items 2048 drain DIR
 package main
 
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"flag"
-	"fmt"
 	"io/fs"
-	"log"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime/pprof"
 	"strconv"
 	"strings"
 	"syscall"
+	"testing"
 	"time"
 
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
@@ -33,17 +25,85 @@ import (
 	"github.com/sluice-go/sluice/spill/otelstorage"
 )
 
+var (
+	storageDir = flag.String("storage.dir", "", "the folder of BenchmarkFill and BenchmarkDrain, which stays; a temporary one by default")
+	itemSize   = flag.Int("storage.size", 2<<20, "bytes of an item, at least 8")
+	bulk       = flag.Int("storage.bulk", 1, "how many items are put at once")
+)
+
 // A queue has items with ascending numbers from 0 on.
 type queue interface {
 	put(items ...[]byte) error
-	take() ([]byte, error) // also removes the item
+	take() (n uint64, item []byte, err error) // also removes the item
+	next() uint64                             // the number of the next item that is put
 	close() error
 }
 
-// queues are the kinds, by the name of the flag. Files beside this one may add some.
+// queues are the kinds, by name. Files beside this one may add some.
 var queues = map[string]func(dir string) (queue, error){
 	"sluice_storage": func(dir string) (queue, error) { return open(otelstorage.NewFactory(), dir) },
 	"file_storage":   func(dir string) (queue, error) { return open(filestorage.NewFactory(), dir) },
+}
+
+// BenchmarkFill fills a storage extension, and BenchmarkDrain drains it, as the sending queue of an
+// exporter does. They report the largest resident memory of the process, and the space on disk. Each
+// run is one process:
+//
+//	go test -run - -bench Fill/sluice_storage -benchtime 2048x -args -storage.dir DIR
+//	echo 1 | sudo tee /proc/sys/vm/drop_caches
+//	go test -run - -bench Drain/sluice_storage -benchtime 2048x -args -storage.dir DIR
+func BenchmarkFill(b *testing.B) {
+	items := make([][]byte, *bulk)
+	for i := range items {
+		items[i] = make([]byte, *itemSize)
+		for at := range items[i] {
+			items[i][at] = byte(rand.Uint32())
+		}
+	}
+	run(b, func(q queue) error {
+		for i, item := range items {
+			binary.LittleEndian.PutUint64(item, q.next()+uint64(i))
+		}
+		return q.put(items...)
+	})
+}
+
+func BenchmarkDrain(b *testing.B) {
+	run(b, func(q queue) error {
+		n, item, err := q.take()
+		if err == nil && (len(item) != *itemSize || binary.LittleEndian.Uint64(item) != n) {
+			err = errors.New("item " + strconv.FormatUint(n, 10) + " is not what was put")
+		}
+		return err
+	})
+}
+
+func run(b *testing.B, step func(queue) error) {
+	if *storageDir == "" {
+		b.Skip("by hand: -args -storage.dir DIR")
+	}
+	for name, openIn := range queues {
+		b.Run(name, func(b *testing.B) {
+			start := time.Now()
+			q, err := openIn(*storageDir)
+			if err != nil {
+				b.Fatal(err)
+			}
+			opened := time.Since(start)
+			b.SetBytes(int64(*itemSize))
+			for b.Loop() {
+				if err := step(q); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(opened.Seconds(), "s-to-open")
+			b.ReportMetric(float64(resident()), "MiB-resident")
+			b.ReportMetric(float64(onDisk(*storageDir)>>20), "MiB-on-disk")
+			if err := q.close(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
 }
 
 // stored is a queue over a storage extension. It does what the persistent queue of exporterhelper does.
@@ -97,92 +157,19 @@ func (q *stored) put(items ...[]byte) error {
 	return q.commit(ops...)
 }
 
-func (q *stored) take() ([]byte, error) {
-	key := strconv.FormatUint(q.from, 10)
+func (q *stored) take() (n uint64, item []byte, err error) {
+	n = q.from
+	key := strconv.FormatUint(n, 10)
 	q.from++
 	got := storage.GetOperation(key)
 	if err := q.commit(got); err != nil {
-		return nil, err
+		return n, nil, err
 	}
-	return got.Value, q.commit(storage.DeleteOperation(key))
+	return n, got.Value, q.commit(storage.DeleteOperation(key))
 }
 
+func (q *stored) next() uint64 { return q.to }
 func (q *stored) close() error { return q.client.Close(context.Background()) }
-
-func main() {
-	kind := flag.String("storage", "sluice_storage", "the storage extension")
-	size := flag.Int("size", 2<<20, "bytes of an item")
-	items := flag.Int("items", 2048, "how many items")
-	bulk := flag.Int("bulk", 1, "how many items are put at once")
-	first := flag.Int("first", 0, "the number of the first item")
-	most := flag.Duration("most", time.Hour, "end after this time")
-	profile := flag.String("profile", "", "the file for a CPU profile")
-	flag.Parse()
-	log.SetFlags(0)
-	if flag.NArg() != 2 || queues[*kind] == nil || *size < 8 {
-		log.Fatal("usage: bench [flags] fill|drain DIR")
-	}
-	if *profile != "" {
-		f, err := os.Create(*profile)
-		if err != nil {
-			log.Fatal(err)
-		}
-		if err := pprof.StartCPUProfile(f); err != nil {
-			log.Fatal(err)
-		}
-		defer pprof.StopCPUProfile()
-	}
-	if err := run(*kind, *size, *bulk, *first, *items, *most, flag.Arg(0), flag.Arg(1)); err != nil {
-		log.Fatal(err)
-	}
-}
-
-func run(kind string, size, bulk, first, items int, most time.Duration, what, dir string) error {
-	start := time.Now()
-	q, err := queues[kind](dir)
-	if err != nil {
-		return err
-	}
-	opened := time.Since(start)
-	batch := make([][]byte, bulk)
-	for b := range batch {
-		batch[b] = make([]byte, size)
-		for i := range batch[b] {
-			batch[b][i] = byte(rand.Uint32())
-		}
-	}
-	half := int64(0)
-	start = time.Now()
-	done := 0
-	for ; done < items && time.Since(start) < most; done++ {
-		if done == items/2 {
-			half = onDisk(dir)
-		}
-		i := first + done
-		if what == "fill" {
-			binary.LittleEndian.PutUint64(batch[done%bulk], uint64(i))
-			if done%bulk == bulk-1 {
-				err = q.put(batch...)
-			}
-		} else {
-			var got []byte
-			if got, err = q.take(); err == nil && (len(got) != size || binary.LittleEndian.Uint64(got) != uint64(i)) {
-				err = fmt.Errorf("item %d is not what was put", i)
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("%s, item %d: %w", what, i, err)
-		}
-	}
-	seconds := time.Since(start).Seconds()
-	end := onDisk(dir)
-	if err := q.close(); err != nil {
-		return err
-	}
-	fmt.Printf("%-14s %-5s %7d items of %7d B: open %.3f s, %.2f s, %.0f items/s, %.1f MB/s; resident %d MiB at most; on disk %d MiB at half, %d MiB at the end\n",
-		kind, what, done, size, opened.Seconds(), seconds, float64(done)/seconds, float64(done)*float64(size)/seconds/1e6, resident(), half>>20, end>>20)
-	return nil
-}
 
 // resident returns the largest resident memory so far in MiB.
 func resident() int {

@@ -1,7 +1,4 @@
-// Package crash checks the guarantees of a Durable when a process is killed or the power
-// fails. It has the load for a process to be killed, and the ledger that the process
-// keeps, which accounts for every record. Tests and the command powercut use it.
-package crash
+package spill_test
 
 import (
 	"bytes"
@@ -10,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"time"
 
@@ -40,8 +38,8 @@ func note(letter string, ids ...uint64) {
 // count.
 func recordID(generation, sender, n uint64) uint64 { return generation<<40 | sender<<32 | n }
 
-// Content returns the record with the given ID. Its length and bytes follow from the ID.
-func Content(id uint64) []byte {
+// content returns the record with the given ID. Its length and bytes follow from the ID.
+func content(id uint64) []byte {
 	rng := rand.New(rand.NewPCG(id, 9))
 	v := binary.BigEndian.AppendUint64(nil, id)
 	for range rng.IntN(1400) {
@@ -50,26 +48,26 @@ func Content(id uint64) []byte {
 	return v
 }
 
-// Load runs in the child until it is killed. Eight goroutines send, one by one and in
+// load runs in the child until it is killed. Eight goroutines send, one by one and in
 // batches; one receives; four acknowledge nine of ten records. Some queues have a Fresh, which no
 // record reaches, or which some do. alive is called after each
 // result, and an error ends the load: results after the power is gone do not count.
-func Load(dir string, generation uint64, alive func() error) error {
+func load(dir string, generation uint64, alive func() error) error {
 	fresh := []time.Duration{0, time.Hour, 20 * time.Millisecond, time.Millisecond}[generation%4]
-	return load(dir, generation, alive, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20, Fresh: fresh})
+	return runLoad(dir, generation, alive, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20, Fresh: fresh})
 }
 
 // dropLimit is the limit of a queue that drops its oldest records. One process of TestCrash
 // has fewer deliveries in flight.
 const dropLimit = 400
 
-// LoadDropping is Load for a queue that drops its oldest records.
-func LoadDropping(dir string, generation uint64, alive func() error) error {
-	return load(dir, generation, alive, &spill.DurableOptions[[]byte]{
+// loadDropping is load for a queue that drops its oldest records.
+func loadDropping(dir string, generation uint64, alive func() error) error {
+	return runLoad(dir, generation, alive, &spill.DurableOptions[[]byte]{
 		MemoryLimit: 64 << 10, Capacity: dropLimit, Overflow: sluice.DropOldest,
 		OnUndelivered: func(v []byte, _ sluice.Reason) {
 			id := binary.BigEndian.Uint64(v)
-			if !bytes.Equal(v, Content(id)) {
+			if !bytes.Equal(v, content(id)) {
 				note("E")
 			}
 			note("D", id)
@@ -77,7 +75,7 @@ func LoadDropping(dir string, generation uint64, alive func() error) error {
 	})
 }
 
-func load(dir string, generation uint64, alive func() error, o *spill.DurableOptions[[]byte]) error {
+func runLoad(dir string, generation uint64, alive func() error, o *spill.DurableOptions[[]byte]) error {
 	note("O")
 	c, err := spill.OpenDurable(dir, o)
 	if err != nil {
@@ -116,7 +114,7 @@ func load(dir string, generation uint64, alive func() error, o *spill.DurableOpt
 			return context.Cause(ctx)
 		}
 		id := binary.BigEndian.Uint64(d.Value)
-		if !bytes.Equal(d.Value, Content(id)) {
+		if !bytes.Equal(d.Value, content(id)) {
 			return fmt.Errorf("record %x has changed", id)
 		}
 		note("R", id)
@@ -136,7 +134,7 @@ func sendLoad(ctx context.Context, c *spill.Durable[[]byte], generation, sender 
 		for range 1 + sender%3*7 {
 			id := recordID(generation, sender, n)
 			n++
-			ids, values = append(ids, id), append(values, Content(id))
+			ids, values = append(ids, id), append(values, content(id))
 		}
 		note("T", ids...)
 		if len(ids) == 1 {
@@ -151,4 +149,14 @@ func sendLoad(ctx context.Context, c *spill.Durable[[]byte], generation, sender 
 		}
 		note("S", ids...)
 	}
+}
+
+// powered returns an error if the file system of the queue in dir was shut down. A sync that is in progress
+// then may succeed without having stored anything, which no program on a machine without power would see.
+func powered(dir string) error {
+	f, err := os.Open(filepath.Join(dir, "log.lock"))
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
