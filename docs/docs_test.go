@@ -54,6 +54,7 @@ func TestPlantedDocument(t *testing.T) {
 		{"```sh\ngo run ./lib\n```", "lib is not a command"},
 		{"```sh\ngo run ./gone\n```", "no folder gone"},
 		{"```sh\ngo test ./gone/...\n```", "no folder gone"},
+		{"```sh\nFAST=1 go test ./gone/...\n```", "no folder gone"},
 		{"```sh\ngo test ./lib -run 'TestLib|TestGone'\n```", "no test 'TestLib|TestGone'"},
 		{"```sh\nbash bin/gone\n```", "no script bin/gone"},
 		{"```sh\ngo get github.com/sluice-go/sluice/gone@latest\n```", "no folder gone"},

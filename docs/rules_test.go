@@ -136,6 +136,9 @@ func split(document string) (prose string, fenced []fence, err error) {
 func checkCommand(top fs.FS, line string) error {
 	line, _, _ = strings.Cut(line, "# ")
 	words := strings.Fields(line)
+	for len(words) > 1 && strings.Contains(words[0], "=") { // a variable of the environment
+		words = words[1:]
+	}
 	if len(words) == 0 {
 		return nil
 	}

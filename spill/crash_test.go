@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill"
 	"github.com/sluice-go/sluice/spill/internal/crash"
 )
@@ -52,6 +53,7 @@ func TestMain(m *testing.M) {
 // TestCrash kills processes under load, each at a random line of its ledger, the
 // first ones before they have created the queue, and accounts for every record.
 func TestCrash(t *testing.T) {
+	suite.Needs(t, "processes that are killed")
 	dir := t.TempDir() + "/queue"
 	l := crash.NewLedger()
 	rng := rand.New(rand.NewPCG(uint64(*kills), 5))
@@ -77,6 +79,7 @@ func TestCrash(t *testing.T) {
 // every record is acknowledged, dropped, or left, except for at most as many as the sends that
 // were interrupted could drop.
 func TestCrashDropOldest(t *testing.T) {
+	suite.Needs(t, "processes that are killed")
 	dir := t.TempDir() + "/queue"
 	l := crash.NewLedger()
 	rng := rand.New(rand.NewPCG(uint64(*kills), 6))

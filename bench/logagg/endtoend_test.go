@@ -20,6 +20,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A service runs in the test's process.
@@ -99,6 +100,9 @@ func TestEndToEnd(t *testing.T) {
 		for _, batch := range []string{"on", "off"} {
 			t.Run(kind.Name+" "+batch, func(t *testing.T) {
 				lines := 20_000
+				if kind.Outside {
+					suite.Needs(t, "a disk or a server")
+				}
 				if kind.Outside && batch == "off" {
 					lines = 2000 // each line is synced
 				}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/sluice-go/sluice/bench/logagg/count"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // freePort returns a port for a listener that starts later, or restarts. It is
@@ -51,6 +52,7 @@ func freePort(t *testing.T) int {
 // broker starts a NATS server on a port, with its files in dir.
 func broker(t *testing.T, dir string, port int) *server.Server {
 	t.Helper()
+	suite.Needs(t, "a NATS server")
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: port, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir, SyncAlways: true,
 	})

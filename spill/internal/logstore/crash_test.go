@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
@@ -72,7 +73,7 @@ func survives(d *simdisk.Disk, done, tried *model) error {
 // store has all writes that returned, and the one in progress as a whole or not at all.
 func TestCrash(t *testing.T) {
 	seeds, step := uint64(3), 1
-	if testing.Short() {
+	if !suite.All() {
 		seeds, step = 1, 4
 	}
 	for seed := range seeds {

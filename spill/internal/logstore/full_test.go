@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
@@ -267,7 +268,7 @@ func fullProgram(d *simdisk.Disk, seed uint64) (done, tried *model) {
 func TestCrashWhenFull(t *testing.T) {
 	limits := []int64{9_000, 11_000, 14_000}
 	every := 3
-	if testing.Short() {
+	if !suite.All() {
 		limits, every = limits[:2], 11
 	}
 	for _, limit := range limits {
