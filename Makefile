@@ -17,7 +17,7 @@ ONTOP := ./batch ./bridge ./fan ./hub ./inspect ./semaphore ./source ./workers
 LIBRARY := . $(ONTOP) ./internal/...
 
 # The packages and modules around the library: the suite's mutants, observation, queues on disk, and
-# the log aggregator. The store of the queues on disk has no goroutines, so no races.
+# the log aggregator.
 AROUND := ./sluicetest ./livepage ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill ./bench/logagg/...
 
 # The modules that users import, and the tool.
@@ -67,7 +67,7 @@ boundary: ## each package imports only what it may, and only internal/park block
 
 .PHONY: docs
 docs: ## the commands, code and links in the documents are valid
-	go test -count=1 ./docs
+	SLUICE_TEST=all go test -count=1 ./docs
 
 .PHONY: dashboard
 dashboard: ## the Grafana dashboard has the form that Grafana's schema describes
@@ -161,6 +161,7 @@ race: ## race detector, with 1 and 8 Ps: the engines, also with 2, and the root 
 race-around: ## race detector: the packages on the root package with 1 and 8 Ps, everything around the library once
 	go test -race -shuffle=on -cpu=1,8 $(RACED)
 	go test -race -shuffle=on $(AROUND)
+	go test -race -run TestDamageWhileOpen ./spill/internal/logstore # the only one with two goroutines
 	SLUICE_TEST=all go test -race -shuffle=on -skip 'Partition|PowerCut|Upgrade|KeyedLoad' ./jetstream
 
 .PHONY: race-long

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // installing is the document with the commands that other documents leave out.
@@ -29,6 +31,7 @@ func TestInstall(t *testing.T) {
 		}
 		tested++
 		t.Run(name, func(t *testing.T) {
+			suite.Needs(t, "a program, which it builds")
 			t.Parallel()
 			if err := install(t.TempDir(), commands); err != nil {
 				t.Error(err)
@@ -42,6 +45,7 @@ func TestInstall(t *testing.T) {
 
 // TestPlantedInstall breaks each rule for commands that install once.
 func TestPlantedInstall(t *testing.T) {
+	suite.Needs(t, "programs, which it builds")
 	tree := fstest.MapFS{
 		installing: {Data: []byte("```sh\ngo mod edit -replace=" + library + "=../sluice # once\nexport GOPROXY=off\n```\n")},
 		"GOOD.md":  {Data: []byte("`go get " + library + "@latest`, [more](docs/installing.md)\n\n```sh\ngo install " + library + "/cmd/sluice@latest\n```\n")},

@@ -96,7 +96,7 @@ func TestCrash(t *testing.T) {
 
 // TestCrashInRecovery: a crash at each operation of Open after a crash loses nothing.
 func TestCrashInRecovery(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(suite.Rounds(6, 30)) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		first := simdisk.New()
 		first.StopAt(80 + random.IntN(400))
