@@ -16,9 +16,9 @@ ONTOP := ./batch ./bridge ./fan ./hub ./inspect ./semaphore ./source ./workers
 # The library, without the tests of the conformance suite itself.
 LIBRARY := . $(ONTOP) ./internal/...
 
-# The packages and modules around the library: observation, codecs, queues on disk and
-# on servers, and the log aggregator.
-AROUND := ./livepage ./codec ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill/... ./jetstream/... ./bench/logagg/...
+# The packages and modules around the library: the suite's mutants, observation, queues on disk, and
+# the log aggregator.
+AROUND := ./sluicetest ./livepage ./metrics/internal/... ./metrics/prometheus ./metrics/otel ./spill ./bench/logagg/...
 
 # The modules that users import, and the tool.
 FOR_USERS := ./... ./spill/... ./jetstream/... ./metrics/prometheus/... ./metrics/otel/... ./cmd/sluice/...
@@ -67,7 +67,7 @@ boundary: ## each package imports only what it may, and only internal/park block
 
 .PHONY: docs
 docs: ## the commands, code and links in the documents are valid
-	go test -count=1 ./docs
+	SLUICE_TEST=all go test -count=1 ./docs
 
 .PHONY: dashboard
 dashboard: ## the Grafana dashboard has the form that Grafana's schema describes
@@ -111,7 +111,7 @@ pictures-check: ## the pictures in docs/pictures show what the tool and the live
 .PHONY: oldest
 oldest: ## the library's tests and vet of the stress tests, with the oldest supported Go
 	GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
-	GOTOOLCHAIN=$(OLDEST) GOWORK=off go test -short $(LIBRARY)
+	GOTOOLCHAIN=$(OLDEST) GOWORK=off go test $(LIBRARY)
 	cd stress && GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
 
 bin/apidiff: tools/go.mod tools/go.sum
@@ -133,7 +133,7 @@ binaries: ## bin/VERSION: the tool for each platform by GoReleaser, from the tag
 .PHONY: 386
 386: ## vet of the modules for users for GOARCH=386, and the library's tests there
 	GOARCH=386 go vet $(FOR_USERS)
-	GOARCH=386 go test -short $(LIBRARY)
+	GOARCH=386 go test $(LIBRARY)
 
 .PHONY: arm64
 arm64: ## each package has its files and imports for GOARCH=arm64
@@ -141,35 +141,41 @@ arm64: ## each package has its files and imports for GOARCH=arm64
 
 .PHONY: arm64-run
 arm64-run: ## the library's tests on arm64, emulated by qemu-user, which lacks the ioctl of loopdisk
-	GOARCH=arm64 go test -short -exec $(QEMU) $$(go list $(LIBRARY) | grep -v /internal/loopdisk)
+	GOARCH=arm64 go test -exec $(QEMU) $$(go list $(LIBRARY) | grep -v /internal/loopdisk)
 
 .PHONY: checked
-checked: ## the library's tests in a build that checks promises (-tags sluicecheck)
-	go test -short -tags sluicecheck $(LIBRARY)
+checked: ## the kinds' tests in a build that checks promises (-tags sluicecheck), as the race detector's builds do too
+	go test -tags sluicecheck . ./internal/segqueue
 
-# The internal packages whose tests are repeated under the race detector.
-REPEATED := $(addprefix ./internal/,park spin selection waitq registry ring segqueue shard locked workpool age broadcast)
+# The internal packages with engines and their parts.
+ENGINES := $(addprefix ./internal/,park spin selection waitq registry ring segqueue shard locked workpool age broadcast)
 
-# The packages that race-around runs with 1, 2 and 8 Ps.
-RACED := $(ONTOP) ./internal/foreign ./internal/stage ./sluicetest/... ./stress/...
+# The packages that race-around runs with 1 and 8 Ps.
+RACED := $(ONTOP) ./internal/foreign ./internal/stage ./stress/...
 
-# The first line compiles everything with all CPUs. Then one package at a time (-p=1): two
-# suites that share the machine would report a slow channel as hung.
+# Each first line compiles everything with all CPUs. Then one package at a time (-p=1): two suites
+# that share the machine would report a slow channel as hung.
+#
+# With 1 P a goroutine runs until it waits, so no other one repairs a lost wake-up by chance, and
+# nothing spins. With 8 Ps on fewer CPUs the operating system interrupts goroutines within a step.
+# With 2, for the engines, a goroutine that spins has its partner on the other CPU.
 .PHONY: race
-race: ## race detector, -short, with 1, 2 and 8 Ps: internal packages three times and the root package once
-	@go list -race -export -deps -test . $(REPEATED) >/dev/null
-	go test -race -short -shuffle=on -cpu=1,2,8 -count=3 -p=1 $(REPEATED)
-	for p in 1 2 8; do go test -race -short -shuffle=on -cpu=$$p . || exit 1; done
+race: ## race detector, with 1 and 8 Ps: the engines, also with 2, and the root package
+	@go list -race -export -deps -test . $(ENGINES) >/dev/null
+	go test -race -shuffle=on -cpu=1,8 -p=1 . $(ENGINES)
+	go test -race -shuffle=on -cpu=2 -p=1 $(ENGINES)
 
 .PHONY: race-around
-race-around: ## race detector, -short: the packages on the root package with 1, 2 and 8 Ps, everything around the library once
-	@go list -race -export -deps -test $(RACED) $(AROUND) >/dev/null
-	go test -race -short -shuffle=on -cpu=1,2,8 -p=1 $(RACED)
-	go test -race -short -shuffle=on -p=1 $(AROUND)
+race-around: ## race detector: the packages on the root package with 1 and 8 Ps, everything around the library once
+	@go list -race -export -deps -test $(RACED) $(AROUND) ./spill/internal/logstore ./jetstream >/dev/null
+	go test -race -shuffle=on -cpu=1,8 -p=1 $(RACED)
+	go test -race -shuffle=on -p=1 $(AROUND)
+	go test -race -run TestDamageWhileOpen ./spill/internal/logstore # the only one with two goroutines
+	SLUICE_TEST=all go test -race -shuffle=on -skip 'Partition|PowerCut|Upgrade|KeyedLoad' ./jetstream
 
 .PHONY: race-long
 race-long: ## race detector, the whole library and all variants in full, ten times: run it before a release
-	SLUICETEST_THOROUGH=1 go test -race -shuffle=on -cpu=1,2,8 -count=10 -timeout=2h ./... ./stress/...
+	SLUICE_TEST=long go test -race -shuffle=on -cpu=1,2,8 -count=10 -timeout=2h ./... ./stress/...
 
 .PHONY: lab
 # Its results stay in the checkout, as those of a user do: other checks must not read them.
@@ -190,8 +196,8 @@ live: ## the page of package livepage in a headless Chromium, served by a runnin
 	cd tools && GOWORK=off go vet ./live/... && GOWORK=off go test -count=1 -timeout=10m -parallel=4 ./live $(LIVE)
 
 .PHONY: test
-test: ## all tests of all modules, as the README says
-	go test work
+test: ## all tests of all modules, with servers, killed processes and stored corpora
+	SLUICE_TEST=all go test work
 
 # The Go versions of the speed board; the page shows the first one. BOARD adds flags: -rust, -only.
 BOARD_GO := go1.26.8 go1.27.3

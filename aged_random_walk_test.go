@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestMaxAgeRandomWalk: random calls of all kinds at random moments, many of which coincide with the
@@ -17,10 +18,7 @@ import (
 // Nobody waits beside what it waits for, and each value that was sent is received, or the hook gets
 // it, exactly once.
 func TestMaxAgeRandomWalk(t *testing.T) {
-	rounds := 200
-	if testing.Short() {
-		rounds = 50
-	}
+	rounds := suite.Rounds(50, 200)
 	base := rand.Uint64()
 	for i := range rounds {
 		if seed := base + uint64(i); !t.Run("", func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
@@ -32,7 +33,7 @@ func TestDelay(t *testing.T) {
 			Capacity:  test.limit,
 			Overflow:  test.overflow,
 			MaxBypass: maxBypass,
-			Variant:   i >= 1,
+			Variant:   i >= 1 || !suite.All(),
 			Memory:    &sluicetest.Memory{Idle: 2048},
 			Numbers: func(onDrop func(uint64)) sluicetest.Channel[uint64] {
 				return openDelay(test.limit, test.overflow, onDrop, test.dueAt)

@@ -4,34 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/sluice-go/sluice"
 )
-
-// TestTryRecvBatch: TryRecvBatch receives the queued values without blocking, or returns
-// ErrEmpty or ErrClosed.
-func TestTryRecvBatch(t *testing.T) {
-	for kind, c := range eachKind() {
-		if c.Cap() == 0 {
-			continue
-		}
-		buf := make([]int, 3)
-		if n, err := c.TryRecvBatch(buf); n != 0 || err != sluice.ErrEmpty {
-			t.Errorf("%s: empty: %d, %v", kind, n, err)
-		}
-		if n, err := c.TryRecvBatch(nil); n != 0 || err != nil {
-			t.Errorf("%s: empty buffer: %d, %v", kind, n, err)
-		}
-		_ = c.TrySend(5)
-		if n, err := c.TryRecvBatch(buf); n != 1 || err != nil || buf[0] != 5 {
-			t.Errorf("%s: %d, %v, %v", kind, n, err, buf)
-		}
-		c.Close()
-		if n, err := c.TryRecvBatch(buf); n != 0 || err != sluice.ErrClosed {
-			t.Errorf("%s: closed: %d, %v", kind, n, err)
-		}
-	}
-}
 
 // TestDrain: a select loop over Ready and Drain receives every value, even if the body
 // breaks or continues, and notices Close.

@@ -7,11 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestInlined: in a program that imports nothing but the library, the compiler inlines the
 // steps of the fast paths (see inlined.go), and a Send of package batch up to a complete batch.
 func TestInlined(t *testing.T) {
+	suite.Needs(t, "a program, which it builds")
 	const program = `package main
 
 import (

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
@@ -42,8 +43,8 @@ func openRanked[T any](r ranked, onDrop func(T)) sluicetest.Channel[T] {
 
 func (r ranked) kind() sluicetest.Kind {
 	k := sluicetest.Kind{
-		Capacity: r.limit,
-		Overflow: r.overflow, Timeout: 15e9,
+		Capacity:  r.limit,
+		Overflow:  r.overflow,
 		MaxBypass: maxBypass,
 		Memory:    &sluicetest.Memory{Idle: float64(1024 + 512*r.levels)},
 		Numbers:   func(onDrop func(uint64)) sluicetest.Channel[uint64] { return openRanked(r, onDrop) },
@@ -64,13 +65,13 @@ func (r ranked) kind() sluicetest.Kind {
 func TestPriority(t *testing.T) {
 	for i, r := range []ranked{
 		{levels: 4, limit: 3}, {levels: 4, limit: 3, spread: true}, // in full
-		{levels: 4, limit: sluice.Unlimited}, {levels: 1, limit: 1}, {levels: 4, limit: 64}, {levels: 64, limit: 1024},
+		{levels: 4, limit: sluice.Unlimited}, {levels: 1, limit: 1}, {levels: 64, limit: 1024},
 		{levels: 4, limit: 64, spread: true}, {levels: 3, limit: sluice.Unlimited, spread: true},
 		{levels: 4, limit: 1, overflow: sluice.Reject}, {levels: 4, limit: 100, overflow: sluice.Reject, spread: true},
-		{levels: 4, limit: 3, overflow: sluice.DropNewest}, {levels: 4, limit: 100, overflow: sluice.DropNewest},
+		{levels: 4, limit: 3, overflow: sluice.DropNewest},
 	} {
 		k := r.kind()
-		k.Variant = i >= 2
+		k.Variant = i >= 2 || !suite.All()
 		t.Run(r.String(), func(t *testing.T) { sluicetest.Run(t, k) })
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
@@ -45,7 +46,7 @@ func TestSelectConforms(t *testing.T) {
 		{capacity: 1}, {capacity: 3, oneSender: true, oneReceiver: true},
 		{capacity: 3, overflow: sluice.DropOldest}, {capacity: 128}, {elastic: true, capacity: sluice.Unlimited},
 	}
-	if testing.Short() {
+	if !suite.All() {
 		shapes = shapes[:3]
 	}
 	kinds := map[string]sluicetest.Kind{
@@ -56,7 +57,7 @@ func TestSelectConforms(t *testing.T) {
 	}
 	inFull := []string{shapes[0].String(), shapes[1].String(), shapes[2].String()}
 	for name, k := range kinds {
-		k.Variant = !slices.Contains(inFull, name)
+		k.Variant = !suite.All() || !slices.Contains(inFull, name)
 		if k.MaxBypass != 0 {
 			k.MaxBypass = sluicetest.NoBound
 		}

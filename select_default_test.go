@@ -3,13 +3,13 @@ package sluice_test
 import (
 	"context"
 	"maps"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestSelectDefaultIsOneMoment: Select does not choose Default while one of its cases can
@@ -104,16 +104,43 @@ func (o offered) take() {
 	}
 }
 
+// TestSelectDefaultOppositeOrders: Selects with Default that name the same channels in opposite orders
+// do not lock each other out, whatever the kinds.
+func TestSelectDefaultOppositeOrders(t *testing.T) {
+	var channels []sluice.Channel[int]
+	for _, kind := range slices.Sorted(maps.Keys(selectKinds)) {
+		channels = append(channels, selectKinds[kind](func(int) {}), selectKinds[kind](func(int) {}))
+	}
+	var all sync.WaitGroup
+	for backward := range 2 {
+		all.Go(func() {
+			var cases []sluice.Case
+			for _, c := range channels {
+				cases = append(cases, sluice.OnRecv(c))
+			}
+			if backward == 1 {
+				slices.Reverse(cases)
+			}
+			for i := range defaultTries() {
+				few := cases[i%len(cases):]
+				few = append(slices.Clone(few[:min(len(few), 5)]), sluice.Default)
+				if chosen, err := sluice.Select(context.Background(), few...); chosen != sluice.Default || err != nil {
+					t.Errorf("a case without a value: %v, %v", chosen, err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
 // defaultTries returns the number of calls of Select. One that ignores the marks of its looks chooses
 // Default in more than 4% of them, with each kind.
 func defaultTries() int {
-	switch {
-	case os.Getenv("SLUICETEST_THOROUGH") == "1":
+	if suite.Long() {
 		return 40_000
-	case testing.Short():
-		return 4_000
 	}
-	return 10_000
+	return suite.Rounds(4_000, 10_000)
 }
 
 // yieldingCase is a case that cannot proceed, and that yields the processor whenever it is

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // An operation is a send or a receive that a call may perform.
@@ -55,10 +56,7 @@ func (p *pendingCall) String() string {
 // Stats counts the waiters exactly. At the end each value was delivered once if its
 // send succeeded, and never otherwise.
 func TestSelectQuiescence(t *testing.T) {
-	rounds := 400
-	if testing.Short() {
-		rounds = 60
-	}
+	rounds := suite.Rounds(60, 400)
 	for range rounds {
 		seed := rand.Uint64()
 		synctest.Test(t, func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // These tests are about OnUndelivered when it panics or calls runtime.Goexit: each value is received or
@@ -432,10 +433,7 @@ func TestUndeliveredFails(t *testing.T) {
 // TestUndeliveredRandomFailures: several goroutines send by each way, receive, select, and close, while
 // hooks fail at random.
 func TestUndeliveredRandomFailures(t *testing.T) {
-	programs := 60
-	if testing.Short() {
-		programs = 12
-	}
+	programs := suite.Rounds(12, 60)
 	for name, kind := range hookedKinds() {
 		if name == "one to one DropNewest" || name == "one to one DropOldest" {
 			continue // it has one sender and one receiver

@@ -2,6 +2,7 @@ package sluice_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,17 @@ import (
 // and as a case of Select, and not with a nil dereference.
 func TestZeroValue(t *testing.T) {
 	ctx := context.Background()
+	panics := func(where string, call func(), words ...string) {
+		defer func() {
+			message, _ := recover().(string)
+			for _, word := range words {
+				if !strings.Contains(message, word) {
+					t.Errorf("%s: panic %q does not contain %q", where, message, word)
+				}
+			}
+		}()
+		call()
+	}
 	for kind, c := range map[string]sluice.Channel[int]{
 		"Rendezvous": new(sluice.Rendezvous[int]),
 		"Bounded":    new(sluice.Bounded[int]),
@@ -40,15 +52,7 @@ func TestZeroValue(t *testing.T) {
 			"OnRecv":       func() { sluice.OnRecv(c) },
 			"OnSend":       func() { sluice.OnSend(c, 1) },
 		} {
-			func() {
-				defer func() {
-					message, _ := recover().(string)
-					if !strings.HasPrefix(message, "sluice: ") || !strings.Contains(message, "constructor") {
-						t.Errorf("%s.%s: panic %q", kind, method, message)
-					}
-				}()
-				call()
-			}()
+			panics(kind+"."+method, call, "sluice: ", "constructor")
 		}
 	}
 	var s sluice.Sharded[int]
@@ -62,14 +66,7 @@ func TestZeroValue(t *testing.T) {
 		"SendAfter": func() { _, _ = d.SendAfter(ctx, 0, 1) },
 		"CancelAll": func() { d.CancelAll() },
 	} {
-		func() {
-			defer func() {
-				if message, _ := recover().(string); !strings.Contains(message, "constructor") {
-					t.Errorf("Sharded.%s: panic %q", method, message)
-				}
-			}()
-			call()
-		}()
+		panics(method, call, "constructor")
 	}
 	var lane sluice.Lane[int]
 	var level sluice.Level[int]
@@ -79,14 +76,7 @@ func TestZeroValue(t *testing.T) {
 		"NewValues":      {func() { new(sluice.Values[int]).All() }},
 	} {
 		for i, call := range calls {
-			func() {
-				defer func() {
-					if message, _ := recover().(string); !strings.Contains(message, "zero value") || !strings.Contains(message, where) {
-						t.Errorf("%s, call %d: panic %q", where, i, message)
-					}
-				}()
-				call()
-			}()
+			panics(fmt.Sprint(where, ", call ", i), call, "zero value", where)
 		}
 	}
 }

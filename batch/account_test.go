@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
 	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A ledger records the fate of each value of each sender.
@@ -179,10 +180,7 @@ func account(t *testing.T, s shape, closing, sized bool) {
 // moment, and then stop. All values arrive without another call. The owner and its timer
 // keep the promise of a single sender.
 func TestSenderTimerComes(t *testing.T) {
-	rounds := 3000
-	if testing.Short() {
-		rounds = 300
-	}
+	rounds := suite.Rounds(300, 3000)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a watchdog
 	defer cancel()
 	random := rand.New(rand.NewPCG(5, 5))
@@ -221,10 +219,7 @@ func TestSenderTimerComes(t *testing.T) {
 // values before them. No batch is ever complete, so a value for which neither side
 // starts the timer never arrives.
 func TestSenderTimerMeetsSend(t *testing.T) {
-	rounds := 200
-	if testing.Short() {
-		rounds = 20
-	}
+	rounds := suite.Rounds(20, 200)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // a watchdog
 	defer cancel()
 	c := sluice.NewElastic[int](sluice.Unlimited, nil)

@@ -10,16 +10,16 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// In direct mode published is the number of values that are held. A flush by the timer takes them,
-// and the next value finds that out.
-func TestSenderPublishes(t *testing.T) {
+// A flush by the timer takes the values that are held. The next value starts the timer again, and
+// Close ends it.
+func TestSenderAfterItsTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := sluice.NewBounded[*int](100, nil)
 		b := NewSender(c, 10, &Options[*int]{Linger: time.Second})
-		expect := func(published int64, held int, when string) {
+		expect := func(held, sent int, when string) {
 			t.Helper()
-			if got := b.timer.published.Load(); got != published || b.Len() != held {
-				t.Errorf("%s: %d published, %d held; want %d, %d", when, got, b.Len(), published, held)
+			if b.Len() != held || c.Len() != sent {
+				t.Errorf("%s: %d held, %d sent; want %d, %d", when, b.Len(), c.Len(), held, sent)
 			}
 			expectEmptySlots(t, b, when)
 		}
@@ -29,30 +29,21 @@ func TestSenderPublishes(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		expect(0, 0, "at first")
 		send()
 		send()
-		expect(2, 2, "after two values")
-		if _ = b.Flush(t.Context()); c.Len() != 2 {
-			t.Error("Flush sent nothing")
+		expect(2, 0, "after two values")
+		_ = b.Flush(t.Context())
+		expect(0, 2, "after Flush")
+		for sent := 2; sent < 5; sent++ { // in the slot behind the value that the timer took
+			send()
+			expect(1, sent, "after a value")
+			time.Sleep(time.Second)
+			synctest.Wait()
+			expect(0, sent+1, "after the timer")
 		}
-		expect(0, 0, "after Flush")
 		send()
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if got := b.timer.published.Load(); got != taken || c.Len() != 3 {
-			t.Errorf("after the timer: %d published, %d sent", got, c.Len())
-		}
-		send() // is in the slot behind the value that the timer took, and is taken out again
-		expect(1, 1, "after the next value")
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if c.Len() != 4 {
-			t.Error("the timer was not started for a value after its flush")
-		}
-		if _ = b.Close(t.Context()); b.timer.published.Load() != taken {
-			t.Error("values are published after Close")
-		}
+		_ = b.Close(t.Context())
+		expect(0, 6, "after Close")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // foreignReceiver is a receiver of another package.
@@ -145,10 +146,7 @@ func TestFlushStorm(t *testing.T) {
 				}
 			}
 		}()
-		rounds := 3000
-		if testing.Short() {
-			rounds = 300
-		}
+		rounds := suite.Rounds(300, 3000)
 		for round := range rounds {
 			n := 1 + round%7
 			for v := range n {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 type load struct {
@@ -102,10 +103,7 @@ func (l *load) check(t *testing.T, batches [][]int) {
 var policies = []batch.TooLarge{batch.Alone, batch.Fail, batch.Drop}
 
 func inLoads(t *testing.T, f func(t *testing.T, random *rand.Rand, l *load, r receiver)) {
-	seeds := uint64(150)
-	if testing.Short() {
-		seeds = 30
-	}
+	seeds := uint64(suite.Rounds(30, 150))
 	for name, make := range queues {
 		t.Run(name, func(t *testing.T) {
 			for seed := range seeds {

@@ -16,6 +16,9 @@ import (
 func checkCommand(top fs.FS, line string) error {
 	line, _, _ = strings.Cut(line, "# ")
 	words := append(strings.Fields(line), "", "")
+	for strings.Contains(words[0], "=") { // a variable of the environment
+		words = words[1:]
+	}
 	args := words[1:]
 	exists := func(pattern string) bool {
 		files, _ := fs.Glob(top, pattern)

@@ -51,6 +51,7 @@ func TestPlantedDocument(t *testing.T) {
 		{"go run ./cmd/tool", "go run ./lib", "lib is not a command"},
 		{"go run ./cmd/tool", "go run ./gone", "gone is not a command"},
 		{"go test ./...", "go test ./gone/...", "no folder gone"},
+		{"go test ./...", "FAST=1 go test ./gone/...", "no folder gone"},
 		{"-run TestLib", "-run 'TestLib|TestGone'", "no test TestGone"},
 		{"bash bin/run", "bash bin/gone", "no script bin/gone"},
 		{"get x@", "get gone@", "not a command of docs/releases.md"},

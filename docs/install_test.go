@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // library is the module path of the root, and installing the document with all commands that
@@ -25,6 +27,7 @@ var installs = regexp.MustCompile("(?m)(?:^|`)(go (?:mod edit|get|-C) [^`\n]*)")
 // TestInstall: in an empty folder, a program can import the modules of this checkout, and install the
 // tool, as the document says.
 func TestInstall(t *testing.T) {
+	suite.Needs(t, "programs, which it builds")
 	text, err := os.ReadFile(path.Join(checkout, installing))
 	if err != nil {
 		t.Fatal(err)

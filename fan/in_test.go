@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/fan"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
@@ -203,7 +204,7 @@ func TestNothingIsRetained(t *testing.T) {
 
 // TestInDoesNotAllocate: In allocates only at the start, for any number of inputs.
 func TestInDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if suite.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, sources := range []int{8, 9} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/hub"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
@@ -48,6 +49,7 @@ func TestConformance(t *testing.T) {
 				Capacity:  size[1],
 				MaxBypass: sluicetest.NoBound,
 				Keeps:     2 * size[0],
+				Variant:   !suite.All(),
 				Numbers:   func(func(uint64)) sluicetest.Channel[uint64] { return newChannel[uint64](size[0], size[1]) },
 				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
 					return newChannel[*sluicetest.Parcel](size[0], size[1])

@@ -12,15 +12,11 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/hub"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
-// rounds returns n, or a tenth of it with -short.
-func rounds(n int) int {
-	if testing.Short() {
-		return max(1, n/10)
-	}
-	return n
-}
+// rounds returns n, or a tenth of it unless all tests run.
+func rounds(n int) int { return suite.Rounds(max(1, n/10), n) }
 
 // TestReplayLive: a subscription that joins while values are sent begins with the last ones
 // before it joined, and continues without a gap and without a duplicate.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/hub"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestOneCopy: every subscription receives the value itself, and the Hub lets go of it once all
@@ -134,7 +135,7 @@ func TestLeavesNothing(t *testing.T) {
 
 // TestAllocations: no operation allocates in steady state.
 func TestAllocations(t *testing.T) {
-	if raceEnabled {
+	if suite.Race {
 		t.Skip("the race detector allocates")
 	}
 	ctx := t.Context()

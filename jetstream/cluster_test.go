@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 var allFaults = flag.Bool("cluster.all", false, "test the cluster with every fault and rehearsal, not only with a few")
@@ -59,6 +61,7 @@ const (
 // newCluster returns a cluster that is not started. Its parts reach each other directly.
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
+	suite.Needs(t, "three NATS servers")
 	c := &cluster{t: t, pace: shortPace}
 	if *allFaults || *upgradeFrom != "" {
 		c.pace = longPace

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/ramdir"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/jetstream"
 	"github.com/sluice-go/sluice/sluicetest"
 )
@@ -83,6 +84,7 @@ func resolve(err error) (stored int, _ error) {
 // The channel passes the conformance suite, except for the parts that need one
 // process: see Kind.Remote.
 func TestConformance(t *testing.T) {
+	suite.Needs(t, "a NATS server")
 	t.Parallel()
 	for _, capacity := range []int{2, 16} {
 		t.Run(fmt.Sprint("capacity ", capacity), func(t *testing.T) {
@@ -144,6 +146,7 @@ func keyedOpener[T any](t *testing.T, dir string, o jetstream.Options[T]) func()
 
 // A channel by key passes the suite for the values of one key.
 func TestKeyedConformance(t *testing.T) {
+	suite.Needs(t, "a NATS server")
 	t.Parallel()
 	const capacity = 16
 	dir := ramdir.New(t)

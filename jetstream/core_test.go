@@ -107,22 +107,6 @@ func TestCompareSettings(t *testing.T) {
 	}
 }
 
-// The promises depend on these settings of the stream.
-func TestStreamConfig(t *testing.T) {
-	t.Parallel()
-	s := alone(config{name: "jobs", capacity: sluice.Unlimited, replicas: 3, dedupeWindow: time.Minute}).config.stream()
-	if s.MaxMsgs != -1 || s.MaxBytes != -1 || s.Replicas != 3 || s.Duplicates != time.Minute {
-		t.Errorf("without limits: %+v", s)
-	}
-	if s.Discard != natsjs.DiscardNew || s.Retention != natsjs.WorkQueuePolicy || s.Storage != natsjs.FileStorage || !s.AllowAtomicPublish {
-		t.Errorf("discard, retention, storage or batches: %+v", s)
-	}
-	s = alone(config{capacity: 5, maxBytes: 7}).config.stream()
-	if s.MaxMsgs != 5 || s.MaxBytes != 7 {
-		t.Errorf("with limits: %+v", s)
-	}
-}
-
 // The order of precedence of the errors of a channel that is shut down, closed or
 // deleted.
 func TestLifecycleErrors(t *testing.T) {

@@ -11,11 +11,14 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // threeServers starts a cluster of three servers in this process.
 func threeServers(t testing.TB) (servers []*server.Server) {
 	t.Helper()
+	suite.Needs(t, "three NATS servers")
 	ports := freePorts(t, 3)
 	var routes []*url.URL
 	for _, port := range ports {
@@ -58,9 +61,6 @@ func loadOf(t testing.TB, servers []*server.Server) (l load) {
 // receive depends on how much the servers replicate at once, and how the servers share them
 // on the leaders that they chose, so that is logged only.
 func TestKeyedLoad(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three servers")
-	}
 	t.Parallel()
 	servers := threeServers(t)
 	var sends [2]float64

@@ -13,6 +13,7 @@ import (
 	natsjs "github.com/nats-io/nats.go/jetstream"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // beforeColon is the key of the values in these tests.
@@ -21,6 +22,7 @@ func beforeColon(v string) string { key, _, _ := strings.Cut(v, ":"); return key
 // openByKey opens a channel by key, as open does.
 func openByKey(t testing.TB, streams int, o Options[string]) *Channel[string] {
 	t.Helper()
+	suite.Needs(t, "a NATS server")
 	if o.Name == "" {
 		o.Name = fmt.Sprint("keyed-", opened.Add(1))
 	}
@@ -347,6 +349,7 @@ func second(_ *Channel[string], err error) error { return err }
 
 // openedAs creates a channel, and returns its options.
 func openedAs(t testing.TB, streams int, o Options[string]) *Options[string] {
+	suite.Needs(t, "a NATS server")
 	openByKey(t, streams, o)
 	return &o
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // partitions are faults of the network. In a busy rehearsal, the channel is closed during
@@ -57,9 +59,7 @@ func (r *rehearsal) partition(site int, what direction) {
 // fails in various ways: no value is lost, no acknowledgment that was confirmed is
 // forgotten, and the sites that reach each other go on.
 func TestPartition(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three servers")
-	}
+	suite.Needs(t, "three NATS servers")
 	t.Parallel()
 	for _, p := range partitions {
 		for _, busy := range []bool{false, true} {

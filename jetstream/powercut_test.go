@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A power cut of all nodes, except that the operating system survives: all servers are
@@ -14,9 +16,7 @@ import (
 //
 // TestPowerFailure, by hand, also loses what the operating system had not written.
 func TestPowerCut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three servers")
-	}
+	suite.Needs(t, "three NATS servers")
 	t.Parallel()
 	for _, busy := range []bool{true, false} {
 		if !busy && !*allFaults {

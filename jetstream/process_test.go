@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A process is this test binary in another role. It ends with its test at the
@@ -36,6 +37,7 @@ type process struct {
 // begin starts a process.
 func begin(t testing.TB, r role) *process {
 	t.Helper()
+	suite.Needs(t, "processes that are killed")
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sluice-go/sluice/internal/ramdir"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestMain checks that no goroutine outlives the tests, embedded servers included.
@@ -48,6 +49,7 @@ var opened atomic.Int64
 // them. It is shut down at the end of the test.
 func open[T any](t testing.TB, o Options[T]) *Channel[T] {
 	t.Helper()
+	suite.Needs(t, "a NATS server")
 	if o.Name == "" {
 		o.Name = fmt.Sprint("channel-", opened.Add(1))
 	}
@@ -170,6 +172,7 @@ func mute() *slog.Logger { return slog.New(slog.DiscardHandler) }
 // listening starts a server with a listener on loopback.
 func listening(t testing.TB, change func(*server.Options)) *server.Server {
 	t.Helper()
+	suite.Needs(t, "a NATS server")
 	o := &server.Options{
 		ServerName: "one", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
 		JetStream: true, StoreDir: ramdir.New(t), SyncAlways: true,

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 var upgradeFrom = flag.String("cluster.from", "", "rehearse an upgrade from this version of nats-server, such as v2.12.15; it is built from the Go module proxy")
@@ -68,9 +70,7 @@ func main() {
 //
 // With -args -cluster.from VERSION the servers are of that version before.
 func TestUpgrade(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three servers")
-	}
+	suite.Needs(t, "three NATS servers")
 	t.Parallel()
 	old := ""
 	if *upgradeFrom != "" {

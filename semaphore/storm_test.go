@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/internal/spin"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // Goroutines acquire, release, cancel and resize at random. There are never more permits
@@ -29,10 +30,7 @@ func TestStorm(t *testing.T) {
 func storm(t *testing.T, s *Semaphore, size int64) {
 	var held, most atomic.Int64
 	guarded := 0 // by the permit, if there is one
-	calls := 2000
-	if testing.Short() {
-		calls = 300
-	}
+	calls := suite.Rounds(300, 2000)
 	var goroutines sync.WaitGroup
 	for g := range 12 {
 		goroutines.Go(func() {
@@ -80,10 +78,7 @@ func storm(t *testing.T, s *Semaphore, size int64) {
 func TestNoWakeUpIsLost(t *testing.T) {
 	for name, o := range orders {
 		t.Run(name, func(t *testing.T) {
-			rounds := int64(100_000)
-			if testing.Short() {
-				rounds = 5_000
-			}
+			rounds := int64(suite.Rounds(5_000, 100_000))
 			s := New(1, o)
 			_ = s.TryAcquire(1)
 			var round atomic.Int64

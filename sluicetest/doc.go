@@ -30,7 +30,7 @@
 // No verdict depends on timing. A watchdog of two minutes turns a hang outside
 // a bubble into a failure with the stacks of all goroutines. With -short, the
 // same tests run fewer rounds, and for a Kind with Variant too; with
-// SLUICETEST_THOROUGH=1 in the environment, variants run in full.
+// SLUICE_TEST=long in the environment, variants run in full.
 //
 // The suite itself is tested with mutants: a correct channel with a single
 // planted fault (package internal/mutant) must fail, and the same channel

@@ -1,7 +1,6 @@
 package sluicetest
 
 import (
-	"os"
 	"runtime"
 	"slices"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A Channel is a channel that the suite can test. If it also has the methods
@@ -65,7 +65,7 @@ type Kind struct {
 	Memory *Memory
 	// Variant is set for one of several configurations of the same code, of which another
 	// runs in full: the suite takes as few rounds as with -short, unless the environment
-	// has SLUICETEST_THOROUGH=1.
+	// has SLUICE_TEST=long.
 	Variant bool
 
 	// Timeout is the time after which a test of the suite counts as hung, which
@@ -235,7 +235,7 @@ func (k Kind) refusesBesideReceives() bool { return k.InFlight && k.Overflow == 
 
 func (k Kind) overflows() bool { return k.Overflow != sluice.Block && k.Capacity <= fillable }
 
-func (k Kind) promisesNoAllocation() bool { return !k.Allocates && !raceEnabled }
+func (k Kind) promisesNoAllocation() bool { return !k.Allocates && !suite.Race }
 
 func (k Kind) promisesMemory() bool { return k.Memory != nil }
 
@@ -292,7 +292,7 @@ func (k Kind) receivers(n int) int {
 
 // quick reports whether the suite takes few rounds.
 func (k Kind) quick() bool {
-	return testing.Short() || k.Variant && os.Getenv("SLUICETEST_THOROUGH") != "1"
+	return testing.Short() || k.Variant && !suite.Long()
 }
 
 // rounds returns n, or a tenth of it for a quick run.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/sluicetest"
 	"github.com/sluice-go/sluice/sluicetest/internal/mutant"
 )
@@ -55,7 +56,8 @@ const unbounded = 1 << 30
 const faultVariable = "SLUICETEST_FAULT"
 
 // TestReference: a channel without a fault passes, with every capacity and
-// policy that makes a difference to the suite. The kinds in which faults show run in full.
+// policy that makes a difference to the suite. The kinds in which faults show run in full with a
+// fault, and if every test runs.
 func TestReference(t *testing.T) {
 	fault := mutant.Fault(os.Getenv(faultVariable))
 	for _, limit := range []int{0, 1, 2, 5, 64, unbounded} {
@@ -65,7 +67,8 @@ func TestReference(t *testing.T) {
 			}
 			name := fmt.Sprintf("%v %d", overflow, limit)
 			k := kind(limit, overflow, fault)
-			k.Variant = !slices.ContainsFunc(mutants, func(row mutantRow) bool { return row.kind == name })
+			shows := slices.ContainsFunc(mutants, func(row mutantRow) bool { return row.kind == name })
+			k.Variant = !shows || fault == "" && !suite.All()
 			t.Run(name, func(t *testing.T) { sluicetest.Run(t, k) })
 		}
 	}
@@ -90,7 +93,7 @@ func TestMutants(t *testing.T) {
 }
 
 func mutantsByRace() []mutantRow {
-	if raceEnabled {
+	if suite.Race {
 		return racedMutants
 	}
 	return unracedMutants

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
 	"github.com/sluice-go/sluice/internal/ramdir"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/sluicetest"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
@@ -129,7 +130,7 @@ func TestConformance(t *testing.T) {
 		{memory: 4, disk: 7, block: 30, sized: true},
 		{memory: 50, block: 100},
 	}
-	if !testing.Short() {
+	if suite.All() {
 		shapes = append(shapes,
 			shape{memory: 1, disk: 1},
 			shape{memory: 4, disk: 7, block: 30},
@@ -144,7 +145,7 @@ func TestConformance(t *testing.T) {
 				Capacity:  s.capacity(),
 				MaxBypass: 32,
 				Allocates: true,
-				Variant:   i >= 2, // the first two run in full
+				Variant:   i >= 2 || !suite.All(), // the first two run in full
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
 					return open[uint64](t, dir, s, 8, 8, fixed{})
 				},
@@ -265,7 +266,7 @@ func openDurable[T any](t *testing.T, s durableShape, payload int, as codec.Code
 
 func TestDurableConformance(t *testing.T) {
 	shapes := []durableShape{{capacity: 11, memory: 4}}
-	if !testing.Short() {
+	if suite.All() {
 		shapes = append(shapes,
 			durableShape{capacity: 1, memory: 1},
 			durableShape{capacity: sluice.Unlimited, memory: 100},
@@ -274,12 +275,12 @@ func TestDurableConformance(t *testing.T) {
 	}
 	for i, overflow := range []sluice.Overflow{sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
 		shapes = append(shapes, durableShape{capacity: 3 + 4*i, memory: 2, overflow: overflow, age: i%2 == 1})
-		if !testing.Short() {
+		if suite.All() {
 			shapes = append(shapes, durableShape{capacity: 1, memory: 1, overflow: overflow, age: i%2 == 0})
 		}
 	}
 	shapes = append(shapes, durableShape{capacity: 5, memory: 4, age: true}, durableShape{capacity: 6, memory: 2, fresh: true})
-	if !testing.Short() {
+	if suite.All() {
 		shapes = append(shapes, durableShape{capacity: 13, memory: 4, overflow: sluice.DropOldest, age: true, fresh: true})
 	}
 	for _, s := range shapes {
@@ -290,7 +291,7 @@ func TestDurableConformance(t *testing.T) {
 				MaxBypass: 0,
 				Allocates: true,
 				InFlight:  true,
-				Variant:   s.capacity != 11, // Block and DropOldest run in full
+				Variant:   s.capacity != 11 || !suite.All(), // Block and DropOldest run in full
 				Overflow:  s.overflow,
 				Numbers: func(onDrop func(uint64)) sluicetest.Channel[uint64] {
 					return openDurable[uint64](t, s, 8, fixed{}, onDrop)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill"
 )
 
@@ -56,6 +57,7 @@ func TestMain(m *testing.M) {
 // TestCrash kills processes under load, each at a random line of its ledger, the
 // first ones before they have created the queue, and accounts for every record.
 func TestCrash(t *testing.T) {
+	suite.Needs(t, "processes that are killed")
 	dir := t.TempDir() + "/queue"
 	l := newLedger()
 	rng := rand.New(rand.NewPCG(uint64(*kills), 5))
@@ -81,6 +83,7 @@ func TestCrash(t *testing.T) {
 // every record is acknowledged, dropped, or left, except for at most as many as the sends that
 // were interrupted could drop.
 func TestCrashDropOldest(t *testing.T) {
+	suite.Needs(t, "processes that are killed")
 	dir := t.TempDir() + "/queue"
 	l := newLedger()
 	rng := rand.New(rand.NewPCG(uint64(*kills), 6))

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -324,6 +325,7 @@ func TestSkipDamaged(t *testing.T) {
 // and received. No call hangs and the process does not end. Afterwards all values are there
 // that were stored, or there is an error.
 func TestMishapsWhileOpen(t *testing.T) {
+	suite.Needs(t, "a disk for many queues")
 	random := rand.New(rand.NewPCG(3, uint64(*mishaps)))
 	errs := 0
 	for what, spoil := range map[string]func(path string, size int64) error{

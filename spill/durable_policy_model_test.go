@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A durableModel is what a Durable with a policy must do when one goroutine uses it.
@@ -247,10 +248,7 @@ func partsError[T any](c *Durable[T], s *memoryStore) error {
 // TestDurableModel runs random programs, with failing writes and reopening, against the model.
 func TestDurableModel(t *testing.T) {
 	policies := []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest}
-	seeds := uint64(40)
-	if testing.Short() {
-		seeds = 8
-	}
+	seeds := uint64(suite.Rounds(8, 40))
 	for seed := range seeds {
 		for _, overflow := range policies {
 			for _, ages := range [][2]time.Duration{{0, 0}, {time.Minute, 0}, {0, 20 * time.Second}, {time.Minute, 20 * time.Second}} {

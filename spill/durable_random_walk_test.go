@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
@@ -20,10 +21,7 @@ import (
 // again, hooks that take long. Whenever all goroutines wait, none waits beside what it waits for, and
 // all counts add up.
 func TestRandomWalk(t *testing.T) {
-	rounds := 100
-	if testing.Short() {
-		rounds = 15
-	}
+	rounds := suite.Rounds(15, 100)
 	base := rand.Uint64()
 	for i := range rounds {
 		seed := base + uint64(i)

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/codec"
 	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/ramdir"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
@@ -75,7 +76,7 @@ func TestPolicyConformance(t *testing.T) {
 		{sized, 11, sluice.Block, 0},
 		{across, 11, sluice.Block, forever},
 	}
-	if !testing.Short() {
+	if suite.All() {
 		shapes = append(shapes,
 			policyShape{across, 11, sluice.Block, 0},
 			policyShape{across, 11, sluice.Reject, 0},

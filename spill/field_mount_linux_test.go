@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill"
 )
 
@@ -35,6 +36,7 @@ func TestFieldSmallDisk(t *testing.T) {
 		fullDurable(t, dir+"/durable")
 		return
 	}
+	suite.Needs(t, "a small disk, which it mounts")
 	child := exec.Command(os.Args[0], "-test.run=^TestFieldSmallDisk$", "-test.v")
 	child.Env = append(os.Environ(), smallDiskFolder+"="+t.TempDir())
 	child.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill"
 )
 
@@ -36,6 +37,7 @@ func openAndSpill(dir string) error {
 
 // TestKilledWithSegments: a process that is killed while it creates files leaves none.
 func TestKilledWithSegments(t *testing.T) {
+	suite.Needs(t, "processes that are killed")
 	dir := t.TempDir()
 	for n := range 20 {
 		child := exec.Command(os.Args[0])

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
@@ -367,7 +368,7 @@ func (r *longRun) checkUse(bytes int64) error {
 // the queue is reopened, crashes at any moment, and meets disks that are full, fail, or damage
 // its files; each time with another Fresh. Through all rounds no value is lost, comes back after its
 // acknowledgement, or is out of order; and disk space, files, goroutines, memory, and what opening reads stay bounded.
-// One round in a thousand kills a real process.
+// If every test runs, one round in a thousand kills a real process.
 func TestLongRun(t *testing.T) {
 	r, err := newLongRun(t.TempDir(), *seed, planted{})
 	if err != nil {
@@ -378,6 +379,9 @@ func TestLongRun(t *testing.T) {
 		if err := r.run(min(left, 1000)); err != nil {
 			t.Fatal(err)
 		}
+		if !suite.All() {
+			continue
+		}
 		if err := killed(dir, l, generation, r.random.IntN(1500)); err != nil {
 			t.Fatalf("process %d: %v", generation, err)
 		}
@@ -385,9 +389,11 @@ func TestLongRun(t *testing.T) {
 			t.Logf("so far: %v", r.seen)
 		}
 	}
-	if err := l.close(dir); err != nil {
-		t.Fatal(err)
-	}
 	t.Logf("%v", r.seen)
-	t.Logf("killed processes: %v", l)
+	if suite.All() {
+		if err := l.close(dir); err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("killed processes: %v", l)
+	}
 }

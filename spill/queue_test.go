@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/ramdir"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
@@ -256,16 +258,16 @@ func FuzzDamage(f *testing.F) {
 	names := slices.Sorted(maps.Keys(whole))
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i, name := range names {
-		for range 100 {
+		for range suite.Rounds(10, 100) {
 			f.Add(byte(i), rng.Uint32(), byte(rng.Uint32()), uint32(len(whole[name])), rng.Uint32(), byte(1<<rng.IntN(8)))
 		}
-		for at := range uint32(100) { // headers
+		for at := uint32(0); at < 100; at += uint32(suite.Rounds(7, 1)) { // headers
 			f.Add(byte(i), at, byte(rng.Uint32()|1), uint32(len(whole[name])), uint32(0), byte(0))
 		}
 		f.Add(byte(i), uint32(0), byte(0), rng.Uint32N(uint32(len(whole[name])+1)), uint32(0), byte(0))
 	}
 	f.Fuzz(func(t *testing.T, file byte, at1 uint32, xor1 byte, length, at2 uint32, xor2 byte) {
-		dir := t.TempDir()
+		dir := ramdir.New(t)
 		for name, content := range whole {
 			b := []byte(content)
 			if name == names[int(file)%len(names)] && len(b) > 0 {

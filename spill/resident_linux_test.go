@@ -8,12 +8,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestResident uses a collector that stops the world. With a concurrent one the heap
 // also grows by the sender's garbage during a collection, which the channel does not
 // control.
 func TestResident(t *testing.T) {
+	suite.Needs(t, "processes with 64 MiB each")
 	const limit, beside = 64 << 20, 32 << 20
 	for _, gogc := range []string{"GOGC=50", "GOGC=100", "GOGC=200"} {
 		child := exec.Command(os.Args[0], "-test.v", "-test.run=^TestThroughLimit$", "-spill.through=268435456",

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // smallDisk is the variable with which a test binary mounts a file system of its own.
@@ -30,6 +32,7 @@ func TestSmallDisk(t *testing.T) {
 		fullAndDrained(t, dir)
 		return
 	}
+	suite.Needs(t, "small disks, which it mounts")
 	for _, size := range []int{2 << 10, 4 << 10, 10 << 10} {
 		child := exec.Command(os.Args[0], "-test.run=^TestSmallDisk$", "-test.count=1")
 		child.Env = append(os.Environ(), smallDisk+"="+strconv.Itoa(size))

@@ -12,6 +12,7 @@ import (
 	"github.com/anishathalye/porcupine"
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/hub"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A hubCall is a call on a Hub, or on one of its subscriptions.
@@ -194,10 +195,7 @@ func (r *hubRun) perform(c hubCall, s *hub.Subscription[byte], batch bool) (out 
 // TestHubIsLinearizable: sends, receives, subscriptions with replay, departures, evictions and
 // Close have an order in which each is one step.
 func TestHubIsLinearizable(t *testing.T) {
-	n := 10_000
-	if testing.Short() {
-		n = 2000
-	}
+	n := suite.Rounds(2000, 10_000)
 	for seed := range n {
 		recorded.Add(1)
 		r := hubRun{hub: hub.New[byte](2, &hub.Options{Replay: 1})}

@@ -3,10 +3,10 @@ package stress
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A subject is a channel whose histories are checked.
@@ -142,17 +142,14 @@ func TestLinearizable(t *testing.T) {
 	}
 }
 
-// rounds returns n with SLUICETEST_THOROUGH=1 in the environment, otherwise a third of it, or a
-// tenth with -short. A third is enough: a waiter of internal/locked that ends with an error although
-// its value was received fails a subject after 300 rounds on average, and a rendezvous after 20.
+// rounds returns n for the most rounds, otherwise a third of it, or a tenth unless all tests run. A
+// third is enough: a waiter of internal/locked that ends with an error although its value was
+// received fails a subject after 300 rounds on average, and a rendezvous after 20.
 func rounds(n int) int {
-	switch {
-	case testing.Short():
-		return n / 10
-	case os.Getenv("SLUICETEST_THOROUGH") == "1":
+	if suite.Long() {
 		return n
 	}
-	return n / 3
+	return suite.Rounds(n/10, n/3)
 }
 
 // check records a run of s and fails t if no order explains it.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -123,7 +124,7 @@ func TestRunKeyedExcess(t *testing.T) {
 
 // TestRunKeyedDoesNotAllocate: neither a job nor a key costs an allocation.
 func TestRunKeyedDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if suite.Race {
 		t.Skip("the race detector allocates")
 	}
 	const burst = 5000

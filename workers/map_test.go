@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -317,7 +318,7 @@ func TestMapKeepsNothingAlive(t *testing.T) {
 }
 
 func TestMapDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if suite.Race {
 		t.Skip("the race detector allocates")
 	}
 	const jobs = 100_000

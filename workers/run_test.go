@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -289,7 +290,7 @@ func TestRunRetainsNothing(t *testing.T) {
 
 // TestRunDoesNotAllocate: a job costs no allocation, neither in a stream nor alone.
 func TestRunDoesNotAllocate(t *testing.T) {
-	if raceEnabled {
+	if suite.Race {
 		t.Skip("the race detector allocates")
 	}
 	for _, burst := range []int{1, 5000} {

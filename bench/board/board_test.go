@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-go/sluice/bench/paced"
 	"github.com/sluice-go/sluice/bench/results"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestMain measures a cell if this process is the child of a test.
@@ -43,9 +44,7 @@ func init() { ofTests = append(ofTests, faulty) }
 
 // TestEveryCellOfOurs measures each of our cells for a moment.
 func TestEveryCellOfOurs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a process for each cell")
-	}
+	suite.Needs(t, "a process for each cell")
 	for _, s := range sections([]int{2}) {
 		for _, col := range s.columns {
 			for _, r := range s.choose(col, regexp.MustCompile("")) {

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/count"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // An output is what a service prints, for a test that reads it meanwhile.
@@ -123,6 +124,9 @@ func TestEndToEnd(t *testing.T) {
 		for _, batch := range []string{"on", "off"} {
 			t.Run(kind.Name+" "+batch, func(t *testing.T) {
 				lines := 20_000
+				if kind.Outside {
+					suite.Needs(t, "a disk or a server")
+				}
 				if kind.Outside && batch == "off" {
 					lines = 2000 // each line is synced
 				}

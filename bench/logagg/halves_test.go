@@ -29,6 +29,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/pipeline"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // freePort returns a port for a listener that starts later, or restarts. It is
@@ -53,6 +54,7 @@ func freePort(t *testing.T) int {
 // broker starts a NATS server on a port, with its files in dir.
 func broker(t *testing.T, dir string, port int) *server.Server {
 	t.Helper()
+	suite.Needs(t, "a NATS server")
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: port, NoSigs: true, NoLog: true, JetStream: true, StoreDir: dir, SyncAlways: true,
 	})

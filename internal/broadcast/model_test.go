@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A model is a Hub that is simple: each subscription has a queue of its own.
@@ -291,10 +292,7 @@ func requireInvariants[T comparable](t *testing.T, h *Hub[T]) {
 }
 
 func TestModel(t *testing.T) {
-	n := 1000
-	if testing.Short() {
-		n = 100
-	}
+	n := suite.Rounds(100, 1000)
 	for seed := range n {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		data := make([]byte, 20+rng.IntN(600))

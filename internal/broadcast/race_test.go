@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 func subscribe(t *testing.T, h *Hub[int], c Config) *Subscription[int] {
@@ -138,10 +139,7 @@ func TestTimerAfterClose(t *testing.T) {
 // TestAccountGrows: no counter of an account falls, and what the account has as dropped is not
 // received.
 func TestAccountGrows(t *testing.T) {
-	n := 100_000
-	if testing.Short() {
-		n /= 10
-	}
+	n := suite.Rounds(10_000, 100_000)
 	for _, policy := range policies {
 		h := New[int](3, 0)
 		s := subscribe(t, h, Config{Capacity: 2, Overflow: policy})
@@ -205,10 +203,7 @@ func TestOwnQueueIsPublished(t *testing.T) {
 	for range 100 {
 		subscribe(t, h, Config{Capacity: 4, Overflow: engine.DropNewest})
 	}
-	n := 20_000
-	if testing.Short() {
-		n /= 10
-	}
+	n := suite.Rounds(2_000, 20_000)
 	var all sync.WaitGroup
 	all.Go(func() {
 		for i := range n {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // beforeWrap is an index a few values before the indices wrap.
@@ -187,10 +188,7 @@ func TestMemory(t *testing.T) {
 
 // TestDrained: at most 4 KiB remain, in whatever way the last value is received.
 func TestDrained(t *testing.T) {
-	step := 61
-	if testing.Short() {
-		step *= 8
-	}
+	step := suite.Rounds(488, 61)
 	for _, shrink := range []engine.Shrink{engine.ShrinkHalf, engine.ShrinkEmpty} {
 		for single := range 4 {
 			for n := 1; n < 4000; n += step {

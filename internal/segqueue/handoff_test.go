@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // received is the result of a Recv in another goroutine.
@@ -447,10 +448,7 @@ func TestOneIn256(t *testing.T) {
 // that is empty most of the time, each value is received once, and those of one sender are
 // received in order by a single receiver.
 func TestHandOffStorm(t *testing.T) {
-	rounds := 3000
-	if testing.Short() {
-		rounds = 600
-	}
+	rounds := suite.Rounds(600, 3000)
 	for _, receivers := range []int{1, 3} {
 		e := New(engine.Config[int]{Limit: 20})
 		const senders = 3

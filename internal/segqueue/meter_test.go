@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 func identity(v int) int { return v }
@@ -33,10 +34,7 @@ func heldBy(m *Metered[int]) int64 {
 // value that is a grain below it, is exact if a grain is a byte, and is a FIFO.
 func TestMeterAgainstSlice(t *testing.T) {
 	const slots = 1000
-	seeds := uint64(20)
-	if testing.Short() {
-		seeds = 4
-	}
+	seeds := uint64(suite.Rounds(4, 20))
 	for _, limit := range []int64{1, 10, 511, 5000, 1 << 20, math.MaxInt64} {
 		for seed := range seeds {
 			rng := rand.New(rand.NewPCG(seed, uint64(limit)))

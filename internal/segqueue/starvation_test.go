@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/internal/waitq"
 )
 
@@ -197,7 +198,7 @@ func TestPositionAfterAPart(t *testing.T) {
 func TestOscillationAllocs(t *testing.T) {
 	const oscillations = 200
 	levels := []int{1, 144, 1168, 100, 1000, 5000}
-	if testing.Short() {
+	if !suite.All() {
 		levels = levels[:3]
 	}
 	for single := range 4 {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice/internal/engine"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 var background = context.Background()
@@ -342,10 +343,7 @@ func TestWouldBlockMarkRemoved(t *testing.T) {
 // value moves from lane to lane against the order in which they are polled.
 func TestEmptyIsOneMoment(t *testing.T) {
 	const lanes = 8
-	moves := 10_000_000 // without the second look at the tails about one of a million fails
-	if testing.Short() {
-		moves = 200_000
-	}
+	moves := suite.Rounds(200_000, 10_000_000) // without the second look at the tails about one of a million fails
 	e := fixed(1, 1<<20)
 	var at []testLane
 	for range lanes {

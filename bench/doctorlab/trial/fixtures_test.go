@@ -5,6 +5,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // bar is the least share of right verdicts for the fixtures, most of the tuning
@@ -13,9 +15,7 @@ const bar = 0.9
 
 // TestFixtures scores the doctor on the observations in the repository.
 func TestFixtures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds two programs")
-	}
+	suite.Needs(t, "two programs, which it builds")
 	dir := t.TempDir()
 	var out bytes.Buffer
 	l := &lab{stdout: &out}

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-go/sluice/bench/logagg/input"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // A recorder is a sink that sums up its tables and fails on request.
@@ -83,6 +84,9 @@ func TestExact(t *testing.T) {
 				lines = 100 // each is synced
 			}
 			t.Run(fmt.Sprint(kind, " ", batch), func(t *testing.T) {
+				if !slices.Contains(inMemory(), kind) {
+					suite.Needs(t, "a disk or a server")
+				}
 				r := &recorder{all: count.NewTable()}
 				c := config(t, kind, batch, r)
 				var truth *traffic.Truth

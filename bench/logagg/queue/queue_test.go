@@ -8,6 +8,7 @@ import (
 	"unique"
 
 	"github.com/sluice-go/sluice/bench/logagg/parse"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 const senders = 8
@@ -25,6 +26,9 @@ func TestAccount(t *testing.T) {
 	for _, kind := range kinds {
 		for _, batch := range []int{1, 16} {
 			t.Run(fmt.Sprintf("%s/%d", kind.Name, batch), func(t *testing.T) {
+				if kind.Outside {
+					suite.Needs(t, "a disk or a server")
+				}
 				q, err := New(kind.Name, Options{Capacity: 32, Batch: batch})
 				if err != nil {
 					t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
@@ -72,7 +73,7 @@ func survives(d *simdisk.Disk, done, tried *model) error {
 // store has all writes that returned, and the one in progress as a whole or not at all.
 func TestCrash(t *testing.T) {
 	seeds, step := uint64(3), 1
-	if testing.Short() {
+	if !suite.All() {
 		seeds, step = 1, 4
 	}
 	for seed := range seeds {
@@ -95,7 +96,7 @@ func TestCrash(t *testing.T) {
 
 // TestCrashInRecovery: a crash at each operation of Open after a crash loses nothing.
 func TestCrashInRecovery(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(suite.Rounds(6, 30)) {
 		random := rand.New(rand.NewPCG(seed, 2))
 		first := simdisk.New()
 		first.StopAt(80 + random.IntN(400))

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
@@ -35,10 +36,7 @@ func (i image) ruin(random *rand.Rand) *simdisk.Disk {
 // TestRuined: whatever is damaged at once, Open and Read return, Repair succeeds, even if nothing
 // can be recognized, and the store works after that. No record has other content.
 func TestRuined(t *testing.T) {
-	rounds := 4000
-	if testing.Short() {
-		rounds = 400
-	}
+	rounds := suite.Rounds(400, 4000)
 	all, empty := images(t, 40), 0
 	for round := range rounds {
 		random := rand.New(rand.NewPCG(uint64(round), 6))

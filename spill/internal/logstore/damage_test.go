@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
@@ -145,10 +146,7 @@ func (i image) repaired(d *simdisk.Disk) error {
 
 // TestFlippedBits: a changed bit anywhere is noticed, or makes no difference.
 func TestFlippedBits(t *testing.T) {
-	every := 1
-	if testing.Short() {
-		every = 17
-	}
+	every := suite.Rounds(17, 1)
 	for _, image := range images(t, 8) {
 		tried, noticed := 0, 0
 		for _, name := range image.names() {
@@ -171,10 +169,7 @@ func TestFlippedBits(t *testing.T) {
 // TestCutFiles: a file that is shorter than it was, or missing, is noticed, or makes no
 // difference.
 func TestCutFiles(t *testing.T) {
-	cuts := 40
-	if testing.Short() {
-		cuts = 8
-	}
+	cuts := suite.Rounds(8, 40)
 	for _, image := range images(t, cuts) {
 		for _, name := range image.names() {
 			for n := range len(image.files[name]) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 )
 
@@ -100,6 +101,7 @@ func overwrite(path string) error {
 // load lead to errors. No call hangs or panics, and no record is returned with other
 // content. Repair makes the store usable.
 func TestDamageWhileOpen(t *testing.T) {
+	suite.Needs(t, "a disk that syncs each write")
 	first := func(paths []string) string { return paths[0] }
 	last := func(paths []string) string { return paths[len(paths)-1] }
 	for name, damage := range map[string]struct {

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
@@ -166,7 +167,7 @@ func TestWithoutSpares(t *testing.T) {
 // TestSmallDisk: on each disk from 2 MiB on, sends succeed again when few records are
 // left, whichever they are, and however often it was full.
 func TestSmallDisk(t *testing.T) {
-	for size := int64(2); size <= 40; size += 1 + size/4 {
+	for size := int64(2); size <= 40; size += int64(suite.Rounds(8, 1)) + size/4 {
 		random := rand.New(rand.NewPCG(uint64(size), 22))
 		d, m := simdisk.New(), newModel()
 		d.Block, d.Limit = scaledBlock, size<<20/64
@@ -267,7 +268,7 @@ func fullProgram(d *simdisk.Disk, seed uint64) (done, tried *model) {
 func TestCrashWhenFull(t *testing.T) {
 	limits := []int64{9_000, 11_000, 14_000}
 	every := 3
-	if testing.Short() {
+	if !suite.All() {
 		limits, every = limits[:2], 11
 	}
 	for _, limit := range limits {

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // shapes are the cases in which two tools may disagree: the values of a point
@@ -81,6 +83,7 @@ type judged struct {
 // the points, and the geometric mean of each table.
 func benchstat(t *testing.T, oldPath, newPath string, alpha float64) (points map[Key]judged, means map[Key]string) {
 	t.Helper()
+	suite.Needs(t, "benchstat, which it builds")
 	var stdout, stderr bytes.Buffer
 	command := exec.Command("go", "tool", "benchstat", "-table", "pkg,experiment", "-format", "csv",
 		"-alpha", fmt.Sprint(alpha), oldPath, newPath)

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 var update = flag.Bool("update", false, "run the programs of TestGoKer and TestHealthy, and rewrite their captures")
@@ -41,10 +42,13 @@ func (p *program) profile() []capture.File {
 }
 
 // capturesOf returns the captures of a group by the names of the programs. With -update,
-// or with SLUICETEST_THOROUGH=1 in the environment, the programs run now.
+// or with SLUICE_TEST=long in the environment, the programs run now.
 func capturesOf(t *testing.T, group string) map[string]*program {
+	if !*update {
+		suite.Needs(t, "the stored captures of programs")
+	}
 	all := readPrograms(t)
-	if *update || os.Getenv("SLUICETEST_THOROUGH") == "1" {
+	if *update || suite.Long() {
 		if all[group] = runPrograms(t, group); *update {
 			writePrograms(t, all)
 		}

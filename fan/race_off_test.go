@@ -1,5 +1,0 @@
-//go:build !race
-
-package fan_test
-
-const raceEnabled = false

@@ -1,0 +1,61 @@
+// Package suite decides how much of the tests runs. The environment variable SLUICE_TEST is the only
+// switch, for all modules of this repository:
+//
+//   - Without it, tests use this process and its memory: no servers, no processes that are
+//     killed, no programs that they build, no stored corpora, and as few rounds as the planted
+//     faults need to be found.
+//   - With SLUICE_TEST=all, as in continuous integration, every test runs. So does a test that
+//     go test -run names.
+//   - With SLUICE_TEST=long, the same tests take the most rounds, as before a release.
+//
+// A test that is left out is a skipped one, so go test -v lists it with the reason. Without -v only
+// package leftout shows it.
+package suite
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+)
+
+const variable = "SLUICE_TEST"
+
+// amounts are the values of the variable, from the smallest amount of tests to the largest.
+var amounts = []string{"", "all", "long"}
+
+// amount returns the index of the variable's value in amounts.
+func amount() int {
+	value := os.Getenv(variable)
+	i := slices.Index(amounts, value)
+	if i < 0 {
+		panic(fmt.Sprintf("unknown %s %q (want all or long)", variable, value))
+	}
+	if named := flag.Lookup("test.run"); named != nil && named.Value.String() != "" {
+		return max(i, 1)
+	}
+	return i
+}
+
+// All reports whether every test runs.
+func All() bool { return amount() >= 1 }
+
+// Long reports whether tests take the most rounds.
+func Long() bool { return amount() >= 2 }
+
+// Rounds returns a number of rounds: few, or many if every test runs.
+func Rounds(few, many int) int {
+	if All() {
+		return many
+	}
+	return few
+}
+
+// Needs skips a test that needs what only a run of all tests should use, such as "a NATS server".
+func Needs(t testing.TB, what string) {
+	t.Helper()
+	if _, bench := t.(*testing.B); !bench && !All() {
+		t.Skipf("%s=all runs it: it needs %s", variable, what)
+	}
+}

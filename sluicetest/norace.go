@@ -1,6 +1,0 @@
-//go:build !race
-
-package sluicetest
-
-// raceEnabled reports whether the race detector is on; it allocates.
-const raceEnabled = false

@@ -1,5 +1,0 @@
-//go:build race
-
-package sluicetest_test
-
-const raceEnabled = true
