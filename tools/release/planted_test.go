@@ -24,10 +24,10 @@ var planted = map[string]string{
 	"README.md": "# mini\n\n**Installation.** Not published yet: it needs a checkout in `../sluice`. In a module:\n\n```sh\n" +
 		"go mod edit -replace=github.com/sluice-planted/mini=../sluice\ngo get github.com/sluice-planted/mini@v0.0.0\n" +
 		"go -C ../sluice/cmd/sluice install .\n```\n",
-	"docs/releases.md": "# Installing\n\nNot published yet: use\na checkout.\n\n## From a checkout\n",
-	"spill/go.mod":       nested("spill", "github.com/sluice-planted/mini"),
-	"spill/spill.go":     "// Package spill is planted.\npackage spill\n\nimport \"github.com/sluice-planted/mini\"\n\n// Four is 4.\nvar Four = mini.Double(2)\n",
-	"cmd/sluice/go.mod":  nested("cmd/sluice", "github.com/sluice-planted/mini", "github.com/sluice-planted/mini/spill"),
+	"docs/releases.md":  "# Installing\n\nNot published yet: use\na checkout.\n\n## From a checkout\n",
+	"spill/go.mod":      nested("spill", "github.com/sluice-planted/mini"),
+	"spill/spill.go":    "// Package spill is planted.\npackage spill\n\nimport \"github.com/sluice-planted/mini\"\n\n// Four is 4.\nvar Four = mini.Double(2)\n",
+	"cmd/sluice/go.mod": nested("cmd/sluice", "github.com/sluice-planted/mini", "github.com/sluice-planted/mini/spill"),
 	"cmd/sluice/main.go": `package main
 
 import (
