@@ -59,9 +59,9 @@ const (
 // sectionBlocked is the section of the time blocked, summed over all goroutines, per value
 // sent, in two units.
 const (
-	sectionBlocked SectionID = "blocked"
-	blockedSend              = "blocked-send-ns/op"
-	blockedReceive           = "blocked-receive-ns/op"
+	sectionBlocked = SectionID("blocked")
+	blockedSend    = "blocked-send-ns/op"
+	blockedReceive = "blocked-receive-ns/op"
 )
 
 func buffersPublished() []Published {
