@@ -155,6 +155,11 @@ func (in *inbox) askUntil(timeout <-chan struct{}, most int, take func() (int, e
 		if !again {
 			return 0, sluice.ErrEmpty
 		}
+		select {
+		case <-timeout: // or the caller has a message of another stream: nobody would take what a request brings
+			return 0, sluice.ErrEmpty
+		default:
+		}
 	}
 }
 
