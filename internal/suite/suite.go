@@ -41,8 +41,9 @@ func amount() int {
 // All reports whether every test runs.
 func All() bool { return amount() >= 1 }
 
-// Long reports whether tests take the most rounds.
-func Long() bool { return amount() >= 2 }
+// Long reports whether tests take the most rounds. Package sluicetest calls it in programs of others,
+// whose variable may have any value.
+func Long() bool { return os.Getenv(variable) == "long" }
 
 // Rounds returns a number of rounds: few, or many if every test runs.
 func Rounds(few, many int) int {

@@ -268,6 +268,7 @@ func (s *Store) discard() {
 			return false
 		}
 		dead = append(dead, g)
+		s.state.frames -= g.liveFrames() // 0, if the checkpoint was right
 		s.unload(g)
 		return true
 	})
