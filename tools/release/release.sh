@@ -159,7 +159,7 @@ notes=$(sed -n '/^## Unreleased$/,/^## [^U]/p' CHANGELOG.md)
 [ -n "$notes" ] || die 'CHANGELOG.md has no heading "## Unreleased"'
 [ -n "$check" ] || grep -q '^\* ' <<<"$notes" || die 'CHANGELOG.md lists no changes under "## Unreleased"'
 sed -i "0,/^## Unreleased$/s//## $version - $(date -u +%F)/" CHANGELOG.md
-perl -0pi -e 's/Not published yet.*?\.\s+//s' README.md docs/installing.md
+perl -0pi -e 's/Not published yet.*?\.\s+//s' README.md docs/releases.md
 sed -i "/^go mod edit -replace=${root//\//\\/}=/d; s#^go get $root@v0.0.0\$#go get $root@latest#; s#^go -C ../sluice/$tool install .\$#go install $root/$tool@latest#" README.md
 for line in "go get $root@latest" "go install $root/$tool@latest"; do
 	grep -qx "$line" README.md || die "README.md has no line \"$line\", and none to install from a checkout"
@@ -227,7 +227,7 @@ done
 
 step development # each go.mod as before, with the released versions, and a place in the changelog
 git read-tree --reset -u "$base"
-git checkout --quiet "$version" -- CHANGELOG.md README.md docs/installing.md
+git checkout --quiet "$version" -- CHANGELOG.md README.md docs/releases.md
 for dir in "${modules[@]}"; do edit "$dir" keep; done
 sed -i '0,/^## /s//## Unreleased\n\n## /' CHANGELOG.md
 commit "after $version: replace and unreleased changes"
