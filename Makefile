@@ -51,7 +51,7 @@ vet: ## go vet for each module, and for the library with each build tag
 
 .PHONY: outside
 outside: ## vet and tests of the modules outside of go.work: contrib, storage for the Collector, the example with SQLite
-	@set -e; for dir in $(OUTSIDE); do echo "/$$dir/:"; (cd $$dir && GOWORK=off go vet ./... && GOWORK=off go test -count=1 ./...); done
+	@set -e; for dir in $(OUTSIDE); do echo "/$$dir/:"; (cd $$dir && GOWORK=off go vet ./... && SLUICE_TEST=all GOWORK=off go test -count=1 ./...); done
 
 bin/staticcheck: tools/go.mod tools/go.sum
 	cd tools && GOWORK=off go build -o ../bin/staticcheck honnef.co/go/tools/cmd/staticcheck

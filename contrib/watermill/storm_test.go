@@ -8,16 +8,15 @@ import (
 	"testing"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestStorm has publishers that reach the bound, subscribers that nack and ack from other
 // goroutines, and others that come and go. A lost wake-up is a test that does not end.
 func TestStorm(t *testing.T) {
 	const publishers, subscribers, guests = 3, 3, 20
-	each := 1000
-	if testing.Short() {
-		each = 200
-	}
+	each := suite.Rounds(200, 1000)
 	for _, config := range []Config{
 		{}, {Capacity: 1}, {Capacity: 7, OutputChannelBuffer: 3}, {OutputChannelBuffer: 10},
 		{Capacity: 2, BlockPublishUntilSubscriberAck: true},

@@ -6,6 +6,8 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/pubsub/tests"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // features is what Watermill's suite tests. Persistent and NewSubscriberReceivesOldMessages are about
@@ -44,8 +46,8 @@ func TestSuiteWithBuffer(t *testing.T) {
 }
 
 func TestSuiteStress(t *testing.T) {
-	if os.Getenv("STRESS_TEST_COUNT") == "" && testing.Short() {
-		t.Skip("the suite ten times at once")
+	if os.Getenv("STRESS_TEST_COUNT") == "" {
+		suite.Needs(t, "the suite ten times at once")
 	}
 	tests.TestPubSubStressTest(t, features, constructor(Config{}), nil)
 }

@@ -16,30 +16,23 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"slices"
 	"testing"
 )
 
 const variable = "SLUICE_TEST"
 
-// amounts are the values of the variable, from the smallest amount of tests to the largest.
-var amounts = []string{"", "all", "long"}
-
-// amount returns the index of the variable's value in amounts.
-func amount() int {
-	value := os.Getenv(variable)
-	i := slices.Index(amounts, value)
-	if i < 0 {
+// All reports whether every test runs. It panics if the variable has an unknown value.
+func All() bool {
+	switch value := os.Getenv(variable); value {
+	case "":
+		named := flag.Lookup("test.run")
+		return named != nil && named.Value.String() != ""
+	case "all", "long":
+		return true
+	default:
 		panic(fmt.Sprintf("unknown %s %q (want all or long)", variable, value))
 	}
-	if named := flag.Lookup("test.run"); named != nil && named.Value.String() != "" {
-		return max(i, 1)
-	}
-	return i
 }
-
-// All reports whether every test runs.
-func All() bool { return amount() >= 1 }
 
 // Long reports whether tests take the most rounds. Package sluicetest calls it in programs of others,
 // whose variable may have any value.
