@@ -111,18 +111,18 @@ func (in *inbox) askAtOnce(ctx context.Context, buf []*message, mode recvMode) (
 func (in *inbox) ask(timeout <-chan struct{}, most int, take func() (int, error)) (int, error) {
 	in.fetcher.trying.Lock()
 	defer in.fetcher.trying.Unlock()
-	select {
-	case <-timeout:
-		return 0, sluice.ErrEmpty
-	default:
-		return in.askUntil(timeout, most, take)
-	}
+	return in.askUntil(timeout, most, take)
 }
 
 // askUntil is ask for a caller that holds fetcher.trying.
 func (in *inbox) askUntil(timeout <-chan struct{}, most int, take func() (int, error)) (int, error) {
 	f := in.fetcher
 	for {
+		select {
+		case <-timeout: // or the caller has a message of another stream: nobody would take what a request brings
+			return 0, sluice.ErrEmpty
+		default:
+		}
 		in.mu.Lock()
 		n, err := take()
 		if n > 0 || err != nil {
@@ -154,11 +154,6 @@ func (in *inbox) askUntil(timeout <-chan struct{}, most int, take func() (int, e
 		}
 		if !again {
 			return 0, sluice.ErrEmpty
-		}
-		select {
-		case <-timeout: // or the caller has a message of another stream: nobody would take what a request brings
-			return 0, sluice.ErrEmpty
-		default:
 		}
 	}
 }
