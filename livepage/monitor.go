@@ -96,9 +96,7 @@ func (m *monitor) look(id uint64) *look {
 		channels = slices.DeleteFunc(channels, func(c inspect.Channel) bool { return c.ID != id })
 	}
 	next := m.take(now, channels, before)
-	if id != 0 {
-		next.named = named
-	}
+	next.named = named
 	m.remember(id, next)
 	return next
 }
@@ -121,7 +119,6 @@ func (m *monitor) take(now time.Time, channels []inspect.Channel, before *look) 
 		}
 		next.see(c, was, &m.reader)
 	}
-	next.named = len(next.seen)
 	return next
 }
 
