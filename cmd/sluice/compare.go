@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/compare"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 type compareCommand struct {
@@ -76,7 +77,7 @@ func (c *compareCommand) Run(to streams) error {
 		return inputError{err}
 	}
 	if c.JSON {
-		err = writeJSON(to.stdout, result)
+		err = format.WriteJSON(to.stdout, result)
 	} else {
 		err = result.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
 	}

@@ -113,7 +113,7 @@ func (c *predictCommand) write(to streams, answer interface {
 	WriteText(w io.Writer, width int, details bool) error
 }) error {
 	if c.JSON {
-		return writeJSON(to.stdout, answer)
+		return format.WriteJSON(to.stdout, answer)
 	}
 	return answer.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
 }

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
@@ -249,10 +248,7 @@ func (d *Diagnosis) WriteJSON(w io.Writer) error { return writeJSON(w, d) }
 
 func writeJSON(w io.Writer, v any) error {
 	clean(reflect.ValueOf(v))
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", " ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
+	return format.WriteJSON(w, v)
 }
 
 // clean replaces what could steer a terminal in all text below a pointer.

@@ -6,6 +6,7 @@
 package format
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -150,6 +151,14 @@ func (s Screen) Paragraph(style, text, indent string) []string {
 func WriteLines(w io.Writer, lines []string) error {
 	_, err := io.WriteString(w, strings.Join(lines, "\n")+"\n")
 	return err
+}
+
+// WriteJSON writes a result for programs.
+func WriteJSON(w io.Writer, result any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", " ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(result)
 }
 
 // maxText limits the text from a service that is processed, in bytes: far more

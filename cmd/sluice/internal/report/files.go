@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
@@ -161,12 +162,7 @@ func Replace(path string, write func(io.Writer) error) (err error) {
 }
 
 // WriteJSON writes the report as JSON.
-func (r *Report) WriteJSON(w io.Writer) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", " ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(r)
-}
+func (r *Report) WriteJSON(w io.Writer) error { return format.WriteJSON(w, r) }
 
 // Fresh creates the directory of a new run, and holds it until release is called:
 // dir itself or, if that has an earlier run, the first of dir-2, dir-3 … that does

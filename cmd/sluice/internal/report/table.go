@@ -184,16 +184,16 @@ func (t table) write(b *prose) {
 	for _, width := range widths[1:] {
 		all += 2 + width
 	}
-	if caption := displaywidth.String(t.Caption); 2+max(caption, widths[0])+all <= b.width {
+	if caption := displaywidth.String(t.Caption); 2+max(caption, widths[0])+all <= b.Width {
 		widths[0] = max(caption, widths[0])
 	} else if caption > widths[0] {
 		b.paragraph("  "+t.Caption, "  ")
 		rows[0][0] = ""
 	}
-	widths[0] = min(widths[0], max(shortestLabel, b.width-4-slices.Max(append(widths[1:], 0))))
+	widths[0] = min(widths[0], max(shortestLabel, b.Width-4-slices.Max(append(widths[1:], 0))))
 	for from := 1; ; {
 		used, to := 2+widths[0], from
-		for to < len(widths) && (to == from || used+2+widths[to] <= b.width) {
+		for to < len(widths) && (to == from || used+2+widths[to] <= b.Width) {
 			used += 2 + widths[to]
 			to++
 		}

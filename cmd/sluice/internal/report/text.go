@@ -15,7 +15,7 @@ import (
 
 // WriteHeader describes the machine and its noise, with all details.
 func (r *Report) WriteHeader(w io.Writer, s format.Screen) error {
-	b := &prose{width: s.Width}
+	b := &prose{format.Text{Width: s.Width}}
 	m := r.Machine
 	details := []string{fmt.Sprintf("GOMAXPROCS %d", m.Procs) + topology(m)}
 	if m.Load != "" {
@@ -30,7 +30,7 @@ func (r *Report) WriteHeader(w io.Writer, s format.Screen) error {
 	for _, warning := range m.Warnings() {
 		b.paragraph("Warning: "+warning, "  ")
 	}
-	return b.write(w)
+	return b.Print(w)
 }
 
 // topology describes the layout of the CPUs, if known.
@@ -44,7 +44,7 @@ func topology(m Machine) string {
 // WriteText writes tables and findings for a terminal. The answers are last, because the
 // end of the output is what a terminal shows.
 func (r *Report) WriteText(w io.Writer, s format.Screen) error {
-	b := &prose{width: s.Width}
+	b := &prose{format.Text{Width: s.Width}}
 	answers := append([]string{r.Overview.Sentence}, r.Overview.Answers...)
 	for i := range r.Experiments {
 		e := &r.Experiments[i]
@@ -65,18 +65,13 @@ func (r *Report) WriteText(w io.Writer, s format.Screen) error {
 		b.paragraph("\n"+w.Title+": "+w.Text, "  ")
 		b.list("", w.List, longList)
 	}
-	return b.write(w)
+	return b.Print(w)
 }
 
-// prose is text in lines of a width.
-type prose struct {
-	strings.Builder
-	width int
-}
+// prose is a text with lists, in which figures stay with their units.
+type prose struct{ format.Text }
 
-func (b *prose) paragraph(text, indent string) {
-	b.WriteString(format.Wrap(unbroken(text), b.width, 0, indent))
-}
+func (b *prose) paragraph(text, indent string) { b.Paragraph(indent, unbroken(text)) }
 
 // list writes a heading and the first lines, if there are any lines.
 func (b *prose) list(heading string, lines []string, shown int) {
@@ -92,16 +87,10 @@ func (b *prose) list(heading string, lines []string, shown int) {
 	}
 }
 
-// write writes the text, whose names come from a file.
-func (b *prose) write(w io.Writer) error {
-	_, err := io.WriteString(w, format.CleanLines(b.String()))
-	return err
-}
-
 func (e *Experiment) text(b *prose) {
 	title := e.Name + ": " + e.Title
 	b.paragraph("\n"+title, "")
-	fmt.Fprintf(b, "%s\n", strings.Repeat("=", min(b.width, displaywidth.String(title))))
+	fmt.Fprintf(b, "%s\n", strings.Repeat("=", min(b.Width, displaywidth.String(title))))
 	b.paragraph(sourceLine(e.Source), "  ")
 	if !slices.ContainsFunc(e.Sections, func(s Section) bool { return s.measured() }) {
 		fmt.Fprintf(b, "\nNothing was measured.\n")
