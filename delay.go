@@ -78,8 +78,7 @@ func NewDelay[T any](capacity int, o *DelayOptions[T]) *Delay[T] {
 		Name: o.Name, Limit: capacity, Overflow: engine.Overflow(o.Overflow),
 	}, func(c engine.Config[T]) engine.Engine[T] {
 		d.timed = locked.NewTimed(c, dueAt)
-		registry.Engine("Delay", c, d.timed.Engine)
-		return d.timed
+		return registry.Engine("Delay", c, d.timed.Engine)
 	})
 	return d
 }
@@ -116,7 +115,7 @@ func (d *Delay[T]) CancelAll() []T {
 // Discard closes the channel, and removes all values, due or not: see [Bounded.Discard].
 func (d *Delay[T]) Discard() (n int) {
 	d.made().Close()
-	return d.discard(d.timed.CancelFirst)
+	return d.discard(func() (T, bool) { return d.timed.Engine.Evict(1) })
 }
 
 // A Pending is a value in a [Delay]. Its zero value stands for no value.

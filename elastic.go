@@ -77,7 +77,7 @@ func NewElastic[T any](capacity int, o *ElasticOptions[T]) *Elastic[T] {
 			return registry.Engine("Elastic", c, segqueue.New(c))
 		case c.Overflow == engine.Reject: // no sender waits for room
 			m := segqueue.NewMetered(c)
-			registry.Engine("Elastic", c, m.Engine)
+			registry.Engine("Elastic", c, m.Queue)
 			if c.SizeIsKnown {
 				return segqueue.Known(m)
 			}

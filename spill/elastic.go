@@ -168,7 +168,7 @@ func (c *Elastic[T]) openHead() {
 		aged := locked.NewDated(engine.Config[T]{
 			Limit: slots, Elastic: true, Overflow: engine.Reject, Size: c.headSize, MaxBytes: c.config.limit, SizeIsKnown: c.userSize == nil,
 		}, c.config.maxAge)
-		c.aged, c.head = aged, aged
+		c.aged, c.head = aged, aged.Engine
 		return
 	case c.config.size == nil:
 		slots = c.config.slots

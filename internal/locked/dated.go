@@ -16,8 +16,8 @@ import (
 //
 //	a receiver waits, and can be claimed: no value is queued
 type Dated[T any] struct {
-	*Engine[T]
-	dated *dated[T] // the store
+	Engine *Engine[T]
+	dated  *dated[T] // the store
 }
 
 // ErrTooOld is the error of a receive that finds that the oldest value is too old.
@@ -77,49 +77,35 @@ func (e *Engine[T]) isOld() bool { return e.dates && e.store.(*dated[T]).isOld()
 // SendAt is TrySend of a value that was first queued at a time of park.Now, which is not before that of
 // the last value.
 func (d *Dated[T]) SendAt(v T, at time.Duration) error {
-	size, err := d.key(v, "Send")
+	e := d.Engine
+	size, err := e.key(v, "Send")
 	if err != nil {
 		return err
 	}
-	d.acquire()
-	defer d.unlock()
+	e.acquire()
+	defer e.unlock()
 	switch {
-	case d.closed():
+	case e.closed():
 		return engine.ErrClosed
-	case !d.room(size):
+	case !e.room(size):
 		return engine.ErrFull
 	}
 	d.dated.next = at
-	d.push(v, size)
-	d.settle()
+	e.push(v, size)
+	e.settle()
 	return nil
 }
 
 // Oldest returns when the oldest value was queued, if there is one.
 func (d *Dated[T]) Oldest() (at time.Duration, ok bool) {
-	d.acquire()
-	defer d.unlock()
-	if ok = d.n > 0; ok {
+	e := d.Engine
+	e.acquire()
+	defer e.unlock()
+	if ok = e.n > 0; ok {
 		at = *d.dated.times.Oldest()
 	}
 	return at, ok
 }
 
 // RemoveOld removes and returns the oldest value if it is too old. It counts as a receive.
-func (d *Dated[T]) RemoveOld() (v T, ok bool) { return d.removeIf(d.dated.isOld) }
-
-// Evict removes and returns the oldest value if at least least values are queued, and least is
-// positive. It counts as a receive.
-func (d *Dated[T]) Evict(least int) (v T, ok bool) {
-	return d.removeIf(func() bool { return least > 0 && d.n >= least })
-}
-
-func (d *Dated[T]) removeIf(may func() bool) (v T, ok bool) {
-	d.acquire()
-	defer d.unlock()
-	if ok = may(); ok {
-		v = d.pop()
-		d.settle()
-	}
-	return v, ok
-}
+func (d *Dated[T]) RemoveOld() (v T, ok bool) { return d.Engine.removeIf(d.dated.isOld) }

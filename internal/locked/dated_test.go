@@ -21,39 +21,39 @@ func newDated() *Dated[int] {
 func TestDatedRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, ctx := newDated(), context.Background()
-		_ = d.TrySend(1)
+		_ = d.Engine.TrySend(1)
 		if err := d.SendAt(2, park.Now()-time.Second); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if v, err := d.Recv(ctx); v != 1 || err != nil {
+		if v, err := d.Engine.Recv(ctx); v != 1 || err != nil {
 			t.Errorf("a value of exactly maxAge: %d, %v", v, err)
 		}
-		ready := d.Ready()
+		ready := d.Engine.Ready()
 		<-ready
 		for name, recv := range map[string]func() error{
-			"Recv":      func() error { _, err := d.Recv(ctx); return err },
-			"TryRecv":   func() error { _, err := d.TryRecv(); return err },
-			"RecvBatch": func() error { _, err := d.RecvBatch(ctx, make([]int, 2)); return err },
-			"no wait":   func() error { _, err := d.RecvBatch(engine.NoWait{}, make([]int, 2)); return err },
+			"Recv":      func() error { _, err := d.Engine.Recv(ctx); return err },
+			"TryRecv":   func() error { _, err := d.Engine.TryRecv(); return err },
+			"RecvBatch": func() error { _, err := d.Engine.RecvBatch(ctx, make([]int, 2)); return err },
+			"no wait":   func() error { _, err := d.Engine.RecvBatch(engine.NoWait{}, make([]int, 2)); return err },
 		} {
 			if err := recv(); err != ErrTooOld {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		at, ok := d.Oldest()
-		if s := d.Stats(); !ok || park.Now()-at != 2*time.Second || s.OldestValue != 2*time.Second || s.Len != 1 || s.Received != 1 {
+		if s := d.Engine.Stats(); !ok || park.Now()-at != 2*time.Second || s.OldestValue != 2*time.Second || s.Len != 1 || s.Received != 1 {
 			t.Errorf("at %v, %+v", at, s)
 		}
-		_ = d.TrySend(3)
-		d.Close()
+		_ = d.Engine.TrySend(3)
+		d.Engine.Close()
 		if v, ok := d.RemoveOld(); v != 2 || !ok {
 			t.Errorf("removed %d, %v", v, ok)
 		}
 		if v, ok := d.RemoveOld(); ok {
 			t.Errorf("removed %d, which is new", v)
 		}
-		if v, err := d.Recv(ctx); v != 3 || err != nil {
+		if v, err := d.Engine.Recv(ctx); v != 3 || err != nil {
 			t.Errorf("received %d, %v", v, err)
 		}
 		if _, ok := d.Oldest(); ok || d.SendAt(1, park.Now()) != engine.ErrClosed {
@@ -101,18 +101,18 @@ func TestDatedWakes(t *testing.T) {
 // enough.
 func TestDatedLimits(t *testing.T) {
 	d := newDated()
-	if a, b, c := d.SendAt(60, park.Now()), d.SendAt(41, park.Now()), d.TrySend(40); a != nil || b != engine.ErrFull || c != nil {
+	if a, b, c := d.SendAt(60, park.Now()), d.SendAt(41, park.Now()), d.Engine.TrySend(40); a != nil || b != engine.ErrFull || c != nil {
 		t.Errorf("%v, %v, %v", a, b, c)
 	}
 	if d.SendAt(101, park.Now()) != engine.ErrTooLarge {
 		t.Error("too large")
 	}
 	for _, least := range []int{0, 3} {
-		if v, ok := d.Evict(least); ok {
+		if v, ok := d.Engine.Evict(least); ok {
 			t.Errorf("Evict(%d) of 2 values removed %d", least, v)
 		}
 	}
-	if v, ok := d.Evict(2); v != 60 || !ok || d.Len() != 1 {
+	if v, ok := d.Engine.Evict(2); v != 60 || !ok || d.Engine.Len() != 1 {
 		t.Errorf("Evict(2): %d, %v", v, ok)
 	}
 }

@@ -356,11 +356,12 @@ func (e *Engine[T]) blocked(v *T) bool {
 // and joins with each of its entries, some of them twice.
 func TestServedByTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := NewTimed(engine.Config[int]{Limit: 1}, nil)
+		timed := NewTimed(engine.Config[int]{Limit: 1}, nil)
+		d := timed.Engine
 		var c selection.State
 		var got [2]int
 		first, second := d.newEntry(&got[0], false), d.newEntry(&got[1], false)
-		_, _ = d.SendAfter(t.Context(), time.Second, 7)
+		_, _ = timed.SendAfter(t.Context(), time.Second, 7)
 		c.BeginPoll()
 		d.acquire()
 		if first.CanProceed() || second.CanProceed() {

@@ -158,10 +158,10 @@ func (s *levels[T]) describe(now time.Duration, _ uint64, in *engine.Snapshot) {
 	}
 }
 
-// A Level is the engine as one of its levels sees it: what it sends, it sends there. It is
-// an engine.Engine, so that a Select can wait for it.
+// A Level is a sending end of the engine: what it sends, it sends on one level. A Select can
+// wait for it.
 type Level[T any] struct {
-	*Engine[T]
+	e     *Engine[T]
 	index int64
 }
 
@@ -171,9 +171,9 @@ func LevelAt[T any](e *Engine[T], i int) *Level[T] { return &Level[T]{e, int64(i
 
 // Send implements engine.Engine.
 func (l *Level[T]) Send(ctx context.Context, v T) error {
-	_, p, err := l.send(ctx, v, l.index)
+	_, p, err := l.e.send(ctx, v, l.index)
 	if p.w != nil {
-		_, _, err = l.await(ctx, p)
+		_, _, err = l.e.await(ctx, p)
 	}
 	return err
 }
@@ -183,27 +183,30 @@ func (l *Level[T]) TrySend(v T) error { return l.Send(engine.NoWait{}, v) }
 
 // SendBatch implements engine.Engine.
 func (l *Level[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
-	return l.sendBatch(ctx, vs, nil, l.index)
+	return l.e.sendBatch(ctx, vs, nil, l.index)
 }
 
 // Len returns the number of values queued on the level.
 func (l *Level[T]) Len() int {
-	l.lock.Lock()
-	defer l.lock.Unlock()
-	return l.levels.of[l.index].values.Len()
+	l.e.lock.Lock()
+	defer l.e.lock.Unlock()
+	return l.e.levels.of[l.index].values.Len()
 }
 
 // Close closes the level, and the channel if no other level is open.
-func (l *Level[T]) Close() { l.shutLevels(1 << uint(l.index)) }
+func (l *Level[T]) Close() { l.e.shutLevels(1 << uint(l.index)) }
 
 // NewEntry implements engine.Engine.
 func (l *Level[T]) NewEntry(value *T, sends bool) engine.Entry {
-	p := l.newEntry(value, sends)
+	p := l.e.newEntry(value, sends)
 	if sends {
 		p.setKey(l.index)
 	}
 	return p
 }
 
+// Overflow implements engine.Engine.
+func (l *Level[T]) Overflow() engine.Overflow { return l.e.Overflow() }
+
 // WouldBlock implements engine.Engine.
-func (l *Level[T]) WouldBlock(v *T) (engine.Mark, bool) { return l.wouldBlock(v, l.index) }
+func (l *Level[T]) WouldBlock(v *T) (engine.Mark, bool) { return l.e.wouldBlock(v, l.index) }

@@ -286,18 +286,19 @@ func (s *lateLook) able() bool {
 func TestDueMeanwhile(t *testing.T) {
 	for looks := range 6 {
 		synctest.Test(t, func(t *testing.T) {
-			d := NewTimed(engine.Config[int]{Limit: 1}, nil)
+			timed := NewTimed(engine.Config[int]{Limit: 1}, nil)
+			d := timed.Engine
 			_ = d.Ready()
-			_, _ = d.SendAfter(t.Context(), time.Second, 7)
+			_, _ = timed.SendAfter(t.Context(), time.Second, 7)
 			d.timer.of.Reset(time.Minute) // it is late
-			d.store = &lateLook{d.schedule, looks + 1}
-			r := startRecv(d.Engine)
+			d.store = &lateLook{timed.schedule, looks + 1}
+			r := startRecv(d)
 			time.Sleep(time.Hour)
 			if synctest.Wait(); !r.done || r.v != 7 || r.err != nil {
 				t.Errorf("late at look %d: done %v, %d, %v", looks, r.done, r.v, r.err)
 			}
 			d.Close()
-			d.CancelAll()
+			timed.CancelAll()
 		})
 	}
 }
@@ -306,15 +307,16 @@ func TestDueMeanwhile(t *testing.T) {
 // value.
 func TestTicketOfFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := NewTimed(engine.Config[int]{Limit: 1}, nil)
-		_, _ = d.SendAfter(t.Context(), time.Minute, 7)
+		timed := NewTimed(engine.Config[int]{Limit: 1}, nil)
+		d := timed.Engine
+		_, _ = timed.SendAfter(t.Context(), time.Minute, 7)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if ticket, err := d.SendAfter(ctx, time.Minute, 8); err != context.DeadlineExceeded || ticket != (Ticket{}) {
+		if ticket, err := timed.SendAfter(ctx, time.Minute, 8); err != context.DeadlineExceeded || ticket != (Ticket{}) {
 			t.Errorf("canceled: %v, %v", ticket, err)
 		}
 		time.AfterFunc(time.Second, d.Close)
-		if ticket, err := d.SendAfter(t.Context(), time.Minute, 8); err != engine.ErrClosed || ticket != (Ticket{}) {
+		if ticket, err := timed.SendAfter(t.Context(), time.Minute, 8); err != engine.ErrClosed || ticket != (Ticket{}) {
 			t.Errorf("closed: %v, %v", ticket, err)
 		}
 	})
@@ -324,10 +326,11 @@ func TestTicketOfFailed(t *testing.T) {
 // overtake the receiver that waits.
 func TestDueInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := NewTimed(engine.Config[int]{Limit: 2}, nil)
-		_, _ = d.SendAfter(t.Context(), time.Second, 7)
-		_, _ = d.SendAfter(t.Context(), time.Second, 8)
-		r := startRecv(d.Engine)
+		timed := NewTimed(engine.Config[int]{Limit: 2}, nil)
+		d := timed.Engine
+		_, _ = timed.SendAfter(t.Context(), time.Second, 7)
+		_, _ = timed.SendAfter(t.Context(), time.Second, 8)
+		r := startRecv(d)
 		synctest.Wait()
 		d.timer.of.Reset(time.Minute) // it is late
 		time.Sleep(time.Second)

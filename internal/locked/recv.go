@@ -137,3 +137,20 @@ func (e *Engine[T]) fetch(buf []T) (n int) {
 	}
 	return n
 }
+
+// Evict removes and returns the next value, due or not, if at least least values are queued, and
+// least is positive. It counts as a receive.
+func (e *Engine[T]) Evict(least int) (v T, ok bool) {
+	return e.removeIf(func() bool { return least > 0 && e.n >= least })
+}
+
+// removeIf removes and returns the next value if may, which is called with the lock held, agrees.
+func (e *Engine[T]) removeIf(may func() bool) (v T, ok bool) {
+	e.acquire()
+	defer e.unlock()
+	if ok = may(); ok {
+		v = e.pop()
+		e.settle()
+	}
+	return v, ok
+}

@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-go/sluice/internal/park"
 )
 
-// A Timed is an Engine whose values are in a schedule: a receive takes the value that was due
+// A Timed has an Engine whose values are in a schedule: a receive takes the value that was due
 // first, and waits while none is due. Close leaves receivers waiting for the values that are left.
 type Timed[T any] struct {
-	*Engine[T]
+	Engine   *Engine[T] // not embedded, as in each type around an engine: see engine.Engine
 	schedule *schedule[T]
 }
 
@@ -46,20 +46,21 @@ func after(d time.Duration) time.Duration {
 }
 
 // SendAt sends v, which is due at t.
-func (e *Timed[T]) SendAt(ctx context.Context, t time.Time, v T) (Ticket, error) {
-	return e.sendKey(ctx, v, int64(at(t)))
+func (q *Timed[T]) SendAt(ctx context.Context, t time.Time, v T) (Ticket, error) {
+	return q.Engine.sendKey(ctx, v, int64(at(t)))
 }
 
 // SendAfter sends v, which is due after d.
-func (e *Timed[T]) SendAfter(ctx context.Context, d time.Duration, v T) (Ticket, error) {
-	return e.sendKey(ctx, v, int64(after(d)))
+func (q *Timed[T]) SendAfter(ctx context.Context, d time.Duration, v T) (Ticket, error) {
+	return q.Engine.sendKey(ctx, v, int64(after(d)))
 }
 
 // Cancel removes and returns the value of a ticket. It fails if the value was received or
 // canceled before.
-func (e *Timed[T]) Cancel(ticket Ticket) (v T, ok bool) {
+func (q *Timed[T]) Cancel(ticket Ticket) (v T, ok bool) {
+	e := q.Engine
 	e.acquire()
-	if v, ok = e.schedule.remove(ticket); ok {
+	if v, ok = q.schedule.remove(ticket); ok {
 		e.n--
 		e.taken++
 		e.settle()
@@ -68,19 +69,9 @@ func (e *Timed[T]) Cancel(ticket Ticket) (v T, ok bool) {
 	return v, ok
 }
 
-// CancelFirst removes and returns the value that is due first, or was. It fails if there is none.
-func (e *Timed[T]) CancelFirst() (v T, ok bool) {
-	e.acquire()
-	if ok = e.n > 0; ok {
-		v = e.pop()
-		e.settle()
-	}
-	e.unlock()
-	return v, ok
-}
-
 // CancelAll removes and returns all values, in the order of receiving.
-func (e *Timed[T]) CancelAll() (all []T) {
+func (q *Timed[T]) CancelAll() (all []T) {
+	e := q.Engine
 	e.acquire()
 	for e.n > 0 {
 		all = append(all, e.pop())

@@ -50,8 +50,7 @@ func Short(text string, most int) string {
 
 // Engine registers e, the engine of a kind, if config has a name, and returns it. A Lane, a
 // Case, or the channel of Ready keeps the engine in use when its kind is garbage: so the
-// engine is registered, not the kind. Of an engine that embeds another, register the inner
-// one: the compiler would compile each promoted method once more for each element type.
+// engine is registered, not the kind.
 func Engine[T, E any, P interface {
 	*E
 	engine.Engine[T]

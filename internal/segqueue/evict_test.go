@@ -17,7 +17,7 @@ func TestEvict(t *testing.T) {
 	for name, e := range map[string]*Engine[int]{
 		"bounded": New(engine.Config[int]{Limit: 4096}),
 		"elastic": New(engine.Config[int]{Limit: 4096, Elastic: true}),
-		"metered": metered.Engine,
+		"metered": metered.Queue,
 	} {
 		if _, ok := e.Evict(0); ok {
 			t.Errorf("%s: a value of an empty queue was evicted", name)

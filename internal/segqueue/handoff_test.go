@@ -199,7 +199,7 @@ func TestNoHandOff(t *testing.T) {
 		}{
 			"Ready":   {ready, func() error { return ready.TrySend(5) }},
 			"a batch": {batch, func() error { _, err := batch.SendBatch(context.Background(), []int{5}); return err }},
-			"Metered": {m.Engine, func() error { return m.TrySend(5) }},
+			"Metered": {m.Queue, func() error { return m.TrySend(5) }},
 		} {
 			r := recvLater(context.Background(), c.e)
 			err := c.send()

@@ -85,7 +85,7 @@ type lendCall[T any] struct {
 
 // Lends implements engine.Lender.
 func (e *Engine[T]) Lends(size int) bool {
-	if e.elastic != nil || e.meter != nil || e.overflow > engine.Reject || uint64(size) > e.limit {
+	if e.elastic != nil || e.overflow > engine.Reject || uint64(size) > e.limit {
 		return false
 	}
 	if engine.SizeOf[T]() == 0 { // slices have no memory that tells them apart

@@ -13,9 +13,10 @@ import (
 // room they get ErrFull. Sizes are summed under the lock that a sender takes
 // anyway; receivers do no more than an Engine's.
 type Metered[T any] struct {
-	*Engine[T]
-	size  func(T) int
-	meter *meter // the Engine's, to save a load
+	engine.Engine[T] // Queue, for all that is not a send
+	Queue            *Engine[T]
+	size             func(T) int
+	meter            *meter // Queue's, to save a load
 }
 
 // A meter bounds the bytes that are queued without being notified of a receive.
@@ -66,7 +67,7 @@ func newMeteredAt[T any](config engine.Config[T], first uint64) *Metered[T] {
 	if config.SizeIsKnown {
 		e.meter.slotBytes = int64(engine.SizeOf[T]())
 	}
-	return &Metered[T]{Engine: e, size: config.Size, meter: e.meter}
+	return &Metered[T]{Engine: e, Queue: e, size: config.Size, meter: e.meter}
 }
 
 // refusal returns the error for a value with a size above the limit. It panics if
@@ -100,7 +101,7 @@ func (m *Metered[T]) TrySend(v T) error {
 // Engine.Send. Its other calls are tail calls, except for those after the unlock:
 // so v stays in registers, and the critical section is short.
 func (m *Metered[T]) send(v T, size uint64) error {
-	e, meter := m.Engine, m.meter
+	e, meter := m.Queue, m.meter
 	s := &e.send
 	word := s.word.Load()
 	if word&flags != 0 || !s.word.CompareAndSwap(word, word|locked) {
@@ -122,7 +123,7 @@ func (m *Metered[T]) send(v T, size uint64) error {
 // sendLocked is send with the lock held, if the allowance or the bound is used up.
 // The caller has locked the side and got word.
 func (m *Metered[T]) sendLocked(v T, size, word uint64) error {
-	e := m.Engine
+	e := m.Queue
 	s := &e.send
 	if !m.fits(word, size) || word == s.bound && !e.room(word, e.recv.word.Load()) {
 		s.unlock(word)
@@ -172,7 +173,7 @@ func (m *Metered[T]) SendBatch(_ context.Context, vs []T) (n int, err error) {
 // sendRun sends a prefix of vs, as long as there is room, and returns ErrFull if
 // that is not all of vs.
 func (m *Metered[T]) sendRun(vs []T, sizes []uint64) (n int, err error) {
-	e := m.Engine
+	e := m.Queue
 	word := e.send.lock()
 	if word&probed != 0 {
 		e.send.probe(word, e.sites.Send)
@@ -197,6 +198,20 @@ func (m *Metered[T]) sendRun(vs []T, sizes []uint64) (n int, err error) {
 	return n, err
 }
 
+// Recv implements engine.Engine.
+func (m *Metered[T]) Recv(ctx context.Context) (T, error) { return m.Queue.Recv(ctx) }
+
+// TryRecv implements engine.Engine.
+func (m *Metered[T]) TryRecv() (T, error) { return m.Queue.TryRecv() }
+
+// RecvBatch implements engine.Engine.
+func (m *Metered[T]) RecvBatch(ctx context.Context, buf []T) (int, error) {
+	return m.Queue.RecvBatch(ctx, buf)
+}
+
+// Evict is the Queue's.
+func (m *Metered[T]) Evict(least int) (old T, ok bool) { return m.Queue.Evict(least) }
+
 // fits reports whether there is room for size bytes. The next value has the given
 // index. The caller holds the send lock.
 func (m *Metered[T]) fits(index, size uint64) bool {
@@ -204,7 +219,7 @@ func (m *Metered[T]) fits(index, size uint64) bool {
 	if size <= meter.room() {
 		return true
 	}
-	meter.update(m.recv.word.Load()&^flags, index)
+	meter.update(m.Queue.recv.word.Load()&^flags, index)
 	return size <= meter.room()
 }
 

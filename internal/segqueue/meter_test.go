@@ -23,11 +23,11 @@ func metered(limit int, bytes int64) *Metered[int] {
 
 // heldBy returns the number of queued bytes according to Stats.
 func heldBy(m *Metered[int]) int64 {
-	m.Hold()
-	defer m.Release()
+	m.Queue.Hold()
+	defer m.Queue.Release()
 	var in engine.Snapshot
-	m.Held(0, &in)
-	return in.Stats.Bytes - m.elastic.held() - m.meter.overhead()
+	m.Queue.Held(0, &in)
+	return in.Stats.Bytes - m.Queue.elastic.held() - m.meter.overhead()
 }
 
 // TestMeterAgainstSlice: a metered engine never exceeds its limit, accepts every
@@ -82,7 +82,7 @@ func TestMeterAgainstSlice(t *testing.T) {
 					}
 				default:
 					buf := make([]int, 1+rng.IntN(100)*rng.IntN(2))
-					n, _ := m.recvSlow(engine.NoWait{}, buf, false, new(call), nil)
+					n, _ := m.Queue.recvSlow(engine.NoWait{}, buf, false, new(call), nil)
 					if n != min(len(buf), len(model)) {
 						t.Fatalf("received %d of %d", n, len(model))
 					}
@@ -208,7 +208,7 @@ func TestMeterSingleSender(t *testing.T) {
 	if n, err := m.SendBatch(context.Background(), make([]int, 100_000)); n != 100_000 || err != nil {
 		t.Fatal(n, err)
 	}
-	if slots := len(m.Engine.send.buf); slots != largeBytes/engine.SizeOf[int]() {
+	if slots := len(m.Queue.send.buf); slots != largeBytes/engine.SizeOf[int]() {
 		t.Errorf("a segment of %d slots", slots)
 	}
 }

@@ -88,7 +88,7 @@ const sends, receives = 0, 1
 
 // A lane is a segqueue, and the contention that senders have sampled.
 type lane[T any] struct {
-	*segqueue.Engine[T]
+	queue     *segqueue.Engine[T]
 	private   bool
 	forgotten *atomic.Bool // the handle is unreachable; nil for a shared lane
 	_         [cacheLine]byte
@@ -115,7 +115,7 @@ func newEngine[T any](config engine.Config[T], active, most int) *Engine[T] {
 		first.shared[i] = e.newLane(first, false)
 		first.all = append(first.all, first.shared[i])
 	}
-	e.receivers = first.all[0].Receivers()
+	e.receivers = first.all[0].queue.Receivers()
 	if config.Sites != nil && most > 1 {
 		e.senders.Tally().Watch(config.Sites.Send)
 	}
@@ -141,11 +141,11 @@ func (e *Engine[T]) newLane(s *set[T], private bool) *lane[T] {
 	}
 	var first *segqueue.Engine[T]
 	if len(s.all) > 0 {
-		first = s.all[0].Engine
+		first = s.all[0].queue
 	}
-	l := &lane[T]{Engine: segqueue.NewLane(config, first, e.isOneLane, others), private: private}
+	l := &lane[T]{queue: segqueue.NewLane(config, first, e.isOneLane, others), private: private}
 	if s.ready {
-		l.ShareReady(&e.ready)
+		l.queue.ShareReady(&e.ready)
 	}
 	return l
 }
@@ -170,12 +170,12 @@ func (e *Engine[T]) exchange(s, next *set[T]) bool {
 	if next.starving[sends] == nil {
 		next.to = next.shared
 		if !slices.ContainsFunc(next.shared, func(l *lane[T]) bool { return l != nil && l != first }) {
-			next.sole = first.Engine
+			next.sole = first.queue
 		}
 	}
 	if next.starving[receives] == nil {
 		if len(next.all) == 1 {
-			next.only = first.Engine
+			next.only = first.queue
 		}
 		if !next.ready {
 			next.from = next.all
@@ -223,7 +223,7 @@ func (e *Engine[T]) removeFrom(s *set[T], lanes ...*lane[T]) (done bool) {
 	next.all, next.shared = slices.Clone(s.all), slices.Clone(s.shared)
 	now, drained := park.Now(), true
 	for _, l := range lanes {
-		l.Hold()
+		l.queue.Hold()
 		queued, _ := l.queued()
 		drained = drained && queued == 0
 		in := func(other *lane[T]) bool { return other == l }
@@ -232,18 +232,18 @@ func (e *Engine[T]) removeFrom(s *set[T], lanes ...*lane[T]) (done bool) {
 			next.shared[number] = nil
 		}
 		var last engine.Snapshot
-		l.Held(now, &last)
+		l.queue.Held(now, &last)
 		add(&next.gone, last.Stats)
 	}
 	next.gone.Bytes, next.gone.SendersWaiting, next.gone.OldestSender = 0, 0, 0 // waiting senders are about to leave
 	done = drained && e.exchange(s, next)
 	for _, l := range lanes {
 		if done {
-			l.Shut()
+			l.queue.Shut()
 		}
-		l.Release()
+		l.queue.Release()
 		if done {
-			l.Senders().WakeAll()
+			l.queue.Senders().WakeAll()
 		}
 	}
 	return done
@@ -254,7 +254,7 @@ func (e *Engine[T]) hold() *set[T] {
 	for {
 		s := e.set.Load()
 		for _, l := range s.all {
-			l.Hold()
+			l.queue.Hold()
 		}
 		if e.set.Load() == s {
 			return s
@@ -265,7 +265,7 @@ func (e *Engine[T]) hold() *set[T] {
 
 func (s *set[T]) release() {
 	for _, l := range s.all {
-		l.Release()
+		l.queue.Release()
 	}
 }
 
@@ -284,11 +284,11 @@ func (e *Engine[T]) Close() {
 		return
 	}
 	for _, l := range s.all {
-		l.Shut()
+		l.queue.Shut()
 	}
 	s.release()
 	for _, l := range s.all {
-		l.Senders().WakeAll()
+		l.queue.Senders().WakeAll()
 	}
 	if e.senders != nil {
 		e.senders.WakeAll()
@@ -306,7 +306,7 @@ func (e *Engine[T]) Ready() <-chan struct{} {
 			next.ready = true
 			if e.exchange(s, next) {
 				for _, l := range s.all {
-					l.ShareReady(&e.ready)
+					l.queue.ShareReady(&e.ready)
 				}
 				return false, s.closed // ShareReady has posted for the values
 			}

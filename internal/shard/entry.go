@@ -12,7 +12,7 @@ func (e *Engine[T]) NewEntry(_ *T, toSend bool) engine.Entry {
 	if toSend {
 		side = sends
 		if queue = e.senders; queue == nil {
-			queue = e.set.Load().all[0].Senders()
+			queue = e.set.Load().all[0].queue.Senders()
 		}
 	}
 	return waitq.NewEntry(queue, func() bool { return e.anyAble(side) })

@@ -25,7 +25,7 @@ func (e *Engine[T]) Lane() *Handle[T] {
 		l := e.newLane(s, true)
 		l.forgotten = new(atomic.Bool)
 		if s.closed {
-			l.Close()
+			l.queue.Close()
 			return &Handle[T]{e.config.OnDrop, e, l}
 		}
 		if e.exchange(s, s.with(l)) {
@@ -46,7 +46,7 @@ func forget(forgotten *atomic.Bool) { forgotten.Store(true) }
 // of an unreachable handle may be removed, and a value sent then would be lost.
 func (h *Handle[T]) Sender() engine.Sender[T] {
 	if h.e.config.Overflow == engine.Block {
-		return h.l.Engine
+		return h.l.queue
 	}
 	return h
 }
@@ -70,10 +70,10 @@ func (h *Handle[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 
 // Close closes the lane. Its values can still be received.
 func (h *Handle[T]) Close() {
-	h.l.Hold()
-	h.l.Shut()
-	h.l.Release()
-	h.l.Senders().WakeAll()
+	h.l.queue.Hold()
+	h.l.queue.Shut()
+	h.l.queue.Release()
+	h.l.queue.Senders().WakeAll()
 	if queued, _ := h.l.queued(); queued == 0 {
 		h.e.remove(h.l)
 	}

@@ -46,9 +46,9 @@ func (l *lane[T]) able(side int) bool {
 // moved returns the number of values that the other side has moved so far.
 func (l *lane[T]) moved(side int) uint64 {
 	if side == sends {
-		return l.Head()
+		return l.queue.Head()
 	}
-	tail, _ := l.Tail()
+	tail, _ := l.queue.Tail()
 	return tail
 }
 
@@ -56,14 +56,14 @@ func (l *lane[T]) moved(side int) uint64 {
 // call. If shut is true as well, it stays empty.
 func (l *lane[T]) queued() (n int, shut bool) {
 	forgotten := l.forgotten != nil && l.forgotten.Load() // nothing is sent after that
-	head := l.Head()
-	tail, shut := l.Tail()
+	head := l.queue.Head()
+	tail, shut := l.queue.Tail()
 	return int(tail - head), shut || forgotten
 }
 
 // hasRoom reports whether there was room for the given number of values at a moment
 // of the call.
 func (l *lane[T]) hasRoom(values int) bool {
-	tail, _ := l.Tail()
-	return tail-l.Head()+uint64(values) <= uint64(l.Cap())
+	tail, _ := l.queue.Tail()
+	return tail-l.queue.Head()+uint64(values) <= uint64(l.queue.Cap())
 }

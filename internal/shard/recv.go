@@ -28,8 +28,8 @@ func (e *Engine[T]) Recv(ctx context.Context) (v T, err error) {
 		was := cursor.Load()
 		if at := was & numberMask; at < uint32(len(s.from)) {
 			l := s.from[at]
-			if v, err = l.TryRecv(); err == nil {
-				if turnOf(l.Head()) != was>>numberBits {
+			if v, err = l.queue.TryRecv(); err == nil {
+				if turnOf(l.queue.Head()) != was>>numberBits {
 					cursor.Store(s.turnAt(at + 1))
 				}
 				return v, nil
@@ -95,7 +95,7 @@ func (e *Engine[T]) recvSlow(ctx context.Context, buf []T, err error) (n int, _ 
 		e.recordLoss(&t, receives, none)
 		e.step(ctx, &t, receives)
 		if t.handed {
-			buf[0], n, err = s.all[0].TakeHandOff(), 1, nil
+			buf[0], n, err = s.all[0].queue.TakeHandOff(), 1, nil
 			break
 		}
 	}
@@ -138,7 +138,7 @@ func (s *set[T]) turnAt(at uint32) uint32 {
 	if at >= uint32(len(s.all)) || at > numberMask {
 		at = 0
 	}
-	return at | turnOf(s.all[at].Head())<<numberBits
+	return at | turnOf(s.all[at].queue.Head())<<numberBits
 }
 
 // sweep receives from the lanes in turn, beginning at the cursor, until buf is full
@@ -161,16 +161,16 @@ func (e *Engine[T]) sweep(s *set[T], cursor *atomic.Uint32, buf []T) (n int) {
 			continue
 		}
 		if at != start {
-			turn = turnOf(l.Head())
+			turn = turnOf(l.queue.Head())
 		}
 		// Not more than was queued: to look for more would take the line of the tail from
 		// the sender again.
-		m, _ := l.RecvBatch(engine.NoWait{}, buf[n:min(len(buf), n+queued)])
+		m, _ := l.queue.RecvBatch(engine.NoWait{}, buf[n:min(len(buf), n+queued)])
 		if n += m; n < len(buf) {
 			continue
 		}
 		now := at&numberMask | turn<<numberBits
-		if turnOf(l.Head()) != turn {
+		if turnOf(l.queue.Head()) != turn {
 			now = s.turnAt(at + 1)
 		}
 		if now != was {

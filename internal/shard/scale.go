@@ -70,7 +70,7 @@ func (l *lane[T]) due(tail uint64) bool {
 // It reports whether the caller should move to another lane, because l was crowded
 // many times and there are no more lanes.
 func (e *Engine[T]) adapt(s *set[T], l *lane[T]) (move bool) {
-	contended := l.Contended()
+	contended := l.queue.Contended()
 	since := contended - l.note.seen.Swap(contended)
 	switch {
 	case int32(since) < 0: // a later sample was faster

@@ -17,7 +17,7 @@ func adaptive(lanes int) *Engine[int] {
 func sample(e *Engine[int], contended uint32) (move bool) {
 	s := e.set.Load()
 	l := s.shared[0]
-	l.note.seen.Store(l.Contended() - contended)
+	l.note.seen.Store(l.queue.Contended() - contended)
 	return e.adapt(s, l)
 }
 
@@ -66,7 +66,7 @@ func TestShrink(t *testing.T) {
 	sample(e, crowded)
 	sample(e, crowded)
 	for _, l := range e.set.Load().shared {
-		must(t, l.TrySend(1))
+		must(t, l.queue.TrySend(1))
 	}
 	for want := 3; want >= 1; want-- {
 		for range firstQuiet {
@@ -125,7 +125,7 @@ func TestStaleSample(t *testing.T) {
 	e := adaptive(8)
 	s := e.set.Load()
 	l := s.shared[0]
-	l.note.seen.Store(l.Contended() + 1) // as if a later sample were recorded already
+	l.note.seen.Store(l.queue.Contended() + 1) // as if a later sample were recorded already
 	e.adapt(s, l)
 	if s := e.set.Load(); s.active != 1 {
 		t.Errorf("%d lanes: %v", s.active, s.change)

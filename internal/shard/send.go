@@ -24,8 +24,8 @@ func (e *Engine[T]) Send(ctx context.Context, v T) error {
 	} else {
 		hint := &e.sending[hintIndex()]
 		if number := hint.Load(); number < uint32(len(s.to)) {
-			if l := s.to[number]; l != nil && l.Send(engine.Poll{}, v) == nil {
-				if tail, _ := l.Tail(); l.due(tail) {
+			if l := s.to[number]; l != nil && l.queue.Send(engine.Poll{}, v) == nil {
+				if tail, _ := l.queue.Tail(); l.due(tail) {
 					e.checkHint(s, l, hint)
 				}
 				return nil
@@ -62,7 +62,7 @@ func (e *Engine[T]) SendKey(ctx context.Context, key uint64, v T) (err error) {
 			}
 		}
 		if e.config.Overflow == engine.Block {
-			err = l.Send(ctx, v)
+			err = l.queue.Send(ctx, v)
 		} else {
 			vs := [1]T{v}
 			_, err = e.sendIn(ctx, l, e.config.OnDrop, vs[:])
@@ -84,9 +84,9 @@ func laneOf(key uint64, n int) int {
 // sendIn sends vs in l only.
 func (e *Engine[T]) sendIn(ctx context.Context, l *lane[T], onDrop func(T), vs []T) (int, error) {
 	if e.config.Overflow == engine.Block {
-		return l.SendBatch(ctx, vs)
+		return l.queue.SendBatch(ctx, vs)
 	}
-	n, err := l.SendBatch(engine.Poll{}, vs)
+	n, err := l.queue.SendBatch(engine.Poll{}, vs)
 	if err != engine.ErrFull {
 		return n, err
 	}
@@ -197,7 +197,7 @@ func (e *Engine[T]) spread(s *set[T], home int, vs []T, least int, mayOpen bool)
 			if l == nil || !l.hasRoom(least) {
 				continue
 			}
-			m, _ := l.SendBatch(engine.Poll{}, vs[n:])
+			m, _ := l.queue.SendBatch(engine.Poll{}, vs[n:])
 			if m > 0 {
 				last = number
 			}
@@ -241,7 +241,7 @@ func (e *Engine[T]) overflowed(l *lane[T], t *turn[T], onDrop func(T), vs []T, n
 				}
 				t.hint.Store(uint32(t.home))
 			}
-			old, dropped, err := in.Replace(v)
+			old, dropped, err := in.queue.Replace(v)
 			if dropped && onDrop != nil {
 				onDrop(old)
 			}

@@ -73,7 +73,7 @@ func (e *Engine[T]) held(s *set[T], now time.Duration, in *engine.Snapshot) {
 	*out = s.gone
 	for _, l := range s.all {
 		one := engine.Snapshot{Senders: engine.SpareHalf(in.Senders)}
-		l.Held(now, &one)
+		l.queue.Held(now, &one)
 		add(out, one.Stats)
 		in.Senders = engine.Longest(in.Senders, one.Senders)
 		if len(in.Lanes) < cap(in.Lanes) {

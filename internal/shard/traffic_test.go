@@ -49,7 +49,7 @@ func state(e *Engine[uint64]) lines {
 	snap(l, s)
 	for _, lane := range s.all {
 		snap(l, lane)
-		snap(l, lane.Engine)
+		snap(l, lane.queue)
 	}
 	return l
 }

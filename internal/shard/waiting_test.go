@@ -40,17 +40,17 @@ func TestNoWaiterInRemovedLane(t *testing.T) {
 		e := fixed(1, 1)
 		h := laneOn(t, e)
 		var wait waitq.Wait
-		wait.Join(h.handle.l.Senders(), nil) // like a Send
+		wait.Join(h.handle.l.queue.Senders(), nil) // like a Send
 		go wait.Step()
 		synctest.Wait()
 		time.Sleep(time.Second)
-		h.handle.l.Hold()
-		h.handle.l.Shut() // like Close, up to this point
-		h.handle.l.Release()
+		h.handle.l.queue.Hold()
+		h.handle.l.queue.Shut() // like Close, up to this point
+		h.handle.l.queue.Release()
 		if _, err := e.TryRecv(); err != engine.ErrEmpty {
 			t.Fatal(err)
 		}
-		h.handle.l.Senders().WakeAll()
+		h.handle.l.queue.Senders().WakeAll()
 		synctest.Wait()
 		wait.Leave()
 		if s := e.Stats(); s.SendersWaiting != 0 || s.OldestSender != 0 || s.Lanes.Count != 1 {
@@ -84,7 +84,7 @@ func TestDropOnlyWhenFull(t *testing.T) {
 	e = New(engine.Config[int]{Lanes: 2, Limit: 2, Overflow: engine.DropOldest, OnDrop: func(int) {
 		if dropped++; dropped == 1 {
 			for _, l := range e.set.Load().shared[1:] {
-				for _, err := l.TryRecv(); err == nil; _, err = l.TryRecv() {
+				for _, err := l.queue.TryRecv(); err == nil; _, err = l.queue.TryRecv() {
 				}
 			}
 		}
