@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/sluicetest"
 )
 
 // A loss is a value that OnUndelivered got, and when.
@@ -362,8 +363,8 @@ func TestMaxAgeStorm(t *testing.T) {
 func TestMaxAgeGarbage(t *testing.T) {
 	freed := make(chan bool, 1)
 	func() {
-		c := sluice.NewAged(1, &sluice.AgedOptions[*[64]int]{MaxAge: time.Hour})
-		v := new([64]int)
+		c := sluice.NewAged(1, &sluice.AgedOptions[*sluicetest.Parcel]{MaxAge: time.Hour})
+		v := new(sluicetest.Parcel)
 		runtime.AddCleanup(v, func(int) { freed <- true }, 0)
 		_ = c.TrySend(v)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

@@ -13,6 +13,7 @@ import (
 	"weak"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/sluicetest"
 )
 
 // after sends v into d, due after the given number of seconds.
@@ -303,8 +304,8 @@ func TestDelayOldestValue(t *testing.T) {
 // TestDelayIdle: an unused channel is garbage with its values, even if a receiver has waited for
 // one that is due in an hour, and although the timer is set.
 func TestDelayIdle(t *testing.T) {
-	d := sluice.NewDelay[*[64]byte](10, nil)
-	value := new([64]byte)
+	d := sluice.NewDelay[*sluicetest.Parcel](10, nil)
+	value := new(sluicetest.Parcel)
 	if _, err := d.SendAfter(canceledContext(), time.Hour, value); err != nil {
 		t.Fatal(err)
 	}

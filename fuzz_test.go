@@ -58,8 +58,8 @@ func TestReferenceDetectsShape(t *testing.T) {
 		{capacity: 3, overflow: sluice.Reject},
 		{capacity: 3, overflow: sluice.DropNewest},
 		{capacity: 3, overflow: sluice.DropOldest},
-		{capacity: 3, elastic: true, sizes: true},
-		{capacity: 3, elastic: true, sizes: true, overflow: sluice.Reject},
+		{capacity: 3, kind: "Elastic", sizes: true},
+		{capacity: 3, kind: "Elastic", sizes: true, overflow: sluice.Reject},
 	}
 	const sends = "\x00\x00\x00\x00\x02\x02\x03\x03"
 	for _, claimed := range shapes {

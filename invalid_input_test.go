@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/sluicetest"
 )
 
 // noContext is the nil context that a test passes to see a panic.
@@ -115,8 +116,8 @@ func TestBadOptions(t *testing.T) {
 			mustPanic(t, function, test.words, build)
 		})
 	}
-	mustPanic(t, "NewElastic", []string{"MaxBytes", "Size", "*int", "pointers"}, func() {
-		sluice.NewElastic(3, &sluice.ElasticOptions[*int]{MaxBytes: 10})
+	mustPanic(t, "NewElastic", []string{"MaxBytes", "Size", "*sluicetest.Parcel", "pointers"}, func() {
+		sluice.NewElastic(3, &sluice.ElasticOptions[*sluicetest.Parcel]{MaxBytes: 10})
 	})
 	mustPanic(t, "NewAged", []string{"MaxAge"}, func() { sluice.NewAged[int](3, nil) })
 	mustPanic(t, "NewBounded", []string{"DropOldest"}, func() {

@@ -33,11 +33,11 @@ func (s *tape) shape() shape {
 	drawn := shape{
 		capacity:    capacities[s.next(len(capacities))],
 		overflow:    sluice.Overflow(s.next(4)),
-		elastic:     s.next(2) == 1,
+		kind:        []string{"", "Elastic"}[s.next(2)],
 		oneSender:   s.next(2) == 1,
 		oneReceiver: s.next(2) == 1,
 	}
-	if drawn.elastic {
+	if drawn.kind != "" {
 		drawn.shrink = sluice.ShrinkMode(s.next(3))
 		limit := s.next(4)
 		drawn.bytes, drawn.sizes = limit == 1, limit == 2 && drawn.capacity > 2
@@ -78,7 +78,7 @@ func (r *reference) fits(v uint64) bool {
 // mayReject reports whether an Elastic with the policy Reject may return ErrFull
 // although there is room for v: see ElasticOptions.MaxBytes.
 func (r *reference) mayReject(v uint64) bool {
-	if !r.elastic || r.overflow != sluice.Reject || !r.bytes && !r.sizes {
+	if r.kind == "" || r.overflow != sluice.Reject || !r.bytes && !r.sizes {
 		return false
 	}
 	limit, queued, size := r.capacity, len(r.queue), 1
