@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 func TestCommandLine(t *testing.T) {
@@ -47,6 +49,7 @@ func TestChoose(t *testing.T) {
 
 // TestMeasure measures a service of the scenario program.
 func TestMeasure(t *testing.T) {
+	suite.Needs(t, "a program, which it builds")
 	program, err := build(t.Context(), t.TempDir(), scenarioProgram)
 	if err != nil {
 		t.Fatal(err)
@@ -88,6 +91,7 @@ func TestMeasure(t *testing.T) {
 // TestMeasuredTable compares the gains in the repository with the table. It leaves out
 // gains that were measured beside other work: more cores than there are in demand.
 func TestMeasuredTable(t *testing.T) {
+	suite.Needs(t, "a program, which it builds")
 	program, err := build(t.Context(), t.TempDir(), scenarioProgram)
 	if err != nil {
 		t.Fatal(err)
