@@ -109,10 +109,10 @@ pictures-check: ## the pictures in docs/pictures show what the tool and the live
 	cd tools && GOWORK=off go vet ./pictures && GOWORK=off go test -count=1 ./pictures
 
 .PHONY: oldest
-oldest: ## the library's tests and vet of the stress tests, with the oldest supported Go
+oldest: ## the oldest supported Go: vet of the library and the stress tests, the library's tests with 32 bits
 	GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
-	GOTOOLCHAIN=$(OLDEST) GOWORK=off go test $(LIBRARY)
 	cd stress && GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
+	GOTOOLCHAIN=$(OLDEST) GOWORK=off GOARCH=386 go test $(LIBRARY)
 
 bin/apidiff: tools/go.mod tools/go.sum
 	cd tools && GOWORK=off go build -o ../bin/apidiff golang.org/x/exp/cmd/apidiff
@@ -131,21 +131,16 @@ binaries: ## bin/VERSION: the tool for each platform by GoReleaser, from the tag
 	bash tools/release/binaries.sh '$(VERSION)'
 
 .PHONY: 386
-386: ## vet of the modules for users for GOARCH=386, and the library's tests there
+386: ## vet of the modules for users for GOARCH=386, where make oldest runs the library's tests
 	GOARCH=386 go vet $(FOR_USERS)
-	GOARCH=386 go test $(LIBRARY)
 
 .PHONY: arm64
 arm64: ## each package has its files and imports for GOARCH=arm64
 	@GOARCH=arm64 go list -deps -test work >/dev/null
 
 .PHONY: arm64-run
-arm64-run: ## the library's tests on arm64, emulated by qemu-user, which lacks the ioctl of loopdisk
-	GOARCH=arm64 go test -exec $(QEMU) $$(go list $(LIBRARY) | grep -v /internal/loopdisk)
-
-.PHONY: checked
-checked: ## the kinds' tests in a build that checks promises (-tags sluicecheck), as the race detector's builds do too
-	go test -tags sluicecheck . ./internal/segqueue
+arm64-run: ## the tests of the kinds and engines on arm64, emulated by qemu-user, which lacks the ioctl of loopdisk
+	GOARCH=arm64 go test -exec $(QEMU) $$(go list . ./internal/... | grep -v /internal/loopdisk)
 
 # The internal packages with engines and their parts.
 ENGINES := $(addprefix ./internal/,park spin selection waitq registry ring segqueue shard locked workpool age broadcast)
