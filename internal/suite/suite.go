@@ -46,6 +46,15 @@ func Rounds(few, many int) int {
 	return few
 }
 
+// Proves skips a test of a test: one that plants faults in what a slow test looks at. It has to run
+// when either changes, and before a release.
+func Proves(t *testing.T, what string) {
+	t.Helper()
+	if !Long() {
+		t.Skipf("%s=long runs it: it proves %s", variable, what)
+	}
+}
+
 // Needs skips a test that needs what only a run of all tests should use, such as "a NATS server".
 func Needs(t testing.TB, what string) {
 	t.Helper()

@@ -33,6 +33,14 @@ func TestAmounts(t *testing.T) {
 		if All() != test.all || Long() != test.long || Rounds(3, 50) != test.rounds {
 			t.Errorf("%+v: All %v, Long %v, %d rounds", test, All(), Long(), Rounds(3, 50))
 		}
+		proved := false
+		t.Run("proved", func(t *testing.T) {
+			Proves(t, "that a check fails")
+			proved = true
+		})
+		if proved != test.long {
+			t.Errorf("%+v: a test of a test ran: %v", test, proved)
+		}
 		ran := false
 		t.Run("left out", func(t *testing.T) {
 			Needs(t, "a server")

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/tools/page"
 )
 
@@ -92,6 +93,7 @@ func plant(t *testing.T, address string, f fault) *faulty {
 
 // Every check must be seen to fail: each fault trips one check.
 func TestPlanted(t *testing.T) {
+	suite.Proves(t, "that the checks of the page fail")
 	quiet := func(s *Session) { s.Filled(); s.wrong = append(s.wrong, s.Quiet()...) }
 	asks := func(check string) func(*Session) {
 		return func(s *Session) { s.Moves(); s.wrong = append(s.wrong, s.Ask(check)...) }
@@ -151,6 +153,7 @@ func TestPlanted(t *testing.T) {
 
 // Each fault trips one check of the map, or of the list, with flows that are made up.
 func TestPlantedFlows(t *testing.T) {
+	suite.Proves(t, "that the checks of the page fail")
 	try := func(name string, f fault, flows []*drawing, check func(*Session), says string) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,6 +206,7 @@ func TestPlantedFlows(t *testing.T) {
 
 // The map does not follow the program, or the page does not say that a channel is gone.
 func TestPlantedPrograms(t *testing.T) {
+	suite.Proves(t, "that the checks of the page fail")
 	for _, test := range []struct {
 		name  string
 		fault fault
@@ -230,6 +234,7 @@ func TestPlantedPrograms(t *testing.T) {
 
 // The page does not recover, or does not report that it is waiting.
 func TestPlantedRestart(t *testing.T) {
+	suite.Proves(t, "that the checks of the page fail")
 	for _, test := range []struct {
 		fault fault
 		says  string

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // The overview fills the first screen of a report, and the folded page is short.
@@ -58,6 +60,7 @@ func TestUnfold(t *testing.T) {
 
 // Each check of the first screen fails for a page with one planted fault.
 func TestPlantedFolds(t *testing.T) {
+	suite.Proves(t, "that the checks of the page fail")
 	style := func(planted string) [2]string { return [2]string{"</style>", planted + "</style>"} }
 	for _, planted := range []struct {
 		name, check string

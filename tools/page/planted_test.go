@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // policy is the line of a page that forbids the planted faults. The checks must
@@ -15,6 +17,7 @@ var policy = regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*
 
 // Each check fails for a page with one planted fault.
 func TestPlanted(t *testing.T) {
+	suite.Proves(t, "that the checks of the page fail")
 	end := func(planted string) func(string) string {
 		return func(page string) string { return strings.Replace(page, "</main>", planted+"</main>", 1) }
 	}
