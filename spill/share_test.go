@@ -89,7 +89,8 @@ func TestShareOfElastic(t *testing.T) {
 		if got != want {
 			t.Errorf("%d values in memory, want %d", got, want)
 		}
-		drain(t, sizes)
+		for range sizes.Drain() {
+		}
 		if err := sizes.TrySend(large[:share-24]); err != nil || sizes.head.Len() != 1 {
 			t.Errorf("a value of all %d bytes: %v", share, err)
 		}
@@ -103,16 +104,6 @@ func opened[T any](t testing.TB, o *ElasticOptions[T]) *Elastic[T] {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// drain receives all values.
-func drain[T any](t *testing.T, c *Elastic[T]) {
-	t.Helper()
-	for c.Len() > 0 {
-		if _, err := c.TryRecv(); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // TestShareOfDurable: records are kept in memory up to their share, both after a
