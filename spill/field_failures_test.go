@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-
 )
 
 // The tests TestField… replay failures that users of other projects had.

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
 )
 
 var behind = flag.Int64("spill.behind", 64<<20, "how many bytes the reader of BenchmarkLag is behind in its largest backlog")

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"testing"
 	"time"
-
 )
 
 // The variables that make the test binary fill a queue, until it kills itself.
