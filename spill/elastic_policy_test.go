@@ -20,8 +20,8 @@ import (
 
 // TestElasticPolicyOptions: invalid limits and policies are an error that names the option.
 func TestElasticPolicyOptions(t *testing.T) {
-	hook := func(int, sluice.Reason) {}
-	for says, o := range map[string]*ElasticOptions[int]{
+	hook := func(uint64, sluice.Reason) {}
+	for says, o := range map[string]*ElasticOptions[uint64]{
 		"Capacity is -1":                 {Capacity: -1},
 		"Overflow is DropLeastUrgent":    {Overflow: sluice.DropLeastUrgent},
 		"Overflow is Overflow(77)":       {Overflow: 77},
@@ -31,7 +31,7 @@ func TestElasticPolicyOptions(t *testing.T) {
 			t.Errorf("got %v, want %q", err, says)
 		}
 	}
-	for _, o := range []*ElasticOptions[int]{
+	for _, o := range []*ElasticOptions[uint64]{
 		{OnUndelivered: hook}, {Overflow: sluice.DropOldest}, {Capacity: sluice.Unlimited}, {Overflow: sluice.DropNewest, OnUndelivered: hook, Capacity: 1},
 	} {
 		c := opened(t, o)

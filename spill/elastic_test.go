@@ -290,7 +290,7 @@ func TestDirectory(t *testing.T) {
 		filepath.Join(top, "no/where"): "no such file",
 		filepath.Join(plain, "below"):  "not a directory",
 	} {
-		if _, err := OpenElastic[int](dir, nil); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), dir) {
+		if _, err := OpenElastic[uint64](dir, nil); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("Open: %v, want an error with %q and %q", err, says, dir)
 		}
 	}

@@ -73,7 +73,7 @@ func TestSegmentsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := OpenElastic[int](dir, nil)
+	c, err := OpenElastic[uint64](dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -186,7 +186,7 @@ func TestNotAQueue(t *testing.T) {
 		before := filesIn(t, dir)
 		var err error
 		if strings.HasPrefix(test.says, "codec") {
-			_, err = OpenDurable[map[string]int](dir, nil)
+			_, err = OpenDurable[uint64](dir, nil)
 		} else {
 			_, err = OpenDurable[[]byte](dir, nil)
 		}
@@ -202,10 +202,10 @@ func TestNotAQueue(t *testing.T) {
 // TestDurableDirectory: the directory is created, but not its parent.
 func TestDurableDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "no", "where")
-	if _, err := OpenDurable[int](dir, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
+	if _, err := OpenDurable[uint64](dir, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("without a parent: %v", err)
 	}
-	if _, err := OpenDurable(dir, &DurableOptions[int]{DiskLimit: -1}); err == nil || !strings.Contains(err.Error(), "DiskLimit is -1") {
+	if _, err := OpenDurable(dir, &DurableOptions[uint64]{DiskLimit: -1}); err == nil || !strings.Contains(err.Error(), "DiskLimit is -1") {
 		t.Errorf("a bad option: %v", err)
 	}
 }
@@ -304,9 +304,9 @@ func FuzzDamage(f *testing.F) {
 // TestUndecodable: a record that the codec cannot decode is delivered again until it
 // is dropped, and the records after it are not lost.
 func TestUndecodable(t *testing.T) {
-	c := durableOn(newMemoryStore(), &DurableOptions[string]{Codec: fragile{raw()}})
+	c := durableOn(newMemoryStore(), &DurableOptions[[]byte]{Codec: fragile{raw()}})
 	for _, v := range []string{"late panic", "late error", "fine"} {
-		if err := c.TrySend(v); err != nil {
+		if err := c.TrySend([]byte(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -338,7 +338,7 @@ func TestUndecodable(t *testing.T) {
 		}
 	}
 	d, err := c.TryRecv()
-	if err != nil || d.Value != "fine" || d.Ack() != nil || c.InFlight() != 0 || c.bytes != 0 {
+	if err != nil || string(d.Value) != "fine" || d.Ack() != nil || c.InFlight() != 0 || c.bytes != 0 {
 		t.Errorf("behind them: %v, %v; %d unsettled, %d bytes", d, err, c.InFlight(), c.bytes)
 	}
 }
