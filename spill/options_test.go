@@ -42,6 +42,17 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestEmptyTakesRoom: a value without a size counts as a byte, so that a limit in bytes limits empty structs.
+func TestEmptyTakesRoom(t *testing.T) {
+	p, err := (&ElasticOptions[struct{}]{MemoryLimit: 500}).config()
+	if err == nil {
+		err = p.setSize()
+	}
+	if err != nil || p.slots != int(p.limit) {
+		t.Errorf("%d empty structs in %d bytes, %v", p.slots, p.limit, err)
+	}
+}
+
 // TestNegativeSize: the panic names the method that was called, below the limit and
 // beyond.
 func TestNegativeSize(t *testing.T) {

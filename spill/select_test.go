@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/fan"
 )
 
 // onDisk returns an Elastic with room for 3 values in memory and 2 on disk, and a
@@ -183,60 +182,4 @@ func TestSelectFlow(t *testing.T) {
 			t.Errorf("value %d was received %d times", v, n)
 		}
 	}
-}
-
-// TestFan: fan.In and fan.Out take channels on disk, on both sides.
-func TestFan(t *testing.T) {
-	const n = 200
-	ctx := context.Background()
-	e, d := onDisk(t)
-	all := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 5 * 8, Codec: fixed{}})
-	copies := []sluice.Channel[uint64]{
-		on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 5 * 8, Codec: fixed{}}),
-		durableOn(newMemoryStore(), &DurableOptions[uint64]{Codec: fixed{}}).AutoAck(),
-		sluice.NewElastic[uint64](sluice.Unlimited, nil),
-	}
-	var stages sync.WaitGroup
-	for i, s := range []sluice.Sender[uint64]{e, d} {
-		stages.Go(func() {
-			defer s.Close()
-			for v := range uint64(n) {
-				if err := s.Send(ctx, uint64(i)*n+v); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	stages.Go(func() {
-		defer all.Close()
-		if unsent, err := fan.In(ctx, all, e, d.AutoAck()); len(unsent) > 0 || err != nil {
-			t.Error("In:", unsent, err)
-		}
-	})
-	stages.Go(func() {
-		if err := fan.Out(ctx, all, copies[0], copies[1], copies[2]); err != nil {
-			t.Error("Out:", err)
-		}
-		for _, c := range copies {
-			c.Close()
-		}
-	})
-	for i, c := range copies {
-		stages.Go(func() {
-			seen, last := 0, [2]uint64{}
-			values := c.Values(ctx)
-			for v := range values.All() {
-				if from := v / n; last[from] > v%n {
-					t.Errorf("copy %d: %d came after %d", i, v, last[from])
-				} else {
-					last[from] = v % n
-				}
-				seen++
-			}
-			if err := values.Err(); err != nil || seen != 2*n {
-				t.Errorf("copy %d has %d values, %v", i, seen, err)
-			}
-		})
-	}
-	stages.Wait()
 }
