@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/fan"
 )
 
 // onDisk returns an Elastic with room for 3 values in memory and 2 on disk, and a
@@ -182,4 +183,43 @@ func TestSelectFlow(t *testing.T) {
 			t.Errorf("value %d was received %d times", v, n)
 		}
 	}
+}
+
+// TestFan: fan.In takes channels on disk, on both sides.
+func TestFan(t *testing.T) {
+	const n = 200
+	ctx := context.Background()
+	e, d := onDisk(t)
+	all := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 5 * 8, Codec: fixed{}})
+	var stages sync.WaitGroup
+	for i, s := range []sluice.Sender[uint64]{e, d} {
+		stages.Go(func() {
+			defer s.Close()
+			for v := range uint64(n) {
+				if err := s.Send(ctx, uint64(i)*n+v); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	stages.Go(func() {
+		defer all.Close()
+		if unsent, err := fan.In(ctx, all, e, d.AutoAck()); len(unsent) > 0 || err != nil {
+			t.Error("In:", unsent, err)
+		}
+	})
+	seen, last := 0, [2]uint64{}
+	values := all.Values(ctx)
+	for v := range values.All() {
+		if from := v / n; last[from] > v%n {
+			t.Errorf("%d came after %d", v, last[from])
+		} else {
+			last[from] = v % n
+		}
+		seen++
+	}
+	if err := values.Err(); err != nil || seen != 2*n {
+		t.Errorf("%d values, %v", seen, err)
+	}
+	stages.Wait()
 }
