@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
@@ -239,7 +240,7 @@ func TestLostAgain(t *testing.T) {
 // TestReportAtOnce: receivers skip damaged records while the queue is opened again and repaired. The
 // report in the folder is that in memory.
 func TestReportAtOnce(t *testing.T) {
-	for range 10 {
+	for range suite.Rounds(3, 10) {
 		files, _ := damagedQueue(t)
 		dir := t.TempDir()
 		for name, b := range files.Contents() {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestElasticPolicyOptions: invalid limits and policies are an error that names the option.
@@ -103,7 +104,7 @@ func (m *policyModel) send(s policyShape, v uint64) error {
 // TestPolicyModel compares random programs, which cross the boundary between memory and disk, with
 // a slice. Time passes.
 func TestPolicyModel(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(suite.Rounds(150, 400)) {
 		synctest.Test(t, func(t *testing.T) { policyProgram(t, seed) })
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/sluice-go/sluice/internal/ramdir"
 )
 
 // The tests TestField… replay failures that users of other projects had.
@@ -284,7 +286,7 @@ func TestFieldNoLoop(t *testing.T) {
 // free, while the queue is open.
 // Seen in open-telemetry/opentelemetry-collector #5159, etcd-io/bbolt #288.
 func TestFieldSpaceReturns(t *testing.T) {
-	dir := t.TempDir()
+	dir := ramdir.New(t)
 	c, err := OpenDurable[[]byte](dir, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/ramdir"
 )
 
 // fieldQueue is a queue with small segments, in a folder of its own.
 func fieldQueue(t *testing.T, policy DamagePolicy) testQueue {
 	t.Helper()
-	return testQueue{Dir: t.TempDir(), Segment: 4 << 10, Memory: 4 << 10, Policy: policy}
+	return testQueue{Dir: ramdir.New(t), Segment: 4 << 10, Memory: 4 << 10, Policy: policy}
 }
 
 // fill sends the values from to to-1, each with a commit of its own.
@@ -29,33 +30,34 @@ func fill(t *testing.T, c *Durable[[]byte], from, to uint64) {
 	}
 }
 
-// drain receives and acknowledges everything that a queue delivers, and returns the numbers of the
-// values. Damaged records are dropped and counted.
+// drain receives everything that a queue delivers, acknowledges it at the end, and returns the numbers
+// of the values. Damaged records are dropped and counted.
 func drain(t *testing.T, c *Durable[[]byte]) (ids []uint64, dropped int) {
 	t.Helper()
+	var received []*Delivery[[]byte]
 	for {
 		d, err := c.TryRecv()
 		var bad *RecordError
 		switch {
 		case err == sluice.ErrEmpty:
+			if err := c.Ack(received...); err != nil {
+				t.Fatal(err)
+			}
 			return ids, dropped
 		case errors.As(err, &bad):
 			dropped++
-			err = bad.Drop()
-		case err == nil:
-			err = d.Ack()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d == nil {
+			if err := bad.Drop(); err != nil {
+				t.Fatal(err)
+			}
 			continue
+		case err != nil:
+			t.Fatal(err)
 		}
 		id, err := identify(d.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, id)
+		ids, received = append(ids, id), append(received, d)
 	}
 }
 
@@ -72,7 +74,7 @@ func ids(from, to uint64, without ...uint64) (all []uint64) {
 // killedAt returns a copy of a folder while the queue is open: what is there after kill -9.
 func killedAt(t *testing.T, dir string) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "copy")
+	to := filepath.Join(ramdir.New(t), "copy")
 	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}

@@ -343,7 +343,7 @@ func (r *longRun) checkUse(bytes int64) error {
 		return fmt.Errorf("%d files for %d bytes", u.Files, u.Size)
 	case u.Handles > 70:
 		return fmt.Errorf("%d open files", u.Handles)
-	case r.seen.rounds%200 != 0 || r.seen.rounds == 0:
+	case r.seen.rounds%50 != 0 || r.seen.rounds == 0:
 		return nil
 	}
 	if r.fewest > r.goroutines+2 { // at each moment, senders that are through may not have ended

@@ -213,22 +213,24 @@ func TestDurableDirectory(t *testing.T) {
 // TestOneAtATime: a second Durable gets an error that the queue is in use, until the first one is
 // shut down.
 func TestOneAtATime(t *testing.T) {
-	dir := t.TempDir()
-	for range 2 {
-		c, err := reopen(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, policy := range []DamagePolicy{RefuseDamage, SetDamageAside} {
-			_, err := OpenDurable(dir, &DurableOptions[[]byte]{OnDamage: policy})
-			if want := filepath.Join(dir, disk.LockFile) + ": in use by another Durable, in this process or another"; err == nil || err.Error() != "spill: OpenDurable: "+want {
-				t.Errorf("a queue that is open: %v, want %q", err, want)
+	synctest.Test(t, func(t *testing.T) { // OpenDurable waits a moment for the lock
+		dir := t.TempDir()
+		for range 2 {
+			c, err := reopen(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, policy := range []DamagePolicy{RefuseDamage, SetDamageAside} {
+				_, err := OpenDurable(dir, &DurableOptions[[]byte]{OnDamage: policy})
+				if want := filepath.Join(dir, disk.LockFile) + ": in use by another Durable, in this process or another"; err == nil || err.Error() != "spill: OpenDurable: "+want {
+					t.Errorf("a queue that is open: %v, want %q", err, want)
+				}
+			}
+			if err := c.Shutdown(); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if err := c.Shutdown(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 }
 
 // TestLockIsReleased: OpenDurable waits a moment for a process that is about to exit.
