@@ -286,9 +286,13 @@ func TestDurableConformance(t *testing.T) {
 			shapes = append(shapes, durableShape{capacity: 1, memory: 1, overflow: overflow, age: i%2 == 0})
 		}
 	}
-	shapes = append(shapes, durableShape{capacity: 5, memory: 4, age: true}, durableShape{capacity: 6, memory: 2, fresh: true})
+	shapes = append(shapes, durableShape{capacity: 5, memory: 4, age: true, fresh: true})
 	if suite.All() {
-		shapes = append(shapes, durableShape{capacity: 13, memory: 4, overflow: sluice.DropOldest, age: true, fresh: true})
+		shapes = append(shapes,
+			durableShape{capacity: 5, memory: 4, age: true},
+			durableShape{capacity: 6, memory: 2, fresh: true},
+			durableShape{capacity: 13, memory: 4, overflow: sluice.DropOldest, age: true, fresh: true},
+		)
 	}
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {

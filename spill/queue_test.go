@@ -23,9 +23,12 @@ import (
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
+// spares are options with small files that keep room on the disk: tests copy them often.
+var spares = logstore.Options{Reserve: 16 << 10, Acks: 16 << 10}
+
 // reopen opens a queue without syncs.
 func reopen(dir string) (*Durable[[]byte], error) {
-	return reopenWith(RefuseDamage, dir, logstore.Options{})
+	return reopenWith(RefuseDamage, dir, spares)
 }
 
 func reopenWith(policy DamagePolicy, dir string, o logstore.Options) (*Durable[[]byte], error) {
@@ -39,7 +42,7 @@ func reopenWith(policy DamagePolicy, dir string, o logstore.Options) (*Durable[[
 // queueOf creates a queue with the records 0 to n-1 and returns its directory.
 func queueOf(t testing.TB, n int) (dir string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = ramdir.New(t)
 	c, err := reopen(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +136,7 @@ func damage(t *testing.T, path string, f func([]byte) []byte) {
 // copyFolder returns a copy of a folder, as after kill -9.
 func copyFolder(t *testing.T, from string) (to string) {
 	t.Helper()
-	to = t.TempDir()
+	to = ramdir.New(t)
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
