@@ -28,7 +28,7 @@ var runs atomic.Uint64
 
 // TestLint: names, types and help texts pass the lint of Prometheus.
 func TestLint(t *testing.T) {
-	c := sluice.NewSharded[int](3, &sluice.ShardedOptions[int]{Name: unique(t)})
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: unique(t)})
 	problems, err := testutil.CollectAndLint(sluiceprom.NewCollector(everyName))
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
