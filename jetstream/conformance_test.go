@@ -1,7 +1,8 @@
-package jetstream_test
+package jetstream
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -9,9 +10,9 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/encoded"
 	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/internal/suite"
-	"github.com/sluice-go/sluice/jetstream"
 	"github.com/sluice-go/sluice/sluicetest"
 )
 
@@ -20,11 +21,11 @@ var made atomic.Int64
 
 // opener returns a function that opens a new channel each time, all with one
 // embedded server.
-func opener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() certain[T] {
+func opener[T any](t *testing.T, dir string, o Options[T]) func() certain[T] {
 	return func() certain[T] {
 		o := o
 		o.Dir, o.Name, o.DedupeWindow = dir, fmt.Sprint("channel-", made.Add(1)), retryWindow
-		c, err := jetstream.Open(context.Background(), &o)
+		c, err := Open(context.Background(), &o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ const (
 // A certain channel retries sends with an unknown outcome, as a careful sender does:
 // a server may take longer to answer than an attempt waits, with many senders and a
 // slow disk.
-type certain[T any] struct{ *jetstream.Channel[T] }
+type certain[T any] struct{ *Channel[T] }
 
 func (c certain[T]) Send(ctx context.Context, v T) error {
 	_, err := resolve(c.Channel.Send(ctx, v))
@@ -73,7 +74,7 @@ func (c certain[T]) SendBatch(ctx context.Context, vs []T) (n int, err error) {
 // resolve returns how many values are stored after retries, and the error if it is
 // not an UnknownError.
 func resolve(err error) (stored int, _ error) {
-	for unknown := (*jetstream.UnknownError)(nil); errors.As(err, &unknown); time.Sleep(time.Millisecond) {
+	for unknown := (*UnknownError)(nil); errors.As(err, &unknown); time.Sleep(time.Millisecond) {
 		if err = unknown.Retry(context.Background()); err == nil {
 			return unknown.Values, nil
 		}
@@ -90,27 +91,35 @@ func TestConformance(t *testing.T) {
 		t.Run(fmt.Sprint("capacity ", capacity), func(t *testing.T) {
 			t.Parallel()
 			dir := ramdir.New(t)
-			sluicetest.Run(t, sluicetest.Kind{
+			sluicetest.Run(t, elements(sluicetest.Kind{
 				Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
 				Allocates: true, Remote: true, Timeout: suiteTimeout,
 				Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
-					return opener(t, dir, jetstream.Options[uint64]{Capacity: capacity})()
+					return opener(t, dir, Options[uint64]{Capacity: capacity})()
 				},
-				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
-					return opener(t, dir, jetstream.Options[*sluicetest.Parcel]{Capacity: capacity})()
-				},
-				Strings: func() sluicetest.Channel[string] {
-					return opener(t, dir, jetstream.Options[string]{Capacity: capacity})()
-				},
-				Empties: func() sluicetest.Channel[struct{}] {
-					return opener(t, dir, jetstream.Options[struct{}]{Capacity: capacity})()
-				},
-				Giants: func() sluicetest.Channel[sluicetest.Giant] {
-					return opener(t, dir, jetstream.Options[sluicetest.Giant]{Capacity: capacity})()
-				},
-			})
+			}, func(int) sluicetest.Channel[[]byte] {
+				return opener(t, dir, Options[[]byte]{Capacity: capacity})()
+			}))
 		})
 	}
+}
+
+// elements returns k with makers for elements other than numbers. Of a Parcel, the suite checks the ID.
+func elements(k sluicetest.Kind, open func(int) sluicetest.Channel[[]byte]) sluicetest.Kind {
+	k.Pointers = func() sluicetest.Channel[*sluicetest.Parcel] {
+		return encoded.New(open(8), func(p *sluicetest.Parcel) []byte {
+			if p == nil {
+				return nil
+			}
+			return binary.BigEndian.AppendUint64(nil, p.ID)
+		}, func(b []byte) *sluicetest.Parcel {
+			if len(b) == 0 {
+				return nil
+			}
+			return &sluicetest.Parcel{ID: binary.BigEndian.Uint64(b)}
+		})
+	}
+	return encoded.With(k, open)
 }
 
 // A oneKey is a channel by key whose values all have one key, so that one of its streams has
@@ -127,11 +136,11 @@ func (c oneKey[T]) Stats() sluice.Stats {
 	return s
 }
 
-func keyedOpener[T any](t *testing.T, dir string, o jetstream.Options[T]) func() oneKey[T] {
+func keyedOpener[T any](t *testing.T, dir string, o Options[T]) func() oneKey[T] {
 	return func() oneKey[T] {
 		o := o
 		o.Dir, o.Name, o.DedupeWindow = dir, fmt.Sprint("keyed-", made.Add(1)), retryWindow
-		c, err := jetstream.OpenKeyed(context.Background(), oneKeyStreams, func(T) string { return "" }, &o)
+		c, err := OpenKeyed(context.Background(), oneKeyStreams, func(T) string { return "" }, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,23 +159,13 @@ func TestKeyedConformance(t *testing.T) {
 	t.Parallel()
 	const capacity = 16
 	dir := ramdir.New(t)
-	sluicetest.Run(t, sluicetest.Kind{
+	sluicetest.Run(t, elements(sluicetest.Kind{
 		Capacity: capacity, Order: sluicetest.PerSender, MaxBypass: sluicetest.NoBound,
 		Allocates: true, Remote: true, Variant: true, Timeout: suiteTimeout,
 		Numbers: func(func(uint64)) sluicetest.Channel[uint64] {
-			return keyedOpener(t, dir, jetstream.Options[uint64]{Capacity: capacity})()
+			return keyedOpener(t, dir, Options[uint64]{Capacity: capacity})()
 		},
-		Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
-			return keyedOpener(t, dir, jetstream.Options[*sluicetest.Parcel]{Capacity: capacity})()
-		},
-		Strings: func() sluicetest.Channel[string] {
-			return keyedOpener(t, dir, jetstream.Options[string]{Capacity: capacity})()
-		},
-		Empties: func() sluicetest.Channel[struct{}] {
-			return keyedOpener(t, dir, jetstream.Options[struct{}]{Capacity: capacity})()
-		},
-		Giants: func() sluicetest.Channel[sluicetest.Giant] {
-			return keyedOpener(t, dir, jetstream.Options[sluicetest.Giant]{Capacity: capacity})()
-		},
-	})
+	}, func(int) sluicetest.Channel[[]byte] {
+		return keyedOpener(t, dir, Options[[]byte]{Capacity: capacity})()
+	}))
 }

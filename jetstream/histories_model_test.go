@@ -94,7 +94,16 @@ const (
 	histReceivers = histSenders + 2 // two drain the handles at the end
 )
 
-func histValue(sender, number int) byte { return byte(sender*histPerSender + number) }
+func histValue(sender, number int) int { return sender*histPerSender + number }
+
+// histValues returns small numbers as a string, one byte each.
+func histValues(vs ...int) string {
+	b := make([]byte, len(vs))
+	for i, v := range vs {
+		b[i] = byte(v)
+	}
+	return string(b)
+}
 
 // A histState is the state of the model. It is comparable, so that the checker recognizes
 // states that it has visited. Sets of values are bits.
@@ -310,14 +319,14 @@ func histSet(values string) (set uint64) {
 }
 
 // histKey is the key of a value: a sender uses all keys in turn.
-func (m histModel) histKey(v byte) int { return int(v) % m.keys }
+func (m histModel) histKey(v int) int { return v % m.keys }
 
 // byKey splits a history: each part has the calls that concern a key, with its values.
 func (m histModel) byKey(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 	for key := range m.keys {
 		of := func(values string) string {
 			return strings.Map(func(v rune) rune {
-				if m.histKey(byte(v)) != key {
+				if m.histKey(int(v)) != key {
 					return -1
 				}
 				return v

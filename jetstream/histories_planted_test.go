@@ -254,11 +254,11 @@ func TestHistoriesPlanted(t *testing.T) {
 
 // A histFault is a channel with one fault.
 type histFault struct {
-	sluice.Channel[byte]
+	sluice.Channel[int]
 	kind string
 
 	mu    sync.Mutex
-	kept  []byte // values that it has received, and not returned
+	kept  []int // values that it has received, and not returned
 	calls int
 	shut  atomic.Bool
 }
@@ -279,7 +279,7 @@ func (f *histFault) third(kind string) bool {
 	return f.calls%3 == 0
 }
 
-func (f *histFault) Send(ctx context.Context, v byte) error {
+func (f *histFault) Send(ctx context.Context, v int) error {
 	if f.third("cancels without cause") {
 		return context.Canceled
 	}
@@ -293,7 +293,7 @@ func (f *histFault) Send(ctx context.Context, v byte) error {
 	return err
 }
 
-func (f *histFault) TrySend(v byte) error {
+func (f *histFault) TrySend(v int) error {
 	if f.third("ErrFull with room") {
 		return sluice.ErrFull
 	}
@@ -305,7 +305,7 @@ func (f *histFault) TrySend(v byte) error {
 	return err
 }
 
-func (f *histFault) SendBatch(ctx context.Context, vs []byte) (int, error) {
+func (f *histFault) SendBatch(ctx context.Context, vs []int) (int, error) {
 	if f.kind == "loses the end of a batch" {
 		n, err := f.Channel.SendBatch(ctx, vs[:len(vs)-1])
 		if err == nil {
@@ -316,14 +316,14 @@ func (f *histFault) SendBatch(ctx context.Context, vs []byte) (int, error) {
 	return f.Channel.SendBatch(ctx, vs)
 }
 
-func (f *histFault) keep(v byte) {
+func (f *histFault) keep(v int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.kept = append(f.kept, v)
 }
 
 // unkeep returns a value that was kept.
-func (f *histFault) unkeep() (v byte, ok bool) {
+func (f *histFault) unkeep() (v int, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.kept) == 0 {
@@ -333,7 +333,7 @@ func (f *histFault) unkeep() (v byte, ok bool) {
 	return v, true
 }
 
-func (f *histFault) Recv(ctx context.Context) (byte, error) {
+func (f *histFault) Recv(ctx context.Context) (int, error) {
 	if v, ok := f.unkeep(); ok {
 		return v, nil
 	}
@@ -384,7 +384,7 @@ func TestHistoriesFaults(t *testing.T) {
 				most = 50
 			}
 			for seed := range most {
-				f := &histFault{Channel: sluice.NewBounded[byte](3, nil), kind: kind}
+				f := &histFault{Channel: sluice.NewBounded[int](3, nil), kind: kind}
 				err := histModel{limit: 3}.explain(recordHistory(t, histPlan{clients: 3, calls: 6}, seed, histHandle{c: f}))
 				if kind == "none" && err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
@@ -406,14 +406,14 @@ func TestHistoriesFaults(t *testing.T) {
 func TestHistoriesFaultsStored(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	open(t, Options[byte]{Dir: dir, Name: "anchor", Log: mute()}) // keeps the server
+	open(t, Options[int]{Dir: dir, Name: "anchor", Log: mute()}) // keeps the server
 	for _, kind := range []string{"loses", "repeats", "reorders"} {
 		for seed := uint64(0); ; seed++ {
 			if seed == 200 {
 				t.Errorf("%s: 200 histories are explained", kind)
 				break
 			}
-			c, err := Open(t.Context(), &Options[byte]{Dir: dir, Name: fmt.Sprint(kind, "-", seed), Log: mute()})
+			c, err := Open(t.Context(), &Options[int]{Dir: dir, Name: fmt.Sprint(kind, "-", seed), Log: mute()})
 			if err != nil {
 				t.Fatal(err)
 			}

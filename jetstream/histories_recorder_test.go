@@ -25,13 +25,13 @@ type histPlan struct {
 
 // histJobs is what a run needs of Deliveries.
 type histJobs interface {
-	RecvBatch(ctx context.Context, buf []*Delivery[byte]) (int, error)
-	TryRecvBatch(buf []*Delivery[byte]) (int, error)
+	RecvBatch(ctx context.Context, buf []*Delivery[int]) (int, error)
+	TryRecvBatch(buf []*Delivery[int]) (int, error)
 }
 
 // A histHandle is what one process has of the channel.
 type histHandle struct {
-	c    sluice.Channel[byte]
+	c    sluice.Channel[int]
 	jobs histJobs // if not nil, values are received here
 	dead func() histJobs
 }
@@ -43,7 +43,7 @@ type histClient struct {
 	handle int
 	rng    *rand.Rand
 	next   int // number of the next value
-	held   []*Delivery[byte]
+	held   []*Delivery[int]
 	calls  []porcupine.Operation
 
 	mu       sync.Mutex
@@ -169,7 +169,7 @@ func (c *histClient) random(ctx context.Context) {
 	}
 }
 
-func (c *histClient) channel() sluice.Channel[byte] { return c.run.handles[c.handle].c }
+func (c *histClient) channel() sluice.Channel[int] { return c.run.handles[c.handle].c }
 
 // do makes a call and records it.
 func (c *histClient) do(call histCall, f func(histCall) histResult) histResult {
@@ -195,7 +195,7 @@ func (c *histClient) close() {
 }
 
 func (c *histClient) send(ctx context.Context, op histOp, size int) {
-	values := make([]byte, min(size, histPerSender-c.next))
+	values := make([]int, min(size, histPerSender-c.next))
 	for i := range values {
 		values[i] = histValue(c.id, c.next)
 		c.next++
@@ -203,7 +203,7 @@ func (c *histClient) send(ctx context.Context, op histOp, size int) {
 	if len(values) == 0 {
 		return
 	}
-	c.do(histCall{op: op, values: string(values)}, func(histCall) (r histResult) {
+	c.do(histCall{op: op, values: histValues(values...)}, func(histCall) (r histResult) {
 		switch {
 		case op == histTrySend:
 			r.err = c.channel().TrySend(values[0])
@@ -262,7 +262,7 @@ func (c *histClient) receiveWhole(ctx context.Context, op histOp, size int) hist
 		})
 	}
 	return c.do(histCall{op: op}, func(histCall) (r histResult) {
-		values, n := make([]byte, size), 1
+		values, n := make([]int, size), 1
 		switch {
 		case size == 1 && op == histRecv:
 			values[0], r.err = h.c.Recv(ctx)
@@ -274,7 +274,7 @@ func (c *histClient) receiveWhole(ctx context.Context, op histOp, size int) hist
 			n, r.err = h.c.TryRecvBatch(values)
 		}
 		if r.err == nil {
-			r.values = string(values[:n])
+			r.values = histValues(values[:n]...)
 		}
 		return r
 	})
@@ -282,7 +282,7 @@ func (c *histClient) receiveWhole(ctx context.Context, op histOp, size int) hist
 
 // deliveries receives from jobs, and holds what it gets.
 func (c *histClient) deliveries(ctx context.Context, jobs histJobs, try bool, size int) (r histResult) {
-	got := make([]*Delivery[byte], size)
+	got := make([]*Delivery[int], size)
 	var n int
 	if try {
 		n, r.err = jobs.TryRecvBatch(got)
@@ -290,8 +290,8 @@ func (c *histClient) deliveries(ctx context.Context, jobs histJobs, try bool, si
 		n, r.err = jobs.RecvBatch(ctx, got)
 	}
 	for _, d := range got[:n] {
-		r.values += string([]byte{d.Value})
-		r.attempts += string([]byte{byte(d.Attempt)})
+		r.values += histValues(d.Value)
+		r.attempts += histValues(d.Attempt)
 	}
 	c.held = append(c.held, got[:n]...)
 	return r
@@ -302,7 +302,7 @@ func (c *histClient) settle(ctx context.Context, op histOp) {
 	at := c.rng.IntN(len(c.held))
 	d := c.held[at]
 	c.held = slices.Delete(c.held, at, at+1)
-	c.do(histCall{op: op, values: string([]byte{d.Value})}, func(histCall) (r histResult) {
+	c.do(histCall{op: op, values: histValues(d.Value)}, func(histCall) (r histResult) {
 		switch op {
 		case histAck:
 			r.err = d.Ack()

@@ -18,7 +18,7 @@ type histSubject struct {
 	name    string
 	handles int
 	jobs    bool // Deliveries
-	options Options[byte]
+	options Options[int]
 	keys    int // of a channel by key, with two streams
 }
 
@@ -30,7 +30,7 @@ func histSubjects() (all []histSubject) {
 					s := histSubject{
 						name:    fmt.Sprintf("%d handles, limit %d, Ordered %v", handles+1, limit, ordered),
 						handles: handles + 1, jobs: maxDeliver != 0,
-						options: Options[byte]{Capacity: limit, Ordered: ordered, MaxDeliver: maxDeliver},
+						options: Options[int]{Capacity: limit, Ordered: ordered, MaxDeliver: maxDeliver},
 					}
 					if limit == sluice.Unlimited {
 						s.name = fmt.Sprintf("%d handles, Ordered %v", handles+1, ordered)
@@ -45,7 +45,7 @@ func histSubjects() (all []histSubject) {
 		for _, ordered := range []bool{false, true} {
 			all = append(all, histSubject{
 				name: fmt.Sprintf("%d handles by key, Ordered %v", handles+1, ordered), handles: handles + 1, keys: 3,
-				options: Options[byte]{Ordered: ordered},
+				options: Options[int]{Ordered: ordered},
 			})
 		}
 	}
@@ -58,7 +58,7 @@ func histSubjects() (all []histSubject) {
 //	go test -run TestHistories -v -args -histories 1000
 func TestHistories(t *testing.T) {
 	t.Parallel()
-	base := Options[byte]{Dir: t.TempDir(), Log: mute()}
+	base := Options[int]{Dir: t.TempDir(), Log: mute()}
 	base.Name = "anchor" // keeps the server
 	open(t, base)
 	var recorded, redeliveredRuns atomic.Int64
@@ -83,7 +83,7 @@ func TestHistories(t *testing.T) {
 }
 
 // check records a history and checks it.
-func (s histSubject) check(t *testing.T, base Options[byte], seed uint64) (histModel, error) {
+func (s histSubject) check(t *testing.T, base Options[int], seed uint64) (histModel, error) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	plan := histPlan{
 		clients: 2 + rng.IntN(3), calls: 2 + rng.IntN(5), noLen: s.keys > 0, // a channel by key has a Len of all keys only
@@ -119,7 +119,7 @@ func (s histSubject) check(t *testing.T, base Options[byte], seed uint64) (histM
 }
 
 // closedDead returns the dead letters of c, whose channel it closes.
-func closedDead(t *testing.T, c *Channel[byte]) histJobs {
+func closedDead(t *testing.T, c *Channel[int]) histJobs {
 	dead, err := c.DeadLetters(patient(t))
 	if err != nil {
 		t.Fatal(err)
@@ -129,8 +129,8 @@ func closedDead(t *testing.T, c *Channel[byte]) histJobs {
 	return dead.Deliveries()
 }
 
-func (s histSubject) checkKeyed(t *testing.T, o Options[byte], plan histPlan, model histModel, seed uint64) (histModel, error) {
-	key := func(v byte) string { return fmt.Sprint(model.histKey(v)) }
+func (s histSubject) checkKeyed(t *testing.T, o Options[int], plan histPlan, model histModel, seed uint64) (histModel, error) {
+	key := func(v int) string { return fmt.Sprint(model.histKey(v)) }
 	var handles []histHandle
 	var cores []*core
 	for range s.handles {

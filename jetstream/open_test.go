@@ -53,10 +53,12 @@ func TestOpenLossyCodec(t *testing.T) {
 		time.Time
 		Host string
 	}
-	if _, err := Open[stamped](t.Context(), &Options[stamped]{Name: "a"}); err == nil || !strings.Contains(err.Error(), "jetstream: Open: codec: ") {
-		t.Errorf("Open: %v", err)
+	if _, _, err := (&Options[stamped]{Name: "a"}).resolve(); err == nil || !strings.Contains(err.Error(), "jetstream: Open: codec: ") {
+		t.Errorf("without a codec: %v", err)
 	}
-	open(t, Options[stamped]{Codec: codec.JSON[stamped]()})
+	if _, _, err := (&Options[stamped]{Name: "a", Codec: codec.JSON[stamped]()}).resolve(); err != nil {
+		t.Errorf("with a codec: %v", err)
+	}
 }
 
 // Open finds an existing channel if its settings are the same.

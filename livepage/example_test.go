@@ -18,8 +18,8 @@ func ExampleRegister() {
 	server := httptest.NewServer(mux) // in a service: http.ListenAndServe("localhost:6060", mux)
 	defer server.Close()
 
-	orders := sluice.NewBounded[string](8, &sluice.BoundedOptions[string]{Name: "orders"})
-	if err := orders.TrySend("tea"); err != nil {
+	orders := sluice.NewBounded[int](8, &sluice.BoundedOptions[int]{Name: "orders"})
+	if err := orders.TrySend(1); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -133,13 +134,14 @@ func TestPageKeepsItsPolicy(t *testing.T) {
 // round trip. Values never appear.
 func TestNamesAreEscapedAndValuesHidden(t *testing.T) {
 	name := "</script><img src=x onerror=alert(1)>\"'&\n\u2028" + nameOf(t)
-	c := sluice.NewBounded[string](4, &sluice.BoundedOptions[string]{Name: name})
-	if err := c.TrySend("the secret"); err != nil {
+	c := sluice.NewBounded[int](4, &sluice.BoundedOptions[int]{Name: name})
+	const secret = 1_908_172_635 // no other figure is that
+	if err := c.TrySend(secret); err != nil {
 		t.Fatal(err)
 	}
 	h := Handler()
 	text := get(h, "format=json&filter="+nameOf(t)).Body.String()
-	if strings.ContainsAny(text, "<>&\u2028") || strings.Contains(text, "secret") {
+	if strings.ContainsAny(text, "<>&\u2028") || strings.Contains(text, strconv.Itoa(secret)) {
 		t.Errorf("it says %s", text)
 	}
 	if r := reportOf(t, h, "filter="+nameOf(t)); len(r.Channels) != 1 || r.Channels[0].Name != name {

@@ -11,10 +11,10 @@ import (
 )
 
 // fragile is a codec that fails on some values.
-type fragile struct{ codec.Codec[string] }
+type fragile struct{ codec.Codec[[]byte] }
 
-func (f fragile) Append(b []byte, v string) ([]byte, error) {
-	switch v {
+func (f fragile) Append(b []byte, v []byte) ([]byte, error) {
+	switch string(v) {
 	case "panic":
 		panic("no form")
 	case "error":
@@ -25,19 +25,19 @@ func (f fragile) Append(b []byte, v string) ([]byte, error) {
 	return f.Codec.Append(b, v)
 }
 
-func (f fragile) Decode(b []byte) (string, error) {
+func (f fragile) Decode(b []byte) ([]byte, error) {
 	switch string(b) {
 	case "late panic":
 		panic("no value")
 	case "late error":
-		return "", errors.New("no value")
+		return nil, errors.New("no value")
 	}
 	return f.Codec.Decode(b)
 }
 
-// raw is the default codec of strings: their bytes.
-func raw() codec.Codec[string] {
-	c, err := codec.Default[string]()
+// raw is the default codec of bytes.
+func raw() codec.Codec[[]byte] {
+	c, err := codec.Default[[]byte]()
 	if err != nil {
 		panic(err)
 	}
@@ -47,10 +47,10 @@ func raw() codec.Codec[string] {
 // TestFragileCodec: a failing codec affects the value that it was called for, or
 // ends the channel with an error that names the codec; the channel never hangs.
 func TestFragileCodec(t *testing.T) {
-	o := &ElasticOptions[string]{MemoryLimit: 60, Codec: fragile{raw()}}
+	o := &ElasticOptions[[]byte]{MemoryLimit: 80, Codec: fragile{raw()}}
 	c := on(t, new(faulty), o)
 	for _, v := range []string{"in memory", "is full now", "spilled"} {
-		if err := c.TrySend(v); err != nil {
+		if err := c.TrySend([]byte(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,25 +60,25 @@ func TestFragileCodec(t *testing.T) {
 				t.Errorf("recovered %v", p)
 			}
 		}()
-		_ = c.TrySend("panic")
+		_ = c.TrySend([]byte("panic"))
 	}()
 	for v, says := range map[string]string{"error": `codec "raw": Append: no form`, "nothing": "fewer than the"} {
-		if err := c.TrySend(v); err == nil || !strings.Contains(err.Error(), says) {
+		if err := c.TrySend([]byte(v)); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", v, err)
 		}
 	}
-	if n, err := c.SendBatch(context.Background(), []string{"a", "error", "b"}); n != 1 || err == nil {
+	if n, err := c.SendBatch(context.Background(), [][]byte{[]byte("a"), []byte("error"), []byte("b")}); n != 1 || err == nil {
 		t.Errorf("a batch whose second value cannot be encoded: %d, %v", n, err)
 	}
 	for _, want := range []string{"in memory", "is full now", "spilled", "a"} {
-		if v, err := c.TryRecv(); v != want || err != nil {
+		if v, err := c.TryRecv(); string(v) != want || err != nil {
 			t.Errorf("received %q, %v, want %q", v, err, want)
 		}
 	}
 	for _, v := range []string{"late panic", "late error"} {
 		c := on(t, new(faulty), o)
 		for _, v := range []string{"in memory", "is full now", v, "after"} {
-			if err := c.TrySend(v); err != nil {
+			if err := c.TrySend([]byte(v)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -97,13 +97,13 @@ func TestFragileCodec(t *testing.T) {
 func TestFragileSize(t *testing.T) {
 	for left := range 2 { // it is asked by the channel, and by the memory
 		calls := math.MaxInt
-		c := on(t, new(faulty), &ElasticOptions[string]{MemoryLimit: 1, Size: func(string) int {
+		c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 1, Size: func([]byte) int {
 			if calls--; calls < 0 {
 				panic("no size")
 			}
 			return 1
 		}})
-		if err := errors.Join(c.TrySend("in memory"), c.TrySend("spilled")); err != nil {
+		if err := errors.Join(c.TrySend([]byte("in memory")), c.TrySend([]byte("spilled"))); err != nil {
 			t.Fatal(err)
 		}
 		calls = left

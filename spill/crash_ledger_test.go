@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/spill"
 )
 
 // A ledger has the known history of all records, over all processes.
@@ -174,7 +173,7 @@ func (l *ledger) allow(lost []uint64, left map[uint64]bool, most int) error {
 
 // receiveAll returns the records in the queue in dir, without removing them.
 func (l *ledger) receiveAll(dir string) (map[uint64]bool, error) {
-	c, err := spill.OpenDurable[[]byte](dir, nil)
+	c, err := OpenDurable[[]byte](dir, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/spill"
 )
 
 // The child writes a ledger to its standard output, unbuffered: a line for each event,
@@ -48,22 +47,22 @@ func content(id uint64) []byte {
 	return v
 }
 
-// load runs in the child until it is killed. Eight goroutines send, one by one and in
+// loadKeeping runs in the child until it is killed. Eight goroutines send, one by one and in
 // batches; one receives; four acknowledge nine of ten records. Some queues have a Fresh, which no
 // record reaches, or which some do. alive is called after each
 // result, and an error ends the load: results after the power is gone do not count.
-func load(dir string, generation uint64, alive func() error) error {
+func loadKeeping(dir string, generation uint64, alive func() error) error {
 	fresh := []time.Duration{0, time.Hour, 20 * time.Millisecond, time.Millisecond}[generation%4]
-	return runLoad(dir, generation, alive, &spill.DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20, Fresh: fresh})
+	return runLoad(dir, generation, alive, &DurableOptions[[]byte]{MemoryLimit: 64 << 10, DiskLimit: 4 << 20, Fresh: fresh})
 }
 
 // dropLimit is the limit of a queue that drops its oldest records. One process of TestCrash
 // has fewer deliveries in flight.
 const dropLimit = 400
 
-// loadDropping is load for a queue that drops its oldest records.
+// loadDropping is loadKeeping for a queue that drops its oldest records.
 func loadDropping(dir string, generation uint64, alive func() error) error {
-	return runLoad(dir, generation, alive, &spill.DurableOptions[[]byte]{
+	return runLoad(dir, generation, alive, &DurableOptions[[]byte]{
 		MemoryLimit: 64 << 10, Capacity: dropLimit, Overflow: sluice.DropOldest,
 		OnUndelivered: func(v []byte, _ sluice.Reason) {
 			id := binary.BigEndian.Uint64(v)
@@ -75,9 +74,9 @@ func loadDropping(dir string, generation uint64, alive func() error) error {
 	})
 }
 
-func runLoad(dir string, generation uint64, alive func() error, o *spill.DurableOptions[[]byte]) error {
+func runLoad(dir string, generation uint64, alive func() error, o *DurableOptions[[]byte]) error {
 	note("O")
-	c, err := spill.OpenDurable(dir, o)
+	c, err := OpenDurable(dir, o)
 	if err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func runLoad(dir string, generation uint64, alive func() error, o *spill.Durable
 	for s := range uint64(8) {
 		go func() { cancel(sendLoad(ctx, c, generation, s, alive)) }()
 	}
-	acks := make(chan *spill.Delivery[[]byte], 16)
+	acks := make(chan *Delivery[[]byte], 16)
 	for range 4 {
 		go func() {
 			for d := range acks {
@@ -127,7 +126,7 @@ func runLoad(dir string, generation uint64, alive func() error, o *spill.Durable
 	}
 }
 
-func sendLoad(ctx context.Context, c *spill.Durable[[]byte], generation, sender uint64, alive func() error) error {
+func sendLoad(ctx context.Context, c *Durable[[]byte], generation, sender uint64, alive func() error) error {
 	for n := uint64(0); ; {
 		var ids []uint64
 		var values [][]byte

@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"bufio"
@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/suite"
-	"github.com/sluice-go/sluice/spill"
 )
 
 var kills = flag.Int("spill.kills", 20, "how often TestCrash kills a process under load")
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(childFolder); dir != "" {
 		generation, err := strconv.ParseUint(os.Getenv(childGeneration), 10, 16)
 		if err == nil {
-			load, alive := load, func() error { return nil }
+			load, alive := loadKeeping, func() error { return nil }
 			if os.Getenv(childDrops) != "" {
 				load = loadDropping
 			}
@@ -144,7 +143,7 @@ func interrupted(dir string, l *ledger, generation uint64, lines int, cut func()
 			return err
 		}
 		if read.Text() == "P" && generation%7 == 0 && !over { // it may have died after it wrote P
-			if _, err := spill.OpenDurable[[]byte](dir, nil); err == nil || !strings.Contains(err.Error(), "in use") {
+			if _, err := OpenDurable[[]byte](dir, nil); err == nil || !strings.Contains(err.Error(), "in use") {
 				return fmt.Errorf("a second process could open the queue: %v", err)
 			}
 		}

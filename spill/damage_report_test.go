@@ -12,10 +12,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
+
+// tiny makes a log of many files, and of few bytes: a test opens hundreds of copies.
+var tiny = logstore.Options{SegmentSize: 1000, Reserve: 4000, Acks: 16_000}
 
 // damagedQueue returns a disk with a queue of which some bytes of values are damaged, in a
 // segment that Open does not read.
@@ -27,7 +31,7 @@ func damagedQueue(t *testing.T) (*simdisk.Disk, config[[]byte]) {
 		t.Fatal(err)
 	}
 	d := simdisk.New()
-	c, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
+	c, err := openQueue(d, "", p, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +69,7 @@ func receiveAll(t *testing.T, c *Durable[[]byte]) (n int) {
 // its bytes, and the report of it is there for the next process, until its file is removed.
 func TestDamagedRecordIsKept(t *testing.T) {
 	d, p := damagedQueue(t)
-	c, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
+	c, err := openQueue(d, "", p, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +82,7 @@ func TestDamagedRecordIsKept(t *testing.T) {
 	}
 	want := c.Repaired()
 	d = d.After(simdisk.Killed, nil)
-	if c, err = openQueue(d, "", p, logstore.Options{SegmentSize: 1000}); err != nil {
+	if c, err = openQueue(d, "", p, tiny); err != nil {
 		t.Fatal(err)
 	}
 	r := c.Repaired()
@@ -88,7 +92,7 @@ func TestDamagedRecordIsKept(t *testing.T) {
 	if err := errors.Join(c.Shutdown(), d.Remove(reportFile)); err != nil {
 		t.Fatal(err)
 	}
-	if c, err = openQueue(d, "", p, logstore.Options{SegmentSize: 1000}); err != nil || c.Repaired().Err != nil {
+	if c, err = openQueue(d, "", p, tiny); err != nil || c.Repaired().Err != nil {
 		t.Errorf("the report was removed: %v, %v", c.Repaired(), err)
 	}
 }
@@ -117,10 +121,10 @@ func reportSurvives(t *testing.T, p config[[]byte], files map[string][]byte) {
 			d.Put(name, bytes.Clone(b))
 		}
 		d.StopAt(n)
-		_, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
+		_, err := openQueue(d, "", p, tiny)
 		ended := err == nil
 		d = d.After(simdisk.Killed, nil)
-		c, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
+		c, err := openQueue(d, "", p, tiny)
 		if err != nil {
 			t.Fatal(n, err)
 		}
@@ -144,7 +148,7 @@ func TestReportOfSkipSurvives(t *testing.T) {
 	for n, ended := 1, false; !ended; n++ {
 		d := whole.After(simdisk.Killed, nil)
 		d.StopAt(n)
-		if c, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000}); err == nil {
+		if c, err := openQueue(d, "", p, tiny); err == nil {
 			for range 5 {
 				v, err := c.TryRecv()
 				if ended = err == nil && v.Ack() == nil; !ended {
@@ -153,7 +157,7 @@ func TestReportOfSkipSurvives(t *testing.T) {
 			}
 		}
 		d = d.After(simdisk.Killed, nil)
-		c, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
+		c, err := openQueue(d, "", p, tiny)
 		if err != nil {
 			t.Fatal(n, err)
 		}
@@ -178,7 +182,7 @@ func (d lockHook) Lock() (disk.Lock, error) {
 // TestReportHandover: a process that waits for the folder learns what the one before it lost at last.
 func TestReportHandover(t *testing.T) {
 	d, p := damagedQueue(t)
-	c, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
+	c, err := openQueue(d, "", p, tiny)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +192,7 @@ func TestReportHandover(t *testing.T) {
 			t.Error(err)
 		}
 	}}
-	next, err := openQueue(last, "", p, logstore.Options{SegmentSize: 1000})
+	next, err := openQueue(last, "", p, tiny)
 	if err != nil || next.Repaired().Lost != 1 {
 		t.Errorf("%v, %v", next.Repaired(), err)
 	}
@@ -199,7 +203,7 @@ func TestReportDamaged(t *testing.T) {
 	for _, content := range []string{"", "{", string(make([]byte, maxReport+1))} {
 		d, p := damagedQueue(t)
 		d.Put(reportFile, []byte(content))
-		c, err := openQueue(d, "", p, logstore.Options{SegmentSize: 1000})
+		c, err := openQueue(d, "", p, tiny)
 		if err != nil || c.Repaired().Err == nil || c.Repaired().Lost != 0 {
 			t.Fatal(err)
 		}
@@ -239,7 +243,7 @@ func TestLostAgain(t *testing.T) {
 // TestReportAtOnce: receivers skip damaged records while the queue is opened again and repaired. The
 // report in the folder is that in memory.
 func TestReportAtOnce(t *testing.T) {
-	for range 10 {
+	for range suite.Rounds(3, 10) {
 		files, _ := damagedQueue(t)
 		dir := t.TempDir()
 		for name, b := range files.Contents() {

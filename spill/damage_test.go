@@ -48,7 +48,7 @@ type found struct {
 // look opens a queue, receives everything, and shuts it down.
 func look(dir string, policy DamagePolicy) (f found) {
 	f.values = map[string]bool{}
-	c, err := reopenWith(policy, dir, logstore.Options{})
+	c, err := reopenWith(policy, dir, spares)
 	if err != nil {
 		return found{values: f.values, err: err}
 	}
@@ -287,7 +287,7 @@ func TestLostSegment(t *testing.T) {
 // was opened, and report it.
 func TestSkipDamaged(t *testing.T) {
 	dir := queueOf(t, 60)
-	c, err := reopenWith(SetDamageAside, dir, logstore.Options{})
+	c, err := reopenWith(SetDamageAside, dir, spares)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestMishapsWhileOpen(t *testing.T) {
 // mishap does something to one file of an open queue under load.
 func mishap(t *testing.T, random *rand.Rand, n int, policy DamagePolicy, spoil func(path string, size int64) error) (failed bool, err error) {
 	dir := t.TempDir()
-	c, err := reopenWith(policy, dir, logstore.Options{SegmentSize: 8 << 10})
+	c, err := reopenWith(policy, dir, logstore.Options{SegmentSize: 8 << 10, Reserve: 16 << 10, Acks: 16 << 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func BenchmarkBacklog(b *testing.B) {
 				b.Fatal(err)
 			}
 		}
-		AckAll(b, c, batch)
+		ackAll(b, c, batch)
 		if err := c.Shutdown(); err != nil {
 			b.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func BenchmarkReceive(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.ResetTimer()
-			AckAll(b, c, batch)
+			ackAll(b, c, batch)
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 			if err := c.Shutdown(); err != nil {
 				b.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestFresh runs programs on a queue with a Fresh of a minute: "send 3-5" sends three values, "recv 3-5"
@@ -91,7 +92,7 @@ func runFresh(c *Durable[uint64], s *memoryStore, program string) error {
 // at most one range for each Fresh.
 func TestFreshOverload(t *testing.T) {
 	const fresh, limit = time.Second, 4000
-	for seed := range uint64(10) {
+	for seed := range uint64(suite.Rounds(2, 10)) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 3))
 			s := newMemoryStore()

@@ -274,19 +274,19 @@ func TestElasticAgedMemory(t *testing.T) {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
-	c := on(t, new(faulty), &ElasticOptions[string]{MemoryLimit: 200, MaxAge: time.Hour})
+	c := on(t, new(faulty), &ElasticOptions[[]byte]{MemoryLimit: 200, MaxAge: time.Hour})
 	for len(c.backlog.tail) == 0 {
-		if err := c.TrySend("0123456789"); err != nil {
+		if err := c.TrySend(make([]byte, 16)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := c.head.Len(); n != 200/(10+16+locked.DatedBytes) {
+	if n := c.head.Len(); n != 200/(inMemory(16)+locked.DatedBytes) {
 		t.Errorf("%d values in memory", n)
 	}
-	if err := c.TrySend(strings.Repeat("x", 200)); err != sluice.ErrTooLarge {
+	if err := c.TrySend(make([]byte, 200)); err != sluice.ErrTooLarge {
 		t.Error(err)
 	}
-	if err := c.TrySend(strings.Repeat("x", 200-16-locked.DatedBytes)); err != nil {
+	if err := c.TrySend(make([]byte, 200-inMemory(locked.DatedBytes))); err != nil {
 		t.Error(err)
 	}
 }

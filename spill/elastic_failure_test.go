@@ -50,29 +50,29 @@ func TestFailureFoundBySender(t *testing.T) {
 	}
 }
 
-// partly is a value that JSON encodes in part.
-type partly struct {
-	Shown  string
-	hidden *int
-}
+// losing encodes a slice without its elements.
+type losing struct{}
+
+func (losing) Name() string                              { return "losing" }
+func (losing) Append(b []byte, _ []byte) ([]byte, error) { return append(b, 0), nil }
+func (losing) Decode([]byte) ([]byte, error)             { return nil, nil }
 
 // TestSizeFromDisk: a Size that fails for a value from disk ends the channel; it
 // does not hang it or corrupt its counts.
 func TestSizeFromDisk(t *testing.T) {
-	for name, size := range map[string]func(*partly) int{
-		"panicked": func(v *partly) int { return *v.hidden },
-		"returned -1, want at least 0": func(v *partly) int {
-			if v.hidden == nil {
+	for name, size := range map[string]func([]byte) int{
+		"panicked": func(v []byte) int { return int(v[0]) },
+		"returned -1, want at least 0": func(v []byte) int {
+			if len(v) == 0 {
 				return -1
 			}
-			return *v.hidden
+			return int(v[0])
 		},
 	} {
-		fifty := 50
 		disk := new(faulty)
-		c := on(t, disk, &ElasticOptions[*partly]{MemoryLimit: 100, Size: size})
+		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 100, Size: size, Codec: losing{}})
 		for range 5 {
-			if err := c.TrySend(&partly{"shown", &fifty}); err != nil {
+			if err := c.TrySend([]byte{50}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -84,7 +84,7 @@ func TestSizeFromDisk(t *testing.T) {
 		if got != 2 || !strings.Contains(err.Error(), "ElasticOptions.Size "+name) {
 			t.Errorf("received %d, then %v", got, err)
 		}
-		if again := c.TrySend(&partly{"shown", &fifty}); again != err {
+		if again := c.TrySend([]byte{50}); again != err {
 			t.Errorf("TrySend afterwards: %v", again)
 		}
 	}

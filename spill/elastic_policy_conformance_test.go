@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/internal/encoded"
 	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/internal/suite"
@@ -99,7 +100,7 @@ func TestPolicyConformance(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
 			dir := directory(ramdir.New(t))
-			sluicetest.Run(t, sluicetest.Kind{
+			sluicetest.Run(t, encoded.With(sluicetest.Kind{
 				Capacity:  s.capacity(),
 				Overflow:  s.overflow,
 				MaxBypass: 32,
@@ -108,21 +109,14 @@ func TestPolicyConformance(t *testing.T) {
 				Numbers: func(onDrop func(uint64)) sluicetest.Channel[uint64] {
 					return capped(s, openPolicy(t, dir, s, 8, 8, codec.Codec[uint64](fixed{}), undelivered(onDrop)))
 				},
-				Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
+				Pointers: pointers(func(as codec.Codec[[]byte]) sluicetest.Channel[[]byte] {
 					s := s
 					s.sized = true
-					return capped(s, openPolicy(t, dir, s, 8, 8, codec.Codec[*sluicetest.Parcel](new(addresses)), nil))
-				},
-				Strings: func() sluicetest.Channel[string] {
-					return capped(s, openPolicy[string](t, dir, s, 25, 20, nil, nil))
-				},
-				Empties: func() sluicetest.Channel[struct{}] {
-					return capped(s, openPolicy[struct{}](t, dir, s, 1, 2, nil, nil))
-				},
-				Giants: func() sluicetest.Channel[sluicetest.Giant] {
-					return capped(s, openPolicy[sluicetest.Giant](t, dir, s, 1<<16, 1<<16, whole{}, nil))
-				},
-			})
+					return capped(s, openPolicy(t, dir, s, 8, 8, as, nil))
+				}),
+			}, func(size int) sluicetest.Channel[[]byte] {
+				return capped(s, openPolicy[[]byte](t, dir, s, inMemory(size), size, nil, nil))
+			}))
 		})
 	}
 }

@@ -16,12 +16,13 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // TestElasticPolicyOptions: invalid limits and policies are an error that names the option.
 func TestElasticPolicyOptions(t *testing.T) {
-	hook := func(int, sluice.Reason) {}
-	for says, o := range map[string]*ElasticOptions[int]{
+	hook := func(uint64, sluice.Reason) {}
+	for says, o := range map[string]*ElasticOptions[uint64]{
 		"Capacity is -1":                 {Capacity: -1},
 		"Overflow is DropLeastUrgent":    {Overflow: sluice.DropLeastUrgent},
 		"Overflow is Overflow(77)":       {Overflow: 77},
@@ -31,7 +32,7 @@ func TestElasticPolicyOptions(t *testing.T) {
 			t.Errorf("got %v, want %q", err, says)
 		}
 	}
-	for _, o := range []*ElasticOptions[int]{
+	for _, o := range []*ElasticOptions[uint64]{
 		{OnUndelivered: hook}, {Overflow: sluice.DropOldest}, {Capacity: sluice.Unlimited}, {Overflow: sluice.DropNewest, OnUndelivered: hook, Capacity: 1},
 	} {
 		c := opened(t, o)
@@ -103,7 +104,7 @@ func (m *policyModel) send(s policyShape, v uint64) error {
 // TestPolicyModel compares random programs, which cross the boundary between memory and disk, with
 // a slice. Time passes.
 func TestPolicyModel(t *testing.T) {
-	for seed := range uint64(400) {
+	for seed := range uint64(suite.Rounds(150, 400)) {
 		synctest.Test(t, func(t *testing.T) { policyProgram(t, seed) })
 	}
 }

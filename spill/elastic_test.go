@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // never is a context that is done: calls do not wait.
@@ -49,7 +50,7 @@ func withFullLimit[T any](t *testing.T, disk files, o *ElasticOptions[T]) *Elast
 // TestBoundary crosses the boundary between memory and disk at random, with records
 // up to several blocks long, and compares the channel with a slice.
 func TestBoundary(t *testing.T) {
-	for seed := range uint64(60) {
+	for seed := range uint64(suite.Rounds(12, 60)) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		disk := new(faulty)
 		c := on(t, disk, &ElasticOptions[[]byte]{MemoryLimit: 1500})
@@ -290,7 +291,7 @@ func TestDirectory(t *testing.T) {
 		filepath.Join(top, "no/where"): "no such file",
 		filepath.Join(plain, "below"):  "not a directory",
 	} {
-		if _, err := OpenElastic[int](dir, nil); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), dir) {
+		if _, err := OpenElastic[uint64](dir, nil); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("Open: %v, want an error with %q and %q", err, says, dir)
 		}
 	}

@@ -2,6 +2,7 @@ package spill_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -254,8 +255,7 @@ func ExampleOpenDurable_outage() {
 	dir := filepath.Join(os.TempDir(), fmt.Sprint("orders-", os.Getpid()))
 	defer os.RemoveAll(dir)
 
-	type order struct{ Price int }
-	orders, err := spill.OpenDurable(dir, &spill.DurableOptions[order]{OnDamage: spill.SetDamageAside})
+	orders, err := spill.OpenDurable(dir, &spill.DurableOptions[string]{OnDamage: spill.SetDamageAside})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -274,7 +274,7 @@ func ExampleOpenDurable_outage() {
 	go func() { // the producer
 		defer orders.Close()
 		for i := range 3 {
-			if err := again(func() error { return orders.Send(ctx, order{10 + i}) }); err != nil {
+			if err := again(func() error { return orders.Send(ctx, fmt.Sprint("order ", i)) }); err != nil {
 				fmt.Println("not stored:", err)
 				return
 			}
@@ -286,7 +286,7 @@ func ExampleOpenDurable_outage() {
 		var bad *spill.RecordError
 		switch {
 		case err == nil:
-			fmt.Println("order:", d.Value.Price)
+			fmt.Println(d.Value)
 			err = again(d.Ack)
 		case errors.As(err, &bad): // the codec cannot decode it, for example after a change of the type
 			fmt.Printf("cannot decode %q\n", bad.Raw) // keep it elsewhere
@@ -302,9 +302,9 @@ func ExampleOpenDurable_outage() {
 	}
 	fmt.Println("left:", orders.Len()+orders.InFlight())
 	// Output:
-	// order: 10
-	// order: 11
-	// order: 12
+	// order 0
+	// order 1
+	// order 2
 	// the end: sluice: channel closed
 	// left: 0
 }
@@ -312,34 +312,32 @@ func ExampleOpenDurable_outage() {
 // A record that the codec cannot decode is an error of each receive until its Drop.
 func ExampleRecordError() {
 	ctx := context.Background()
-	dir := filepath.Join(os.TempDir(), fmt.Sprint("orders-", os.Getpid()))
+	dir := filepath.Join(os.TempDir(), fmt.Sprint("prices-", os.Getpid()))
 	defer os.RemoveAll(dir)
-	type before struct{ Price string } // what an earlier version of the program stored
-	old, err := spill.OpenDurable[before](dir, nil)
+	old, err := spill.OpenDurable[json.Number](dir, nil) // what an earlier version of the program stored
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	_ = old.Send(ctx, before{"12"})
+	_ = old.Send(ctx, "12.50")
 	_ = old.Shutdown()
 
-	type order struct{ Price int }
-	orders, err := spill.OpenDurable[order](dir, nil)
+	cents, err := spill.OpenDurable[int](dir, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	defer orders.Shutdown()
-	_ = orders.Send(ctx, order{14})
+	defer cents.Shutdown()
+	_ = cents.Send(ctx, 1400)
 
 	var bad *spill.RecordError
-	if _, err := orders.Recv(ctx); errors.As(err, &bad) {
+	if _, err := cents.Recv(ctx); errors.As(err, &bad) {
 		fmt.Printf("cannot decode %s\n", bad.Raw)
 		_ = bad.Drop()
 	}
-	d, _ := orders.Recv(ctx)
-	fmt.Println("order:", d.Value.Price, d.Ack())
+	d, _ := cents.Recv(ctx)
+	fmt.Println("cents:", d.Value, d.Ack())
 	// Output:
-	// cannot decode {"Price":"12"}
-	// order: 14 <nil>
+	// cannot decode 12.50
+	// cents: 1400 <nil>
 }

@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"context"
@@ -8,19 +8,18 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sluice-go/sluice/spill"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
 // simulated returns a queue whose log is on a simulated disk.
-func simulated(t *testing.T) (spill.TestQueue, *simdisk.Disk, *spill.Durable[[]byte]) {
+func simulated(t *testing.T) (testQueue, *simdisk.Disk, *Durable[[]byte]) {
 	t.Helper()
-	q := fieldQueue(t, spill.RefuseDamage)
-	d, err := q.Format()
+	q := fieldQueue(t, RefuseDamage)
+	d, err := q.format()
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := q.Open(d)
+	c, err := q.open(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,12 +27,12 @@ func simulated(t *testing.T) (spill.TestQueue, *simdisk.Disk, *spill.Durable[[]b
 }
 
 // afterCrash returns the disk after a crash, and the queue on it.
-func afterCrash(t *testing.T, q spill.TestQueue, d *simdisk.Disk, c *spill.Durable[[]byte], how simdisk.Crash) (*simdisk.Disk, *spill.Durable[[]byte]) {
+func afterCrash(t *testing.T, q testQueue, d *simdisk.Disk, c *Durable[[]byte], how simdisk.Crash) (*simdisk.Disk, *Durable[[]byte]) {
 	t.Helper()
 	after := d.After(how, nil)
 	d.StopAt(d.Usage().Ops)
 	_ = c.Shutdown() // only to unlock the queue
-	again, err := q.Open(after)
+	again, err := q.open(after)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,8 +49,8 @@ func failing(with error, except ...string) func(op, name string) error {
 	}
 }
 
-// drained checks what a queue delivers, and shuts it down.
-func drained(t *testing.T, c *spill.Durable[[]byte], want []uint64) {
+// delivers checks what a queue delivers, and shuts it down.
+func delivers(t *testing.T, c *Durable[[]byte], want []uint64) {
 	t.Helper()
 	found, dropped := drain(t, c)
 	if expect(t, found, want); dropped > 0 {
@@ -78,7 +77,7 @@ func TestFieldPowerFails(t *testing.T) {
 			t.Fatalf("value %d is back", id)
 		}
 	}
-	drained(t, c, nil)
+	delivers(t, c, nil)
 }
 
 // TestFieldSyncFailsOnce: a sync fails, and the next one would succeed without having written
@@ -95,11 +94,11 @@ func TestFieldSyncFailsOnce(t *testing.T) {
 		d.Fail = nil // once
 		return syscall.EIO
 	}
-	if err := c.Send(context.Background(), valueOf(20)); !errors.Is(err, spill.ErrUnknown) || !errors.Is(err, syscall.EIO) {
+	if err := c.Send(context.Background(), valueOf(20)); !errors.Is(err, errUnknown) || !errors.Is(err, syscall.EIO) {
 		t.Errorf("a send whose sync failed: %v", err)
 	}
 	for id := range uint64(3) {
-		if err := c.Send(context.Background(), valueOf(21+id)); !errors.Is(err, spill.ErrUnknown) {
+		if err := c.Send(context.Background(), valueOf(21+id)); !errors.Is(err, errUnknown) {
 			t.Errorf("a send after that: %v", err)
 		}
 	}
@@ -107,7 +106,7 @@ func TestFieldSyncFailsOnce(t *testing.T) {
 		t.Errorf("the warning is %q", warning)
 	}
 	_, c = afterCrash(t, q, d, c, simdisk.Lost)
-	drained(t, c, ids(0, 20))
+	delivers(t, c, ids(0, 20))
 }
 
 // TestFieldFullDisk: a disk is full, and later has room. Values are accepted again, without a
@@ -131,7 +130,7 @@ func TestFieldFullDisk(t *testing.T) {
 		}
 		for id := range uint64(30) {
 			err := c.Send(context.Background(), append(valueOf(1000+id), make([]byte, 200)...))
-			if !errors.Is(err, full) || !spill.IsDiskFull(err) || spill.IsDiskFull(context.Canceled) || errors.Is(err, spill.ErrUnknown) {
+			if !errors.Is(err, full) || !IsDiskFull(err) || IsDiskFull(context.Canceled) || errors.Is(err, errUnknown) {
 				t.Fatalf("%v: send %d: %v", full, id, err)
 			}
 		}
@@ -153,11 +152,11 @@ func TestFieldFullDisk(t *testing.T) {
 			t.Errorf("%v, over: warning %q", full, w)
 		}
 		_, c = afterCrash(t, q, d, c, simdisk.Lost)
-		drained(t, c, ids(10, 60))
+		delivers(t, c, ids(10, 60))
 	}
 }
 
-// TestFieldFullDrains: on a disk without a free byte a backlog is drained to its end, and then
+// TestFieldFullDrains: on a disk without a free byte a backlog is delivers to its end, and then
 // there is room.
 // Seen in open-telemetry/opentelemetry-collector #7198, #8115.
 func TestFieldFullDrains(t *testing.T) {
@@ -171,11 +170,11 @@ func TestFieldFullDrains(t *testing.T) {
 	if err := c.Shutdown(); err != nil {
 		t.Errorf("Shutdown on a full disk: %v", err)
 	}
-	c, err := q.Open(d)
+	c, err := q.open(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	drained(t, c, ids(100, 110))
+	delivers(t, c, ids(100, 110))
 }
 
 // TestFieldNoInodes: no file can be created, although there is space. Sends fail at the end of
@@ -195,7 +194,7 @@ func TestFieldNoInodes(t *testing.T) {
 	for ; err == nil; id++ {
 		err = c.Send(context.Background(), valueOf(id))
 	}
-	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, spill.ErrUnknown) {
+	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, errUnknown) {
 		t.Errorf("at the end of the segment: %v", err)
 	}
 	for range 20 {
@@ -210,7 +209,7 @@ func TestFieldNoInodes(t *testing.T) {
 	d.Fail = nil
 	fill(t, c, id-1, id+40)
 	_, c = afterCrash(t, q, d, c, simdisk.Killed)
-	drained(t, c, ids(20, id+40))
+	delivers(t, c, ids(20, id+40))
 }
 
 // TestFieldTooManyFiles: a backlog of many segments needs few open files; and while the
@@ -232,7 +231,7 @@ func TestFieldTooManyFiles(t *testing.T) {
 		}
 	}
 	d.Fail = nil
-	var ds []*spill.Delivery[[]byte]
+	var ds []*Delivery[[]byte]
 	for c.Len() > 0 {
 		v, err := c.TryRecv()
 		if err != nil {
@@ -248,7 +247,7 @@ func TestFieldTooManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	drained(t, c, ids(0, 3000))
+	delivers(t, c, ids(0, 3000))
 }
 
 // TestFieldStaleHandles: the file server is gone for a while, and each operation on an open
@@ -267,10 +266,10 @@ func TestFieldStaleHandles(t *testing.T) {
 	}
 	_ = c.Shutdown()
 	d.Fail = nil
-	if c, err = q.Open(d); err != nil {
+	if c, err = q.open(d); err != nil {
 		t.Fatal(err)
 	}
-	drained(t, c, ids(0, 100))
+	delivers(t, c, ids(0, 100))
 }
 
 // TestFieldReadOnly: the file system is read-only from one moment on, as ext4 after an error.
@@ -286,7 +285,7 @@ func TestFieldReadOnly(t *testing.T) {
 			t.Errorf("Send: %v", err)
 		}
 	}
-	var ds []*spill.Delivery[[]byte]
+	var ds []*Delivery[[]byte]
 	for range 50 {
 		v, err := c.TryRecv()
 		if err != nil {
@@ -299,15 +298,15 @@ func TestFieldReadOnly(t *testing.T) {
 	}
 	_ = c.Shutdown()
 	d.Fail = failing(syscall.EROFS, "read", "check", "list") // it opens files for reading and writing
-	if _, err := q.Open(d); !errors.Is(err, syscall.EROFS) {
+	if _, err := q.open(d); !errors.Is(err, syscall.EROFS) {
 		t.Errorf("opened: %v", err)
 	}
 	d.Fail = nil
-	c, err := q.Open(d)
+	c, err := q.open(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	drained(t, c, ids(0, 50))
+	delivers(t, c, ids(0, 50))
 }
 
 // TestFieldDeletedFirst: the process dies while it removes segments that were acknowledged, at
@@ -318,7 +317,7 @@ func TestFieldDeletedFirst(t *testing.T) {
 	for n := range 40 {
 		q, d, c := simulated(t)
 		fill(t, c, 0, 80)
-		var ds []*spill.Delivery[[]byte]
+		var ds []*Delivery[[]byte]
 		for range 60 {
 			v, err := c.TryRecv()
 			if err != nil {

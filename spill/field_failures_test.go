@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sluice-go/sluice/spill"
+	"github.com/sluice-go/sluice/internal/ramdir"
 )
 
 // The tests TestField… replay failures that users of other projects had.
@@ -25,7 +25,7 @@ func TestFieldForeignPages(t *testing.T) {
 		if target == "segment" {
 			path = segments(q.Dir)[len(segments(q.Dir))-1]
 		}
-		change(t, path, func(b []byte) []byte {
+		rewrite(t, path, func(b []byte) []byte {
 			text := bytes.Repeat([]byte("ration: 10 #"), 400)
 			copy(b[len(b)/3:], text[:min(len(text), len(b)/3)])
 			return b
@@ -46,7 +46,7 @@ func TestFieldTornTail(t *testing.T) {
 	for _, tail := range [][]byte{{7}, bytes.Repeat([]byte{0xff}, 50), valueOf(77), make([]byte, 4096), make([]byte, 1<<20)} {
 		again := q
 		again.Dir = killedAt(t, q.Dir)
-		change(t, filepath.Join(again.Dir, filepath.Base(last)), func(b []byte) []byte { return append(b, tail...) })
+		rewrite(t, filepath.Join(again.Dir, filepath.Base(last)), func(b []byte) []byte { return append(b, tail...) })
 		found, report := damaged(t, again, "")
 		if expect(t, found, ids(30, 200)); report.Err != nil {
 			t.Errorf("%d bytes behind the end: %v", len(tail), report)
@@ -63,7 +63,7 @@ func TestFieldZeros(t *testing.T) {
 		q := whole
 		q.Dir = killedAt(t, whole.Dir)
 		path := segments(q.Dir)[i]
-		change(t, path, func(b []byte) []byte { return make([]byte, len(b)) })
+		rewrite(t, path, func(b []byte) []byte { return make([]byte, len(b)) })
 		if i+1 < len(segments(q.Dir)) {
 			path = "" // found by the receive that comes to it
 		}
@@ -75,7 +75,7 @@ func TestFieldZeros(t *testing.T) {
 	q := whole
 	q.Dir = killedAt(t, whole.Dir)
 	path := filepath.Join(q.Dir, "checkpoint")
-	change(t, path, func(b []byte) []byte { return make([]byte, len(b)) })
+	rewrite(t, path, func(b []byte) []byte { return make([]byte, len(b)) })
 	found, report := damaged(t, q, path)
 	if expect(t, found[len(found)-170:], ids(30, 200)); report.Err == nil || len(found) > 170 && !report.Returned {
 		t.Errorf("checkpoint: %v, %d values", report, len(found))
@@ -172,12 +172,12 @@ func TestFieldOneBit(t *testing.T) {
 		}
 		for at := int64(64); at < info.Size(); at += 397 {
 			q := whole
-			q.Dir, q.Policy = killedAt(t, whole.Dir), spill.SetDamageAside
-			change(t, segments(q.Dir)[i], func(b []byte) []byte {
+			q.Dir, q.Policy = killedAt(t, whole.Dir), SetDamageAside
+			rewrite(t, segments(q.Dir)[i], func(b []byte) []byte {
 				b[at] ^= 8
 				return b
 			})
-			c, err := q.Open(nil)
+			c, err := q.open(nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -198,8 +198,8 @@ func TestFieldOneBit(t *testing.T) {
 // overwritten, and nothing is lost without an error.
 // Seen in nsqio/go-diskqueue #28, etcd-io/etcd #13406.
 func TestFieldOldFiles(t *testing.T) {
-	q := fieldQueue(t, spill.RefuseDamage)
-	c, err := q.Open(nil)
+	q := fieldQueue(t, RefuseDamage)
+	c, err := q.open(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,12 +247,12 @@ func TestFieldOldFiles(t *testing.T) {
 // Seen in vectordotdev/vector #17644, #26231.
 func TestFieldNoLoop(t *testing.T) {
 	q := usedFieldQueue(t)
-	c, err := q.Open(nil)
+	c, err := q.open(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range segments(q.Dir) {
-		change(t, path, func(b []byte) []byte {
+		rewrite(t, path, func(b []byte) []byte {
 			for at := 100; at < len(b); at += 300 {
 				b[at] ^= 1
 			}
@@ -263,7 +263,7 @@ func TestFieldNoLoop(t *testing.T) {
 	for c.Len() > 0 && calls < 1000 {
 		calls++
 		d, err := c.TryRecv()
-		var bad *spill.RecordError
+		var bad *RecordError
 		switch {
 		case errors.As(err, &bad):
 			err = bad.Drop()
@@ -286,8 +286,8 @@ func TestFieldNoLoop(t *testing.T) {
 // free, while the queue is open.
 // Seen in open-telemetry/opentelemetry-collector #5159, etcd-io/bbolt #288.
 func TestFieldSpaceReturns(t *testing.T) {
-	dir := t.TempDir()
-	c, err := spill.OpenDurable[[]byte](dir, nil)
+	dir := ramdir.New(t)
+	c, err := OpenDurable[[]byte](dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +301,7 @@ func TestFieldSpaceReturns(t *testing.T) {
 		}
 	}
 	peak := usage(t, dir)
-	spill.AckAll(t, c, 100)
+	ackAll(t, c, 100)
 	if left := usage(t, dir); peak < 30<<20 || left > 13<<20 {
 		t.Errorf("%d bytes are left of %d", left, peak)
 	}

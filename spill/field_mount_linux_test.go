@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/suite"
-	"github.com/sluice-go/sluice/spill"
 )
 
 // smallDiskFolder is the variable that makes TestFieldSmallDisk the process with a small disk.
@@ -61,7 +60,7 @@ func untilFull(t *testing.T, c sluice.Sender[[]byte]) (n int) {
 	for ; n < 1000; n++ {
 		v := append(valueOf(uint64(n)), make([]byte, 10_000)...)
 		if err := c.Send(context.Background(), v); err != nil {
-			if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, spill.ErrUnknown) {
+			if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, errUnknown) {
 				t.Errorf("a full disk: %v", err)
 			}
 			return n
@@ -73,7 +72,7 @@ func untilFull(t *testing.T, c sluice.Sender[[]byte]) (n int) {
 
 // fullDurable fills the disk twice. The accepted values are there, after kill -9 too.
 func fullDurable(t *testing.T, dir string) {
-	c, err := spill.OpenDurable[[]byte](dir, nil)
+	c, err := OpenDurable[[]byte](dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +81,7 @@ func fullDurable(t *testing.T, dir string) {
 		if n < 50 || c.Len() != n {
 			t.Fatalf("%d values are queued, %d were accepted", c.Len(), n)
 		}
-		again, err := spill.OpenDurable[[]byte](killedAt(t, dir), nil)
+		again, err := OpenDurable[[]byte](killedAt(t, dir), nil)
 		if err != nil || again.Len() != n {
 			t.Errorf("after kill -9: %v, and %d values", err, n)
 		} else if err := again.Shutdown(); err != nil {
@@ -106,7 +105,7 @@ func fullDurable(t *testing.T, dir string) {
 
 // fullElastic fills the disk, drains the channel, and fills the disk again.
 func fullElastic(t *testing.T, dir string) {
-	c, err := spill.OpenElastic(dir, &spill.ElasticOptions[[]byte]{MemoryLimit: 100_000})
+	c, err := OpenElastic(dir, &ElasticOptions[[]byte]{MemoryLimit: 100_000})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"context"
@@ -11,17 +11,17 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/spill"
+	"github.com/sluice-go/sluice/internal/ramdir"
 )
 
 // fieldQueue is a queue with small segments, in a folder of its own.
-func fieldQueue(t *testing.T, policy spill.DamagePolicy) spill.TestQueue {
+func fieldQueue(t *testing.T, policy DamagePolicy) testQueue {
 	t.Helper()
-	return spill.TestQueue{Dir: t.TempDir(), Segment: 4 << 10, Memory: 4 << 10, Policy: policy}
+	return testQueue{Dir: ramdir.New(t), Segment: 4 << 10, Memory: 4 << 10, Policy: policy}
 }
 
 // fill sends the values from to to-1, each with a commit of its own.
-func fill(t *testing.T, c *spill.Durable[[]byte], from, to uint64) {
+func fill(t *testing.T, c *Durable[[]byte], from, to uint64) {
 	t.Helper()
 	for id := from; id < to; id++ {
 		if err := c.Send(context.Background(), valueOf(id)); err != nil {
@@ -30,33 +30,34 @@ func fill(t *testing.T, c *spill.Durable[[]byte], from, to uint64) {
 	}
 }
 
-// drain receives and acknowledges everything that a queue delivers, and returns the numbers of the
-// values. Damaged records are dropped and counted.
-func drain(t *testing.T, c *spill.Durable[[]byte]) (ids []uint64, dropped int) {
+// drain receives everything that a queue delivers, acknowledges it at the end, and returns the numbers
+// of the values. Damaged records are dropped and counted.
+func drain(t *testing.T, c *Durable[[]byte]) (ids []uint64, dropped int) {
 	t.Helper()
+	var received []*Delivery[[]byte]
 	for {
 		d, err := c.TryRecv()
-		var bad *spill.RecordError
+		var bad *RecordError
 		switch {
 		case err == sluice.ErrEmpty:
+			if err := c.Ack(received...); err != nil {
+				t.Fatal(err)
+			}
 			return ids, dropped
 		case errors.As(err, &bad):
 			dropped++
-			err = bad.Drop()
-		case err == nil:
-			err = d.Ack()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d == nil {
+			if err := bad.Drop(); err != nil {
+				t.Fatal(err)
+			}
 			continue
+		case err != nil:
+			t.Fatal(err)
 		}
 		id, err := identify(d.Value)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, id)
+		ids, received = append(ids, id), append(received, d)
 	}
 }
 
@@ -73,7 +74,7 @@ func ids(from, to uint64, without ...uint64) (all []uint64) {
 // killedAt returns a copy of a folder while the queue is open: what is there after kill -9.
 func killedAt(t *testing.T, dir string) string {
 	t.Helper()
-	to := filepath.Join(t.TempDir(), "copy")
+	to := filepath.Join(ramdir.New(t), "copy")
 	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
 	}
@@ -82,10 +83,10 @@ func killedAt(t *testing.T, dir string) string {
 
 // usedFieldQueue returns the folder of a queue after kill -9. Its log has several segments
 // with the values 30 to 199, and 0 to 29 were acknowledged.
-func usedFieldQueue(t *testing.T) spill.TestQueue {
+func usedFieldQueue(t *testing.T) testQueue {
 	t.Helper()
-	q := fieldQueue(t, spill.RefuseDamage)
-	c, err := q.Open(nil)
+	q := fieldQueue(t, RefuseDamage)
+	c, err := q.open(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,8 +117,8 @@ func segments(dir string) []string {
 	return paths
 }
 
-// change replaces the content of a file.
-func change(t *testing.T, path string, f func(b []byte) []byte) {
+// rewrite replaces the content of a file.
+func rewrite(t *testing.T, path string, f func(b []byte) []byte) {
 	t.Helper()
 	b, err := os.ReadFile(path)
 	if err == nil {
@@ -131,11 +132,11 @@ func change(t *testing.T, path string, f func(b []byte) []byte) {
 // damaged opens a queue that was damaged. With RefuseDamage, OpenDurable must return an error
 // that names path and leave all files; if path is empty, it must open. With SetDamageAside it
 // must open. It returns what is there, and the report.
-func damaged(t *testing.T, q spill.TestQueue, path string) ([]uint64, spill.Repair) {
+func damaged(t *testing.T, q testQueue, path string) ([]uint64, Repair) {
 	t.Helper()
-	q.Policy = spill.RefuseDamage
+	q.Policy = RefuseDamage
 	before := snapshot(t, q.Dir)
-	c, err := q.Open(nil)
+	c, err := q.open(nil)
 	if (err == nil) != (path == "") || err != nil && !strings.Contains(err.Error(), path) {
 		t.Fatalf("opened: %v, want an error about %q", err, path)
 	}
@@ -146,8 +147,8 @@ func damaged(t *testing.T, q spill.TestQueue, path string) ([]uint64, spill.Repa
 	} else if snapshot(t, q.Dir) != before {
 		t.Error("the files were changed")
 	}
-	q.Policy = spill.SetDamageAside
-	if c, err = q.Open(nil); err != nil {
+	q.Policy = SetDamageAside
+	if c, err = q.open(nil); err != nil {
 		t.Fatalf("with SetDamageAside: %v", err)
 	}
 	defer func() {

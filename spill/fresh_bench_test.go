@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/spill"
 )
 
 // An outage is what receivers find in a round after it: how old new values are when they are
@@ -29,7 +28,7 @@ type outage struct {
 func measureOutage(dir string, fresh, length time.Duration) (o outage, err error) {
 	syscall.Sync()
 	_ = os.WriteFile("/proc/sys/vm/drop_caches", []byte("1"), 0) // only root may
-	c, err := spill.OpenDurable(dir, &spill.DurableOptions[[]byte]{Fresh: fresh})
+	c, err := OpenDurable(dir, &DurableOptions[[]byte]{Fresh: fresh})
 	if err != nil {
 		return o, err
 	}
@@ -61,7 +60,7 @@ func measureOutage(dir string, fresh, length time.Duration) (o outage, err error
 	drained := 0
 	for range 4 {
 		done.Go(func() {
-			ds := make([]*spill.Delivery[[]byte], 100)
+			ds := make([]*Delivery[[]byte], 100)
 			for ctx.Err() == nil {
 				n, err := c.TryRecvBatch(ds)
 				if err == sluice.ErrEmpty {

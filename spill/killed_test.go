@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"bufio"
@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/suite"
-	"github.com/sluice-go/sluice/spill"
 )
 
 // segmentsFolder is the variable that makes the test binary open and spill until it is killed.
@@ -19,7 +18,7 @@ const segmentsFolder = "SPILL_SEGMENTS_FOLDER"
 // openAndSpill makes files in dir, and prints a line for each channel, until it fails.
 func openAndSpill(dir string) error {
 	for {
-		c, err := spill.OpenElastic(dir, &spill.ElasticOptions[[]byte]{MemoryLimit: 1000})
+		c, err := OpenElastic(dir, &ElasticOptions[[]byte]{MemoryLimit: 1000})
 		if err != nil {
 			return err
 		}
@@ -74,7 +73,7 @@ func TestSegmentsLeft(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c, err := spill.OpenElastic[int](dir, nil)
+	c, err := OpenElastic[uint64](dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

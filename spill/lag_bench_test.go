@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/sluice-go/sluice/spill"
 )
 
 var behind = flag.Int64("spill.behind", 64<<20, "how many bytes the reader of BenchmarkLag is behind in its largest backlog")
@@ -19,7 +17,7 @@ var behind = flag.Int64("spill.behind", 64<<20, "how many bytes the reader of Be
 // of 0 there is no reader.
 type laggard struct {
 	backlog int64
-	c       *spill.Durable[[]byte]
+	c       *Durable[[]byte]
 	sent    atomic.Int64               // in this round
 	took    map[int][][3]time.Duration // by senders: p50, p99 and p99.9 of each round
 }
@@ -36,7 +34,7 @@ func newLaggard(b *testing.B, backlog int64) *laggard {
 }
 
 func newLaggardIn(b *testing.B, dir string, backlog int64) *laggard {
-	c, err := spill.OpenDurable[[]byte](dir, nil)
+	c, err := OpenDurable[[]byte](dir, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -55,7 +53,7 @@ func newLaggardIn(b *testing.B, dir string, backlog int64) *laggard {
 // read receives and acknowledges as many records as were sent, in batches, until more is
 // closed.
 func (l *laggard) read(more chan struct{}) error {
-	ds := make([]*spill.Delivery[[]byte], 100)
+	ds := make([]*Delivery[[]byte], 100)
 	for read := int64(0); ; {
 		if read == l.sent.Load() {
 			if _, ok := <-more; !ok && read == l.sent.Load() {

@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"fmt"
@@ -8,7 +8,6 @@ import (
 	"syscall"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/spill"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
@@ -136,7 +135,7 @@ func (r *longRun) damage() error {
 // takes it for the account.
 func (r *longRun) inspect() error {
 	found, last := map[uint64]uint64{}, uint64(0)
-	var ds []*spill.Delivery[[]byte]
+	var ds []*Delivery[[]byte]
 	for {
 		d, err := r.open.TryRecv()
 		if err == sluice.ErrEmpty {

@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/sluice-go/sluice/spill"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
@@ -25,8 +24,8 @@ type planted struct {
 type faultyQueue struct {
 	queue
 	send func(ctx context.Context, v []byte) error
-	recv func(ds []*spill.Delivery[[]byte]) (int, error)
-	ack  func(ds []*spill.Delivery[[]byte]) error
+	recv func(ds []*Delivery[[]byte]) (int, error)
+	ack  func(ds []*Delivery[[]byte]) error
 }
 
 func (q faultyQueue) Send(ctx context.Context, v []byte) error {
@@ -48,14 +47,14 @@ func (q faultyQueue) SendBatch(ctx context.Context, vs [][]byte) (n int, err err
 	return n, err
 }
 
-func (q faultyQueue) TryRecvBatch(ds []*spill.Delivery[[]byte]) (int, error) {
+func (q faultyQueue) TryRecvBatch(ds []*Delivery[[]byte]) (int, error) {
 	if q.recv == nil {
 		return q.queue.TryRecvBatch(ds)
 	}
 	return q.recv(ds)
 }
 
-func (q faultyQueue) Ack(ds ...*spill.Delivery[[]byte]) error {
+func (q faultyQueue) Ack(ds ...*Delivery[[]byte]) error {
 	if q.ack == nil {
 		return q.queue.Ack(ds...)
 	}
@@ -127,7 +126,7 @@ func TestLongRunSees(t *testing.T) {
 	}
 	for says, fault := range map[string]planted{
 		"not in the account any more": {queue: func(q queue) queue { // forgets an acknowledgement
-			return faultyQueue{queue: q, ack: func(ds []*spill.Delivery[[]byte]) error {
+			return faultyQueue{queue: q, ack: func(ds []*Delivery[[]byte]) error {
 				if sometimes() {
 					return nil
 				}
@@ -159,7 +158,7 @@ func TestLongRunSees(t *testing.T) {
 			return faultyQueue{queue: q, send: func(ctx context.Context, v []byte) error {
 				err := syscall.ENOSPC
 				if !full.Load() {
-					if err := q.Send(ctx, v); !errors.Is(err, syscall.ENOSPC) || errors.Is(err, spill.ErrUnknown) {
+					if err := q.Send(ctx, v); !errors.Is(err, syscall.ENOSPC) || errors.Is(err, errUnknown) {
 						return err
 					}
 					full.Store(true)
@@ -168,7 +167,7 @@ func TestLongRunSees(t *testing.T) {
 			}}
 		}},
 		"want the first of": {queue: func(q queue) queue { // swaps two values
-			return faultyQueue{queue: q, recv: func(ds []*spill.Delivery[[]byte]) (int, error) {
+			return faultyQueue{queue: q, recv: func(ds []*Delivery[[]byte]) (int, error) {
 				n, err := q.TryRecvBatch(ds)
 				if n > 1 && sometimes() {
 					ds[0], ds[1] = ds[1], ds[0]

@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"flag"
@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/suite"
-	"github.com/sluice-go/sluice/spill"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
@@ -35,10 +34,10 @@ var (
 // opened again, and so is a send that succeeded just before the machine was off.
 type longRun struct {
 	random *rand.Rand
-	how    spill.TestQueue
+	how    testQueue
 	fault  planted
 	disk   *simdisk.Disk
-	open   *spill.Durable[[]byte]
+	open   *Durable[[]byte]
 	queue  queue // open, maybe with a planted fault
 
 	next     uint64 // the next value
@@ -47,7 +46,7 @@ type longRun struct {
 	front    []uint64
 	given    []uint64
 	backlog  []uint64
-	held     map[uint64]*spill.Delivery[[]byte]
+	held     map[uint64]*Delivery[[]byte]
 	attempts map[uint64]int
 	unsure   struct{ sent, certain, acked map[uint64]bool }
 	failed   bool // a write had an unknown outcome
@@ -84,12 +83,12 @@ func newLongRun(dir string, seed uint64, fault planted) (*longRun, error) {
 	r := &longRun{
 		fault:  fault,
 		random: rand.New(rand.NewPCG(seed, 24)),
-		how:    spill.TestQueue{Dir: dir, Segment: segmentSize, Policy: spill.SetDamageAside, Memory: 16 << 10},
+		how:    testQueue{Dir: dir, Segment: segmentSize, Policy: SetDamageAside, Memory: 16 << 10},
 		next:   1, tail: 1, live: map[uint64]uint64{},
 	}
 	r.forget()
 	var err error
-	if r.disk, err = r.how.Format(); err != nil {
+	if r.disk, err = r.how.format(); err != nil {
 		return nil, err
 	}
 	return r, r.start()
@@ -148,7 +147,7 @@ func (r *longRun) round() error {
 
 // forget forgets the deliveries, whose queue is not open any more.
 func (r *longRun) forget() {
-	r.held, r.attempts = map[uint64]*spill.Delivery[[]byte]{}, map[uint64]int{}
+	r.held, r.attempts = map[uint64]*Delivery[[]byte]{}, map[uint64]int{}
 	r.unsure.sent, r.unsure.certain, r.unsure.acked = map[uint64]bool{}, map[uint64]bool{}, map[uint64]bool{}
 	r.front, r.given, r.backlog, r.failed = nil, nil, slices.Sorted(maps.Keys(r.live)), false
 }
@@ -163,7 +162,7 @@ func (r *longRun) start() error {
 	r.how.Fresh = []time.Duration{0, time.Hour, 1, time.Millisecond, 100 * time.Microsecond}[r.random.IntN(5)]
 	files := r.disk.Contents()
 	r.disk.ForgetReads()
-	c, err := r.how.Open(d)
+	c, err := r.how.open(d)
 	if err != nil {
 		return err
 	}
@@ -225,7 +224,7 @@ func (r *longRun) opened() error {
 	if damage := r.open.Repaired(); damage.Err != nil {
 		return fmt.Errorf("a false alarm: %v", damage)
 	}
-	records, err := r.open.Stored(1)
+	records, err := r.open.logged(1)
 	if err != nil {
 		return err
 	}
@@ -248,7 +247,7 @@ func (r *longRun) opened() error {
 // adopt enters the values that are new in the log: all of sent, maybe some of those that are
 // unsure, each sender's in order. If the machine is off, that is left to the next start.
 func (r *longRun) adopt(sent map[uint64]bool) error {
-	records, err := r.open.Stored(r.tail)
+	records, err := r.open.logged(r.tail)
 	if err != nil {
 		if r.disk.Fail != nil {
 			maps.Copy(r.unsure.certain, sent)
@@ -285,7 +284,7 @@ func (r *longRun) adopt(sent map[uint64]bool) error {
 
 // check compares the queue with the account, and what it uses with its limits.
 func (r *longRun) check() error {
-	records, err := r.open.Stored(1)
+	records, err := r.open.logged(1)
 	if err != nil {
 		return err
 	}
@@ -344,7 +343,7 @@ func (r *longRun) checkUse(bytes int64) error {
 		return fmt.Errorf("%d files for %d bytes", u.Files, u.Size)
 	case u.Handles > 70:
 		return fmt.Errorf("%d open files", u.Handles)
-	case r.seen.rounds%200 != 0 || r.seen.rounds == 0:
+	case r.seen.rounds%50 != 0 || r.seen.rounds == 0:
 		return nil
 	}
 	if r.fewest > r.goroutines+2 { // at each moment, senders that are through may not have ended

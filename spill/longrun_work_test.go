@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"bytes"
@@ -14,15 +14,14 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/spill"
 )
 
 // A queue is what a longRun uses of a Durable.
 type queue interface {
 	Send(context.Context, []byte) error
 	SendBatch(context.Context, [][]byte) (int, error)
-	TryRecvBatch([]*spill.Delivery[[]byte]) (int, error)
-	Ack(...*spill.Delivery[[]byte]) error
+	TryRecvBatch([]*Delivery[[]byte]) (int, error)
+	Ack(...*Delivery[[]byte]) error
 }
 
 // valueOf returns the value with a number. Its length and bytes follow from the number: most
@@ -147,7 +146,7 @@ func (r *longRun) send(n int) error {
 			case i < result.n:
 				sent[id] = true
 				r.seen.sent++
-			case errors.Is(result.err, spill.ErrUnknown):
+			case errors.Is(result.err, errUnknown):
 				r.unsure.sent[id] = true
 			}
 		}
@@ -163,7 +162,7 @@ func (r *longRun) outcome(errs ...error) error {
 			continue
 		}
 		r.seen.faults++
-		unknown := errors.Is(err, spill.ErrUnknown)
+		unknown := errors.Is(err, errUnknown)
 		if unknown {
 			r.failed = true
 			r.seen.unknown++
@@ -181,7 +180,7 @@ func (r *longRun) outcome(errs ...error) error {
 // receive receives n values, one by one or in batches, and checks their order.
 func (r *longRun) receive(n int) error {
 	for n > 0 && !r.failed {
-		ds := make([]*spill.Delivery[[]byte], 1+r.random.IntN(min(n, 20)))
+		ds := make([]*Delivery[[]byte], 1+r.random.IntN(min(n, 20)))
 		n -= len(ds)
 		got, err := r.queue.TryRecvBatch(ds)
 		switch {
@@ -203,7 +202,7 @@ func (r *longRun) receive(n int) error {
 }
 
 // received enters a delivery into the account.
-func (r *longRun) received(d *spill.Delivery[[]byte]) error {
+func (r *longRun) received(d *Delivery[[]byte]) error {
 	id, err := identify(d.Value)
 	switch {
 	case err != nil:
@@ -253,7 +252,7 @@ func head(seqs []uint64) []uint64 { return seqs[:min(3, len(seqs))] }
 // acknowledge settles n deliveries in random order: most are acknowledged, one by one, in
 // batches, or by several goroutines beside a sender; the others are given back.
 func (r *longRun) acknowledge(n int) error {
-	all := make([]*spill.Delivery[[]byte], 0, len(r.held))
+	all := make([]*Delivery[[]byte], 0, len(r.held))
 	for _, seq := range slices.Sorted(maps.Keys(r.held)) {
 		all = append(all, r.held[seq])
 	}
@@ -289,7 +288,7 @@ func (r *longRun) acknowledge(n int) error {
 	return nil
 }
 
-func (r *longRun) giveBack(ds []*spill.Delivery[[]byte]) error {
+func (r *longRun) giveBack(ds []*Delivery[[]byte]) error {
 	for _, d := range ds {
 		if err := d.Nack(); err != nil {
 			return err
@@ -303,7 +302,7 @@ func (r *longRun) giveBack(ds []*spill.Delivery[[]byte]) error {
 }
 
 // acked enters acknowledgements into the account. A full disk takes them.
-func (r *longRun) acked(ds []*spill.Delivery[[]byte], errs []error) error {
+func (r *longRun) acked(ds []*Delivery[[]byte], errs []error) error {
 	if err := r.outcome(errs...); err != nil {
 		return err
 	}
@@ -314,7 +313,7 @@ func (r *longRun) acked(ds []*spill.Delivery[[]byte], errs []error) error {
 			delete(r.held, d.Seq())
 			delete(r.attempts, d.Seq())
 			r.seen.acked++
-		case errors.Is(errs[i], spill.ErrUnknown):
+		case errors.Is(errs[i], errUnknown):
 			r.unsure.acked[d.Seq()] = true
 		case r.disk.Fail == nil:
 			return fmt.Errorf("a full disk, and an acknowledgement: %w", errs[i])

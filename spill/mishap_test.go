@@ -306,9 +306,9 @@ func TestMissingRecord(t *testing.T) {
 
 // TestDropBehind: a record can be dropped wherever it is among those given back.
 func TestDropBehind(t *testing.T) {
-	c := durableOn(newMemoryStore(), &DurableOptions[string]{Codec: fragile{raw()}})
+	c := durableOn(newMemoryStore(), &DurableOptions[[]byte]{Codec: fragile{raw()}})
 	for _, v := range []string{"fine", "late error"} {
-		if err := c.TrySend(v); err != nil {
+		if err := c.TrySend([]byte(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -323,7 +323,7 @@ func TestDropBehind(t *testing.T) {
 	if err := errors.Join(d.Nack(), bad.Drop()); err != nil || c.Len() != 1 {
 		t.Errorf("%v; %d left", err, c.Len())
 	}
-	if d, err = c.TryRecv(); err != nil || d.Value != "fine" || d.Ack() != nil || c.bytes != 0 {
+	if d, err = c.TryRecv(); err != nil || string(d.Value) != "fine" || d.Ack() != nil || c.bytes != 0 {
 		t.Errorf("%v, %v; %d bytes", d, err, c.bytes)
 	}
 	if _, err := c.TryRecv(); err != sluice.ErrEmpty {

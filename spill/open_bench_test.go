@@ -1,4 +1,4 @@
-package spill_test
+package spill
 
 import (
 	"context"
@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"testing"
 	"time"
-
-	"github.com/sluice-go/sluice/spill"
 )
 
 // The variables that make the test binary fill a queue, until it kills itself.
@@ -25,7 +23,7 @@ func fillAndDie(dir string) error {
 	if err != nil {
 		return err
 	}
-	c, err := spill.OpenDurable[[]byte](dir, nil)
+	c, err := OpenDurable[[]byte](dir, nil)
 	if err != nil {
 		return err
 	}
@@ -59,14 +57,14 @@ func BenchmarkOpen(b *testing.B) {
 			b.Fatalf("%s, %v", out, err)
 		}
 		start = time.Now()
-		c, err := spill.OpenDurable[[]byte](dir, nil)
+		c, err := OpenDurable[[]byte](dir, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric(float64(time.Since(start).Microseconds())/1000, "ms-open")
 		b.ReportMetric(float64(c.Stats().Disk.Bytes)/float64(*behind), "disk/payload")
 		start = time.Now()
-		ds := make([]*spill.Delivery[[]byte], 256)
+		ds := make([]*Delivery[[]byte], 256)
 		if _, err := c.RecvBatch(context.Background(), ds[:1]); err != nil {
 			b.Fatal(err)
 		}

@@ -1,6 +1,7 @@
 package spill
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -22,14 +23,14 @@ func optionsError[T any](o *ElasticOptions[T]) error {
 // TestOptions: invalid options are an error that names the option.
 func TestOptions(t *testing.T) {
 	for says, err := range map[string]error{
-		"MemoryLimit is -1":               second(OpenElastic[int](t.TempDir(), &ElasticOptions[int]{MemoryLimit: -1})),
-		"DiskLimit is -1":                 second(OpenElastic[int](t.TempDir(), &ElasticOptions[int]{DiskLimit: -1})),
+		"MemoryLimit is -1":               second(OpenElastic[uint64](t.TempDir(), &ElasticOptions[uint64]{MemoryLimit: -1})),
+		"DiskLimit is -1":                 second(OpenElastic[uint64](t.TempDir(), &ElasticOptions[uint64]{DiskLimit: -1})),
 		"want at least 8":                 second(OpenElastic[uint64](t.TempDir(), &ElasticOptions[uint64]{MemoryLimit: 7})),
-		"ElasticOptions.Size is required": second(OpenElastic[*int](t.TempDir(), nil)),
-		"Fresh is -1ns":                   second(OpenDurable(t.TempDir(), &DurableOptions[int]{Fresh: -1})),
-		"want less than MaxAge, 1s":       second(OpenDurable(t.TempDir(), &DurableOptions[int]{Fresh: time.Second, MaxAge: time.Second})),
+		"ElasticOptions.Size is required": optionsError[*int](nil),
+		"Fresh is -1ns":                   second(OpenDurable(t.TempDir(), &DurableOptions[uint64]{Fresh: -1})),
+		"want less than MaxAge, 1s":       second(OpenDurable(t.TempDir(), &DurableOptions[uint64]{Fresh: time.Second, MaxAge: time.Second})),
 		"contains pointers":               optionsError[[2]struct{ s []int }](nil),
-		"codec name":                      second(OpenElastic(t.TempDir(), &ElasticOptions[int]{Codec: nameless{}})),
+		"codec name":                      second(OpenElastic(t.TempDir(), &ElasticOptions[uint64]{Codec: nameless{}})),
 		"lose field Host": optionsError[struct {
 			time.Time
 			Host string
@@ -41,18 +42,30 @@ func TestOptions(t *testing.T) {
 	}
 }
 
+// TestEmptyTakesRoom: a value without a size counts as a byte, so that a limit in bytes limits empty structs.
+func TestEmptyTakesRoom(t *testing.T) {
+	p, err := (&ElasticOptions[struct{}]{MemoryLimit: 500}).config()
+	if err == nil {
+		err = p.setSize()
+	}
+	if err != nil || p.slots != int(p.limit) {
+		t.Errorf("%d empty structs in %d bytes, %v", p.slots, p.limit, err)
+	}
+}
+
 // TestNegativeSize: the panic names the method that was called, below the limit and
 // beyond.
 func TestNegativeSize(t *testing.T) {
+	const minus = math.MaxUint64 // -1, as an int
 	for _, beyond := range []bool{false, true} {
-		c := on(t, new(faulty), &ElasticOptions[int]{MemoryLimit: 100, Size: func(v int) int { return v }})
+		c := on(t, new(faulty), &ElasticOptions[uint64]{MemoryLimit: 100, Size: func(v uint64) int { return int(v) }})
 		if beyond {
-			_, _ = c.SendBatch(t.Context(), []int{99, 99})
+			_, _ = c.SendBatch(t.Context(), []uint64{99, 99})
 		}
 		for method, send := range map[string]func(){
-			"Send":      func() { _ = c.Send(t.Context(), -1) },
-			"TrySend":   func() { _ = c.TrySend(-1) },
-			"SendBatch": func() { _, _ = c.SendBatch(t.Context(), []int{-1}) },
+			"Send":      func() { _ = c.Send(t.Context(), minus) },
+			"TrySend":   func() { _ = c.TrySend(minus) },
+			"SendBatch": func() { _, _ = c.SendBatch(t.Context(), []uint64{minus}) },
 		} {
 			func() {
 				defer func() {
@@ -66,7 +79,7 @@ func TestNegativeSize(t *testing.T) {
 	}
 }
 
-type nameless struct{ codec.Codec[int] }
+type nameless struct{ codec.Codec[uint64] }
 
 func (nameless) Name() string { return "with\nnewline" }
 

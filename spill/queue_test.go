@@ -23,9 +23,12 @@ import (
 	"github.com/sluice-go/sluice/spill/internal/logstore"
 )
 
+// spares are options with small files that keep room on the disk: tests copy them often.
+var spares = logstore.Options{Reserve: 16 << 10, Acks: 16 << 10}
+
 // reopen opens a queue without syncs.
 func reopen(dir string) (*Durable[[]byte], error) {
-	return reopenWith(RefuseDamage, dir, logstore.Options{})
+	return reopenWith(RefuseDamage, dir, spares)
 }
 
 func reopenWith(policy DamagePolicy, dir string, o logstore.Options) (*Durable[[]byte], error) {
@@ -39,7 +42,7 @@ func reopenWith(policy DamagePolicy, dir string, o logstore.Options) (*Durable[[
 // queueOf creates a queue with the records 0 to n-1 and returns its directory.
 func queueOf(t testing.TB, n int) (dir string) {
 	t.Helper()
-	dir = t.TempDir()
+	dir = ramdir.New(t)
 	c, err := reopen(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +136,7 @@ func damage(t *testing.T, path string, f func([]byte) []byte) {
 // copyFolder returns a copy of a folder, as after kill -9.
 func copyFolder(t *testing.T, from string) (to string) {
 	t.Helper()
-	to = t.TempDir()
+	to = ramdir.New(t)
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +189,7 @@ func TestNotAQueue(t *testing.T) {
 		before := filesIn(t, dir)
 		var err error
 		if strings.HasPrefix(test.says, "codec") {
-			_, err = OpenDurable[map[string]int](dir, nil)
+			_, err = OpenDurable[uint64](dir, nil)
 		} else {
 			_, err = OpenDurable[[]byte](dir, nil)
 		}
@@ -202,10 +205,10 @@ func TestNotAQueue(t *testing.T) {
 // TestDurableDirectory: the directory is created, but not its parent.
 func TestDurableDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "no", "where")
-	if _, err := OpenDurable[int](dir, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
+	if _, err := OpenDurable[uint64](dir, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("without a parent: %v", err)
 	}
-	if _, err := OpenDurable(dir, &DurableOptions[int]{DiskLimit: -1}); err == nil || !strings.Contains(err.Error(), "DiskLimit is -1") {
+	if _, err := OpenDurable(dir, &DurableOptions[uint64]{DiskLimit: -1}); err == nil || !strings.Contains(err.Error(), "DiskLimit is -1") {
 		t.Errorf("a bad option: %v", err)
 	}
 }
@@ -213,22 +216,24 @@ func TestDurableDirectory(t *testing.T) {
 // TestOneAtATime: a second Durable gets an error that the queue is in use, until the first one is
 // shut down.
 func TestOneAtATime(t *testing.T) {
-	dir := t.TempDir()
-	for range 2 {
-		c, err := reopen(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, policy := range []DamagePolicy{RefuseDamage, SetDamageAside} {
-			_, err := OpenDurable(dir, &DurableOptions[[]byte]{OnDamage: policy})
-			if want := filepath.Join(dir, disk.LockFile) + ": in use by another Durable, in this process or another"; err == nil || err.Error() != "spill: OpenDurable: "+want {
-				t.Errorf("a queue that is open: %v, want %q", err, want)
+	synctest.Test(t, func(t *testing.T) { // OpenDurable waits a moment for the lock
+		dir := t.TempDir()
+		for range 2 {
+			c, err := reopen(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, policy := range []DamagePolicy{RefuseDamage, SetDamageAside} {
+				_, err := OpenDurable(dir, &DurableOptions[[]byte]{OnDamage: policy})
+				if want := filepath.Join(dir, disk.LockFile) + ": in use by another Durable, in this process or another"; err == nil || err.Error() != "spill: OpenDurable: "+want {
+					t.Errorf("a queue that is open: %v, want %q", err, want)
+				}
+			}
+			if err := c.Shutdown(); err != nil {
+				t.Fatal(err)
 			}
 		}
-		if err := c.Shutdown(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 }
 
 // TestLockIsReleased: OpenDurable waits a moment for a process that is about to exit.
@@ -304,9 +309,9 @@ func FuzzDamage(f *testing.F) {
 // TestUndecodable: a record that the codec cannot decode is delivered again until it
 // is dropped, and the records after it are not lost.
 func TestUndecodable(t *testing.T) {
-	c := durableOn(newMemoryStore(), &DurableOptions[string]{Codec: fragile{raw()}})
+	c := durableOn(newMemoryStore(), &DurableOptions[[]byte]{Codec: fragile{raw()}})
 	for _, v := range []string{"late panic", "late error", "fine"} {
-		if err := c.TrySend(v); err != nil {
+		if err := c.TrySend([]byte(v)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -338,7 +343,7 @@ func TestUndecodable(t *testing.T) {
 		}
 	}
 	d, err := c.TryRecv()
-	if err != nil || d.Value != "fine" || d.Ack() != nil || c.InFlight() != 0 || c.bytes != 0 {
+	if err != nil || string(d.Value) != "fine" || d.Ack() != nil || c.InFlight() != 0 || c.bytes != 0 {
 		t.Errorf("behind them: %v, %v; %d unsettled, %d bytes", d, err, c.InFlight(), c.bytes)
 	}
 }

@@ -12,10 +12,10 @@ import (
 var noContext context.Context
 
 var (
-	_ sluice.Channel[int]                  = (*Elastic[int])(nil)
-	_ sluice.Channel[int]                  = AutoAck[int]{}
-	_ sluice.BatchSender[int]              = (*Durable[int])(nil)
-	_ sluice.BatchReceiver[*Delivery[int]] = (*Durable[int])(nil)
+	_ sluice.Channel[uint64]                  = (*Elastic[uint64])(nil)
+	_ sluice.Channel[uint64]                  = AutoAck[uint64]{}
+	_ sluice.BatchSender[uint64]              = (*Durable[uint64])(nil)
+	_ sluice.BatchReceiver[*Delivery[uint64]] = (*Durable[uint64])(nil)
 )
 
 // tryReceiver is what a goroutine needs that waits for Ready.
@@ -203,8 +203,8 @@ func TestValues(t *testing.T) {
 	if values.Err() != nil {
 		t.Errorf("a drained channel: %v", values.Err())
 	}
-	d := durableOn(newMemoryStore(), &DurableOptions[string]{Codec: fragile{raw()}})
-	if n, err := d.SendBatch(context.Background(), []string{"fine", "late error"}); n != 2 || err != nil {
+	d := durableOn(newMemoryStore(), &DurableOptions[[]byte]{Codec: fragile{raw()}})
+	if n, err := d.SendBatch(context.Background(), [][]byte{[]byte("fine"), []byte("late error")}); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
 	deliveries, n := d.Values(context.Background()), 0

@@ -55,18 +55,18 @@ func TestShare(t *testing.T) {
 // TestShareOfElastic: values stay in memory up to their share, the next value goes
 // to disk, and a value above the share is rejected.
 func TestShareOfElastic(t *testing.T) {
-	length := func(v *[]byte) int { return len(*v) }
+	length := func(v []byte) int { return len(v) }
 	eachShare(t, func(t *testing.T, share int64) {
 		sizes := opened(t, &ElasticOptions[[]byte]{MemoryLimit: 6000})
-		asked := opened(t, &ElasticOptions[*[]byte]{MemoryLimit: 6000, Size: length})
+		asked := opened(t, &ElasticOptions[[]byte]{MemoryLimit: 6000, Size: length})
 		slots := opened(t, &ElasticOptions[uint64]{MemoryLimit: 6000})
 		debug.SetGCPercent(75) // has no effect: GOGC is read once
 		large := make([]byte, share+1)
 		for by, err := range map[string]error{
 			"Send":                sizes.Send(never, large[:share-23]),
 			"SendBatch":           second(sizes.SendBatch(never, [][]byte{large[:share-23]})),
-			"Send with Size":      asked.Send(never, &large),
-			"SendBatch with Size": second(asked.SendBatch(never, []*[]byte{&large})),
+			"Send with Size":      asked.Send(never, large),
+			"SendBatch with Size": second(asked.SendBatch(never, [][]byte{large})),
 		} {
 			if err != sluice.ErrTooLarge {
 				t.Errorf("%s of a value above %d bytes: %v", by, share, err)
@@ -77,7 +77,7 @@ func TestShareOfElastic(t *testing.T) {
 			if err := sizes.TrySend(value[24:]); err != nil {
 				t.Fatal(err)
 			}
-			if err := asked.TrySend(&value); err != nil {
+			if err := asked.TrySend(value); err != nil {
 				t.Fatal(err)
 			}
 			if err := slots.TrySend(1); err != nil {
@@ -89,7 +89,8 @@ func TestShareOfElastic(t *testing.T) {
 		if got != want {
 			t.Errorf("%d values in memory, want %d", got, want)
 		}
-		drain(t, sizes)
+		for range sizes.Drain() {
+		}
 		if err := sizes.TrySend(large[:share-24]); err != nil || sizes.head.Len() != 1 {
 			t.Errorf("a value of all %d bytes: %v", share, err)
 		}
@@ -103,16 +104,6 @@ func opened[T any](t testing.TB, o *ElasticOptions[T]) *Elastic[T] {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// drain receives all values.
-func drain[T any](t *testing.T, c *Elastic[T]) {
-	t.Helper()
-	for c.Len() > 0 {
-		if _, err := c.TryRecv(); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // TestShareOfDurable: records are kept in memory up to their share, both after a
@@ -169,11 +160,11 @@ func TestShareTooSmall(t *testing.T) {
 		t.Error(err)
 	}
 	// An empty value of a known size still has its header.
-	head := int64(engine.SizeOf[string]())
-	if _, err := OpenElastic(t.TempDir(), &ElasticOptions[string]{MemoryLimit: 2*head - 1}); err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("(want at least %d, the size of a string)", head)) {
-		t.Errorf("strings of which none fits: %v", err)
+	head := int64(engine.SizeOf[[]byte]())
+	if _, err := OpenElastic(t.TempDir(), &ElasticOptions[[]byte]{MemoryLimit: 2*head - 1}); err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("(want at least %d, the size of a []uint8)", head)) {
+		t.Errorf("slices of which none fits: %v", err)
 	}
-	if err := opened(t, &ElasticOptions[string]{MemoryLimit: 2 * head}).TrySend(""); err != nil {
+	if err := opened(t, &ElasticOptions[[]byte]{MemoryLimit: 2 * head}).TrySend(nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -182,37 +173,31 @@ func TestShareTooSmall(t *testing.T) {
 // and beyond it, where this package does.
 func TestSameSizes(t *testing.T) {
 	const limit = 200 // with so few bytes the limit of a sluice.Elastic is exact
-	same := func(what any, afterRecv bool, size int) {
-		if want := size <= limit-50; afterRecv != want {
-			t.Errorf("%v of %d bytes: beside 50 others it was taken: %v", what, size, afterRecv)
-		}
-	}
-	slice, text := engine.SizeOf[[]byte](), engine.SizeOf[string]()
+	slice := engine.SizeOf[[]byte]()
 	for length := range limit {
 		for _, more := range []int{0, 1, 70, limit} {
 			v := make([]byte, length, length+more)
 			c := sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{MaxBytes: limit, Overflow: sluice.Reject})
 			_ = c.TrySend(make([]byte, 50-slice))
-			same(fmt.Sprint(length, more), c.TrySend(v) == nil, engine.KnownSize[[]byte](limit)(v))
+			size := engine.KnownSize[[]byte](limit)(v)
+			if err := c.TrySend(v); (err == nil) != (size <= limit-50) {
+				t.Errorf("length %d, capacity %d, %d bytes beside 50 others: %v", length, length+more, size, err)
+			}
 			c = sluice.NewElastic(9, &sluice.ElasticOptions[[]byte]{MaxBytes: limit, Overflow: sluice.Reject})
-			if err, size := c.TrySend(v), engine.KnownSize[[]byte](limit)(v); (err == nil) != (size <= limit) {
+			if err := c.TrySend(v); (err == nil) != (size <= limit) {
 				t.Errorf("length %d, capacity %d, %d bytes alone: %v", length, length+more, size, err)
 			}
 		}
-		s := strings.Repeat("s", length)
-		c := sluice.NewElastic(9, &sluice.ElasticOptions[string]{MaxBytes: limit, Overflow: sluice.Reject})
-		_ = c.TrySend(strings.Repeat("s", int(50-text)))
-		same(length, c.TrySend(s) == nil, engine.KnownSize[string](limit)(s))
 	}
 }
 
 // TestBytesInMemory: the slots of head are counted once, whether the size is known
 // or user code reports it.
 func TestBytesInMemory(t *testing.T) {
-	known := opened(t, &ElasticOptions[string]{})
-	asked := opened(t, &ElasticOptions[string]{Size: func(s string) int { return len(s) + engine.SizeOf[string]() }})
+	known := opened(t, &ElasticOptions[[]byte]{})
+	asked := opened(t, &ElasticOptions[[]byte]{Size: func(v []byte) int { return len(v) + engine.SizeOf[[]byte]() }})
 	for range 10 {
-		_, _ = known.TrySend("four"), asked.TrySend("four")
+		_, _ = known.TrySend(make([]byte, 4)), asked.TrySend(make([]byte, 4))
 	}
 	if got, want := known.Stats().Bytes, asked.Stats().Bytes; got != want {
 		t.Errorf("%d bytes, want %d", got, want)

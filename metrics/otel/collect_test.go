@@ -1,4 +1,4 @@
-package sluiceotel
+package sluiceotel_test
 
 import (
 	"context"
@@ -10,10 +10,12 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+
+	sluiceotel "github.com/sluice-go/sluice/metrics/otel"
 )
 
 // everyName has a limit above the number of names in all tests.
-var everyName = &Options{MaxNames: 1 << 20}
+var everyName = &sluiceotel.Options{MaxNames: 1 << 20}
 
 // keep keeps channels alive to the end of a test.
 func keep(c any) { runtime.KeepAlive(c) }
@@ -25,7 +27,7 @@ func unique(t *testing.T) string { return fmt.Sprint(t.Name(), "#", runs.Add(1))
 var runs atomic.Uint64
 
 // observed registers the channels with a new provider that has the given readers.
-func observed(t *testing.T, o *Options, readers ...*metric.ManualReader) {
+func observed(t *testing.T, o *sluiceotel.Options, readers ...*metric.ManualReader) {
 	t.Helper()
 	var options []metric.Option
 	for _, r := range readers {
@@ -37,7 +39,7 @@ func observed(t *testing.T, o *Options, readers ...*metric.ManualReader) {
 			t.Error(err)
 		}
 	})
-	if _, err := Register(provider, o); err != nil {
+	if _, err := sluiceotel.Register(provider, o); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package sluiceotel
+package sluiceotel_test
 
 import (
 	"fmt"

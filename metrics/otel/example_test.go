@@ -17,8 +17,8 @@ import (
 // exporter instead of the manual one.
 func Example() {
 	ctx := context.Background()
-	orders := sluice.NewBounded[string](128, &sluice.BoundedOptions[string]{Name: "orders"})
-	if err := orders.TrySend("tea"); err != nil {
+	orders := sluice.NewBounded[int](128, &sluice.BoundedOptions[int]{Name: "orders"})
+	if err := orders.TrySend(1); err != nil {
 		log.Fatal(err)
 	}
 

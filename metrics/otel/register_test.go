@@ -1,4 +1,4 @@
-package sluiceotel
+package sluiceotel_test
 
 import (
 	"context"
@@ -20,6 +20,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/inspect"
+	sluiceotel "github.com/sluice-go/sluice/metrics/otel"
 )
 
 // TestCollect compares a collection with the Stats of the channels.
@@ -136,7 +137,7 @@ func TestExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	provider := metric.NewMeterProvider(metric.WithReader(metric.NewPeriodicReader(exporter)))
-	if _, err := Register(provider, everyName); err != nil {
+	if _, err := sluiceotel.Register(provider, everyName); err != nil {
 		t.Fatal(err)
 	}
 	if err := provider.Shutdown(t.Context()); err != nil { // exports once
@@ -164,7 +165,7 @@ func TestMaxNames(t *testing.T) {
 		all = append(all, sluice.NewBounded[int](4, &sluice.BoundedOptions[int]{Name: fmt.Sprint(name, i)}))
 	}
 	reader := metric.NewManualReader()
-	observed(t, &Options{MaxNames: 1}, reader)
+	observed(t, &sluiceotel.Options{MaxNames: 1}, reader)
 	exported := collect(t, reader)
 	if points, _ := exported.points("sluice.channel.sent"); len(points) != 2 {
 		t.Errorf("%d points, want 2", len(points))
@@ -182,7 +183,7 @@ func TestUnregister(t *testing.T) {
 	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: unique(t)})
 	reader := metric.NewManualReader()
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
-	registration, err := Register(provider, everyName)
+	registration, err := sluiceotel.Register(provider, everyName)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestRegisteredTwice(t *testing.T) {
 	reader := metric.NewManualReader()
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
 	for range 2 {
-		if _, err := Register(provider, everyName); err != nil {
+		if _, err := sluiceotel.Register(provider, everyName); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -263,12 +264,12 @@ func TestConcurrentCollections(t *testing.T) {
 // TestRejectedByTheProvider: Register returns the errors of the provider.
 func TestRejectedByTheProvider(t *testing.T) {
 	for _, refused := range []string{"sluice.channel.sent", "sluice.channel.wait.time", "sluice.channel.high_water", "sluice.channel.other_names", "callback"} {
-		registration, err := Register(refusing{what: refused}, nil)
+		registration, err := sluiceotel.Register(refusing{what: refused}, nil)
 		if registration != nil || !errors.Is(err, errRefused) || !strings.Contains(err.Error(), refused) {
 			t.Errorf("%s: %v, %v", refused, registration, err)
 		}
 	}
-	if _, err := Register(noop.NewMeterProvider(), nil); err != nil {
+	if _, err := sluiceotel.Register(noop.NewMeterProvider(), nil); err != nil {
 		t.Errorf("a provider without readers: %v", err)
 	}
 }
@@ -318,11 +319,11 @@ func (r refusingMeter) RegisterCallback(api.Callback, ...api.Observable) (api.Re
 func TestRefused(t *testing.T) {
 	for _, refused := range []struct {
 		provider api.MeterProvider
-		options  *Options
+		options  *sluiceotel.Options
 		says     string
 	}{
 		{nil, nil, "sluice: Register: nil provider"},
-		{noop.NewMeterProvider(), &Options{MaxNames: -1}, "sluice: Register: MaxNames is -1, want at least 0"},
+		{noop.NewMeterProvider(), &sluiceotel.Options{MaxNames: -1}, "sluice: Register: MaxNames is -1, want at least 0"},
 	} {
 		func() {
 			defer func() {
@@ -330,7 +331,7 @@ func TestRefused(t *testing.T) {
 					t.Errorf("panic %q, want %q", got, refused.says)
 				}
 			}()
-			_, _ = Register(refused.provider, refused.options)
+			_, _ = sluiceotel.Register(refused.provider, refused.options)
 		}()
 	}
 }
@@ -347,7 +348,7 @@ func BenchmarkCollect(b *testing.B) {
 			}
 			reader := metric.NewManualReader()
 			provider := metric.NewMeterProvider(metric.WithReader(reader))
-			if _, err := Register(provider, &Options{MaxNames: names}); err != nil {
+			if _, err := sluiceotel.Register(provider, &sluiceotel.Options{MaxNames: names}); err != nil {
 				b.Fatal(err)
 			}
 			var into metricdata.ResourceMetrics

@@ -1,4 +1,4 @@
-package sluiceprom
+package sluiceprom_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/sluice-go/sluice"
+	sluiceprom "github.com/sluice-go/sluice/metrics/prometheus"
 )
 
 // keep keeps channels alive to the end of a test.
@@ -27,8 +28,8 @@ var runs atomic.Uint64
 
 // TestLint: names, types and help texts pass the lint of Prometheus.
 func TestLint(t *testing.T) {
-	c := sluice.NewSharded[int](3, &sluice.ShardedOptions[int]{Name: unique(t)})
-	problems, err := testutil.CollectAndLint(NewCollector(everyName))
+	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: unique(t)})
+	problems, err := testutil.CollectAndLint(sluiceprom.NewCollector(everyName))
 	if err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
 	}
@@ -37,9 +38,9 @@ func TestLint(t *testing.T) {
 
 func TestRegisteredTwice(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	first := NewCollector(nil)
+	first := sluiceprom.NewCollector(nil)
 	registry.MustRegister(first)
-	already, ok := errors.AsType[prometheus.AlreadyRegisteredError](registry.Register(NewCollector(nil)))
+	already, ok := errors.AsType[prometheus.AlreadyRegisteredError](registry.Register(sluiceprom.NewCollector(nil)))
 	if !ok || already.ExistingCollector != first {
 		t.Errorf("%v", already)
 	}
@@ -72,7 +73,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("panic %q", got)
 		}
 	}()
-	NewCollector(&Options{MaxNames: -1})
+	sluiceprom.NewCollector(&sluiceprom.Options{MaxNames: -1})
 }
 
 // TestConcurrentScrapes: each scrape is complete, and counters never fall, during
@@ -124,7 +125,7 @@ func BenchmarkScrape(b *testing.B) {
 				all[i] = sluice.NewBounded[int](64, &sluice.BoundedOptions[int]{Name: fmt.Sprintf("%s-%d", strings.Repeat("n", 16), i%names)})
 			}
 			registry := prometheus.NewRegistry()
-			registry.MustRegister(NewCollector(&Options{MaxNames: names}))
+			registry.MustRegister(sluiceprom.NewCollector(&sluiceprom.Options{MaxNames: names}))
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := registry.Gather(); err != nil {

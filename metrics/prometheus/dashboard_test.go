@@ -1,4 +1,4 @@
-package sluiceprom
+package sluiceprom_test
 
 import (
 	"encoding/json"
@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sluice-go/sluice"
+	sluiceprom "github.com/sluice-go/sluice/metrics/prometheus"
 )
 
 // A dashboard has the checked fields of a Grafana dashboard.
@@ -51,7 +52,7 @@ func expose(t *testing.T) exposed {
 	t.Helper()
 	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: unique(t)})
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(NewCollector(everyName))
+	registry.MustRegister(sluiceprom.NewCollector(everyName))
 	gathered, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

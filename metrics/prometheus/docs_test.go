@@ -1,4 +1,4 @@
-package sluiceprom
+package sluiceprom_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/sluice-go/sluice"
+	sluiceprom "github.com/sluice-go/sluice/metrics/prometheus"
 )
 
 const page = "../../docs/metrics.md"
@@ -24,7 +25,7 @@ func TestPageTable(t *testing.T) {
 	}
 	c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: unique(t)})
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(NewCollector(everyName))
+	registry.MustRegister(sluiceprom.NewCollector(everyName))
 	gathered, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

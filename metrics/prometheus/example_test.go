@@ -18,8 +18,8 @@ import (
 
 // Expose the channels of a service beside its other metrics.
 func ExampleNewCollector() {
-	orders := sluice.NewBounded[string](128, &sluice.BoundedOptions[string]{Name: "orders"})
-	if err := orders.TrySend("tea"); err != nil {
+	orders := sluice.NewBounded[int](128, &sluice.BoundedOptions[int]{Name: "orders"})
+	if err := orders.TrySend(1); err != nil {
 		log.Fatal(err)
 	}
 

@@ -1,4 +1,4 @@
-package sluiceprom
+package sluiceprom_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package sluiceprom
+package sluiceprom_test
 
 import (
 	"fmt"
@@ -22,17 +22,18 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/inspect"
+	sluiceprom "github.com/sluice-go/sluice/metrics/prometheus"
 )
 
 // everyName has a limit above the number of names in all tests.
-var everyName = &Options{MaxNames: 1 << 20}
+var everyName = &sluiceprom.Options{MaxNames: 1 << 20}
 
 // serve starts a server for the metrics of a new collector, through a registry that checks
 // everything.
-func serve(t *testing.T, o *Options) (address string) {
+func serve(t *testing.T, o *sluiceprom.Options) (address string) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(NewCollector(o)); err != nil {
+	if err := registry.Register(sluiceprom.NewCollector(o)); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}))
@@ -252,7 +253,7 @@ func TestMaxNames(t *testing.T) {
 		}
 		all = append(all, c)
 	}
-	exported := scrape(t, serve(t, &Options{MaxNames: 1}))
+	exported := scrape(t, serve(t, &sluiceprom.Options{MaxNames: 1}))
 	if n := len(exported.values("sluice_channel_sent_total")); n != 2 {
 		t.Errorf("%d series, want 2", n)
 	}
@@ -275,7 +276,7 @@ func TestUnanswered(t *testing.T) {
 		inspect.Register(bad, "Blocking", b)
 		c := sluice.NewBounded[int](3, &sluice.BoundedOptions[int]{Name: beside})
 		registry := prometheus.NewPedanticRegistry()
-		registry.MustRegister(NewCollector(everyName))
+		registry.MustRegister(sluiceprom.NewCollector(everyName))
 		figures := func(name string) map[string]float64 {
 			families, err := registry.Gather()
 			if err != nil {

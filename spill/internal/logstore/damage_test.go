@@ -172,7 +172,7 @@ func TestCutFiles(t *testing.T) {
 	cuts := suite.Rounds(8, 40)
 	for _, image := range images(t, cuts) {
 		for _, name := range image.names() {
-			for n := range len(image.files[name]) {
+			for n := 0; n < len(image.files[name]); n += suite.Rounds(3, 1) {
 				if _, err := image.inspect(image.with(name, bytes.Clone(image.files[name][:n]))); err != nil {
 					t.Fatalf("%s: %s cut to %d bytes: %v", image.name, name, n, err)
 				}
@@ -209,7 +209,7 @@ func TestDamageWithoutMark(t *testing.T) {
 	fill(t, s, m, 3, 7)
 	whole := d.Contents()[segmentName(1)]
 	commit := (len(whole) - segmentHeaderSize) / 3
-	for bit := range 8 * len(whole) {
+	for bit := 0; bit < 8*len(whole); bit += suite.Rounds(7, 1) {
 		d = d.After(simdisk.Killed, nil)
 		_ = d.Remove(markFile)
 		data := bytes.Clone(whole)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/spill/internal/disk"
 )
@@ -279,7 +280,7 @@ func TestRemovedLock(t *testing.T) {
 		{"Close", 1, func(first *Store, _ uint64) error { return first.Close() }, false},
 	} {
 		for _, alone := range []bool{true, false} {
-			dir := t.TempDir()
+			dir := ramdir.New(t)
 			first, _, err := Open(disk.Folder{Dir: dir}, small)
 			for seq := range load.stored {
 				err = errors.Join(err, add(first, seq+1))

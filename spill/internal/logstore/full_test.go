@@ -175,7 +175,7 @@ func TestSmallDisk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for round := range 6 {
+		for round := range suite.Rounds(3, 6) {
 			before := m.next
 			if m, err = fillDisk(s, m, 10+random.IntN(1000), random); err != nil {
 				t.Fatal(size, round, err)

@@ -39,7 +39,7 @@ func (s *Store) Read(from, to uint64, most int64) (records []Record, err error) 
 // A reader reads records, and keeps a block for the next one. It holds mu.
 type reader struct {
 	store  *Store
-	ahead  int64 // how much is read at once, at least
+	ahead  int64 // how much is read at once, at least, if a segment may have that much
 	block  []byte
 	of     *segment
 	offset int64
@@ -53,7 +53,7 @@ func (r *reader) bytes(g *segment, offset, n int64) ([]byte, error) {
 	if r.of == g && r.offset <= offset && offset+n <= r.offset+int64(len(r.block)) {
 		return r.block[offset-r.offset:][:n], nil
 	}
-	if size := max(n, r.ahead); int64(cap(r.block)) < size {
+	if size := max(n, min(r.ahead, r.store.options.SegmentSize)); int64(cap(r.block)) < size {
 		r.block = make([]byte, size)
 	}
 	r.block = r.block[:cap(r.block)]

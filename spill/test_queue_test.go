@@ -13,11 +13,8 @@ import (
 	"github.com/sluice-go/sluice/spill/internal/simdisk"
 )
 
-// ErrUnknown is part of the error of a write that may or may not have been stored.
-var ErrUnknown = errUnknown
-
-// AckAll receives and acknowledges what is queued, in batches.
-func AckAll(t testing.TB, c *Durable[[]byte], batch int) {
+// ackAll receives and acknowledges what is queued, in batches.
+func ackAll(t testing.TB, c *Durable[[]byte], batch int) {
 	t.Helper()
 	ds := make([]*Delivery[[]byte], batch)
 	for c.Len() > 0 {
@@ -31,9 +28,9 @@ func AckAll(t testing.TB, c *Durable[[]byte], batch int) {
 	}
 }
 
-// A TestQueue is how a queue is opened for a test: with small segments, without syncs, and
+// A testQueue is how a queue is opened for a test: with small segments, without syncs, and
 // with its log on a simulated disk if there is one.
-type TestQueue struct {
+type testQueue struct {
 	Dir     string
 	Segment int64 // the size of segments
 	Policy  DamagePolicy
@@ -41,9 +38,9 @@ type TestQueue struct {
 	Fresh   time.Duration
 }
 
-// Format creates a queue, and returns a disk with its files.
-func (q TestQueue) Format() (*simdisk.Disk, error) {
-	c, err := q.Open(nil)
+// format creates a queue, and returns a disk with its files.
+func (q testQueue) format() (*simdisk.Disk, error) {
+	c, err := q.open(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -68,8 +65,8 @@ func (q TestQueue) Format() (*simdisk.Disk, error) {
 	return d, nil
 }
 
-// Open opens the queue, with its log on d unless d is nil.
-func (q TestQueue) Open(d disk.Disk) (*Durable[[]byte], error) {
+// open opens the queue, with its log on d unless d is nil.
+func (q testQueue) open(d disk.Disk) (*Durable[[]byte], error) {
 	p, err := (&DurableOptions[[]byte]{MemoryLimit: q.Memory, Fresh: q.Fresh, OnDamage: q.Policy, Log: slog.New(slog.DiscardHandler)}).config()
 	if err != nil {
 		return nil, err
@@ -85,16 +82,9 @@ func (q TestQueue) Open(d disk.Disk) (*Durable[[]byte], error) {
 	return c, nil
 }
 
-// A StoredRecord is a record of the log.
-type StoredRecord struct {
-	Seq     uint64
-	Payload []byte
-	Damaged error
-}
-
-// Stored returns the records in the log of a queue with sequence numbers from on, without
+// logged returns the records in the log of a queue with sequence numbers from on, without
 // receiving them.
-func (c *Durable[T]) Stored(from uint64) (all []StoredRecord, err error) {
+func (c *Durable[T]) logged(from uint64) (all []logstore.Record, err error) {
 	c.mu.Lock()
 	tail := c.tail
 	c.mu.Unlock()
@@ -103,9 +93,7 @@ func (c *Durable[T]) Stored(from uint64) (all []StoredRecord, err error) {
 		if err != nil || len(records) == 0 {
 			return all, err
 		}
-		for _, r := range records {
-			all = append(all, StoredRecord{r.Seq, r.Payload, r.Damaged})
-			from = r.Seq + 1
-		}
+		all = append(all, records...)
+		from = records[len(records)-1].Seq + 1
 	}
 }
