@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // An interrupter is an error stream that sends an interrupt after a number of
@@ -69,12 +70,13 @@ func results(t *testing.T, dir string) (s summary) {
 	return s
 }
 
-// Every example in the help of the commands runs.
+// Every example in the help of the commands runs. Unless every test runs, the examples share
+// what they would measure: see suite.
 func TestManual(t *testing.T) {
 	doctor := manualDoctor{pprofServer(t), t.TempDir()}
 	ways := map[string]func(*testing.T, []string){
 		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
-		"doctor": doctor.run, "watch": manualWatch, "completion": manualTool,
+		"doctor": doctor.run, "watch": manualWatch(t), "completion": manualTool,
 	}
 	examples := manual(t)
 	for name := range ways {
@@ -106,6 +108,9 @@ func manualLab(t *testing.T, command []string) {
 		interruptAfter, want, whole = 0, 0, command[1] == "lab"
 	case slices.Contains(command, "-published"):
 		interruptAfter = 1 // its first point alone takes most of a minute
+	case !suite.All() && !slices.Contains(command, "-quick"):
+		command = append(command, "-quick")
+		fallthrough
 	default:
 		command = append(command, "-count", "1")
 	}

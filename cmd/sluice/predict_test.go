@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // curve is a file of curves of three machines. The layout of the last one's
@@ -52,12 +53,13 @@ func predictions(t *testing.T) {
 	}
 }
 
-// manualPredict runs the commands of predict with one repetition. Those of sluice-lab
-// read a run of the study of scaling.
+// manualPredict runs the commands of predict with one repetition and, unless every test runs, on
+// one CPU. Those of sluice-lab read a run of the study of scaling.
 func manualPredict(t *testing.T, command []string) {
 	t.Helper()
 	predictions(t)
-	want := "One channel on this machine "
+	const here = "One channel on this machine "
+	want := here
 	switch {
 	case slices.Contains(command, "sluice-lab"):
 		measured(t, "sluice-lab", 0, scaling)
@@ -73,6 +75,13 @@ func manualPredict(t *testing.T, command []string) {
 	args := command[1:]
 	if !slices.Contains(command, "-list") {
 		args = append(args, "-count", "1")
+	}
+	switch {
+	case suite.All():
+	case slices.Contains(command, "-add"): // one count is no curve
+		args = append(args, "curve.csv", "-series", "plain")
+	case want == here:
+		args = append(args, "-procs", "1")
 	}
 	status, stdout, stderr := sluice(t, 0, args...)
 	if status != 0 || !strings.Contains(stdout, want) {
