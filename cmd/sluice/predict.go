@@ -52,9 +52,6 @@ type predictCommand struct {
 	Note     string `placeholder:"TEXT" help:"Other facts about the curve, for -add."`
 }
 
-// cpuFolder is Linux's directory with the layout of its CPUs.
-const cpuFolder = "/sys/devices/system/cpu"
-
 // Run measures or reads a curve, and predicts from it, or adds it to a file.
 func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	var procs, dropped []int
@@ -230,8 +227,7 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 		return q, err
 	}
 	machine := host.This()
-	topology := predict.ReadTopology(os.DirFS(cpuFolder))
-	topology.CPUs = machine.Whole()
+	topology := predict.Topology{CPUs: machine.Whole(), LLC: machine.LLC, Socket: machine.Socket}
 	return predict.Question{
 		Curve: predict.Curve{
 			Source:  "measured by sluice predict, " + time.Now().UTC().Format(time.DateOnly),

@@ -1,11 +1,6 @@
 package predict
 
-import (
-	"fmt"
-	"io/fs"
-	"strconv"
-	"strings"
-)
+import "fmt"
 
 // A Topology is the layout of the CPUs of a machine; 0 is unknown.
 type Topology struct {
@@ -50,52 +45,4 @@ func (l Limits) check(largest int, n float64) error {
 		}
 	}
 	return nil
-}
-
-// ReadTopology reads what the CPUs of a machine share from Linux's
-// /sys/devices/system/cpu. Missing files leave fields 0.
-func ReadTopology(cpus fs.FS) (t Topology) {
-	dirs, _ := fs.Glob(cpus, "cpu[0-9]*")
-	for _, dir := range dirs {
-		t.Socket = max(t.Socket, countCPUs(text(cpus, dir+"/topology/core_siblings_list")))
-		highest, shared := 0, 0
-		caches, _ := fs.Glob(cpus, dir+"/cache/index[0-9]*")
-		for _, cache := range caches {
-			if level, err := strconv.Atoi(text(cpus, cache+"/level")); err == nil && level > highest {
-				highest, shared = level, countCPUs(text(cpus, cache+"/shared_cpu_list"))
-			}
-		}
-		t.LLC = max(t.LLC, shared)
-	}
-	return t
-}
-
-// countCPUs returns the length of a list such as "0-3,8,10-11", or 0 if it is
-// malformed.
-func countCPUs(list string) int {
-	total := 0
-	for field := range strings.SplitSeq(list, ",") {
-		first, last, isRange := strings.Cut(field, "-")
-		a, err := strconv.Atoi(first)
-		if err != nil {
-			return 0
-		}
-		b := a
-		if isRange {
-			if b, err = strconv.Atoi(last); err != nil || b < a {
-				return 0
-			}
-		}
-		total += b - a + 1
-	}
-	return total
-}
-
-// text returns the trimmed content of a file, or "" if it cannot be read.
-func text(files fs.FS, name string) string {
-	content, err := fs.ReadFile(files, name)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(content))
 }
