@@ -119,7 +119,7 @@ slowdown by 3 times could hide. Without -fail-on-regression, 0 in all these case
 2 if the command line or a file is invalid.
 
 Each point has the medians of OLD and NEW as benchstat shows them, their ratio, and
-the interval of the ratio that the repetitions leave. "slower" and "faster" also
+the interval of the ratio that the repetitions leave. "worse" and "better" also
 stand out from the noise between the two runs, which is estimated from all points
 together: with 4 repetitions of each point or more, runs of the same code have
 regressions at most one time in twenty. "noise" does not stand out, "drift" not from

@@ -149,7 +149,7 @@ func oneRunOfTwoProcs(t *testing.T, command []string) {
 		t.Fatal(err)
 	}
 	status, stdout, stderr := sluice(t, 0, command[1:]...)
-	if status != 0 || !strings.Contains(stdout, "3 are faster") || !strings.Contains(stdout, "geomean of 3     200.0n  100.0n  0.500") {
+	if status != 0 || !strings.Contains(stdout, "3 are better") || !strings.Contains(stdout, "geomean of 3     200.0n  100.0n  0.500") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 }

@@ -62,7 +62,7 @@ func (c *Comparison) warnings() (all sentences) {
 			}
 		}
 		if n := len(run.Skipped); n > 0 {
-			all.say("%s: %s %s like results but cannot be read, such as %s", word, format.Plural(n, "line"), looks(n), run.Skipped[0])
+			all.say("%s: cannot read %s, such as %s", word, format.Plural(n, "line"), run.Skipped[0])
 		}
 		if len(run.Failures) > 0 && (i == 0 || c.Decision.Reason != Broken) {
 			all.say("%s has failures: %s", word, list(run.Failures))
@@ -192,16 +192,12 @@ func (c *Comparison) row(p *Point) row {
 	if p.Interval[0].finite() && !p.Exact {
 		r[4] = times(1+p.Interval[0]) + " to " + times(1+p.Interval[1])
 	}
-	switch word := word(p.Unit); {
-	case p.Regression:
-		r[5] = word
+	switch {
 	case p.Suspect:
-		r[5] = word + "?"
-	case p.Improvement:
-		r[5] = opposite(word)
+		r[5] = "worse?"
 	case p.Verdict == Same:
 		r[5] = "~"
-	case p.rank() == unchanged || !p.testable:
+	case p.Regression || p.Improvement || p.rank() == unchanged || !p.testable:
 	case math.Abs(float64(p.Change)) <= c.Threshold:
 		r[5] = "< " + format.PercentExact(c.Threshold)
 	case p.Verdict == Worse && c.drifted():
