@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
@@ -172,23 +171,18 @@ func (s Score) WriteText(w io.Writer, width int, details bool) error {
 }
 
 // table writes rows; a narrow screen has no place for the alternatives.
-func (s Score) table(b *format.Text, rows []ScoreRow) {
-	const others, alternatives = 37, 12 // widths of the columns besides the first
-	first, wide := b.Width-others, b.Width >= 70
-	flat := ""
-	if wide {
-		first -= alternatives
-		flat = "flat\tlaw\t"
+func (s Score) table(b *format.Text, scores []ScoreRow) {
+	rows := [][]string{{"", "curves", "median", "flat", "law", "90%", "held", "width"}}
+	for _, s := range scores {
+		figures := fmt.Sprintf("%d %.2f %.2f %.2f %.2f %.0f%% %.1fx", s.Curves, s.Median, s.Flat, s.Law, s.P90, 100*s.Held, s.Width)
+		rows = append(rows, append([]string{format.Cut(format.Clean(s.What), b.Width)}, strings.Fields(figures)...))
 	}
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "\tcurves\tmedian\t%s90%%\theld\twidth\t\n", flat)
-	for _, row := range rows {
-		if wide {
-			flat = fmt.Sprintf("%.2f\t%.2f\t", row.Flat, row.Law)
+	for i, row := range rows {
+		if b.Width < 70 {
+			rows[i] = slices.Delete(row, 3, 5)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%.2f\t%s%.2f\t%.0f%%\t%.1fx\t\n", format.Cut(format.Clean(row.What), first), row.Curves, row.Median, flat, row.P90, 100*row.Held, row.Width)
 	}
-	_ = table.Flush() // a Builder cannot fail
+	b.Table("lr", rows)
 }
 
 // verdict compares the score with the goals.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
@@ -79,17 +78,16 @@ func (r *Report) fewer() (best, all int, gain Figure) {
 }
 
 func (r *Report) writeFigures(s *format.Text) {
-	s.WriteString("\n")
-	table := tabwriter.NewWriter(s, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "CPUs\trate\tns/op\tband\torigin\t")
+	rows := [][]string{{"CPUs", "rate", "ns/op", "band", "origin"}}
 	measured := doublings(r.Swept.Single)
 	for _, f := range r.Figures {
 		if f.Mode == Measured && !slices.ContainsFunc(measured, func(p Point) bool { return float64(p.Procs) == f.CPUs }) {
 			continue // of many measured counts, the doublings
 		}
-		fmt.Fprintf(table, "%.0f\t%s\t%s\t%s\t%s\t\n", f.CPUs, format.Rate(f.X), format.Figure(1e9/f.X), f.band(), f.Mode)
+		rows = append(rows, []string{fmt.Sprintf("%.0f", f.CPUs), format.Rate(f.X), format.Figure(1e9 / f.X), f.band(), string(f.Mode)})
 	}
-	_ = table.Flush() // a Builder cannot fail
+	s.WriteString("\n")
+	s.Table("r", rows)
 }
 
 // writeLimits explains what the figures are worth, and which are missing.
