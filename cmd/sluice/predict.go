@@ -345,10 +345,10 @@ func domain(m *host.Machine) int {
 }
 
 // warn writes a warning for each malformed line of a file.
-func warn(to streams, file string, skipped []predict.Skipped) {
+func warn(to streams, file string, skipped []error) {
 	const most = 5
-	for _, line := range skipped[:min(most, len(skipped))] {
-		fmt.Fprintf(to.stderr, "sluice: warning: %s\n", format.Clean(fmt.Sprintf("%s: %s", file, line)))
+	for _, why := range skipped[:min(most, len(skipped))] {
+		fmt.Fprintf(to.stderr, "sluice: warning: %s\n", format.Clean(fmt.Sprintf("%s: skipped %v", file, why)))
 	}
 	if more := len(skipped) - most; more > 0 {
 		fmt.Fprintf(to.stderr, "sluice: warning: %s: %d more lines skipped\n", format.Clean(file), more)

@@ -121,7 +121,7 @@ func TestPredictMistakes(t *testing.T) {
 		{"gone -list", "gone does not exist: want the directory of a run"},
 		{".", ". has no results.json: not a directory of sluice lab"},
 		{"empty.csv", "empty.csv is empty"},
-		{"bad.csv", `bad.csv: no row can be used: 1 of 1: line 2: invalid procs "x"`},
+		{"bad.csv", `bad.csv: no row can be used: line 2: invalid procs "x"`},
 		{"foreign.json", "foreign.json: not written by sluice lab"},
 		{"-curves bad.csv", "bad.csv: no row can be used"},
 		{"-from foreign.csv", "\n  cpus,ops/s\n  1,31000000\n"},
@@ -211,7 +211,7 @@ func TestPredictWarns(t *testing.T) {
 	}
 	for _, args := range [][]string{{"some.csv"}, {"some.csv", "-list"}, {"-curves", "some.csv", "mine.csv"}} {
 		status, stdout, stderr := sluice(t, 0, append([]string{"predict"}, args...)...)
-		if status != 0 || stdout == "" || !strings.HasPrefix(stderr, `sluice: warning: some.csv: line 3 skipped: invalid procs "x" (want a number of CPUs`) ||
+		if status != 0 || stdout == "" || !strings.HasPrefix(stderr, `sluice: warning: some.csv: skipped line 3: invalid procs "x" (want a number of CPUs`) ||
 			!strings.HasSuffix(stderr, "sluice: warning: some.csv: 3 more lines skipped\n") || strings.Count(stderr, "\n") != 6 {
 			t.Errorf("%q: status %d, error output\n%s", args, status, stderr)
 		}

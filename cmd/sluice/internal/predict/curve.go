@@ -45,10 +45,7 @@ var publishedFile []byte
 // Published returns the built-in curves. They are shared: do not modify them.
 var Published = sync.OnceValue(func() []Curve {
 	curves, skipped, err := readCSV(publishedFile, "published.csv")
-	if err == nil && len(skipped) > 0 {
-		err = errors.New(skipped[0].String())
-	}
-	if err != nil {
+	if err = errors.Join(append(skipped, err)...); err != nil {
 		panic("predict: published.csv: " + err.Error())
 	}
 	return limited(curves)

@@ -16,15 +16,6 @@ import (
 	"golang.org/x/perf/benchfmt"
 )
 
-// A Skipped is a line of a file that was not used.
-type Skipped struct {
-	Line int
-	Why  error
-}
-
-// String describes s for a warning.
-func (s Skipped) String() string { return fmt.Sprintf("line %d skipped: %v", s.Line, s.Why) }
-
 // Errors of a file.
 var (
 	ErrForeign = errors.New("not a file of curves")
@@ -35,9 +26,9 @@ var (
 var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S*\s`)
 
 // Read reads all curves of a file, which is a CSV or in the Go benchmark format,
-// and returns the lines that it skipped because they are malformed. It fails if
-// no line has a curve. name is for messages.
-func Read(content []byte, name string) ([]Curve, []Skipped, error) {
+// and returns an error for each line that it skipped because it is malformed. It
+// fails if no line has a curve. name is for messages.
+func Read(content []byte, name string) ([]Curve, []error, error) {
 	read := readCSV
 	if benchmarkLine.Match(content) {
 		read = readBenchmarks
@@ -174,7 +165,7 @@ const byteOrderMark = "\ufeff"
 // readCSV reads a file of curves. It skips malformed rows, and returns them; it
 // fails if the file has rows and all of them are malformed. Rows of kind other
 // are not curves and do not count.
-func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
+func readCSV(content []byte, name string) ([]Curve, []error, error) {
 	content = bytes.TrimPrefix(content, []byte(byteOrderMark))
 	reader := csv.NewReader(bytes.NewReader(content))
 	reader.Comma = separator(content)
@@ -183,18 +174,14 @@ func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
 		return nil, nil, err
 	}
 	var found gathered
-	var skipped []Skipped
+	var skipped []error
 	for {
 		fields, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if malformed, ok := errors.AsType[*csv.ParseError](err); ok {
-			why := malformed.Err
-			if errors.Is(why, csv.ErrFieldCount) {
-				why = fmt.Errorf("%d fields (want %d, as in the first line)", len(fields), reader.FieldsPerRecord)
-			}
-			skipped = append(skipped, Skipped{malformed.StartLine, why})
+		if _, malformed := errors.AsType[*csv.ParseError](err); malformed {
+			skipped = append(skipped, err)
 			continue
 		}
 		if err != nil {
@@ -204,7 +191,7 @@ func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
 		line, _ := reader.FieldPos(0)
 		switch {
 		case err != nil:
-			skipped = append(skipped, Skipped{line, err})
+			skipped = append(skipped, fmt.Errorf("line %d: %w", line, err))
 		case curve.Kind != Other:
 			if curve.Name = joined(" | ", curve.Source, curve.Machine, curve.Version, curve.Workload); curve.Name == "" {
 				curve.Name = name
@@ -213,7 +200,7 @@ func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
 		}
 	}
 	if len(found.curves) == 0 && len(skipped) > 0 {
-		return nil, skipped, fmt.Errorf("%w: %d of %d: line %d: %w", ErrNoRow, len(skipped), len(skipped), skipped[0].Line, skipped[0].Why)
+		return nil, skipped, fmt.Errorf("%w: %w", ErrNoRow, skipped[0])
 	}
 	return found.atLeast(1), skipped, nil
 }
@@ -284,17 +271,22 @@ const secondsPerOp = "sec/op"
 
 // readBenchmarks reads the Go benchmark format: a benchmark with at least two
 // values of GOMAXPROCS is a curve.
-func readBenchmarks(content []byte, name string) ([]Curve, []Skipped, error) {
+func readBenchmarks(content []byte, name string) ([]Curve, []error, error) {
 	var found gathered
-	var skipped []Skipped
+	var skipped []error
 	reader := benchfmt.NewReader(bytes.NewReader(content), name)
 	for reader.Scan() {
 		switch result := reader.Result().(type) {
 		case *benchfmt.SyntaxError:
-			skipped = append(skipped, Skipped{result.Line, errors.New(result.Msg)})
+			skipped = append(skipped, fmt.Errorf("line %d: %s", result.Line, result.Msg))
 		case *benchfmt.Result:
 			seconds, ok := result.Value(secondsPerOp)
-			series, procs := splitName(string(result.Name))
+			series, procs := string(result.Name), 1
+			if i := strings.LastIndexByte(series, '-'); i >= 0 {
+				if n, err := strconv.Atoi(series[i+1:]); err == nil && n > 0 {
+					series, procs = series[:i], n
+				}
+			}
 			if !ok || !(seconds > 0) || math.IsInf(1/seconds, 0) || strings.Contains(series, oversubscribed) {
 				continue
 			}
@@ -317,13 +309,3 @@ func readBenchmarks(content []byte, name string) ([]Curve, []Skipped, error) {
 // VersionName converts a [runtime.Version], "go1.26.8", to the form of versions in
 // curves: "Go 1.26.8".
 func VersionName(version string) string { return strings.Replace(version, "go1.", "Go 1.", 1) }
-
-// splitName splits the name of a benchmark from its GOMAXPROCS.
-func splitName(name string) (string, int) {
-	if i := strings.LastIndexByte(name, '-'); i >= 0 {
-		if procs, err := strconv.Atoi(name[i+1:]); err == nil && procs > 0 {
-			return name[:i], procs
-		}
-	}
-	return name, 1
-}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -63,44 +64,39 @@ func NewScore(file string, foreign, known []Curve) (Score, error) {
 
 // scored scores trials with the past of a basis.
 func scored(asked []trial, basis *Past) (score Score) {
-	bands := make([]Band, len(asked))
+	distances, sources := map[string]weighed{}, map[string]weighed{}
 	for i := range asked {
 		t := &asked[i]
-		bands[i] = basis.band(t.outlook, t.times > 1, t.group)
-	}
-	row := func(what string, use func(t *trial) bool) []ScoreRow {
-		var curves weighed
-		for i := range asked {
-			if use(&asked[i]) {
-				curves = append(curves, banded{&asked[i], bands[i]})
-			}
-		}
-		if len(curves) == 0 {
-			return nil
-		}
-		return []ScoreRow{curves.row(what)}
-	}
-	for _, far := range []int{1, Near, Far} {
-		for _, kind := range []Kind{Shared, Sharded} {
-			what := fmt.Sprintf("up to %dx, %s", far, map[Kind]string{Shared: "contended", Sharded: "private"}[kind])
-			if far == 1 {
-				what = strings.Replace(what, "up to 1x", "between", 1)
-			}
-			score.Rows = append(score.Rows, row(what, func(t *trial) bool {
-				return !t.crosses && t.curve.Kind == kind && t.times <= float64(far) && (far == 1 || t.times > float64(far)/2)
-			})...)
+		b := banded{t, basis.band(t.outlook, t.times > 1, t.group)}
+		distances[t.distance()] = append(distances[t.distance()], b)
+		if t.times > 1 && !t.crosses {
+			sources[t.curve.Source] = append(sources[t.curve.Source], b)
 		}
 	}
-	score.Rows = append(score.Rows, row("into a new cache", func(t *trial) bool { return t.crosses })...)
-	var sources []string
-	for i := range asked {
-		sources = append(sources, asked[i].curve.Source)
-	}
-	slices.Sort(sources)
-	for _, source := range slices.Compact(sources) {
-		score.Sources = append(score.Sources, row(source, func(t *trial) bool { return t.curve.Source == source && t.times > 1 && !t.crosses })...)
-	}
+	score.Rows, score.Sources = rows(distances), rows(sources)
 	return score
+}
+
+// distance describes how far the count is from the known ones.
+func (t *trial) distance() string {
+	kind := map[Kind]string{Shared: "contended", Sharded: "private"}[t.curve.Kind]
+	switch {
+	case t.crosses:
+		return "into a new cache"
+	case t.times <= 1:
+		return "between, " + kind
+	case t.times <= Near:
+		return fmt.Sprintf("up to %dx, %s", Near, kind)
+	}
+	return fmt.Sprintf("up to %dx, %s", Far, kind)
+}
+
+// rows scores groups of trials, in the order of their names.
+func rows(groups map[string]weighed) (rows []ScoreRow) {
+	for _, what := range slices.Sorted(maps.Keys(groups)) {
+		rows = append(rows, groups[what].row(what))
+	}
+	return rows
 }
 
 // weighed are trials in which each curve counts as one.

@@ -28,6 +28,14 @@ func (r *Report) WriteText(w io.Writer, width int, details bool) error {
 	return s.Print(w)
 }
 
+// paragraph writes sentences, if there are any, below an empty line.
+func paragraph(s *format.Text, sentences []string) {
+	if len(sentences) > 0 {
+		s.WriteString("\n")
+		s.Paragraph("", sentences...)
+	}
+}
+
 // item writes a line of a list, and indents the lines that follow it.
 func item(s *format.Text, text string) { s.Paragraph("    ", "  "+text) }
 
@@ -110,10 +118,7 @@ func (r *Report) writeLimits(s *format.Text) {
 			text = append(text, fmt.Sprintf("No figure for %s: %s.", cpusText(float64(refused.CPUs)), refused.Why))
 		}
 	}
-	if len(text) > 0 {
-		s.WriteString("\n")
-		s.Paragraph("", text...)
-	}
+	paragraph(s, text)
 }
 
 // writeRemedies writes a line for each remedy. A limit has its reason.
@@ -152,10 +157,7 @@ func (r *Report) writeCurve(s *format.Text) {
 	if r.OwnUsed > 0 {
 		text = append(text, fmt.Sprintf("Bands and comparisons include %s of your own.", format.Plural(r.OwnUsed, "curve")))
 	}
-	if len(text) > 0 {
-		s.WriteString("\n")
-		s.Paragraph("", text...)
-	}
+	paragraph(s, text)
 }
 
 // writeDetails writes the law, and published curves.
