@@ -114,7 +114,7 @@ func TestCompareIncomplete(t *testing.T) {
 		"all units":    {"pkg: example.com/q\nBenchmarkSend-8 1 2 apples\nBenchmarkPool-8 1 2 apples\n", "", statusUndecided, "UNDECIDED: 4 points of OLD are not in NEW"},
 		"missing":      {results(1.0001, "ns/op", "Send"), "", statusUndecided, "UNDECIDED: 2 points of OLD are not in NEW, and may be worse (if on purpose: -gone)."},
 		"renamed":      {results(1.0001, "ns/op", "Send", "Pools"), "-gone ^Pool-", 0, "No regression: none of 2 points"},
-		"worse":        {results(3, "ns/op", "Send"), "-gone Pool", statusFailed, "REGRESSION: 1 of 2 points is 3.0 times worse."},
+		"worse":        {results(3, "ns/op", "Send"), "-gone Pool", statusFailed, "REGRESSION: 1 of 2 points is worse, at worst by a factor of 3.0."},
 	} {
 		write(name, tt.text)
 		args := append([]string{"compare", "old", name}, strings.Fields(tt.flags)...)
