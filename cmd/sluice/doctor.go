@@ -196,6 +196,8 @@ func missing(target string) error {
 	number, err := strconv.Atoi(cmp.Or(port, host))
 	hint := ""
 	switch {
+	case target == "-":
+		hint = " (save the standard input, and name the file)"
 	case err == nil && (number < 1 || number > maxPort):
 		hint = fmt.Sprintf(" (a port is from 1 to %d)", maxPort)
 	case !split && err == nil:

@@ -24,7 +24,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -89,9 +88,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 		args = []string{"version"}
 	}
 	command, err := parser.Parse(goFlags(args))
-	if err == nil {
-		err = noInput(command)
-	}
 	if err != nil {
 		return complain(stderr, misused(parser, args, err))
 	}
@@ -151,26 +147,6 @@ func misused(parser *kong.Kong, args []string, err error) error {
 		return usageError{error: fmt.Errorf("unknown flag %s: flags follow a command, as in 'sluice lab -quick'", args[0])}
 	}
 	return usageError{error: format.Unknown("command", args[0], commandNames(parser))}
-}
-
-// noInput refuses the argument that often stands for the standard input. Only compare reads it.
-func noInput(command *kong.Context) error {
-	if command.Selected().Name == "compare" {
-		return nil
-	}
-	for _, element := range command.Path {
-		if element.Positional == nil {
-			continue
-		}
-		names := []string{element.Positional.Target.String()}
-		if list, ok := element.Positional.Target.Interface().([]string); ok {
-			names = list
-		}
-		if slices.Contains(names, "-") {
-			return errors.New(`"-" does not stand for the standard input: save it, and name the file`)
-		}
-	}
-	return nil
 }
 
 // errInterrupted and errIncomplete end a run. Its report has the details.

@@ -124,7 +124,7 @@ func (c *Comparison) basis() string {
 		text.say("To tell the code from the machine, alternate runs of OLD and NEW, several of each, and compare the joined files.")
 	}
 	if d.TooFew > 0 && d.Reason != Untestable {
-		text.say("%s %s too few repetitions to be tested.", format.Plural(d.TooFew, "point"), format.Have(d.TooFew))
+		text.say("%s %s not tested: too few repetitions.", format.Plural(d.TooFew, "point"), format.Are(d.TooFew))
 	}
 	if d.Undirected > 0 && d.Reason != Untestable {
 		text.say("%s %s not tested: it is unknown whether more of their unit is better"+declare, format.Plural(d.Undirected, "point"), format.Are(d.Undirected))

@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 // Errors of a file.
@@ -193,7 +195,7 @@ func readCSV(content []byte, name string) ([]Curve, []error, error) {
 		case err != nil:
 			skipped = append(skipped, fmt.Errorf("line %d: %w", line, err))
 		case curve.Kind != Other:
-			if curve.Name = joined(" | ", curve.Source, curve.Machine, curve.Version, curve.Workload); curve.Name == "" {
+			if curve.Name = format.Join(" | ", curve.Source, curve.Machine, curve.Version, curve.Workload); curve.Name == "" {
 				curve.Name = name
 			}
 			found.add(curve, curve.same, point.Procs, point.X)
@@ -290,8 +292,8 @@ func readBenchmarks(content []byte, name string) ([]Curve, []error, error) {
 			if !ok || !(seconds > 0) || math.IsInf(1/seconds, 0) || strings.Contains(series, oversubscribed) {
 				continue
 			}
-			machine, system := result.GetConfig("cpu"), joined("/", result.GetConfig("goos"), result.GetConfig("goarch"))
-			c := Curve{Name: series, Machine: joined(" ", machine, system), Version: VersionName(result.GetConfig("go")), Workload: series, Kind: Shared}
+			machine, system := result.GetConfig("cpu"), format.Join("/", result.GetConfig("goos"), result.GetConfig("goarch"))
+			c := Curve{Name: series, Machine: format.Join(" ", machine, system), Version: VersionName(result.GetConfig("go")), Workload: series, Kind: Shared}
 			c.CPUs, _ = strconv.Atoi(result.GetConfig("cpus"))
 			found.add(c, func(d Curve) bool { return d.Name == series }, procs, 1/seconds)
 		}
