@@ -65,7 +65,7 @@ func (p *percent) UnmarshalText(text []byte) error {
 var (
 	errBroken     = errors.New("failed in NEW")
 	errRegression = errors.New("NEW is worse than OLD")
-	errUndecided  = errors.New("undecided")
+	errUndecided  = failure{errors.New("undecided"), statusUndecided, false}
 )
 
 // Run compares and prints.
@@ -74,7 +74,7 @@ func (c *compareCommand) Run(to streams) error {
 		Alpha: c.Alpha, Threshold: float64(c.Threshold) / 100, Procs: (*[2]int)(c.Procs), Gone: c.Gone.Regexp,
 	})
 	if err != nil {
-		return inputError{err}
+		return unusable(err)
 	}
 	if c.JSON {
 		err = format.WriteJSON(to.stdout, result)

@@ -41,7 +41,7 @@ const list = "list"
 func (c *labCommand) Run(ctx context.Context, to streams) error {
 	if slices.Contains(c.Experiments, list) {
 		if len(c.Experiments) > 1 || c.Resume || c.set() {
-			return usageError{errors.New("lab list takes no other arguments"), "lab"}
+			return usage("lab list takes no other arguments")
 		}
 		return listExperiments(to.stdout)
 	}
@@ -64,15 +64,15 @@ func (c *labCommand) session(to streams) (s *session, release func(), err error)
 	}
 	experiments, err := lab.Select(c.Experiments)
 	if err != nil {
-		return nil, nil, usageError{err, "lab"}
+		return nil, nil, usage("%w", err)
 	}
 	scale, err := c.scale()
 	if err != nil {
-		return nil, nil, usageError{err, "lab"}
+		return nil, nil, usage("%w", err)
 	}
 	dir, release, err := report.Fresh(cmp.Or(c.Out, usualOut))
 	if err != nil {
-		return nil, nil, inputError{err}
+		return nil, nil, unusable(err)
 	}
 	return newSession(to, experiments, scale, dir), release, nil
 }
@@ -80,7 +80,7 @@ func (c *labCommand) session(to streams) (s *session, release func(), err error)
 // resumed returns the interrupted run of the directory, or the newest one.
 func (c *labCommand) resumed(to streams) (s *session, release func(), err error) {
 	if len(c.Experiments) > 0 || c.set() {
-		return nil, nil, usageError{errors.New("-resume takes the experiments and settings of the interrupted run: remove the others"), "lab"}
+		return nil, nil, usage("-resume takes the experiments and settings of the interrupted run: remove the others")
 	}
 	dir := c.Out
 	if dir == "" {
@@ -91,7 +91,7 @@ func (c *labCommand) resumed(to streams) (s *session, release func(), err error)
 		release, err = report.Hold(dir)
 	}
 	if err != nil {
-		return nil, nil, inputError{err}
+		return nil, nil, unusable(err)
 	}
 	return s, release, nil
 }

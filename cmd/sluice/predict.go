@@ -60,7 +60,7 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		procs, dropped, err = c.counts()
 	}
 	if err != nil {
-		return usageError{err, "predict"}
+		return usage("%w", err)
 	}
 	if c.List {
 		all, err := c.readCurves(to)
@@ -76,7 +76,7 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	}
 	content, err := os.ReadFile(curves)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return inputError{err}
+		return unusable(err)
 	}
 	own, skipped, err := predict.ReadOwn(content, curves)
 	warn(to, curves, skipped)
@@ -84,7 +84,7 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		err = fmt.Errorf("-curves %s: no curves in the file", c.Curves)
 	}
 	if err != nil {
-		return inputError{err}
+		return unusable(err)
 	}
 	if c.Score {
 		score, err := c.score(to, slices.Concat(predict.Published(), own))
@@ -129,7 +129,7 @@ func (c *predictCommand) score(to streams, known []predict.Curve) (score predict
 		score, err = predict.NewScore(c.From, foreign, known)
 	}
 	if err != nil {
-		return score, inputError{fmt.Errorf("%s: %w", c.From, err)}
+		return score, unusable(fmt.Errorf("%s: %w", c.From, err))
 	}
 	return score, nil
 }
@@ -245,11 +245,11 @@ func (c *predictCommand) read(to streams) (q predict.Question, err error) {
 	}
 	curve, err := predict.Choose(all, c.Series)
 	if err != nil {
-		return q, inputError{fmt.Errorf("%s: %w", c.From, err)}
+		return q, unusable(fmt.Errorf("%s: %w", c.From, err))
 	}
 	curve.Limit(curve.CPUs)
 	if len(curve.Points) == 0 {
-		return q, inputError{fmt.Errorf("%s: no count of %s or fewer", c.From, format.Plural(curve.CPUs, "CPU"))}
+		return q, unusable(fmt.Errorf("%s: no count of %s or fewer", c.From, format.Plural(curve.CPUs, "CPU")))
 	}
 	topology := predict.Topology{CPUs: curve.CPUs, LLC: curve.Domain, Socket: curve.Domain}
 	return predict.Question{
@@ -261,7 +261,7 @@ func (c *predictCommand) read(to streams) (q predict.Question, err error) {
 // add appends the curve to the user's file.
 func (c *predictCommand) add(to streams, file string, content []byte, curve predict.Curve) error {
 	if file == "" {
-		return usageError{errors.New("there is no configuration directory: set -curves"), "predict"}
+		return usage("there is no configuration directory: set -curves")
 	}
 	if smallest := min(cmp.Or(c.LLC, c.Socket), cmp.Or(c.Socket, c.LLC)); smallest > 0 {
 		curve.Domain = smallest
@@ -274,7 +274,7 @@ func (c *predictCommand) add(to streams, file string, content []byte, curve pred
 		err = report.Replace(file, func(w io.Writer) error { _, err := w.Write(content); return err })
 	}
 	if err != nil {
-		return inputError{err}
+		return unusable(err)
 	}
 	return predict.WriteAdded(to.stdout, screenOf(to.stdout).Width, curve, file)
 }
@@ -286,7 +286,7 @@ func (c *predictCommand) readCurves(to streams) ([]predict.Curve, error) {
 		dir := path
 		path = filepath.Join(dir, report.JSONFile)
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, inputError{fmt.Errorf("%s has no %s: not a directory of sluice lab", dir, report.JSONFile)}
+			return nil, unusable(fmt.Errorf("%s has no %s: not a directory of sluice lab", dir, report.JSONFile))
 		}
 	}
 	content, err := os.ReadFile(path)
@@ -297,12 +297,12 @@ func (c *predictCommand) readCurves(to streams) ([]predict.Curve, error) {
 		err = fmt.Errorf("%s is empty", path)
 	}
 	if err != nil {
-		return nil, inputError{err}
+		return nil, unusable(err)
 	}
 	var machine *host.Machine
 	if bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
 		if content, machine, err = benchmarks(content); err != nil {
-			return nil, inputError{fmt.Errorf("%s: %w", path, err)}
+			return nil, unusable(fmt.Errorf("%s: %w", path, err))
 		}
 	}
 	all, skipped, err := predict.Read(content, path)
@@ -311,7 +311,7 @@ func (c *predictCommand) readCurves(to streams) ([]predict.Curve, error) {
 		err = fmt.Errorf("%w; sluice lab cpu-scaling measures some", err)
 	}
 	if err != nil {
-		return nil, inputError{err}
+		return nil, unusable(err)
 	}
 	for i := range all {
 		if machine != nil {
