@@ -217,7 +217,7 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 			return nil, err
 		}
 	}
-	options := fetch.Options{CertFile: c.Cert, KeyFile: c.Key, CAFile: c.CA, Trace: !c.Cheap, Leaks: c.Leaks, Busy: busy(), Header: http.Header{}}
+	options := fetch.Options{CertFile: c.Cert, KeyFile: c.Key, CAFile: c.CA, Trace: !c.Cheap, Leaks: c.Leaks, Others: host.NewWatch().Others, Header: http.Header{}}
 	for _, header := range c.Header {
 		name, value, ok := strings.Cut(header, ":")
 		if !ok || strings.TrimSpace(name) == "" {
@@ -233,7 +233,7 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 			return nil, unusable(err)
 		}
 		defer stop()
-		target, options.Busy = forwarded, nil // it runs on another machine
+		target, options.Others = forwarded, nil // it runs on another machine
 	} else {
 		target = c.Targets[0]
 	}
@@ -253,19 +253,6 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 		fmt.Fprintf(to.stderr, "saved in %s\n", format.Clean(c.Save))
 	}
 	return observe.Of(watched)
-}
-
-// busy returns a function that reads the CPU time that other processes of this machine
-// have used.
-func busy() func() (seconds float64, cpus int, ok bool) {
-	machine := host.NewWatch()
-	return func() (float64, int, bool) {
-		others := machine.Read().Others
-		if others == nil {
-			return 0, 0, false
-		}
-		return *others, machine.CPUs(), true
-	}
 }
 
 // Help is shown below the flags.

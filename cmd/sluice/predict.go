@@ -283,56 +283,37 @@ func (c *predictCommand) add(to streams, file string, content []byte, curve pred
 func (c *predictCommand) readCurves(to streams) ([]predict.Curve, error) {
 	path := c.From
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		dir := path
-		path = filepath.Join(dir, report.JSONFile)
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, unusable(fmt.Errorf("%s has no %s: not a directory of sluice lab", dir, report.JSONFile))
-		}
+		path = filepath.Join(path, report.JSONFile)
 	}
 	content, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s does not exist: want the directory of a run of the lab, or a file", path)
-	case err == nil && len(bytes.TrimSpace(content)) == 0:
-		err = fmt.Errorf("%s is empty", path)
 	}
 	if err != nil {
 		return nil, unusable(err)
 	}
-	var machine *host.Machine
+	shares := 0
 	if bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
-		if content, machine, err = benchmarks(content); err != nil {
+		var text bytes.Buffer
+		run, err := report.Decode(content)
+		if err == nil {
+			err = run.WriteBenchmarks(&text)
+		}
+		if err != nil {
 			return nil, unusable(fmt.Errorf("%s: %w", path, err))
 		}
+		content, shares = text.Bytes(), domain(&run.Machine)
 	}
 	all, skipped, err := predict.Read(content, path)
 	warn(to, path, skipped)
-	if err != nil && machine != nil {
-		err = fmt.Errorf("%w; sluice lab cpu-scaling measures some", err)
-	}
 	if err != nil {
 		return nil, unusable(err)
 	}
 	for i := range all {
-		if machine != nil {
-			all[i].Domain = domain(machine)
-		}
+		all[i].Domain = cmp.Or(all[i].Domain, shares)
 		all[i].CPUs = cmp.Or(c.FromCPUs, all[i].CPUs)
 	}
 	return all, nil
-}
-
-// benchmarks converts results.json to the Go benchmark format.
-func benchmarks(results []byte) ([]byte, *host.Machine, error) {
-	run, err := report.Decode(results)
-	if err != nil {
-		return nil, nil, err
-	}
-	var text bytes.Buffer
-	if err := run.WriteBenchmarks(&text); err != nil {
-		return nil, nil, err
-	}
-	return text.Bytes(), &run.Machine, nil
 }
 
 // domain returns the number of CPUs that share a socket and a last-level cache,

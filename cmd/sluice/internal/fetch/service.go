@@ -44,10 +44,10 @@ type Options struct {
 	// them an address without a scheme means https.
 	CertFile, KeyFile, CAFile string
 
-	// Busy returns the CPU seconds of all processes of this machine but this one since
-	// some moment, and its number of CPUs, or not ok. Watch calls it if the address of
+	// Others returns the CPU seconds of all processes of this machine but this one since
+	// some moment, nil if unknown, and its number of CPUs. Watch calls it if the address of
 	// the service is on this machine. It must be nil for an address of [Pod].
-	Busy func() (seconds float64, cpus int, ok bool)
+	Others func() (seconds *float64, cpus int)
 
 	// Trace takes an execution trace. Without one, Watch takes the contention profiles,
 	// which say less and only of services that turned them on.

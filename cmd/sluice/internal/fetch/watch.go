@@ -209,15 +209,15 @@ func pause(ctx context.Context, d time.Duration) {
 // that.
 func (s *Service) watchMachine() (end func()) {
 	host := s.base.Hostname()
-	if s.o.Busy == nil || s.socket == "" && host != "localhost" && !net.ParseIP(host).IsLoopback() {
+	if s.o.Others == nil || s.socket == "" && host != "localhost" && !net.ParseIP(host).IsLoopback() {
 		return func() {}
 	}
 	began := time.Now()
-	before, _, known := s.o.Busy()
+	before, _ := s.o.Others()
 	return func() {
-		after, cpus, ok := s.o.Busy()
-		if seconds := time.Since(began).Seconds(); known && ok && cpus > 0 && seconds > 0 {
-			s.machine = &capture.Machine{CPUs: cpus, Busy: min(max(0, (after-before)/seconds), float64(cpus))}
+		after, cpus := s.o.Others()
+		if seconds := time.Since(began).Seconds(); before != nil && after != nil && cpus > 0 && seconds > 0 {
+			s.machine = &capture.Machine{CPUs: cpus, Busy: min(max(0, (*after-*before)/seconds), float64(cpus))}
 		}
 	}
 }

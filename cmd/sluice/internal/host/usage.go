@@ -64,16 +64,15 @@ func (w *Watch) Read() Usage {
 	}
 }
 
-// CPUs returns the number of CPUs whose time Others has, 0 if unknown. A process may be
-// allowed to use fewer.
-func (w *Watch) CPUs() int {
-	n := 0
+// Others returns the CPU seconds that other processes have used until now, nil if unknown,
+// and the number of CPUs whose time that is. A process may be allowed to use fewer.
+func (w *Watch) Others() (seconds *float64, cpus int) {
 	for line := range strings.Lines(read(w.root, "proc/stat")) {
 		if name, _, _ := strings.Cut(line, " "); len(name) > len("cpu") && strings.HasPrefix(name, "cpu") {
-			n++
+			cpus++
 		}
 	}
-	return n
+	return w.Read().Others, cpus
 }
 
 // Since returns the use since an earlier reading.

@@ -303,7 +303,7 @@ func readBenchmarks(content []byte, name string) ([]Curve, []error, error) {
 	case err != nil:
 		return nil, nil, err
 	case len(curves) == 0:
-		return nil, nil, errors.New("no benchmark with two values of GOMAXPROCS: run go test -bench . -cpu 1,2,4")
+		return nil, nil, errors.New("no benchmark with two values of GOMAXPROCS: run sluice lab cpu-scaling, or go test -bench . -cpu 1,2,4")
 	}
 	return curves, skipped, nil
 }

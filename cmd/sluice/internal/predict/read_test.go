@@ -94,7 +94,7 @@ func TestReadRefuses(t *testing.T) {
 		{header + "\n", nil, "f: the file has no rows of curves"},
 		{header + "\ns,m,v,w,zero,1,ops/s,\n", ErrNoRow, `line 2: invalid procs "zero"`},
 		{header + "\ns,m,v\ns,m,v,w,1,x,ops/s,\n", ErrNoRow, "no row can be used: record on line 2: wrong number of fields"},
-		{"BenchmarkX-2 100 5 ns/op\n", nil, "f: no benchmark with two values of GOMAXPROCS: run go test -bench . -cpu 1,2,4"},
+		{"BenchmarkX-2 100 5 ns/op\n", nil, "f: no benchmark with two values of GOMAXPROCS: run sluice lab cpu-scaling, or go test -bench . -cpu 1,2,4"},
 		{"BenchmarkX-2 1 5 B\nBenchmarkX 1 5 B", nil, "f: no benchmark with two"},
 	} {
 		curves, _, err := Read([]byte(tt.text), "f")
