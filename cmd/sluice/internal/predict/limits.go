@@ -16,32 +16,23 @@ type Limits struct {
 	Target   Topology `json:"target"`
 }
 
-// A boundary is a step in the cost of moving a cache line.
-type boundary struct {
-	what, flag       string
-	measured, target int
-}
-
-// crossed reports whether the largest measured count is beyond the boundary.
-func (b boundary) crossed(largest int) bool { return b.measured > 0 && largest > b.measured }
-
-func (l Limits) boundaries() []boundary {
-	return []boundary{
+// check returns an error if n CPUs cross a boundary, which is a step in the cost of moving a
+// cache line, that the largest measured count does not cross, or if that is unknown.
+func (l Limits) check(largest int, n float64) error {
+	for _, boundary := range []struct {
+		what, flag       string
+		measured, target int
+	}{
 		{"last-level cache", "-llc", l.Measured.LLC, l.Target.LLC},
 		{"socket", "-socket", l.Measured.Socket, l.Target.Socket},
-	}
-}
-
-// check returns an error if n CPUs cross a boundary that the largest measured
-// count does not cross, or if that is unknown.
-func (l Limits) check(largest int, n float64) error {
-	for _, b := range l.boundaries() {
+	} {
+		crossed := boundary.measured > 0 && largest > boundary.measured
 		switch {
-		case b.target == 0:
-			return fmt.Errorf("%w: it is unknown how many CPUs share a %s there. Set %s", ErrNewBoundary, b.what, b.flag)
-		case n > float64(b.target) && !b.crossed(largest):
+		case boundary.target == 0:
+			return fmt.Errorf("%w: it is unknown how many CPUs share a %s there. Set %s", ErrNewBoundary, boundary.what, boundary.flag)
+		case n > float64(boundary.target) && !crossed:
 			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and beyond it a value may cost several times as much. If more CPUs of the target share one, set %s",
-				ErrNewBoundary, n, b.target, b.what, b.flag)
+				ErrNewBoundary, n, boundary.target, boundary.what, boundary.flag)
 		}
 	}
 	return nil
