@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/compare"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 type compareCommand struct {
@@ -76,12 +75,7 @@ func (c *compareCommand) Run(to streams) error {
 	if err != nil {
 		return unusable(err)
 	}
-	if c.JSON {
-		err = format.WriteJSON(to.stdout, result)
-	} else {
-		err = result.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
-	}
-	if err != nil || !c.FailOnRegression {
+	if err := to.write(result, c.JSON, c.Verbose); err != nil || !c.FailOnRegression {
 		return err
 	}
 	// A check that can never fail is worse than no check, so undecided is no success.

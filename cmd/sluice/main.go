@@ -115,6 +115,16 @@ func newParser(cli *commands, to streams) *kong.Kong {
 
 type streams struct{ stdout, stderr io.Writer }
 
+// write writes an answer in the requested form.
+func (to streams) write(answer interface {
+	WriteText(w io.Writer, width int, details bool) error
+}, json, details bool) error {
+	if json {
+		return format.WriteJSON(to.stdout, answer)
+	}
+	return answer.WriteText(to.stdout, screenOf(to.stdout).Width, details)
+}
+
 // A failure is an error with an exit status.
 type failure struct {
 	error

@@ -91,7 +91,7 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		if err != nil {
 			return err
 		}
-		return c.write(to, score)
+		return to.write(score, c.JSON, c.Verbose)
 	}
 	q, err := c.question(ctx, to, procs)
 	if err != nil {
@@ -102,17 +102,7 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		return c.add(to, curves, content, q.Curve)
 	}
 	q.Published, q.Own = predict.Published(), own
-	return c.write(to, predict.NewReport(q))
-}
-
-// write writes an answer in the requested form.
-func (c *predictCommand) write(to streams, answer interface {
-	WriteText(w io.Writer, width int, details bool) error
-}) error {
-	if c.JSON {
-		return format.WriteJSON(to.stdout, answer)
-	}
-	return answer.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
+	return to.write(predict.NewReport(q), c.JSON, c.Verbose)
 }
 
 // score scores predictions of the known curves, or of the curves of the file.
