@@ -67,10 +67,10 @@ func scored(asked []trial, basis *Past) (score Score) {
 	distances, sources := map[string]weighed{}, map[string]weighed{}
 	for i := range asked {
 		t := &asked[i]
-		b := banded{t, basis.band(t.outlook, t.times > 1, t.group)}
-		distances[t.distance()] = append(distances[t.distance()], b)
+		t.band = basis.band(t.outlook, t.times > 1, t.group)
+		distances[t.distance()] = append(distances[t.distance()], t)
 		if t.times > 1 && !t.crosses {
-			sources[t.curve.Source] = append(sources[t.curve.Source], b)
+			sources[t.curve.Source] = append(sources[t.curve.Source], t)
 		}
 	}
 	score.Rows, score.Sources = rows(distances), rows(sources)
@@ -100,46 +100,41 @@ func rows(groups map[string]weighed) (rows []ScoreRow) {
 }
 
 // weighed are trials in which each curve counts as one.
-type weighed []banded
-
-type banded struct {
-	*trial
-	band Band
-}
+type weighed []*trial
 
 // row scores the trials.
 func (w weighed) row(what string) ScoreRow {
 	ofCurve := map[*Curve]int{}
-	for _, b := range w {
-		ofCurve[b.curve]++
+	for _, t := range w {
+		ofCurve[t.curve]++
 	}
-	weight := func(b banded) float64 { return 1 / float64(ofCurve[b.curve]) }
-	quantile := func(share float64, of func(banded) float64) float64 {
-		sorted := slices.SortedFunc(slices.Values(w), func(a, b banded) int { return cmp.Compare(of(a), of(b)) })
+	weight := func(t *trial) float64 { return 1 / float64(ofCurve[t.curve]) }
+	quantile := func(share float64, of func(*trial) float64) float64 {
+		sorted := slices.SortedFunc(slices.Values(w), func(a, b *trial) int { return cmp.Compare(of(a), of(b)) })
 		sum := 0.0
-		for _, b := range sorted {
-			if sum += weight(b); sum >= share*float64(len(ofCurve)) {
-				return of(b)
+		for _, t := range sorted {
+			if sum += weight(t); sum >= share*float64(len(ofCurve)) {
+				return of(t)
 			}
 		}
 		return of(sorted[len(sorted)-1])
 	}
-	missed := func(predicted func(banded) float64) func(banded) float64 {
-		return func(b banded) float64 { return math.Exp(math.Abs(math.Log(b.truth / predicted(b)))) }
+	missed := func(predicted func(*trial) float64) func(*trial) float64 {
+		return func(t *trial) float64 { return math.Exp(math.Abs(math.Log(t.truth / predicted(t)))) }
 	}
-	factor := missed(func(b banded) float64 { return b.guess * b.band.Mid })
+	factor := missed(func(t *trial) float64 { return t.guess * t.band.Mid })
 	held := 0.0
-	for _, b := range w {
-		if b.guess*b.band.Lo <= b.truth && b.truth <= b.guess*b.band.Hi {
-			held += weight(b)
+	for _, t := range w {
+		if t.guess*t.band.Lo <= t.truth && t.truth <= t.guess*t.band.Hi {
+			held += weight(t)
 		}
 	}
 	return ScoreRow{
 		What: what, Trials: len(w), Curves: len(ofCurve), Held: held / float64(len(ofCurve)),
 		Median: quantile(0.5, factor), P90: quantile(0.9, factor),
-		Flat:  quantile(0.5, missed(func(b banded) float64 { return b.flat })),
-		Law:   quantile(0.5, missed(func(b banded) float64 { return b.flat * math.Pow(b.times, b.shape[1]) })),
-		Width: quantile(0.5, func(b banded) float64 { return b.band.Hi / b.band.Lo }),
+		Flat:  quantile(0.5, missed(func(t *trial) float64 { return t.flat })),
+		Law:   quantile(0.5, missed(func(t *trial) float64 { return t.flat * math.Pow(t.times, t.shape[1]) })),
+		Width: quantile(0.5, func(t *trial) float64 { return t.band.Hi / t.band.Lo }),
 	}
 }
 
