@@ -51,10 +51,9 @@ type gathered struct {
 	samples []map[int][]float64
 }
 
-// add adds the throughput x of a curve; like reports whether another curve is
-// the same.
-func (g *gathered) add(c Curve, like func(Curve) bool, procs int, x float64) {
-	i := slices.IndexFunc(g.curves, like)
+// add adds the throughput x of a curve.
+func (g *gathered) add(c Curve, procs int, x float64) {
+	i := slices.IndexFunc(g.curves, c.same)
 	if i < 0 {
 		i = len(g.curves)
 		g.curves, g.samples = append(g.curves, c), append(g.samples, map[int][]float64{})
@@ -198,7 +197,7 @@ func readCSV(content []byte, name string) ([]Curve, []error, error) {
 			if curve.Name = format.Join(" | ", curve.Source, curve.Machine, curve.Version, curve.Workload); curve.Name == "" {
 				curve.Name = name
 			}
-			found.add(curve, curve.same, point.Procs, point.X)
+			found.add(curve, point.Procs, point.X)
 		}
 	}
 	if len(found.curves) == 0 && len(skipped) > 0 {
@@ -295,7 +294,7 @@ func readBenchmarks(content []byte, name string) ([]Curve, []error, error) {
 			machine, system := result.GetConfig("cpu"), format.Join("/", result.GetConfig("goos"), result.GetConfig("goarch"))
 			c := Curve{Name: series, Machine: format.Join(" ", machine, system), Version: VersionName(result.GetConfig("go")), Workload: series, Kind: Shared}
 			c.CPUs, _ = strconv.Atoi(result.GetConfig("cpus"))
-			found.add(c, func(d Curve) bool { return d.Name == series }, procs, 1/seconds)
+			found.add(c, procs, 1/seconds)
 		}
 	}
 	curves := found.atLeast(2)
