@@ -245,7 +245,7 @@ func TestMistakes(t *testing.T) {
 		{"doctor -html nowhere/page.html file", statusUsage, "sluice: nowhere: no such file or directory"},
 		{"doctor -fail-on", statusUsage, "-fail-on requires a value (want found)"},
 		{"lab -o", statusUsage, "-o requires a value"},
-		{"lab -procs 1,x", statusUsage, `invalid -procs 1,x: "x" is not a number from 1 to 4096 (want, for example, -procs 1,2,`},
+		{"lab -procs 1,x", statusUsage, `-procs: "x" is not a number from 1 to 4096 (want, for example, -procs 1,2,`},
 		{"lab -procs 0", statusUsage, `"0" is not a number from 1 to 4096`},
 		{"lab -procs ,", statusUsage, `"" is not a number from 1 to 4096`},
 		{"lab -procs 99999", statusUsage, `"99999" is not a number from 1 to 4096`},
@@ -295,9 +295,9 @@ func TestGoFlags(t *testing.T) {
 }
 
 func TestParseProcs(t *testing.T) {
-	got, err := parseProcs("8, 1,2,2")
-	if want := []int{1, 2, 8}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("parseProcs = %v, %v, want %v", got, err, want)
+	var got procs
+	if err := got.UnmarshalText([]byte("8, 1,2,2")); err != nil || !slices.Equal(got, []int{1, 2, 8}) {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

@@ -31,7 +31,7 @@ type predictCommand struct {
 	Verbose bool   `short:"v" help:"Also show the law, and the published curves that looked most like this one."`
 	JSON    bool   `name:"json" help:"Write JSON instead of text."`
 
-	Procs     string `placeholder:"LIST" help:"Values of GOMAXPROCS to measure, such as 1,2,4. Default: 1, 2, 4 … and the number of CPUs."`
+	Procs     procs  `placeholder:"LIST" help:"Values of GOMAXPROCS to measure, such as 1,2,4. Default: 1, 2, 4 … and the number of CPUs."`
 	Count     int    `default:"9" placeholder:"N" help:"Repetitions of each count. Default ${default}; fewer than 6 have no interval."`
 	Capacity  int    `default:"4096" placeholder:"N" help:"Slots of the channel. Default ${default}."`
 	Consumers string `default:"matched" enum:"matched,one" help:"As many consumers as producers, or one: ${enum}. Default ${default}."`
@@ -54,12 +54,7 @@ type predictCommand struct {
 
 // Run measures or reads a curve, and predicts from it, or adds it to a file.
 func (c *predictCommand) Run(ctx context.Context, to streams) error {
-	var procs, dropped []int
-	err := c.check()
-	if err == nil {
-		procs, dropped, err = c.counts()
-	}
-	if err != nil {
+	if err := c.check(); err != nil {
 		return usage("%w", err)
 	}
 	if c.List {
@@ -93,11 +88,10 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		}
 		return to.write(score, c.JSON, c.Verbose)
 	}
-	q, err := c.question(ctx, to, procs)
+	q, err := c.question(ctx, to)
 	if err != nil {
 		return err
 	}
-	q.Curve.Above = append(q.Curve.Above, dropped...)
 	if c.Add {
 		return c.add(to, curves, content, q.Curve)
 	}
@@ -146,10 +140,10 @@ func (c *predictCommand) check() error {
 		{c.From == "" && c.FromCPUs != 0, "-from-cpus" + needsFile},
 		{c.From == "" && c.List, "-list" + needsFile},
 		{c.List && (c.Score || c.Add || c.JSON || c.Series != ""), "-list allows only FILE: remove the other flags"},
-		{c.From != "" && c.Procs != "", "-procs measures and a FILE is not measured: remove one of them"},
+		{c.From != "" && c.Procs != nil, "-procs measures and a FILE is not measured: remove one of them"},
 		{!c.Add && (c.From == "" || c.Score) && c.Source+c.Machine+c.Version+c.Workload+c.Note != "",
 			"-source, -machine, -version, -workload and -note require a FILE or -add"},
-		{c.Score && (c.Add || c.Procs != "" || max(c.CPUs, c.LLC, c.Socket) > 0),
+		{c.Score && (c.Add || c.Procs != nil || max(c.CPUs, c.LLC, c.Socket) > 0),
 			"-score allows only FILE, -series, -from-cpus, -curves, -json and -v: remove the other flags"},
 		{c.Add && c.JSON, "-add predicts nothing: remove -json"},
 	} {
@@ -161,28 +155,27 @@ func (c *predictCommand) check() error {
 }
 
 // counts returns the counts to measure, and those above the CPUs.
-func (c *predictCommand) counts() (procs, dropped []int, err error) {
+func (c *predictCommand) counts() (measured, dropped []int) {
 	cpus := host.This().Whole()
-	if c.Procs == "" {
-		return predict.Doublings(cpus), nil, nil
+	if c.Procs == nil {
+		return predict.Doublings(cpus), nil
 	}
-	wanted, err := parseProcs(c.Procs)
-	procs = []int{1} // always included: it decides the shape
-	for _, n := range wanted {
+	measured = []int{1} // always included: it decides the shape
+	for _, n := range c.Procs {
 		switch {
 		case n > cpus:
 			dropped = append(dropped, n)
 		case n > 1:
-			procs = append(procs, n)
+			measured = append(measured, n)
 		}
 	}
-	return procs, dropped, err
+	return measured, dropped
 }
 
 // question measures this machine, or reads the file.
-func (c *predictCommand) question(ctx context.Context, to streams, procs []int) (q predict.Question, err error) {
+func (c *predictCommand) question(ctx context.Context, to streams) (q predict.Question, err error) {
 	if c.From == "" {
-		q, err = c.measured(ctx, to, procs)
+		q, err = c.measured(ctx, to)
 	} else {
 		q, err = c.read(to)
 	}
@@ -202,7 +195,8 @@ func (c *predictCommand) question(ctx context.Context, to streams, procs []int) 
 	return q, nil
 }
 
-func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) (q predict.Question, err error) {
+func (c *predictCommand) measured(ctx context.Context, to streams) (q predict.Question, err error) {
+	procs, dropped := c.counts()
 	sweep := predict.Sweep{Procs: procs, Count: c.Count, Capacity: c.Capacity, OneConsumer: c.Consumers == "one"}
 	points := sweep.Points()
 	display := progress.New(to.stderr, measure.Steps(points), false)
@@ -222,7 +216,7 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 		Curve: predict.Curve{
 			Source:  "measured by sluice predict, " + time.Now().UTC().Format(time.DateOnly),
 			Machine: machine.CPU + " " + machine.OS + "/" + machine.Arch, Version: predict.VersionName(machine.Go), Workload: sweep.Workload(),
-			Kind: predict.Shared, Design: predict.ChannelDesign, CPUs: topology.CPUs, Domain: min(topology.LLC, topology.Socket), Points: swept.Single,
+			Kind: predict.Shared, Design: predict.ChannelDesign, CPUs: topology.CPUs, Domain: min(topology.LLC, topology.Socket), Points: swept.Single, Above: dropped,
 		},
 		Swept: swept, Here: true, CPUsKnown: true, Limits: predict.Limits{Measured: topology, Target: topology},
 	}, nil
