@@ -12,7 +12,7 @@ import (
 // answer returns the decision as a sentence.
 func (c *Comparison) answer() string {
 	d := &c.Decision
-	of, within := "of "+format.Plural(d.Tested, "point"), c.withinRuns()
+	of := "of " + format.Plural(d.Tested, "point")
 	switch d.Reason {
 	case Broken:
 		return "FAILED in NEW: " + list(c.New.Failures)
@@ -38,7 +38,7 @@ func (c *Comparison) answer() string {
 		return fmt.Sprintf("REGRESSION: %d %s %s worse, at worst %s.", d.Regressions, of, format.Are(d.Regressions), c.worst())
 	}
 	text := fmt.Sprintf("No regression: none %s is worse beyond noise", of)
-	if within > 0 {
+	if within := c.withinRuns(); within > 0 {
 		text = fmt.Sprintf("No regression: %d %s %s worse, but %s", within, of, format.Are(within), c.doubt())
 	}
 	if d.Improvements > 0 {

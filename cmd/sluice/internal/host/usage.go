@@ -172,12 +172,13 @@ func after(text, prefix string) string {
 	return strings.TrimSpace(line)
 }
 
-// divided returns a number divided by what is 1, or nil if text is not a number.
-func divided(text string, by float64) *float64 {
+// divided returns the number in a text in units of unit, or nil if there is none.
+func divided(text string, unit float64) *float64 {
 	n, err := strconv.ParseFloat(text, 64)
-	if n /= by; err != nil {
+	if err != nil {
 		return nil
 	}
+	n /= unit
 	return &n
 }
 
