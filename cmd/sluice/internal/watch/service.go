@@ -32,11 +32,26 @@ type Service struct {
 	within time.Duration // timeout of a request
 }
 
-func newService(base *url.URL) *Service {
+// path is where package livepage's handler is by custom.
+const path = "/debug/sluice"
+
+// At returns the service at target (host:port, :port, or a URL, with or without a
+// path) and the query of the URL, which may be copied from a browser. It does not
+// connect.
+func At(target string) (*Service, Query, error) {
+	q := Query{Page: 1}
+	base, err := address.Parse(target, path)
+	if err == nil {
+		err = q.read(base.RawQuery)
+	}
+	if err != nil {
+		return nil, q, err
+	}
+	base.RawQuery = ""
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 64 << 10
 	transport.DisableCompression = true // limits apply to the bytes on the wire
-	return &Service{base, address.NewClient("sluice-watch", "livepage.Handler", nil, transport), answersWithin}
+	return &Service{base, address.NewClient("sluice-watch", "livepage.Handler", nil, transport), answersWithin}, q, nil
 }
 
 // String returns the address without user and password, safe to print.
