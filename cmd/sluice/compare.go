@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/compare"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
 
 type compareCommand struct {
@@ -65,7 +64,7 @@ func (p *percent) UnmarshalText(text []byte) error {
 var (
 	errBroken     = errors.New("failed in NEW")
 	errRegression = errors.New("NEW is worse than OLD")
-	errUndecided  = errors.New("undecided")
+	errUndecided  = failure{errors.New("undecided"), statusUndecided, false}
 )
 
 // Run compares and prints.
@@ -74,14 +73,9 @@ func (c *compareCommand) Run(to streams) error {
 		Alpha: c.Alpha, Threshold: float64(c.Threshold) / 100, Procs: (*[2]int)(c.Procs), Gone: c.Gone.Regexp,
 	})
 	if err != nil {
-		return inputError{err}
+		return unusable(err)
 	}
-	if c.JSON {
-		err = format.WriteJSON(to.stdout, result)
-	} else {
-		err = result.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
-	}
-	if err != nil || !c.FailOnRegression {
+	if err := to.write(result, c.JSON, c.Verbose); err != nil || !c.FailOnRegression {
 		return err
 	}
 	// A check that can never fail is worse than no check, so undecided is no success.
@@ -119,7 +113,7 @@ slowdown by 3 times could hide. Without -fail-on-regression, 0 in all these case
 2 if the command line or a file is invalid.
 
 Each point has the medians of OLD and NEW as benchstat shows them, their ratio, and
-the interval of the ratio that the repetitions leave. "slower" and "faster" also
+the interval of the ratio that the repetitions leave. "worse" and "better" also
 stand out from the noise between the two runs, which is estimated from all points
 together: with 4 repetitions of each point or more, runs of the same code have
 regressions at most one time in twenty. "noise" does not stand out, "drift" not from

@@ -43,12 +43,12 @@ func TestCompare(t *testing.T) {
 		status int
 		says   string // on stdout if the status is 0, on stderr otherwise
 	}{
-		{"fast slow", 0, "REGRESSION: 3 of 3 points are slower, the worst by 30%."},
+		{"fast slow", 0, "REGRESSION: 3 of 3 points are worse, at worst by 30%."},
 		{"fast slow -fail-on-regression", statusFailed, "sluice: NEW is worse than OLD in 3 of 3 points\n"},
 		{"slow fast -fail-on-regression", 0, "No regression"},
 		{"fast same -fail-on-regression", 0, "No regression"},
-		{"fast slow -fail-on-regression -threshold 40", 0, "No regression: 3 of 3 points are slower"},
-		{"fast slow -fail-on-regression -threshold 40%", 0, "No regression: 3 of 3 points are slower"},
+		{"fast slow -fail-on-regression -threshold 40", 0, "No regression: 3 of 3 points are worse"},
+		{"fast slow -fail-on-regression -threshold 40%", 0, "No regression: 3 of 3 points are worse"},
 		{"fast slow -fail-on-regression -threshold 27.5", statusFailed, "NEW is worse than OLD in 3 of 3 points"},
 		{"fast slow -fail-on-regression -alpha 0.01", statusFailed, "NEW is worse"},
 		{"fast/results.txt slow", 0, "geomean of 3 100.0n 130.0n 1.300"},
@@ -104,7 +104,7 @@ func TestCompareIncomplete(t *testing.T) {
 	}{
 		"whole":        {whole + "PASS\n", "", 0, "No regression"},
 		"microseconds": {results(0.0010001, "µs/op", "Send", "Pool"), "", 0, "No regression: none of 4 points"},
-		"slower in µs": {results(0.003, "µs/op", "Send", "Pool"), "", statusFailed, "REGRESSION: 2 of 4 points are worse, the worst by 3.0 times."},
+		"slower in µs": {results(0.003, "µs/op", "Send", "Pool"), "", statusFailed, "REGRESSION: 2 of 4 points are worse, at worst by a factor of 3.0."},
 		"panic":        {results(1.0001, "ns/op", "Send") + "BenchmarkPool-8   \tpanic: closed\n\ngoroutine 51 [running]:\n" + end, "", statusFailed, "FAILED in NEW: BenchmarkPool-8: panic: closed\n"},
 		"panic first":  {"BenchmarkSend-8   \tpanic: closed\n" + end, "", statusFailed, "FAILED in NEW: BenchmarkSend-8: panic: closed\n"},
 		"deadlock":     {results(1.0001, "ns/op", "Send") + "fatal error: all goroutines are asleep - deadlock!\n" + end, "", statusFailed, "FAILED in NEW: fatal error: all goroutines are asleep - deadlock!\n"},
@@ -114,7 +114,7 @@ func TestCompareIncomplete(t *testing.T) {
 		"all units":    {"pkg: example.com/q\nBenchmarkSend-8 1 2 apples\nBenchmarkPool-8 1 2 apples\n", "", statusUndecided, "UNDECIDED: 4 points of OLD are not in NEW"},
 		"missing":      {results(1.0001, "ns/op", "Send"), "", statusUndecided, "UNDECIDED: 2 points of OLD are not in NEW, and may be worse (if on purpose: -gone)."},
 		"renamed":      {results(1.0001, "ns/op", "Send", "Pools"), "-gone ^Pool-", 0, "No regression: none of 2 points"},
-		"worse":        {results(3, "ns/op", "Send"), "-gone Pool", statusFailed, "REGRESSION: 1 of 2 points is 3.0 times worse."},
+		"worse":        {results(3, "ns/op", "Send"), "-gone Pool", statusFailed, "REGRESSION: 1 of 2 points is worse, at worst by a factor of 3.0."},
 	} {
 		write(name, tt.text)
 		args := append([]string{"compare", "old", name}, strings.Fields(tt.flags)...)

@@ -50,7 +50,7 @@ func (c *doctorCommand) Run(ctx context.Context, to streams) error {
 	}
 	if c.HTML != "" { // before the service is disturbed
 		if err := report.Replaceable(c.HTML); err != nil {
-			return inputError{err}
+			return unusable(err)
 		}
 	}
 	observed, err := c.observe(ctx, to)
@@ -79,7 +79,7 @@ func (c *doctorCommand) write(diagnosis *doctor.Diagnosis, to streams) error {
 		return err
 	}
 	if err := diagnosis.WritePageFile(c.HTML); err != nil {
-		return inputError{err}
+		return unusable(err)
 	}
 	return nil
 }
@@ -102,15 +102,15 @@ func found(diagnosis *doctor.Diagnosis) error {
 // compare compares two saved captures.
 func (c *doctorCommand) compare(to streams) error {
 	if len(c.Targets) != 2 {
-		return c.misused("-compare requires two saved captures, BEFORE and AFTER (have %d): save them with -save", len(c.Targets))
+		return usage("-compare requires two saved captures, BEFORE and AFTER (have %d): save them with -save", len(c.Targets))
 	}
 	if c.HTML != "" || c.FailOn != "" || c.live() {
-		return c.misused("-compare cannot be combined with -html, -fail-on and the flags for the address of a service")
+		return usage("-compare cannot be combined with -html, -fail-on and the flags for the address of a service")
 	}
 	var sides [2]*observe.Observation
 	for i, target := range c.Targets {
 		if isAddress(target) {
-			return c.misused("-compare reads saved captures: first save the service's with 'sluice doctor -save DIR ADDRESS'")
+			return usage("-compare reads saved captures: first save the service's with 'sluice doctor -save DIR ADDRESS'")
 		}
 		var err error
 		if sides[i], err = c.read(target); err != nil {
@@ -146,7 +146,7 @@ func explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return errInterrupted
 	case errors.As(err, &file), errors.As(err, &path):
-		return inputError{err}
+		return unusable(err)
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func explain(ctx context.Context, err error) error {
 // observe reads saved files, or observes a service.
 func (c *doctorCommand) observe(ctx context.Context, to streams) (*observe.Observation, error) {
 	if c.Seconds < 1 || c.Seconds > maxSeconds {
-		return nil, c.misused("-seconds must be from 1 to %d", maxSeconds)
+		return nil, usage("-seconds must be from 1 to %d", maxSeconds)
 	}
 	addresses := 0
 	for _, target := range c.Targets {
@@ -164,15 +164,15 @@ func (c *doctorCommand) observe(ctx context.Context, to streams) (*observe.Obser
 	}
 	switch {
 	case c.Pod != "" && len(c.Targets) > 0:
-		return nil, c.misused("-pod cannot be combined with other targets")
+		return nil, usage("-pod cannot be combined with other targets")
 	case c.Pod == "" && len(c.Targets) == 0:
-		return nil, c.misused("name a target: an address such as localhost:6060, saved files, or -pod")
+		return nil, usage("name a target: an address such as localhost:6060, saved files, or -pod")
 	case c.Pod == "" && addresses == 0 && c.live():
-		return nil, c.misused("-save, -cheap, -leaks, -header, -cert, -key and -ca require the address of a service")
+		return nil, usage("-save, -cheap, -leaks, -header, -cert, -key and -ca require the address of a service")
 	case c.Pod == "" && addresses == 0:
 		return c.read(c.Targets...)
 	case addresses > 0 && len(c.Targets) > 1:
-		return nil, c.misused("an address cannot be combined with other targets")
+		return nil, usage("an address cannot be combined with other targets")
 	}
 	return c.watch(ctx, to)
 }
@@ -196,6 +196,8 @@ func missing(target string) error {
 	number, err := strconv.Atoi(cmp.Or(port, host))
 	hint := ""
 	switch {
+	case target == "-":
+		hint = " (save the standard input, and name the file)"
 	case err == nil && (number < 1 || number > maxPort):
 		hint = fmt.Sprintf(" (a port is from 1 to %d)", maxPort)
 	case !split && err == nil:
@@ -203,14 +205,10 @@ func missing(target string) error {
 	case !split && !strings.ContainsAny(target, `/\`):
 		hint = fmt.Sprintf(" (if it is a host, add the port: %s:6060)", target)
 	}
-	return inputError{fmt.Errorf("%s: no such file or directory%s", target, hint)}
+	return unusable(fmt.Errorf("%s: no such file or directory%s", target, hint))
 }
 
 const maxPort = 65535
-
-func (c *doctorCommand) misused(format string, args ...any) error {
-	return usageError{error: fmt.Errorf(format, args...), command: "doctor"}
-}
 
 // watch observes a service, and saves what it sent if requested.
 func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Observation, err error) {
@@ -219,11 +217,11 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 			return nil, err
 		}
 	}
-	options := fetch.Options{CertFile: c.Cert, KeyFile: c.Key, CAFile: c.CA, Trace: !c.Cheap, Leaks: c.Leaks, Busy: busy(), Header: http.Header{}}
+	options := fetch.Options{CertFile: c.Cert, KeyFile: c.Key, CAFile: c.CA, Trace: !c.Cheap, Leaks: c.Leaks, Others: host.NewWatch().Others, Header: http.Header{}}
 	for _, header := range c.Header {
 		name, value, ok := strings.Cut(header, ":")
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, c.misused("invalid -header (want NAME:VALUE)") // it may be secret
+			return nil, usage("invalid -header (want NAME:VALUE)") // it may be secret
 		}
 		options.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
@@ -232,16 +230,16 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 		fmt.Fprintf(to.stderr, "forwarding a port to %s\n", format.Clean(c.Pod))
 		forwarded, stop, err := fetch.Pod(ctx, c.Pod)
 		if err != nil {
-			return nil, inputError{err}
+			return nil, unusable(err)
 		}
 		defer stop()
-		target, options.Busy = forwarded, nil // it runs on another machine
+		target, options.Others = forwarded, nil // it runs on another machine
 	} else {
 		target = c.Targets[0]
 	}
 	service, err := fetch.At(target, options)
 	if err != nil {
-		return nil, usageError{error: err, command: "doctor"}
+		return nil, usage("%w", err)
 	}
 	fmt.Fprintf(to.stderr, "observing %s for %d s\n", cmp.Or(c.Pod, service.Target()), c.Seconds)
 	watched, err := service.Watch(ctx, time.Duration(c.Seconds)*time.Second)
@@ -255,19 +253,6 @@ func (c *doctorCommand) watch(ctx context.Context, to streams) (_ *observe.Obser
 		fmt.Fprintf(to.stderr, "saved in %s\n", format.Clean(c.Save))
 	}
 	return observe.Of(watched)
-}
-
-// busy returns a function that reads the CPU time that other processes of this machine
-// have used.
-func busy() func() (seconds float64, cpus int, ok bool) {
-	machine := host.NewWatch()
-	return func() (float64, int, bool) {
-		others := machine.Read().Others
-		if others == nil {
-			return 0, 0, false
-		}
-		return *others, machine.CPUs(), true
-	}
 }
 
 // Help is shown below the flags.

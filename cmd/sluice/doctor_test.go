@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/doctor"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // pprofServer serves the profiles of this process, as any service does.
@@ -36,9 +37,13 @@ func pprofServer(t *testing.T) (address string) {
 // commands that read a capture share one for each day, in dir.
 type manualDoctor struct{ address, dir string }
 
-// bring puts the capture of a day into the current directory.
+// bring puts the capture of a day into the current directory. Unless every test runs, it is
+// the same for each day.
 func (m manualDoctor) bring(t *testing.T, day string) {
 	saved := filepath.Join(m.dir, day)
+	if !suite.All() {
+		saved = filepath.Join(m.dir, "monday")
+	}
 	if _, err := os.Stat(saved); os.IsNotExist(err) {
 		if status, _, stderr := sluice(t, 0, "doctor", "-seconds", "1", "-save", saved, m.address); status != 0 {
 			t.Fatalf("status %d\n%s", status, stderr)
@@ -55,6 +60,9 @@ func (m manualDoctor) run(t *testing.T, command []string) {
 		args = slices.Replace(args, i, i+2, "localhost:6060")
 	}
 	if i := slices.Index(args, "localhost:6060"); i >= 0 {
+		if !slices.Contains(args, "-save") {
+			suite.Needs(t, "a second of observation, as -save does")
+		}
 		args[i] = m.address
 		args = append(args, "-seconds", "1")
 	}
@@ -87,6 +95,10 @@ func (m manualDoctor) run(t *testing.T, command []string) {
 	_, err := os.Stat("monday/capture.json")
 	if saved := err == nil; saved != slices.Contains(command, "monday") {
 		t.Errorf("saved: %v", saved)
+	} else if saved && slices.Contains(args, "-save") {
+		if err := os.CopyFS(filepath.Join(m.dir, "monday"), os.DirFS("monday")); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func (c *helpCommand) Run(parser *kong.Kong) error {
 	args := []string{"--help"}
 	if c.Command != "" {
 		if named(parser, c.Command) == nil {
-			return usageError{error: format.Unknown("command", c.Command, commandNames(parser))}
+			return usage("%w", format.Unknown("command", c.Command, commandNames(parser)))
 		}
 		args = []string{c.Command, "--help"}
 	}

@@ -18,7 +18,7 @@ type labCommand struct {
 	Experiments []string `arg:"" optional:"" name:"experiment" help:"${experiments}; or list, to describe them. Default: all."`
 	Quick       bool     `xor:"size" help:"The smallest sweep, in less than a minute."`
 	Published   bool     `xor:"size" help:"The sweep exactly as published, with a second of work per figure. Takes minutes."`
-	Procs       *string  `placeholder:"LIST" help:"Values of GOMAXPROCS to sweep, such as 1,2,8, instead of the study's."`
+	Procs       procs    `placeholder:"LIST" help:"Values of GOMAXPROCS to sweep, such as 1,2,8, instead of the study's."`
 	Count       *int     `placeholder:"N" help:"Repetitions of each point. Default 9, or 6 with -published; fewer than 6 have no interval."`
 	Out         string   `short:"o" placeholder:"DIR" help:"Directory for the report. If DIR has an earlier run, DIR-2, DIR-3 and so on: no run is overwritten. Default: sluice-lab."`
 	Resume      bool     `help:"Resume the interrupted run in the directory of -o, or the newest one in sluice-lab, sluice-lab-2 and so on. Rewrites the report of a complete run."`
@@ -41,7 +41,7 @@ const list = "list"
 func (c *labCommand) Run(ctx context.Context, to streams) error {
 	if slices.Contains(c.Experiments, list) {
 		if len(c.Experiments) > 1 || c.Resume || c.set() {
-			return usageError{errors.New("lab list takes no other arguments"), "lab"}
+			return usage("lab list takes no other arguments")
 		}
 		return listExperiments(to.stdout)
 	}
@@ -64,15 +64,15 @@ func (c *labCommand) session(to streams) (s *session, release func(), err error)
 	}
 	experiments, err := lab.Select(c.Experiments)
 	if err != nil {
-		return nil, nil, usageError{err, "lab"}
+		return nil, nil, usage("%w", err)
 	}
 	scale, err := c.scale()
 	if err != nil {
-		return nil, nil, usageError{err, "lab"}
+		return nil, nil, usage("%w", err)
 	}
 	dir, release, err := report.Fresh(cmp.Or(c.Out, usualOut))
 	if err != nil {
-		return nil, nil, inputError{err}
+		return nil, nil, unusable(err)
 	}
 	return newSession(to, experiments, scale, dir), release, nil
 }
@@ -80,7 +80,7 @@ func (c *labCommand) session(to streams) (s *session, release func(), err error)
 // resumed returns the interrupted run of the directory, or the newest one.
 func (c *labCommand) resumed(to streams) (s *session, release func(), err error) {
 	if len(c.Experiments) > 0 || c.set() {
-		return nil, nil, usageError{errors.New("-resume takes the experiments and settings of the interrupted run: remove the others"), "lab"}
+		return nil, nil, usage("-resume takes the experiments and settings of the interrupted run: remove the others")
 	}
 	dir := c.Out
 	if dir == "" {
@@ -91,7 +91,7 @@ func (c *labCommand) resumed(to streams) (s *session, release func(), err error)
 		release, err = report.Hold(dir)
 	}
 	if err != nil {
-		return nil, nil, inputError{err}
+		return nil, nil, unusable(err)
 	}
 	return s, release, nil
 }
@@ -110,32 +110,26 @@ func (c *labCommand) scale() (lab.Scale, error) {
 		}
 		scale.Count = *c.Count
 	}
-	if c.Procs == nil {
-		return scale, nil
-	}
-	if c.Published {
+	if scale.Procs = c.Procs; c.Published && c.Procs != nil {
 		return scale, errors.New("-published fixes GOMAXPROCS to the published values: remove -procs")
 	}
-	procs, err := parseProcs(*c.Procs)
-	scale.Procs = procs
-	return scale, err
+	return scale, nil
 }
 
-// parseProcs parses a list such as "1,2,8" and returns it in ascending order.
-func parseProcs(list string) ([]int, error) {
-	var procs []int
-	for field := range strings.SplitSeq(list, ",") {
+// procs are values of GOMAXPROCS in ascending order, from a list such as "1,2,8".
+type procs []int
+
+func (p *procs) UnmarshalText(text []byte) error {
+	for field := range strings.SplitSeq(string(text), ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(field))
 		if err != nil || n < 1 || n > maxProcs {
-			return nil, fmt.Errorf("invalid -procs %s: %q is not a number from 1 to %d (want, for example, -procs 1,2,%d)",
-				list, field, maxProcs, max(4, runtime.NumCPU()))
+			return fmt.Errorf("%q is not a number from 1 to %d (want, for example, -procs 1,2,%d)", field, maxProcs, max(4, runtime.NumCPU()))
 		}
-		if !slices.Contains(procs, n) {
-			procs = append(procs, n)
-		}
+		*p = append(*p, n)
 	}
-	slices.Sort(procs)
-	return procs, nil
+	slices.Sort(*p)
+	*p = slices.Compact(*p)
+	return nil
 }
 
 // Help returns the text below the flags.

@@ -24,7 +24,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -79,7 +78,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 		}
 	}()
 	if len(args) > 1 && args[0] == completing {
-		return complain(stderr, complete(stdout, args[1:]))
+		return complain(stderr, "", complete(stdout, args[1:]))
 	}
 	parser := newParser(&commands{}, streams{stdout, stderr})
 	if len(args) == 0 {
@@ -88,16 +87,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	if args[0] == "-version" || args[0] == "--version" {
 		args = []string{"version"}
 	}
-	command, err := parser.Parse(goFlags(args))
-	if err == nil {
-		err = noInput(command)
+	name := ""
+	if named(parser, args[0]) != nil {
+		name = args[0]
 	}
+	command, err := parser.Parse(goFlags(args))
 	if err != nil {
-		return complain(stderr, misused(parser, args, err))
+		return complain(stderr, name, misused(parser, args, err))
 	}
 	command.Bind(parser)
 	command.BindTo(ctx, (*context.Context)(nil))
-	return complain(stderr, command.Run(streams{stdout, stderr}))
+	return complain(stderr, name, command.Run(streams{stdout, stderr}))
 }
 
 // newParser returns the parser of the command line. It panics if the
@@ -115,19 +115,33 @@ func newParser(cli *commands, to streams) *kong.Kong {
 
 type streams struct{ stdout, stderr io.Writer }
 
-// A usageError is a mistake on the command line.
-type usageError struct {
-	error
-	command string // the command to mention for help, or ""
+// write writes an answer in the requested form.
+func (to streams) write(answer interface {
+	WriteText(w io.Writer, width int, details bool) error
+}, json, details bool) error {
+	if json {
+		return format.WriteJSON(to.stdout, answer)
+	}
+	return answer.WriteText(to.stdout, screenOf(to.stdout).Width, details)
 }
 
-func (e usageError) Unwrap() error { return e.error }
+// A failure is an error with an exit status.
+type failure struct {
+	error
+	status int
+	usage  bool // the help for the flags helps
+}
 
-// An inputError is an unusable file or flag value, with which the help for
+func (f failure) Unwrap() error { return f.error }
+
+// usage returns the error for a mistake on the command line.
+func usage(format string, args ...any) error {
+	return failure{fmt.Errorf(format, args...), statusUsage, true}
+}
+
+// unusable returns the error for an unusable file or flag value, with which the help for
 // flags does not help.
-type inputError struct{ error }
-
-func (e inputError) Unwrap() error { return e.error }
+func unusable(err error) error { return failure{err, statusUsage, false} }
 
 // named returns the command with a name, or nil.
 func named(parser *kong.Kong, name string) *kong.Node {
@@ -144,43 +158,23 @@ func misused(parser *kong.Kong, args []string, err error) error {
 	command := named(parser, args[0])
 	switch {
 	case command != nil:
-		return usageError{errors.New(oneDash(mistake(command, args, err.Error()).Error())), command.Name}
+		return usage("%s", oneDash(mistake(command, args, err.Error()).Error()))
 	case args[0] == "-v" || args[0] == "-V":
-		return usageError{error: fmt.Errorf("%s follows a command; the version is shown by 'sluice version'", args[0])}
+		return usage("%s follows a command; the version is shown by 'sluice version'", args[0])
 	case strings.HasPrefix(args[0], "-"):
-		return usageError{error: fmt.Errorf("unknown flag %s: flags follow a command, as in 'sluice lab -quick'", args[0])}
+		return usage("unknown flag %s: flags follow a command, as in 'sluice lab -quick'", args[0])
 	}
-	return usageError{error: format.Unknown("command", args[0], commandNames(parser))}
-}
-
-// noInput refuses the argument that often stands for the standard input. Only compare reads it.
-func noInput(command *kong.Context) error {
-	if command.Selected().Name == "compare" {
-		return nil
-	}
-	for _, element := range command.Path {
-		if element.Positional == nil {
-			continue
-		}
-		names := []string{element.Positional.Target.String()}
-		if list, ok := element.Positional.Target.Interface().([]string); ok {
-			names = list
-		}
-		if slices.Contains(names, "-") {
-			return errors.New(`"-" does not stand for the standard input: save it, and name the file`)
-		}
-	}
-	return nil
+	return usage("%w", format.Unknown("command", args[0], commandNames(parser)))
 }
 
 // errInterrupted and errIncomplete end a run. Its report has the details.
 var (
-	errInterrupted = errors.New("interrupted")
+	errInterrupted = failure{errors.New("interrupted"), statusInterrupted, false}
 	errIncomplete  = errors.New("some points could not be measured; the report lists them")
 )
 
-// complain writes err, if not nil, and returns the exit status.
-func complain(stderr io.Writer, err error) int {
+// complain writes err of a command, if not nil, and returns the exit status.
+func complain(stderr io.Writer, command string, err error) int {
 	if err == nil {
 		return 0
 	}
@@ -193,24 +187,14 @@ func complain(stderr io.Writer, err error) int {
 		text = format.Wrap(strings.TrimSuffix(text, "\n"), screenOf(stderr).Width, 0, "  ")
 	}
 	io.WriteString(stderr, text)
-	var usage usageError
-	var input inputError
-	switch {
-	case errors.As(err, &usage):
-		hint := "Run 'sluice help' for the commands."
-		if usage.command != "" {
-			hint = fmt.Sprintf("Run 'sluice %s -help' for the flags.", usage.command)
-		}
-		fmt.Fprintln(stderr, hint)
-		return statusUsage
-	case errors.As(err, &input):
-		return statusUsage
-	case errors.Is(err, errUndecided):
-		return statusUndecided
-	case errors.Is(err, errInterrupted):
-		return statusInterrupted
+	failed := failure{status: statusFailed}
+	switch errors.As(err, &failed); {
+	case failed.usage && (command == "" || command == "help"):
+		fmt.Fprintln(stderr, "Run 'sluice help' for the commands.")
+	case failed.usage:
+		fmt.Fprintf(stderr, "Run 'sluice %s -help' for the flags.\n", command)
 	}
-	return statusFailed
+	return failed.status
 }
 
 // goFlags permits long flags with one dash, as in Go's tools. kong alone would

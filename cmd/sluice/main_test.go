@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/report"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // An interrupter is an error stream that sends an interrupt after a number of
@@ -69,12 +70,13 @@ func results(t *testing.T, dir string) (s summary) {
 	return s
 }
 
-// Every example in the help of the commands runs.
+// Every example in the help of the commands runs. Unless every test runs, the examples share
+// what they would measure: see suite.
 func TestManual(t *testing.T) {
 	doctor := manualDoctor{pprofServer(t), t.TempDir()}
 	ways := map[string]func(*testing.T, []string){
 		"lab": manualLab, "report": manualLab, "predict": manualPredict, "compare": manualCompare,
-		"doctor": doctor.run, "watch": manualWatch, "completion": manualTool,
+		"doctor": doctor.run, "watch": manualWatch(t), "completion": manualTool,
 	}
 	examples := manual(t)
 	for name := range ways {
@@ -106,6 +108,9 @@ func manualLab(t *testing.T, command []string) {
 		interruptAfter, want, whole = 0, 0, command[1] == "lab"
 	case slices.Contains(command, "-published"):
 		interruptAfter = 1 // its first point alone takes most of a minute
+	case !suite.All() && !slices.Contains(command, "-quick"):
+		command = append(command, "-quick")
+		fallthrough
 	default:
 		command = append(command, "-count", "1")
 	}
@@ -144,7 +149,7 @@ func oneRunOfTwoProcs(t *testing.T, command []string) {
 		t.Fatal(err)
 	}
 	status, stdout, stderr := sluice(t, 0, command[1:]...)
-	if status != 0 || !strings.Contains(stdout, "3 are faster") || !strings.Contains(stdout, "geomean of 3     200.0n  100.0n  0.500") {
+	if status != 0 || !strings.Contains(stdout, "3 are better") || !strings.Contains(stdout, "geomean of 3     200.0n  100.0n  0.500") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 }
@@ -234,13 +239,13 @@ func TestMistakes(t *testing.T) {
 		{"watch localhost:1 -kind buonded", statusUsage, `unknown kind "buonded": did you mean "bounded"?`},
 		{"compare file", statusUsage, "compare requires <new>"},
 		{"completion bsh", statusUsage, `unknown shell "bsh": did you mean "bash"?`},
-		{"doctor -", statusUsage, `"-" does not stand for the standard input`},
-		{"doctor file -", statusUsage, `"-" does not stand for the standard input`},
+		{"doctor -", statusUsage, "-: no such file or directory (save the standard input, and name the file)"},
+		{"doctor file -", statusUsage, "-: no such file or directory (save the standard input, and name the file)"},
 		{"doctor nowhere", statusUsage, "nowhere: no such file or directory (if it is a host, add the port: nowhere:6060)"},
 		{"doctor -html nowhere/page.html file", statusUsage, "sluice: nowhere: no such file or directory"},
 		{"doctor -fail-on", statusUsage, "-fail-on requires a value (want found)"},
 		{"lab -o", statusUsage, "-o requires a value"},
-		{"lab -procs 1,x", statusUsage, `invalid -procs 1,x: "x" is not a number from 1 to 4096 (want, for example, -procs 1,2,`},
+		{"lab -procs 1,x", statusUsage, `-procs: "x" is not a number from 1 to 4096 (want, for example, -procs 1,2,`},
 		{"lab -procs 0", statusUsage, `"0" is not a number from 1 to 4096`},
 		{"lab -procs ,", statusUsage, `"" is not a number from 1 to 4096`},
 		{"lab -procs 99999", statusUsage, `"99999" is not a number from 1 to 4096`},
@@ -290,9 +295,9 @@ func TestGoFlags(t *testing.T) {
 }
 
 func TestParseProcs(t *testing.T) {
-	got, err := parseProcs("8, 1,2,2")
-	if want := []int{1, 2, 8}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("parseProcs = %v, %v, want %v", got, err, want)
+	var got procs
+	if err := got.UnmarshalText([]byte("8, 1,2,2")); err != nil || !slices.Equal(got, []int{1, 2, 8}) {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

@@ -31,7 +31,7 @@ type predictCommand struct {
 	Verbose bool   `short:"v" help:"Also show the law, and the published curves that looked most like this one."`
 	JSON    bool   `name:"json" help:"Write JSON instead of text."`
 
-	Procs     string `placeholder:"LIST" help:"Values of GOMAXPROCS to measure, such as 1,2,4. Default: 1, 2, 4 … and the number of CPUs."`
+	Procs     procs  `placeholder:"LIST" help:"Values of GOMAXPROCS to measure, such as 1,2,4. Default: 1, 2, 4 … and the number of CPUs."`
 	Count     int    `default:"9" placeholder:"N" help:"Repetitions of each count. Default ${default}; fewer than 6 have no interval."`
 	Capacity  int    `default:"4096" placeholder:"N" help:"Slots of the channel. Default ${default}."`
 	Consumers string `default:"matched" enum:"matched,one" help:"As many consumers as producers, or one: ${enum}. Default ${default}."`
@@ -52,18 +52,10 @@ type predictCommand struct {
 	Note     string `placeholder:"TEXT" help:"Other facts about the curve, for -add."`
 }
 
-// cpuFolder is Linux's directory with the layout of its CPUs.
-const cpuFolder = "/sys/devices/system/cpu"
-
 // Run measures or reads a curve, and predicts from it, or adds it to a file.
 func (c *predictCommand) Run(ctx context.Context, to streams) error {
-	var procs, dropped []int
-	err := c.check()
-	if err == nil {
-		procs, dropped, err = c.counts()
-	}
-	if err != nil {
-		return usageError{err, "predict"}
+	if err := c.check(); err != nil {
+		return usage("%w", err)
 	}
 	if c.List {
 		all, err := c.readCurves(to)
@@ -79,7 +71,7 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 	}
 	content, err := os.ReadFile(curves)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return inputError{err}
+		return unusable(err)
 	}
 	own, skipped, err := predict.ReadOwn(content, curves)
 	warn(to, curves, skipped)
@@ -87,35 +79,24 @@ func (c *predictCommand) Run(ctx context.Context, to streams) error {
 		err = fmt.Errorf("-curves %s: no curves in the file", c.Curves)
 	}
 	if err != nil {
-		return inputError{err}
+		return unusable(err)
 	}
 	if c.Score {
 		score, err := c.score(to, slices.Concat(predict.Published(), own))
 		if err != nil {
 			return err
 		}
-		return c.write(to, score)
+		return to.write(score, c.JSON, c.Verbose)
 	}
-	q, err := c.question(ctx, to, procs)
+	q, err := c.question(ctx, to)
 	if err != nil {
 		return err
 	}
-	q.Curve.Above = append(q.Curve.Above, dropped...)
 	if c.Add {
 		return c.add(to, curves, content, q.Curve)
 	}
 	q.Published, q.Own = predict.Published(), own
-	return c.write(to, predict.NewReport(q))
-}
-
-// write writes an answer in the requested form.
-func (c *predictCommand) write(to streams, answer interface {
-	WriteText(w io.Writer, width int, details bool) error
-}) error {
-	if c.JSON {
-		return format.WriteJSON(to.stdout, answer)
-	}
-	return answer.WriteText(to.stdout, screenOf(to.stdout).Width, c.Verbose)
+	return to.write(predict.NewReport(q), c.JSON, c.Verbose)
 }
 
 // score scores predictions of the known curves, or of the curves of the file.
@@ -132,7 +113,7 @@ func (c *predictCommand) score(to streams, known []predict.Curve) (score predict
 		score, err = predict.NewScore(c.From, foreign, known)
 	}
 	if err != nil {
-		return score, inputError{fmt.Errorf("%s: %w", c.From, err)}
+		return score, unusable(fmt.Errorf("%s: %w", c.From, err))
 	}
 	return score, nil
 }
@@ -159,10 +140,10 @@ func (c *predictCommand) check() error {
 		{c.From == "" && c.FromCPUs != 0, "-from-cpus" + needsFile},
 		{c.From == "" && c.List, "-list" + needsFile},
 		{c.List && (c.Score || c.Add || c.JSON || c.Series != ""), "-list allows only FILE: remove the other flags"},
-		{c.From != "" && c.Procs != "", "-procs measures and a FILE is not measured: remove one of them"},
+		{c.From != "" && c.Procs != nil, "-procs measures and a FILE is not measured: remove one of them"},
 		{!c.Add && (c.From == "" || c.Score) && c.Source+c.Machine+c.Version+c.Workload+c.Note != "",
 			"-source, -machine, -version, -workload and -note require a FILE or -add"},
-		{c.Score && (c.Add || c.Procs != "" || max(c.CPUs, c.LLC, c.Socket) > 0),
+		{c.Score && (c.Add || c.Procs != nil || max(c.CPUs, c.LLC, c.Socket) > 0),
 			"-score allows only FILE, -series, -from-cpus, -curves, -json and -v: remove the other flags"},
 		{c.Add && c.JSON, "-add predicts nothing: remove -json"},
 	} {
@@ -174,28 +155,27 @@ func (c *predictCommand) check() error {
 }
 
 // counts returns the counts to measure, and those above the CPUs.
-func (c *predictCommand) counts() (procs, dropped []int, err error) {
+func (c *predictCommand) counts() (measured, dropped []int) {
 	cpus := host.This().Whole()
-	if c.Procs == "" {
-		return predict.Doublings(cpus), nil, nil
+	if c.Procs == nil {
+		return predict.Doublings(cpus), nil
 	}
-	wanted, err := parseProcs(c.Procs)
-	procs = []int{1} // always included: it decides the shape
-	for _, n := range wanted {
+	measured = []int{1} // always included: it decides the shape
+	for _, n := range c.Procs {
 		switch {
 		case n > cpus:
 			dropped = append(dropped, n)
 		case n > 1:
-			procs = append(procs, n)
+			measured = append(measured, n)
 		}
 	}
-	return procs, dropped, err
+	return measured, dropped
 }
 
 // question measures this machine, or reads the file.
-func (c *predictCommand) question(ctx context.Context, to streams, procs []int) (q predict.Question, err error) {
+func (c *predictCommand) question(ctx context.Context, to streams) (q predict.Question, err error) {
 	if c.From == "" {
-		q, err = c.measured(ctx, to, procs)
+		q, err = c.measured(ctx, to)
 	} else {
 		q, err = c.read(to)
 	}
@@ -215,7 +195,8 @@ func (c *predictCommand) question(ctx context.Context, to streams, procs []int) 
 	return q, nil
 }
 
-func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) (q predict.Question, err error) {
+func (c *predictCommand) measured(ctx context.Context, to streams) (q predict.Question, err error) {
+	procs, dropped := c.counts()
 	sweep := predict.Sweep{Procs: procs, Count: c.Count, Capacity: c.Capacity, OneConsumer: c.Consumers == "one"}
 	points := sweep.Points()
 	display := progress.New(to.stderr, measure.Steps(points), false)
@@ -230,13 +211,12 @@ func (c *predictCommand) measured(ctx context.Context, to streams, procs []int) 
 		return q, err
 	}
 	machine := host.This()
-	topology := predict.ReadTopology(os.DirFS(cpuFolder))
-	topology.CPUs = machine.Whole()
+	topology := predict.Topology{CPUs: machine.Whole(), LLC: machine.LLC, Socket: machine.Socket}
 	return predict.Question{
 		Curve: predict.Curve{
 			Source:  "measured by sluice predict, " + time.Now().UTC().Format(time.DateOnly),
 			Machine: machine.CPU + " " + machine.OS + "/" + machine.Arch, Version: predict.VersionName(machine.Go), Workload: sweep.Workload(),
-			Kind: predict.Shared, Design: predict.ChannelDesign, CPUs: topology.CPUs, Domain: min(topology.LLC, topology.Socket), Points: swept.Single,
+			Kind: predict.Shared, Design: predict.ChannelDesign, CPUs: topology.CPUs, Domain: min(topology.LLC, topology.Socket), Points: swept.Single, Above: dropped,
 		},
 		Swept: swept, Here: true, CPUsKnown: true, Limits: predict.Limits{Measured: topology, Target: topology},
 	}, nil
@@ -249,11 +229,11 @@ func (c *predictCommand) read(to streams) (q predict.Question, err error) {
 	}
 	curve, err := predict.Choose(all, c.Series)
 	if err != nil {
-		return q, inputError{fmt.Errorf("%s: %w", c.From, err)}
+		return q, unusable(fmt.Errorf("%s: %w", c.From, err))
 	}
 	curve.Limit(curve.CPUs)
 	if len(curve.Points) == 0 {
-		return q, inputError{fmt.Errorf("%s: no count of %s or fewer", c.From, format.Plural(curve.CPUs, "CPU"))}
+		return q, unusable(fmt.Errorf("%s: no count of %s or fewer", c.From, format.Plural(curve.CPUs, "CPU")))
 	}
 	topology := predict.Topology{CPUs: curve.CPUs, LLC: curve.Domain, Socket: curve.Domain}
 	return predict.Question{
@@ -265,7 +245,7 @@ func (c *predictCommand) read(to streams) (q predict.Question, err error) {
 // add appends the curve to the user's file.
 func (c *predictCommand) add(to streams, file string, content []byte, curve predict.Curve) error {
 	if file == "" {
-		return usageError{errors.New("there is no configuration directory: set -curves"), "predict"}
+		return usage("there is no configuration directory: set -curves")
 	}
 	if smallest := min(cmp.Or(c.LLC, c.Socket), cmp.Or(c.Socket, c.LLC)); smallest > 0 {
 		curve.Domain = smallest
@@ -278,7 +258,7 @@ func (c *predictCommand) add(to streams, file string, content []byte, curve pred
 		err = report.Replace(file, func(w io.Writer) error { _, err := w.Write(content); return err })
 	}
 	if err != nil {
-		return inputError{err}
+		return unusable(err)
 	}
 	return predict.WriteAdded(to.stdout, screenOf(to.stdout).Width, curve, file)
 }
@@ -287,56 +267,37 @@ func (c *predictCommand) add(to streams, file string, content []byte, curve pred
 func (c *predictCommand) readCurves(to streams) ([]predict.Curve, error) {
 	path := c.From
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		dir := path
-		path = filepath.Join(dir, report.JSONFile)
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, inputError{fmt.Errorf("%s has no %s: not a directory of sluice lab", dir, report.JSONFile)}
-		}
+		path = filepath.Join(path, report.JSONFile)
 	}
 	content, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%s does not exist: want the directory of a run of the lab, or a file", path)
-	case err == nil && len(bytes.TrimSpace(content)) == 0:
-		err = fmt.Errorf("%s is empty", path)
 	}
 	if err != nil {
-		return nil, inputError{err}
+		return nil, unusable(err)
 	}
-	var machine *host.Machine
+	shares := 0
 	if bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
-		if content, machine, err = benchmarks(content); err != nil {
-			return nil, inputError{fmt.Errorf("%s: %w", path, err)}
+		var text bytes.Buffer
+		run, err := report.Decode(content)
+		if err == nil {
+			err = run.WriteBenchmarks(&text)
 		}
+		if err != nil {
+			return nil, unusable(fmt.Errorf("%s: %w", path, err))
+		}
+		content, shares = text.Bytes(), domain(&run.Machine)
 	}
 	all, skipped, err := predict.Read(content, path)
 	warn(to, path, skipped)
-	if err != nil && machine != nil {
-		err = fmt.Errorf("%w; sluice lab cpu-scaling measures some", err)
-	}
 	if err != nil {
-		return nil, inputError{err}
+		return nil, unusable(err)
 	}
 	for i := range all {
-		if machine != nil {
-			all[i].Domain = domain(machine)
-		}
+		all[i].Domain = cmp.Or(all[i].Domain, shares)
 		all[i].CPUs = cmp.Or(c.FromCPUs, all[i].CPUs)
 	}
 	return all, nil
-}
-
-// benchmarks converts results.json to the Go benchmark format.
-func benchmarks(results []byte) ([]byte, *host.Machine, error) {
-	run, err := report.Decode(results)
-	if err != nil {
-		return nil, nil, err
-	}
-	var text bytes.Buffer
-	if err := run.WriteBenchmarks(&text); err != nil {
-		return nil, nil, err
-	}
-	return text.Bytes(), &run.Machine, nil
 }
 
 // domain returns the number of CPUs that share a socket and a last-level cache,
@@ -349,10 +310,10 @@ func domain(m *host.Machine) int {
 }
 
 // warn writes a warning for each malformed line of a file.
-func warn(to streams, file string, skipped []predict.Skipped) {
+func warn(to streams, file string, skipped []error) {
 	const most = 5
-	for _, line := range skipped[:min(most, len(skipped))] {
-		fmt.Fprintf(to.stderr, "sluice: warning: %s\n", format.Clean(fmt.Sprintf("%s: %s", file, line)))
+	for _, why := range skipped[:min(most, len(skipped))] {
+		fmt.Fprintf(to.stderr, "sluice: warning: %s\n", format.Clean(fmt.Sprintf("%s: skipped %v", file, why)))
 	}
 	if more := len(skipped) - most; more > 0 {
 		fmt.Fprintf(to.stderr, "sluice: warning: %s: %d more lines skipped\n", format.Clean(file), more)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/host"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // curve is a file of curves of three machines. The layout of the last one's
@@ -52,12 +53,13 @@ func predictions(t *testing.T) {
 	}
 }
 
-// manualPredict runs the commands of predict with one repetition. Those of sluice-lab
-// read a run of the study of scaling.
+// manualPredict runs the commands of predict with one repetition and, unless every test runs, on
+// one CPU. Those of sluice-lab read a run of the study of scaling.
 func manualPredict(t *testing.T, command []string) {
 	t.Helper()
 	predictions(t)
-	want := "One channel on this machine "
+	const here = "One channel on this machine "
+	want := here
 	switch {
 	case slices.Contains(command, "sluice-lab"):
 		measured(t, "sluice-lab", 0, scaling)
@@ -73,6 +75,13 @@ func manualPredict(t *testing.T, command []string) {
 	args := command[1:]
 	if !slices.Contains(command, "-list") {
 		args = append(args, "-count", "1")
+	}
+	switch {
+	case suite.All():
+	case slices.Contains(command, "-add"): // one count is no curve
+		args = append(args, "curve.csv", "-series", "plain")
+	case want == here:
+		args = append(args, "-procs", "1")
 	}
 	status, stdout, stderr := sluice(t, 0, args...)
 	if status != 0 || !strings.Contains(stdout, want) {
@@ -110,9 +119,9 @@ func TestPredictMistakes(t *testing.T) {
 		{"-score curve.csv -series none", `no series has "none" in its name`},
 		{"-from gone.csv", "gone.csv"},
 		{"gone -list", "gone does not exist: want the directory of a run"},
-		{".", ". has no results.json: not a directory of sluice lab"},
-		{"empty.csv", "empty.csv is empty"},
-		{"bad.csv", `bad.csv: no row can be used: 1 of 1: line 2: invalid procs "x"`},
+		{".", "results.json does not exist: want the directory of a run"},
+		{"empty.csv", "empty.csv: not a file of curves: it is empty"},
+		{"bad.csv", `bad.csv: no row can be used: line 2: invalid procs "x"`},
 		{"foreign.json", "foreign.json: not written by sluice lab"},
 		{"-curves bad.csv", "bad.csv: no row can be used"},
 		{"-from foreign.csv", "\n  cpus,ops/s\n  1,31000000\n"},
@@ -202,7 +211,7 @@ func TestPredictWarns(t *testing.T) {
 	}
 	for _, args := range [][]string{{"some.csv"}, {"some.csv", "-list"}, {"-curves", "some.csv", "mine.csv"}} {
 		status, stdout, stderr := sluice(t, 0, append([]string{"predict"}, args...)...)
-		if status != 0 || stdout == "" || !strings.HasPrefix(stderr, `sluice: warning: some.csv: line 3 skipped: invalid procs "x" (want a number of CPUs`) ||
+		if status != 0 || stdout == "" || !strings.HasPrefix(stderr, `sluice: warning: some.csv: skipped line 3: invalid procs "x" (want a number of CPUs`) ||
 			!strings.HasSuffix(stderr, "sluice: warning: some.csv: 3 more lines skipped\n") || strings.Count(stderr, "\n") != 6 {
 			t.Errorf("%q: status %d, error output\n%s", args, status, stderr)
 		}

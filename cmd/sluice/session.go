@@ -293,17 +293,17 @@ func (c *reportCommand) Run(to streams) error {
 		dir = filepath.Dir(dir)
 	}
 	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return inputError{fmt.Errorf("%s is a file (want the directory of a run)", dir)}
+		return unusable(fmt.Errorf("%s is a file (want the directory of a run)", dir))
 	}
 	r, err := report.Read(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return inputError{fmt.Errorf("%s has no report: %s does not exist", dir, report.JSONFile)}
+		return unusable(fmt.Errorf("%s has no report: %s does not exist", dir, report.JSONFile))
 	}
 	if err == nil {
 		err = report.Prepare(dir)
 	}
 	if err != nil {
-		return inputError{err}
+		return unusable(err)
 	}
 	return errors.Join(r.WriteFiles(dir), writeHead(to.stdout, r, c.Verbose), write(to.stdout, r, c.Verbose, filepath.Join(dir, report.PageFile)))
 }

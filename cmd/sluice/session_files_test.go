@@ -110,7 +110,7 @@ func TestNowhereToSave(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
 	var stdout, stderr bytes.Buffer
 	s := newSession(streams{&stdout, &stderr}, []lab.Experiment{pretended("quiet", sound)}, lab.Scale{}, dir)
-	if err := s.run(t.Context()); err == nil || !errors.Is(err, os.ErrNotExist) || complain(&stderr, err) != statusFailed {
+	if err := s.run(t.Context()); err == nil || !errors.Is(err, os.ErrNotExist) || complain(&stderr, "", err) != statusFailed {
 		t.Errorf("error %v", err)
 	}
 }

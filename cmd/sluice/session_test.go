@@ -372,7 +372,7 @@ func TestFailuresAreNamed(t *testing.T) {
 			s := newSession(streams{&stdout, &stderr}, []lab.Experiment{e}, lab.Scale{}, dir)
 			s.stall, s.verbose = 500*time.Millisecond, true
 			err := s.run(t.Context())
-			if status := complain(&stderr, err); !errors.Is(err, errIncomplete) || status != statusFailed {
+			if status := complain(&stderr, "", err); !errors.Is(err, errIncomplete) || status != statusFailed {
 				t.Errorf("error %v, status %d", err, status)
 			}
 			got := results(t, dir)

@@ -25,11 +25,11 @@ const maxEvery = 3600
 func (c *watchCommand) Run(ctx context.Context, to streams) error {
 	service, query, err := c.query()
 	if err != nil {
-		return usageError{error: err, command: "watch"}
+		return usage("%w", err)
 	}
 	first, err := service.Fetch(ctx, query)
 	if err != nil {
-		return stopped(ctx, inputError{fmt.Errorf("%s: %w", service, err)})
+		return stopped(ctx, unusable(fmt.Errorf("%s: %w", service, err)))
 	}
 	var period time.Duration
 	if c.Every != nil {

@@ -23,27 +23,36 @@ func channelServer(t *testing.T) (address string) {
 	return strings.TrimPrefix(server.URL, "http://")
 }
 
-// manualWatch watches this process instead of localhost:6060. A command that
-// does not end is interrupted by its reader.
-func manualWatch(t *testing.T, command []string) {
+// manualWatch returns a way to watch this process instead of localhost:6060. A command that
+// does not end is interrupted by its reader. The service has been asked once, so that it knows
+// rates when the first command asks.
+func manualWatch(t *testing.T) func(*testing.T, []string) {
 	c := library.NewBounded[int](16, &library.BoundedOptions[int]{Name: "manual\x1b[2J"})
-	defer runtime.KeepAlive(c)
-	args := slices.Clone(command[1:])
-	if pipe := slices.Index(args, "|"); pipe >= 0 {
-		args = args[:pipe]
+	t.Cleanup(func() { runtime.KeepAlive(c) })
+	address := channelServer(t)
+	if response, err := http.Get("http://" + address + "/debug/sluice?format=json"); err != nil {
+		t.Fatal(err)
+	} else {
+		response.Body.Close()
 	}
-	args[1] = channelServer(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	want := 0
-	out := &interrupter{cancel: cancel}
-	if slices.Contains(args, "-n") {
-		out.after, want = 3, statusInterrupted
-	}
-	var stderr strings.Builder
-	status := run(ctx, args, out, &stderr)
-	if status != want || !strings.Contains(out.String(), `manual\x1b[2J  Bounded  0/16  `) || strings.Contains(out.String(), "\x1b") {
-		t.Errorf("status %d, want %d\n%s%s", status, want, out, &stderr)
+	return func(t *testing.T, command []string) {
+		args := slices.Clone(command[1:])
+		if pipe := slices.Index(args, "|"); pipe >= 0 {
+			args = args[:pipe]
+		}
+		args[1] = address
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		want := 0
+		out := &interrupter{cancel: cancel}
+		if slices.Contains(args, "-n") {
+			out.after, want = 3, statusInterrupted
+		}
+		var stderr strings.Builder
+		status := run(ctx, args, out, &stderr)
+		if status != want || !strings.Contains(out.String(), `manual\x1b[2J  Bounded  0/16  `) || strings.Contains(out.String(), "\x1b") {
+			t.Errorf("status %d, want %d\n%s%s", status, want, out, &stderr)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package address parses the address of a service, as it is given on a command
-// line, and explains why a request to it failed.
+// line, requests its pages, and explains why a request failed.
 package address
 
 import (
@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -121,29 +120,4 @@ const CheckReach = "is the host right, and does a firewall let this port through
 func isTimeout(err error) bool {
 	var slow net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &slow) && slow.Timeout()
-}
-
-// plainToTLS is the response of Go's servers to HTTP on a port for HTTPS.
-const plainToTLS = "Client sent an HTTP request to an HTTPS server"
-
-// ExplainStatus describes a response with a status other than 200, with what to
-// check. reason is the first line of the response, or "". handler is what the
-// service has to register at the path of u.
-func ExplainStatus(code int, reason string, u *url.URL, handler string) string {
-	text := fmt.Sprintf("status %d %s", code, http.StatusText(code))
-	switch {
-	case strings.HasPrefix(reason, plainToTLS):
-		return fmt.Sprintf("the service uses TLS on this port: request https://%s", u.Host)
-	case code == http.StatusNotFound:
-		return fmt.Sprintf("%s: does the service register %s at %s, on this port?", text, handler, u.Path)
-	case code == http.StatusUnauthorized:
-		return text + ": pass user and password as http://USER:PASSWORD@" + u.Host
-	case reason != "":
-		return text + ": " + reason
-	case code == http.StatusForbidden:
-		return text + ": the service or a proxy refuses this host name or client. Does it answer on its own machine, as localhost?"
-	case code == http.StatusBadGateway, code == http.StatusServiceUnavailable, code == http.StatusGatewayTimeout:
-		return text + ": a proxy does not reach the service. Is the service running?"
-	}
-	return text
 }

@@ -74,18 +74,8 @@ func get(t *testing.T, target string) string {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return Explain(err, u).Error()
-	}
-	defer response.Body.Close()
-	text, _ := io.ReadAll(response.Body)
-	reason, _, _ := strings.Cut(string(text), "\n")
-	return ExplainStatus(response.StatusCode, reason, u, "the handler")
+	_, err = NewClient("test", "the handler", nil, new(http.Transport)).Get(ctx, u, 100)
+	return err.Error()
 }
 
 // raw serves connections without HTTP.
@@ -150,7 +140,7 @@ func TestExplainTimeout(t *testing.T) {
 	}
 }
 
-func TestExplainStatus(t *testing.T) {
+func TestStatusError(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "h:1", Path: "/p"}
 	for _, test := range []struct {
 		code   int
@@ -163,7 +153,7 @@ func TestExplainStatus(t *testing.T) {
 		{503, "", "status 503 Service Unavailable: a proxy does not reach the service."},
 		{500, "", "status 500 Internal Server Error"},
 	} {
-		if got := ExplainStatus(test.code, test.reason, u, "the handler"); !strings.HasPrefix(got, test.want) {
+		if got := (&StatusError{test.code, test.reason, u, "the handler"}).Error(); !strings.HasPrefix(got, test.want) {
 			t.Errorf("%d %q: %s, want %s", test.code, test.reason, got, test.want)
 		}
 	}

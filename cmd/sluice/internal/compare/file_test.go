@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/sluice-go/sluice/internal/suite"
 )
 
 // written returns a file with what write writes.
@@ -53,7 +55,8 @@ func TestFilesAreNotHeld(t *testing.T) {
 	if err != nil || len(r.keys) != 1 || r.sides[1].values("line-ns")[0] != "51" {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if took := after.TotalAlloc - before.TotalAlloc; took > logged/16 {
+	// With the race detector, a regular expression often allocates the machine that it would reuse.
+	if took := after.TotalAlloc - before.TotalAlloc; took > logged/16 && !suite.Race {
 		t.Errorf("%d bytes were allocated for two files of %d", took, logged)
 	}
 }

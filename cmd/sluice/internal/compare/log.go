@@ -17,24 +17,21 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// A logReader reads the output of benchmarks as a terminal, a CI system or
-// "go test -json" stored it, and returns lines for benchfmt:
+// A log is the output of benchmarks as a terminal, a CI system or "go test -json" stored
+// it, and makes lines for benchfmt of it:
 //
 //   - It removes gzip, byte order marks, escape sequences and the prefixes of a log.
 //   - It joins the events of "go test -json", which split lines.
 //   - It joins a benchmark's name and its result: package testing writes the name
 //     first, so the output of the program comes in between.
 //   - It records failures, and the results that cannot be read.
-//
-// Read returns what one line of the log adds, so line is the place of the record that
-// benchfmt returned last.
-type logReader struct {
-	in      *bufio.Reader
+type log struct {
 	to      *side
-	line    int       // of the log, from 1
+	line    int       // the number of the last line, from 1
 	streams []*stream // in the order of the log
 	current *stream   // of the last line in out
-	out     []byte
+	out     bytes.Buffer
+	lines   []int // of each line in out
 }
 
 // A stream is the output of one package in JSON, or the lines with one prefix.
@@ -83,51 +80,40 @@ var (
 
 var errTooMany = errors.New("too many results")
 
-// newLogReader decompresses and decodes a log.
-func newLogReader(log io.Reader, to *side) (*logReader, error) {
-	in := bufio.NewReader(log)
+// read reads the lines of a log, after it has decompressed and decoded it.
+func (l *log) read(text io.Reader) error {
+	in := bufio.NewReader(text)
 	if head, _ := in.Peek(2); string(head) == "\x1f\x8b" {
 		unzipped, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		in = bufio.NewReader(unzipped)
 	}
-	text := transform.NewReader(in, unicode.BOMOverride(transform.Nop))
-	return &logReader{in: bufio.NewReaderSize(text, maxLine), to: to}, nil
-}
-
-// Read implements io.Reader.
-func (l *logReader) Read(p []byte) (int, error) {
-	for len(l.out) == 0 {
-		if l.to.kept > maxKept {
-			return 0, fmt.Errorf("%w: more than %d MiB (want less, such as fewer benchmarks)", errTooMany, maxKept>>20)
-		}
-		line, err := l.in.ReadSlice('\n')
-		switch {
-		case err == bufio.ErrBufferFull:
-			for line = nil; err == bufio.ErrBufferFull; {
-				_, err = l.in.ReadSlice('\n')
-			}
-		case err == io.EOF && len(line) == 0:
+	in = bufio.NewReaderSize(transform.NewReader(in, unicode.BOMOverride(transform.Nop)), maxLine)
+	for l.to.kept+l.out.Len() <= maxKept {
+		line, long, err := in.ReadLine()
+		if err == io.EOF {
 			for _, s := range l.streams {
 				l.begin(s, "", "")
 			}
-			return 0, io.EOF
+			return nil
+		}
+		for long && err == nil {
+			line = nil
+			_, long, err = in.ReadLine()
 		}
 		if err != nil && err != io.EOF {
-			return 0, err
+			return err
 		}
 		l.line++
-		l.add("", bytes.TrimSuffix(line, []byte("\n")))
+		l.add("", line)
 	}
-	n := copy(p, l.out)
-	l.out = l.out[n:]
-	return n, nil
+	return fmt.Errorf("%w: more than %d MiB (want less, such as fewer benchmarks)", errTooMany, maxKept>>20)
 }
 
 // add adds a line of the stream that key names.
-func (l *logReader) add(key string, text []byte) {
+func (l *log) add(key string, text []byte) {
 	if bytes.IndexByte(text, '\x1b') >= 0 || bytes.Contains(text, []byte("\ufeff")) {
 		text = escapes.ReplaceAll(text, nil)
 	}
@@ -150,7 +136,7 @@ func (l *logReader) add(key string, text []byte) {
 }
 
 // stream returns the stream with the key.
-func (l *logReader) stream(key string) *stream {
+func (l *log) stream(key string) *stream {
 	i := slices.IndexFunc(l.streams, func(s *stream) bool { return s.key == key })
 	if i < 0 && len(l.streams) < maxStreams {
 		l.streams = append(l.streams, &stream{key: key})
@@ -162,7 +148,7 @@ func (l *logReader) stream(key string) *stream {
 }
 
 // addEvent adds the output of an event of "go test -json", if the line is one.
-func (l *logReader) addEvent(of *stream, line []byte) bool {
+func (l *log) addEvent(of *stream, line []byte) bool {
 	var event struct{ Action, Package, Output string }
 	if json.Unmarshal(line, &event) != nil || event.Action == "" {
 		return false
@@ -187,7 +173,7 @@ func (l *logReader) addEvent(of *stream, line []byte) bool {
 }
 
 // addLine adds a line without its prefix.
-func (l *logReader) addLine(s *stream, line []byte) {
+func (l *log) addLine(s *stream, line []byte) {
 	if bytes.Contains(line, []byte("FAIL")) || bytes.Contains(line, []byte("panic: ")) || bytes.Contains(line, []byte("fatal error: ")) {
 		if m := failure.FindStringSubmatch(string(line)); m != nil {
 			l.fail(s, m)
@@ -228,7 +214,7 @@ func (l *logReader) addLine(s *stream, line []byte) {
 
 // begin begins a benchmark, or none. If the line of the one before looked like a result,
 // and no result came, it cannot be read.
-func (l *logReader) begin(s *stream, name, doubt string) {
+func (l *log) begin(s *stream, name, doubt string) {
 	if s.doubt != "" {
 		l.to.skip(s.at, s.name+s.doubt)
 	}
@@ -236,18 +222,18 @@ func (l *logReader) begin(s *stream, name, doubt string) {
 }
 
 // write adds a line to out, after its package if another stream came between.
-func (l *logReader) write(s *stream, parts ...[]byte) {
+func (l *log) write(s *stream, parts ...[]byte) {
 	if l.current != s {
 		l.current = s
-		l.out = append(append(append(l.out, packageKey+": "...), s.pkg...), '\n')
+		l.write(s, []byte(packageKey+": "+s.pkg))
 	}
-	l.out = append(append(l.out, bytes.Join(parts, nil)...), '\n')
-	l.to.kept += len(l.out)
+	l.out.Write(append(bytes.Join(parts, nil), '\n'))
+	l.lines = append(l.lines, l.line)
 }
 
 // fail records a failure with the name of the benchmark, or else of the package. "FAIL"
 // alone stands until one of them is known.
-func (l *logReader) fail(s *stream, m []string) {
+func (l *log) fail(s *stream, m []string) {
 	what := ""
 	switch {
 	case m[2] != "":

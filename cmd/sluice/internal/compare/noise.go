@@ -3,6 +3,8 @@ package compare
 import (
 	"math"
 	"slices"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
 // Two runs of the same code differ by more than the repetitions within them show: a
@@ -60,31 +62,21 @@ func newEvidence(values *[2][]float64, better int) (evidence, bool) {
 	was, is := costs[0], costs[1]
 	fewer := min(len(was), len(is))
 	return evidence{
-		median: quantile(is, 0.5) - quantile(was, 0.5),
+		median: stat.Quantile(is, 0.5) - stat.Quantile(was, 0.5),
 		best:   best(is, fewer) - best(was, fewer),
 		within: min(widest, max(middle(was), middle(is))),
 	}, true
 }
 
 // middle returns the interquartile range.
-func middle(sorted []float64) float64 { return quantile(sorted, 0.75) - quantile(sorted, 0.25) }
-
-// quantile interpolates between the two nearest values.
-func quantile(sorted []float64, share float64) float64 {
-	return at(sorted, share*float64(len(sorted)-1))
+func middle(sorted []float64) float64 {
+	return stat.Quantile(sorted, 0.75) - stat.Quantile(sorted, 0.25)
 }
 
 // best returns the value that is as good as the best of n repetitions is expected
 // to be: the best of many is better than the best of a few.
 func best(sorted []float64, n int) float64 {
-	return at(sorted, float64(len(sorted)+1)/float64(n+1)-1)
-}
-
-// at interpolates between the values before and after a place.
-func at(sorted []float64, place float64) float64 {
-	below := int(place)
-	above := min(below+1, len(sorted)-1)
-	return sorted[below] + (place-float64(below))*(sorted[above]-sorted[below])
+	return stat.At(sorted, float64(len(sorted)+1)/float64(n+1)-1)
 }
 
 // Noise describes how much two runs differ where nothing changed, in a group of
@@ -150,7 +142,7 @@ func (n *Noise) measure(turns int) {
 	if n.Points < leastGroup {
 		least = unknownScale
 	}
-	n.Scale = max(least/float64(turns), coreScale(best)) + disturbedPart/float64(turns)*quantile(within, disturbedAt)
+	n.Scale = max(least/float64(turns), coreScale(best)) + disturbedPart/float64(turns)*stat.Quantile(within, disturbedAt)
 }
 
 // coreScale returns the scale of a Laplace distribution from the shortest interval
@@ -186,5 +178,5 @@ func drift(points []*Point, direction float64) float64 {
 		changes = append(changes, p.evidence.change(direction))
 	}
 	slices.Sort(changes)
-	return max(0, quantile(changes, driftQuantile))
+	return max(0, stat.Quantile(changes, driftQuantile))
 }

@@ -60,7 +60,7 @@ type side struct {
 	Run
 	index int
 	procs *[2]int // GOMAXPROCS of the points to read from each side, or nil for all
-	kept  int     // bytes of results, settings, and lines that cannot be read
+	kept  int     // bytes of lines that cannot be read
 	of    *results
 }
 
@@ -137,20 +137,21 @@ func open(path string) (io.ReadCloser, error) {
 // its first result is a result of NEW.
 func (s *side) read(in io.Reader, reader *benchfmt.Reader) (sum string, err error) {
 	hash := sha256.New()
-	log, err := newLogReader(io.TeeReader(in, hash), s)
-	if err != nil {
+	log := log{to: s}
+	if err := log.read(io.TeeReader(in, hash)); err != nil {
 		return "", fmt.Errorf("%s: %w", s.Path, err)
 	}
-	reader.Reset(log, s.Path)
+	reader.Reset(&log.out, s.Path)
 	found, taken := false, false
 	for reader.Scan() {
+		_, line := reader.Result().Pos()
 		switch record := reader.Result().(type) {
 		case *benchfmt.SyntaxError:
-			s.skip(log.line, record.Msg)
+			s.skip(log.lines[line-1], record.Msg)
 		case *benchfmt.Result:
 			found = true
 			if key, ok := s.key(record); ok {
-				taken = s.add(key, log.line, record) || taken
+				taken = s.add(key, log.lines[line-1], record) || taken
 			}
 		}
 	}

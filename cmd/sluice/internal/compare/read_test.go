@@ -108,7 +108,7 @@ func TestFaultyOptions(t *testing.T) {
 func TestSkippedLines(t *testing.T) {
 	c := compared(t, run(header, line{"E", "ns/op", around(10, 6)})+"BenchmarkE 100 fast\nBenchmarkF 100 fast\n",
 		run(later, line{"E", "ns/op", around(10, 6)}), Defaults)
-	if warnings := strings.Join(c.warnings(), "\n"); !strings.Contains(warnings, "OLD: 2 lines look like results but cannot be read, such as ") || !strings.Contains(warnings, ":14: BenchmarkE 100 fast") {
+	if warnings := strings.Join(c.warnings(), "\n"); !strings.Contains(warnings, "OLD: cannot read 2 lines, such as ") || !strings.Contains(warnings, ":14: BenchmarkE 100 fast") {
 		t.Errorf("warnings\n%s", warnings)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"golang.org/x/perf/benchunit"
 
@@ -33,7 +32,7 @@ func (c *Comparison) WriteText(w io.Writer, width int, all bool) error {
 		t.Paragraph("  ", "WARNING: "+warning)
 	}
 	t.WriteString("\n")
-	layOut(t, c.table(all))
+	t.Table("lrrrrl", c.table(all))
 	for _, s := range []string{c.only("OLD", c.OnlyOld), c.only("NEW", c.OnlyNew), c.basis(), c.twoRuns()} {
 		if s != "" {
 			t.Paragraph("  ", s)
@@ -62,7 +61,7 @@ func (c *Comparison) warnings() (all sentences) {
 			}
 		}
 		if n := len(run.Skipped); n > 0 {
-			all.say("%s: %s %s like results but cannot be read, such as %s", word, format.Plural(n, "line"), looks(n), run.Skipped[0])
+			all.say("%s: cannot read %s, such as %s", word, format.Plural(n, "line"), run.Skipped[0])
 		}
 		if len(run.Failures) > 0 && (i == 0 || c.Decision.Reason != Broken) {
 			all.say("%s has failures: %s", word, list(run.Failures))
@@ -120,12 +119,9 @@ func list(values []string) string {
 	return text
 }
 
-// A row has the label of a point or a unit, and its figures: OLD, NEW, their ratio, its
-// interval, and what a change is.
-type row [6]string
-
-// table returns the rows of all units.
-func (c *Comparison) table(all bool) (rows []row) {
+// table returns the rows of all units. A row has the label of a point or a unit, and its
+// figures: OLD, NEW, their ratio, its interval, and what a change is.
+func (c *Comparison) table(all bool) (rows [][]string) {
 	var shown []*Point
 	all = all || len(c.Points) <= few
 	changed := 0
@@ -145,9 +141,9 @@ func (c *Comparison) table(all bool) (rows []row) {
 		})
 		shown = shown[:min(len(shown), most)]
 	}
-	means := []row{{"geometric mean", "OLD", "NEW", "ratio"}}
+	means := [][]string{{"geometric mean", "OLD", "NEW", "ratio"}}
 	for _, u := range c.Units {
-		mean := row{fmt.Sprintf("%s (%d)", u.Unit, u.Points), scaled(u.was, u.Unit), scaled(u.is, u.Unit), times(1 + u.Geomean)}
+		mean := []string{fmt.Sprintf("%s (%d)", u.Unit, u.Points), scaled(u.was, u.Unit), scaled(u.is, u.Unit), times(1 + u.Geomean)}
 		if u.was*u.is == 0 {
 			mean[1], mean[2] = "-", "-"
 		}
@@ -159,21 +155,21 @@ func (c *Comparison) table(all bool) (rows []row) {
 		}
 		switch known := u.Geomean.finite(); {
 		case heading < len(rows):
-			rows = slices.Insert(rows, heading, row{u.Unit, "OLD", "NEW", "ratio", "95% interval"})
+			rows = slices.Insert(rows, heading, []string{u.Unit, "OLD", "NEW", "ratio", "95% interval"})
 			if known && u.Points > 1 {
 				mean[0] = fmt.Sprint("geomean of ", u.Points)
 				rows = append(rows, mean)
 			}
-			rows = append(rows, row{})
+			rows = append(rows, []string{""})
 		case known:
 			means = append(means, mean)
 		}
 	}
 	if len(means) > 1 {
-		rows = append(append(rows, means...), row{})
+		rows = append(append(rows, means...), []string{""})
 	}
 	if left := len(c.Points) - len(shown); left > 0 {
-		rows = append(rows, row{fmt.Sprintf("%d of %d points are not shown; %d of them changed: -v shows all.", left, len(c.Points), changed-len(shown))})
+		rows = append(rows, []string{fmt.Sprintf("%d of %d points are not shown; %d of them changed: -v shows all.", left, len(c.Points), changed-len(shown))})
 	}
 	return rows
 }
@@ -187,21 +183,17 @@ func (p *Point) rank() int {
 	return slices.Index([]bool{p.Regression, p.Suspect, p.Improvement, changed && p.testable, changed, true}, true)
 }
 
-func (c *Comparison) row(p *Point) row {
-	r := row{c.label(p.Key), scaled(p.Old.Median, p.Unit), scaled(p.New.Median, p.Unit), times(1 + p.Change), "", string(p.Verdict)}
+func (c *Comparison) row(p *Point) []string {
+	r := []string{c.label(p.Key), scaled(p.Old.Median, p.Unit), scaled(p.New.Median, p.Unit), times(1 + p.Change), "", string(p.Verdict)}
 	if p.Interval[0].finite() && !p.Exact {
 		r[4] = times(1+p.Interval[0]) + " to " + times(1+p.Interval[1])
 	}
-	switch word := word(p.Unit); {
-	case p.Regression:
-		r[5] = word
+	switch {
 	case p.Suspect:
-		r[5] = word + "?"
-	case p.Improvement:
-		r[5] = opposite(word)
+		r[5] = "worse?"
 	case p.Verdict == Same:
 		r[5] = "~"
-	case p.rank() == unchanged || !p.testable:
+	case p.Regression || p.Improvement || p.rank() == unchanged || !p.testable:
 	case math.Abs(float64(p.Change)) <= c.Threshold:
 		r[5] = "< " + format.PercentExact(c.Threshold)
 	case p.Verdict == Worse && c.drifted():
@@ -210,39 +202,6 @@ func (c *Comparison) row(p *Point) row {
 		r[5] = "noise"
 	}
 	return r
-}
-
-// layOut writes rows in columns: figures to the right, the others to the left. A label
-// that is too long has a line of its own, as does a row without figures.
-func layOut(t *format.Text, rows []row) {
-	var widths [len(row{})]int
-	for _, r := range rows {
-		for i := range r {
-			if r[1] != "" {
-				widths[i] = max(widths[i], utf8.RuneCountInString(r[i]))
-			}
-		}
-	}
-	labels := t.Width
-	for _, w := range widths[1:] {
-		labels -= 2 + w
-	}
-	labels = max(1, min(labels, widths[0]))
-	for _, r := range rows {
-		line := format.Cut(r[0], t.Width)
-		if r[1] != "" {
-			if utf8.RuneCountInString(line) > labels {
-				t.WriteString(line + "\n")
-				line = ""
-			}
-			line += format.Pad(line, labels)
-			for i := 1; i < len(r)-1; i++ {
-				line += "  " + format.Pad(r[i], widths[i]) + r[i]
-			}
-			line = strings.TrimRight(line+"  "+r[len(r)-1], " ")
-		}
-		t.WriteString(line + "\n")
-	}
 }
 
 // label writes a name for a row. Names of the lab lose the keys that all have.

@@ -36,12 +36,12 @@ func TestFewPoints(t *testing.T) {
 	want := []string{
 		"sec/op OLD NEW ratio 95% interval",
 		"Same-8 100.0n 100.0n 1.000 0.997 to 1.003 ~",
-		"Slower-8 100.0n 400.0n 4.00 3.99 to 4.01 slower",
-		"Faster-8 100.0n 25.00n 0.250 0.249 to 0.251 faster",
+		"Slower-8 100.0n 400.0n 4.00 3.99 to 4.01 worse",
+		"Faster-8 100.0n 25.00n 0.250 0.249 to 0.251 better",
 		"Little-8 100.0n 103.0n 1.030 1.027 to 1.033 < 5%",
 		"Noise-8 100.0n 110.0n 1.100 1.096 to 1.104 noise",
 		"Few-8 100.0n 101.0n 1.010 too few",
-		"Wild-8 550.0n 2.200µ 4.00 0.500 to 32 slower?",
+		"Wild-8 550.0n 2.200µ 4.00 0.500 to 32 worse?",
 		"geomean of 7 127.6n 158.5n 1.243", "",
 		"widgets OLD NEW ratio 95% interval",
 		"Same-8 100.0 120.0 1.200 1.196 to 1.204 higher", "",
@@ -74,7 +74,7 @@ func TestManyPoints(t *testing.T) {
 		if !strings.HasPrefix(got, tt.first) || strings.Count(got, "elastic/n=")+strings.Count(got, "Elastic/n=") != tt.rows || !strings.Contains(got, tt.others) || !strings.Contains(got, "B/op (1) 100.0 100.0 1.000") {
 			t.Errorf("%v:\n%s", tt.slower, got)
 		}
-		if tt.rows == 3 && !strings.Contains(got, "elastic/n=3 100.0n 300.0n 3.00 2.99 to 3.02 slower\nelastic/n=1 100.0n 20.00n 0.200 0.199 to 0.201 faster\nelastic/n=0 100.0n 104.0n 1.040 1.035 to 1.045 < 5%\ngeomean of 300") {
+		if tt.rows == 3 && !strings.Contains(got, "elastic/n=3 100.0n 300.0n 3.00 2.99 to 3.02 worse\nelastic/n=1 100.0n 20.00n 0.200 0.199 to 0.201 better\nelastic/n=0 100.0n 104.0n 1.040 1.035 to 1.045 < 5%\ngeomean of 300") {
 			t.Errorf("the order of what changed:\n%s", got)
 		}
 		if all := rowsOf(c, true); len(all) < 301 || strings.Contains(strings.Join(all, "\n"), "not shown") {

@@ -90,7 +90,7 @@ func (m *model) limiting(score float64) (best candidate) {
 // ruling explains a candidate that is busy all the time.
 func (m *model) ruling(c candidate) *ruling {
 	switch {
-	case c.part >= 0 && m.parts[c.part].made.cpu()+m.parts[c.part].made.System >= m.cores.have/worth:
+	case c.part >= 0 && m.parts[c.part].made.cpu()+m.parts[c.part].made[costSystem] >= m.cores.have/worth:
 		return m.busyCores(c) // it has all of them: more of its goroutines would have no more
 	case c.part >= 0:
 		return m.busyPart(&m.parts[c.part], c)

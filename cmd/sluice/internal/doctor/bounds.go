@@ -55,7 +55,7 @@ func less(costs []cost, kind costKind) remains {
 }
 
 // work is what a part does for its values, without passing them.
-func (d *made) work() float64 { return d.Own + d.System + d.away() }
+func (d *made) work() float64 { return d[costOwn] + d[costSystem] + d.away() }
 
 // A station is a resource in the bounds: demand is what the present work takes of it, and
 // servers is what it has, so that demand/servers is its utilization.
@@ -76,7 +76,7 @@ func (m *model) stations(c *change, best bool) (all []station) {
 			continue
 		}
 		// Waiting for a core is the cores' matter.
-		s := station{i, p.Name, p.made.sum() - p.made.Runnable, max(p.Alive-p.Time.Unknown, 1e-9)}
+		s := station{i, p.Name, p.made.sum() - p.made[costQueue], max(p.Alive-p.Time.Unknown, 1e-9)}
 		if p.hot > p.busy && p.busy > 0 {
 			s.servers = min(s.servers, s.demand/max(p.serves(), 1e-9)) // as its busiest goroutine limits
 		}
@@ -84,7 +84,7 @@ func (m *model) stations(c *change, best bool) (all []station) {
 		case c.lighter && best:
 			s.demand = max(m.sampled(p.made.work()), 0.02*s.demand)
 		case c.lighter:
-			s.demand -= p.made.Passing * c.gone
+			s.demand -= p.made[costPassing] * c.gone
 		case i == c.part:
 			s.demand *= c.kept.at(best)
 			s.servers *= c.servers.at(!best)

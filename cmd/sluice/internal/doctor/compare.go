@@ -181,7 +181,7 @@ func (c *Comparison) work() string {
 	if c.Channel != "" {
 		return fmt.Sprintf("%s passed %s values per second before and %s after (×%.2f)", c.Channel, format.Compact(a), format.Compact(b), b/a)
 	}
-	return fmt.Sprintf("its own code used %s cores before and %s after (×%.2f)", format.Number(a), format.Number(b), b/a)
+	return fmt.Sprintf("its own code used %s cores before and %s after (×%.2f)", format.Compact(a), format.Compact(b), b/a)
 }
 
 // announced sets the rate beside what the first remedy promised.

@@ -7,42 +7,48 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/observe"
 )
 
-// A costKind is what busy time is spent on.
-type costKind string
+// A costKind is what busy time is spent on. The first running are part of Time.Running.
+type costKind int
 
 const (
-	costOwn     costKind = "own code"
-	costPassing costKind = "passing values"
-	costLocking costKind = "locks"
-	costMemory  costKind = "allocation and the collector"
-	costTimers  costKind = "timers and contexts"
-	costSystem  costKind = "system calls"
-	costDisk    costKind = "the disk"
-	costOutside costKind = "the network"
-	costSleep   costKind = "sleep"
-	costQueue   costKind = "waiting for a core"
+	costOwn costKind = iota
+	costPassing
+	costLocking
+	costMemory
+	costTimers
+	costSystem
+	costDisk
+	costOutside
+	costSleep
+	costQueue
+
+	running = 5
 )
 
-// doing are the costs as what a role does.
-var doing = map[costKind]string{
-	costOwn: "computes", costPassing: "passes values", costLocking: "is in locks", costMemory: "allocates", costTimers: "makes timers and contexts",
-	costSystem: "makes system calls", costDisk: "writes to the disk", costOutside: "waits for the network", costSleep: "sleeps", costQueue: "waits for a core",
+// costKinds has, for each kind, its name, what a role does meanwhile, and the categories
+// of CPU time.
+var costKinds = [...]struct {
+	name, doing string
+	spent       []observe.Category
+}{
+	costOwn:     {"own code", "computes", []observe.Category{observe.OwnCode, observe.Foreign, observe.Detector}},
+	costPassing: {"passing values", "passes values", []observe.Category{observe.Passing, observe.Scheduling}},
+	costLocking: {"locks", "is in locks", []observe.Category{observe.Locking}},
+	costMemory:  {"allocation and the collector", "allocates", []observe.Category{observe.Allocating, observe.Collecting, observe.Making}},
+	costTimers:  {"timers and contexts", "makes timers and contexts", []observe.Category{observe.Timers}},
+	costSystem:  {"system calls", "makes system calls", []observe.Category{observe.SystemCalls}},
+	costDisk:    {"the disk", "writes to the disk", nil},
+	costOutside: {"the network", "waits for the network", nil},
+	costSleep:   {"sleep", "sleeps", nil},
+	costQueue:   {"waiting for a core", "waits for a core", nil},
 }
 
-// spentOn are the categories of CPU time of each kind.
-var spentOn = map[costKind][]observe.Category{
-	costOwn:     {observe.OwnCode, observe.Foreign, observe.Detector},
-	costPassing: {observe.Passing, observe.Scheduling},
-	costLocking: {observe.Locking},
-	costMemory:  {observe.Allocating, observe.Collecting, observe.Making},
-	costTimers:  {observe.Timers},
-	costSystem:  {observe.SystemCalls},
-}
+func (k costKind) String() string { return costKinds[k].name }
 
 func kindOf(c observe.Category) costKind {
-	for kind, categories := range spentOn {
-		if slices.Contains(categories, c) {
-			return kind
+	for kind := range costKinds {
+		if slices.Contains(costKinds[kind].spent, c) {
+			return costKind(kind)
 		}
 	}
 	return costOwn
@@ -66,37 +72,37 @@ type cost struct {
 	whole float64 // part of share of which all can be saved, of those of which only half can
 }
 
-func (c cost) doing() string { return doing[c.kind] }
+func (c cost) doing() string { return costKinds[c.kind].doing }
 
-// kinds are the kinds of costs in the order of made; the first running are part of
-// Time.Running.
-var kinds = [...]costKind{costOwn, costPassing, costLocking, costMemory, costTimers, costSystem, costDisk, costOutside, costSleep, costQueue}
+// made is what the busy time of a part consists of, in goroutines, by kind: Running is split
+// as its CPU samples are.
+type made [len(costKinds)]float64
 
-const running = 5
-
-func (d *made) each() [len(kinds)]*float64 {
-	return [...]*float64{&d.Own, &d.Passing, &d.Locking, &d.Memory, &d.Timers, &d.System, &d.Disk, &d.Outside, &d.Sleep, &d.Runnable}
+// total adds up some kinds.
+func total(kinds []float64) (sum float64) {
+	for _, of := range kinds {
+		sum += of
+	}
+	return sum
 }
 
-func (d *made) sum() float64 { return d.cpu() + d.Runnable + d.System + d.away() }
+func (d *made) sum() float64 { return total(d[:]) }
 
 // cpu is what takes a core outside of system calls, and away what takes no core.
-func (d *made) cpu() float64  { return d.Own + d.Passing + d.Locking + d.Memory + d.Timers }
-func (d *made) away() float64 { return d.Disk + d.Outside + d.Sleep }
+func (d *made) cpu() float64  { return total(d[:running]) }
+func (d *made) away() float64 { return total(d[costDisk:costQueue]) }
 
 func (d *made) add(o *made) {
-	for i, of := range d.each() {
-		*of += *o.each()[i]
+	for kind, of := range o {
+		d[kind] += of
 	}
 }
 
 // split returns what busy time is spent on, without waiting for a core, as shares of it,
 // the largest first. It never returns none.
 func (d *made) split() (all []cost) {
-	for i, of := range d.each() {
-		if kinds[i] != costQueue {
-			all = append(all, cost{kind: kinds[i], share: *of / max(d.sum()-d.Runnable, 1e-12)})
-		}
+	for kind, of := range d[:costQueue] {
+		all = append(all, cost{kind: costKind(kind), share: of / max(d.sum()-d[costQueue], 1e-12)})
 	}
 	slices.SortStableFunc(all, func(a, b cost) int { return cmp.Compare(b.share, a.share) })
 	return all
@@ -127,7 +133,7 @@ func pick(costs []cost, kind costKind) cost {
 // located returns a cost of a part with its line: where the CPU time goes, or where the
 // goroutines wait.
 func (m *model) located(p *part, c cost) cost {
-	if s := m.costliest(p.index, spentOn[c.kind]...); s != nil {
+	if s := m.costliest(p.index, costKinds[c.kind].spent...); s != nil {
 		c.line, c.makes = s.Line, s.Makes
 		return c
 	}
@@ -141,16 +147,16 @@ func (m *model) located(p *part, c cost) cost {
 // process returns what all CPU time of the process is spent on.
 func (m *model) process() (all []cost) {
 	sum := 0.0
-	for _, kind := range kinds[:running+1] {
-		c := cost{kind: kind}
-		for _, what := range spentOn[kind] {
+	for kind, of := range costKinds[:costDisk] {
+		c := cost{kind: costKind(kind)}
+		for _, what := range of.spent {
 			c.share += m.spent[what]
 		}
 		if c.kind == costMemory {
 			c.whole = m.spent[observe.Making]
 		}
 		sum += c.share
-		if s := m.costliest(-1, spentOn[kind]...); s != nil {
+		if s := m.costliest(-1, of.spent...); s != nil {
 			c.line, c.makes = s.Line, s.Makes
 		}
 		all = append(all, c)
@@ -168,5 +174,5 @@ func (m *model) passingCPU() float64 { return pick(m.process(), costPassing).sha
 
 // most returns the role of the program that has most CPU time of a kind, or nil.
 func (m *model) most(kind costKind) *part {
-	return largest(m.parts, func(p *part) float64 { return given(!p.Runtime, *p.made.each()[slices.Index(kinds[:], kind)]) })
+	return largest(m.parts, func(p *part) float64 { return given(!p.Runtime, p.made[kind]) })
 }

@@ -169,8 +169,8 @@ func (p *plan) cores() {
 	c := &livepage.FlowChannel{ID: unnamed + uint64(len(p.o.Nodes)), Name: fmt.Sprintf("%.2g cores", k.have), Kind: "cores", Unnamed: true, Fill: &k.full, SendersMean: k.queue}
 	p.channels[c.ID] = c
 	for i := range p.m.parts {
-		if made := &p.m.parts[i].made; made.cpu()+made.Runnable >= seldom {
-			p.connect(i, c, send, made.cpu()+made.Runnable)
+		if made := &p.m.parts[i].made; made.cpu()+made[costQueue] >= seldom {
+			p.connect(i, c, send, made.cpu()+made[costQueue])
 		}
 	}
 }

@@ -141,7 +141,7 @@ func shedding(m *model) *ruling {
 func (m *model) drops(l *link) *ruling {
 	p := &m.parts[l.wait.Role]
 	// Many that are woken at once by a broadcast wait for a core, and have one value each.
-	if p.serves() > 1/worth || p.made.Runnable > p.made.sum()/2 && p.Alive > 2*m.cores.have {
+	if p.serves() > 1/worth || p.made[costQueue] > p.made.sum()/2 && p.Alive > 2*m.cores.have {
 		return nil
 	}
 	calls := m.longest(p.index, func(w *wait) bool { return w.kind(m) == observe.Outside || w.kind(m) == observe.Disk })

@@ -43,13 +43,6 @@ type part struct {
 	same  float64 // of its own, that wait for each other
 }
 
-// made is what the busy time of a part consists of, in goroutines.
-type made struct {
-	Own, Passing, Locking, Memory, Timers float64 // Running, split as its CPU samples are
-	System, Disk, Outside, Sleep          float64
-	Runnable                              float64
-}
-
 // A wait is a row of Observation.Waits in the model.
 type wait struct {
 	*observe.Wait
@@ -161,9 +154,9 @@ const fewSamples = 25
 // madeOf splits the busy time of a role.
 func (m *model) madeOf(role int) made {
 	t := m.o.Roles[role].Time
-	d := made{Memory: t.Collect, System: max(0, t.System-t.Disk), Disk: t.Disk, Outside: t.Outside, Sleep: t.Sleep, Runnable: t.Runnable}
+	d := made{costMemory: t.Collect, costSystem: max(0, t.System-t.Disk), costDisk: t.Disk, costOutside: t.Outside, costSleep: t.Sleep, costQueue: t.Runnable}
 	run := t.Running
-	by, all, calls, n := map[costKind]float64{}, 0.0, 0.0, int64(0)
+	by, all, calls, n := made{}, 0.0, 0.0, int64(0)
 	for _, s := range m.o.Spent {
 		if s.Role != role || s.What == observe.Profiling {
 			continue
@@ -177,19 +170,19 @@ func (m *model) madeOf(role int) made {
 		all += s.Cores
 	}
 	if !m.traced() {
-		run, d.System = all, calls
+		run, d[costSystem] = all, calls
 	}
 	if n < fewSamples || all+calls <= 0 {
-		d.Own += run
+		d[costOwn] += run
 		return d
 	}
 	// A trace counts the way into the kernel as running; samples show how much of the
 	// time belongs to the call.
-	if more := (run+d.System)*calls/(all+calls) - d.System; more > 0 {
-		d.System, run = d.System+more, max(0, run-more)
+	if more := (run+d[costSystem])*calls/(all+calls) - d[costSystem]; more > 0 {
+		d[costSystem], run = d[costSystem]+more, max(0, run-more)
 	}
-	for i, kind := range kinds[:running] {
-		*d.each()[i] += run * by[kind] / max(all, 1e-12)
+	for kind := range costSystem {
+		d[kind] += run * by[kind] / max(all, 1e-12)
 	}
 	return d
 }
@@ -386,9 +379,9 @@ func (m *model) share(p *part) {
 			p.turns = max(p.turns, l.rate)
 		}
 	}
-	slept := min(p.made.Sleep, p.load)
-	p.made.Sleep -= slept
-	p.made.Outside = max(0, p.made.Outside-(p.load-slept))
+	slept := min(p.made[costSleep], p.load)
+	p.made[costSleep] -= slept
+	p.made[costOutside] = max(0, p.made[costOutside]-(p.load-slept))
 	if known := p.Alive - p.Time.Unknown; known > 0 {
 		p.busy = min(1, p.made.sum()/known)
 	}
@@ -401,7 +394,7 @@ func (m *model) share(p *part) {
 
 // serves returns the share of its life for which the busiest goroutine of a part served:
 // while it waits for a core it serves no one, and others wait for the cores.
-func (p *part) serves() float64 { return p.hot * (1 - p.made.Runnable/max(p.made.sum(), 1e-12)) }
+func (p *part) serves() float64 { return p.hot * (1 - p.made[costQueue]/max(p.made.sum(), 1e-12)) }
 
 // inFlow reports whether a part meets others: what hardly ever waits for others or is
 // waited for limits nothing but the cores.

@@ -311,7 +311,7 @@ func (m *model) heldIn(g *meeting, util float64) *wait {
 	for _, e := range slices.Concat(g.receivers, g.senders) {
 		if p := &m.parts[e.role]; !p.Runtime && !roles[e.role] {
 			roles[e.role] = true
-			cpu += p.made.cpu() + p.made.System
+			cpu += p.made.cpu() + p.made[costSystem]
 		}
 	}
 	return largest(m.waits, func(w *wait) float64 { // a lock has one holder

@@ -86,7 +86,7 @@ func (d *Diagnosis) WriteText(w io.Writer, o Screen) error {
 		return text
 	})
 	section(&s, "Roles", d.unmapped(false), (*RoleRow).sentence)
-	section(&s, "Unknown", d.Unknown, func(g *observe.Gap) string { return listed(": ", g.What, g.Reason) })
+	section(&s, "Unknown", d.Unknown, func(g *observe.Gap) string { return format.Join(": ", g.What, g.Reason) })
 	s.put(nil, s.paragraph(flowmap.Soft, d.foot(2*format.WidestWidth), ""))
 	return s.write(w)
 }
@@ -105,12 +105,7 @@ func (d *Diagnosis) fixes(s sheet) (all [][]flowmap.Line) {
 }
 
 func (r *Remedy) sentence() string {
-	return listed(" ", stop(r.Change), r.gives(), condition(r.Condition))
-}
-
-// listed joins the words that are not empty.
-func listed(between string, words ...string) string {
-	return strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), between)
+	return format.Join(" ", stop(r.Change), r.gives(), condition(r.Condition))
 }
 
 // gives writes the gain of a remedy. A remedy that ends a wait forever needs none.
@@ -185,7 +180,7 @@ func (e *Evidence) sentence() string {
 }
 
 func (f *Finding) sentence() string {
-	return listed(" Missing: ", stop(f.Text), stop(f.Missing))
+	return format.Join(" Missing: ", stop(f.Text), stop(f.Missing))
 }
 
 // timed reports whether the parts of the role's time are known.
@@ -226,7 +221,7 @@ func (r *RoleRow) sentence() string {
 			parts = append(parts, part.name+" "+format.Percent(part.share))
 		}
 	}
-	return r.Name + ": " + listed("; ", strings.Join(parts, ", "), r.Doing)
+	return r.Name + ": " + format.Join("; ", strings.Join(parts, ", "), r.Doing)
 }
 
 // target is the address as people type it.
@@ -240,7 +235,7 @@ func (d *Diagnosis) foot(cells int) string {
 	if d.Probability > 0 {
 		sure = fmt.Sprintf("Confidence %.0f%%", 100*d.Probability)
 	}
-	return listed(" of ", listed(", from ", sure, d.Observed), displaywidth.TruncateString(d.target(), cells, "…")) + "."
+	return format.Join(" of ", format.Join(", from ", sure, d.Observed), displaywidth.TruncateString(d.target(), cells, "…")) + "."
 }
 
 // WriteJSON writes the diagnosis as JSON.

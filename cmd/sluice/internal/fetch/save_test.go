@@ -40,7 +40,7 @@ func TestSave(t *testing.T) {
 		for i := 0; c.Send(t.Context(), i) == nil; i++ {
 		}
 	}()
-	s, err := At(strings.Replace(server.URL, "//", "//user:secret@", 1), Options{Trace: true, Busy: func() (float64, int, bool) { return 0, 2, true }})
+	s, err := At(strings.Replace(server.URL, "//", "//user:secret@", 1), Options{Trace: true, Others: func() (*float64, int) { return new(float64), 2 }})
 	if err != nil {
 		t.Fatal(err)
 	}

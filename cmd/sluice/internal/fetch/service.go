@@ -19,7 +19,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -45,10 +44,10 @@ type Options struct {
 	// them an address without a scheme means https.
 	CertFile, KeyFile, CAFile string
 
-	// Busy returns the CPU seconds of all processes of this machine but this one since
-	// some moment, and its number of CPUs, or not ok. Watch calls it if the address of
+	// Others returns the CPU seconds of all processes of this machine but this one since
+	// some moment, nil if unknown, and its number of CPUs. Watch calls it if the address of
 	// the service is on this machine. It must be nil for an address of [Pod].
-	Busy func() (seconds float64, cpus int, ok bool)
+	Others func() (seconds *float64, cpus int)
 
 	// Trace takes an execution trace. Without one, Watch takes the contention profiles,
 	// which say less and only of services that turned them on.
@@ -66,7 +65,7 @@ type Service struct {
 	base    *url.URL
 	socket  string // path of the Unix socket; "" for TCP
 	o       Options
-	client  *http.Client
+	client  *address.Client
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	left    atomic.Int64 // bytes that may still be read from the service
 	reached atomic.Bool  // it accepted a connection
@@ -108,7 +107,7 @@ func At(target string, o Options) (*Service, error) {
 		s.base.Path = s.base.Path[:at] + pprofPath
 	}
 	s.base.RawPath, s.base.RawQuery = "", ""
-	s.client = s.newClient(config)
+	s.client = address.NewClient("sluice-doctor", "net/http/pprof", o.Header, s.transport(config))
 	return s, nil
 }
 
@@ -149,8 +148,8 @@ func clientTLS(o *Options) (*tls.Config, error) {
 	return config, nil
 }
 
-// newClient returns a client that follows no redirect to another host.
-func (s *Service) newClient(config *tls.Config) *http.Client {
+// transport returns the connections of the service.
+func (s *Service) transport(config *tls.Config) *http.Transport {
 	transport := &http.Transport{
 		TLSClientConfig:        config,
 		MaxResponseHeaderBytes: 16 << 10,
@@ -170,14 +169,5 @@ func (s *Service) newClient(config *tls.Config) *http.Client {
 	if s.socket == "" {
 		transport.Proxy = http.ProxyFromEnvironment
 	}
-	return &http.Client{Transport: transport, CheckRedirect: func(next *http.Request, via []*http.Request) error {
-		switch was := via[0].URL; {
-		case next.URL.Host != was.Host, next.URL.Scheme != was.Scheme && next.URL.Scheme != "https":
-			return fmt.Errorf("refused a redirect to %s", redact.URL(next.URL))
-		case len(via) > 3:
-			return errors.New("more than 3 redirects")
-		}
-		next.Host = via[0].Host
-		return nil
-	}}
+	return transport
 }

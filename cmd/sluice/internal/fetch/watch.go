@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -70,7 +69,7 @@ func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture,
 	s.readMap(whole)
 	if s.o.Leaks {
 		data, err := s.get(whole, "goroutineleak", maxProfile)
-		if status := (*errStatus)(nil); errors.As(err, &status) && status.code == http.StatusNotFound {
+		if status := (*address.StatusError)(nil); errors.As(err, &status) && status.Code == http.StatusNotFound {
 			err = errors.New("not available: the leak profile requires Go 1.27, or 1.26 built with GOEXPERIMENT=goroutineleakprofile")
 		}
 		s.keep("leaks", "goroutineleak.pprof", data, err)
@@ -152,9 +151,9 @@ const flowPage = "../sluice?format=flow"
 // in which that package refuses the host name.
 func (s *Service) readMap(ctx context.Context) {
 	data, err := s.get(ctx, flowPage, maxFlow)
-	if status := (*errStatus)(nil); errors.As(err, &status) {
-		why, has := strings.CutPrefix(status.reason, "sluice: ")
-		if !has {
+	if status := (*address.StatusError)(nil); errors.As(err, &status) {
+		why, ours := status.Ours()
+		if !ours {
 			return
 		}
 		err = errors.New(why)
@@ -210,15 +209,15 @@ func pause(ctx context.Context, d time.Duration) {
 // that.
 func (s *Service) watchMachine() (end func()) {
 	host := s.base.Hostname()
-	if s.o.Busy == nil || s.socket == "" && host != "localhost" && !net.ParseIP(host).IsLoopback() {
+	if s.o.Others == nil || s.socket == "" && host != "localhost" && !net.ParseIP(host).IsLoopback() {
 		return func() {}
 	}
 	began := time.Now()
-	before, _, known := s.o.Busy()
+	before, _ := s.o.Others()
 	return func() {
-		after, cpus, ok := s.o.Busy()
-		if seconds := time.Since(began).Seconds(); known && ok && cpus > 0 && seconds > 0 {
-			s.machine = &capture.Machine{CPUs: cpus, Busy: min(max(0, (after-before)/seconds), float64(cpus))}
+		after, cpus := s.o.Others()
+		if seconds := time.Since(began).Seconds(); before != nil && after != nil && cpus > 0 && seconds > 0 {
+			s.machine = &capture.Machine{CPUs: cpus, Busy: min(max(0, (*after-*before)/seconds), float64(cpus))}
 		}
 	}
 }
@@ -241,7 +240,7 @@ const (
 // longer than it should, and its rate is wrong.
 func (s *Service) readTrace(ctx context.Context, longest time.Duration, limit int64) {
 	if limit < maxTraceBytes/8 {
-		s.miss("trace", fmt.Errorf("left out: the other parts leave %s for it", megabytes(max(0, limit))))
+		s.miss("trace", fmt.Errorf("left out: the other parts leave %s for it", address.Megabytes(max(0, limit))))
 		return
 	}
 	what, fixed, before, was, length := "trace", int64(0), int64(0), time.Duration(0), shortGlimpse

@@ -496,7 +496,7 @@ func TestMachine(t *testing.T) {
 	for target, local := range map[string]bool{"localhost:1": true, "127.0.0.1:1": true, "unix:/x": true, "h:1": false, "10.0.0.1:1": false} {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
-			s, err := At(target, Options{Busy: func() (float64, int, bool) { return 100 + 1.5*time.Since(began).Seconds(), 4, true }})
+			s, err := At(target, Options{Others: func() (*float64, int) { seconds := 100 + 1.5*time.Since(began).Seconds(); return &seconds, 4 }})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -124,7 +124,7 @@ func (m *Map) Draw(width, most int) (lines []Line) {
 		last += ". "
 	}
 	if last += m.unseen; last != "" && len(lines) < most {
-		lines = append(lines, Line{{cut(last, width), Soft}})
+		lines = append(lines, Line{{format.Cut(last, width), Soft}})
 	}
 	return lines
 }
@@ -230,7 +230,7 @@ func Beside(left, right []Line, arrow string, row int) []Line {
 func appendUsed(lines, band []Line, width int) []Line {
 	for _, row := range band {
 		for i := range row {
-			row[i].Text = cut(row[i].Text, width-row[:i].width())
+			row[i].Text = format.Cut(row[i].Text, width-row[:i].width())
 		}
 		for len(row) > 0 && strings.TrimSpace(row[len(row)-1].Text) == "" {
 			row = row[:len(row)-1]
@@ -291,7 +291,7 @@ func (m *Map) column(at int, shown []bool, width int, form form) []Line {
 		rows = append(rows, figures)
 	}
 	if does := n.stage.Doing; form == withDoings && does != "" {
-		rows = append(rows, Span{cut(format.Clean(does), max(cells, displaywidth.String(text))), Soft})
+		rows = append(rows, Span{format.Cut(format.Clean(does), max(cells, displaywidth.String(text))), Soft})
 	}
 	border, edge, corners := "│", "─", []string{"╭", "╮", "╰", "╯"}
 	if at == m.worst {
@@ -317,11 +317,6 @@ func even(texts []Span, border Span, least int) (lines []Line) {
 		lines = append(lines, Line{left, t, right})
 	}
 	return lines
-}
-
-// cut shortens text to a number of cells.
-func cut(text string, cells int) string {
-	return displaywidth.TruncateString(text, max(0, cells), "…")
 }
 
 // short shortens the name of a function or a line to what tells it from others: its end, and the
@@ -352,7 +347,7 @@ func short(name string, cells int) string {
 	if displaywidth.String(name+place) <= cells {
 		return name + place
 	}
-	place = cut(place, (cells+1)/2)
+	place = format.Cut(place, (cells+1)/2)
 	for len(runes) > 0 && displaywidth.String(string(runes)+place) >= cells {
 		runes = runes[1:]
 	}
@@ -363,7 +358,7 @@ func short(name string, cells int) string {
 func (n *node) title(cells int) string {
 	before, behind := "", ""
 	if c := n.channel; c != nil && c.Unnamed && c.Kind != "channel" && !strings.Contains(n.name, c.Kind) {
-		before = cut(format.Clean(c.Kind), cells/2) + " "
+		before = format.Cut(format.Clean(c.Kind), cells/2) + " "
 	} else if n.stage != nil && n.stage.Goroutines > 0 {
 		behind = " ×" + few(n.stage.Goroutines)
 	}

@@ -3,6 +3,7 @@ package format
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,20 +53,6 @@ func Thousands[N int | int64 | uint64](n N) string {
 	return sign + digits
 }
 
-// Number writes v with two or three significant digits, and a small whole number
-// without decimal places: "123", "12.3", "1.23", "3".
-func Number(v float64) string {
-	switch {
-	case v >= 99.5:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case v >= 9.95:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case v >= 0.995 && v == float64(int(v)):
-		return strconv.Itoa(int(v))
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
-}
-
 // Short writes a round number for a narrow place: "20k", "1.5M". A number below
 // 10,000 stays as it is.
 func Short(v float64) string {
@@ -94,14 +81,6 @@ func Are(n int) string {
 	return "are"
 }
 
-// Have returns "has" for 1, and "have" for any other count.
-func Have(n int) string {
-	if n == 1 {
-		return "has"
-	}
-	return "have"
-}
-
 // And joins phrases: "a, b and c".
 func And(phrases []string) string {
 	last := len(phrases) - 1
@@ -109,6 +88,11 @@ func And(phrases []string) string {
 		return strings.Join(phrases, "")
 	}
 	return strings.Join(phrases[:last], ", ") + " and " + phrases[last]
+}
+
+// Join joins the texts that are not empty.
+func Join(between string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), between)
 }
 
 // A scale has units from the largest to the smallest.

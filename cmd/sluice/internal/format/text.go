@@ -74,6 +74,45 @@ func (t *Text) Paragraph(indent string, sentences ...string) {
 	}
 }
 
+// Table writes rows in columns that are two spaces apart. align has a letter for each column,
+// l for left and r for right, and the last one is for the others, too. A row of one cell is a
+// line, and a first cell that leaves no room for the others has a line of its own.
+func (t *Text) Table(align string, rows [][]string) {
+	widths := []int{0}
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			if len(row) > 1 {
+				widths[i] = max(widths[i], displaywidth.String(cell))
+			}
+		}
+	}
+	room := t.Width
+	for _, width := range widths[1:] {
+		room -= 2 + width
+	}
+	widths[0] = max(1, min(room, widths[0]))
+	for _, row := range rows {
+		line := ""
+		for i, cell := range row {
+			switch space := Pad(cell, widths[i]); {
+			case i == 0 && (len(row) == 1 || displaywidth.String(cell) > widths[0]):
+				t.WriteString(Cut(cell, t.Width) + "\n")
+				line = strings.Repeat(" ", widths[0]+2)
+			case align[min(i, len(align)-1)] == 'r':
+				line += space + cell + "  "
+			default:
+				line += cell + space + "  "
+			}
+		}
+		if len(row) > 1 {
+			t.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+	}
+}
+
 // Print writes the text to w. It is cleaned, because names come from files.
 func (t *Text) Print(w io.Writer) error {
 	_, err := io.WriteString(w, CleanLines(t.String()))

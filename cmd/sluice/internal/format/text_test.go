@@ -121,3 +121,20 @@ func TestUnknown(t *testing.T) {
 		}
 	}
 }
+
+func TestTable(t *testing.T) {
+	rows := [][]string{{"name", "old", "new", "change"}, {"é", "1", "20", "~"}, {"a long name", "100", "2"}, {"two words that are a line"}, {""}}
+	for width, want := range map[int]string{
+		80: "name         old  new  change\né              1   20  ~\na long name  100    2\ntwo words that are a line\n\n",
+		25: "name     old  new  change\né          1   20  ~\na long name\n         100    2\ntwo words that are a line\n\n",
+	} {
+		s := Text{Width: width}
+		if s.Table("lrrl", rows); s.String() != want {
+			t.Errorf("%d cells:\n%s\nwant\n%s", width, s.String(), want)
+		}
+	}
+	var s Text
+	if s.Table("r", nil); s.String() != "" {
+		t.Errorf("no rows: %q", s.String())
+	}
+}

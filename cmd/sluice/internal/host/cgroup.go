@@ -91,23 +91,19 @@ func (g cgroup) quota(root fs.FS) (cpus float64, ok bool) {
 // quota was exceeded, so the groups are summed, too: the largest alone would
 // hide a group whose throttling began just now.
 func throttled(root fs.FS, groups []cgroup) *float64 {
-	var sum *float64
+	var all *float64
 	for _, group := range groups {
 		key, per := "throttled_time", 1e9
 		if group.v2 {
 			key, per = "throttled_usec", 1e6
 		}
-		for line := range strings.Lines(read(root, path.Join(group.path, "cpu.stat"))) {
-			value, found := strings.CutPrefix(line, key+" ")
-			if n, err := strconv.ParseFloat(strings.TrimSpace(value), 64); found && err == nil {
-				if sum == nil {
-					sum = new(float64)
-				}
-				*sum += n / per
-			}
+		if seconds := divided(after(read(root, path.Join(group.path, "cpu.stat")), key+" "), per); seconds != nil && all != nil {
+			*all += *seconds
+		} else if seconds != nil {
+			all = seconds
 		}
 	}
-	return sum
+	return all
 }
 
 // read returns the trimmed text of a file, or "" if it cannot be read.

@@ -7,8 +7,7 @@
 package host
 
 import (
-	"bufio"
-	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -26,6 +26,8 @@ type Machine struct {
 	CPUs    int    `json:"cpus"`                         // available to this process
 	Sockets int    `json:"sockets,omitempty"`            // 0 if unknown
 	Caches  int    `json:"last_level_caches,omitempty"`  // their number; 0 if unknown
+	Socket  int    `json:"-"`                            // most CPUs in one of the sockets; 0 if unknown
+	LLC     int    `json:"-"`                            // most CPUs behind one of the caches; 0 if unknown
 	Procs   int    `json:"gomaxprocs_default,omitempty"` // GOMAXPROCS at the start
 	// Quota is the cgroup's limit of CPU time, in CPUs: 0 if there is no limit,
 	// nil if unknown.
@@ -54,10 +56,12 @@ func This() Machine {
 		Binary:  binary(),
 	}
 	if runtime.GOOS == "linux" {
-		m.Sockets = distinct(system, "sys/devices/system/cpu/cpu[0-9]*/topology/physical_package_id")
-		m.Caches = distinct(system, "sys/devices/system/cpu/cpu[0-9]*/cache/index3/shared_cpu_list")
+		m.Sockets, m.Socket = shared(system, "topology/core_siblings_list")
+		for index := maxCaches; index >= 0 && m.Caches == 0; index-- {
+			m.Caches, m.LLC = shared(system, fmt.Sprintf("cache/index%d/shared_cpu_list", index))
+		}
 		m.Quota = quota(system)
-		m.Load = load(system)
+		m.Load, _, _ = strings.Cut(read(system, "proc/loadavg"), " ")
 	}
 	return m
 }
@@ -126,10 +130,8 @@ func (m Machine) Warnings() []string {
 func cpuModel() string {
 	switch runtime.GOOS {
 	case "linux":
-		if text, err := fs.ReadFile(system, "proc/cpuinfo"); err == nil {
-			if model := cpuinfoModel(text); model != "" {
-				return model
-			}
+		if model := cpuinfoModel(read(system, "proc/cpuinfo")); model != "" {
+			return model
 		}
 	case "darwin":
 		if out, err := exec.Command("sysctl", "-n", "machdep.cpu.brand_string").Output(); err == nil {
@@ -145,10 +147,9 @@ func cpuModel() string {
 
 // cpuinfoModel returns the model of the first processor in the text of
 // /proc/cpuinfo.
-func cpuinfoModel(text []byte) string {
-	scanner := bufio.NewScanner(bytes.NewReader(text))
-	for scanner.Scan() {
-		key, value, _ := strings.Cut(scanner.Text(), ":")
+func cpuinfoModel(text string) string {
+	for line := range strings.Lines(text) {
+		key, value, _ := strings.Cut(line, ":")
 		switch strings.TrimSpace(key) {
 		case "model name", "Model", "cpu model":
 			return strings.Join(strings.Fields(value), " ")
@@ -157,28 +158,35 @@ func cpuinfoModel(text []byte) string {
 	return ""
 }
 
-// distinct returns the number of different contents of the files.
-func distinct(root fs.FS, pattern string) int {
-	paths, err := fs.Glob(root, pattern)
+// maxCaches is more than the caches that Linux lists for a CPU, the last level last.
+const maxCaches = 9
+
+// shared returns the number of different lists of CPUs in a file of each CPU, such as
+// "0-3,8,10-11", and the most CPUs in one of them. A malformed list has no CPUs.
+func shared(root fs.FS, file string) (lists, most int) {
+	paths, err := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/"+file)
 	if err != nil {
 		panic(err) // the pattern is wrong
 	}
 	seen := make(map[string]bool)
 	for _, path := range paths {
-		if text, err := fs.ReadFile(root, path); err == nil {
-			seen[strings.TrimSpace(string(text))] = true
+		list, cpus := read(root, path), 0
+		for field := range strings.SplitSeq(list, ",") {
+			first, last, _ := strings.Cut(field, "-")
+			from, err := strconv.Atoi(first)
+			to, errTo := strconv.Atoi(cmp.Or(last, first))
+			if err != nil || errTo != nil || to < from {
+				cpus = 0
+				break
+			}
+			cpus += to - from + 1
+		}
+		if cpus > 0 && !seen[list] {
+			seen[list] = true
+			most = max(most, cpus)
 		}
 	}
-	return len(seen)
-}
-
-func load(root fs.FS) string {
-	text, err := fs.ReadFile(root, "proc/loadavg")
-	if err != nil {
-		return ""
-	}
-	first, _, _ := strings.Cut(string(text), " ")
-	return first
+	return len(seen), most
 }
 
 // binary distinguishes two builds of the same commit, such as one with local

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -12,7 +13,7 @@ func TestCPUInfoModel(t *testing.T) {
 		"Hardware : BCM\nModel : Raspberry Pi 5\n":                            "Raspberry Pi 5",
 		"nothing here": "",
 	} {
-		if got := cpuinfoModel([]byte(text)); got != want {
+		if got := cpuinfoModel(text); got != want {
 			t.Errorf("model of %q is %q, want %q", text, got, want)
 		}
 	}
@@ -34,27 +35,26 @@ func recorded(files map[string]string) fstest.MapFS {
 	return root
 }
 
-func TestDistinct(t *testing.T) {
-	root := recorded(map[string]string{
-		"cpu/cpu0/package":    "0\n",
-		"cpu/cpu1/package":    "0\n",
-		"cpu/cpu10/package":   "1\n",
-		"cpu/cpufreq/package": "2\n",
-	})
-	if n := distinct(root, "cpu/cpu[0-9]*/package"); n != 2 {
-		t.Errorf("%d sockets, want 2", n)
-	}
-	if n := distinct(root, "none/*"); n != 0 {
-		t.Errorf("%d without files, want 0", n)
-	}
-}
-
-func TestLoad(t *testing.T) {
-	if got := load(recorded(map[string]string{"proc/loadavg": "1.45 1.90 2.20 3/211 4711\n"})); got != "1.45" {
-		t.Errorf("load %q", got)
-	}
-	if got := load(recorded(nil)); got != "" {
-		t.Errorf("load without a file %q", got)
+func TestShared(t *testing.T) {
+	const file = "topology/core_siblings_list"
+	for name, test := range map[string]struct {
+		lists       []string // of each CPU
+		parts, most int
+	}{
+		"nothing":            {},
+		"one socket":         {[]string{"0-1", "0-1"}, 1, 2},
+		"two caches":         {[]string{"0,2", "1,3", "0,2", "1,3"}, 2, 2},
+		"ranges":             {[]string{"0-3,8,10-11", "4-7"}, 2, 7},
+		"a CPU that is idle": {[]string{"0-1", "0-1", ""}, 1, 2},
+		"malformed":          {[]string{"x", "3-1", "1-x", "0"}, 1, 1},
+	} {
+		files := map[string]string{"sys/devices/system/cpu/cpufreq/" + file: "0-99"}
+		for cpu, list := range test.lists {
+			files[fmt.Sprintf("sys/devices/system/cpu/cpu%d/%s", cpu, file)] = list + "\n"
+		}
+		if parts, most := shared(recorded(files), file); parts != test.parts || most != test.most {
+			t.Errorf("%s: %d parts, at most %d CPUs", name, parts, most)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func (w *Watch) Read() Usage {
 	return Usage{
 		Wall:      time.Since(w.began).Seconds(),
 		Steal:     steal,
-		Others:    join(busy, own, func(a, b float64) float64 { return a - b }),
+		Others:    join(busy, own, difference),
 		Throttled: throttled(w.root, w.groups),
 		Pressure:  pressure(read(w.root, "proc/pressure/cpu")),
 		Switches:  switches,
@@ -64,26 +64,25 @@ func (w *Watch) Read() Usage {
 	}
 }
 
-// CPUs returns the number of CPUs whose time Others has, 0 if unknown. A process may be
-// allowed to use fewer.
-func (w *Watch) CPUs() int {
-	n := 0
+// Others returns the CPU seconds that other processes have used until now, nil if unknown,
+// and the number of CPUs whose time that is. A process may be allowed to use fewer.
+func (w *Watch) Others() (seconds *float64, cpus int) {
 	for line := range strings.Lines(read(w.root, "proc/stat")) {
 		if name, _, _ := strings.Cut(line, " "); len(name) > len("cpu") && strings.HasPrefix(name, "cpu") {
-			n++
+			cpus++
 		}
 	}
-	return n
+	return w.Read().Others, cpus
 }
 
 // Since returns the use since an earlier reading.
 func (u Usage) Since(earlier Usage) Usage {
-	return u.each(earlier, func(a, b float64) float64 { return a - b })
+	return u.each(earlier, difference)
 }
 
 // Plus returns the sum of the use in two periods.
 func (u Usage) Plus(other Usage) Usage {
-	return u.each(other, func(a, b float64) float64 { return a + b })
+	return u.each(other, sum)
 }
 
 // each combines two usages figure by figure.
@@ -99,6 +98,9 @@ func (u Usage) each(other Usage, f func(a, b float64) float64) Usage {
 		Cycles:    join(u.Cycles, other.Cycles, f),
 	}
 }
+
+func sum(a, b float64) float64        { return a + b }
+func difference(a, b float64) float64 { return a - b }
 
 // join returns f of two figures, or nil if either is unknown.
 func join(a, b *float64, f func(a, b float64) float64) *float64 {
@@ -163,43 +165,43 @@ func (u Usage) Collecting(procs int) string {
 	return fmt.Sprintf("garbage collection took %.0f%% of the CPU time, in %.0f cycles", 100*share, *u.Cycles)
 }
 
+// after returns what follows a prefix at the beginning of a line, up to the end of the line.
+func after(text, prefix string) string {
+	_, rest, _ := strings.Cut("\n"+text, "\n"+prefix)
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimSpace(line)
+}
+
+// divided returns the number in a text in units of unit, or nil if there is none.
+func divided(text string, unit float64) *float64 {
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil
+	}
+	n /= unit
+	return &n
+}
+
 // cpuTimes parses /proc/stat, which counts in hundredths of a second. It
 // returns the busy CPU time, and the CPU time that other guests took.
 func cpuTimes(text string) (busy, steal *float64) {
-	for line := range strings.Lines(text) {
-		fields := strings.Fields(line)
-		// cpu user nice system idle iowait irq softirq steal …
-		if len(fields) < 9 || fields[0] != "cpu" {
-			continue
-		}
-		var seconds [9]float64
-		for i := 1; i < len(seconds); i++ {
-			ticks, err := strconv.ParseFloat(fields[i], 64)
-			if err != nil {
-				return nil, nil
-			}
-			seconds[i] = ticks / 100
-		}
-		ran := seconds[1] + seconds[2] + seconds[3] + seconds[6] + seconds[7]
-		return &ran, &seconds[8]
+	// user nice system idle iowait irq softirq steal …
+	fields := strings.Fields(after(text, "cpu "))
+	if len(fields) < 8 {
+		return nil, nil
 	}
-	return nil, nil
+	busy = new(float64)
+	for _, i := range []int{0, 1, 2, 5, 6} {
+		busy = join(busy, divided(fields[i], 100), sum)
+	}
+	return busy, divided(fields[7], 100)
 }
 
 // pressure returns the total of the line "some" of /proc/pressure/cpu, which
 // counts in microseconds.
 func pressure(text string) *float64 {
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "some ") {
-			continue
-		}
-		_, total, _ := strings.Cut(line, "total=")
-		if us, err := strconv.ParseFloat(strings.TrimSpace(total), 64); err == nil {
-			seconds := us / 1e6
-			return &seconds
-		}
-	}
-	return nil
+	_, total, _ := strings.Cut(after(text, "some "), "total=")
+	return divided(total, 1e6)
 }
 
 // collected returns the CPU time and the number of cycles of the collector. The

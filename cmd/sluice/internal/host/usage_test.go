@@ -44,7 +44,7 @@ func TestReadings(t *testing.T) {
 		root := recorded(tt.files)
 		got := (&Watch{root, cgroups(root), time.Now()}).Read()
 		cpus := strings.Count(tt.files["proc/stat"], "cpu0 ")
-		if n := (&Watch{root: root}).CPUs(); n != cpus {
+		if _, n := (&Watch{root: root}).Others(); n != cpus {
 			t.Errorf("%s: %d CPUs, want %d", tt.name, n, cpus)
 		}
 		got = Usage{Steal: got.Steal, Throttled: got.Throttled, Pressure: got.Pressure}

@@ -97,20 +97,17 @@ const besidesTimed = 6 * time.Millisecond
 func Estimate(points []*Point) time.Duration {
 	total := time.Duration(0)
 	for _, point := range points {
-		repetition := max(point.Target, point.Pass) + besidesTimed
-		rounds := time.Duration(point.Count)
-		entries := time.Duration(len(point.Entries))
-		if point.Target > 0 {
-			total += entries * max(point.Pass, besidesTimed) // the warm-up pass
-		}
-		total += entries * rounds * repetition
+		total += point.estimate(point.Count)
 	}
 	return total
 }
 
 // estimate is Estimate of a point with this number of rounds.
 func (p *Point) estimate(rounds int) time.Duration {
-	point := *p
-	point.Count = rounds
-	return Estimate([]*Point{&point})
+	repetition := max(p.Target, p.Pass) + besidesTimed
+	entry := time.Duration(rounds) * repetition
+	if p.Target > 0 {
+		entry += max(p.Pass, besidesTimed) // the warm-up pass
+	}
+	return time.Duration(len(p.Entries)) * entry
 }

@@ -14,7 +14,7 @@ import (
 
 // ReadOwn reads a user's file of curves, and returns its malformed rows. Without a file,
 // content is nil, and there are no curves.
-func ReadOwn(content []byte, name string) ([]Curve, []Skipped, error) {
+func ReadOwn(content []byte, name string) ([]Curve, []error, error) {
 	if content == nil {
 		return nil, nil, nil
 	}

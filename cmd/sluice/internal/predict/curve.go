@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
@@ -45,10 +45,7 @@ var publishedFile []byte
 // Published returns the built-in curves. They are shared: do not modify them.
 var Published = sync.OnceValue(func() []Curve {
 	curves, skipped, err := readCSV(publishedFile, "published.csv")
-	if err == nil && len(skipped) > 0 {
-		err = errors.New(skipped[0].String())
-	}
-	if err != nil {
+	if err = errors.Join(append(skipped, err)...); err != nil {
 		panic("predict: published.csv: " + err.Error())
 	}
 	return limited(curves)
@@ -72,12 +69,7 @@ func (c *Curve) numbers() map[string]*int {
 }
 
 // facts returns what is known of a curve.
-func (c Curve) facts() string { return joined("; ", c.Workload, c.Machine, c.Version) }
-
-// joined joins the texts that are not empty.
-func joined(with string, texts ...string) string {
-	return strings.Join(slices.DeleteFunc(texts, func(text string) bool { return text == "" }), with)
-}
+func (c Curve) facts() string { return format.Join("; ", c.Workload, c.Machine, c.Version) }
 
 // Limit separates the counts above the CPUs of the measured machine: more
 // threads than CPUs test robustness, and are not points of a curve. If the

@@ -68,18 +68,15 @@ func NewForecast(counts []Point, limits Limits, past *Past) *Forecast {
 // Largest returns the largest measured count.
 func (f *Forecast) Largest() int { return f.Counts[len(f.Counts)-1].Procs }
 
-// Reach returns the largest number of CPUs for which At has a figure.
-func (f *Forecast) Reach() int {
-	if f.Law == nil {
-		return f.Largest()
-	}
-	reach := Far * f.Largest()
-	for _, boundary := range f.Limits.boundaries() {
-		if !boundary.crossed(f.Largest()) {
-			reach = min(reach, max(boundary.target, f.Largest()))
+// Reach returns the largest number of CPUs, at most the given one, for which At has a
+// figure. It is at least the largest measured count.
+func (f *Forecast) Reach(most int) int {
+	for ; most > f.Largest(); most-- {
+		if _, err := f.At(float64(most)); err == nil {
+			break
 		}
 	}
-	return reach
+	return max(most, f.Largest())
 }
 
 // At returns the figure for n CPUs; n need not be whole. It returns an error

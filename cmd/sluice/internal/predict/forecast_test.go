@@ -37,8 +37,8 @@ func TestForecast(t *testing.T) {
 			t.Errorf("%v CPUs: %+v, want around %v", tt.n, got, x)
 		}
 	}
-	if f.Reach() != 32 || f.Largest() != 8 {
-		t.Errorf("reach %d, largest %d", f.Reach(), f.Largest())
+	if f.Reach(1000) != 32 || f.Largest() != 8 {
+		t.Errorf("reach %d, largest %d", f.Reach(1000), f.Largest())
 	}
 }
 
@@ -149,7 +149,7 @@ func TestForecastRefuses(t *testing.T) {
 		if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %+v, error %v, want one with %q", tt.name, got, err, tt.says)
 		}
-		if reach := f.Reach(); float64(reach) >= tt.n && tt.n > float64(f.Largest()) {
+		if reach := f.Reach(1000); float64(reach) >= tt.n && tt.n > float64(f.Largest()) {
 			t.Errorf("%s: the reach is %d", tt.name, reach)
 		}
 	}
@@ -159,14 +159,14 @@ func TestForecastRefuses(t *testing.T) {
 func TestForecastAcrossMeasured(t *testing.T) {
 	split := Topology{CPUs: 64, LLC: 8, Socket: 64}
 	f := NewForecast(exactly(laws[1].law, 1, 2, 4, 8, 16), Limits{split, split}, known)
-	if _, err := f.At(32); err != nil || f.Reach() != 64 {
-		t.Errorf("reach %d, error %v", f.Reach(), err)
+	if _, err := f.At(32); err != nil || f.Reach(1000) != 64 {
+		t.Errorf("reach %d, error %v", f.Reach(1000), err)
 	}
 	// The target has a larger cache than the measured machine.
 	small := Topology{CPUs: 4, LLC: 4, Socket: 4}
 	f = NewForecast(exactly(laws[1].law, 1, 2, 4), Limits{small, one}, known)
-	if _, err := f.At(16); err != nil || f.Reach() != 16 {
-		t.Errorf("reach %d, error %v", f.Reach(), err)
+	if _, err := f.At(16); err != nil || f.Reach(1000) != 16 {
+		t.Errorf("reach %d, error %v", f.Reach(1000), err)
 	}
 }
 

@@ -107,9 +107,9 @@ func (l Law) misfit(points []Point) float64 {
 // known from the previous round.
 
 // terms are the factors of a, b and c at n CPUs.
-func terms(n int) [3]float64 {
+func terms(n int) vector {
 	f := float64(n)
-	return [3]float64{1 / f, (f - 1) / f, f - 1}
+	return vector{1 / f, (f - 1) / f, f - 1}
 }
 
 // rounds is the number of updates of the weights. The fourth digit is stable
@@ -127,20 +127,20 @@ func fitLaw(points []Point) Law {
 	for _, p := range points {
 		alone = min(alone, leastAlone*float64(p.Procs)/p.X)
 	}
-	var c [3]float64
+	var c vector
 	for round := range rounds {
 		var m normal
 		for _, p := range points {
 			t := terms(p.Procs)
 			time, weight := 1/p.X-alone/float64(p.Procs), p.X*p.X
 			if round > 0 {
-				weight = p.X / (c[0]*t[0] + c[1]*t[1] + c[2]*t[2])
+				weight = p.X / c.dot(t)
 			}
 			for row := range t {
 				for col := range t {
-					m[row][col] += weight * t[row] * t[col]
+					m.columns[col][row] += weight * t[row] * t[col]
 				}
-				m[row][3] += weight * t[row] * time
+				m.right[row] += weight * t[row] * time
 			}
 		}
 		c = m.nonNegative()
@@ -149,60 +149,43 @@ func fitLaw(points []Point) Law {
 	return Law{Lambda: 1 / c[0], Sigma: c[1] / c[0], Kappa: c[2] / c[0]}
 }
 
-// A normal is the matrix of the normal equations, with their right side in the
-// last column.
-type normal [3][4]float64
+// A vector has a component for each of the coefficients a, b and c.
+type vector [3]float64
+
+func (v vector) dot(w vector) float64 { return v[0]*w[0] + v[1]*w[1] + v[2]*w[2] }
+
+// det returns the determinant of a matrix with these columns.
+func det(u, v, w vector) float64 {
+	return u.dot(vector{v[1]*w[2] - v[2]*w[1], v[2]*w[0] - v[0]*w[2], v[0]*w[1] - v[1]*w[0]})
+}
+
+// A normal is the matrix of the normal equations, which is symmetric, and their right side.
+type normal struct {
+	columns [3]vector
+	right   vector
+}
 
 // nonNegative returns the non-negative coefficients that minimize the weighted
 // squares. Three unknowns have eight sets of nonzero ones. Each set is solved
-// without bounds, and the best solution within the bounds is the result.
-func (m normal) nonNegative() (best [3]float64) {
+// without bounds, by Cramer's rule, and the best solution within the bounds is the
+// result.
+func (m normal) nonNegative() (best vector) {
 	least := 0.0 // of the sum of squares, without the part that is the same for all sets
-	for _, free := range [...][]int{{0, 1, 2}, {0, 1}, {0, 2}, {1, 2}, {0}, {1}, {2}} {
-		c, ok := m.solve(free)
-		if !ok {
-			continue
+	for zeros := range 8 {
+		e := m
+		for i := range e.columns {
+			if zeros>>i&1 != 0 { // the equation is that the coefficient is 0
+				e.columns[0][i], e.columns[1][i], e.columns[2][i], e.right[i] = 0, 0, 0, 0
+				e.columns[i] = vector{}
+				e.columns[i][i] = 1
+			}
 		}
+		u, v, w, d := e.columns[0], e.columns[1], e.columns[2], det(e.columns[0], e.columns[1], e.columns[2])
+		c := vector{det(e.right, v, w) / d, det(u, e.right, w) / d, det(u, v, e.right) / d}
 		// At a minimum over the free coefficients, the sum is that part minus c·right.
-		if sum := -(c[0]*m[0][3] + c[1]*m[1][3] + c[2]*m[2][3]); sum < least {
+		if sum := -c.dot(m.right); d != 0 && min(c[0], c[1], c[2]) >= 0 && sum < least {
 			least, best = sum, c
 		}
 	}
 	return best
-}
-
-// solve solves the equations of the free coefficients, with the others 0, by
-// Gaussian elimination. ok is false if a coefficient is negative or undetermined.
-func (m normal) solve(free []int) (c [3]float64, ok bool) {
-	n := len(free)
-	var e normal
-	for row, from := range free {
-		for col, of := range free {
-			e[row][col] = m[from][of]
-		}
-		e[row][n] = m[from][3]
-	}
-	for i := range n {
-		for row := i + 1; row < n; row++ {
-			if math.Abs(e[row][i]) > math.Abs(e[i][i]) {
-				e[i], e[row] = e[row], e[i]
-			}
-		}
-		if e[i][i] == 0 {
-			return c, false
-		}
-		for row := range n {
-			if factor := e[row][i] / e[i][i]; row != i {
-				for col := i; col <= n; col++ {
-					e[row][col] -= factor * e[i][col]
-				}
-			}
-		}
-	}
-	for i, of := range free {
-		if c[of] = e[i][n] / e[i][i]; !(c[of] >= 0) {
-			return c, false
-		}
-	}
-	return c, true
 }

@@ -1,11 +1,6 @@
 package predict
 
-import (
-	"fmt"
-	"io/fs"
-	"strconv"
-	"strings"
-)
+import "fmt"
 
 // A Topology is the layout of the CPUs of a machine; 0 is unknown.
 type Topology struct {
@@ -21,81 +16,24 @@ type Limits struct {
 	Target   Topology `json:"target"`
 }
 
-// A boundary is a step in the cost of moving a cache line.
-type boundary struct {
-	what, flag       string
-	measured, target int
-}
-
-// crossed reports whether the largest measured count is beyond the boundary.
-func (b boundary) crossed(largest int) bool { return b.measured > 0 && largest > b.measured }
-
-func (l Limits) boundaries() []boundary {
-	return []boundary{
+// check returns an error if n CPUs cross a boundary, which is a step in the cost of moving a
+// cache line, that the largest measured count does not cross, or if that is unknown.
+func (l Limits) check(largest int, n float64) error {
+	for _, boundary := range []struct {
+		what, flag       string
+		measured, target int
+	}{
 		{"last-level cache", "-llc", l.Measured.LLC, l.Target.LLC},
 		{"socket", "-socket", l.Measured.Socket, l.Target.Socket},
-	}
-}
-
-// check returns an error if n CPUs cross a boundary that the largest measured
-// count does not cross, or if that is unknown.
-func (l Limits) check(largest int, n float64) error {
-	for _, b := range l.boundaries() {
+	} {
+		crossed := boundary.measured > 0 && largest > boundary.measured
 		switch {
-		case b.target == 0:
-			return fmt.Errorf("%w: it is unknown how many CPUs share a %s there. Set %s", ErrNewBoundary, b.what, b.flag)
-		case n > float64(b.target) && !b.crossed(largest):
+		case boundary.target == 0:
+			return fmt.Errorf("%w: it is unknown how many CPUs share a %s there. Set %s", ErrNewBoundary, boundary.what, boundary.flag)
+		case n > float64(boundary.target) && !crossed:
 			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and beyond it a value may cost several times as much. If more CPUs of the target share one, set %s",
-				ErrNewBoundary, n, b.target, b.what, b.flag)
+				ErrNewBoundary, n, boundary.target, boundary.what, boundary.flag)
 		}
 	}
 	return nil
-}
-
-// ReadTopology reads what the CPUs of a machine share from Linux's
-// /sys/devices/system/cpu. Missing files leave fields 0.
-func ReadTopology(cpus fs.FS) (t Topology) {
-	dirs, _ := fs.Glob(cpus, "cpu[0-9]*")
-	for _, dir := range dirs {
-		t.Socket = max(t.Socket, countCPUs(text(cpus, dir+"/topology/core_siblings_list")))
-		highest, shared := 0, 0
-		caches, _ := fs.Glob(cpus, dir+"/cache/index[0-9]*")
-		for _, cache := range caches {
-			if level, err := strconv.Atoi(text(cpus, cache+"/level")); err == nil && level > highest {
-				highest, shared = level, countCPUs(text(cpus, cache+"/shared_cpu_list"))
-			}
-		}
-		t.LLC = max(t.LLC, shared)
-	}
-	return t
-}
-
-// countCPUs returns the length of a list such as "0-3,8,10-11", or 0 if it is
-// malformed.
-func countCPUs(list string) int {
-	total := 0
-	for field := range strings.SplitSeq(list, ",") {
-		first, last, isRange := strings.Cut(field, "-")
-		a, err := strconv.Atoi(first)
-		if err != nil {
-			return 0
-		}
-		b := a
-		if isRange {
-			if b, err = strconv.Atoi(last); err != nil || b < a {
-				return 0
-			}
-		}
-		total += b - a + 1
-	}
-	return total
-}
-
-// text returns the trimmed content of a file, or "" if it cannot be read.
-func text(files fs.FS, name string) string {
-	content, err := fs.ReadFile(files, name)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(content))
 }

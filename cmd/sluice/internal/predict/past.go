@@ -68,6 +68,7 @@ type trial struct {
 	flat    float64 // the throughput of the largest known count
 	miss    float64 // log(truth / guess) / spread
 	weight  float64
+	band    Band // that a score predicts
 	crosses bool // a boundary of a last-level cache or socket that the points do not cross
 }
 

@@ -76,7 +76,7 @@ func NewReport(q Question) *Report {
 	past := NewPast(slices.DeleteFunc(slices.Concat(q.Published, q.Own), q.Curve.same))
 	f := NewForecast(q.Swept.Single, q.Limits, past)
 	asked := max(q.Limits.Target.CPUs, f.Largest())
-	r := &Report{Question: q, Law: f.Law, OwnUsed: len(q.Own), OnCPUs: min(asked, f.Reach())}
+	r := &Report{Question: q, Law: f.Law, OwnUsed: len(q.Own), OnCPUs: f.Reach(asked)}
 	r.figures(f, asked)
 	r.Peak = peakOf(r.Figures)
 	r.Remedies = f.remedies(r.OnCPUs, q.Swept)

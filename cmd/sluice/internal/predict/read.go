@@ -14,16 +14,9 @@ import (
 	"strings"
 
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
-
-// A Skipped is a line of a file that was not used.
-type Skipped struct {
-	Line int
-	Why  error
-}
-
-// String describes s for a warning.
-func (s Skipped) String() string { return fmt.Sprintf("line %d skipped: %v", s.Line, s.Why) }
 
 // Errors of a file.
 var (
@@ -35,9 +28,9 @@ var (
 var benchmarkLine = regexp.MustCompile(`(?m)^Benchmark\S*\s`)
 
 // Read reads all curves of a file, which is a CSV or in the Go benchmark format,
-// and returns the lines that it skipped because they are malformed. It fails if
-// no line has a curve. name is for messages.
-func Read(content []byte, name string) ([]Curve, []Skipped, error) {
+// and returns an error for each line that it skipped because it is malformed. It
+// fails if no line has a curve. name is for messages.
+func Read(content []byte, name string) ([]Curve, []error, error) {
 	read := readCSV
 	if benchmarkLine.Match(content) {
 		read = readBenchmarks
@@ -58,10 +51,9 @@ type gathered struct {
 	samples []map[int][]float64
 }
 
-// add adds the throughput x of a curve; like reports whether another curve is
-// the same.
-func (g *gathered) add(c Curve, like func(Curve) bool, procs int, x float64) {
-	i := slices.IndexFunc(g.curves, like)
+// add adds the throughput x of a curve.
+func (g *gathered) add(c Curve, procs int, x float64) {
+	i := slices.IndexFunc(g.curves, c.same)
 	if i < 0 {
 		i = len(g.curves)
 		g.curves, g.samples = append(g.curves, c), append(g.samples, map[int][]float64{})
@@ -174,7 +166,7 @@ const byteOrderMark = "\ufeff"
 // readCSV reads a file of curves. It skips malformed rows, and returns them; it
 // fails if the file has rows and all of them are malformed. Rows of kind other
 // are not curves and do not count.
-func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
+func readCSV(content []byte, name string) ([]Curve, []error, error) {
 	content = bytes.TrimPrefix(content, []byte(byteOrderMark))
 	reader := csv.NewReader(bytes.NewReader(content))
 	reader.Comma = separator(content)
@@ -183,18 +175,14 @@ func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
 		return nil, nil, err
 	}
 	var found gathered
-	var skipped []Skipped
+	var skipped []error
 	for {
 		fields, err := reader.Read()
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if malformed, ok := errors.AsType[*csv.ParseError](err); ok {
-			why := malformed.Err
-			if errors.Is(why, csv.ErrFieldCount) {
-				why = fmt.Errorf("%d fields (want %d, as in the first line)", len(fields), reader.FieldsPerRecord)
-			}
-			skipped = append(skipped, Skipped{malformed.StartLine, why})
+		if _, malformed := errors.AsType[*csv.ParseError](err); malformed {
+			skipped = append(skipped, err)
 			continue
 		}
 		if err != nil {
@@ -204,16 +192,16 @@ func readCSV(content []byte, name string) ([]Curve, []Skipped, error) {
 		line, _ := reader.FieldPos(0)
 		switch {
 		case err != nil:
-			skipped = append(skipped, Skipped{line, err})
+			skipped = append(skipped, fmt.Errorf("line %d: %w", line, err))
 		case curve.Kind != Other:
-			if curve.Name = joined(" | ", curve.Source, curve.Machine, curve.Version, curve.Workload); curve.Name == "" {
+			if curve.Name = format.Join(" | ", curve.Source, curve.Machine, curve.Version, curve.Workload); curve.Name == "" {
 				curve.Name = name
 			}
-			found.add(curve, curve.same, point.Procs, point.X)
+			found.add(curve, point.Procs, point.X)
 		}
 	}
 	if len(found.curves) == 0 && len(skipped) > 0 {
-		return nil, skipped, fmt.Errorf("%w: %d of %d: line %d: %w", ErrNoRow, len(skipped), len(skipped), skipped[0].Line, skipped[0].Why)
+		return nil, skipped, fmt.Errorf("%w: %w", ErrNoRow, skipped[0])
 	}
 	return found.atLeast(1), skipped, nil
 }
@@ -284,24 +272,29 @@ const secondsPerOp = "sec/op"
 
 // readBenchmarks reads the Go benchmark format: a benchmark with at least two
 // values of GOMAXPROCS is a curve.
-func readBenchmarks(content []byte, name string) ([]Curve, []Skipped, error) {
+func readBenchmarks(content []byte, name string) ([]Curve, []error, error) {
 	var found gathered
-	var skipped []Skipped
+	var skipped []error
 	reader := benchfmt.NewReader(bytes.NewReader(content), name)
 	for reader.Scan() {
 		switch result := reader.Result().(type) {
 		case *benchfmt.SyntaxError:
-			skipped = append(skipped, Skipped{result.Line, errors.New(result.Msg)})
+			skipped = append(skipped, fmt.Errorf("line %d: %s", result.Line, result.Msg))
 		case *benchfmt.Result:
 			seconds, ok := result.Value(secondsPerOp)
-			series, procs := splitName(string(result.Name))
+			series, procs := string(result.Name), 1
+			if i := strings.LastIndexByte(series, '-'); i >= 0 {
+				if n, err := strconv.Atoi(series[i+1:]); err == nil && n > 0 {
+					series, procs = series[:i], n
+				}
+			}
 			if !ok || !(seconds > 0) || math.IsInf(1/seconds, 0) || strings.Contains(series, oversubscribed) {
 				continue
 			}
-			machine, system := result.GetConfig("cpu"), joined("/", result.GetConfig("goos"), result.GetConfig("goarch"))
-			c := Curve{Name: series, Machine: joined(" ", machine, system), Version: VersionName(result.GetConfig("go")), Workload: series, Kind: Shared}
+			machine, system := result.GetConfig("cpu"), format.Join("/", result.GetConfig("goos"), result.GetConfig("goarch"))
+			c := Curve{Name: series, Machine: format.Join(" ", machine, system), Version: VersionName(result.GetConfig("go")), Workload: series, Kind: Shared}
 			c.CPUs, _ = strconv.Atoi(result.GetConfig("cpus"))
-			found.add(c, func(d Curve) bool { return d.Name == series }, procs, 1/seconds)
+			found.add(c, procs, 1/seconds)
 		}
 	}
 	curves := found.atLeast(2)
@@ -309,7 +302,7 @@ func readBenchmarks(content []byte, name string) ([]Curve, []Skipped, error) {
 	case err != nil:
 		return nil, nil, err
 	case len(curves) == 0:
-		return nil, nil, errors.New("no benchmark with two values of GOMAXPROCS: run go test -bench . -cpu 1,2,4")
+		return nil, nil, errors.New("no benchmark with two values of GOMAXPROCS: run sluice lab cpu-scaling, or go test -bench . -cpu 1,2,4")
 	}
 	return curves, skipped, nil
 }
@@ -317,13 +310,3 @@ func readBenchmarks(content []byte, name string) ([]Curve, []Skipped, error) {
 // VersionName converts a [runtime.Version], "go1.26.8", to the form of versions in
 // curves: "Go 1.26.8".
 func VersionName(version string) string { return strings.Replace(version, "go1.", "Go 1.", 1) }
-
-// splitName splits the name of a benchmark from its GOMAXPROCS.
-func splitName(name string) (string, int) {
-	if i := strings.LastIndexByte(name, '-'); i >= 0 {
-		if procs, err := strconv.Atoi(name[i+1:]); err == nil && procs > 0 {
-			return name[:i], procs
-		}
-	}
-	return name, 1
-}

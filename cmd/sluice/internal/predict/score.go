@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
@@ -64,87 +64,77 @@ func NewScore(file string, foreign, known []Curve) (Score, error) {
 
 // scored scores trials with the past of a basis.
 func scored(asked []trial, basis *Past) (score Score) {
-	bands := make([]Band, len(asked))
+	distances, sources := map[string]weighed{}, map[string]weighed{}
 	for i := range asked {
 		t := &asked[i]
-		bands[i] = basis.band(t.outlook, t.times > 1, t.group)
-	}
-	row := func(what string, use func(t *trial) bool) []ScoreRow {
-		var curves weighed
-		for i := range asked {
-			if use(&asked[i]) {
-				curves = append(curves, banded{&asked[i], bands[i]})
-			}
-		}
-		if len(curves) == 0 {
-			return nil
-		}
-		return []ScoreRow{curves.row(what)}
-	}
-	for _, far := range []int{1, Near, Far} {
-		for _, kind := range []Kind{Shared, Sharded} {
-			what := fmt.Sprintf("up to %dx, %s", far, map[Kind]string{Shared: "contended", Sharded: "private"}[kind])
-			if far == 1 {
-				what = strings.Replace(what, "up to 1x", "between", 1)
-			}
-			score.Rows = append(score.Rows, row(what, func(t *trial) bool {
-				return !t.crosses && t.curve.Kind == kind && t.times <= float64(far) && (far == 1 || t.times > float64(far)/2)
-			})...)
+		t.band = basis.band(t.outlook, t.times > 1, t.group)
+		distances[t.distance()] = append(distances[t.distance()], t)
+		if t.times > 1 && !t.crosses {
+			sources[t.curve.Source] = append(sources[t.curve.Source], t)
 		}
 	}
-	score.Rows = append(score.Rows, row("into a new cache", func(t *trial) bool { return t.crosses })...)
-	var sources []string
-	for i := range asked {
-		sources = append(sources, asked[i].curve.Source)
-	}
-	slices.Sort(sources)
-	for _, source := range slices.Compact(sources) {
-		score.Sources = append(score.Sources, row(source, func(t *trial) bool { return t.curve.Source == source && t.times > 1 && !t.crosses })...)
-	}
+	score.Rows, score.Sources = rows(distances), rows(sources)
 	return score
 }
 
-// weighed are trials in which each curve counts as one.
-type weighed []banded
-
-type banded struct {
-	*trial
-	band Band
+// distance describes how far the count is from the known ones.
+func (t *trial) distance() string {
+	kind := map[Kind]string{Shared: "contended", Sharded: "private"}[t.curve.Kind]
+	switch {
+	case t.crosses:
+		return "into a new cache"
+	case t.times <= 1:
+		return "between, " + kind
+	case t.times <= Near:
+		return fmt.Sprintf("up to %dx, %s", Near, kind)
+	}
+	return fmt.Sprintf("up to %dx, %s", Far, kind)
 }
+
+// rows scores groups of trials, in the order of their names.
+func rows(groups map[string]weighed) (rows []ScoreRow) {
+	for _, what := range slices.Sorted(maps.Keys(groups)) {
+		rows = append(rows, groups[what].row(what))
+	}
+	return rows
+}
+
+// weighed are trials in which each curve counts as one.
+type weighed []*trial
 
 // row scores the trials.
 func (w weighed) row(what string) ScoreRow {
 	ofCurve := map[*Curve]int{}
-	for _, b := range w {
-		ofCurve[b.curve]++
+	for _, t := range w {
+		ofCurve[t.curve]++
 	}
-	weight := func(b banded) float64 { return 1 / float64(ofCurve[b.curve]) }
-	quantile := func(share float64, of func(banded) float64) float64 {
-		sorted := slices.SortedFunc(slices.Values(w), func(a, b banded) int { return cmp.Compare(of(a), of(b)) })
+	weight := func(t *trial) float64 { return 1 / float64(ofCurve[t.curve]) }
+	quantile := func(share float64, of func(*trial) float64) float64 {
+		sorted := slices.SortedFunc(slices.Values(w), func(a, b *trial) int { return cmp.Compare(of(a), of(b)) })
 		sum := 0.0
-		for _, b := range sorted {
-			if sum += weight(b); sum >= share*float64(len(ofCurve)) {
-				return of(b)
+		for _, t := range sorted {
+			if sum += weight(t); sum >= share*float64(len(ofCurve)) {
+				return of(t)
 			}
 		}
 		return of(sorted[len(sorted)-1])
 	}
-	missed := func(predicted func(banded) float64) func(banded) float64 {
-		return func(b banded) float64 { return math.Exp(math.Abs(math.Log(b.truth / predicted(b)))) }
+	missed := func(predicted func(*trial) float64) func(*trial) float64 {
+		return func(t *trial) float64 { return math.Exp(math.Abs(math.Log(t.truth / predicted(t)))) }
 	}
-	factor := missed(func(b banded) float64 { return b.guess * b.band.Mid })
+	factor := missed(func(t *trial) float64 { return t.guess * t.band.Mid })
 	held := 0.0
-	for _, b := range w {
-		if b.guess*b.band.Lo <= b.truth && b.truth <= b.guess*b.band.Hi {
-			held += weight(b)
+	for _, t := range w {
+		if t.guess*t.band.Lo <= t.truth && t.truth <= t.guess*t.band.Hi {
+			held += weight(t)
 		}
 	}
 	return ScoreRow{
 		What: what, Trials: len(w), Curves: len(ofCurve), Held: held / float64(len(ofCurve)),
 		Median: quantile(0.5, factor), P90: quantile(0.9, factor),
-		Flat:  quantile(0.5, missed(func(b banded) float64 { return b.flat })),
-		Law:   quantile(0.5, missed(func(b banded) float64 { return b.flat * math.Pow(b.times, b.shape[1]) })),
-		Width: quantile(0.5, func(b banded) float64 { return b.band.Hi / b.band.Lo }),
+		Flat:  quantile(0.5, missed(func(t *trial) float64 { return t.flat })),
+		Law:   quantile(0.5, missed(func(t *trial) float64 { return t.flat * math.Pow(t.times, t.shape[1]) })),
+		Width: quantile(0.5, func(t *trial) float64 { return t.band.Hi / t.band.Lo }),
 	}
 }
 
@@ -172,23 +162,18 @@ func (s Score) WriteText(w io.Writer, width int, details bool) error {
 }
 
 // table writes rows; a narrow screen has no place for the alternatives.
-func (s Score) table(b *format.Text, rows []ScoreRow) {
-	const others, alternatives = 37, 12 // widths of the columns besides the first
-	first, wide := b.Width-others, b.Width >= 70
-	flat := ""
-	if wide {
-		first -= alternatives
-		flat = "flat\tlaw\t"
+func (s Score) table(b *format.Text, scores []ScoreRow) {
+	rows := [][]string{{"", "curves", "median", "flat", "law", "90%", "held", "width"}}
+	for _, s := range scores {
+		figures := fmt.Sprintf("%d %.2f %.2f %.2f %.2f %.0f%% %.1fx", s.Curves, s.Median, s.Flat, s.Law, s.P90, 100*s.Held, s.Width)
+		rows = append(rows, append([]string{format.Cut(format.Clean(s.What), b.Width)}, strings.Fields(figures)...))
 	}
-	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(table, "\tcurves\tmedian\t%s90%%\theld\twidth\t\n", flat)
-	for _, row := range rows {
-		if wide {
-			flat = fmt.Sprintf("%.2f\t%.2f\t", row.Flat, row.Law)
+	for i, row := range rows {
+		if b.Width < 70 {
+			rows[i] = slices.Delete(row, 3, 5)
 		}
-		fmt.Fprintf(table, "%s\t%d\t%.2f\t%s%.2f\t%.0f%%\t%.1fx\t\n", format.Cut(format.Clean(row.What), first), row.Curves, row.Median, flat, row.P90, 100*row.Held, row.Width)
 	}
-	_ = table.Flush() // a Builder cannot fail
+	b.Table("lr", rows)
 }
 
 // verdict compares the score with the goals.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 )
@@ -27,6 +26,14 @@ func (r *Report) WriteText(w io.Writer, width int, details bool) error {
 		s.Paragraph("", "With -v: the law, and the published curves that looked most like this one.")
 	}
 	return s.Print(w)
+}
+
+// paragraph writes sentences, if there are any, below an empty line.
+func paragraph(s *format.Text, sentences []string) {
+	if len(sentences) > 0 {
+		s.WriteString("\n")
+		s.Paragraph("", sentences...)
+	}
 }
 
 // item writes a line of a list, and indents the lines that follow it.
@@ -79,17 +86,16 @@ func (r *Report) fewer() (best, all int, gain Figure) {
 }
 
 func (r *Report) writeFigures(s *format.Text) {
-	s.WriteString("\n")
-	table := tabwriter.NewWriter(s, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "CPUs\trate\tns/op\tband\torigin\t")
+	rows := [][]string{{"CPUs", "rate", "ns/op", "band", "origin"}}
 	measured := doublings(r.Swept.Single)
 	for _, f := range r.Figures {
 		if f.Mode == Measured && !slices.ContainsFunc(measured, func(p Point) bool { return float64(p.Procs) == f.CPUs }) {
 			continue // of many measured counts, the doublings
 		}
-		fmt.Fprintf(table, "%.0f\t%s\t%s\t%s\t%s\t\n", f.CPUs, format.Rate(f.X), format.Figure(1e9/f.X), f.band(), f.Mode)
+		rows = append(rows, []string{fmt.Sprintf("%.0f", f.CPUs), format.Rate(f.X), format.Figure(1e9 / f.X), f.band(), string(f.Mode)})
 	}
-	_ = table.Flush() // a Builder cannot fail
+	s.WriteString("\n")
+	s.Table("r", rows)
 }
 
 // writeLimits explains what the figures are worth, and which are missing.
@@ -112,10 +118,7 @@ func (r *Report) writeLimits(s *format.Text) {
 			text = append(text, fmt.Sprintf("No figure for %s: %s.", cpusText(float64(refused.CPUs)), refused.Why))
 		}
 	}
-	if len(text) > 0 {
-		s.WriteString("\n")
-		s.Paragraph("", text...)
-	}
+	paragraph(s, text)
 }
 
 // writeRemedies writes a line for each remedy. A limit has its reason.
@@ -154,10 +157,7 @@ func (r *Report) writeCurve(s *format.Text) {
 	if r.OwnUsed > 0 {
 		text = append(text, fmt.Sprintf("Bands and comparisons include %s of your own.", format.Plural(r.OwnUsed, "curve")))
 	}
-	if len(text) > 0 {
-		s.WriteString("\n")
-		s.Paragraph("", text...)
-	}
+	paragraph(s, text)
 }
 
 // writeDetails writes the law, and published curves.

@@ -22,7 +22,7 @@ func Outliers(values []float64) []int {
 		return nil
 	}
 	sorted := slices.Sorted(slices.Values(values))
-	low, median, high := quantile(sorted, 0.25), quantile(sorted, 0.5), quantile(sorted, 0.75)
+	low, median, high := Quantile(sorted, 0.25), Quantile(sorted, 0.5), Quantile(sorted, 0.75)
 	distance := farOut * (high - low)
 	var outliers []int
 	for i, v := range values {
@@ -34,12 +34,14 @@ func Outliers(values []float64) []int {
 	return outliers
 }
 
-// quantile interpolates between the two nearest values.
-func quantile(sorted []float64, share float64) float64 {
-	place := share * float64(len(sorted)-1)
+// Quantile interpolates between the two nearest of the sorted values.
+func Quantile(sorted []float64, share float64) float64 {
+	return At(sorted, share*float64(len(sorted)-1))
+}
+
+// At interpolates between the sorted values before and after a place, from 0.
+func At(sorted []float64, place float64) float64 {
 	below := int(place)
-	if below+1 == len(sorted) {
-		return sorted[below]
-	}
-	return sorted[below] + (place-float64(below))*(sorted[below+1]-sorted[below])
+	above := min(below+1, len(sorted)-1)
+	return sorted[below] + (place-float64(below))*(sorted[above]-sorted[below])
 }

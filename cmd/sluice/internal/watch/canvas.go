@@ -79,7 +79,7 @@ func (r *row) at(x int) *row {
 // put appends text in at most room cells. Text that does not fit is cut and ends with "…".
 // Rows never have control characters.
 func (r *row) put(room int, text string, role flowmap.Role) *row {
-	return r.add(fit(format.Clean(text), min(room, r.width-r.used), "…"), role)
+	return r.add(format.Cut(format.Clean(text), min(room, r.width-r.used)), role)
 }
 
 // write is put with all the room that is left.
@@ -96,7 +96,7 @@ func (r *row) over(text string, role flowmap.Role) {
 	room := max(0, r.width-displaywidth.String(text))
 	kept := row{width: room}
 	for _, span := range r.Line {
-		kept.add(fit(span.Text, room-kept.used, ""), span.Role)
+		kept.add(displaywidth.TruncateString(span.Text, max(0, room-kept.used), ""), span.Role)
 	}
 	r.Line, r.used = kept.Line, kept.used
 	r.at(room).write(text, role)
@@ -112,14 +112,6 @@ func (r *row) append(spans ...flowmap.Span) *row {
 
 // paint sets the role of a row as far as it is filled.
 func (r *row) paint(role flowmap.Role) { r.Line = flowmap.Line{{Text: r.String(), Role: role}} }
-
-// fit cuts text to a number of cells, of which the last ones are the tail.
-func fit(text string, cells int, tail string) string {
-	if cells < 1 {
-		return ""
-	}
-	return displaywidth.TruncateString(text, cells, tail)
-}
 
 // eighths and horizontal are bars of zero to eight eighths of a cell, upward
 // and to the right.

@@ -294,7 +294,7 @@ func TestRestored(t *testing.T) {
 			test.end(m, screen, signal)
 			e := <-ended
 			// A panic includes the stack of its origin.
-			if said, ok := e.panic.(string); ok && strings.HasPrefix(said, "planted\n") && strings.Contains(said, ".fetch(") {
+			if said, ok := e.panic.(string); ok && strings.HasPrefix(said, "planted\n") && strings.Contains(said, ".Get(") {
 				e.panic = "planted"
 			}
 			if e != test.want {

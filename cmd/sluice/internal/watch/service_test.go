@@ -85,14 +85,14 @@ func TestNoAnswer(t *testing.T) {
 		want string
 	}{
 		{"no handler", http.NotFound, "status 404 Not Found: does the service register livepage.Handler at /debug/sluice"},
-		{"a web page", web(200, "text/html; charset=utf-8", "<!doctype html>"), "the response is a web page, not JSON"},
+		{"a web page", web(200, "text/html; charset=utf-8", "<!doctype html>"), "the response is a web page: is livepage.Handler at another address?"},
 		{"text", web(200, "text/plain", "hello"), "not a report of channels"},
 		{"other JSON", web(200, "application/json", `{"ok": true}`), "not a report of channels"},
 		{"null", web(200, "application/json", `null`), "not a report of channels"},
 		{"nothing", web(200, "application/json", ``), "not a report of channels"},
 		{"two reports", web(200, "application/json", `{"time":"2026-01-02T03:04:05Z"}{}`), "not a report of channels"},
 		{"out of range", web(200, "application/json", `{"time":"2026-01-02T03:04:05Z","named":1e99}`), "not a report of channels"},
-		{"too much", web(200, "application/json", `{"x":"`+strings.Repeat("x", maxAnswer)+`"}`), "response larger than 16 MiB"},
+		{"too much", web(200, "application/json", `{"x":"`+strings.Repeat("x", maxAnswer)+`"}`), "response larger than 16 MB"},
 		{"locked", web(401, "text/plain", "who are you?"), "status 401 Unauthorized"},
 		{"hostile", web(503, "text/plain", "sluice: \x1b[2Jbusy\nmore"), `status 503: \x1b[2Jbusy`},
 		{"to another host", func(w http.ResponseWriter, r *http.Request) {

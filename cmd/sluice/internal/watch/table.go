@@ -1,11 +1,11 @@
 package watch
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -138,27 +138,8 @@ func write(w io.Writer, report *livepage.Report) error {
 		}
 		rows = append(rows, row)
 	}
-	return align(w, rows)
-}
-
-// align writes rows in columns by display width, which differs from the number
-// of runes.
-func align(w io.Writer, rows [][]string) error {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, text := range row {
-			widths[i] = max(widths[i], displaywidth.String(text))
-		}
-	}
-	out := bufio.NewWriter(w)
-	for _, row := range rows {
-		for i, text := range row {
-			if i == len(row)-1 {
-				out.WriteString(text + "\n")
-			} else {
-				out.WriteString(text + strings.Repeat(" ", widths[i]+2-displaywidth.String(text)))
-			}
-		}
-	}
-	return out.Flush() // returns the first error of all writes
+	t := format.Text{Width: math.MaxInt}
+	t.Table("l", rows)
+	_, err := io.WriteString(w, t.String())
+	return err
 }
