@@ -76,7 +76,7 @@ const near = 0.85
 
 // measure measures remedies of a service, keeps the gains, and prints them with what in
 // the table is at odds with them.
-func (l *lab) measure(ctx context.Context, s service, remedies []string, rounds int) error {
+func (l *lab) measure(ctx context.Context, s *description, remedies []string, rounds int) error {
 	if len(remedies) == 0 {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (l *lab) measure(ctx context.Context, s service, remedies []string, rounds 
 }
 
 func (l *lab) rate(ctx context.Context, name, remedy string) (float64, error) {
-	p, err := start(ctx, l.scenario, name, remedy)
+	p, err := l.launch(ctx, name, remedy)
 	if err != nil {
 		return 0, err
 	}

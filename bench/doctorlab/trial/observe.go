@@ -95,7 +95,7 @@ func (l *lab) flags() []string {
 }
 
 // capture saves observations of a service in folders of root.
-func (l *lab) capture(ctx context.Context, s service, root string) error {
+func (l *lab) capture(ctx context.Context, s *description, root string) error {
 	for n := range observations {
 		dir := filepath.Join(root, s.Name, strconv.Itoa(n+1))
 		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755)); err != nil {
@@ -110,8 +110,8 @@ func (l *lab) capture(ctx context.Context, s service, root string) error {
 }
 
 // settled starts a service as found, and returns once its load has settled.
-func (l *lab) settled(ctx context.Context, s service) (*process, error) {
-	p, err := start(ctx, l.scenario, s.Name, "")
+func (l *lab) settled(ctx context.Context, s *description) (*process, error) {
+	p, err := l.launch(ctx, s.Name, "")
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (l *lab) settled(ctx context.Context, s service) (*process, error) {
 	return p, nil
 }
 
-func (l *lab) observe(ctx context.Context, s service, dir string) error {
+func (l *lab) observe(ctx context.Context, s *description, dir string) error {
 	p, err := l.settled(ctx, s)
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func shrink(dir string) error {
 }
 
 // live diagnoses a running service and measures the first remedy.
-func (l *lab) live(ctx context.Context, s service, rounds int) error {
+func (l *lab) live(ctx context.Context, s *description, rounds int) error {
 	p, err := l.settled(ctx, s)
 	if err != nil {
 		return err
@@ -178,9 +178,9 @@ func (l *lab) live(ctx context.Context, s service, rounds int) error {
 			return err
 		}
 	}
-	m := l.judge(&s, d)
+	m := l.judge(s, d)
 	fmt.Fprintln(l.stdout, header)
-	fmt.Fprintln(l.stdout, l.line(&s, d, m))
+	fmt.Fprintln(l.stdout, l.line(s, d, m))
 	if m.verdict == wrong || m.remedy == wrong || m.harmful {
 		return errBelow
 	}

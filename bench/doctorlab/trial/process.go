@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/pprof"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 )
+
+// A service runs in a process of its own, which is this program once more. It serves what
+// most Go services do, net/http/pprof and nothing else, and beside it /items.
 
 // Limits of a service's process.
 const (
@@ -21,36 +25,40 @@ const (
 	processLife = 5 * time.Minute // it ends by itself after that, whatever happens to the trial
 )
 
-// A service is the scenario program's description of a service.
-type service struct {
-	Name     string   `json:"name"`
-	Shape    string   `json:"shape"`
-	Half     string   `json:"half"`
-	Idiom    string   `json:"idiom"`
-	Verdicts []string `json:"verdicts"`
-	Places   []string `json:"places"`
-	Right    []string `json:"right"`
-	Accept   []string `json:"accept"`
-	Built    []string `json:"built"`
-	Harmful  []string `json:"harmful"`
+// A reading is the response of /items.
+type reading struct {
+	Items   int64   `json:"items"`
+	Seconds float64 `json:"seconds"` // since the start
 }
 
-// moreLoad is a load, and no remedy: its gain is the headroom.
-const moreLoad = "more load"
-
-// remedies are those that can be measured.
-func (s *service) remedies() []string { return slices.Concat(s.Right, s.Built) }
-
-// list returns all services of the program.
-func list(ctx context.Context, program string) (all []service, err error) {
-	out, err := exec.CommandContext(ctx, program, "-list").Output()
-	if err == nil {
-		err = json.Unmarshal(out, &all)
-	}
+// serve runs a service, as found or with a remedy, until the context is done. It leaves the
+// goroutines of the service running, because the process ends next.
+func serve(ctx context.Context, name, remedy, addr string, stdout io.Writer) error {
+	d, err := find(name, remedy)
 	if err != nil {
-		return nil, fmt.Errorf("the list of services: %w", err)
+		return usageError{err}
 	}
-	return all, nil
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	s, started := &service{remedy: remedy}, time.Now()
+	d.run(s)
+	fmt.Fprintf(stdout, "%s http://%s\n", name, listener.Addr())
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/items", func(w http.ResponseWriter, _ *http.Request) {
+		// It fails only if the client has gone.
+		_ = json.NewEncoder(w).Encode(reading{s.items(), time.Since(started).Seconds()})
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
 // A process is a running service.
@@ -59,9 +67,9 @@ type process struct {
 	command *exec.Cmd
 }
 
-// start starts a service with a remedy, or as found with "", and returns once it listens.
-func start(ctx context.Context, program, name, remedy string) (*process, error) {
-	p := &process{command: exec.CommandContext(ctx, program, "-name", name, "-remedy", remedy, "-for", processLife.String())}
+// launch starts a service with a remedy, or as found with "", and returns once it listens.
+func (l *lab) launch(ctx context.Context, name, remedy string) (*process, error) {
+	p := &process{command: exec.CommandContext(ctx, l.program, "-serve", name, "-remedy", remedy, "-for", processLife.String())}
 	var stderr strings.Builder
 	p.command.Stderr = &stderr
 	p.command.WaitDelay = time.Second
@@ -89,12 +97,6 @@ func (p *process) stop() {
 	p.command.Process.Kill()
 	// The error is expected after a kill.
 	_ = p.command.Wait()
-}
-
-// A reading is the response of /items.
-type reading struct {
-	Items   int64   `json:"items"`
-	Seconds float64 `json:"seconds"`
 }
 
 var client = http.Client{Timeout: answerLimit}

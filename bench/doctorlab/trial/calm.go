@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
-	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -29,29 +28,19 @@ func trips(s *service) {
 			booked <- work(40_000 + n)
 		}
 	}()
-	go func() {
-		for fare := range booked {
-			keep(fare)
-			s.done(1)
-		}
-	}()
+	go func() { take(s, booked, keep) }()
 }
 
 type tailor struct{ in chan int }
 
-func (t *tailor) sew(done *counter) {
-	for n := range t.in {
-		keep(work(n))
-		done.add(1)
-	}
+func (t *tailor) sew(s *service) {
+	take(s, t.in, func(n int) { keep(work(n)) })
 }
 
 // dresses: four tailors with little to do.
 func dresses(s *service) {
 	t := &tailor{make(chan int, 64)}
-	for range 4 {
-		go t.sew(s.counter())
-	}
+	spawn(4, func() { t.sew(s) })
 	go every(s.loads(10_000), func(int) { t.in <- 50_000 })
 }
 
@@ -60,9 +49,7 @@ func dresses(s *service) {
 // butlers: a hundred and fifty butlers wait for guests.
 func butlers(s *service) {
 	bells := make(chan int)
-	for range 150 {
-		go drain(s, bells)
-	}
+	spawn(150, func() { drain(s, bells) })
 	go every(5, func(n int) { bells <- n })
 }
 
@@ -92,56 +79,56 @@ func repeatEvery[T any](ctx context.Context, pause time.Duration, f func() T, ou
 func tides(s *service) {
 	levels := make(chan uint32)
 	group, ctx := errgroup.WithContext(context.Background())
-	for range 6 {
-		group.Go(func() error { return repeatEvery(ctx, 80*time.Millisecond, func() uint32 { return work(64) }, levels) })
-	}
+	start(6, group.Go, func() error {
+		return repeatEvery(ctx, 80*time.Millisecond, func() uint32 { return work(64) }, levels)
+	})
 	go drain(s, levels)
 }
 
 // Writers that write many values at once already.
 
-// lineFile writes lines to a file that does not grow for ever.
-type lineFile struct {
-	file *os.File
-	done *counter
-}
-
-func (f *lineFile) write(lines []string) error {
-	_, err := f.file.WriteAt([]byte(strings.Join(lines, "\n")), 0)
-	f.done.add(len(lines))
-	return err
+// rewrite writes n lines at the begin of a file, which does not grow for ever.
+func (s *service) rewrite(f *os.File, lines []byte, n int) {
+	if _, err := f.WriteAt(lines, 0); err == nil {
+		s.done(n)
+	}
 }
 
 // diaries: lines are written every 50 ms, or by 500.
 func diaries(s *service) {
-	lines, f := make(chan string, 1000), &lineFile{s.scratch(), s.counter()}
+	lines, f := make(chan string, 1000), scratch()
 	go every(s.loads(15_000), func(n int) { lines <- "a line of a diary, number " + strconv.Itoa(n) })
 	go func() {
-		var held []string
+		var held []byte
+		n := 0
 		for flush := time.Tick(50 * time.Millisecond); ; {
 			select {
 			case l := <-lines:
-				if held = append(held, l); len(held) < 500 {
+				held = append(append(held, l...), '\n')
+				if n++; n < 500 {
 					continue
 				}
 			case <-flush:
 			}
-			_ = f.write(held)
-			held = held[:0]
+			s.rewrite(f, held, n)
+			held, n = held[:0], 0
 		}
 	}()
 }
 
 // poems: batches of package batch.
 func poems(s *service) {
-	lines, f := sluice.NewBounded[string](2048, nil), &lineFile{s.scratch(), s.counter()}
-	go every(s.loads(12_000), func(n int) { _ = lines.Send(context.Background(), "verse "+strconv.Itoa(n)) })
+	verses, f := sluice.NewBounded[int](2048, nil), scratch()
+	go every(s.loads(12_000), func(n int) { _ = verses.Send(context.Background(), n) })
 	go func() {
-		received := batches.Receive(context.Background(), lines, 512, &batches.Options[string]{Linger: 20 * time.Millisecond})
+		received := batches.Receive(context.Background(), verses, 512, &batches.Options[int]{Linger: 20 * time.Millisecond})
+		var lines []byte
 		for many := range received.All() {
-			if f.write(many) != nil {
-				return
+			lines = lines[:0]
+			for _, n := range many {
+				lines = fmt.Appendln(lines, "verse", n)
 			}
+			s.rewrite(f, lines, len(many))
 		}
 	}()
 }
@@ -160,18 +147,13 @@ func bursts(n int, pause time.Duration, f func(n int)) {
 // tickets: a queue of sixteen, and bursts of two hundred.
 func tickets(s *service) {
 	queue := make(chan int, s.choose(buffer, 256, 16))
-	var refused atomic.Int64
-	go func() {
-		for n := range queue {
-			keep(work(10_000 + n))
-			s.done(1)
-		}
-	}()
+	refused := 0
+	go func() { take(s, queue, func(n int) { keep(work(10_000 + n)) }) }()
 	go bursts(200, 50*time.Millisecond, func(n int) {
 		select {
 		case queue <- n:
 		default:
-			refused.Add(1)
+			refused++
 		}
 	})
 }
@@ -191,10 +173,7 @@ func lotteries(s *service) {
 	lost := 0
 	var group errgroup.Group
 	group.Go(func() error {
-		for d := range draws {
-			keep(work(4000) + d)
-			s.done(1)
-		}
+		take(s, draws, func(d uint32) { keep(work(4000) + d) })
 		return nil
 	})
 	group.Go(func() error {

@@ -26,6 +26,9 @@ const (
 	idle     = "idle"
 )
 
+// undecided is the doctor's answer if it has none.
+const undecided = "undecided"
+
 // The doctor's remedies.
 const (
 	batch         = "batch"
@@ -81,7 +84,7 @@ type row struct {
 	places string
 }
 
-// A description is a row for other programs.
+// A description is what a row and its shape say of a service.
 type description struct {
 	Name     string   `json:"name"`
 	Shape    string   `json:"shape"`
@@ -94,50 +97,45 @@ type description struct {
 	Accept   []string `json:"accept"`  // as right, without a measured gain
 	Built    []string `json:"built"`   // without a gain
 	Harmful  []string `json:"harmful"` // would break it
+
+	run func(*service)
 }
 
-func (k *shape) describe(r row) description {
+// remedies are those that can be measured.
+func (d *description) remedies() []string { return slices.Concat(d.Right, d.Built) }
+
+// all describes all services, by shape.
+func all() (services []description) {
 	list := func(text string) []string {
 		return slices.DeleteFunc(strings.Split(text, ", "), func(s string) bool { return s == "" })
 	}
-	d := description{r.name(), k.name, k.about, r.half, r.idiom, strings.Fields(k.verdicts), strings.Fields(r.places),
-		list(r.right), list(k.accept), list(r.built), list(k.harmful)}
-	for i, p := range d.Places {
-		d.Places[i] = "main." + p
-	}
-	return d
-}
-
-// name is the name of the row's function.
-func (r *row) name() string {
-	return strings.TrimPrefix(path.Ext(runtime.FuncForPC(reflect.ValueOf(r.run).Pointer()).Name()), ".")
-}
-
-// all describes all services, by shape.
-func all() (list []description) {
 	for _, k := range shapesOf {
 		for _, r := range k.rows {
-			list = append(list, k.describe(r))
+			// The name of a service is its function's.
+			name := strings.TrimPrefix(path.Ext(runtime.FuncForPC(reflect.ValueOf(r.run).Pointer()).Name()), ".")
+			places := strings.Fields(r.places)
+			for i := range places {
+				places[i] = "main." + places[i]
+			}
+			services = append(services, description{name, k.name, k.about, r.half, r.idiom, strings.Fields(k.verdicts), places,
+				list(r.right), list(k.accept), list(r.built), list(k.harmful), r.run})
 		}
 	}
-	return list
+	return services
 }
 
-// find returns the row with a name, which must have the remedy.
-func find(name, remedy string) (row, error) {
-	for _, k := range shapesOf {
-		for _, r := range k.rows {
-			if r.name() != name {
-				continue
-			}
-			d := k.describe(r)
-			if built := append(d.Right, d.Built...); remedy != "" && !slices.Contains(built, remedy) {
-				return r, fmt.Errorf("unknown remedy %q of %s (want one of: %s)", remedy, name, strings.Join(built, ", "))
-			}
-			return r, nil
-		}
+// find returns the service with a name, which must have the remedy.
+func find(name, remedy string) (d description, err error) {
+	services := all()
+	i := slices.IndexFunc(services, func(d description) bool { return d.Name == name })
+	if i < 0 {
+		return d, fmt.Errorf("unknown service %q: -list prints all of them", name)
 	}
-	return row{}, fmt.Errorf("unknown service %q: -list prints all of them", name)
+	d = services[i]
+	if built := d.remedies(); remedy != "" && !slices.Contains(built, remedy) {
+		return d, fmt.Errorf("unknown remedy %q of %s (want one of: %s)", remedy, name, strings.Join(built, ", "))
+	}
+	return d, nil
 }
 
 // shapesOf is the table.

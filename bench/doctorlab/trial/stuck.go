@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-go/sluice/bench/doctorlab/scenario/remote"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
@@ -117,12 +116,8 @@ func bridges(s *service) {
 		defer b.Unlock()
 		s.done(1)
 	}
-	go cross(&north, &south)
 	go cross(&south, &north)
-	time.Sleep(20 * time.Millisecond)
-	for range 20 {
-		go cross(&north, &south)
-	}
+	spawn(20, func() { cross(&north, &south) })
 }
 
 type newsroom struct {
@@ -208,18 +203,15 @@ func (t *settings) set(name, value string) {
 func themes(s *service) {
 	t := &settings{values: map[string]string{}}
 	var group errgroup.Group
-	for range 8 {
-		group.Go(func() error {
-			for ; ; s.done(1) {
-				keep(uint32(len(t.both("font", "color"))))
-			}
-		})
-	}
+	start(8, group.Go, s.until(func() error {
+		keep(uint32(len(t.both("font", "color"))))
+		return nil
+	}))
 	group.Go(func() error {
-		for {
-			time.Sleep(5 * time.Millisecond)
+		for range time.Tick(5 * time.Millisecond) {
 			t.set("font", "serif")
 		}
+		return nil
 	})
 }
 
@@ -244,9 +236,9 @@ func (w *warehouse) ship(item int) error {
 
 // shipments: items are booked twice.
 func shipments(s *service) {
-	w := &warehouse{s.backend().Database(time.Millisecond)}
+	w := &warehouse{backend().Database(time.Millisecond)}
 	w.db.SetMaxOpenConns(4)
-	s.visit(40, func(http.ResponseWriter, *http.Request) {
+	visit(40, func(http.ResponseWriter, *http.Request) {
 		if w.ship(1) == nil {
 			s.done(1)
 		}
@@ -255,10 +247,7 @@ func shipments(s *service) {
 
 // lookups: an address needs two connections.
 func lookups(s *service) {
-	b, free := s.backend(), make(chan *remote.Link, 4)
-	for range cap(free) {
-		free <- s.dial(b)
-	}
+	free := newPool(4).free
 	s.loop(24, func() {
 		l := <-free
 		_ = l.Ask(time.Millisecond)
@@ -286,14 +275,11 @@ func (k *kitchen) cook(ctx context.Context, parts int) error {
 // menus: a dish has parts, which need an oven too.
 func menus(s *service) {
 	k := &kitchen{semaphore.NewWeighted(3)}
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			for k.cook(context.Background(), 1) == nil {
-				s.done(1)
-			}
-		})
-	}
+	start(20, new(sync.WaitGroup).Go, func() {
+		for k.cook(context.Background(), 1) == nil {
+			s.done(1)
+		}
+	})
 }
 
 // families: members are visited by a limited group, and so are theirs.
@@ -304,9 +290,7 @@ func families(s *service) {
 	call = func(depth int) error {
 		time.Sleep(time.Millisecond)
 		if depth > 0 {
-			for range 3 {
-				group.Go(func() error { return call(depth - 1) })
-			}
+			start(3, group.Go, func() error { return call(depth - 1) })
 		}
 		s.done(1)
 		return nil

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -14,41 +12,11 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/bench/doctorlab/scenario/remote"
+	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 	"github.com/sluice-go/sluice/hub"
 	"github.com/sluice-go/sluice/workers"
 	"golang.org/x/sync/errgroup"
 )
-
-// backend starts a backend.
-func (s *service) backend() *remote.Backend {
-	b, err := remote.StartBackend()
-	s.fail(err)
-	return b
-}
-
-// dial opens a link to a backend.
-func (s *service) dial(b *remote.Backend) *remote.Link {
-	l, err := b.Dial()
-	s.fail(err)
-	return l
-}
-
-// fill sends a value to a channel of this module, again and again, from n goroutines.
-func fill[T any](c sluice.Sender[T], n int, v T) {
-	for range n {
-		go func() {
-			for c.Send(context.Background(), v) == nil {
-			}
-		}()
-	}
-}
-
-// hash is work of a microsecond for about a kilobyte.
-func hash(b []byte) {
-	sum := sha256.Sum256(b)
-	keep(uint32(sum[0]))
-}
 
 // Pipelines with one slow stage.
 
@@ -69,12 +37,12 @@ func (t *step) run() {
 
 // recipes: three steps, of which one asks elsewhere.
 func recipes(s *service) {
-	b := s.backend()
+	b := backend()
 	first, second, third, last := make(chan int, 16), make(chan int, 16), make(chan int, 16), make(chan int, 16)
 	feed(first, 1, 1)
 	go (&step{in: first, out: second}).run()
 	for range s.choose(moreReceivers, 8, 1) {
-		go (&step{second, third, s.dial(b), 800 * time.Microsecond}).run()
+		go (&step{second, third, must(b.Dial()), 800 * time.Microsecond}).run()
 	}
 	go (&step{in: third, out: last}).run()
 	go drain(s, last)
@@ -82,10 +50,10 @@ func recipes(s *service) {
 
 // videos: eight cameras, and workers of package workers.
 func videos(s *service) {
-	frames := sluice.NewBounded[[]byte](32, nil)
-	fill(frames, 8, page[:40_000])
-	go workers.Run(context.Background(), frames, s.choose(moreReceivers, 2, 1), func(_ context.Context, frame []byte) error {
-		hash(frame)
+	frames, frame := sluice.NewBounded[*[]byte](32, nil), page[:40_000]
+	fill(frames, 8, &frame)
+	go workers.Run(context.Background(), frames, s.choose(moreReceivers, 2, 1), func(_ context.Context, frame *[]byte) error {
+		hash(*frame)
 		s.done(1)
 		return nil
 	}, nil)
@@ -94,18 +62,16 @@ func videos(s *service) {
 // pass calls f in n goroutines.
 func pass[A, B any](ctx context.Context, group *errgroup.Group, in <-chan A, n int, f func(A) B) <-chan B {
 	out := make(chan B, 8)
-	for range n {
-		group.Go(func() error {
-			for a := range in {
-				select {
-				case out <- f(a):
-				case <-ctx.Done():
-					return ctx.Err()
-				}
+	start(n, group.Go, func() error {
+		for a := range in {
+			select {
+			case out <- f(a):
+			case <-ctx.Done():
+				return ctx.Err()
 			}
-			return nil
-		})
-	}
+		}
+		return nil
+	})
 	return out
 }
 
@@ -127,26 +93,21 @@ func songs(s *service) {
 
 // stores: pictures are drawn and stored over channels with contexts.
 func stores(s *service) {
-	ctx, b := context.Background(), s.backend()
+	ctx, b := context.Background(), backend()
 	wanted, drawn := sluice.NewBounded[int](32, nil), sluice.NewBounded[int](32, nil)
 	fill(wanted, 1, 2000)
 	go func() {
-		for {
-			n, err := wanted.Recv(ctx)
-			if err != nil || drawn.Send(ctx, int(work(n))) != nil {
-				return
-			}
+		for n := range wanted.Values(ctx).All() {
+			_ = drawn.Send(ctx, int(work(n)))
 		}
 	}()
-	for range s.choose(moreReceivers, 12, 1) {
-		link := s.dial(b)
-		s.callers(1, func() error {
-			if _, err := drawn.Recv(ctx); err != nil {
-				return err
-			}
-			return link.Ask(500 * time.Microsecond)
-		})
-	}
+	spawn(s.choose(moreReceivers, 12, 1), func() {
+		link := must(b.Dial())
+		for range drawn.Values(ctx).All() {
+			_ = link.Ask(500 * time.Microsecond)
+			s.done(1)
+		}
+	})
 }
 
 // One goroutine that makes a system call, a sync or a transaction for each value.
@@ -169,10 +130,8 @@ func (a *audit) put(text string) {
 func (a *audit) run(s *service) {
 	var text strings.Builder
 	for line := range a.lines {
-		if s.with(batch) && text.Len() < 16<<10 {
-			text.WriteString(line)
-		} else {
-			a.put(text.String() + line)
+		if text.WriteString(line); !s.with(batch) || text.Len() > 16<<10 {
+			a.put(text.String())
 			text.Reset()
 		}
 		s.done(1)
@@ -181,7 +140,7 @@ func (a *audit) run(s *service) {
 
 // audits: sixteen requests report to one log.
 func audits(s *service) {
-	a := &audit{file: s.scratch(), lines: make(chan string, 64)}
+	a := &audit{file: scratch(), lines: make(chan string, 64)}
 	feed(a.lines, 16, "a user has logged in\n")
 	go a.run(s)
 }
@@ -192,20 +151,14 @@ type entry struct {
 	safe chan struct{}
 }
 
-// commit receives entries, syncs them, by many with the remedy, and answers.
-func commit(s *service, entries <-chan entry, safe func(many []entry)) {
+// commit receives entries, saves them, by many with the remedy, and answers.
+func commit(s *service, entries <-chan entry, save func(n int)) {
 	for e := range entries {
 		many := []entry{e}
-		for s.with(batch) && len(many) < 16 {
-			select {
-			case e := <-entries:
-				many = append(many, e)
-				continue
-			default:
-			}
-			break
+		for s.with(batch) && len(many) < 16 && len(entries) > 0 {
+			many = append(many, <-entries)
 		}
-		safe(many)
+		save(len(many))
 		for _, e := range many {
 			e.safe <- struct{}{}
 		}
@@ -213,16 +166,17 @@ func commit(s *service, entries <-chan entry, safe func(many []entry)) {
 	}
 }
 
-type store interface{ save(n ...int) error }
+type store interface{ save(n int) error }
 
 type table struct{ db *sql.DB }
 
-func (t *table) save(numbers ...int) error {
+// save inserts n rows in a transaction.
+func (t *table) save(n int) error {
 	tx, err := t.db.Begin()
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec("INSERT", len(numbers)); err != nil { // with any number of rows
+	if _, err := tx.Exec("INSERT", n); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -230,27 +184,19 @@ func (t *table) save(numbers ...int) error {
 
 // invoices: numbers are written by one goroutine, each in a transaction.
 func invoices(s *service) {
-	var to store = &table{s.backend().Database(200 * time.Microsecond)}
+	var to store = &table{backend().Database(200 * time.Microsecond)}
 	numbers, size := make(chan int, 256), s.choose(batch, 64, 1)
 	feed(numbers, 8, 1)
 	go func() {
-		for many := make([]int, 0, size); ; many = many[:0] {
-			for len(many) < size {
-				many = append(many, <-numbers)
+		for {
+			for range size {
+				<-numbers
 			}
-			if to.save(many...) == nil {
+			if to.save(size) == nil {
 				s.done(size)
 			}
 		}
 	}()
-}
-
-// visit serves a handler to visitors of another process.
-func (s *service) visit(n int, h http.HandlerFunc) {
-	listener, err := net.Listen("tcp", "localhost:0")
-	s.fail(err)
-	go http.Serve(listener, h)
-	s.fail(remote.StartVisitors(n, "http://"+listener.Addr().String()))
 }
 
 type guestbook struct {
@@ -259,7 +205,7 @@ type guestbook struct {
 }
 
 func (g *guestbook) write(s *service) {
-	commit(s, g.entries, func(many []entry) { _ = g.to.save(len(many)) })
+	commit(s, g.entries, func(n int) { _ = g.to.save(n) })
 }
 
 func (g *guestbook) sign(w http.ResponseWriter, r *http.Request) {
@@ -271,32 +217,29 @@ func (g *guestbook) sign(w http.ResponseWriter, r *http.Request) {
 
 // guests: entries of a guest book, in transactions.
 func guests(s *service) {
-	g := &guestbook{make(chan entry, 64), &table{s.backend().Database(300 * time.Microsecond)}}
-	for range s.choose(moreReceivers, 8, 1) {
-		go g.write(s)
-	}
-	s.visit(48, g.sign)
+	g := &guestbook{make(chan entry, 64), &table{backend().Database(300 * time.Microsecond)}}
+	spawn(s.choose(moreReceivers, 8, 1), func() { g.write(s) })
+	visit(48, g.sign)
 }
 
 // polls: votes are in a file before the answer.
 func polls(s *service) {
-	file, votes := s.scratch(), sluice.NewBounded[func()](64, nil)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for many := make([]func(), s.choose(batch, 64, 1)); ; {
+	file, votes := scratch(), sluice.NewBounded[*entry](64, nil)
+	new(sync.WaitGroup).Go(func() {
+		for many := make([]*entry, s.choose(batch, 64, 1)); ; {
 			n, _ := votes.RecvBatch(context.Background(), many)
 			_, _ = file.WriteAt([]byte("vote"), 0)
 			_ = file.Sync()
-			for _, ack := range many[:n] {
-				ack()
+			for _, vote := range many[:n] {
+				close(vote.safe)
 			}
 			s.done(n)
 		}
 	})
-	s.visit(24, func(w http.ResponseWriter, r *http.Request) {
-		counted := make(chan struct{})
-		if votes.Send(r.Context(), func() { close(counted) }) == nil {
-			<-counted
+	visit(24, func(w http.ResponseWriter, r *http.Request) {
+		vote := &entry{safe: make(chan struct{})}
+		if votes.Send(r.Context(), vote) == nil {
+			<-vote.safe
 		}
 	})
 }
@@ -305,19 +248,19 @@ func polls(s *service) {
 
 // mails: mails are sent, one after the other.
 func mails(s *service) {
-	ask, box := s.asker(2*time.Millisecond), sluice.NewBounded[string](100, nil)
-	fill(box, 2, "hello")
-	go workers.Run(context.Background(), box, s.choose(moreReceivers, 32, 1), func(context.Context, string) error {
+	ask, box := s.asker(2*time.Millisecond), sluice.NewBounded[*letter](100, nil)
+	fill(box, 2, &letter{mark: "hello"})
+	go workers.Run(context.Background(), box, s.choose(moreReceivers, 32, 1), func(context.Context, *letter) error {
 		s.done(1)
 		return ask()
 	}, nil)
 }
 
-// scans: pictures are read by a service, and their texts counted.
+// scans: pictures are read by a service, and the lengths of their texts counted.
 func scans(s *service) {
 	ask, pictures := s.asker(2*time.Millisecond), sluice.NewRendezvous[int](nil)
 	fill(pictures, 4, 7)
-	recognize := func(context.Context, int) (string, error) { return "text", ask() }
+	recognize := func(context.Context, int) (int, error) { return len("text"), ask() }
 	texts := workers.Map(context.Background(), pictures, s.choose(moreReceivers, 16, 1), recognize, nil)
 	go func() {
 		for range texts.All() {
@@ -326,22 +269,23 @@ func scans(s *service) {
 	}()
 }
 
-type delivery struct{ street int }
+// A delivery is the number of a street.
+type delivery int
 
-func (d delivery) deliver(ask func() error) error { return ask() }
+func (delivery) deliver(ask func() error) error { return ask() }
 
 // couriers: deliveries of a street stay in order.
 func couriers(s *service) {
-	ask, in := s.asker(1500*time.Microsecond), sluice.NewBounded[delivery](64, nil)
+	ctx, ask, in := context.Background(), s.asker(1500*time.Microsecond), sluice.NewBounded[delivery](64, nil)
 	go func() {
-		for n := 0; in.Send(context.Background(), delivery{n % 50}) == nil; n++ {
+		for n := delivery(0); in.Send(ctx, n%50) == nil; n++ {
 		}
 	}()
-	go workers.RunKeyed(context.Background(), in, s.choose(moreReceivers, 16, 1), func(d delivery) int { return d.street },
-		func(_ context.Context, d delivery) error {
-			s.done(1)
-			return d.deliver(ask)
-		}, nil)
+	street := func(d delivery) int { return int(d) }
+	go workers.RunKeyed(ctx, in, s.choose(moreReceivers, 16, 1), street, func(_ context.Context, d delivery) error {
+		s.done(1)
+		return d.deliver(ask)
+	}, nil)
 }
 
 // Shards of which one has most of the work.
@@ -359,20 +303,13 @@ func regions(s *service) {
 	counts := make([]chan int, 4)
 	for i := range counts {
 		counts[i] = make(chan int, 64)
-		go func() {
-			for n := range counts[i] {
-				keep(work(n))
-				s.done(1)
-			}
-		}()
+		go func() { take(s, counts[i], func(n int) { keep(work(n)) }) }()
 	}
-	for range 2 {
-		go func() {
-			for n := 0; ; n++ {
-				counts[s.place(n, len(counts))] <- 32_000
-			}
-		}()
-	}
+	spawn(2, func() {
+		for n := 0; ; n++ {
+			counts[s.place(n, len(counts))] <- 32_000
+		}
+	})
 }
 
 // lanes are channels that values are spread over by a function of their key.
@@ -398,30 +335,25 @@ func buses(s *service) {
 	for i := range l.lanes {
 		l.lanes[i] = make(chan int, 8)
 		group.Go(func() error {
-			for range l.lanes[i] {
-				_ = ask()
-				s.done(1)
-			}
+			take(s, l.lanes[i], func(int) { _ = ask() })
 			return nil
 		})
 	}
-	for range 4 {
-		group.Go(func() error {
-			for n := 0; l.send(ctx, n) == nil; n++ {
-			}
-			return nil
-		})
-	}
+	start(4, group.Go, func() error {
+		for n := 0; l.send(ctx, n) == nil; n++ {
+		}
+		return nil
+	})
 }
 
 // shops: sales of a shop stay in order, and one shop has nearly all.
 func shops(s *service) {
-	ask, sales := s.asker(time.Millisecond), sluice.NewBounded[int](64, nil)
+	ctx, ask, sales := context.Background(), s.asker(time.Millisecond), sluice.NewBounded[int](64, nil)
 	go func() {
-		for n := 0; sales.Send(context.Background(), s.place(n, 40)) == nil; n++ {
+		for n := 0; sales.Send(ctx, s.place(n, 40)) == nil; n++ {
 		}
 	}()
-	go workers.RunKeyed(context.Background(), sales, 8, func(shop int) int { return shop }, func(context.Context, int) error {
+	go workers.RunKeyed(ctx, sales, 8, func(shop int) int { return shop }, func(context.Context, int) error {
 		s.done(1)
 		return ask()
 	}, nil)
@@ -439,12 +371,7 @@ func orchards(s *service) {
 	for sort := range 9 {
 		c := make(lined, 32)
 		crates[sort] = c
-		go func() {
-			for n := range c {
-				hash(page[:n])
-				s.done(1)
-			}
-		}()
+		go func() { take(s, c, func(n int) { hash(page[:n]) }) }()
 	}
 	go func() {
 		for n := 0; ; n++ {
@@ -457,22 +384,16 @@ func orchards(s *service) {
 
 // weather: subscriptions of a hub, of which one asks elsewhere about each value.
 func weather(s *service) {
-	reports, ctx := hub.New[int](64, nil), context.Background()
-	link, size := s.dial(s.backend()), s.choose(batch, 32, 1)
+	reports, link, size := hub.New[int](64, nil), must(backend().Dial()), s.choose(batch, 32, 1)
 	for i := range 4 {
-		sub, err := reports.Subscribe(nil)
-		s.fail(err)
-		go func() {
-			for n := 1; ; n++ {
-				if _, err := sub.Recv(ctx); err != nil {
-					return
-				}
-				if i == 1 && n%size == 0 {
-					_ = link.Ask(400 * time.Microsecond)
-				}
-				s.done(1)
+		sub, n := must(reports.Subscribe(nil)), 0
+		s.callers(1, func() error {
+			_, err := sub.Recv(context.Background())
+			if n++; i == 1 && n%size == 0 {
+				_ = link.Ask(400 * time.Microsecond)
 			}
-		}()
+			return err
+		})
 	}
 	fill(reports, 1, 3)
 }
@@ -481,12 +402,10 @@ func weather(s *service) {
 
 // sinks opens connections, the last of which is read slowly. With a remedy, each gets a
 // goroutine with a channel of its own, which drops blocks when it is full.
-func (s *service) sinks(n int, block []byte) (all []net.Conn, apart bool) {
-	b := s.backend()
+func (s *service) sinks(n int, block []byte) (all []io.Writer, apart bool) {
+	b := backend()
 	for i := range n {
-		c, err := b.Sink(i == n-1)
-		s.fail(err)
-		all = append(all, c)
+		all = append(all, must(b.Sink(i == n-1)))
 	}
 	if !s.with(moreReceivers) {
 		return all, false
@@ -494,22 +413,14 @@ func (s *service) sinks(n int, block []byte) (all []net.Conn, apart bool) {
 	queues := make([]chan []byte, n)
 	for i, c := range all {
 		queues[i] = make(chan []byte, 16)
-		go func() {
-			for b := range queues[i] {
-				_, _ = c.Write(b)
-				s.done(1)
-			}
-		}()
+		go func() { take(s, queues[i], func(b []byte) { _, _ = c.Write(b) }) }()
 	}
 	go func() {
 		for {
 			for _, q := range queues[:n-1] {
 				q <- block
 			}
-			select {
-			case queues[n-1] <- block:
-			default:
-			}
+			tryPut(queues[n-1], block, func() {})
 		}
 	}()
 	return nil, true
@@ -546,18 +457,16 @@ func writeAll[W io.Writer](s *service, to []W, b []byte) error {
 
 // chats: rooms whose lines go to each of five members.
 func chats(s *service) {
-	members, apart := s.sinks(5, page[:4096])
+	line := page[:4096]
+	members, apart := s.sinks(5, line)
 	if apart {
 		return
 	}
-	lines := sluice.NewBounded[[]byte](32, nil)
-	fill(lines, 3, page[:4096])
+	lines := sluice.NewBounded[*[]byte](32, nil)
+	fill(lines, 3, &line)
 	go func() {
-		for {
-			line, err := lines.Recv(context.Background())
-			if err != nil || writeAll(s, members, line) != nil {
-				return
-			}
+		for line := range lines.Values(context.Background()).All() {
+			_ = writeAll(s, members, *line)
 		}
 	}()
 }
