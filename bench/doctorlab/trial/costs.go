@@ -98,10 +98,10 @@ func essays(s *service) {
 		shelves[i] = &counts{words: map[string]int{}}
 	}
 	text := strings.Repeat("to be or not to be ", 12)
-	start(8, new(errgroup.Group).Go, s.until(func() error {
+	s.grouped(8, func(context.Context) error {
 		shelves[rand.IntN(len(shelves))].count(text)
 		return nil
-	}))
+	})
 }
 
 // Conditions.
@@ -337,11 +337,7 @@ func harbors(s *service) {
 // images: pictures are decoded into new memory.
 func images(s *service) {
 	files := make(chan int, 8)
-	go func() {
-		for n := 0; ; n++ {
-			files <- n & 1023
-		}
-	}()
+	go numbers(func(n int) { files <- n & 1023 })
 	go func() {
 		buffer := make([]byte, 256<<10)
 		take(s, files, func(n int) {

@@ -113,10 +113,10 @@ func (a *shopAPI) price(int) (string, error) { return get[string](a.http, a.base
 // offers: prices of many articles are compared.
 func offers(s *service) {
 	var c catalog = &shopAPI{s.client(5, 64), backend().URL(5 * time.Millisecond)}
-	start(50, new(errgroup.Group).Go, s.until(func() error {
+	s.grouped(50, func(context.Context) error {
 		_, err := c.price(1)
 		return err
-	}))
+	})
 }
 
 // hooks: events are posted by workers.
@@ -201,11 +201,10 @@ func query[T any](ctx context.Context, db *sql.DB, text string) (v T, err error)
 // tags: articles with a tag are listed for an errgroup of readers.
 func tags(s *service) {
 	db := s.db(2, 32, 4*time.Millisecond)
-	group, ctx := errgroup.WithContext(context.Background())
-	start(24, group.Go, s.until(func() error {
+	s.grouped(24, func(ctx context.Context) error {
 		_, err := query[int](ctx, db, "SELECT")
 		return err
-	}))
+	})
 }
 
 // Semaphores.
@@ -240,28 +239,19 @@ func exports(s *service) {
 
 type gate chan struct{}
 
-func (g gate) enter(ctx context.Context) error {
-	select {
-	case g <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (g gate) leave() { <-g }
+func (g gate) enter(ctx context.Context) error { return send(ctx, g, struct{}{}) }
+func (g gate) leave()                          { <-g }
 
 // museums: groups enter through a gate.
 func museums(s *service) {
 	g, tour := make(gate, s.choose(raiseLimit, 64, 2)), s.asker(2*time.Millisecond)
-	group, ctx := errgroup.WithContext(context.Background())
-	start(25, group.Go, s.until(func() error {
+	s.grouped(25, func(ctx context.Context) error {
 		if err := g.enter(ctx); err != nil {
 			return err
 		}
 		defer g.leave()
 		return tour()
-	}))
+	})
 }
 
 // Pools of things.
@@ -331,25 +321,17 @@ type lender interface {
 	give(l *remote.Link)
 }
 
-func (p *pool) borrow(ctx context.Context) (*remote.Link, error) {
-	select {
-	case l := <-p.free:
-		return l, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
+func (p *pool) borrow(ctx context.Context) (*remote.Link, error) { return recv(ctx, p.free) }
 
 // readings: books are borrowed, unless a context ends.
 func readings(s *service) {
 	var shelf lender = newPool(s.choose(raiseLimit, 40, 3))
-	group, ctx := errgroup.WithContext(context.Background())
-	start(30, group.Go, s.until(func() error {
+	s.grouped(30, func(ctx context.Context) error {
 		l, err := shelf.borrow(ctx)
 		if err != nil {
 			return err
 		}
 		defer shelf.give(l)
 		return l.Ask(3 * time.Millisecond)
-	}))
+	})
 }

@@ -22,11 +22,7 @@ func sensors(s *service) {
 		return
 	}
 	readings := make(chan sample, s.choose(buffer, 4096, 64))
-	spawn(8, func() {
-		for {
-			readings <- sample{1, 2, 3}
-		}
-	})
+	spawn(8, func() { forever(func() { readings <- sample{1, 2, 3} }) })
 	go func() { take(s, readings, gather) }()
 }
 
@@ -38,14 +34,11 @@ func gatherInto[T any](s *service, c <-chan T, into []T) {
 	}
 }
 
-func emit[T any](ctx context.Context, c chan<- T, v T) error {
-	for {
-		select {
-		case c <- v:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+func emit[T any](ctx context.Context, c chan<- T, v T) (err error) {
+	for err == nil {
+		err = send(ctx, c, v)
 	}
+	return err
 }
 
 // positions: vehicles report where they are.
@@ -154,16 +147,13 @@ type office struct{ next chan letter }
 
 func (o *office) forward(ctx context.Context, from *office, mark string) error {
 	for {
-		select {
-		case l := <-from.next:
-			l.mark = mark
-			select {
-			case o.next <- l:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+		l, err := recv(ctx, from.next)
+		if err != nil {
+			return err
+		}
+		l.mark = mark
+		if err := send(ctx, o.next, l); err != nil {
+			return err
 		}
 	}
 }
@@ -223,24 +213,18 @@ type roster[T any] struct {
 }
 
 func (b *roster[T]) serve(ctx context.Context, f func(T)) {
-	for own := make(chan T); ; {
-		select {
-		case b.idle <- own:
-			f(<-own)
-		case <-ctx.Done():
-			return
-		}
+	for own := make(chan T); send(ctx, b.idle, own) == nil; {
+		f(<-own)
 	}
 }
 
 func (b *roster[T]) share(ctx context.Context) {
 	for v := range b.in {
-		select {
-		case w := <-b.idle:
-			w <- v
-		case <-ctx.Done():
+		w, err := recv(ctx, b.idle)
+		if err != nil {
 			return
 		}
+		w <- v
 	}
 }
 
@@ -316,17 +300,10 @@ type owner[S any] struct {
 
 func (o *owner[S]) ask(ctx context.Context, f func(*S) int) (int, error) {
 	answer := make(chan int, 1)
-	select {
-	case o.inbox <- func(s *S) { answer <- f(s) }:
-	case <-ctx.Done():
-		return 0, ctx.Err()
+	if err := send(ctx, o.inbox, func(s *S) { answer <- f(s) }); err != nil {
+		return 0, err
 	}
-	select {
-	case n := <-answer:
-		return n, nil
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
+	return recv(ctx, answer)
 }
 
 func (o *owner[S]) live() {
@@ -387,12 +364,10 @@ func seats(s *service) {
 		return
 	}
 	box <- plan
-	spawn(12, func() {
-		for ; ; s.done(1) {
-			h := <-box
-			h.taken[1]++
-			box <- h
-		}
+	s.loop(12, func() {
+		h := <-box
+		h.taken[1]++
+		box <- h
 	})
 }
 
@@ -505,17 +480,8 @@ type player interface {
 type server struct{ to, from chan int }
 
 func (p *server) play(ctx context.Context, s *service) {
-	for ball := 0; ; s.done(1) {
-		select {
-		case p.to <- ball:
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case ball = <-p.from:
-		case <-ctx.Done():
-			return
-		}
+	for ball := 0; send(ctx, p.to, ball) == nil; s.done(1) {
+		ball, _ = recv(ctx, p.from)
 	}
 }
 
@@ -523,12 +489,11 @@ type returner struct{ server }
 
 func (p *returner) play(ctx context.Context, s *service) {
 	for {
-		select {
-		case ball := <-p.from:
-			p.to <- ball + 1
-		case <-ctx.Done():
+		ball, err := recv(ctx, p.from)
+		if err != nil {
 			return
 		}
+		p.to <- ball + 1
 	}
 }
 
@@ -550,17 +515,15 @@ func tennis(s *service) {
 
 // events: each event is handled by a new goroutine, which reports a number.
 func events(s *service) {
-	results, steady := make(chan uint32, 64), make(chan uint32, 64)
-	handle := func(n uint32) { results <- n * 2654435761 >> 7 }
-	go func() {
-		for n := uint32(0); ; n++ {
-			if s.with(reuse) {
-				steady <- n
-			} else {
-				go handle(n)
-			}
+	results, steady := make(chan int, 64), make(chan int, 64)
+	handle := func(n int) { results <- n * 2654435761 >> 7 }
+	go numbers(func(n int) {
+		if s.with(reuse) {
+			steady <- n
+		} else {
+			go handle(n)
 		}
-	}()
+	})
 	spawn(s.choose(reuse, 4, 0), func() { forever(func() { handle(<-steady) }) })
 	go drain(s, results)
 }
@@ -576,19 +539,18 @@ func rows(s *service) {
 		}
 		return nil
 	}
-	go func() {
-		for ; ; s.done(len(table)) {
-			var group errgroup.Group
-			for part := range slices.Chunk(table, size) {
-				if s.with(removeHop) {
-					_ = check(part)
-				} else {
-					group.Go(func() error { return check(part) })
-				}
+	go forever(func() {
+		var group errgroup.Group
+		for part := range slices.Chunk(table, size) {
+			if s.with(removeHop) {
+				_ = check(part)
+			} else {
+				group.Go(func() error { return check(part) })
 			}
-			_ = group.Wait()
 		}
-	}()
+		_ = group.Wait()
+		s.done(len(table))
+	})
 }
 
 type result[T any] struct {
@@ -640,19 +602,17 @@ const waitOne = 30 * time.Second
 func alarms(s *service) {
 	c := make(chan uint32, 512)
 	feed(c, 2, 7)
-	go func() {
-		quiet := time.NewTimer(waitOne).C
-		for ; ; s.done(1) {
-			if !s.with(reuse) {
-				quiet = time.After(waitOne)
-			}
-			select {
-			case v := <-c:
-				keep(v)
-			case <-quiet:
-			}
+	quiet := time.After(waitOne)
+	s.loop(1, func() {
+		if !s.with(reuse) {
+			quiet = time.After(waitOne)
 		}
-	}()
+		select {
+		case v := <-c:
+			keep(v)
+		case <-quiet:
+		}
+	})
 }
 
 // within receives a value in time.
@@ -682,21 +642,16 @@ func parcels(s *service) {
 // flights: an arrival in time, of a channel with contexts.
 func flights(s *service) {
 	arrivals, ctx := sluice.NewBounded[int](512, nil), context.Background()
-	go func() {
-		for many := make([]int, 128); ; {
-			_, _ = arrivals.SendBatch(ctx, many)
+	many := make([]int, 128)
+	go func() { forever(func() { _, _ = arrivals.SendBatch(ctx, many) }) }()
+	s.loop(1, func() {
+		one, cancel := ctx, func() {}
+		if !s.with(reuse) {
+			one, cancel = context.WithDeadline(ctx, time.Now().Add(waitOne))
 		}
-	}()
-	go func() {
-		for ; ; s.done(1) {
-			one, cancel := ctx, func() {}
-			if !s.with(reuse) {
-				one, cancel = context.WithDeadline(ctx, time.Now().Add(waitOne))
-			}
-			if v, err := arrivals.Recv(one); err == nil {
-				keep(uint32(v))
-			}
-			cancel()
+		defer cancel()
+		if v, err := arrivals.Recv(one); err == nil {
+			keep(uint32(v))
 		}
-	}()
+	})
 }

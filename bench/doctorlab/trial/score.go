@@ -99,9 +99,10 @@ func (l *lab) judge(s *description, d *diagnosis) (m marks) {
 func (s *description) changeable() bool { return slices.Contains(s.Built, release) }
 
 // passing are functions of the lab that stand for their callers.
-var passing = []string{"main.work", "main.hash", "main.keep", "main.spawn", "main.start", "main.forever", "main.feed", "main.fill", "main.take", "main.drain",
-	"main.direct", "main.every", "main.bursts", "main.(*service).done", "main.(*service).again", "main.(*service).until", "main.(*service).loop",
-	"main.(*service).callers", "main.(*service).asker", "main.(*service).guarded"}
+var passing = []string{"main.work", "main.hash", "main.keep", "main.spawn", "main.start", "main.forever", "main.numbers",
+	"main.feed", "main.fill", "main.send", "main.recv", "main.take", "main.drain", "main.direct", "main.every", "main.bursts",
+	"main.(*service).done", "main.(*service).again", "main.(*service).until", "main.(*service).loop", "main.(*service).callers",
+	"main.(*service).grouped", "main.(*service).guarded", "main.(*service).asker"}
 
 // home is where the lab is: its other packages stand for libraries.
 const home = module + "/bench/doctorlab/"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/doctorlab/remote"
+	"golang.org/x/sync/errgroup"
 )
 
 // A service counts the items that it has finished, and knows the remedy in force.
@@ -87,6 +88,13 @@ func forever(f func()) {
 	}
 }
 
+// numbers calls f with 0, 1, 2 and so on.
+func numbers(f func(n int)) {
+	for n := 0; ; n++ {
+		f(n)
+	}
+}
+
 // again returns a loop that calls f and counts.
 func (s *service) again(f func()) func() {
 	return func() {
@@ -107,6 +115,12 @@ func (s *service) until(f func() error) func() error {
 	}
 }
 
+// grouped calls f in n goroutines of an errgroup, until it fails, and counts.
+func (s *service) grouped(n int, f func(ctx context.Context) error) {
+	group, ctx := errgroup.WithContext(context.Background())
+	start(n, group.Go, s.until(func() error { return f(ctx) }))
+}
+
 // loop calls f in n goroutines, and counts.
 func (s *service) loop(n int, f func()) { spawn(n, s.again(f)) }
 
@@ -118,6 +132,26 @@ func (s *service) callers(n int, f func() error) {
 // feed sends a value to a channel, again and again, from n goroutines.
 func feed[T any](c chan<- T, n int, v T) {
 	spawn(n, func() { forever(func() { c <- v }) })
+}
+
+// send sends a value, unless the context ends.
+func send[T any](ctx context.Context, c chan<- T, v T) error {
+	select {
+	case c <- v:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// recv receives a value, unless the context ends.
+func recv[T any](ctx context.Context, c <-chan T) (v T, err error) {
+	select {
+	case v = <-c:
+		return v, nil
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
 }
 
 // take calls f with the values of a channel, and counts.

@@ -64,10 +64,8 @@ func pass[A, B any](ctx context.Context, group *errgroup.Group, in <-chan A, n i
 	out := make(chan B, 8)
 	start(n, group.Go, func() error {
 		for a := range in {
-			select {
-			case out <- f(a):
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := send(ctx, out, f(a)); err != nil {
+				return err
 			}
 		}
 		return nil
@@ -277,10 +275,7 @@ func (delivery) deliver(ask func() error) error { return ask() }
 // couriers: deliveries of a street stay in order.
 func couriers(s *service) {
 	ctx, ask, in := context.Background(), s.asker(1500*time.Microsecond), sluice.NewBounded[delivery](64, nil)
-	go func() {
-		for n := delivery(0); in.Send(ctx, n%50) == nil; n++ {
-		}
-	}()
+	go numbers(func(n int) { _ = in.Send(ctx, delivery(n%50)) })
 	street := func(d delivery) int { return int(d) }
 	go workers.RunKeyed(ctx, in, s.choose(moreReceivers, 16, 1), street, func(_ context.Context, d delivery) error {
 		s.done(1)
@@ -305,11 +300,7 @@ func regions(s *service) {
 		counts[i] = make(chan int, 64)
 		go func() { take(s, counts[i], func(n int) { keep(work(n)) }) }()
 	}
-	spawn(2, func() {
-		for n := 0; ; n++ {
-			counts[s.place(n, len(counts))] <- 32_000
-		}
-	})
+	spawn(2, func() { numbers(func(n int) { counts[s.place(n, len(counts))] <- 32_000 }) })
 }
 
 // lanes are channels that values are spread over by a function of their key.
@@ -318,14 +309,7 @@ type lanes[T any] struct {
 	lane  func(T) int
 }
 
-func (l *lanes[T]) send(ctx context.Context, v T) error {
-	select {
-	case l.lanes[l.lane(v)] <- v:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
+func (l *lanes[T]) send(ctx context.Context, v T) error { return send(ctx, l.lanes[l.lane(v)], v) }
 
 // buses: the reports of bus lines.
 func buses(s *service) {
@@ -334,10 +318,10 @@ func buses(s *service) {
 	group, ctx := errgroup.WithContext(context.Background())
 	for i := range l.lanes {
 		l.lanes[i] = make(chan int, 8)
-		group.Go(func() error {
-			take(s, l.lanes[i], func(int) { _ = ask() })
-			return nil
-		})
+		group.Go(s.until(func() error {
+			<-l.lanes[i]
+			return ask()
+		}))
 	}
 	start(4, group.Go, func() error {
 		for n := 0; l.send(ctx, n) == nil; n++ {
@@ -349,10 +333,7 @@ func buses(s *service) {
 // shops: sales of a shop stay in order, and one shop has nearly all.
 func shops(s *service) {
 	ctx, ask, sales := context.Background(), s.asker(time.Millisecond), sluice.NewBounded[int](64, nil)
-	go func() {
-		for n := 0; sales.Send(ctx, s.place(n, 40)) == nil; n++ {
-		}
-	}()
+	go numbers(func(n int) { _ = sales.Send(ctx, s.place(n, 40)) })
 	go workers.RunKeyed(ctx, sales, 8, func(shop int) int { return shop }, func(context.Context, int) error {
 		s.done(1)
 		return ask()
@@ -373,11 +354,7 @@ func orchards(s *service) {
 		crates[sort] = c
 		go func() { take(s, c, func(n int) { hash(page[:n]) }) }()
 	}
-	go func() {
-		for n := 0; ; n++ {
-			crates[s.place(n, len(crates))].add(30_000)
-		}
-	}()
+	go numbers(func(n int) { crates[s.place(n, len(crates))].add(30_000) })
 }
 
 // Hubs with one slow subscriber.
@@ -415,14 +392,12 @@ func (s *service) sinks(n int, block []byte) (all []io.Writer, apart bool) {
 		queues[i] = make(chan []byte, 16)
 		go func() { take(s, queues[i], func(b []byte) { _, _ = c.Write(b) }) }()
 	}
-	go func() {
-		for {
-			for _, q := range queues[:n-1] {
-				q <- block
-			}
-			tryPut(queues[n-1], block, func() {})
+	go forever(func() {
+		for _, q := range queues[:n-1] {
+			q <- block
 		}
-	}()
+		tryPut(queues[n-1], block, func() {})
+	})
 	return nil, true
 }
 

@@ -202,17 +202,15 @@ func (t *settings) set(name, value string) {
 // themes: a reader reads again while a writer waits.
 func themes(s *service) {
 	t := &settings{values: map[string]string{}}
-	var group errgroup.Group
-	start(8, group.Go, s.until(func() error {
+	s.grouped(8, func(context.Context) error {
 		keep(uint32(len(t.both("font", "color"))))
 		return nil
-	}))
-	group.Go(func() error {
+	})
+	go func() {
 		for range time.Tick(5 * time.Millisecond) {
 			t.set("font", "serif")
 		}
-		return nil
-	})
+	}()
 }
 
 // Pools whose holders wait for the pool.
@@ -295,9 +293,5 @@ func families(s *service) {
 		s.done(1)
 		return nil
 	}
-	go func() {
-		for {
-			group.Go(func() error { return call(3) })
-		}
-	}()
+	go func() { forever(func() { group.Go(func() error { return call(3) }) }) }()
 }
