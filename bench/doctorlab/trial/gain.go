@@ -124,18 +124,6 @@ func (l *lab) measure(ctx context.Context, s *description, remedies []string, ro
 	return nil
 }
 
-func (l *lab) rate(ctx context.Context, name, remedy string) (float64, error) {
-	p, err := l.launch(ctx, name, remedy)
-	if err != nil {
-		return 0, err
-	}
-	defer p.stop()
-	if err := pause(ctx, warmUp); err != nil {
-		return 0, err
-	}
-	return p.rate(ctx, rateWindow)
-}
-
 // gain returns the measured gain of a remedy of a service.
 func (g *Gains) gain(name, remedy string) (Gain, bool) {
 	gain, ok := g.Services[name].Gains[remedy]

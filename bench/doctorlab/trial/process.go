@@ -61,48 +61,44 @@ func serve(ctx context.Context, name, remedy, addr string, stdout io.Writer) err
 	return nil
 }
 
-// A process is a running service.
-type process struct {
-	address string // http://host:port
-	command *exec.Cmd
-}
-
-// launch starts a service with a remedy, or as found with "", and returns once it listens.
-func (l *lab) launch(ctx context.Context, name, remedy string) (*process, error) {
-	p := &process{command: exec.CommandContext(ctx, l.program, "-serve", name, "-remedy", remedy, "-for", processLife.String())}
+// during runs a service with a remedy, or as found with "", until its load has settled, and
+// then calls f with its address. The process and its children end when f returns.
+func (l *lab) during(ctx context.Context, name, remedy string, settle time.Duration, f func(address string) error) error {
+	command := exec.CommandContext(ctx, l.program, "-serve", name, "-remedy", remedy, "-for", processLife.String())
 	var stderr strings.Builder
-	p.command.Stderr = &stderr
-	p.command.WaitDelay = time.Second
-	stdout, err := p.command.StdoutPipe()
+	command.Stderr = &stderr
+	command.WaitDelay = time.Second
+	stdout, err := command.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := p.command.Start(); err != nil {
-		return nil, err
+	if err := command.Start(); err != nil {
+		return err
 	}
-	give := time.AfterFunc(startLimit, func() { p.command.Process.Kill() })
+	stop := func() {
+		command.Process.Kill()
+		// The error is expected after a kill.
+		_ = command.Wait()
+	}
+	defer stop()
+	give := time.AfterFunc(startLimit, func() { command.Process.Kill() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	give.Stop()
 	_, address, ok := strings.Cut(strings.TrimSpace(line), " ")
 	if err != nil || !ok {
-		p.stop()
-		return nil, fmt.Errorf("it did not start: %s", strings.TrimSpace(stderr.String()))
+		stop()
+		return fmt.Errorf("it did not start: %s", strings.TrimSpace(stderr.String()))
 	}
-	p.address = address
-	return p, nil
-}
-
-// stop kills the process and waits for its end. Its children end with it.
-func (p *process) stop() {
-	p.command.Process.Kill()
-	// The error is expected after a kill.
-	_ = p.command.Wait()
+	if err := pause(ctx, settle); err != nil {
+		return err
+	}
+	return f(address)
 }
 
 var client = http.Client{Timeout: answerLimit}
 
-func (p *process) read() (r reading, err error) {
-	response, err := client.Get(p.address + "/items")
+func read(address string) (r reading, err error) {
+	response, err := client.Get(address + "/items")
 	if err != nil {
 		return r, err
 	}
@@ -110,23 +106,23 @@ func (p *process) read() (r reading, err error) {
 	return r, json.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&r)
 }
 
-// rate returns the items per second over a window.
-func (p *process) rate(ctx context.Context, window time.Duration) (float64, error) {
-	before, err := p.read()
-	if err != nil {
-		return 0, err
-	}
-	if err := pause(ctx, window); err != nil {
-		return 0, err
-	}
-	after, err := p.read()
-	if err != nil {
-		return 0, err
-	}
-	if after.Items <= before.Items || after.Seconds <= before.Seconds {
-		return 0, errors.New("no items were finished")
-	}
-	return float64(after.Items-before.Items) / (after.Seconds - before.Seconds), nil
+// rate returns the items per second of a service, over a window.
+func (l *lab) rate(ctx context.Context, name, remedy string) (rate float64, err error) {
+	return rate, l.during(ctx, name, remedy, warmUp, func(address string) error {
+		before, err := read(address)
+		if err != nil {
+			return err
+		}
+		if err := pause(ctx, rateWindow); err != nil {
+			return err
+		}
+		after, err := read(address)
+		if err == nil && (after.Items <= before.Items || after.Seconds <= before.Seconds) {
+			err = errors.New("no items were finished")
+		}
+		rate = float64(after.Items-before.Items) / (after.Seconds - before.Seconds)
+		return err
+	})
 }
 
 // pause waits for d, or until the context is done.

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A mark is the assessment of one answer.
@@ -276,24 +279,30 @@ func (l *lab) sheets(ctx context.Context, root string) ([]*sheet, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	var list []string
-	for _, s := range l.services {
-		list = append(list, folders[s.Name]...)
+	diagnoses := make([][]*diagnosis, len(l.services))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, s := range l.services {
+		own := make([]*diagnosis, len(folders[s.Name]))
+		diagnoses[i] = own
+		for n, folder := range folders[s.Name] {
+			group.Go(func() (err error) {
+				own[n], err = l.ask(ctx, folder)
+				return err
+			})
+		}
 	}
-	diagnoses, err := l.askAll(ctx, list)
-	if err != nil {
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
 	halves := []*sheet{{half: tuning}, {half: held}}
-	for _, s := range l.services {
+	for i, s := range l.services {
 		h := halves[slices.IndexFunc(halves, func(h *sheet) bool { return h.half == s.Half })]
-		own := diagnoses[:len(folders[s.Name])]
-		diagnoses = diagnoses[len(own):]
-		for _, d := range own {
+		for _, d := range diagnoses[i] {
 			h.add(l, &s, d, l.judge(&s, d))
 		}
-		if len(own) > 1 {
-			h.compare(&s, own[0], own[1])
+		if len(diagnoses[i]) > 1 {
+			h.compare(&s, diagnoses[i][0], diagnoses[i][1])
 		}
 	}
 	return halves, nil

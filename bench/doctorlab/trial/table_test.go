@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var verdictWords = []string{channel, lockstep, stage, lock, limit, polling, shedding, stuck, outside, cores, memory, load, idle}
+var verdictWords = strings.Fields("channel lockstep stage lock limit polling shedding stuck outside cores memory load idle")
 
 var remedyWords = []string{batch, buffer, moreReceivers, split, balance, removeHop, mutex, raiseLimit, stopPolling, release, reuse, wakeOne, cheaper, moreCores, moreLoad}
 
