@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	batches "github.com/sluice-go/sluice/batch"
-	"github.com/sluice-go/sluice/workers"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -23,11 +22,7 @@ func (s *service) loads(rate int) int { return s.choose(moreLoad, 100*rate, rate
 func trips(s *service) {
 	fares, booked := make(chan int, 64), make(chan uint32, 64)
 	go every(s.loads(10_000), func(n int) { fares <- n & 1023 })
-	go func() {
-		for n := range fares {
-			booked <- work(40_000 + n)
-		}
-	}()
+	go func() { forever(func() { booked <- work(40_000 + <-fares) }) }()
 	go func() { take(s, booked, keep) }()
 }
 
@@ -56,7 +51,7 @@ func butlers(s *service) {
 // lawyers: workers of this module wait for cases.
 func lawyers(s *service) {
 	cases := sluice.NewBounded[int](16, nil)
-	go workers.Run(context.Background(), cases, 120, func(context.Context, int) error { s.done(1); return nil }, nil)
+	employ(s, cases, 120, func(int) error { return nil })
 	go every(6, func(n int) { _ = cases.Send(context.Background(), n) })
 }
 
@@ -78,8 +73,7 @@ func repeatEvery[T any](ctx context.Context, pause time.Duration, f func() T, ou
 // tides: levels of water, every so often.
 func tides(s *service) {
 	levels := make(chan uint32)
-	group, ctx := errgroup.WithContext(context.Background())
-	start(6, group.Go, func() error {
+	s.grouped(6, func(ctx context.Context) error {
 		return repeatEvery(ctx, 80*time.Millisecond, func() uint32 { return work(64) }, levels)
 	})
 	go drain(s, levels)
@@ -159,25 +153,25 @@ func tickets(s *service) {
 }
 
 // tryPut sends a value if there is room.
-func tryPut[T any](c chan<- T, v T, full func()) {
+func tryPut[T any](c chan<- T, v T) bool {
 	select {
 	case c <- v:
+		return true
 	default:
-		full()
+		return false
 	}
 }
 
 // lotteries: draws come in bursts.
 func lotteries(s *service) {
 	draws := make(chan uint32, s.choose(buffer, 1000, 32))
-	lost := 0
 	var group errgroup.Group
 	group.Go(func() error {
 		take(s, draws, func(d uint32) { keep(work(4000) + d) })
 		return nil
 	})
 	group.Go(func() error {
-		bursts(800, 60*time.Millisecond, func(n int) { tryPut(draws, uint32(n), func() { lost++ }) })
+		bursts(800, 60*time.Millisecond, func(n int) { tryPut(draws, uint32(n)) })
 		return nil
 	})
 }
@@ -185,15 +179,9 @@ func lotteries(s *service) {
 // parades: values come in bursts, in a channel that refuses.
 func parades(s *service) {
 	floats := sluice.NewBounded[int](s.choose(buffer, 500, 10), nil)
-	missed := 0
-	go workers.Run(context.Background(), floats, 2, func(_ context.Context, n int) error {
+	employ(s, floats, 2, func(n int) error {
 		keep(work(16_000))
-		s.done(1)
 		return nil
-	}, nil)
-	go bursts(250, 80*time.Millisecond, func(n int) {
-		if floats.TrySend(n) != nil {
-			missed++
-		}
 	})
+	go bursts(250, 80*time.Millisecond, func(n int) { _ = floats.TrySend(n) })
 }

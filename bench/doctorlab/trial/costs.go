@@ -11,7 +11,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/doctorlab/remote"
-	"github.com/sluice-go/sluice/workers"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
@@ -306,20 +305,16 @@ func lamps(s *service) {
 // harbors: berths are looked at in turn.
 func harbors(s *service) {
 	compute(s, 4096)
-	berths, any := map[string]chan int{}, make(chan int)
+	berths := map[string]chan int{}
 	for i := range 20 {
 		c := make(chan int, 1)
-		if s.with(stopPolling) {
-			c = any
-		}
 		berths[fmt.Sprint("berth", i)] = c
 		go slowly(c, i)
 	}
 	spawn(2, func() {
 		for {
 			if s.with(stopPolling) {
-				keep(uint32(<-any) | 2)
-				continue
+				time.Sleep(time.Millisecond) // between two rounds
 			}
 			for _, c := range berths {
 				select {
@@ -336,10 +331,9 @@ func harbors(s *service) {
 
 // images: pictures are decoded into new memory.
 func images(s *service) {
-	files := make(chan int, 8)
+	files, buffer := make(chan int, 8), make([]byte, 256<<10)
 	go numbers(func(n int) { files <- n & 1023 })
 	go func() {
-		buffer := make([]byte, 256<<10)
 		take(s, files, func(n int) {
 			if !s.with(reuse) {
 				buffer = make([]byte, 256<<10)
@@ -379,11 +373,10 @@ func languages(s *service) {
 	if s.with(reuse) {
 		c = lasting{}
 	}
-	go workers.Run(context.Background(), texts, 1, func(_ context.Context, text *[]byte) error {
+	employ(s, texts, 1, func(text *[]byte) error {
 		keep(uint32(c.count(*text)) + 2)
-		s.done(1)
 		return nil
-	}, nil)
+	})
 }
 
 // Memory of all goroutines.

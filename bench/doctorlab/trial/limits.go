@@ -11,7 +11,6 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 	own "github.com/sluice-go/sluice/semaphore"
-	"github.com/sluice-go/sluice/workers"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
@@ -124,16 +123,15 @@ func hooks(s *service) {
 	client, url := s.client(2, 64), backend().URL(3*time.Millisecond)
 	events := sluice.NewBounded[int](64, nil)
 	fill(events, 2, 1)
-	go workers.Run(context.Background(), events, 24, func(context.Context, int) error {
+	employ(s, events, 24, func(int) error {
 		response, err := client.Post(url, "text/plain", http.NoBody)
 		if err != nil {
 			return err
 		}
 		defer response.Body.Close()
-		s.done(1)
 		_, err = io.Copy(io.Discard, response.Body)
 		return err
-	}, nil)
+	})
 }
 
 // db returns a database with a limit.
@@ -227,14 +225,13 @@ func exports(s *service) {
 	permits, write := own.New(int64(s.choose(raiseLimit, 64, 3)), nil), s.asker(3*time.Millisecond)
 	jobs := sluice.NewBounded[int](16, nil)
 	fill(jobs, 1, 1)
-	go workers.Run(context.Background(), jobs, 32, func(ctx context.Context, _ int) error {
-		if err := permits.Acquire(ctx, 1); err != nil {
+	employ(s, jobs, 32, func(int) error {
+		if err := permits.Acquire(context.Background(), 1); err != nil {
 			return err
 		}
 		defer permits.Release(1)
-		s.done(1)
 		return write()
-	}, nil)
+	})
 }
 
 type gate chan struct{}
@@ -278,41 +275,22 @@ func newPool(n int) *pool {
 // caches: keys are looked up over a few connections.
 func caches(s *service) { s.callers(36, newPool(s.choose(raiseLimit, 48, 4)).use) }
 
-type garage struct {
-	mu   sync.Mutex
-	back *sync.Cond
-	cars []*remote.Link
-}
+type garage struct{ backlog[*remote.Link] }
 
-func (g *garage) rent() *remote.Link {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for len(g.cars) == 0 {
-		g.back.Wait()
-	}
-	car := g.cars[len(g.cars)-1]
-	g.cars = g.cars[:len(g.cars)-1]
-	return car
-}
-
-func (g *garage) park(car *remote.Link) {
-	g.mu.Lock()
-	g.cars = append(g.cars, car)
-	g.mu.Unlock()
-	g.back.Signal()
-}
+func (g *garage) rent() *remote.Link { return g.get() }
 
 // rentals: customers share cars.
 func rentals(s *service) {
 	b, g := backend(), new(garage)
-	g.back = sync.NewCond(&g.mu)
+	g.filled = sync.NewCond(g)
+	g.wake = g.filled.Signal
 	for range s.choose(raiseLimit, 40, 4) {
-		g.park(must(b.Dial()))
+		g.put(must(b.Dial()))
 	}
 	start(32, new(sync.WaitGroup).Go, s.again(func() {
 		car := g.rent()
 		_ = car.Ask(3 * time.Millisecond)
-		g.park(car)
+		g.put(car)
 	}))
 }
 

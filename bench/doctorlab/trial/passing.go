@@ -190,13 +190,11 @@ func taxis(s *service) {
 	var seats [fleet]chan job
 	for i := range seats {
 		seats[i] = make(chan job)
-		go func() {
-			for ; ; s.done(1) {
-				free <- i
-				ride := <-seats[i]
-				ride.do()
-			}
-		}()
+		s.loop(1, func() {
+			free <- i
+			ride := <-seats[i]
+			ride.do()
+		})
 	}
 	go func() {
 		for ride := range rides {
@@ -281,11 +279,7 @@ func inventory(s *service) {
 	if s.guarded(8, func() { stock[7]++ }) {
 		return
 	}
-	go func() {
-		for change := range changes {
-			change()
-		}
-	}()
+	go func() { forever(func() { (<-changes)() }) }()
 	s.loop(8, func() {
 		ready := make(chan struct{})
 		changes <- func() { stock[7]++; close(ready) }

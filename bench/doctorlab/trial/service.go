@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/doctorlab/remote"
+	"github.com/sluice-go/sluice/workers"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -258,6 +259,14 @@ var kept atomic.Int64
 
 // backend starts a backend.
 func backend() *remote.Backend { return must(remote.StartBackend()) }
+
+// employ calls f with the values of a channel of this module, by n workers, and counts.
+func employ[T any](s *service, c sluice.BatchReceiver[T], n int, f func(T) error) {
+	go workers.Run(context.Background(), c, n, func(_ context.Context, v T) error {
+		defer s.done(1)
+		return f(v)
+	}, nil)
+}
 
 // asker returns a function that asks a backend, over as many links as are needed.
 func (s *service) asker(delay time.Duration) func() error {

@@ -52,11 +52,10 @@ func recipes(s *service) {
 func videos(s *service) {
 	frames, frame := sluice.NewBounded[*[]byte](32, nil), page[:40_000]
 	fill(frames, 8, &frame)
-	go workers.Run(context.Background(), frames, s.choose(moreReceivers, 2, 1), func(_ context.Context, frame *[]byte) error {
+	employ(s, frames, s.choose(moreReceivers, 2, 1), func(frame *[]byte) error {
 		hash(*frame)
-		s.done(1)
 		return nil
-	}, nil)
+	})
 }
 
 // pass calls f in n goroutines.
@@ -248,10 +247,7 @@ func polls(s *service) {
 func mails(s *service) {
 	ask, box := s.asker(2*time.Millisecond), sluice.NewBounded[*letter](100, nil)
 	fill(box, 2, &letter{mark: "hello"})
-	go workers.Run(context.Background(), box, s.choose(moreReceivers, 32, 1), func(context.Context, *letter) error {
-		s.done(1)
-		return ask()
-	}, nil)
+	employ(s, box, s.choose(moreReceivers, 32, 1), func(*letter) error { return ask() })
 }
 
 // scans: pictures are read by a service, and the lengths of their texts counted.
@@ -396,7 +392,7 @@ func (s *service) sinks(n int, block []byte) (all []io.Writer, apart bool) {
 		for _, q := range queues[:n-1] {
 			q <- block
 		}
-		tryPut(queues[n-1], block, func() {})
+		tryPut(queues[n-1], block)
 	})
 	return nil, true
 }

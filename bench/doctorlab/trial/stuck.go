@@ -22,9 +22,7 @@ type watcher struct{ changes chan int }
 
 func (w *watcher) follow(ctx context.Context) {
 	for {
-		select {
-		case <-w.changes:
-		case <-ctx.Done():
+		if _, err := recv(ctx, w.changes); err != nil {
 			return
 		}
 	}
