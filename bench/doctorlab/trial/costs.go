@@ -475,15 +475,15 @@ func mapAll[A, B any](values []A, n int, f func(A) B) []B {
 // Less CPU than the program believes that it has.
 
 // confine takes cores from the service, unless the remedy gives more.
-func (s *service) confine(f func() error) {
+func (s *service) confine(f func()) {
 	if !s.with(moreCores) {
-		check(f())
+		f()
 	}
 }
 
 // signatures: documents are signed by workers, in a small container.
 func signatures(s *service) {
-	s.confine(func() error { return quota(0.4) })
+	s.confine(func() { remote.Check(quota(0.4)) })
 	documents := make(chan int, 16)
 	feed(documents, 1, 20_000)
 	spawn(4, func() { take(s, documents, func(n int) { hash(page[:n]) }) })

@@ -78,7 +78,7 @@ func (s *service) client(few, many int) *http.Client {
 
 // forecasts: regions ask for the weather.
 func forecasts(s *service) {
-	client, url := s.client(4, 64), backend().URL(4*time.Millisecond)
+	client, url := s.client(4, 64), remote.StartBackend().URL(4*time.Millisecond)
 	s.callers(40, func() error {
 		response, err := client.Get(url)
 		if err != nil {
@@ -111,7 +111,7 @@ func (a *shopAPI) price(int) (string, error) { return get[string](a.http, a.base
 
 // offers: prices of many articles are compared.
 func offers(s *service) {
-	var c catalog = &shopAPI{s.client(5, 64), backend().URL(5 * time.Millisecond)}
+	var c catalog = &shopAPI{s.client(5, 64), remote.StartBackend().URL(5 * time.Millisecond)}
 	s.grouped(50, func(context.Context) error {
 		_, err := c.price(1)
 		return err
@@ -120,7 +120,7 @@ func offers(s *service) {
 
 // hooks: events are posted by workers.
 func hooks(s *service) {
-	client, url := s.client(2, 64), backend().URL(3*time.Millisecond)
+	client, url := s.client(2, 64), remote.StartBackend().URL(3*time.Millisecond)
 	events := sluice.NewBounded[int](64, nil)
 	fill(events, 2, 1)
 	employ(s, events, 24, func(int) error {
@@ -136,7 +136,7 @@ func hooks(s *service) {
 
 // db returns a database with a limit.
 func (s *service) db(few, many int, delay time.Duration) *sql.DB {
-	db := backend().Database(delay)
+	db := remote.StartBackend().Database(delay)
 	db.SetMaxOpenConns(s.choose(raiseLimit, many, few))
 	db.SetMaxIdleConns(many)
 	return db
@@ -265,9 +265,9 @@ func (p *pool) use() error {
 
 // newPool returns a pool of n links.
 func newPool(n int) *pool {
-	p, b := &pool{make(chan *remote.Link, n)}, backend()
+	p, b := &pool{make(chan *remote.Link, n)}, remote.StartBackend()
 	for range n {
-		p.give(must(b.Dial()))
+		p.give(b.Dial())
 	}
 	return p
 }
@@ -281,11 +281,11 @@ func (g *garage) rent() *remote.Link { return g.get() }
 
 // rentals: customers share cars.
 func rentals(s *service) {
-	b, g := backend(), new(garage)
+	b, g := remote.StartBackend(), new(garage)
 	g.filled = sync.NewCond(g)
 	g.wake = g.filled.Signal
 	for range s.choose(raiseLimit, 40, 4) {
-		g.put(must(b.Dial()))
+		g.put(b.Dial())
 	}
 	start(32, new(sync.WaitGroup).Go, s.again(func() {
 		car := g.rent()

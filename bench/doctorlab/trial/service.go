@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/sha256"
-	"fmt"
 	"hash/adler32"
 	"math/rand/v2"
 	"net"
@@ -52,20 +51,6 @@ func (s *service) choose(remedy string, changed, found int) int {
 		return changed
 	}
 	return found
-}
-
-// must returns v, or ends a service that cannot run here.
-func must[T any](v T, err error) T {
-	check(err)
-	return v
-}
-
-// check ends a service that cannot run here.
-func check(err error) {
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "trial: %v\n", err)
-		os.Exit(1)
-	}
 }
 
 // spawn starts n goroutines.
@@ -257,9 +242,6 @@ func keep(x uint32) {
 
 var kept atomic.Int64
 
-// backend starts a backend.
-func backend() *remote.Backend { return must(remote.StartBackend()) }
-
 // employ calls f with the values of a channel of this module, by n workers, and counts.
 func employ[T any](s *service, c sluice.BatchReceiver[T], n int, f func(T) error) {
 	go workers.Run(context.Background(), c, n, func(_ context.Context, v T) error {
@@ -270,8 +252,8 @@ func employ[T any](s *service, c sluice.BatchReceiver[T], n int, f func(T) error
 
 // asker returns a function that asks a backend, over as many links as are needed.
 func (s *service) asker(delay time.Duration) func() error {
-	b := backend()
-	pool := sync.Pool{New: func() any { return must(b.Dial()) }}
+	b := remote.StartBackend()
+	pool := sync.Pool{New: func() any { return b.Dial() }}
 	return func() error {
 		l := pool.Get().(*remote.Link)
 		defer pool.Put(l)
@@ -281,14 +263,14 @@ func (s *service) asker(delay time.Duration) func() error {
 
 // visit serves a handler to visitors of another process.
 func visit(n int, h http.HandlerFunc) {
-	listener := must(net.Listen("tcp", "localhost:0"))
+	listener := remote.Must(net.Listen("tcp", "localhost:0"))
 	go http.Serve(listener, h)
-	check(remote.StartVisitors(n, "http://"+listener.Addr().String()))
+	remote.StartVisitors(n, "http://"+listener.Addr().String())
 }
 
 // scratch returns a new file that is removed already.
 func scratch() *os.File {
-	f := must(os.CreateTemp("", "trial"))
+	f := remote.Must(os.CreateTemp("", "trial"))
 	os.Remove(f.Name()) // it lives on until the process ends
 	return f
 }

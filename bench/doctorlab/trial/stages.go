@@ -37,12 +37,12 @@ func (t *step) run() {
 
 // recipes: three steps, of which one asks elsewhere.
 func recipes(s *service) {
-	b := backend()
+	b := remote.StartBackend()
 	first, second, third, last := make(chan int, 16), make(chan int, 16), make(chan int, 16), make(chan int, 16)
 	feed(first, 1, 1)
 	go (&step{in: first, out: second}).run()
 	for range s.choose(moreReceivers, 8, 1) {
-		go (&step{second, third, must(b.Dial()), 800 * time.Microsecond}).run()
+		go (&step{second, third, b.Dial(), 800 * time.Microsecond}).run()
 	}
 	go (&step{in: third, out: last}).run()
 	go drain(s, last)
@@ -90,7 +90,7 @@ func songs(s *service) {
 
 // stores: pictures are drawn and stored over channels with contexts.
 func stores(s *service) {
-	ctx, b := context.Background(), backend()
+	ctx, b := context.Background(), remote.StartBackend()
 	wanted, drawn := sluice.NewBounded[int](32, nil), sluice.NewBounded[int](32, nil)
 	fill(wanted, 1, 2000)
 	go func() {
@@ -99,7 +99,7 @@ func stores(s *service) {
 		}
 	}()
 	spawn(s.choose(moreReceivers, 12, 1), func() {
-		link := must(b.Dial())
+		link := b.Dial()
 		for range drawn.Values(ctx).All() {
 			_ = link.Ask(500 * time.Microsecond)
 			s.done(1)
@@ -181,7 +181,7 @@ func (t *table) save(n int) error {
 
 // invoices: numbers are written by one goroutine, each in a transaction.
 func invoices(s *service) {
-	var to store = &table{backend().Database(200 * time.Microsecond)}
+	var to store = &table{remote.StartBackend().Database(200 * time.Microsecond)}
 	numbers, size := make(chan int, 256), s.choose(batch, 64, 1)
 	feed(numbers, 8, 1)
 	go func() {
@@ -214,7 +214,7 @@ func (g *guestbook) sign(w http.ResponseWriter, r *http.Request) {
 
 // guests: entries of a guest book, in transactions.
 func guests(s *service) {
-	g := &guestbook{make(chan entry, 64), &table{backend().Database(300 * time.Microsecond)}}
+	g := &guestbook{make(chan entry, 64), &table{remote.StartBackend().Database(300 * time.Microsecond)}}
 	spawn(s.choose(moreReceivers, 8, 1), func() { g.write(s) })
 	visit(48, g.sign)
 }
@@ -357,9 +357,9 @@ func orchards(s *service) {
 
 // weather: subscriptions of a hub, of which one asks elsewhere about each value.
 func weather(s *service) {
-	reports, link, size := hub.New[int](64, nil), must(backend().Dial()), s.choose(batch, 32, 1)
+	reports, link, size := hub.New[int](64, nil), remote.StartBackend().Dial(), s.choose(batch, 32, 1)
 	for i := range 4 {
-		sub, n := must(reports.Subscribe(nil)), 0
+		sub, n := remote.Must(reports.Subscribe(nil)), 0
 		s.callers(1, func() error {
 			_, err := sub.Recv(context.Background())
 			if n++; i == 1 && n%size == 0 {
@@ -376,9 +376,9 @@ func weather(s *service) {
 // sinks opens connections, the last of which is read slowly. With a remedy, each gets a
 // goroutine with a channel of its own, which drops blocks when it is full.
 func (s *service) sinks(n int, block []byte) (all []io.Writer, apart bool) {
-	b := backend()
+	b := remote.StartBackend()
 	for i := range n {
-		all = append(all, must(b.Sink(i == n-1)))
+		all = append(all, b.Sink(i == n-1))
 	}
 	if !s.with(moreReceivers) {
 		return all, false

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
@@ -232,7 +233,7 @@ func (w *warehouse) ship(item int) error {
 
 // shipments: items are booked twice.
 func shipments(s *service) {
-	w := &warehouse{backend().Database(time.Millisecond)}
+	w := &warehouse{remote.StartBackend().Database(time.Millisecond)}
 	w.db.SetMaxOpenConns(4)
 	visit(40, func(http.ResponseWriter, *http.Request) {
 		if w.ship(1) == nil {
