@@ -372,13 +372,12 @@ func (b baton) Unlock() { b <- struct{}{} }
 
 // scores: players add to one table of scores.
 func scores(s *service) {
-	b := make(baton, 1)
-	b.Unlock()
-	var guard sync.Locker = b
-	if s.with(mutex) {
-		guard = new(sync.Mutex)
-	}
 	points := 0
+	if s.guarded(20, func() { points++ }) {
+		return
+	}
+	var guard sync.Locker = make(baton, 1)
+	guard.Unlock()
 	s.loop(20, func() {
 		guard.Lock()
 		points++
@@ -409,11 +408,10 @@ type mail struct{ kind, sum int }
 type party struct{ inbox chan mail }
 
 func (p *party) negotiate(s *service, other *party) {
-	for offer := 0; ; offer++ {
+	for offer := 0; ; s.done(1) {
 		other.inbox <- mail{1, offer}
 		answer := <-p.inbox
 		offer = answer.sum & 1023
-		s.done(1)
 	}
 }
 
@@ -442,25 +440,22 @@ func (p peer[T]) trade(ctx context.Context, v T) (T, error) {
 	return p.in.Recv(ctx)
 }
 
-type hands struct{ times []int }
-
 // clocks: two clocks agree on the time, again and again.
 func clocks(s *service) {
 	ctx, n := context.Background(), s.choose(batch, 64, 1)
-	a, b := sluice.NewRendezvous[*hands](nil), sluice.NewRendezvous[*hands](nil)
+	a, b := sluice.NewRendezvous[*[]int](nil), sluice.NewRendezvous[*[]int](nil)
 	go func() {
-		left, h, err := peer[*hands]{a, b}, &hands{make([]int, n)}, error(nil)
-		for err == nil {
+		left, times := peer[*[]int]{a, b}, make([]int, n)
+		for h, err := &times, error(nil); err == nil; s.done(n) {
 			h, err = left.trade(ctx, h)
-			s.done(n)
 		}
 	}()
 	go func() {
-		right := peer[*hands]{b, a}
+		right := peer[*[]int]{b, a}
 		h, err := right.in.Recv(ctx)
 		for err == nil {
-			for i := range h.times {
-				h.times[i]++
+			for i := range *h {
+				(*h)[i]++
 			}
 			h, err = right.trade(ctx, h)
 		}
@@ -482,11 +477,7 @@ func (p *server) play(ctx context.Context, s *service) {
 type returner struct{ server }
 
 func (p *returner) play(ctx context.Context, s *service) {
-	for {
-		ball, err := recv(ctx, p.from)
-		if err != nil {
-			return
-		}
+	for ball, err := recv(ctx, p.from); err == nil; ball, err = recv(ctx, p.from) {
 		p.to <- ball + 1
 	}
 }
