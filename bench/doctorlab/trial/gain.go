@@ -86,18 +86,16 @@ func (l *lab) measure(ctx context.Context, s *description, remedies []string, ro
 	}
 	var found []float64
 	factors := map[string][]float64{}
-	for range rounds {
-		rate, err := l.rate(ctx, s.Name, "")
-		if err != nil {
-			return err
-		}
-		found = append(found, rate)
-		for _, remedy := range remedies {
-			changed, err := l.rate(ctx, s.Name, remedy)
+	for n := range rounds {
+		for _, remedy := range append([]string{""}, remedies...) {
+			rate, err := l.rate(ctx, s.Name, remedy)
 			if err != nil {
-				return fmt.Errorf("with %s: %w", remedy, err)
+				return fmt.Errorf("with %q: %w", remedy, err)
 			}
-			factors[remedy] = append(factors[remedy], changed/rate)
+			if remedy == "" {
+				found = append(found, rate)
+			}
+			factors[remedy] = append(factors[remedy], rate/found[n])
 		}
 	}
 	m.Rate = hundredths(median(found))

@@ -7,13 +7,12 @@
 //	go run ./bench/doctorlab/trial -list
 //	go run ./bench/doctorlab/trial -serve sensors -remedy batch -addr localhost:6060
 //
-// -capture runs services as found, and saves two observations of each, of separate runs.
-// -score runs the doctor on saved observations and prints how often it is right, abstains
-// and is wrong, for both halves of the services, beside what is due. -live runs a service,
-// diagnoses it, builds the first remedy in, and compares the gain with the prediction.
-// -measure measures the gain of each remedy that is built, in alternating runs, and keeps
-// the medians in a file, which -score reads. -list prints the services with the right answers.
-// -serve runs one service, as found or with a remedy built in, so that its gain can be measured.
+// -capture saves two observations of each service as found, of separate runs. -score runs the
+// doctor on them and prints how often it is right, abstains and is wrong, for both halves of
+// the services, beside what is due. -live diagnoses a running service, builds the first remedy
+// in, and compares the gain with the prediction. -measure measures the gain of each remedy that
+// is built, in alternating runs, and keeps the medians in a file, which -score reads. -list
+// prints the services with the right answers, and -serve runs one.
 //
 // Services are named by their names, shapes or halves, separated by commas, or "all".
 //

@@ -28,19 +28,15 @@ type diagnosis struct {
 	Schema      int      `json:"schema"`
 	Verdict     string   `json:"verdict"`
 	Probability *float64 `json:"probability"`
-	Answer      string   `json:"answer"`
 	Bottleneck  *struct {
 		At place `json:"at"`
 	} `json:"bottleneck"`
-	Headroom *float64  `json:"headroom"`
-	Remedies []remedy  `json:"remedies"`
-	Also     []finding `json:"also"`
-}
-
-// A finding is what the doctor saw beside the bottleneck.
-type finding struct {
-	Kind string `json:"kind"`
-	At   *place `json:"at"`
+	Headroom *float64   `json:"headroom"`
+	Remedies []remedy   `json:"remedies"`
+	Also     []struct { // findings beside the bottleneck
+		Kind string `json:"kind"`
+		At   *place `json:"at"`
+	} `json:"also"`
 }
 
 // A place is a line of the service, and the caller of its function.
@@ -56,7 +52,6 @@ type remedy struct {
 	Gain *struct {
 		Low  float64 `json:"low"`
 		High float64 `json:"high"`
-		Of   string  `json:"of"`
 	} `json:"gain"`
 }
 

@@ -52,9 +52,10 @@ type marks struct {
 //   - the first remedy is right, or none is given where nothing should be changed;
 //   - the gain is the measured one, for a remedy that is built, if a range is given.
 func (l *lab) judge(s *description, d *diagnosis) (m marks) {
-	beside := slices.ContainsFunc(d.Also, func(f finding) bool {
-		return f.Kind == s.Shape && f.At != nil && s.has(f.At) == right // a leak
-	})
+	beside := false // a leak
+	for _, f := range d.Also {
+		beside = beside || f.Kind == s.Shape && f.At != nil && s.has(f.At) == right
+	}
 	calm := d.Verdict == load || d.Verdict == idle
 	switch {
 	case slices.Contains(s.Verdicts, d.Verdict) || beside && calm:
