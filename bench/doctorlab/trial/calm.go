@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Services that are fine. The load is theirs to choose: with moreLoad, which is no
-// remedy, it is as much as they take, and shows their headroom.
+// Services that are fine, idle, or refuse bursts. The load is theirs to choose: with moreLoad,
+// which is no remedy, it is as much as they take, and shows their headroom.
 
 // loads returns the rate of an open load.
 func (s *service) loads(rate int) int { return s.choose(moreLoad, 100*rate, rate) }
@@ -39,8 +39,6 @@ func dresses(s *service) {
 	go every(s.loads(10_000), func(int) { t.in <- 50_000 })
 }
 
-// Pools that have nothing to do.
-
 // butlers: a hundred and fifty butlers wait for guests.
 func butlers(s *service) {
 	bells := make(chan int)
@@ -54,8 +52,6 @@ func lawyers(s *service) {
 	employ(s, cases, 120, func(int) error { return nil })
 	go every(6, func(n int) { _ = cases.Send(context.Background(), n) })
 }
-
-// Services that wake up by the clock.
 
 // repeatEvery calls f again and again, with pauses.
 func repeatEvery[T any](ctx context.Context, pause time.Duration, f func() T, out chan<- T) error {
@@ -78,8 +74,6 @@ func tides(s *service) {
 	})
 	go drain(s, levels)
 }
-
-// Writers that write many values at once already.
 
 // rewrite writes n lines at the begin of a file, which does not grow for ever.
 func (s *service) rewrite(f *os.File, lines []byte, n int) {
@@ -126,8 +120,6 @@ func poems(s *service) {
 		}
 	}()
 }
-
-// Bursts.
 
 // bursts calls f many times every so often.
 func bursts(n int, pause time.Duration, f func(n int)) {

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Locks.
+// Services whose cost is something else: locks, conditions, loops that poll beside goroutines
+// that need the cores, memory, and cores that the program has, or believes that it has.
 
 // profiles: views of profiles are read and sometimes changed.
 func profiles(s *service) {
@@ -102,8 +103,6 @@ func essays(s *service) {
 		return nil
 	})
 }
-
-// Conditions.
 
 // wakes returns what a service wakes the waiters of a condition with.
 func (s *service) wakes(c *sync.Cond) func() {
@@ -212,8 +211,6 @@ func fountains(s *service) {
 	})
 }
 
-// Loops that ask again and again, beside goroutines that need the cores.
-
 // compute starts goroutines that hash on all cores.
 func compute(s *service, bytes int) { s.loop(2, func() { hash(page[:bytes]) }) }
 
@@ -221,6 +218,13 @@ func compute(s *service, bytes int) { s.loop(2, func() { hash(page[:bytes]) }) }
 func slowly[T any](c chan<- T, v T) {
 	for range time.Tick(20 * time.Millisecond) {
 		c <- v
+	}
+}
+
+// rest sleeps between two polls, with the remedy.
+func (s *service) rest() {
+	if s.with(stopPolling) {
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
@@ -232,17 +236,11 @@ func radars(s *service) {
 	go slowly(commands, 2)
 	spawn(2, func() {
 		for {
-			if s.with(stopPolling) {
-				select {
-				case <-echoes:
-				case <-commands:
-				}
-				continue
-			}
 			select {
 			case <-echoes:
 			case <-commands:
 			default:
+				s.rest()
 			}
 		}
 	})
@@ -313,9 +311,7 @@ func harbors(s *service) {
 	}
 	spawn(2, func() {
 		for {
-			if s.with(stopPolling) {
-				time.Sleep(time.Millisecond) // between two rounds
-			}
+			s.rest()
 			for _, c := range berths {
 				select {
 				case n := <-c:
@@ -326,8 +322,6 @@ func harbors(s *service) {
 		}
 	})
 }
-
-// Allocation in a stage.
 
 // images: pictures are decoded into new memory.
 func images(s *service) {
@@ -378,8 +372,6 @@ func languages(s *service) {
 		return nil
 	})
 }
-
-// Memory of all goroutines.
 
 type report struct {
 	Title string
@@ -440,8 +432,6 @@ func documents(s *service) {
 	})
 }
 
-// Programs that use what there is.
-
 // hashes: hashes on each core.
 func hashes(s *service) { compute(s, 32<<10) }
 
@@ -471,8 +461,6 @@ func mapAll[A, B any](values []A, n int, f func(A) B) []B {
 	wg.Wait()
 	return all
 }
-
-// Less CPU than the program believes that it has.
 
 // confine takes cores from the service, unless the remedy gives more.
 func (s *service) confine(f func()) {

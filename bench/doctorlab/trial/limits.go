@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Limits of goroutines.
+// Services that a limit holds back: of goroutines, of connections, semaphores and pools.
 
 // thumbnails: pictures of an album are fetched, some at a time.
 func thumbnails(s *service) {
@@ -69,25 +69,25 @@ func reviews(s *service) {
 	})
 }
 
-// Limits of connections.
-
 // client returns an HTTP client with a limit.
 func (s *service) client(few, many int) *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxConnsPerHost: s.choose(raiseLimit, many, few), MaxIdleConnsPerHost: many}}
 }
 
+// finish reads a response to its end.
+func finish(response *http.Response, err error) error {
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
 // forecasts: regions ask for the weather.
 func forecasts(s *service) {
 	client, url := s.client(4, 64), remote.StartBackend().URL(4*time.Millisecond)
-	s.callers(40, func() error {
-		response, err := client.Get(url)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		_, err = io.Copy(io.Discard, response.Body)
-		return err
-	})
+	s.callers(40, func() error { return finish(client.Get(url)) })
 }
 
 type catalog interface{ price(id int) (string, error) }
@@ -123,15 +123,7 @@ func hooks(s *service) {
 	client, url := s.client(2, 64), remote.StartBackend().URL(3*time.Millisecond)
 	events := sluice.NewBounded[int](64, nil)
 	fill(events, 2, 1)
-	employ(s, events, 24, func(int) error {
-		response, err := client.Post(url, "text/plain", http.NoBody)
-		if err != nil {
-			return err
-		}
-		defer response.Body.Close()
-		_, err = io.Copy(io.Discard, response.Body)
-		return err
-	})
+	employ(s, events, 24, func(int) error { return finish(client.Post(url, "text/plain", http.NoBody)) })
 }
 
 // db returns a database with a limit.
@@ -205,8 +197,6 @@ func tags(s *service) {
 	})
 }
 
-// Semaphores.
-
 // renders: pages are rendered elsewhere, a few at once.
 func renders(s *service) {
 	render, ctx := s.asker(5*time.Millisecond), context.Background()
@@ -250,8 +240,6 @@ func museums(s *service) {
 		return tour()
 	})
 }
-
-// Pools of things.
 
 type pool struct{ free chan *remote.Link }
 

@@ -10,7 +10,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Services that pass small values.
+// Services that pass small values: copies, chains of stages that do little, dispatchers, actors
+// that own something small, channels as locks, mailboxes, goroutines for tiny pieces of work,
+// and receives with something made for each.
 
 type sample struct{ sensor, at, value float64 }
 
@@ -72,8 +74,6 @@ func quotes(s *service) {
 		}
 	}()
 }
-
-// Chains of stages that do little.
 
 func scan(out chan<- int) {
 	for n := 0; ; n++ {
@@ -271,8 +271,6 @@ func calls(s *service) {
 	})
 }
 
-// Actors that own something small.
-
 // inventory: changes of a stock are functions that its goroutine runs.
 func inventory(s *service) {
 	changes, stock := make(chan func(), 4), make([]int, 256)
@@ -348,8 +346,6 @@ func vouchers(s *service) {
 	})
 }
 
-// Channels that only one goroutine at a time may hold something of.
-
 // seats: the plan of a theater goes from hand to hand.
 func seats(s *service) {
 	type hall struct{ taken [256]int }
@@ -400,8 +396,6 @@ func meters(s *service) {
 		return turn.Send(ctx, n+1)
 	})
 }
-
-// Pairs that wait for each other's answers.
 
 type mail struct{ kind, sum int }
 
@@ -496,8 +490,6 @@ func tennis(s *service) {
 	}
 }
 
-// Goroutines for tiny pieces of work.
-
 // events: each event is handled by a new goroutine, which reports a number.
 func events(s *service) {
 	results, steady := make(chan int, 64), make(chan int, 64)
@@ -577,8 +569,6 @@ func totals(s *service) {
 		}
 	})
 }
-
-// Receives with something made for each.
 
 // waitOne is the limit of a receive: it never passes here.
 const waitOne = 30 * time.Second

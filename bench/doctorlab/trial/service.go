@@ -21,14 +21,12 @@ import (
 
 // A service counts the items that it has finished, and knows the remedy in force.
 type service struct {
-	remedy   string // "" as found
-	counters [64]counter
-}
-
-// A counter counts items in its own cache lines: counting must not become the bottleneck.
-type counter struct {
-	n atomic.Int64
-	_ [120]byte
+	remedy string // "" as found
+	// Counters are in cache lines of their own: counting must not become the bottleneck.
+	counters [64]struct {
+		n atomic.Int64
+		_ [120]byte
+	}
 }
 
 // done counts items in any counter.
@@ -149,11 +147,7 @@ func take[T any](s *service, c <-chan T, f func(T)) {
 }
 
 // drain counts the values of a channel.
-func drain[T any](s *service, c <-chan T) {
-	for range c {
-		s.done(1)
-	}
-}
+func drain[T any](s *service, c <-chan T) { take(s, c, func(T) {}) }
 
 // A plan is how direct passes values.
 type plan struct {

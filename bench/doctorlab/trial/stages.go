@@ -18,7 +18,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Pipelines with one slow stage.
+// Services with a slow stage: pipelines, one goroutine that makes a system call, a sync or a
+// transaction for each value, workers that wait outside, shards of which one has most of the
+// work, and values that go to all, of which one is slow.
 
 type step struct {
 	in, out chan int
@@ -106,8 +108,6 @@ func stores(s *service) {
 		}
 	})
 }
-
-// One goroutine that makes a system call, a sync or a transaction for each value.
 
 type audit struct {
 	file  *os.File
@@ -241,8 +241,6 @@ func polls(s *service) {
 	})
 }
 
-// Workers of this module that wait outside.
-
 // mails: mails are sent, one after the other.
 func mails(s *service) {
 	ask, box := s.asker(2*time.Millisecond), sluice.NewBounded[*letter](100, nil)
@@ -278,8 +276,6 @@ func couriers(s *service) {
 		return d.deliver(ask)
 	}, nil)
 }
-
-// Shards of which one has most of the work.
 
 // place returns the shard of the n-th value: the first has nine of ten.
 func (s *service) place(n, shards int) int {
@@ -353,8 +349,6 @@ func orchards(s *service) {
 	go numbers(func(n int) { crates[s.place(n, len(crates))].add(30_000) })
 }
 
-// Hubs with one slow subscriber.
-
 // weather: subscriptions of a hub, of which one asks elsewhere about each value.
 func weather(s *service) {
 	reports, link, size := hub.New[int](64, nil), remote.StartBackend().Dial(), s.choose(batch, 32, 1)
@@ -370,8 +364,6 @@ func weather(s *service) {
 	}
 	fill(reports, 1, 3)
 }
-
-// Clients of which one reads slowly.
 
 // sinks opens connections, the last of which is read slowly. With a remedy, each gets a
 // goroutine with a channel of its own, which drops blocks when it is full.

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Goroutines that are left behind by each request.
+// Services that get stuck: goroutines that are left behind by each request, those that wait for
+// each other for ever, while new requests wait too, and pools whose holders wait for the pool.
 
 // leftRate is how many a second are.
 const leftRate = 250
@@ -101,8 +102,6 @@ func libraries(s *service) {
 		s.done(1)
 	})
 }
-
-// Goroutines that wait for each other for ever. New requests wait too.
 
 // bridges: two accounts are locked in two orders.
 func bridges(s *service) {
@@ -211,8 +210,6 @@ func themes(s *service) {
 		}
 	}()
 }
-
-// Pools whose holders wait for the pool.
 
 type warehouse struct{ db *sql.DB }
 
