@@ -361,14 +361,14 @@ func (seen lasting) count(text []byte) int {
 
 // languages: pairs of letters are counted.
 func languages(s *service) {
-	texts, text := sluice.NewBounded[*[]byte](16, nil), page[:1024]
-	fill(texts, 3, &text)
+	lengths := sluice.NewBounded[int](16, nil)
+	fill(lengths, 3, 1024)
 	var c counterOf = fresh{}
 	if s.with(reuse) {
 		c = lasting{}
 	}
-	employ(s, texts, 1, func(text *[]byte) error {
-		keep(uint32(c.count(*text)) + 2)
+	employ(s, lengths, 1, func(n int) error {
+		keep(uint32(c.count(page[:n])) + 2)
 		return nil
 	})
 }

@@ -319,31 +319,28 @@ func sessions(s *service) {
 	})
 }
 
-type voucher struct {
-	code   int
-	result *sluice.Rendezvous[int]
-}
-
-// vouchers: one goroutine knows how often a voucher was used.
+// vouchers: one goroutine knows how often the voucher of each customer was used.
 func vouchers(s *service) {
-	ctx, desk := context.Background(), sluice.NewBounded[*voucher](16, nil)
-	var used [1024]int
-	redeem := func(code int) int { used[code&1023]++; return used[code&1023] }
-	if s.guarded(6, func() { redeem(1) }) {
+	ctx, desk := context.Background(), sluice.NewBounded[int](16, nil)
+	var used [6]int
+	redeem := func(customer int) int { used[customer]++; return used[customer] }
+	if s.guarded(len(used), func() { redeem(1) }) {
 		return
 	}
+	var results [len(used)]*sluice.Rendezvous[int]
+	for customer := range results {
+		results[customer] = sluice.NewRendezvous[int](nil)
+		s.callers(1, func() error {
+			_ = desk.Send(ctx, customer)
+			_, err := results[customer].Recv(ctx)
+			return err
+		})
+	}
 	go func() {
-		for v := range desk.Values(ctx).All() {
-			_ = v.result.Send(ctx, redeem(v.code))
+		for customer := range desk.Values(ctx).All() {
+			_ = results[customer].Send(ctx, redeem(customer))
 		}
 	}()
-	spawn(6, func() {
-		v := &voucher{result: sluice.NewRendezvous[int](nil)}
-		for ; desk.Send(ctx, v) == nil; v.code++ {
-			_, _ = v.result.Recv(ctx)
-			s.done(1)
-		}
-	})
 }
 
 // seats: the plan of a theater goes from hand to hand.
@@ -436,22 +433,18 @@ func (p peer[T]) trade(ctx context.Context, v T) (T, error) {
 
 // clocks: two clocks agree on the time, again and again.
 func clocks(s *service) {
-	ctx, n := context.Background(), s.choose(batch, 64, 1)
-	a, b := sluice.NewRendezvous[*[]int](nil), sluice.NewRendezvous[*[]int](nil)
+	ctx, ticks := context.Background(), s.choose(batch, 64, 1)
+	a, b := sluice.NewRendezvous[int](nil), sluice.NewRendezvous[int](nil)
 	go func() {
-		left, times := peer[*[]int]{a, b}, make([]int, n)
-		for h, err := &times, error(nil); err == nil; s.done(n) {
-			h, err = left.trade(ctx, h)
+		left := peer[int]{a, b}
+		for now, err := 0, error(nil); err == nil; s.done(ticks) {
+			now, err = left.trade(ctx, now)
 		}
 	}()
 	go func() {
-		right := peer[*[]int]{b, a}
-		h, err := right.in.Recv(ctx)
-		for err == nil {
-			for i := range *h {
-				(*h)[i]++
-			}
-			h, err = right.trade(ctx, h)
+		right := peer[int]{b, a}
+		for now, err := right.in.Recv(ctx); err == nil; {
+			now, err = right.trade(ctx, now+ticks)
 		}
 	}()
 }

@@ -106,7 +106,7 @@ func (s *description) changeable() bool { return slices.Contains(s.Built, releas
 var passing = []string{"main.work", "main.hash", "main.keep", "main.spawn", "main.start", "main.forever", "main.numbers",
 	"main.feed", "main.fill", "main.send", "main.recv", "main.take", "main.drain", "main.direct", "main.every", "main.bursts",
 	"main.(*service).done", "main.(*service).again", "main.(*service).until", "main.(*service).loop", "main.(*service).callers",
-	"main.(*service).grouped", "main.(*service).guarded", "main.(*service).asker", "main.employ", "main.finish", "main.(*backlog).get"}
+	"main.(*service).grouped", "main.(*service).guarded", "main.(*service).keyed", "main.(*service).asker", "main.employ", "main.finish", "main.(*backlog).get"}
 
 // home is where the lab is: its other packages stand for libraries.
 const home = module + "/bench/doctorlab/"

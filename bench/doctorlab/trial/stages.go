@@ -52,10 +52,10 @@ func recipes(s *service) {
 
 // videos: eight cameras, and workers of package workers.
 func videos(s *service) {
-	frames, frame := sluice.NewBounded[*[]byte](32, nil), page[:40_000]
-	fill(frames, 8, &frame)
-	employ(s, frames, s.choose(moreReceivers, 2, 1), func(frame *[]byte) error {
-		hash(*frame)
+	frames := sluice.NewBounded[int](32, nil)
+	fill(frames, 8, 40_000)
+	employ(s, frames, s.choose(moreReceivers, 2, 1), func(size int) error {
+		hash(page[:size])
 		return nil
 	})
 }
@@ -243,9 +243,9 @@ func polls(s *service) {
 
 // mails: mails are sent, one after the other.
 func mails(s *service) {
-	ask, box := s.asker(2*time.Millisecond), sluice.NewBounded[*letter](100, nil)
-	fill(box, 2, &letter{mark: "hello"})
-	employ(s, box, s.choose(moreReceivers, 32, 1), func(*letter) error { return ask() })
+	ask, box := s.asker(2*time.Millisecond), sluice.NewBounded[int](100, nil)
+	fill(box, 2, 1)
+	employ(s, box, s.choose(moreReceivers, 32, 1), func(int) error { return ask() })
 }
 
 // scans: pictures are read by a service, and the lengths of their texts counted.
@@ -268,12 +268,16 @@ func (delivery) deliver(ask func() error) error { return ask() }
 
 // couriers: deliveries of a street stay in order.
 func couriers(s *service) {
-	ctx, ask, in := context.Background(), s.asker(1500*time.Microsecond), sluice.NewBounded[delivery](64, nil)
-	go numbers(func(n int) { _ = in.Send(ctx, delivery(n%50)) })
-	street := func(d delivery) int { return int(d) }
-	go workers.RunKeyed(ctx, in, s.choose(moreReceivers, 16, 1), street, func(_ context.Context, d delivery) error {
-		s.done(1)
-		return d.deliver(ask)
+	ctx, ask, in := context.Background(), s.asker(1500*time.Microsecond), sluice.NewBounded[int](64, nil)
+	go numbers(func(n int) { _ = in.Send(ctx, n%50) })
+	s.keyed(in, s.choose(moreReceivers, 16, 1), func(street int) error { return delivery(street).deliver(ask) })
+}
+
+// keyed calls f with the values of a channel, by n workers that keep those of a key in order.
+func (s *service) keyed(c *sluice.Bounded[int], n int, f func(key int) error) {
+	go workers.RunKeyed(context.Background(), c, n, func(key int) int { return key }, func(_ context.Context, key int) error {
+		defer s.done(1)
+		return f(key)
 	}, nil)
 }
 
@@ -324,12 +328,9 @@ func buses(s *service) {
 
 // shops: sales of a shop stay in order, and one shop has nearly all.
 func shops(s *service) {
-	ctx, ask, sales := context.Background(), s.asker(time.Millisecond), sluice.NewBounded[int](64, nil)
-	go numbers(func(n int) { _ = sales.Send(ctx, s.place(n, 40)) })
-	go workers.RunKeyed(ctx, sales, 8, func(shop int) int { return shop }, func(context.Context, int) error {
-		s.done(1)
-		return ask()
-	}, nil)
+	ask, sales := s.asker(time.Millisecond), sluice.NewBounded[int](64, nil)
+	go numbers(func(n int) { _ = sales.Send(context.Background(), s.place(n, 40)) })
+	s.keyed(sales, 8, func(int) error { return ask() })
 }
 
 type crate interface{ add(grams int) }
@@ -365,28 +366,18 @@ func weather(s *service) {
 	fill(reports, 1, 3)
 }
 
-// sinks opens connections, the last of which is read slowly. With a remedy, each gets a
-// goroutine with a channel of its own, which drops blocks when it is full.
+// sinks opens connections, the last of which is read slowly. With the remedy, each gets blocks
+// from a goroutine of its own.
 func (s *service) sinks(n int, block []byte) (all []io.Writer, apart bool) {
 	b := remote.StartBackend()
 	for i := range n {
-		all = append(all, b.Sink(i == n-1))
-	}
-	if !s.with(moreReceivers) {
-		return all, false
-	}
-	queues := make([]chan []byte, n)
-	for i, c := range all {
-		queues[i] = make(chan []byte, 16)
-		go func() { take(s, queues[i], func(b []byte) { _, _ = c.Write(b) }) }()
-	}
-	go forever(func() {
-		for _, q := range queues[:n-1] {
-			q <- block
+		client := b.Sink(i == n-1)
+		all = append(all, client)
+		if s.with(moreReceivers) {
+			s.loop(1, func() { _, _ = client.Write(block) })
 		}
-		tryPut(queues[n-1], block)
-	})
-	return nil, true
+	}
+	return all, s.with(moreReceivers)
 }
 
 // stocks: blocks of prices go to four clients.
@@ -420,16 +411,15 @@ func writeAll[W io.Writer](s *service, to []W, b []byte) error {
 
 // chats: rooms whose lines go to each of five members.
 func chats(s *service) {
-	line := page[:4096]
-	members, apart := s.sinks(5, line)
+	members, apart := s.sinks(5, page[:4096])
 	if apart {
 		return
 	}
-	lines := sluice.NewBounded[*[]byte](32, nil)
-	fill(lines, 3, &line)
+	lines := sluice.NewBounded[int](32, nil)
+	fill(lines, 3, 4096)
 	go func() {
-		for line := range lines.Values(context.Background()).All() {
-			_ = writeAll(s, members, *line)
+		for length := range lines.Values(context.Background()).All() {
+			_ = writeAll(s, members, page[:length])
 		}
 	}()
 }
