@@ -77,8 +77,7 @@ func (l *lab) during(ctx context.Context, name, remedy string, settle time.Durat
 	}
 	stop := func() {
 		command.Process.Kill()
-		// The error is expected after a kill.
-		_ = command.Wait()
+		_ = command.Wait() // the error is expected after a kill
 	}
 	defer stop()
 	give := time.AfterFunc(startLimit, func() { command.Process.Kill() })
@@ -89,9 +88,7 @@ func (l *lab) during(ctx context.Context, name, remedy string, settle time.Durat
 		stop()
 		return fmt.Errorf("it did not start: %s", strings.TrimSpace(stderr.String()))
 	}
-	if err := pause(ctx, settle); err != nil {
-		return err
-	}
+	time.Sleep(settle)
 	return f(address)
 }
 
@@ -108,14 +105,12 @@ func read(address string) (r reading, err error) {
 
 // rate returns the items per second of a service, over a window.
 func (l *lab) rate(ctx context.Context, name, remedy string) (rate float64, err error) {
-	return rate, l.during(ctx, name, remedy, warmUp, func(address string) error {
+	err = l.during(ctx, name, remedy, warmUp, func(address string) error {
 		before, err := read(address)
 		if err != nil {
 			return err
 		}
-		if err := pause(ctx, rateWindow); err != nil {
-			return err
-		}
+		time.Sleep(rateWindow)
 		after, err := read(address)
 		if err == nil && (after.Items <= before.Items || after.Seconds <= before.Seconds) {
 			err = errors.New("no items were finished")
@@ -123,14 +118,5 @@ func (l *lab) rate(ctx context.Context, name, remedy string) (rate float64, err 
 		rate = float64(after.Items-before.Items) / (after.Seconds - before.Seconds)
 		return err
 	})
-}
-
-// pause waits for d, or until the context is done.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return rate, err
 }
