@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -56,20 +55,22 @@ func positions(s *service) {
 	go gatherInto(s, reports, last)
 }
 
-// quotes: five feeds write prices to a book of the last ones.
+type quote struct{ symbol, bid, ask int }
+
+// quotes: five feeds write to a book of the last quotes.
 func quotes(s *service) {
-	ctx, book, latest := context.Background(), sluice.NewBounded[int](64, nil), make([]int, 1024)
-	note := func(price int) { latest[price&1023] = price }
-	if direct(s, plan{from: 5, to: 1, capacity: 4, batch: 64}, 1, note) {
+	ctx, book, latest := context.Background(), sluice.NewBounded[quote](64, nil), make([]quote, 1024)
+	note := func(q quote) { latest[q.bid&1023] = q }
+	if direct(s, plan{from: 5, to: 1, capacity: 4, batch: 64}, quote{bid: 1}, note) {
 		return
 	}
 	spawn(5, func() {
-		for price := 0; book.Send(ctx, price) == nil; price++ {
+		for n := 0; book.Send(ctx, quote{1, n, n + 1}) == nil; n++ {
 		}
 	})
 	go func() {
-		for price := range book.Values(ctx).All() {
-			note(price)
+		for q := range book.Values(ctx).All() {
+			note(q)
 			s.done(1)
 		}
 	}()
@@ -509,18 +510,20 @@ func rows(s *service) {
 		}
 		return nil
 	}
-	go forever(func() {
-		var group errgroup.Group
-		for part := range slices.Chunk(table, size) {
-			if s.with(removeHop) {
-				_ = check(part)
-			} else {
-				group.Go(func() error { return check(part) })
+	go func() {
+		for ; ; s.done(len(table)) {
+			var group errgroup.Group
+			for begin := 0; begin < len(table); begin += size {
+				part := table[begin : begin+size]
+				if s.with(removeHop) {
+					_ = check(part)
+				} else {
+					group.Go(func() error { return check(part) })
+				}
 			}
+			_ = group.Wait()
 		}
-		_ = group.Wait()
-		s.done(len(table))
-	})
+	}()
 }
 
 type result[T any] struct {
