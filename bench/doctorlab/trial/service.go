@@ -51,6 +51,9 @@ func (s *service) choose(remedy string, changed, found int) int {
 	return found
 }
 
+// What follows is what services are made of. A function that returns or starts a closure is
+// not inlined, so that stacks have its name.
+
 // spawn starts n goroutines.
 func spawn(n int, f func()) {
 	for range n {
@@ -80,6 +83,8 @@ func numbers(f func(n int)) {
 }
 
 // again returns a loop that calls f and counts.
+//
+//go:noinline
 func (s *service) again(f func()) func() {
 	return func() {
 		for ; ; s.done(1) {
@@ -89,6 +94,8 @@ func (s *service) again(f func()) func() {
 }
 
 // until returns a loop that calls f, until it fails, and counts.
+//
+//go:noinline
 func (s *service) until(f func() error) func() error {
 	return func() error {
 		for ; ; s.done(1) {
@@ -109,11 +116,15 @@ func (s *service) grouped(n int, f func(ctx context.Context) error) {
 func (s *service) loop(n int, f func()) { spawn(n, s.again(f)) }
 
 // callers calls f in n goroutines, until it fails, and counts.
+//
+//go:noinline
 func (s *service) callers(n int, f func() error) {
 	spawn(n, func() { _ = s.until(f)() })
 }
 
 // feed sends a value to a channel, again and again, from n goroutines.
+//
+//go:noinline
 func feed[T any](c chan<- T, n int, v T) {
 	spawn(n, func() { forever(func() { c <- v }) })
 }
@@ -191,6 +202,8 @@ func (s *service) guarded(n int, f func()) bool {
 }
 
 // fill sends a value to a channel of this module, again and again, from n goroutines.
+//
+//go:noinline
 func fill[T any](c sluice.Sender[T], n int, v T) {
 	spawn(n, func() {
 		for c.Send(context.Background(), v) == nil {

@@ -63,14 +63,16 @@ func videos(s *service) {
 // pass calls f in n goroutines.
 func pass[A, B any](ctx context.Context, group *errgroup.Group, in <-chan A, n int, f func(A) B) <-chan B {
 	out := make(chan B, 8)
-	start(n, group.Go, func() error {
-		for a := range in {
-			if err := send(ctx, out, f(a)); err != nil {
-				return err
+	for range n {
+		group.Go(func() error {
+			for a := range in {
+				if err := send(ctx, out, f(a)); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
 	return out
 }
 
