@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -118,20 +117,17 @@ type audit struct {
 }
 
 // put writes at the next place of a file that does not grow for ever.
-func (a *audit) put(text string) {
-	if a.at > 8<<20 {
-		a.at = 0
-	}
-	n, _ := a.file.WriteAt([]byte(text), a.at)
+func (a *audit) put(text []byte) {
+	n, _ := a.file.WriteAt(text, a.at%(8<<20))
 	a.at += int64(n)
 }
 
 func (a *audit) run(s *service) {
-	var text strings.Builder
+	var text []byte
 	for line := range a.lines {
-		if text.WriteString(line); !s.with(batch) || text.Len() > 16<<10 {
-			a.put(text.String())
-			text.Reset()
+		if text = append(text, line...); !s.with(batch) || len(text) > 16<<10 {
+			a.put(text)
+			text = text[:0]
 		}
 		s.done(1)
 	}
