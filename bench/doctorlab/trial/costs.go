@@ -292,10 +292,10 @@ func (l *lamp) wait(block bool) bool {
 // lamps: switches wait for each other, beside a little work.
 func lamps(s *service) {
 	go every(500, func(int) { keep(work(20_000)); s.done(1) })
-	l := &lamp{make(chan bool, 2)}
+	l, block := &lamp{make(chan bool, 2)}, s.with(stopPolling)
 	go slowly(l.on, true)
 	spawn(2, func() {
-		for l.wait(s.with(stopPolling)) {
+		for l.wait(block) {
 		}
 	})
 }
