@@ -16,8 +16,9 @@ import (
 func TestMain(m *testing.M) {
 	if remote.IsChild() || len(os.Args) > 1 && os.Args[1] == "-serve" {
 		main()
+		return
 	}
-	os.Exit(m.Run())
+	m.Run()
 }
 
 func TestCommandLine(t *testing.T) {
