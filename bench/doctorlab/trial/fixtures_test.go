@@ -15,18 +15,11 @@ const bar = 0.9
 
 // TestFixtures scores the doctor on the observations in the repository.
 func TestFixtures(t *testing.T) {
-	suite.Needs(t, "two programs, which it builds")
-	dir := t.TempDir()
+	suite.Needs(t, "the doctor's program, which it builds")
 	var out bytes.Buffer
-	l := &lab{stdout: &out}
+	l := &lab{stdout: &out, services: all()}
 	var err error
-	if l.doctor, err = build(t.Context(), dir, doctorProgram); err != nil {
-		t.Fatal(err)
-	}
-	if l.scenario, err = build(t.Context(), dir, scenarioProgram); err != nil {
-		t.Fatal(err)
-	}
-	if l.services, err = list(t.Context(), l.scenario); err != nil {
+	if l.doctor, err = build(t.Context(), t.TempDir(), doctorProgram); err != nil {
 		t.Fatal(err)
 	}
 	if l.gains, err = readGains("../gains.json"); err != nil {
@@ -46,12 +39,12 @@ func TestFixtures(t *testing.T) {
 		h.write(&out)
 	}
 	if all.verdict.asked() == 0 || all.verdict.share(right) < bar || len(all.harmful)+len(all.missed) > 0 {
-		t.Errorf("verdicts: %v; harmful: %s; called fine: %s\n%s", all.verdict, count(all.harmful), count(all.missed), out.String())
+		t.Errorf("verdicts: %v; harmful: %v; called fine: %v\n%s", all.verdict, all.harmful, all.missed, out.String())
 	}
 }
 
-// limit is the most that all fixtures may take in the repository, in bytes.
-const limit = 4 << 20
+// most is the most that all fixtures may take in the repository, in bytes.
+const most = 4 << 20
 
 func TestFixturesAreSmall(t *testing.T) {
 	var size int64
@@ -65,7 +58,7 @@ func TestFixturesAreSmall(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil || size > limit {
-		t.Errorf("the fixtures take %d kB (want at most %d), %v", size>>10, limit>>10, err)
+	if err != nil || size > most {
+		t.Errorf("the fixtures take %d kB (want at most %d), %v", size>>10, most>>10, err)
 	}
 }

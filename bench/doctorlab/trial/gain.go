@@ -76,7 +76,7 @@ const near = 0.85
 
 // measure measures remedies of a service, keeps the gains, and prints them with what in
 // the table is at odds with them.
-func (l *lab) measure(ctx context.Context, s service, remedies []string, rounds int) error {
+func (l *lab) measure(ctx context.Context, s *description, remedies []string, rounds int) error {
 	if len(remedies) == 0 {
 		return nil
 	}
@@ -86,18 +86,16 @@ func (l *lab) measure(ctx context.Context, s service, remedies []string, rounds 
 	}
 	var found []float64
 	factors := map[string][]float64{}
-	for range rounds {
-		rate, err := l.rate(ctx, s.Name, "")
-		if err != nil {
-			return err
-		}
-		found = append(found, rate)
-		for _, remedy := range remedies {
-			changed, err := l.rate(ctx, s.Name, remedy)
+	for n := range rounds {
+		for _, remedy := range append([]string{""}, remedies...) {
+			rate, err := l.rate(ctx, s.Name, remedy)
 			if err != nil {
-				return fmt.Errorf("with %s: %w", remedy, err)
+				return fmt.Errorf("with %q: %w", remedy, err)
 			}
-			factors[remedy] = append(factors[remedy], changed/rate)
+			if remedy == "" {
+				found = append(found, rate)
+			}
+			factors[remedy] = append(factors[remedy], rate/found[n])
 		}
 	}
 	m.Rate = hundredths(median(found))
@@ -122,18 +120,6 @@ func (l *lab) measure(ctx context.Context, s service, remedies []string, rounds 
 		}
 	}
 	return nil
-}
-
-func (l *lab) rate(ctx context.Context, name, remedy string) (float64, error) {
-	p, err := start(ctx, l.scenario, name, remedy)
-	if err != nil {
-		return 0, err
-	}
-	defer p.stop()
-	if err := pause(ctx, warmUp); err != nil {
-		return 0, err
-	}
-	return p.rate(ctx, rateWindow)
 }
 
 // gain returns the measured gain of a remedy of a service.

@@ -1,28 +1,37 @@
-// Trial scores the doctor on the services of package scenario.
+// Trial scores the doctor on small services, each of which has one known bottleneck, or none.
 //
 //	go run ./bench/doctorlab/trial -capture all -o DIR
 //	go run ./bench/doctorlab/trial -score DIR
 //	go run ./bench/doctorlab/trial -live sensors,worker
 //	go run ./bench/doctorlab/trial -measure all
+//	go run ./bench/doctorlab/trial -list
+//	go run ./bench/doctorlab/trial -serve sensors -remedy batch -addr localhost:6060
 //
-// -capture runs services as found, and saves two observations of each, of separate runs.
-// -score runs the doctor on saved observations and prints how often it is right, abstains
-// and is wrong, for both halves of the services, beside what is due. -live runs a service,
-// diagnoses it, builds the first remedy in, and compares the gain with the prediction.
-// -measure measures the gain of each remedy that is built, in alternating runs, and keeps
-// the medians in a file, which -score reads.
+// -capture saves two observations of each service as found, of separate runs. -score runs the
+// doctor on them and prints how often it is right, abstains and is wrong, for both halves of
+// the services, beside what is due. -live diagnoses a running service, builds the first remedy
+// in, and compares the gain with the prediction. -measure measures the gain of each remedy that
+// is built, in alternating runs, and keeps the medians in a file, which -score reads. -list
+// prints the services with the right answers, and -serve runs one.
 //
 // Services are named by their names, shapes or halves, separated by commas, or "all".
 //
 // The exit status is 0 if the held-out half is as right as is due, 1 if it is not or
 // something failed, and 2 if the command line is wrong.
 //
-// This package runs the doctor and the services as programs, and knows the doctor's JSON
-// form and none of its types: a renamed field fails the trial, as it fails other readers.
+// The file table.go has all services by shape, with the right answers; service.go has what
+// they are made of; calm.go, costs.go, limits.go, passing.go, stages.go and stuck.go have a
+// function for each service. A service asks which remedy is in force, and is otherwise
+// written as a team might write it. No name gives its problem away. Its partners outside,
+// such as a database, are other processes: package remote.
+//
+// This program runs the doctor as a program, and knows its JSON form and none of its types: a
+// renamed field fails the trial, as it fails other readers.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -34,9 +43,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 )
 
 func main() {
+	if remote.IsChild() {
+		remote.Child()
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
@@ -44,9 +60,9 @@ func main() {
 
 // The programs.
 const (
-	module          = "github.com/sluice-go/sluice"
-	doctorProgram   = module + "/cmd/sluice"
-	scenarioProgram = module + "/bench/doctorlab/scenario"
+	module        = "github.com/sluice-go/sluice"
+	doctorProgram = module + "/cmd/sluice"
+	trialProgram  = home + "trial"
 )
 
 // errBelow ends a trial whose output has the details.
@@ -57,9 +73,11 @@ type usageError struct{ error }
 
 // options is the command line.
 type options struct {
-	score, live, measure, capture string
-	out, gains, sluice            string
-	rounds, seconds               int
+	score, live, measure, capture, serve string
+	list                                 bool
+	out, gains, sluice, remedy, addr     string
+	rounds, seconds                      int
+	life                                 time.Duration
 }
 
 // run runs the program and returns the exit status.
@@ -71,6 +89,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.live, "live", "", "diagnose these `services` live, and measure the first remedy")
 	flags.StringVar(&o.measure, "measure", "", "measure the gains of all remedies of these `services`")
 	flags.StringVar(&o.capture, "capture", "", "save two observations of these `services`")
+	flags.BoolVar(&o.list, "list", false, "print all services with their right answers, as JSON")
+	flags.StringVar(&o.serve, "serve", "", "run the `service` with this name")
+	flags.StringVar(&o.remedy, "remedy", "", "the `name` of one of its remedies")
+	flags.StringVar(&o.addr, "addr", "localhost:0", "the `address` to serve on")
+	flags.DurationVar(&o.life, "for", time.Hour, "end the service after this time, so that no process is left behind")
 	flags.StringVar(&o.out, "o", "", "the `folder` for observations")
 	flags.StringVar(&o.gains, "gains", "", "the `file` with measured gains; gains.json of the lab by default")
 	flags.StringVar(&o.sluice, "sluice", "", "the doctor's `program`; built by default")
@@ -102,8 +125,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func (o *options) check(rest []string) error {
 	asked := 0
-	for _, flag := range []string{o.score, o.live, o.measure, o.capture} {
-		if flag != "" {
+	for _, ask := range []bool{o.score != "", o.live != "", o.measure != "", o.capture != "", o.serve != "", o.list} {
+		if ask {
 			asked++
 		}
 	}
@@ -111,7 +134,7 @@ func (o *options) check(rest []string) error {
 	case len(rest) > 0:
 		return usageError{fmt.Errorf("unexpected argument %q", rest[0])}
 	case asked != 1:
-		return usageError{errors.New("want exactly one of -score, -live, -measure and -capture")}
+		return usageError{errors.New("want exactly one of -score, -live, -measure, -capture, -list and -serve")}
 	case (o.capture != "") != (o.out != ""):
 		return usageError{errors.New("-capture requires -o, and nothing else has it")}
 	case o.rounds < 1 || o.rounds > 100 || o.seconds < 0:
@@ -124,32 +147,36 @@ func (o *options) check(rest []string) error {
 type lab struct {
 	stdout   io.Writer
 	doctor   string // programs
-	scenario string
-	services []service
+	program  string // of the services
+	services []description
 	gains    *Gains
 	seconds  int
 }
 
 func (o *options) run(ctx context.Context, stdout io.Writer) error {
+	l := &lab{stdout: stdout, doctor: o.sluice, services: all(), seconds: o.seconds}
+	switch {
+	case o.list:
+		encoder := json.NewEncoder(stdout)
+		encoder.SetIndent("", "\t")
+		return encoder.Encode(l.services)
+	case o.serve != "":
+		ctx, cancel := context.WithTimeout(ctx, o.life)
+		defer cancel()
+		return serve(ctx, o.serve, o.remedy, o.addr, stdout)
+	}
 	dir, err := os.MkdirTemp("", "sluice-trial")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	l := &lab{stdout: stdout, doctor: o.sluice, seconds: o.seconds}
-	if l.scenario, err = build(ctx, dir, scenarioProgram); err != nil {
-		return err
-	}
 	if l.doctor == "" && o.measure == "" {
 		if l.doctor, err = build(ctx, dir, doctorProgram); err != nil {
 			return err
 		}
 	}
-	if l.services, err = list(ctx, l.scenario); err != nil {
-		return err
-	}
 	if o.gains == "" {
-		out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", scenarioProgram).Output()
+		out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", trialProgram).Output()
 		if err != nil {
 			return fmt.Errorf("finding the lab: %w", err)
 		}
@@ -165,16 +192,19 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return usageError{err}
 	}
+	if l.program, err = build(ctx, dir, trialProgram); err != nil {
+		return err
+	}
 	var failed []error
 	for _, s := range chosen {
 		var err error
 		switch {
 		case o.live != "":
-			err = l.live(ctx, s, o.rounds)
+			err = l.live(ctx, &s, o.rounds)
 		case o.capture != "":
-			err = l.capture(ctx, s, o.out)
+			err = l.capture(ctx, &s, o.out)
 		default:
-			if err = l.measure(ctx, s, s.remedies(), o.rounds); err == nil {
+			if err = l.measure(ctx, &s, s.remedies(), o.rounds); err == nil {
 				err = l.gains.write(o.gains) // after each, as all take long
 			}
 		}
@@ -199,13 +229,13 @@ func build(ctx context.Context, dir, pkg string) (string, error) {
 }
 
 // choose returns the services in a list of names, shapes and halves.
-func (l *lab) choose(names string) (chosen []service, err error) {
+func (l *lab) choose(names string) (chosen []description, err error) {
 	for name := range strings.SplitSeq(names, ",") {
-		found := slices.DeleteFunc(slices.Clone(l.services), func(s service) bool {
-			return name != "all" && name != s.Name && name != s.Shape && name != s.Half
+		found := slices.DeleteFunc(slices.Clone(l.services), func(s description) bool {
+			return name != "all" && name != s.Name && name != s.Shape && name != string(s.Half)
 		})
 		if len(found) == 0 {
-			return nil, fmt.Errorf("unknown service %q (scenario -list lists them)", name)
+			return nil, fmt.Errorf("unknown service %q (-list prints all of them)", name)
 		}
 		chosen = append(chosen, found...)
 	}

@@ -9,8 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-go/sluice/internal/suite"
+	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 )
+
+// TestMain runs services, and what is outside of them, in processes of the test binary.
+func TestMain(m *testing.M) {
+	if remote.IsChild() || len(os.Args) > 1 && os.Args[1] == "-serve" {
+		main()
+		return
+	}
+	m.Run()
+}
 
 func TestCommandLine(t *testing.T) {
 	for _, c := range []struct {
@@ -19,6 +28,9 @@ func TestCommandLine(t *testing.T) {
 	}{
 		{nil, "exactly one"},
 		{[]string{"-score", "a", "-live", "b"}, "exactly one"},
+		{[]string{"-list", "-serve", "words"}, "exactly one"},
+		{[]string{"-serve", "nothing"}, "unknown service"},
+		{[]string{"-serve", "words", "-remedy", "mutex"}, "unknown remedy"},
 		{[]string{"-capture", "all"}, "requires -o"},
 		{[]string{"-measure", "all", "-o", "x"}, "requires -o"},
 		{[]string{"-measure", "all", "-rounds", "0"}, "invalid -rounds"},
@@ -37,7 +49,7 @@ func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		names string
 		want  int
-	}{{"all", 3}, {"records", 1}, {"leak,trips", 2}, {heldOut, 3}} {
+	}{{"all", 3}, {"records", 1}, {"leak,trips", 2}, {string(held), 3}} {
 		if chosen, err := l.choose(c.names); err != nil || len(chosen) != c.want {
 			t.Errorf("%s: %d services, %v", c.names, len(chosen), err)
 		}
@@ -47,23 +59,18 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestMeasure measures a service of the scenario program.
+// TestMeasure measures a service.
 func TestMeasure(t *testing.T) {
-	suite.Needs(t, "a program, which it builds")
-	program, err := build(t.Context(), t.TempDir(), scenarioProgram)
-	if err != nil {
-		t.Fatal(err)
-	}
 	l, out := newLab()
-	l.scenario = program
-	if l.services, err = list(t.Context(), program); err != nil {
+	var err error
+	if l.program, err = os.Executable(); err != nil {
 		t.Fatal(err)
 	}
-	chosen, err := l.choose("words")
+	words, err := find("words", batch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.measure(t.Context(), chosen[0], []string{"batch"}, 1); err != nil {
+	if err := l.measure(t.Context(), &words, []string{batch}, 1); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "gains.json")
@@ -80,7 +87,7 @@ func TestMeasure(t *testing.T) {
 	if !strings.HasPrefix(out.String(), "words: ") {
 		t.Errorf("printed %q", out)
 	}
-	if err := l.measure(t.Context(), service{Name: "nothing"}, []string{"batch"}, 1); err == nil || !strings.Contains(err.Error(), "unknown service") {
+	if err := l.measure(t.Context(), &description{Name: "nothing"}, []string{batch}, 1); err == nil || !strings.Contains(err.Error(), "unknown service") {
 		t.Errorf("an unknown service: %v", err)
 	}
 	if _, err := l.rate(t.Context(), "words", "mutex"); err == nil || !strings.Contains(err.Error(), "unknown remedy") {
@@ -91,20 +98,11 @@ func TestMeasure(t *testing.T) {
 // TestMeasuredTable compares the gains in the repository with the table. It leaves out
 // gains that were measured beside other work: more cores than there are in demand.
 func TestMeasuredTable(t *testing.T) {
-	suite.Needs(t, "a program, which it builds")
-	program, err := build(t.Context(), t.TempDir(), scenarioProgram)
-	if err != nil {
-		t.Fatal(err)
-	}
-	services, err := list(t.Context(), program)
-	if err != nil {
-		t.Fatal(err)
-	}
 	gains, err := readGains("../gains.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range services {
+	for _, s := range all() {
 		m := gains.Services[s.Name]
 		if demand, err := strconv.ParseFloat(m.Load, 64); err == nil && demand > 2*float64(m.CPUs) {
 			continue

@@ -7,16 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // settle is how long a service runs before it is observed.
@@ -30,19 +28,15 @@ type diagnosis struct {
 	Schema      int      `json:"schema"`
 	Verdict     string   `json:"verdict"`
 	Probability *float64 `json:"probability"`
-	Answer      string   `json:"answer"`
 	Bottleneck  *struct {
 		At place `json:"at"`
 	} `json:"bottleneck"`
-	Headroom *float64  `json:"headroom"`
-	Remedies []remedy  `json:"remedies"`
-	Also     []finding `json:"also"`
-}
-
-// A finding is what the doctor saw beside the bottleneck.
-type finding struct {
-	Kind string `json:"kind"`
-	At   *place `json:"at"`
+	Headroom *float64   `json:"headroom"`
+	Remedies []remedy   `json:"remedies"`
+	Also     []struct { // findings beside the bottleneck
+		Kind string `json:"kind"`
+		At   *place `json:"at"`
+	} `json:"also"`
 }
 
 // A place is a line of the service, and the caller of its function.
@@ -58,7 +52,6 @@ type remedy struct {
 	Gain *struct {
 		Low  float64 `json:"low"`
 		High float64 `json:"high"`
-		Of   string  `json:"of"`
 	} `json:"gain"`
 }
 
@@ -70,38 +63,44 @@ func (d *diagnosis) best() string {
 	return d.Remedies[0].Name
 }
 
-// ask runs the doctor.
-func (l *lab) ask(ctx context.Context, args ...string) (*diagnosis, error) {
-	command := exec.CommandContext(ctx, l.doctor, append([]string{"doctor", "-json"}, args...)...)
+// ask runs the doctor on a service or on a folder.
+func (l *lab) ask(ctx context.Context, about string) (*diagnosis, error) {
+	command := exec.CommandContext(ctx, l.doctor, l.flags("-json", about)...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
 	out, err := command.Output() // the exit status depends on the verdict
 	d := new(diagnosis)
 	if syntax := json.Unmarshal(out, d); syntax != nil || d.Verdict == "" {
-		return nil, fmt.Errorf("the doctor: %w: %s", errors.Join(err, syntax), strings.TrimSpace(stderr.String()))
+		return nil, fmt.Errorf("%s: the doctor: %w: %s", about, errors.Join(err, syntax), strings.TrimSpace(stderr.String()))
 	}
 	if d.Schema != 2 || d.Probability == nil {
-		return nil, fmt.Errorf("the doctor's JSON has schema %d and probability %v (want schema 2)", d.Schema, d.Probability)
+		return nil, fmt.Errorf("%s: the doctor's JSON has schema %d and probability %v (want schema 2)", about, d.Schema, d.Probability)
 	}
 	return d, nil
 }
 
-// flags returns the flags of an observation.
-func (l *lab) flags() []string {
-	if l.seconds == 0 {
-		return nil
+// flags returns the arguments of the doctor for a form of the answer.
+func (l *lab) flags(form ...string) []string {
+	if l.seconds > 0 {
+		form = append([]string{"-seconds", strconv.Itoa(l.seconds)}, form...)
 	}
-	return []string{"-seconds", strconv.Itoa(l.seconds)}
+	return append([]string{"doctor"}, form...)
 }
 
 // capture saves observations of a service in folders of root.
-func (l *lab) capture(ctx context.Context, s service, root string) error {
+func (l *lab) capture(ctx context.Context, s *description, root string) error {
 	for n := range observations {
 		dir := filepath.Join(root, s.Name, strconv.Itoa(n+1))
 		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(filepath.Dir(dir), 0o755)); err != nil {
 			return err
 		}
-		if err := l.observe(ctx, s, dir); err != nil {
+		if err := l.during(ctx, s.Name, "", settle, func(address string) error {
+			out, err := exec.CommandContext(ctx, l.doctor, l.flags("-save", dir, address)...).CombinedOutput()
+			if _, missing := os.Stat(dir); missing != nil {
+				return fmt.Errorf("the doctor: %w: %s", errors.Join(err, missing), bytes.TrimSpace(out))
+			}
+			return shrink(dir)
+		}); err != nil {
 			return err
 		}
 	}
@@ -109,43 +108,11 @@ func (l *lab) capture(ctx context.Context, s service, root string) error {
 	return nil
 }
 
-// settled starts a service as found, and returns once its load has settled.
-func (l *lab) settled(ctx context.Context, s service) (*process, error) {
-	p, err := start(ctx, l.scenario, s.Name, "")
-	if err != nil {
-		return nil, err
-	}
-	if err := pause(ctx, settle); err != nil {
-		p.stop()
-		return nil, err
-	}
-	return p, nil
-}
-
-func (l *lab) observe(ctx context.Context, s service, dir string) error {
-	p, err := l.settled(ctx, s)
-	if err != nil {
-		return err
-	}
-	defer p.stop()
-	command := exec.CommandContext(ctx, l.doctor, slices.Concat([]string{"doctor", "-save", dir}, l.flags(), []string{p.address})...)
-	out, err := command.CombinedOutput()
-	if _, missing := os.Stat(dir); missing != nil {
-		return fmt.Errorf("the doctor: %w: %s", errors.Join(err, missing), bytes.TrimSpace(out))
-	}
-	return shrink(dir)
-}
-
 // shrink compresses the texts and the trace of an observation.
 func shrink(dir string) error {
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, file := range files {
-		name := filepath.Join(dir, file.Name())
-		if ext := filepath.Ext(name); ext != ".txt" && ext != ".out" {
-			continue
+	return filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
+		if ext := filepath.Ext(name); err != nil || ext != ".txt" && ext != ".out" {
+			return err
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -154,23 +121,17 @@ func shrink(dir string) error {
 		var packed bytes.Buffer
 		z := gzip.NewWriter(&packed)
 		_, err = z.Write(data)
-		if err := errors.Join(err, z.Close(), os.WriteFile(name+".gz", packed.Bytes(), 0o644), os.Remove(name)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return errors.Join(err, z.Close(), os.WriteFile(name+".gz", packed.Bytes(), 0o644), os.Remove(name))
+	})
 }
 
 // live diagnoses a running service and measures the first remedy.
-func (l *lab) live(ctx context.Context, s service, rounds int) error {
-	p, err := l.settled(ctx, s)
-	if err != nil {
+func (l *lab) live(ctx context.Context, s *description, rounds int) error {
+	var d *diagnosis
+	if err := l.during(ctx, s.Name, "", settle, func(address string) (err error) {
+		d, err = l.ask(ctx, address)
 		return err
-	}
-	defer p.stop()
-	d, err := l.ask(ctx, append(l.flags(), p.address)...)
-	p.stop()
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	if best := d.best(); slices.Contains(s.remedies(), best) {
@@ -178,9 +139,8 @@ func (l *lab) live(ctx context.Context, s service, rounds int) error {
 			return err
 		}
 	}
-	m := l.judge(&s, d)
-	fmt.Fprintln(l.stdout, header)
-	fmt.Fprintln(l.stdout, l.line(&s, d, m))
+	m := l.judge(s, d)
+	fmt.Fprintf(l.stdout, "%s\n%s\n", header, l.line(s, d, m))
 	if m.verdict == wrong || m.remedy == wrong || m.harmful {
 		return errBelow
 	}
@@ -199,20 +159,4 @@ func saved(root string) (map[string][]string, error) {
 		folders[name] = append(folders[name], run)
 	}
 	return folders, err
-}
-
-// askAll runs the doctor on each folder, on all cores.
-func (l *lab) askAll(ctx context.Context, folders []string) ([]*diagnosis, error) {
-	diagnoses := make([]*diagnosis, len(folders))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, folder := range folders {
-		group.Go(func() (err error) {
-			if diagnoses[i], err = l.ask(ctx, folder); err != nil {
-				err = fmt.Errorf("%s: %w", folder, err)
-			}
-			return err
-		})
-	}
-	return diagnoses, group.Wait()
 }

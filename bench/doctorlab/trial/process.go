@@ -7,12 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/pprof"
 	"os/exec"
-	"slices"
 	"strings"
 	"time"
 )
+
+// A service runs in a process of its own, which is this program once more. It serves what
+// most Go services do, net/http/pprof and nothing else, and beside it /items.
 
 // Limits of a service's process.
 const (
@@ -21,86 +25,77 @@ const (
 	processLife = 5 * time.Minute // it ends by itself after that, whatever happens to the trial
 )
 
-// A service is the scenario program's description of a service.
-type service struct {
-	Name     string   `json:"name"`
-	Shape    string   `json:"shape"`
-	Half     string   `json:"half"`
-	Idiom    string   `json:"idiom"`
-	Verdicts []string `json:"verdicts"`
-	Places   []string `json:"places"`
-	Right    []string `json:"right"`
-	Accept   []string `json:"accept"`
-	Built    []string `json:"built"`
-	Harmful  []string `json:"harmful"`
+// A reading is the response of /items.
+type reading struct {
+	Items   int64   `json:"items"`
+	Seconds float64 `json:"seconds"` // since the start
 }
 
-// moreLoad is a load, and no remedy: its gain is the headroom.
-const moreLoad = "more load"
-
-// remedies are those that can be measured.
-func (s *service) remedies() []string { return slices.Concat(s.Right, s.Built) }
-
-// list returns all services of the program.
-func list(ctx context.Context, program string) (all []service, err error) {
-	out, err := exec.CommandContext(ctx, program, "-list").Output()
-	if err == nil {
-		err = json.Unmarshal(out, &all)
-	}
+// serve runs a service, as found or with a remedy, until the context is done. It leaves the
+// goroutines of the service running, because the process ends next.
+func serve(ctx context.Context, name, remedy, addr string, stdout io.Writer) error {
+	d, err := find(name, remedy)
 	if err != nil {
-		return nil, fmt.Errorf("the list of services: %w", err)
+		return usageError{err}
 	}
-	return all, nil
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	s, started := &service{remedy: remedy}, time.Now()
+	d.run(s)
+	fmt.Fprintf(stdout, "%s http://%s\n", name, listener.Addr())
+	mux := http.NewServeMux()
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("/items", func(w http.ResponseWriter, _ *http.Request) {
+		// It fails only if the client has gone.
+		_ = json.NewEncoder(w).Encode(reading{s.items(), time.Since(started).Seconds()})
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
 }
 
-// A process is a running service.
-type process struct {
-	address string // http://host:port
-	command *exec.Cmd
-}
-
-// start starts a service with a remedy, or as found with "", and returns once it listens.
-func start(ctx context.Context, program, name, remedy string) (*process, error) {
-	p := &process{command: exec.CommandContext(ctx, program, "-name", name, "-remedy", remedy, "-for", processLife.String())}
+// during runs a service with a remedy, or as found with "", until its load has settled, and
+// then calls f with its address. The process and its children end when f returns.
+func (l *lab) during(ctx context.Context, name, remedy string, settle time.Duration, f func(address string) error) error {
+	command := exec.CommandContext(ctx, l.program, "-serve", name, "-remedy", remedy, "-for", processLife.String())
 	var stderr strings.Builder
-	p.command.Stderr = &stderr
-	p.command.WaitDelay = time.Second
-	stdout, err := p.command.StdoutPipe()
+	command.Stderr = &stderr
+	command.WaitDelay = time.Second
+	stdout, err := command.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := p.command.Start(); err != nil {
-		return nil, err
+	if err := command.Start(); err != nil {
+		return err
 	}
-	give := time.AfterFunc(startLimit, func() { p.command.Process.Kill() })
+	stop := func() {
+		command.Process.Kill()
+		_ = command.Wait() // the error is expected after a kill
+	}
+	defer stop()
+	give := time.AfterFunc(startLimit, func() { command.Process.Kill() })
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	give.Stop()
 	_, address, ok := strings.Cut(strings.TrimSpace(line), " ")
 	if err != nil || !ok {
-		p.stop()
-		return nil, fmt.Errorf("it did not start: %s", strings.TrimSpace(stderr.String()))
+		stop()
+		return fmt.Errorf("it did not start: %s", strings.TrimSpace(stderr.String()))
 	}
-	p.address = address
-	return p, nil
-}
-
-// stop kills the process and waits for its end. Its children end with it.
-func (p *process) stop() {
-	p.command.Process.Kill()
-	// The error is expected after a kill.
-	_ = p.command.Wait()
-}
-
-// A reading is the response of /items.
-type reading struct {
-	Items   int64   `json:"items"`
-	Seconds float64 `json:"seconds"`
+	time.Sleep(settle)
+	return f(address)
 }
 
 var client = http.Client{Timeout: answerLimit}
 
-func (p *process) read() (r reading, err error) {
-	response, err := client.Get(p.address + "/items")
+func read(address string) (r reading, err error) {
+	response, err := client.Get(address + "/items")
 	if err != nil {
 		return r, err
 	}
@@ -108,31 +103,20 @@ func (p *process) read() (r reading, err error) {
 	return r, json.NewDecoder(io.LimitReader(response.Body, 1<<16)).Decode(&r)
 }
 
-// rate returns the items per second over a window.
-func (p *process) rate(ctx context.Context, window time.Duration) (float64, error) {
-	before, err := p.read()
-	if err != nil {
-		return 0, err
-	}
-	if err := pause(ctx, window); err != nil {
-		return 0, err
-	}
-	after, err := p.read()
-	if err != nil {
-		return 0, err
-	}
-	if after.Items <= before.Items || after.Seconds <= before.Seconds {
-		return 0, errors.New("no items were finished")
-	}
-	return float64(after.Items-before.Items) / (after.Seconds - before.Seconds), nil
-}
-
-// pause waits for d, or until the context is done.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+// rate returns the items per second of a service, over a window.
+func (l *lab) rate(ctx context.Context, name, remedy string) (rate float64, err error) {
+	err = l.during(ctx, name, remedy, warmUp, func(address string) error {
+		before, err := read(address)
+		if err != nil {
+			return err
+		}
+		time.Sleep(rateWindow)
+		after, err := read(address)
+		if err == nil && (after.Items <= before.Items || after.Seconds <= before.Seconds) {
+			err = errors.New("no items were finished")
+		}
+		rate = float64(after.Items-before.Items) / (after.Seconds - before.Seconds)
+		return err
+	})
+	return rate, err
 }

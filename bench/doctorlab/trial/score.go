@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // A mark is the assessment of one answer.
@@ -40,13 +43,6 @@ type marks struct {
 	missed   bool // called fine or idle, although a change pays
 }
 
-// The doctor's verdicts that have a meaning here.
-const (
-	undecided = "undecided"
-	load      = "load"
-	idle      = "idle"
-)
-
 // judge compares a diagnosis with the truth:
 //
 //   - the verdict is one of the right ones; or the service works on, and a finding beside
@@ -55,10 +51,11 @@ const (
 //     calls on stands for its caller;
 //   - the first remedy is right, or none is given where nothing should be changed;
 //   - the gain is the measured one, for a remedy that is built, if a range is given.
-func (l *lab) judge(s *service, d *diagnosis) (m marks) {
-	beside := slices.ContainsFunc(d.Also, func(f finding) bool {
-		return f.Kind == s.Shape && s.has(f.At) == right // a leak
-	})
+func (l *lab) judge(s *description, d *diagnosis) (m marks) {
+	beside := false // a leak
+	for _, f := range d.Also {
+		beside = beside || f.Kind == s.Shape && f.At != nil && s.has(f.At) == right
+	}
 	calm := d.Verdict == load || d.Verdict == idle
 	switch {
 	case slices.Contains(s.Verdicts, d.Verdict) || beside && calm:
@@ -103,58 +100,46 @@ func (l *lab) judge(s *service, d *diagnosis) (m marks) {
 
 // changeable reports whether a change of the service is needed although none has a
 // measured gain: what is stuck is.
-func (s *service) changeable() bool { return slices.Contains(s.Built, "cancel or close") }
+func (s *description) changeable() bool { return slices.Contains(s.Built, release) }
 
 // passing are functions of the lab that stand for their callers.
-var passing = []string{"main.work", "main.hash", "main.keep", "main.feed", "main.fill", "main.flow", "main.drain", "main.every", "main.bursts",
-	"main.(*service).done", "main.(*service).loop", "main.(*service).callers", "main.(*service).asker"}
+var passing = []string{"main.work", "main.hash", "main.keep", "main.spawn", "main.start", "main.forever", "main.numbers",
+	"main.feed", "main.fill", "main.send", "main.recv", "main.take", "main.drain", "main.direct", "main.every", "main.bursts",
+	"main.(*service).done", "main.(*service).again", "main.(*service).until", "main.(*service).loop", "main.(*service).callers",
+	"main.(*service).grouped", "main.(*service).guarded", "main.(*service).keyed", "main.(*service).asker", "main.employ", "main.finish", "main.(*backlog).get"}
 
-// remote stands for libraries.
-const remote = scenarioProgram + "/remote."
+// home is where the lab is: its other packages stand for libraries.
+const home = module + "/bench/doctorlab/"
 
 // has reports whether it is right to name a place.
-func (s *service) has(at *place) mark {
-	if at == nil {
-		return wrong
-	}
-	is := func(function string) func(string) bool {
-		return func(name string) bool { return function == name || strings.HasPrefix(function, name+".") }
-	}
+func (s *description) has(at *place) mark {
 	for ; at != nil; at = at.Caller {
-		function := plain(at.Function)
+		function := strings.ReplaceAll(at.Function, "[...]", "")
+		of := func(name string) bool { return function == name || strings.HasPrefix(function, name+".") }
 		if slices.ContainsFunc(s.Places, func(p string) bool {
-			name, closures := strings.CutSuffix(plain(p), ".*")
-			return function == name || closures && is(function)(name)
+			name, closures := strings.CutSuffix(strings.ReplaceAll(p, "[...]", ""), ".*")
+			return function == name || closures && of(name)
 		}) {
 			return right
 		}
-		if !strings.HasPrefix(function, remote) && !slices.ContainsFunc(passing, is(function)) {
+		if !strings.HasPrefix(function, home) && !slices.ContainsFunc(passing, of) {
 			return wrong
 		}
 	}
 	// The end of the calls that it names: right for a role that waits outside there.
-	return rightIf(slices.Contains(s.Verdicts, "outside") || slices.Contains(s.Verdicts, "stage"))
+	return rightIf(slices.Contains(s.Verdicts, outside) || slices.Contains(s.Verdicts, stage))
 }
 
 // short returns a function's name without the path of its package.
 func short(function string) string { return strings.TrimPrefix(path.Base(function), "main.") }
 
-// plain returns a function's name without type arguments.
-func plain(function string) string {
-	function = strings.ReplaceAll(function, "[...]", "")
-	if rest, ok := strings.CutPrefix(function, scenarioProgram+"."); ok {
-		return "main." + rest
-	}
-	return function
-}
+// Marked counts the marks of a question.
+type marked [4]int
 
-// A tally counts the marks of a question.
-type tally [4]int
-
-func (t tally) asked() int { return t[right] + t[abstained] + t[wrong] }
+func (t marked) asked() int { return t[right] + t[abstained] + t[wrong] }
 
 // share returns a part of the asked, and 1 if nothing was.
-func (t tally) share(marks ...mark) float64 {
+func (t marked) share(marks ...mark) float64 {
 	if t.asked() == 0 {
 		return 1
 	}
@@ -165,20 +150,47 @@ func (t tally) share(marks ...mark) float64 {
 	return float64(n) / float64(t.asked())
 }
 
+func (t marked) String() string {
+	return fmt.Sprintf("%d right, %d none, %d wrong", t[right], t[abstained], t[wrong])
+}
+
+// A portion is a number of all.
+type portion struct{ right, all int }
+
+func (p *portion) add(ok bool) {
+	p.all++
+	if ok {
+		p.right++
+	}
+}
+
+func (p portion) String() string { return fmt.Sprintf("%d of %d", p.right, p.all) }
+
+// Named are services, once for each observation.
+type named []string
+
+func (n named) String() string {
+	if len(n) == 0 {
+		return "0"
+	}
+	slices.Sort(n)
+	return fmt.Sprintf("%d: %s", len(n), strings.Join(slices.Compact(slices.Clone(n)), " "))
+}
+
 // A sheet is the score of one half.
 type sheet struct {
-	half                                   string
-	verdict, place, remedy, gain, headroom tally
-	harmful, missed                        []string
-	agree, pairs                           int
-	curve                                  [len(bins)]struct{ right, all int }
+	half                                   half
+	verdict, place, remedy, gain, headroom marked
+	harmful, missed                        named
+	agree                                  portion            // of two observations of a service
+	curve                                  [len(bins)]portion // right verdicts by stated probability
 	lines, differ                          []string
 }
 
 // bins are the upper ends of stated probabilities.
 var bins = [...]float64{0.5, 0.7, 0.85, 0.95, 1.01}
 
-func (h *sheet) add(l *lab, s *service, d *diagnosis, m marks) {
+func (h *sheet) add(l *lab, s *description, d *diagnosis, m marks) {
 	h.verdict[m.verdict]++
 	h.place[m.place]++
 	h.remedy[m.remedy]++
@@ -192,28 +204,23 @@ func (h *sheet) add(l *lab, s *service, d *diagnosis, m marks) {
 	}
 	if d.Verdict != undecided {
 		i := slices.IndexFunc(bins[:], func(end float64) bool { return *d.Probability < end })
-		h.curve[max(i, 0)].all++
-		if m.verdict == right {
-			h.curve[max(i, 0)].right++
-		}
+		h.curve[max(i, 0)].add(m.verdict == right)
 	}
 	h.lines = append(h.lines, l.line(s, d, m))
 }
 
 // compare counts whether two observations of a service agree on verdict and remedy.
-func (h *sheet) compare(s *service, a, b *diagnosis) {
-	h.pairs++
-	if a.Verdict == b.Verdict && a.best() == b.best() {
-		h.agree++
-		return
+func (h *sheet) compare(s *description, a, b *diagnosis) {
+	same := a.Verdict == b.Verdict && a.best() == b.best()
+	if h.agree.add(same); !same {
+		h.differ = append(h.differ, fmt.Sprintf("%s (%s, %q; %s, %q)", s.Name, a.Verdict, a.best(), b.Verdict, b.best()))
 	}
-	h.differ = append(h.differ, fmt.Sprintf("%s (%s, %q; %s, %q)", s.Name, a.Verdict, a.best(), b.Verdict, b.best()))
 }
 
 const header = "  service        shape             verdict place   remedy  gain"
 
 // line is the line of one diagnosis.
-func (l *lab) line(s *service, d *diagnosis, m marks) string {
+func (l *lab) line(s *description, d *diagnosis, m marks) string {
 	at := ""
 	if d.Bottleneck != nil {
 		at = fmt.Sprintf(" at %s:%d", short(d.Bottleneck.At.Function), d.Bottleneck.At.Line)
@@ -234,74 +241,38 @@ func (l *lab) line(s *service, d *diagnosis, m marks) string {
 	return text
 }
 
-// A due is one line of the score, with what is due.
-type due struct {
-	text  string
-	value func(*sheet) string
-	met   func(*sheet) bool
-}
-
-// dues are what is due on the half that the doctor was never changed for.
-var dues = []due{
-	{"verdict: right at least 90%, wrong at most 4%",
-		func(h *sheet) string { return h.verdict.String() },
-		func(h *sheet) bool { return h.verdict.share(right) >= 0.9 && h.verdict.share(wrong) <= 0.04 }},
-	{"place: right at least 90%",
-		func(h *sheet) string { return h.place.String() },
-		func(h *sheet) bool { return h.place.share(right) >= 0.9 }},
-	{"first remedy: right 75%, or none given 90%",
-		func(h *sheet) string { return h.remedy.String() },
-		func(h *sheet) bool { return h.remedy.share(right) >= 0.75 && h.remedy.share(right, abstained) >= 0.9 }},
-	{"gain: in the given range 80%",
-		func(h *sheet) string { return h.gain.String() },
-		func(h *sheet) bool { return h.gain.share(right) >= 0.8 }},
-	{"harmful remedies: none",
-		func(h *sheet) string { return count(h.harmful) },
-		func(h *sheet) bool { return len(h.harmful) == 0 }},
-	{"called fine or idle although a change gives x1.3: none",
-		func(h *sheet) string { return count(h.missed) },
-		func(h *sheet) bool { return len(h.missed) == 0 }},
-	{"two observations agree: 90%",
-		func(h *sheet) string { return fmt.Sprintf("%d of %d", h.agree, h.pairs) },
-		func(h *sheet) bool { return float64(h.agree) >= 0.9*float64(h.pairs) }},
-	{"headroom: within a factor of 1.5",
-		func(h *sheet) string { return h.headroom.String() },
-		func(h *sheet) bool { return true }},
-}
-
-func (t tally) String() string {
-	return fmt.Sprintf("%d right, %d none, %d wrong", t[right], t[abstained], t[wrong])
-}
-
-func count(names []string) string {
-	if len(names) == 0 {
-		return "0"
-	}
-	slices.Sort(names)
-	return fmt.Sprintf("%d: %s", len(names), strings.Join(slices.Compact(names), " "))
+// dues are the lines of the score with what is due on the half that the doctor was never
+// changed for: a figure, and whether it is met.
+var dues = []struct {
+	text string
+	of   func(*sheet) (figure fmt.Stringer, met bool)
+}{
+	{"verdict: right at least 90%, wrong at most 4%", func(h *sheet) (fmt.Stringer, bool) {
+		return h.verdict, h.verdict.share(right) >= 0.9 && h.verdict.share(wrong) <= 0.04
+	}},
+	{"place: right at least 90%", func(h *sheet) (fmt.Stringer, bool) { return h.place, h.place.share(right) >= 0.9 }},
+	{"first remedy: right 75%, or none given 90%", func(h *sheet) (fmt.Stringer, bool) {
+		return h.remedy, h.remedy.share(right) >= 0.75 && h.remedy.share(right, abstained) >= 0.9
+	}},
+	{"gain: in the given range 80%", func(h *sheet) (fmt.Stringer, bool) { return h.gain, h.gain.share(right) >= 0.8 }},
+	{"harmful remedies: none", func(h *sheet) (fmt.Stringer, bool) { return h.harmful, len(h.harmful) == 0 }},
+	{"called fine or idle although a change gives x1.3: none", func(h *sheet) (fmt.Stringer, bool) { return h.missed, len(h.missed) == 0 }},
+	{"two observations agree: 90%", func(h *sheet) (fmt.Stringer, bool) {
+		return h.agree, float64(h.agree.right) >= 0.9*float64(h.agree.all)
+	}},
+	{"headroom: within a factor of 1.5", func(h *sheet) (fmt.Stringer, bool) { return h.headroom, true }},
 }
 
 // score runs the doctor on all observations below root and writes the scores.
 func (l *lab) score(ctx context.Context, root string) error {
 	halves, err := l.sheets(ctx, root)
-	if err != nil {
-		return err
-	}
-	reached := true
 	for _, h := range halves {
-		if h.verdict.asked() > 0 {
-			met := h.write(l.stdout)
-			reached = reached && (met || h.half != heldOut)
+		if h.verdict.asked() > 0 && !h.write(l.stdout) && h.half == held {
+			err = errBelow
 		}
 	}
-	if !reached {
-		return errBelow
-	}
-	return nil
+	return err
 }
-
-// heldOut is the half that counts.
-const heldOut = "held-out"
 
 // sheets scores both halves.
 func (l *lab) sheets(ctx context.Context, root string) ([]*sheet, error) {
@@ -309,30 +280,33 @@ func (l *lab) sheets(ctx context.Context, root string) ([]*sheet, error) {
 	if err != nil {
 		return nil, usageError{err}
 	}
-	var list []string
-	for _, s := range l.services {
-		list = append(list, folders[s.Name]...)
+	diagnoses := make([][]*diagnosis, len(l.services))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, s := range l.services {
+		own := make([]*diagnosis, len(folders[s.Name]))
+		diagnoses[i] = own
+		for n, folder := range folders[s.Name] {
+			group.Go(func() (err error) {
+				own[n], err = l.ask(ctx, folder)
+				return err
+			})
+		}
 	}
-	diagnoses, err := l.askAll(ctx, list)
-	if err != nil {
+	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	tuning, held := &sheet{half: "tuning"}, &sheet{half: heldOut}
-	for _, s := range l.services {
-		h := tuning
-		if s.Half == heldOut {
-			h = held
-		}
-		own := diagnoses[:len(folders[s.Name])]
-		diagnoses = diagnoses[len(own):]
-		for _, d := range own {
+	halves := []*sheet{{half: tuning}, {half: held}}
+	for i, s := range l.services {
+		h := halves[slices.IndexFunc(halves, func(h *sheet) bool { return h.half == s.Half })]
+		for _, d := range diagnoses[i] {
 			h.add(l, &s, d, l.judge(&s, d))
 		}
-		if len(own) > 1 {
-			h.compare(&s, own[0], own[1])
+		if len(diagnoses[i]) > 1 {
+			h.compare(&s, diagnoses[i][0], diagnoses[i][1])
 		}
 	}
-	return []*sheet{tuning, held}, nil
+	return halves, nil
 }
 
 // write writes a sheet and reports whether it has all that is due.
@@ -346,11 +320,12 @@ func (h *sheet) write(w io.Writer) bool {
 	}
 	all := true
 	for _, d := range dues {
-		verdict := ""
-		if !d.met(h) {
-			verdict, all = "   BELOW", false
+		figure, met := d.of(h)
+		below := ""
+		if !met {
+			below, all = "   BELOW", false
 		}
-		fmt.Fprintf(w, "%-56s %s%s\n", d.text, d.value(h), verdict)
+		fmt.Fprintf(w, "%-56s %v%s\n", d.text, figure, below)
 	}
 	fmt.Fprint(w, "stated probability and share of right verdicts:         ")
 	low := 0.0

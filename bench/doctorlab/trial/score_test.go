@@ -7,20 +7,20 @@ import (
 	"testing"
 )
 
-var worker = service{
-	Name: "records", Shape: "worker", Half: heldOut, Verdicts: []string{"stage"}, Places: []string{"main.records.*", "main.(*press[...]).run"},
+var worker = description{
+	Name: "records", Shape: "worker", Half: held, Verdicts: []string{"stage"}, Places: []string{"main.records.*", "main.(*press[...]).run"},
 	Right: []string{"more receivers"}, Accept: []string{"cheaper work"}, Built: []string{"buffer"}, Harmful: []string{"mutex"},
 }
 
 var (
-	fine  = service{Name: "trips", Shape: "fine", Half: heldOut, Verdicts: []string{load}, Built: []string{moreLoad}}
-	leaky = service{Name: "folders", Shape: "leak", Half: heldOut, Verdicts: []string{"stuck"}, Places: []string{"main.merge.*"},
+	fine  = description{Name: "trips", Shape: "fine", Half: held, Verdicts: []string{load}, Built: []string{moreLoad}}
+	leaky = description{Name: "folders", Shape: "leak", Half: held, Verdicts: []string{"stuck"}, Places: []string{"main.merge.*"},
 		Accept: []string{"cancel or close"}, Built: []string{"cancel or close"}}
 )
 
 func newLab() (*lab, *bytes.Buffer) {
 	out := new(bytes.Buffer)
-	return &lab{stdout: out, services: []service{worker, fine, leaky}, gains: &Gains{map[string]Measured{
+	return &lab{stdout: out, services: []description{worker, fine, leaky}, gains: &Gains{map[string]Measured{
 		"records": {Gains: map[string]Gain{"more receivers": {Median: 1.8, Low: 1.7, High: 1.9, Rounds: 5}}},
 		"trips":   {Gains: map[string]Gain{moreLoad: {Median: 3, Low: 3, High: 3, Rounds: 5}}},
 	}}}, out
@@ -42,7 +42,7 @@ func TestJudge(t *testing.T) {
 	const at = `"bottleneck": {"at": {"function": "main.records.func2"}}`
 	for _, c := range []struct {
 		name      string
-		service   service
+		service   description
 		diagnosis string
 		want      marks
 	}{
@@ -91,7 +91,7 @@ func TestJudge(t *testing.T) {
 // TestDue checks that each line of the score is seen to be missed.
 func TestDue(t *testing.T) {
 	good := func() *sheet {
-		h := &sheet{half: heldOut, agree: 10, pairs: 10}
+		h := &sheet{half: held, agree: portion{10, 10}}
 		h.verdict[right], h.place[right], h.remedy[right], h.gain[right] = 20, 20, 20, 20
 		return h
 	}
@@ -107,7 +107,7 @@ func TestDue(t *testing.T) {
 		"gain":             func(h *sheet) { h.gain[wrong] = 6 },
 		"harmful remedies": func(h *sheet) { h.harmful = []string{"records"} },
 		"called fine":      func(h *sheet) { h.missed = []string{"records"} },
-		"agree":            func(h *sheet) { h.agree = 8 },
+		"agree":            func(h *sheet) { h.agree.right = 8 },
 	} {
 		h := good()
 		spoil(h)

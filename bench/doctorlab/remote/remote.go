@@ -16,7 +16,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -24,57 +23,53 @@ import (
 // variable has the kind of a child and its argument.
 const variable = "SCENARIO_CHILD"
 
+// kinds are what a child does, with an argument.
+var kinds = map[string]func(argument string){"backend": backend, "visitors": visitors, "neighbors": neighbors}
+
 // IsChild reports whether this process is a child.
 func IsChild() bool { return os.Getenv(variable) != "" }
 
 // Child runs a child until its parent ends.
 func Child() {
 	kind, argument, _ := strings.Cut(os.Getenv(variable), " ")
-	switch kind {
-	case "backend":
-		backend()
-	case "visitors":
-		visitors(argument)
-	case "neighbors":
-		for range runtime.NumCPU() * 3 {
-			go func() {
-				for n := uint64(1); n != 0; n += 2 { // longer than any test
-				}
-			}()
-		}
-	}
+	kinds[kind](argument)
 	// The parent holds the other end, and never writes.
 	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+// Must returns v, or ends a program that cannot run here.
+func Must[T any](v T, err error) T {
+	Check(err)
+	return v
+}
+
+// Check ends a program that cannot run here.
+func Check(err error) {
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "trial: %v\n", err)
+		os.Exit(1)
+	}
 }
 
 // children keeps the children's pipes from the collector, which would close them.
 var children []*exec.Cmd
 
-// start starts a child. It returns the first line of a backend.
-func start(kind string) (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	command := exec.Command(self)
+// start starts a child, and returns what it prints.
+func start(kind string) *bufio.Reader {
+	command := exec.Command(Must(os.Executable()))
 	command.Env = append(os.Environ(), variable+"="+kind)
-	if _, err := command.StdinPipe(); err != nil {
-		return "", err
-	}
-	stdout, err := command.StdoutPipe()
-	if err != nil {
-		return "", err
-	}
-	if err := command.Start(); err != nil {
-		return "", err
-	}
+	Must(command.StdinPipe())
+	stdout := Must(command.StdoutPipe())
+	Check(command.Start())
 	children = append(children, command)
-	if kind != "backend" {
-		return "", nil
-	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	return strings.TrimSpace(line), err
+	return bufio.NewReader(stdout)
 }
+
+// StartVisitors starts n clients of an HTTP server.
+func StartVisitors(n int, address string) { start(fmt.Sprintf("visitors %d %s", n, address)) }
+
+// StartNeighbors starts a process that wants all CPUs, several times each.
+func StartNeighbors() { start("neighbors") }
 
 // A Backend is a process that answers after a delay.
 type Backend struct {
@@ -82,30 +77,15 @@ type Backend struct {
 }
 
 // StartBackend starts a backend.
-func StartBackend() (*Backend, error) {
-	line, err := start("backend")
-	if err != nil {
-		return nil, err
-	}
-	tcp, web, _ := strings.Cut(line, " ")
-	return &Backend{tcp, web}, nil
+func StartBackend() *Backend {
+	b := new(Backend)
+	Must(fmt.Fscanln(start("backend"), &b.tcp, &b.web))
+	return b
 }
 
 // URL returns an address that is answered after the delay.
 func (b *Backend) URL(delay time.Duration) string {
 	return fmt.Sprintf("http://%s/?wait=%s", b.web, delay)
-}
-
-// StartVisitors starts n clients of an HTTP server.
-func StartVisitors(n int, address string) error {
-	_, err := start(fmt.Sprintf("visitors %d %s", n, address))
-	return err
-}
-
-// StartNeighbors starts a process that wants all CPUs, several times each.
-func StartNeighbors() error {
-	_, err := start("neighbors")
-	return err
 }
 
 // Requests of a message other than a delay in microseconds.
@@ -120,28 +100,25 @@ const (
 	dawdleEvery = 20 * time.Millisecond
 )
 
-func backend() {
-	tcp, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		return
+func neighbors(string) {
+	for range runtime.NumCPU() * 3 {
+		go func() {
+			for n := uint64(1); n != 0; n += 2 { // longer than any test
+			}
+		}()
 	}
-	web, err := net.Listen("tcp", "localhost:0")
-	if err != nil {
-		return
-	}
+}
+
+func backend(string) {
+	tcp, web := Must(net.Listen("tcp", "localhost:0")), Must(net.Listen("tcp", "localhost:0"))
 	fmt.Println(tcp.Addr(), web.Addr())
 	go http.Serve(web, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		delay, _ := time.ParseDuration(r.FormValue("wait"))
-		time.Sleep(delay)
+		time.Sleep(Must(time.ParseDuration(r.FormValue("wait"))))
 		io.WriteString(w, "ok\n")
 	}))
 	go func() {
 		for {
-			c, err := tcp.Accept()
-			if err != nil {
-				return
-			}
-			go converse(c)
+			go converse(Must(tcp.Accept()))
 		}
 	}()
 }
@@ -179,28 +156,18 @@ type Link struct {
 }
 
 // Dial opens a link.
-func (b *Backend) Dial() (*Link, error) {
-	c, err := net.Dial("tcp", b.tcp)
-	if err != nil {
-		return nil, err
-	}
-	return &Link{Conn: c}, nil
-}
+func (b *Backend) Dial() *Link { return &Link{Conn: Must(net.Dial("tcp", b.tcp))} }
 
 // Sink opens a connection whose other end reads everything, fast or slowly.
-func (b *Backend) Sink(slow bool) (net.Conn, error) {
-	l, err := b.Dial()
-	if err != nil {
-		return nil, err
-	}
-	mode := uint32(discard)
+func (b *Backend) Sink(slow bool) net.Conn {
+	l, mode := b.Dial(), uint32(discard)
 	if slow {
 		mode = dawdle
 		_ = l.Conn.(*net.TCPConn).SetWriteBuffer(16 << 10)
 	}
 	binary.LittleEndian.PutUint32(l.message[:], mode)
-	_, err = l.Write(l.message[:])
-	return l.Conn, err
+	Must(l.Write(l.message[:]))
+	return l.Conn
 }
 
 // Ask sends a request and waits for its answer.
@@ -214,8 +181,9 @@ func (l *Link) Ask(delay time.Duration) error {
 }
 
 func visitors(argument string) {
-	count, address, _ := strings.Cut(argument, " ")
-	n, _ := strconv.Atoi(count)
+	var n int
+	var address string
+	Must(fmt.Sscan(argument, &n, &address))
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: n}}
 	for range n {
 		go func() {

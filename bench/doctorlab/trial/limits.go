@@ -9,25 +9,13 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/bench/doctorlab/scenario/remote"
+	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 	own "github.com/sluice-go/sluice/semaphore"
-	"github.com/sluice-go/sluice/workers"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
 
-// asker returns a function that asks a backend, over as many links as are needed.
-func (s *service) asker(delay time.Duration) func() error {
-	b := s.backend()
-	pool := sync.Pool{New: func() any { return s.dial(b) }}
-	return func() error {
-		l := pool.Get().(*remote.Link)
-		defer pool.Put(l)
-		return l.Ask(delay)
-	}
-}
-
-// Limits of goroutines.
+// Services that a limit holds back: of goroutines, of connections, semaphores and pools.
 
 // thumbnails: pictures of an album are fetched, some at a time.
 func thumbnails(s *service) {
@@ -36,12 +24,10 @@ func thumbnails(s *service) {
 		for {
 			var group errgroup.Group
 			group.SetLimit(s.choose(raiseLimit, 64, 4))
-			for range 256 {
-				group.Go(func() error {
-					s.done(1)
-					return fetch()
-				})
-			}
+			start(256, group.Go, func() error {
+				s.done(1)
+				return fetch()
+			})
 			_ = group.Wait()
 		}
 	}()
@@ -60,57 +46,48 @@ func each[T any](ctx context.Context, n int, values []T, f func(context.Context,
 // backups: two schedules copy their volumes.
 func backups(s *service) {
 	copyOut, volumes := s.asker(5*time.Millisecond), make([]int, 200)
-	for range 2 {
-		go func() {
-			for each(context.Background(), s.choose(raiseLimit, 50, 2), volumes, func(context.Context, int) error {
-				s.done(1)
-				return copyOut()
-			}) == nil {
-			}
-		}()
+	archive := func(context.Context, int) error {
+		s.done(1)
+		return copyOut()
 	}
+	spawn(2, func() {
+		for each(context.Background(), s.choose(raiseLimit, 50, 2), volumes, archive) == nil {
+		}
+	})
 }
 
 // reviews: each request asks for the parts of a page.
 func reviews(s *service) {
 	ask := s.asker(2 * time.Millisecond)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for ; ; s.done(30) {
-				var parts errgroup.Group
-				parts.SetLimit(s.choose(raiseLimit, 30, 2))
-				for range 30 {
-					parts.Go(ask)
-				}
-				_ = parts.Wait()
-			}
-		})
-	}
+	start(4, new(sync.WaitGroup).Go, func() {
+		for ; ; s.done(30) {
+			var parts errgroup.Group
+			parts.SetLimit(s.choose(raiseLimit, 30, 2))
+			start(30, parts.Go, ask)
+			_ = parts.Wait()
+		}
+	})
 }
-
-// Limits of connections.
 
 // client returns an HTTP client with a limit.
 func (s *service) client(few, many int) *http.Client {
 	return &http.Client{Transport: &http.Transport{MaxConnsPerHost: s.choose(raiseLimit, many, few), MaxIdleConnsPerHost: many}}
 }
 
+// finish reads a response to its end.
+func finish(response *http.Response, err error) error {
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	_, err = io.Copy(io.Discard, response.Body)
+	return err
+}
+
 // forecasts: regions ask for the weather.
 func forecasts(s *service) {
-	client, url := s.client(4, 64), s.backend().URL(4*time.Millisecond)
-	for range 40 {
-		go func() {
-			for ; ; s.done(1) {
-				response, err := client.Get(url)
-				if err != nil {
-					return
-				}
-				_, _ = io.Copy(io.Discard, response.Body)
-				response.Body.Close()
-			}
-		}()
-	}
+	client, url := s.client(4, 64), remote.StartBackend().URL(4*time.Millisecond)
+	s.callers(40, func() error { return finish(client.Get(url)) })
 }
 
 type catalog interface{ price(id int) (string, error) }
@@ -134,39 +111,24 @@ func (a *shopAPI) price(int) (string, error) { return get[string](a.http, a.base
 
 // offers: prices of many articles are compared.
 func offers(s *service) {
-	var c catalog = &shopAPI{s.client(5, 64), s.backend().URL(5 * time.Millisecond)}
-	var group errgroup.Group
-	for i := range 50 {
-		group.Go(func() error {
-			for ; ; s.done(1) {
-				if _, err := c.price(i); err != nil {
-					return err
-				}
-			}
-		})
-	}
+	var c catalog = &shopAPI{s.client(5, 64), remote.StartBackend().URL(5 * time.Millisecond)}
+	s.grouped(50, func(context.Context) error {
+		_, err := c.price(1)
+		return err
+	})
 }
 
 // hooks: events are posted by workers.
 func hooks(s *service) {
-	client, url := s.client(2, 64), s.backend().URL(3*time.Millisecond)
+	client, url := s.client(2, 64), remote.StartBackend().URL(3*time.Millisecond)
 	events := sluice.NewBounded[int](64, nil)
 	fill(events, 2, 1)
-	go workers.Run(context.Background(), events, 24, func(context.Context, int) error {
-		response, err := client.Post(url, "text/plain", http.NoBody)
-		if err != nil {
-			return err
-		}
-		s.done(1)
-		_, err = io.Copy(io.Discard, response.Body)
-		response.Body.Close()
-		return err
-	}, nil)
+	employ(s, events, 24, func(int) error { return finish(client.Post(url, "text/plain", http.NoBody)) })
 }
 
 // db returns a database with a limit.
 func (s *service) db(few, many int, delay time.Duration) *sql.DB {
-	db := s.backend().Database(delay)
+	db := remote.StartBackend().Database(delay)
 	db.SetMaxOpenConns(s.choose(raiseLimit, many, few))
 	db.SetMaxIdleConns(many)
 	return db
@@ -206,14 +168,11 @@ func (r *sqlRepository) transfer(ctx context.Context, from, to int) error {
 // transfers: amounts are transferred in transactions.
 func transfers(s *service) {
 	var r repository = &sqlRepository{s.db(5, 40, time.Millisecond)}
-	var wg sync.WaitGroup
-	for i := range 40 {
-		wg.Go(func() {
-			for r.transfer(context.Background(), i, i+1) == nil {
-				s.done(1)
-			}
-		})
-	}
+	start(40, new(sync.WaitGroup).Go, func() {
+		for r.transfer(context.Background(), 1, 2) == nil {
+			s.done(1)
+		}
+	})
 }
 
 // query returns the first column of the first row.
@@ -232,33 +191,23 @@ func query[T any](ctx context.Context, db *sql.DB, text string) (v T, err error)
 // tags: articles with a tag are listed for an errgroup of readers.
 func tags(s *service) {
 	db := s.db(2, 32, 4*time.Millisecond)
-	group, ctx := errgroup.WithContext(context.Background())
-	for range 24 {
-		group.Go(func() error {
-			for ; ; s.done(1) {
-				if _, err := query[int](ctx, db, "SELECT"); err != nil {
-					return err
-				}
-			}
-		})
-	}
+	s.grouped(24, func(ctx context.Context) error {
+		_, err := query[int](ctx, db, "SELECT")
+		return err
+	})
 }
-
-// Semaphores.
 
 // renders: pages are rendered elsewhere, a few at once.
 func renders(s *service) {
 	render, ctx := s.asker(5*time.Millisecond), context.Background()
 	slots := semaphore.NewWeighted(int64(s.choose(raiseLimit, 64, 4)))
-	for range 32 {
-		go func() {
-			for slots.Acquire(ctx, 1) == nil {
-				_ = render()
-				slots.Release(1)
-				s.done(1)
-			}
-		}()
-	}
+	s.callers(32, func() error {
+		if err := slots.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer slots.Release(1)
+		return render()
+	})
 }
 
 // exports: workers share permits of this module.
@@ -266,48 +215,31 @@ func exports(s *service) {
 	permits, write := own.New(int64(s.choose(raiseLimit, 64, 3)), nil), s.asker(3*time.Millisecond)
 	jobs := sluice.NewBounded[int](16, nil)
 	fill(jobs, 1, 1)
-	go workers.Run(context.Background(), jobs, 32, func(ctx context.Context, _ int) error {
-		if err := permits.Acquire(ctx, 1); err != nil {
+	employ(s, jobs, 32, func(int) error {
+		if err := permits.Acquire(context.Background(), 1); err != nil {
 			return err
 		}
 		defer permits.Release(1)
-		s.done(1)
 		return write()
-	}, nil)
+	})
 }
 
 type gate chan struct{}
 
-func (g gate) enter(ctx context.Context) error {
-	select {
-	case g <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (g gate) leave() { <-g }
+func (g gate) enter(ctx context.Context) error { return send(ctx, g, struct{}{}) }
+func (g gate) leave()                          { <-g }
 
 // museums: groups enter through a gate.
 func museums(s *service) {
 	g, tour := make(gate, s.choose(raiseLimit, 64, 2)), s.asker(2*time.Millisecond)
-	group, ctx := errgroup.WithContext(context.Background())
-	for range 25 {
-		group.Go(func() error {
-			for {
-				if err := g.enter(ctx); err != nil {
-					return err
-				}
-				_ = tour()
-				g.leave()
-				s.done(1)
-			}
-		})
-	}
+	s.grouped(25, func(ctx context.Context) error {
+		if err := g.enter(ctx); err != nil {
+			return err
+		}
+		defer g.leave()
+		return tour()
+	})
 }
-
-// Pools of things.
 
 type pool struct{ free chan *remote.Link }
 
@@ -319,59 +251,35 @@ func (p *pool) use() error {
 	return l.Ask(2 * time.Millisecond)
 }
 
-func (s *service) pool(few, many int) *pool {
-	b, n := s.backend(), s.choose(raiseLimit, many, few)
-	p := &pool{make(chan *remote.Link, n)}
+// newPool returns a pool of n links.
+func newPool(n int) *pool {
+	p, b := &pool{make(chan *remote.Link, n)}, remote.StartBackend()
 	for range n {
-		p.give(s.dial(b))
+		p.give(b.Dial())
 	}
 	return p
 }
 
 // caches: keys are looked up over a few connections.
-func caches(s *service) { s.callers(36, s.pool(4, 48).use) }
+func caches(s *service) { s.callers(36, newPool(s.choose(raiseLimit, 48, 4)).use) }
 
-type garage struct {
-	mu   sync.Mutex
-	back *sync.Cond
-	cars []*remote.Link
-}
+type garage struct{ backlog[*remote.Link] }
 
-func (g *garage) rent() *remote.Link {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for len(g.cars) == 0 {
-		g.back.Wait()
-	}
-	car := g.cars[len(g.cars)-1]
-	g.cars = g.cars[:len(g.cars)-1]
-	return car
-}
-
-func (g *garage) park(car *remote.Link) {
-	g.mu.Lock()
-	g.cars = append(g.cars, car)
-	g.mu.Unlock()
-	g.back.Signal()
-}
+func (g *garage) rent() *remote.Link { return g.get() }
 
 // rentals: customers share cars.
 func rentals(s *service) {
-	b, g := s.backend(), new(garage)
-	g.back = sync.NewCond(&g.mu)
+	b, g := remote.StartBackend(), new(garage)
+	g.filled = sync.NewCond(g)
+	g.wake = g.filled.Signal
 	for range s.choose(raiseLimit, 40, 4) {
-		g.park(s.dial(b))
+		g.put(b.Dial())
 	}
-	var wg sync.WaitGroup
-	for range 32 {
-		wg.Go(func() {
-			for ; ; s.done(1) {
-				car := g.rent()
-				_ = car.Ask(3 * time.Millisecond)
-				g.park(car)
-			}
-		})
-	}
+	start(32, new(sync.WaitGroup).Go, s.again(func() {
+		car := g.rent()
+		_ = car.Ask(3 * time.Millisecond)
+		g.put(car)
+	}))
 }
 
 type lender interface {
@@ -379,29 +287,17 @@ type lender interface {
 	give(l *remote.Link)
 }
 
-func (p *pool) borrow(ctx context.Context) (*remote.Link, error) {
-	select {
-	case l := <-p.free:
-		return l, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
+func (p *pool) borrow(ctx context.Context) (*remote.Link, error) { return recv(ctx, p.free) }
 
 // readings: books are borrowed, unless a context ends.
 func readings(s *service) {
-	var shelf lender = s.pool(3, 40)
-	group, ctx := errgroup.WithContext(context.Background())
-	for range 30 {
-		group.Go(func() error {
-			for ; ; s.done(1) {
-				l, err := shelf.borrow(ctx)
-				if err != nil {
-					return err
-				}
-				_ = l.Ask(3 * time.Millisecond)
-				shelf.give(l)
-			}
-		})
-	}
+	var shelf lender = newPool(s.choose(raiseLimit, 40, 3))
+	s.grouped(30, func(ctx context.Context) error {
+		l, err := shelf.borrow(ctx)
+		if err != nil {
+			return err
+		}
+		defer shelf.give(l)
+		return l.Ask(3 * time.Millisecond)
+	})
 }

@@ -9,12 +9,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-go/sluice/bench/doctorlab/scenario/remote"
+	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
 
-// Goroutines that are left behind by each request.
+// Services that get stuck: goroutines that are left behind by each request, those that wait for
+// each other for ever, while new requests wait too, and pools whose holders wait for the pool.
 
 // leftRate is how many a second are.
 const leftRate = 250
@@ -23,9 +24,7 @@ type watcher struct{ changes chan int }
 
 func (w *watcher) follow(ctx context.Context) {
 	for {
-		select {
-		case <-w.changes:
-		case <-ctx.Done():
+		if _, err := recv(ctx, w.changes); err != nil {
 			return
 		}
 	}
@@ -104,8 +103,6 @@ func libraries(s *service) {
 	})
 }
 
-// Goroutines that wait for each other for ever. New requests wait too.
-
 // bridges: two accounts are locked in two orders.
 func bridges(s *service) {
 	var north, south sync.Mutex
@@ -117,12 +114,8 @@ func bridges(s *service) {
 		defer b.Unlock()
 		s.done(1)
 	}
-	go cross(&north, &south)
 	go cross(&south, &north)
-	time.Sleep(20 * time.Millisecond)
-	for range 20 {
-		go cross(&north, &south)
-	}
+	spawn(20, func() { cross(&north, &south) })
 }
 
 type newsroom struct {
@@ -207,23 +200,16 @@ func (t *settings) set(name, value string) {
 // themes: a reader reads again while a writer waits.
 func themes(s *service) {
 	t := &settings{values: map[string]string{}}
-	var group errgroup.Group
-	for range 8 {
-		group.Go(func() error {
-			for ; ; s.done(1) {
-				keep(uint32(len(t.both("font", "color"))))
-			}
-		})
-	}
-	group.Go(func() error {
-		for {
-			time.Sleep(5 * time.Millisecond)
+	s.grouped(8, func(context.Context) error {
+		keep(uint32(len(t.both("font", "color"))))
+		return nil
+	})
+	go func() {
+		for range time.Tick(5 * time.Millisecond) {
 			t.set("font", "serif")
 		}
-	})
+	}()
 }
-
-// Pools whose holders wait for the pool.
 
 type warehouse struct{ db *sql.DB }
 
@@ -244,9 +230,9 @@ func (w *warehouse) ship(item int) error {
 
 // shipments: items are booked twice.
 func shipments(s *service) {
-	w := &warehouse{s.backend().Database(time.Millisecond)}
+	w := &warehouse{remote.StartBackend().Database(time.Millisecond)}
 	w.db.SetMaxOpenConns(4)
-	s.visit(40, func(http.ResponseWriter, *http.Request) {
+	visit(40, func(http.ResponseWriter, *http.Request) {
 		if w.ship(1) == nil {
 			s.done(1)
 		}
@@ -255,10 +241,7 @@ func shipments(s *service) {
 
 // lookups: an address needs two connections.
 func lookups(s *service) {
-	b, free := s.backend(), make(chan *remote.Link, 4)
-	for range cap(free) {
-		free <- s.dial(b)
-	}
+	free := newPool(4).free
 	s.loop(24, func() {
 		l := <-free
 		_ = l.Ask(time.Millisecond)
@@ -286,14 +269,11 @@ func (k *kitchen) cook(ctx context.Context, parts int) error {
 // menus: a dish has parts, which need an oven too.
 func menus(s *service) {
 	k := &kitchen{semaphore.NewWeighted(3)}
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			for k.cook(context.Background(), 1) == nil {
-				s.done(1)
-			}
-		})
-	}
+	start(20, new(sync.WaitGroup).Go, func() {
+		for k.cook(context.Background(), 1) == nil {
+			s.done(1)
+		}
+	})
 }
 
 // families: members are visited by a limited group, and so are theirs.
@@ -304,16 +284,10 @@ func families(s *service) {
 	call = func(depth int) error {
 		time.Sleep(time.Millisecond)
 		if depth > 0 {
-			for range 3 {
-				group.Go(func() error { return call(depth - 1) })
-			}
+			start(3, group.Go, func() error { return call(depth - 1) })
 		}
 		s.done(1)
 		return nil
 	}
-	go func() {
-		for {
-			group.Go(func() error { return call(3) })
-		}
-	}()
+	go func() { forever(func() { group.Go(func() error { return call(3) }) }) }()
 }

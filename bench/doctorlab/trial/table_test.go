@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-var verdictWords = []string{channel, lockstep, stage, lock, limit, polling, shedding, stuck, outside, cores, memory, load, idle}
+var verdictWords = strings.Fields("channel lockstep stage lock limit polling shedding stuck outside cores memory load idle")
 
 var remedyWords = []string{batch, buffer, moreReceivers, split, balance, removeHop, mutex, raiseLimit, stopPolling, release, reuse, wakeOne, cheaper, moreCores, moreLoad}
 
@@ -68,8 +68,8 @@ func TestHalves(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	if r, err := find("sensors", batch); err != nil || r.name() != "sensors" {
-		t.Errorf("find returned %q and %v", r.name(), err)
+	if r, err := find("sensors", batch); err != nil || r.Name != "sensors" {
+		t.Errorf("find returned %q and %v", r.Name, err)
 	}
 	for _, c := range []struct{ name, remedy string }{{"nothing", ""}, {"sensors", mutex}} {
 		if _, err := find(c.name, c.remedy); err == nil || !strings.Contains(err.Error(), "unknown") {
@@ -78,8 +78,8 @@ func TestFind(t *testing.T) {
 	}
 	var list bytes.Buffer
 	var described []description
-	if err := run(context.Background(), []string{"-list"}, &list); err != nil || json.Unmarshal(list.Bytes(), &described) != nil || len(described) != len(all()) {
-		t.Errorf("-list printed %d services, and %v", len(described), err)
+	if status := run(context.Background(), []string{"-list"}, &list, &list); status != 0 || json.Unmarshal(list.Bytes(), &described) != nil || len(described) != len(all()) {
+		t.Errorf("-list printed %d services: %s", len(described), list.String())
 	}
 }
 

@@ -20,11 +20,7 @@ type connector struct {
 }
 
 func (c *connector) Connect(context.Context) (driver.Conn, error) {
-	l, err := c.backend.Dial()
-	if err != nil {
-		return nil, err
-	}
-	return &session{l, c.delay}, nil
+	return &session{c.backend.Dial(), c.delay}, nil
 }
 
 func (c *connector) Driver() driver.Driver { return nil }

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/bench/doctorlab/scenario/remote"
-	"github.com/sluice-go/sluice/workers"
+	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
 
-// Locks.
+// Services whose cost is something else: locks, conditions, loops that poll beside goroutines
+// that need the cores, memory, and cores that the program has, or believes that it has.
 
 // profiles: views of profiles are read and sometimes changed.
 func profiles(s *service) {
@@ -26,7 +26,8 @@ func profiles(s *service) {
 		_     [64]byte
 	}
 	sections := make([]section, s.choose(split, 64, 1))
-	view := func(n int) {
+	s.loop(12, func() {
+		n := rand.IntN(1 << 16)
 		p := &sections[n%len(sections)]
 		if n%3 == 0 {
 			p.RLock()
@@ -37,8 +38,7 @@ func profiles(s *service) {
 		p.Lock()
 		p.views[n&255] += work(4096)
 		p.Unlock()
-	}
-	s.loop(12, func() { view(rand.IntN(1 << 16)) })
+	})
 }
 
 // Memo remembers results by key.
@@ -66,15 +66,10 @@ func routes(s *service) {
 	for i := range memos {
 		memos[i].seen = map[int]uint32{}
 	}
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() {
-			for ; ; s.done(1) {
-				n := rand.IntN(1 << 16)
-				keep(memos[n%len(memos)].load(n, func() uint32 { return work(4096) }))
-			}
-		})
-	}
+	start(10, new(sync.WaitGroup).Go, s.again(func() {
+		n := rand.IntN(1 << 16)
+		keep(memos[n%len(memos)].load(n, func() uint32 { return work(4096) }))
+	}))
 }
 
 type counts struct {
@@ -103,17 +98,11 @@ func essays(s *service) {
 		shelves[i] = &counts{words: map[string]int{}}
 	}
 	text := strings.Repeat("to be or not to be ", 12)
-	var group errgroup.Group
-	for range 8 {
-		group.Go(func() error {
-			for ; ; s.done(1) {
-				shelves[rand.IntN(len(shelves))].count(text)
-			}
-		})
-	}
+	s.grouped(8, func(context.Context) error {
+		shelves[rand.IntN(len(shelves))].count(text)
+		return nil
+	})
 }
-
-// Conditions.
 
 // wakes returns what a service wakes the waiters of a condition with.
 func (s *service) wakes(c *sync.Cond) func() {
@@ -136,16 +125,14 @@ func trains(s *service) {
 		free--
 		mu.Unlock()
 	})
-	for range 6 {
-		go func() {
-			for ask() == nil {
-				mu.Lock()
-				free++
-				arrive()
-				mu.Unlock()
-			}
-		}()
-	}
+	spawn(6, func() {
+		for ask() == nil {
+			mu.Lock()
+			free++
+			arrive()
+			mu.Unlock()
+		}
+	})
 }
 
 // Backlog is a queue.
@@ -180,20 +167,12 @@ func tasks(s *service) {
 	b.filled = sync.NewCond(b)
 	b.wake = s.wakes(b.filled)
 	var wg sync.WaitGroup
-	for range 250 {
-		wg.Go(func() {
-			for ; ; s.done(1) {
-				keep(b.get())
-			}
-		})
-	}
-	for range 8 {
-		wg.Go(func() {
-			for ask() == nil {
-				b.put(2)
-			}
-		})
-	}
+	start(250, wg.Go, s.again(func() { keep(b.get()) }))
+	start(8, wg.Go, func() {
+		for ask() == nil {
+			b.put(2)
+		}
+	})
 }
 
 type valve struct {
@@ -219,26 +198,18 @@ func fountains(s *service) {
 	v.open = sync.NewCond(v)
 	notify := s.wakes(v.open)
 	var group errgroup.Group
-	for range 350 {
-		group.Go(func() error {
-			for {
-				v.turn(-1, func() { s.done(1) })
-			}
-		})
-	}
-	for range 5 {
-		group.Go(func() error {
-			for {
-				if err := ask(); err != nil {
-					return err
-				}
-				v.turn(1, notify)
-			}
-		})
-	}
+	start(350, group.Go, func() error {
+		for {
+			v.turn(-1, func() { s.done(1) })
+		}
+	})
+	start(5, group.Go, func() error {
+		for ask() == nil {
+			v.turn(1, notify)
+		}
+		return nil
+	})
 }
-
-// Loops that ask again and again, beside goroutines that need the cores.
 
 // compute starts goroutines that hash on all cores.
 func compute(s *service, bytes int) { s.loop(2, func() { hash(page[:bytes]) }) }
@@ -250,30 +221,29 @@ func slowly[T any](c chan<- T, v T) {
 	}
 }
 
+// rest sleeps between two polls, with the remedy.
+func (s *service) rest() {
+	if s.with(stopPolling) {
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
 // radars: echoes and commands, beside a hash of pictures.
 func radars(s *service) {
 	compute(s, 4096)
 	echoes, commands := make(chan int), make(chan int)
 	go slowly(echoes, 1)
 	go slowly(commands, 2)
-	for range 2 {
-		go func() {
-			for {
-				if s.with(stopPolling) {
-					select {
-					case <-echoes:
-					case <-commands:
-					}
-					continue
-				}
-				select {
-				case <-echoes:
-				case <-commands:
-				default:
-				}
+	spawn(2, func() {
+		for {
+			select {
+			case <-echoes:
+			case <-commands:
+			default:
+				s.rest()
 			}
-		}()
-	}
+		}
+	})
 }
 
 // seminars: a closed channel stays in a select.
@@ -282,20 +252,18 @@ func seminars(s *service) {
 	talks, breaks := make(chan int), make(chan int)
 	close(breaks)
 	go slowly(talks, 1)
-	for range 2 {
-		go func() {
-			pause := breaks
-			for {
-				select {
-				case <-talks:
-				case _, ok := <-pause:
-					if !ok && s.with(stopPolling) {
-						pause = nil
-					}
+	spawn(2, func() {
+		pause := breaks
+		for {
+			select {
+			case <-talks:
+			case _, ok := <-pause:
+				if !ok && s.with(stopPolling) {
+					pause = nil
 				}
 			}
-		}()
-	}
+		}
+	})
 }
 
 // ferries: cars are counted before a ferry takes one.
@@ -303,15 +271,13 @@ func ferries(s *service) {
 	compute(s, 4096)
 	cars := make(chan int, 8)
 	go slowly(cars, 1)
-	for range 2 {
-		go func() {
-			for {
-				if s.with(stopPolling) || len(cars) > 0 {
-					keep(uint32(<-cars) | 2)
-				}
+	spawn(2, func() {
+		for {
+			if s.with(stopPolling) || len(cars) > 0 {
+				keep(uint32(<-cars) | 2)
 			}
-		}()
-	}
+		}
+	})
 }
 
 type lamp struct{ on chan bool }
@@ -326,66 +292,48 @@ func (l *lamp) wait(block bool) bool {
 // lamps: switches wait for each other, beside a little work.
 func lamps(s *service) {
 	go every(500, func(int) { keep(work(20_000)); s.done(1) })
-	l := &lamp{make(chan bool, 2)}
+	l, block := &lamp{make(chan bool, 2)}, s.with(stopPolling)
 	go slowly(l.on, true)
-	for range 2 {
-		go func() {
-			for l.wait(s.with(stopPolling)) {
-			}
-		}()
-	}
+	spawn(2, func() {
+		for l.wait(block) {
+		}
+	})
 }
 
 // harbors: berths are looked at in turn.
 func harbors(s *service) {
 	compute(s, 4096)
-	berths, any := map[string]chan int{}, make(chan int)
+	berths := map[string]chan int{}
 	for i := range 20 {
 		c := make(chan int, 1)
 		berths[fmt.Sprint("berth", i)] = c
-		if s.with(stopPolling) {
-			c = any
-		}
 		go slowly(c, i)
 	}
-	for range 2 {
-		go func() {
-			for {
-				if s.with(stopPolling) {
-					keep(uint32(<-any) | 2)
-					continue
-				}
-				for _, c := range berths {
-					select {
-					case n := <-c:
-						keep(uint32(n) | 2)
-					default:
-					}
+	spawn(2, func() {
+		for {
+			s.rest()
+			for _, c := range berths {
+				select {
+				case n := <-c:
+					keep(uint32(n) | 2)
+				default:
 				}
 			}
-		}()
-	}
+		}
+	})
 }
-
-// Allocation in a stage.
 
 // images: pictures are decoded into new memory.
 func images(s *service) {
-	files := make(chan int, 8)
+	files, buffer := make(chan int, 8), make([]byte, 256<<10)
+	go numbers(func(n int) { files <- n & 1023 })
 	go func() {
-		for n := 0; ; n++ {
-			files <- n & 1023
-		}
-	}()
-	go func() {
-		buffer := make([]byte, 256<<10)
-		for n := range files {
+		take(s, files, func(n int) {
 			if !s.with(reuse) {
 				buffer = make([]byte, 256<<10)
 			}
 			copy(buffer[n:], page[:4096])
-			s.done(1)
-		}
+		})
 	}()
 }
 
@@ -401,32 +349,29 @@ func (fresh) count(text []byte) int {
 	return len(seen)
 }
 
-type lasting struct{ seen map[[2]byte]int }
+type lasting map[[2]byte]int
 
-func (c *lasting) count(text []byte) int {
-	clear(c.seen)
+func (seen lasting) count(text []byte) int {
+	clear(seen)
 	for i := 1; i < len(text); i += 16 {
-		c.seen[[2]byte(text[i-1:])]++
+		seen[[2]byte(text[i-1:])]++
 	}
-	return len(c.seen)
+	return len(seen)
 }
 
 // languages: pairs of letters are counted.
 func languages(s *service) {
-	texts := sluice.NewBounded[[]byte](16, nil)
-	fill(texts, 3, page[:1024])
+	lengths := sluice.NewBounded[int](16, nil)
+	fill(lengths, 3, 1024)
 	var c counterOf = fresh{}
 	if s.with(reuse) {
-		c = &lasting{map[[2]byte]int{}}
+		c = lasting{}
 	}
-	go workers.Run(context.Background(), texts, 1, func(_ context.Context, text []byte) error {
-		keep(uint32(c.count(text)) + 2)
-		s.done(1)
+	employ(s, lengths, 1, func(n int) error {
+		keep(uint32(c.count(page[:n])) + 2)
 		return nil
-	}, nil)
+	})
 }
-
-// Memory of all goroutines.
 
 type report struct {
 	Title string
@@ -442,21 +387,16 @@ func (r *report) fill(rows int) *report {
 
 // summaries: reports are built and their rows counted.
 func summaries(s *service) {
-	for range 3 {
-		kept := new(report).fill(200)
-		go func() {
-			for {
-				r := kept
-				if !s.with(reuse) {
-					r = new(report).fill(200)
-				}
-				for _, row := range r.Rows {
-					keep(uint32(len(row)))
-				}
-				s.done(1)
+	spawn(3, func() {
+		for r := new(report).fill(200); ; s.done(1) {
+			if !s.with(reuse) {
+				r = new(report).fill(200)
 			}
-		}()
-	}
+			for _, row := range r.Rows {
+				keep(uint32(len(row)))
+			}
+		}
+	})
 }
 
 type encoder struct {
@@ -482,40 +422,29 @@ func (e *encoder) encodeInto() {
 
 // documents: words are joined in several goroutines.
 func documents(s *service) {
-	var wg sync.WaitGroup
-	for range 4 {
+	start(4, new(sync.WaitGroup).Go, func() {
 		e := &encoder{words: strings.Fields(strings.Repeat("and so on for a while ", 100))}
 		encode := e.encode
 		if s.with(reuse) {
 			encode = e.encodeInto
 		}
-		wg.Go(func() {
-			for ; ; s.done(1) {
-				encode()
-			}
-		})
-	}
+		s.again(encode)()
+	})
 }
-
-// Programs that use what there is.
 
 // hashes: hashes on each core.
 func hashes(s *service) { compute(s, 32<<10) }
 
 // fractals: parts of a picture are computed by an errgroup.
 func fractals(s *service) {
-	go func() {
-		for ; ; s.done(1) {
-			var group errgroup.Group
-			for part := range 4 {
-				group.Go(func() error {
-					hash(page[part*100 : part*100+50_000])
-					return nil
-				})
-			}
-			_ = group.Wait()
-		}
-	}()
+	s.loop(1, func() {
+		var group errgroup.Group
+		start(4, group.Go, func() error {
+			hash(page[:50_000])
+			return nil
+		})
+		_ = group.Wait()
+	})
 }
 
 // mapAll returns f of each value, by n goroutines with parts of the same size.
@@ -533,35 +462,27 @@ func mapAll[A, B any](values []A, n int, f func(A) B) []B {
 	return all
 }
 
-// Less CPU than the program believes that it has.
+// confine takes cores from the service, unless the remedy gives more.
+func (s *service) confine(f func()) {
+	if !s.with(moreCores) {
+		f()
+	}
+}
 
 // signatures: documents are signed by workers, in a small container.
 func signatures(s *service) {
-	if !s.with(moreCores) {
-		s.fail(quota(0.4))
-	}
+	s.confine(func() { remote.Check(quota(0.4)) })
 	documents := make(chan int, 16)
 	feed(documents, 1, 20_000)
-	for range 4 {
-		go func() {
-			for n := range documents {
-				hash(page[:n])
-				s.done(1)
-			}
-		}()
-	}
+	spawn(4, func() { take(s, documents, func(n int) { hash(page[:n]) }) })
 }
 
 // archives: parts are hashed and joined, beside other processes.
 func archives(s *service) {
-	if !s.with(moreCores) {
-		s.fail(remote.StartNeighbors())
-	}
-	go func() {
-		for ; ; s.done(1) {
-			keep(mapAll([]int{1, 2, 3, 4}, 2, func(n int) uint32 { return work(60_000 + n) })[0])
-		}
-	}()
+	s.confine(remote.StartNeighbors)
+	s.loop(1, func() {
+		keep(mapAll([]int{1, 2, 3, 4}, 2, func(n int) uint32 { return work(60_000 + n) })[0])
+	})
 }
 
 type studio struct{ easels *semaphore.Weighted }
@@ -574,9 +495,7 @@ func (d *studio) draw() {
 
 // mosaics: tiles are drawn at a few easels, beside other processes.
 func mosaics(s *service) {
-	if !s.with(moreCores) {
-		s.fail(remote.StartNeighbors())
-	}
+	s.confine(remote.StartNeighbors)
 	d := &studio{semaphore.NewWeighted(4)}
 	s.loop(6, d.draw)
 }

@@ -9,38 +9,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Services that pass small values.
+// Services that pass small values: copies, chains of stages that do little, dispatchers, actors
+// that own something small, channels as locks, mailboxes, goroutines for tiny pieces of work,
+// and receives with something made for each.
 
-type sample struct {
-	sensor uint32
-	at     int64
-	value  float64
-}
+type sample struct{ sensor, at, value float64 }
 
 // sensors: readings of eight sensors are gathered in a slice.
 func sensors(s *service) {
-	recent := make([]sample, 4096)
-	next := func() sample { return sample{1, 2, 3} }
-	gather := func(n int, v sample) { recent[n%len(recent)] = v; s.done(1) }
-	if s.with(batch) {
-		flow(plan{from: 8, to: 1, batch: 64}, next, gather)
+	recent, n := make([]sample, 4096), 0
+	gather := func(v sample) { recent[n%len(recent)] = v; n++ }
+	if direct(s, plan{from: 8, to: 1, batch: 64}, sample{1, 2, 3}, gather) {
 		return
 	}
 	readings := make(chan sample, s.choose(buffer, 4096, 64))
-	for range 8 {
-		go func() {
-			for {
-				readings <- next()
-			}
-		}()
-	}
-	go func() {
-		n := 0
-		for r := range readings {
-			gather(n, r)
-			n++
-		}
-	}()
+	spawn(8, func() { forever(func() { readings <- sample{1, 2, 3} }) })
+	go func() { take(s, readings, gather) }()
 }
 
 // gatherInto keeps the last values of a channel.
@@ -51,67 +35,46 @@ func gatherInto[T any](s *service, c <-chan T, into []T) {
 	}
 }
 
-func emit[T any](ctx context.Context, c chan<- T, v T) error {
-	for {
-		select {
-		case c <- v:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+func emit[T any](ctx context.Context, c chan<- T, v T) (err error) {
+	for err == nil {
+		err = send(ctx, c, v)
 	}
+	return err
 }
 
 // positions: vehicles report where they are.
 func positions(s *service) {
 	type position struct{ lat, lon, speed float64 }
-	last := make([]position, 512)
-	if s.with(batch) {
-		flow(plan{from: 6, to: 1, batch: 64}, func() position { return position{47, 8, 3} },
-			func(n int, p position) { last[n%len(last)] = p; s.done(1) })
+	last, here, n := make([]position, 512), position{47, 8, 3}, 0
+	if direct(s, plan{from: 6, to: 1, batch: 64}, here, func(p position) { last[n%len(last)] = p; n++ }) {
 		return
 	}
 	reports := make(chan position, 16)
 	group, ctx := errgroup.WithContext(context.Background())
-	for i := range 6 {
-		group.Go(func() error { return emit(ctx, reports, position{47, 8, float64(i)}) })
-	}
+	start(6, group.Go, func() error { return emit(ctx, reports, here) })
 	go gatherInto(s, reports, last)
 }
 
-type quote struct {
-	symbol   uint32
-	bid, ask int64
-}
+type quote struct{ symbol, bid, ask int }
 
 // quotes: five feeds write to a book of the last quotes.
 func quotes(s *service) {
 	ctx, book, latest := context.Background(), sluice.NewBounded[quote](64, nil), make([]quote, 1024)
-	note := func(_ int, q quote) { latest[q.bid&1023] = q; s.done(1) }
-	if s.with(batch) {
-		flow(plan{from: 5, to: 1, capacity: 4, batch: 64}, func() quote { return quote{bid: 1} }, note)
+	note := func(q quote) { latest[q.bid&1023] = q }
+	if direct(s, plan{from: 5, to: 1, capacity: 4, batch: 64}, quote{bid: 1}, note) {
 		return
 	}
-	for i := range 5 {
-		go func() {
-			for n := int64(0); ; n++ {
-				if book.Send(ctx, quote{symbol: uint32(i), bid: n, ask: n + 1}) != nil {
-					return
-				}
-			}
-		}()
-	}
+	spawn(5, func() {
+		for n := 0; book.Send(ctx, quote{1, n, n + 1}) == nil; n++ {
+		}
+	})
 	go func() {
-		for {
-			q, err := book.Recv(ctx)
-			if err != nil {
-				return
-			}
-			note(0, q)
+		for q := range book.Values(ctx).All() {
+			note(q)
+			s.done(1)
 		}
 	}()
 }
-
-// Chains of stages that do little.
 
 func scan(out chan<- int) {
 	for n := 0; ; n++ {
@@ -141,9 +104,7 @@ func tally(s *service, in <-chan int) {
 
 // words: lines are scanned, trimmed, classified and counted.
 func words(s *service) {
-	if s.with(batch) || s.with(removeHop) {
-		flow(plan{from: 1, to: 1, batch: s.choose(batch, 64, 1)}, func() int { return 9 },
-			func(n, v int) { keep(uint32(v>>1%7 + n)); s.done(1) })
+	if direct(s, plan{from: 1, to: 1, batch: 64}, 9, func(v int) { keep(uint32(v >> 1 % 7)) }) {
 		return
 	}
 	capacity := s.choose(buffer, 256, 0)
@@ -187,16 +148,13 @@ type office struct{ next chan letter }
 
 func (o *office) forward(ctx context.Context, from *office, mark string) error {
 	for {
-		select {
-		case l := <-from.next:
-			l.mark = mark
-			select {
-			case o.next <- l:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		case <-ctx.Done():
-			return ctx.Err()
+		l, err := recv(ctx, from.next)
+		if err != nil {
+			return err
+		}
+		l.mark = mark
+		if err := send(ctx, o.next, l); err != nil {
+			return err
 		}
 	}
 }
@@ -216,41 +174,28 @@ func letters(s *service) {
 	go drain(s, exit.next)
 }
 
-// Dispatchers that hand out the channels of idle workers.
+// Dispatchers that hand out the channels of idle workers. One channel in its place is the
+// same without the dispatcher.
 
 type job struct{ size int }
 
-func (j job) do(s *service) {
-	keep(work(j.size))
-	s.done(1)
-}
-
-// direct passes jobs to workers over one channel, without a dispatcher.
-func direct(s *service, from, to, size int) bool {
-	if !s.with(removeHop) && !s.with(batch) {
-		return false
-	}
-	flow(plan{from, to, 16, s.choose(batch, 32, 1)}, func() job { return job{size} }, func(_ int, j job) { j.do(s) })
-	return true
-}
+func (j job) do() { keep(work(j.size)) }
 
 // taxis: each ride is given to a free taxi by its number.
 func taxis(s *service) {
-	if direct(s, 3, 6, 150) {
+	const fleet = 6
+	if direct(s, plan{3, fleet, 16, 32}, job{150}, job.do) {
 		return
 	}
-	const fleet = 6
 	rides, free := make(chan job, 1), make(chan int, fleet)
 	var seats [fleet]chan job
 	for i := range seats {
 		seats[i] = make(chan job)
-		go func() {
-			for {
-				free <- i
-				ride := <-seats[i]
-				ride.do(s)
-			}
-		}()
+		s.loop(1, func() {
+			free <- i
+			ride := <-seats[i]
+			ride.do()
+		})
 	}
 	go func() {
 		for ride := range rides {
@@ -267,37 +212,29 @@ type roster[T any] struct {
 }
 
 func (b *roster[T]) serve(ctx context.Context, f func(T)) {
-	for own := make(chan T); ; {
-		select {
-		case b.idle <- own:
-			f(<-own)
-		case <-ctx.Done():
-			return
-		}
+	for own := make(chan T); send(ctx, b.idle, own) == nil; {
+		f(<-own)
 	}
 }
 
 func (b *roster[T]) share(ctx context.Context) {
 	for v := range b.in {
-		select {
-		case w := <-b.idle:
-			w <- v
-		case <-ctx.Done():
+		w, err := recv(ctx, b.idle)
+		if err != nil {
 			return
 		}
+		w <- v
 	}
 }
 
 // orders: kitchens that cook small orders.
 func orders(s *service) {
-	if direct(s, 2, 4, 128) {
+	if direct(s, plan{2, 4, 16, 32}, job{128}, job.do) {
 		return
 	}
-	b := &roster[job]{make(chan chan<- job), make(chan job)}
-	for range 4 {
-		go b.serve(context.Background(), func(j job) { j.do(s) })
-	}
-	go b.share(context.Background())
+	b, ctx := &roster[job]{make(chan chan<- job), make(chan job)}, context.Background()
+	spawn(4, func() { b.serve(ctx, func(j job) { j.do(); s.done(1) }) })
+	go b.share(ctx)
 	feed(b.in, 2, job{128})
 }
 
@@ -305,21 +242,19 @@ type agent struct{ questions, answers chan job }
 
 // calls: questions go to a free agent, and answers come back over its channel.
 func calls(s *service) {
-	if direct(s, 5, 5, 96) {
+	if direct(s, plan{5, 5, 16, 32}, job{96}, job.do) {
 		return
 	}
 	agents, incoming := make(chan *agent, 5), make(chan chan job)
 	var wg sync.WaitGroup
-	for range cap(agents) {
+	start(cap(agents), wg.Go, func() {
 		a := &agent{make(chan job), make(chan job)}
 		agents <- a
-		wg.Go(func() {
-			for q := range a.questions {
-				q.do(s)
-				a.answers <- q
-			}
+		take(s, a.questions, func(q job) {
+			q.do()
+			a.answers <- q
 		})
-	}
+	})
 	wg.Go(func() {
 		for reply := range incoming {
 			a := <-agents
@@ -330,56 +265,38 @@ func calls(s *service) {
 			}()
 		}
 	})
-	for range 10 {
-		wg.Go(func() {
-			for reply := make(chan job, 1); ; <-reply {
-				incoming <- reply
-			}
-		})
-	}
+	start(10, wg.Go, func() {
+		for reply := make(chan job, 1); ; <-reply {
+			incoming <- reply
+		}
+	})
 }
-
-// Actors that own something small.
 
 // inventory: changes of a stock are functions that its goroutine runs.
 func inventory(s *service) {
 	changes, stock := make(chan func(), 4), make([]int, 256)
-	do := func(change func()) {
+	if s.guarded(8, func() { stock[7]++ }) {
+		return
+	}
+	go func() { forever(func() { (<-changes)() }) }()
+	s.loop(8, func() {
 		ready := make(chan struct{})
-		changes <- func() { change(); close(ready) }
+		changes <- func() { stock[7]++; close(ready) }
 		<-ready
-	}
-	if s.with(mutex) {
-		var mu sync.Mutex
-		do = func(change func()) { mu.Lock(); change(); mu.Unlock() }
-	}
-	go func() {
-		for change := range changes {
-			change()
-		}
-	}()
-	s.loop(8, func() { do(func() { stock[7]++ }) })
+	})
 }
 
 type owner[S any] struct {
 	inbox chan func(*S)
 	state S
-	mu    sync.Mutex
 }
 
 func (o *owner[S]) ask(ctx context.Context, f func(*S) int) (int, error) {
 	answer := make(chan int, 1)
-	select {
-	case o.inbox <- func(s *S) { answer <- f(s) }:
-	case <-ctx.Done():
-		return 0, ctx.Err()
+	if err := send(ctx, o.inbox, func(s *S) { answer <- f(s) }); err != nil {
+		return 0, err
 	}
-	select {
-	case n := <-answer:
-		return n, nil
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
+	return recv(ctx, answer)
 }
 
 func (o *owner[S]) live() {
@@ -391,80 +308,55 @@ func (o *owner[S]) live() {
 // sessions: a goroutine owns the table of sessions.
 func sessions(s *service) {
 	o := &owner[[512]int]{inbox: make(chan func(*[512]int))}
-	go o.live()
 	touch := func(table *[512]int) int { table[3]++; return table[3] }
+	if s.guarded(10, func() { touch(&o.state) }) {
+		return
+	}
+	go o.live()
 	s.loop(10, func() {
-		if s.with(mutex) {
-			o.mu.Lock()
-			touch(&o.state)
-			o.mu.Unlock()
-		} else if n, err := o.ask(context.Background(), touch); err == nil {
+		if n, err := o.ask(context.Background(), touch); err == nil {
 			keep(uint32(n))
 		}
 	})
 }
 
-type voucher struct {
-	code   uint64
-	result *sluice.Rendezvous[bool]
-}
-
-// vouchers: one goroutine knows which vouchers were used.
+// vouchers: one goroutine knows how often the voucher of each customer was used.
 func vouchers(s *service) {
-	ctx := context.Background()
-	desk := sluice.NewBounded[voucher](16, nil)
-	var mu sync.Mutex
-	var used [1024]bool
-	redeem := func(code uint64) bool { used[code&1023] = !used[code&1023]; return used[code&1023] }
+	ctx, desk := context.Background(), sluice.NewBounded[int](16, nil)
+	var used [6]int
+	redeem := func(customer int) int { used[customer]++; return used[customer] }
+	if s.guarded(len(used), func() { redeem(1) }) {
+		return
+	}
+	var results [len(used)]*sluice.Rendezvous[int]
+	for customer := range results {
+		results[customer] = sluice.NewRendezvous[int](nil)
+		s.callers(1, func() error {
+			_ = desk.Send(ctx, customer)
+			_, err := results[customer].Recv(ctx)
+			return err
+		})
+	}
 	go func() {
-		for {
-			v, err := desk.Recv(ctx)
-			if err != nil || v.result.Send(ctx, redeem(v.code)) != nil {
-				return
-			}
+		for customer := range desk.Values(ctx).All() {
+			_ = results[customer].Send(ctx, redeem(customer))
 		}
 	}()
-	for i := range 6 {
-		go func() {
-			v := voucher{uint64(i), sluice.NewRendezvous[bool](nil)}
-			for ; ; v.code += 6 {
-				if s.with(mutex) {
-					mu.Lock()
-					redeem(v.code)
-					mu.Unlock()
-				} else if desk.Send(ctx, v) == nil {
-					_, _ = v.result.Recv(ctx)
-				}
-				s.done(1)
-			}
-		}()
-	}
 }
-
-// Channels that only one goroutine at a time may hold something of.
 
 // seats: the plan of a theater goes from hand to hand.
 func seats(s *service) {
 	type hall struct{ taken [256]int }
-	box := make(chan *hall, 1)
-	box <- new(hall)
-	var mu sync.Mutex
-	var shared hall
-	for i := range 12 {
-		go func() {
-			for ; ; s.done(1) {
-				if s.with(mutex) {
-					mu.Lock()
-					shared.taken[i]++
-					mu.Unlock()
-					continue
-				}
-				h := <-box
-				h.taken[i]++
-				box <- h
-			}
-		}()
+	box, plan := make(chan *hall, 1), new(hall)
+	if s.guarded(12, func() { plan.taken[1]++ }) {
+		return
 	}
+	box <- plan
+	s.loop(12, func() {
+		h := <-box
+		h.taken[1]++
+		box <- h
+	})
 }
 
 type baton chan struct{}
@@ -474,13 +366,12 @@ func (b baton) Unlock() { b <- struct{}{} }
 
 // scores: players add to one table of scores.
 func scores(s *service) {
-	b := make(baton, 1)
-	b.Unlock()
-	var guard sync.Locker = b
-	if s.with(mutex) {
-		guard = new(sync.Mutex)
-	}
 	points := 0
+	if s.guarded(20, func() { points++ }) {
+		return
+	}
+	var guard sync.Locker = make(baton, 1)
+	guard.Unlock()
 	s.loop(20, func() {
 		guard.Lock()
 		points++
@@ -490,33 +381,29 @@ func scores(s *service) {
 
 // meters: readings change one total at a time.
 func meters(s *service) {
-	ctx, turn := context.Background(), sluice.NewBounded[int](1, nil)
-	s.fail(turn.Send(ctx, 0))
-	var mu sync.Mutex
-	total := 0
-	s.loop(8, func() {
-		if s.with(mutex) {
-			mu.Lock()
-			total++
-			mu.Unlock()
-		} else if n, err := turn.Recv(ctx); err == nil {
-			_ = turn.Send(ctx, n+1)
+	ctx, turn, total := context.Background(), sluice.NewBounded[int](1, nil), 0
+	if s.guarded(8, func() { total++ }) {
+		return
+	}
+	_ = turn.Send(ctx, total) // there is room
+	s.callers(8, func() error {
+		n, err := turn.Recv(ctx)
+		if err != nil {
+			return err
 		}
+		return turn.Send(ctx, n+1)
 	})
 }
-
-// Pairs that wait for each other's answers.
 
 type mail struct{ kind, sum int }
 
 type party struct{ inbox chan mail }
 
 func (p *party) negotiate(s *service, other *party) {
-	for offer := 0; ; offer++ {
+	for offer := 0; ; s.done(1) {
 		other.inbox <- mail{1, offer}
 		answer := <-p.inbox
 		offer = answer.sum & 1023
-		s.done(1)
 	}
 }
 
@@ -528,11 +415,10 @@ func (p *party) respond(other *party) {
 
 // bids: a buyer and a seller exchange offers.
 func bids(s *service) {
-	a, b := &party{make(chan mail)}, &party{make(chan mail)}
-	if s.with(batch) {
-		flow(plan{from: 1, to: 1, batch: 64}, func() mail { return mail{1, 2} }, func(n int, m mail) { keep(uint32(m.sum + n)); s.done(1) })
+	if direct(s, plan{from: 1, to: 1, batch: 64}, mail{1, 2}, func(m mail) { keep(uint32(m.sum)) }) {
 		return
 	}
+	a, b := &party{make(chan mail)}, &party{make(chan mail)}
 	go a.negotiate(s, b)
 	go b.respond(a)
 }
@@ -548,23 +434,18 @@ func (p peer[T]) trade(ctx context.Context, v T) (T, error) {
 
 // clocks: two clocks agree on the time, again and again.
 func clocks(s *service) {
-	ctx, n := context.Background(), s.choose(batch, 64, 1)
-	a, b := sluice.NewRendezvous[[]int](nil), sluice.NewRendezvous[[]int](nil)
+	ctx, ticks := context.Background(), s.choose(batch, 64, 1)
+	a, b := sluice.NewRendezvous[int](nil), sluice.NewRendezvous[int](nil)
 	go func() {
-		left, times, err := (peer[[]int]{a, b}), make([]int, n), error(nil)
-		for err == nil {
-			times, err = left.trade(ctx, times)
-			s.done(n)
+		left := peer[int]{a, b}
+		for now, err := 0, error(nil); err == nil; s.done(ticks) {
+			now, err = left.trade(ctx, now)
 		}
 	}()
 	go func() {
-		right := peer[[]int]{b, a}
-		times, err := right.in.Recv(ctx)
-		for err == nil {
-			for i := range times {
-				times[i]++
-			}
-			times, err = right.trade(ctx, times)
+		right := peer[int]{b, a}
+		for now, err := right.in.Recv(ctx); err == nil; {
+			now, err = right.trade(ctx, now+ticks)
 		}
 	}()
 }
@@ -576,69 +457,45 @@ type player interface {
 type server struct{ to, from chan int }
 
 func (p *server) play(ctx context.Context, s *service) {
-	for ball := 0; ; s.done(1) {
-		select {
-		case p.to <- ball:
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case ball = <-p.from:
-		case <-ctx.Done():
-			return
-		}
+	for ball := 0; send(ctx, p.to, ball) == nil; s.done(1) {
+		ball, _ = recv(ctx, p.from)
 	}
 }
 
 type returner struct{ server }
 
 func (p *returner) play(ctx context.Context, s *service) {
-	for {
-		select {
-		case ball := <-p.from:
-			p.to <- ball + 1
-		case <-ctx.Done():
-			return
-		}
+	for ball, err := recv(ctx, p.from); err == nil; ball, err = recv(ctx, p.from) {
+		p.to <- ball + 1
 	}
 }
 
 // tennis: three pairs of players.
 func tennis(s *service) {
+	if s.with(removeHop) {
+		s.loop(3, func() { keep(7) })
+		return
+	}
 	for range 3 {
 		a, b := make(chan int), make(chan int)
-		if s.with(removeHop) {
-			s.loop(1, func() { keep(7) })
-			continue
-		}
 		for _, p := range []player{&server{a, b}, &returner{server{b, a}}} {
 			go p.play(context.Background(), s)
 		}
 	}
 }
 
-// Goroutines for tiny pieces of work.
-
 // events: each event is handled by a new goroutine, which reports a number.
 func events(s *service) {
-	results, steady := make(chan uint32, 64), make(chan uint32, 64)
-	handle := func(n uint32) { results <- n * 2654435761 >> 7 }
-	go func() {
-		for n := uint32(0); ; n++ {
-			if s.with(reuse) {
-				steady <- n
-			} else {
-				go handle(n)
-			}
+	results, steady := make(chan int, 64), make(chan int, 64)
+	handle := func(n int) { results <- n * 2654435761 >> 7 }
+	go numbers(func(n int) {
+		if s.with(reuse) {
+			steady <- n
+		} else {
+			go handle(n)
 		}
-	}()
-	for range s.choose(reuse, 4, 0) {
-		go func() {
-			for n := range steady {
-				handle(n)
-			}
-		}()
-	}
+	})
+	spawn(s.choose(reuse, 4, 0), func() { forever(func() { handle(<-steady) }) })
 	go drain(s, results)
 }
 
@@ -688,30 +545,26 @@ func (r *result[T]) await() T { <-r.ready; return r.value }
 
 // totals: sums of small columns, two at a time.
 func totals(s *service) {
-	for range 2 {
-		var columns [2][16]int
-		sum := func(c *[16]int) (n int) {
-			for i := range c {
-				c[i]++
-				n += c[i]
-			}
-			return n
+	sum := func(column *[16]int) (n int) {
+		for i := range column {
+			column[i]++
+			n += column[i]
 		}
-		go func() {
-			for ; ; s.done(2) {
-				if s.with(removeHop) {
-					keep(uint32(sum(&columns[0]) + sum(&columns[1])))
-					continue
-				}
-				a := async(func() int { return sum(&columns[0]) })
-				b := async(func() int { return sum(&columns[1]) })
-				keep(uint32(a.await() + b.await()))
-			}
-		}()
+		return n
 	}
+	spawn(2, func() {
+		var columns [2][16]int
+		for ; ; s.done(2) {
+			if s.with(removeHop) {
+				keep(uint32(sum(&columns[0]) + sum(&columns[1])))
+				continue
+			}
+			a := async(func() int { return sum(&columns[0]) })
+			b := async(func() int { return sum(&columns[1]) })
+			keep(uint32(a.await() + b.await()))
+		}
+	})
 }
-
-// Receives with something made for each.
 
 // waitOne is the limit of a receive: it never passes here.
 const waitOne = 30 * time.Second
@@ -720,19 +573,17 @@ const waitOne = 30 * time.Second
 func alarms(s *service) {
 	c := make(chan uint32, 512)
 	feed(c, 2, 7)
-	go func() {
-		quiet := time.NewTimer(waitOne).C
-		for ; ; s.done(1) {
-			if !s.with(reuse) {
-				quiet = time.After(waitOne)
-			}
-			select {
-			case v := <-c:
-				keep(v)
-			case <-quiet:
-			}
+	quiet := time.After(waitOne)
+	s.loop(1, func() {
+		if !s.with(reuse) {
+			quiet = time.After(waitOne)
 		}
-	}()
+		select {
+		case v := <-c:
+			keep(v)
+		case <-quiet:
+		}
+	})
 }
 
 // within receives a value in time.
@@ -761,26 +612,17 @@ func parcels(s *service) {
 
 // flights: an arrival in time, of a channel with contexts.
 func flights(s *service) {
-	arrivals, ctx := sluice.NewBounded[uint32](512, nil), context.Background()
-	go func() {
-		for many := make([]uint32, 128); ; {
-			_, _ = arrivals.SendBatch(ctx, many)
+	arrivals, ctx := sluice.NewBounded[int](512, nil), context.Background()
+	many := make([]int, 128)
+	go func() { forever(func() { _, _ = arrivals.SendBatch(ctx, many) }) }()
+	s.loop(1, func() {
+		one, cancel := ctx, func() {}
+		if !s.with(reuse) {
+			one, cancel = context.WithDeadline(ctx, time.Now().Add(waitOne))
 		}
-	}()
-	recv := func(ctx context.Context) {
-		if v, err := arrivals.Recv(ctx); err == nil {
-			keep(v)
+		defer cancel()
+		if v, err := arrivals.Recv(one); err == nil {
+			keep(uint32(v))
 		}
-	}
-	go func() {
-		for ; ; s.done(1) {
-			if s.with(reuse) {
-				recv(ctx)
-				continue
-			}
-			one, cancel := context.WithDeadline(ctx, time.Now().Add(waitOne))
-			recv(one)
-			cancel()
-		}
-	}()
+	})
 }
