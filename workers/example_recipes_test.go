@@ -56,12 +56,12 @@ func ExampleRunKeyed() {
 		n       int
 	}
 	ctx := context.Background()
-	events := sluice.NewBounded[event](128, nil)
+	events := sluice.NewBounded[*event](128, nil)
 	go func() {
 		defer events.Close()
 		for n := range 4 {
 			for _, account := range []string{"ann", "bob", "eve"} {
-				if events.Send(ctx, event{account, n}) != nil {
+				if events.Send(ctx, &event{account, n}) != nil {
 					return // a worker failed
 				}
 			}
@@ -70,7 +70,7 @@ func ExampleRunKeyed() {
 
 	var mu sync.Mutex
 	seen := map[string][]int{}
-	err := workers.RunKeyed(ctx, events, 4, func(e event) string { return e.account }, func(_ context.Context, e event) error {
+	err := workers.RunKeyed(ctx, events, 4, func(e *event) string { return e.account }, func(_ context.Context, e *event) error {
 		mu.Lock()
 		defer mu.Unlock()
 		seen[e.account] = append(seen[e.account], e.n)
@@ -92,25 +92,25 @@ func Example_requestResponse() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	requests := sluice.NewBounded[request](64, nil)
+	requests := sluice.NewBounded[*request](64, nil)
 	defer requests.Close()
-	unanswered := func(r request) { r.response <- result{err: sluice.ErrClosed} }
+	unanswered := func(r *request) { r.response <- result{err: sluice.ErrClosed} }
 	go func() {
 		defer func() { // also if Run panics
 			for r := range requests.Drain() {
 				unanswered(r)
 			}
 		}()
-		_ = workers.Run(ctx, requests, 2, func(_ context.Context, r request) error {
+		_ = workers.Run(ctx, requests, 2, func(_ context.Context, r *request) error {
 			answer := result{err: errors.New("the job panicked")}
 			defer func() { r.response <- answer }() // has room: does not block on a caller that has gone away
 			answer = result{value: r.n * r.n}
 			return nil
-		}, &workers.RunOptions[request]{OnUnprocessed: unanswered})
+		}, &workers.RunOptions[*request]{OnUnprocessed: unanswered})
 	}()
 
 	response := make(chan result, 1)
-	if err := requests.Send(ctx, request{7, response}); err != nil {
+	if err := requests.Send(ctx, &request{7, response}); err != nil {
 		fmt.Println("not accepted:", err)
 		return
 	}

@@ -264,18 +264,18 @@ func TestRunReenter(t *testing.T) {
 // TestRunRetainsNothing: a job that was done can be collected.
 func TestRunRetainsNothing(t *testing.T) {
 	const jobs = 1000
-	c := sluice.NewBounded[*[100]int](jobs, nil)
+	c := sluice.NewBounded[[]byte](jobs, nil)
 	var freed atomic.Int64
 	for range jobs {
-		p := new([100]int)
-		runtime.AddCleanup(p, func(int) { freed.Add(1) }, 0)
+		p := make([]byte, 800)
+		runtime.AddCleanup(&p[0], func(int) { freed.Add(1) }, 0)
 		c.TrySend(p)
 	}
 	done := make(chan struct{})
 	var count atomic.Int64
 	go func() {
 		defer close(done)
-		workers.Run(t.Context(), c, 3, func(context.Context, *[100]int) error {
+		workers.Run(t.Context(), c, 3, func(context.Context, []byte) error {
 			count.Add(1)
 			return nil
 		}, nil)
