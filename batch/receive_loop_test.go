@@ -57,12 +57,12 @@ func TestReceiveLeave(t *testing.T) {
 
 // The slice is cleared after the body, has no spare capacity, and is used again.
 func TestReceiveSlice(t *testing.T) {
-	c := sluice.NewBounded[*int](9, nil)
+	c := sluice.NewBounded[*parcel](9, nil)
 	for range 9 {
-		_ = c.TrySend(new(int))
+		_ = c.TrySend(new(parcel))
 	}
 	c.Close()
-	var before []*int
+	var before []*parcel
 	for batch := range batch.Receive(t.Context(), c, 4, nil).All() {
 		if cap(batch) != len(batch) {
 			t.Errorf("cap %d, len %d: an append would write into the next batch", cap(batch), len(batch))
