@@ -15,13 +15,13 @@ import (
 // Close ends it.
 func TestSenderAfterItsTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewBounded[*parcel](100, nil)
+		c := &shelf{limit: 100}
 		b := batch.NewSender(c, 10, &batch.Options[*parcel]{Linger: time.Second})
 		var made parcels
 		expect := func(held, sent int, when string) {
 			t.Helper()
-			if b.Len() != held || c.Len() != sent {
-				t.Errorf("%s: %d held, %d sent; want %d, %d", when, b.Len(), c.Len(), held, sent)
+			if b.Len() != held || len(c.parcels) != sent {
+				t.Errorf("%s: %d held, %d sent; want %d, %d", when, b.Len(), len(c.parcels), held, sent)
 			}
 			made.expectAlive(t, held+sent, when)
 		}
@@ -47,6 +47,7 @@ func TestSenderAfterItsTimer(t *testing.T) {
 		_ = b.Close(t.Context())
 		expect(0, 6, "after Close")
 		runtime.KeepAlive(b)
+		runtime.KeepAlive(c)
 	})
 }
 
