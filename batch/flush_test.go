@@ -3,6 +3,7 @@ package batch_test
 import (
 	"context"
 	"runtime"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,8 +48,22 @@ func (s parcels) expectAlive(t *testing.T, n int, when string) {
 // A shelf is a channel that has room for limit parcels, and refuses more.
 type shelf struct {
 	sluice.BatchSender[*parcel]
-	limit   int
+	limit int
+
+	mu      sync.Mutex
 	parcels []*parcel
+}
+
+func (s *shelf) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.parcels)
+}
+
+func (s *shelf) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parcels = nil
 }
 
 func (s *shelf) TrySend(p *parcel) error {
@@ -57,6 +72,8 @@ func (s *shelf) TrySend(p *parcel) error {
 }
 
 func (s *shelf) SendBatch(_ context.Context, ps []*parcel) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if n = s.limit - len(s.parcels); n < len(ps) {
 		ps, err = ps[:n], sluice.ErrFull
 	}
@@ -74,7 +91,7 @@ func TestSenderRetention(t *testing.T) {
 			var made parcels
 			expect := func(when string) {
 				t.Helper()
-				made.expectAlive(t, b.Len()+len(c.parcels), when)
+				made.expectAlive(t, b.Len()+c.Len(), when)
 			}
 			for i := range 10 {
 				_ = b.Send(t.Context(), made.next())
@@ -93,7 +110,7 @@ func TestSenderRetention(t *testing.T) {
 				t.Errorf("Close: %v, %d held", err, b.Len())
 			}
 			expect("after Close")
-			c.parcels = nil
+			c.clear()
 			time.Sleep(2 * time.Hour)
 			if b.Len() != 1 {
 				t.Error("a value was sent after Close")
@@ -114,7 +131,7 @@ func TestSenderFullForgets(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.parcels = nil
+	c.clear()
 	made.expectAlive(t, 0, "after a batch")
 	runtime.KeepAlive(b)
 }

@@ -20,8 +20,8 @@ func TestSenderAfterItsTimer(t *testing.T) {
 		var made parcels
 		expect := func(held, sent int, when string) {
 			t.Helper()
-			if b.Len() != held || len(c.parcels) != sent {
-				t.Errorf("%s: %d held, %d sent; want %d, %d", when, b.Len(), len(c.parcels), held, sent)
+			if b.Len() != held || c.Len() != sent {
+				t.Errorf("%s: %d held, %d sent; want %d, %d", when, b.Len(), c.Len(), held, sent)
 			}
 			made.expectAlive(t, held+sent, when)
 		}
