@@ -8,39 +8,36 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/source"
 )
 
-// Lines that arrive one at a time are written in batches of at most three. No line waits
+// Readings that arrive one at a time are written in batches of at most three. No reading waits
 // longer than 50 ms for others.
 func ExampleReceive() {
 	ctx := context.Background()
-	lines := sluice.NewBounded[string](1000, nil)
-	for _, line := range []string{"a", "b", "c", "d", "e"} {
-		_ = lines.TrySend(line)
+	readings := sluice.NewBounded[int](1000, nil)
+	for reading := range 5 {
+		_ = readings.TrySend(reading)
 	}
-	lines.Close()
+	readings.Close()
 
-	batches := batch.Receive(ctx, lines, 3, &batch.Options[string]{Linger: 50 * time.Millisecond})
-	for lines := range batches.All() {
-		fmt.Println("insert", lines) // the slice is used again: copy what should stay
+	batches := batch.Receive(ctx, readings, 3, &batch.Options[int]{Linger: 50 * time.Millisecond})
+	for readings := range batches.All() {
+		fmt.Println("insert", readings) // the slice is used again: copy what should stay
 	}
 	if err := batches.Err(); err != nil {
-		fmt.Println("not all lines were written:", err)
+		fmt.Println("not all readings were written:", err)
 	}
 	// Output:
-	// insert [a b c]
-	// insert [d e]
+	// insert [0 1 2]
+	// insert [3 4]
 }
 
 // Requests have at most 16 bytes, and each line adds a newline. A line that no request has room
 // for is dropped, and the lines around it are sent.
 func ExampleReceive_maxBytes() {
 	ctx := context.Background()
-	lines := sluice.NewBounded[string](1000, nil)
-	for _, line := range []string{"GET /", "PUT /a", "a line that is far too long", "GET /b", "GET /"} {
-		_ = lines.TrySend(line)
-	}
-	lines.Close()
+	lines := source.Slice([]string{"GET /", "PUT /a", "a line that is far too long", "GET /b", "GET /"})
 
 	requests := batch.Receive(ctx, lines, 1000, &batch.Options[string]{
 		Linger:        50 * time.Millisecond,
@@ -67,8 +64,7 @@ func ExampleReceive_maxBytes() {
 // the loop had received behind it.
 func ExampleBatches_TakeRest() {
 	ctx := context.Background()
-	files := sluice.NewBounded[string](100, nil)
-	_, _ = files.SendBatch(ctx, []string{"one", "two", "thousand", "four"})
+	files := source.Slice([]string{"one", "two", "thousand", "four"})
 
 	batches := batch.Receive(ctx, files, 10, &batch.Options[string]{MaxBytes: 6, TooLarge: batch.Fail})
 	for files := range batches.All() {
@@ -85,15 +81,19 @@ func ExampleBatches_TakeRest() {
 // A Sender flushes before a value would exceed the limit. A value that is too large is refused.
 func ExampleNewSender_maxBytes() {
 	ctx := context.Background()
-	messages := sluice.NewBounded[string](100, nil)
+	files := sluice.NewBounded[int](100, nil) // their lengths
 
-	b := batch.NewSender(messages, 1000, &batch.Options[string]{MaxBytes: 10, TooLarge: batch.Fail})
-	for _, message := range []string{"first", "second", "a third that is too long", "4th"} {
+	b := batch.NewSender(files, 1000, &batch.Options[int]{
+		MaxBytes: 10,
+		Size:     func(length int) int { return length },
+		TooLarge: batch.Fail,
+	})
+	for _, length := range []int{5, 6, 24, 3} {
 		var tooLarge *batch.TooLargeError
-		if err := b.Send(ctx, message); errors.As(err, &tooLarge) {
+		if err := b.Send(ctx, length); errors.As(err, &tooLarge) {
 			fmt.Println(tooLarge.Size, "bytes are refused")
 		}
-		fmt.Println(messages.Len(), "sent,", b.Len(), "held")
+		fmt.Println(files.Len(), "sent,", b.Len(), "held")
 	}
 	// Output:
 	// 0 sent, 1 held
@@ -146,19 +146,19 @@ func ExampleSender() {
 // With a linger, no value is held for longer, even if the owner makes no other call.
 func ExampleNewSender_linger() {
 	ctx := context.Background()
-	events := sluice.NewRendezvous[string](nil)
+	readings := sluice.NewRendezvous[int](nil)
 
-	b := batch.NewSender(events, 1000, &batch.Options[string]{Linger: time.Millisecond})
-	_ = b.Send(ctx, "started")
-	_ = b.Send(ctx, "ready")
+	b := batch.NewSender(readings, 1000, &batch.Options[int]{Linger: time.Millisecond})
+	_ = b.Send(ctx, 451)
+	_ = b.Send(ctx, 449)
 
 	for range 2 { // no other call of b is needed
-		event, _ := events.Recv(ctx)
-		fmt.Println(event)
+		reading, _ := readings.Recv(ctx)
+		fmt.Println(reading)
 	}
 	// Output:
-	// started
-	// ready
+	// 451
+	// 449
 }
 
 // A flush that fails loses no value: each one was refused, was sent, or can be taken
@@ -182,13 +182,13 @@ func ExampleSender_TakeUnsent() {
 // Flush sends the values that are held. If its context is done, the values stay.
 func ExampleSender_Flush() {
 	ctx, cancel := context.WithCancel(context.Background())
-	lines := sluice.NewBounded[string](1, nil)
+	readings := sluice.NewBounded[int](1, nil)
 
-	b := batch.NewSender(lines, 100, nil)
-	_ = b.Send(ctx, "first")
-	fmt.Println(b.Flush(ctx), lines.Len())
+	b := batch.NewSender(readings, 100, nil)
+	_ = b.Send(ctx, 451)
+	fmt.Println(b.Flush(ctx), readings.Len())
 
-	_ = b.Send(ctx, "second")
+	_ = b.Send(ctx, 449)
 	cancel()
 	fmt.Println(b.Flush(ctx), b.Len())
 	// Output:
@@ -244,15 +244,15 @@ func ExampleSender_SendSlice() {
 
 // A batch that lingers is completed by another goroutine.
 func ExampleBatches_Flush() {
-	lines := sluice.NewBounded[string](10, nil)
-	batches := batch.Receive(context.Background(), lines, 100, &batch.Options[string]{Linger: time.Hour})
+	readings := sluice.NewBounded[int](10, nil)
+	batches := batch.Receive(context.Background(), readings, 100, &batch.Options[int]{Linger: time.Hour})
 	go func() {
-		_, _ = lines.SendBatch(context.Background(), []string{"a", "b"})
+		_, _ = readings.SendBatch(context.Background(), []int{451, 449})
 		batches.Flush() // such as at a signal, or when the source is idle
 	}()
-	for lines := range batches.All() {
-		fmt.Println(lines)
+	for readings := range batches.All() {
+		fmt.Println(readings)
 		break
 	}
-	// Output: [a b]
+	// Output: [451 449]
 }

@@ -1,49 +1,137 @@
-package batch
+package batch_test
 
 import (
+	"context"
+	"runtime"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
 
-// expectEmptySlots fails t if a slot of a Sender refers to a value that is not held.
-func expectEmptySlots(t *testing.T, b *Sender[*int], when string) {
+// A parcel is an element with a pointer. It is too large for the tiny allocator, so each is collected
+// on its own.
+type parcel [16]int
+
+// parcels are those that a test has made.
+type parcels []weak.Pointer[parcel]
+
+func (s *parcels) next() *parcel {
+	p := new(parcel)
+	*s = append(*s, weak.Make(p))
+	return p
+}
+
+// expectAlive fails t unless exactly n of the parcels can be reached.
+func (s parcels) expectAlive(t *testing.T, n int, when string) {
 	t.Helper()
-	n := 0
-	for _, slot := range b.held.buf {
-		if slot != nil {
-			n++
+	alive := -1
+	for range 5 { // the stack of a goroutine that has stopped may refer to one for a while
+		runtime.GC()
+		alive = 0
+		for _, p := range s {
+			if p.Value() != nil {
+				alive++
+			}
+		}
+		if alive == n {
+			return
 		}
 	}
-	if n != b.Len() {
-		t.Errorf("%s: %d slots in use for %d values", when, n, b.Len())
+	t.Errorf("%s: %d values are kept alive, want %d", when, alive, n)
+}
+
+// A shelf is a channel that has room for limit parcels, and refuses more.
+type shelf struct {
+	sluice.BatchSender[*parcel]
+	limit int
+
+	mu      sync.Mutex
+	parcels []*parcel
+}
+
+func (s *shelf) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.parcels)
+}
+
+func (s *shelf) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.parcels = nil
+}
+
+func (s *shelf) TrySend(p *parcel) error {
+	_, err := s.SendBatch(context.Background(), []*parcel{p})
+	return err
+}
+
+func (s *shelf) SendBatch(_ context.Context, ps []*parcel) (n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n = s.limit - len(s.parcels); n < len(ps) {
+		ps, err = ps[:n], sluice.ErrFull
+	}
+	s.parcels = append(s.parcels, ps...)
+	return len(ps), err
+}
+
+// A Sender keeps no value alive that was sent, refused or taken out. What a failed Close
+// has left is not sent later.
+func TestSenderRetention(t *testing.T) {
+	for _, linger := range []time.Duration{0, time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			c := &shelf{limit: 5}
+			b := batch.NewSender(c, 3, &batch.Options[*parcel]{Linger: linger})
+			var made parcels
+			expect := func(when string) {
+				t.Helper()
+				made.expectAlive(t, b.Len()+c.Len(), when)
+			}
+			for i := range 10 {
+				_ = b.Send(t.Context(), made.next())
+				expect("after Send")
+				if i%5 == 0 {
+					_ = b.TrySend(made.next())
+					expect("after TrySend")
+				}
+			}
+			_ = b.Flush(t.Context())
+			expect("after Flush")
+			b.TakeUnsent()
+			expect("after TakeUnsent")
+			_ = b.TrySend(made.next())
+			if err := b.Close(t.Context()); err != sluice.ErrFull || b.Len() != 1 {
+				t.Errorf("Close: %v, %d held", err, b.Len())
+			}
+			expect("after Close")
+			c.clear()
+			time.Sleep(2 * time.Hour)
+			if b.Len() != 1 {
+				t.Error("a value was sent after Close")
+			}
+			expect("long after Close")
+			runtime.KeepAlive(b)
+		})
 	}
 }
 
-// A Sender keeps no value alive that was sent, refused or taken out, and no timer keeps
-// a closed Sender alive.
-func TestSenderRetention(t *testing.T) {
-	for _, linger := range []time.Duration{0, time.Hour} {
-		c := sluice.NewBounded[*int](5, &sluice.BoundedOptions[*int]{Overflow: sluice.Reject})
-		b := NewSender(c, 3, &Options[*int]{Linger: linger})
-		for i := range 10 {
-			_ = b.Send(t.Context(), new(int))
-			expectEmptySlots(t, b, "after Send")
-			if i%5 == 0 {
-				_ = b.TrySend(new(int))
-				expectEmptySlots(t, b, "after TrySend")
-			}
-		}
-		_ = b.Flush(t.Context())
-		expectEmptySlots(t, b, "after Flush")
-		b.TakeUnsent()
-		expectEmptySlots(t, b, "after TakeUnsent")
-		_ = b.TrySend(new(int))
-		_ = b.Close(t.Context())
-		expectEmptySlots(t, b, "after Close")
-		if linger > 0 && b.timer.Stop() {
-			t.Error("a timer runs after Close")
+// A buffer that was sent keeps nothing alive.
+func TestSenderFullForgets(t *testing.T) {
+	c := &shelf{limit: 2}
+	b := batch.NewSender(c, 2, nil)
+	var made parcels
+	for range 2 {
+		if err := b.Send(t.Context(), made.next()); err != nil {
+			t.Fatal(err)
 		}
 	}
+	c.clear()
+	made.expectAlive(t, 0, "after a batch")
+	runtime.KeepAlive(b)
 }

@@ -1,4 +1,4 @@
-package batch
+package batch_test
 
 import (
 	"context"
@@ -8,24 +8,26 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/batch"
 )
 
 // A flush by the timer takes the values that are held. The next value starts the timer again, and
 // Close ends it.
 func TestSenderAfterItsTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := sluice.NewBounded[*int](100, nil)
-		b := NewSender(c, 10, &Options[*int]{Linger: time.Second})
+		c := &shelf{limit: 100}
+		b := batch.NewSender(c, 10, &batch.Options[*parcel]{Linger: time.Second})
+		var made parcels
 		expect := func(held, sent int, when string) {
 			t.Helper()
 			if b.Len() != held || c.Len() != sent {
 				t.Errorf("%s: %d held, %d sent; want %d, %d", when, b.Len(), c.Len(), held, sent)
 			}
-			expectEmptySlots(t, b, when)
+			made.expectAlive(t, held+sent, when)
 		}
 		send := func() {
 			t.Helper()
-			if err := b.Send(t.Context(), new(int)); err != nil {
+			if err := b.Send(t.Context(), made.next()); err != nil {
 				t.Error(err)
 			}
 		}
@@ -44,6 +46,8 @@ func TestSenderAfterItsTimer(t *testing.T) {
 		send()
 		_ = b.Close(t.Context())
 		expect(0, 6, "after Close")
+		runtime.KeepAlive(b)
+		runtime.KeepAlive(c)
 	})
 }
 
@@ -64,7 +68,7 @@ func TestSenderTimerExits(t *testing.T) {
 		for c.Len() < 2 {
 			_ = c.TrySend(-1)
 		}
-		b := NewSender[int](c, 3, &Options[int]{Linger: time.Second})
+		b := batch.NewSender(c, 3, &batch.Options[int]{Linger: time.Second})
 		send := func(vs ...int) {
 			t.Helper()
 			for _, v := range vs {
@@ -91,31 +95,4 @@ func TestSenderTimerExits(t *testing.T) {
 			t.Errorf("Close: %v, %d dropped, %d queued", err, dropped, c.Len())
 		}
 	})
-}
-
-// TestAmount: the sums of sizes stay within 64 bits.
-func TestAmount(t *testing.T) {
-	const largest = 1<<63 - 1 // as a limit
-	limit := amount{10, largest}
-	for _, test := range []struct {
-		a    amount
-		size uint64
-		want bool
-	}{
-		{amount{0, 0}, largest, true},
-		{amount{9, largest - 1}, 1, true},
-		{amount{10, 0}, 0, false},
-		{amount{1, largest}, 1, false},
-		{amount{1, 2 * largest}, largest, false},
-	} {
-		if got := test.a.leaves(limit, test.size); got != test.want {
-			t.Errorf("%v leaves room for %d: %v", test.a, test.size, got)
-		}
-	}
-	if d := limit.doubled(); d != (amount{20, 2 * largest}) {
-		t.Errorf("doubled: %v", d)
-	}
-	if d := (amount{5, 1<<64 - 1}).doubled(); d != (amount{10, 1<<64 - 1}) {
-		t.Errorf("doubled without a limit in bytes: %v", d)
-	}
 }

@@ -6,13 +6,22 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/engine"
 )
+
+// A kind is a channel of package sluice, as far as a linger can tell.
+type kind struct{ engine.Owner }
+
+func newKind() *kind {
+	k := new(kind)
+	engine.Own(&k.Owner, k, k)
+	return k
+}
 
 // newTokens returns the tokenLinger of a loop over a kind.
 func newTokens(t *testing.T, parent context.Context) *tokenLinger {
 	t.Helper()
-	l, release := newLinger(parent, sluice.NewRendezvous[int](nil))
+	l, release := newLinger(parent, newKind())
 	t.Cleanup(release)
 	return l.(*tokenLinger)
 }
@@ -24,29 +33,17 @@ func expectToken(t *testing.T, l *tokenLinger, want int, err error, when string)
 	}
 }
 
-// Only the kinds linger under tokens, wrapped by LeaveOpen or not.
+// Only the kinds linger under tokens. A type that embeds one may derive contexts from them.
 func TestWhoseDeadline(t *testing.T) {
-	type around struct{ *sluice.Bounded[int] }
-	bounded := sluice.NewBounded[int](1, nil)
-	for _, end := range []any{bounded, sluice.NewRendezvous[int](nil), sluice.NewElastic[int](1, nil)} {
-		if l, release := newLinger(t.Context(), end); !isTokens(l) {
-			t.Errorf("%T has a context for each batch", end)
-		} else {
-			release()
+	type around struct{ *kind }
+	k := newKind()
+	for end, want := range map[any]bool{k: true, around{k}: false, &around{k}: false, nil: false} {
+		l, release := newLinger(t.Context(), end)
+		if _, tokens := l.(*tokenLinger); tokens != want {
+			t.Errorf("%T lingers under tokens: %v, want %v", end, tokens, want)
 		}
+		release()
 	}
-	for _, end := range []any{around{bounded}, &around{bounded}, nil} {
-		if l, release := newLinger(t.Context(), end); isTokens(l) {
-			t.Errorf("%T lingers under tokens, but may derive contexts from them", end)
-		} else {
-			release()
-		}
-	}
-}
-
-func isTokens(l linger) bool {
-	_, ok := l.(*tokenLinger)
-	return ok
 }
 
 func TestTokenOfTimer(t *testing.T) {
@@ -163,7 +160,7 @@ func TestPlainLingerOfParent(t *testing.T) {
 func TestLingerReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		got, release := newLinger(ctx, sluice.NewRendezvous[int](nil))
+		got, release := newLinger(ctx, newKind())
 		l := got.(*tokenLinger)
 		l.start(time.Second)
 		release()

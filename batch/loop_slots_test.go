@@ -5,21 +5,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/source"
 )
 
 // A loop with a limit in bytes keeps no value alive that it has yielded or dropped.
 func TestReceiveMaxBytesRetention(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 15))
-		c := sluice.NewBounded[*int](300, nil)
-		n := random.IntN(300)
-		for range n {
+		values := make([]*int, random.IntN(300))
+		for i := range values {
 			v := random.IntN(1 + random.IntN(12))
-			_ = c.TrySend(&v)
+			values[i] = &v
 		}
-		c.Close()
-		l := newLoop(Receive(t.Context(), c, 1+random.IntN(30), &Options[*int]{MaxBytes: 9, Linger: []time.Duration{0, time.Hour}[seed%2], TooLarge: TooLarge(seed % 3 &^ 1), Size: func(v *int) int { return *v }}))
+		l := newLoop(Receive(t.Context(), source.Slice(values), 1+random.IntN(30), &Options[*int]{MaxBytes: 9, Linger: []time.Duration{0, time.Hour}[seed%2], TooLarge: TooLarge(seed % 3 &^ 1), Size: func(v *int) int { return *v }}))
 		for over := false; !over; {
 			batch, err := l.next()
 			over = err != nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/source"
 )
 
 // The body leaves the loop in each way, at each batch: the other values are still in the
@@ -57,13 +58,12 @@ func TestReceiveLeave(t *testing.T) {
 
 // The slice is cleared after the body, has no spare capacity, and is used again.
 func TestReceiveSlice(t *testing.T) {
-	c := sluice.NewBounded[*int](9, nil)
-	for range 9 {
-		_ = c.TrySend(new(int))
+	values := make([]*parcel, 9)
+	for i := range values {
+		values[i] = new(parcel)
 	}
-	c.Close()
-	var before []*int
-	for batch := range batch.Receive(t.Context(), c, 4, nil).All() {
+	var before []*parcel
+	for batch := range batch.Receive(t.Context(), source.Slice(values), 4, nil).All() {
 		if cap(batch) != len(batch) {
 			t.Errorf("cap %d, len %d: an append would write into the next batch", cap(batch), len(batch))
 		}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/source"
 )
 
 // A load is values 0, 1, … with sizes, and a limit of batches of them.
@@ -278,18 +279,16 @@ func TestReceiveMaxBytesHugeSizes(t *testing.T) {
 
 // The length of a []byte or a string is known without Size.
 func TestReceiveMaxBytesKnown(t *testing.T) {
-	texts, slabs := sluice.NewBounded[string](20, nil), sluice.NewBounded[[]byte](20, nil)
-	for _, text := range []string{"aaa", "bbb", "cccc", "ddddd", "", "e"} {
-		_ = texts.TrySend(text)
-		_ = slabs.TrySend(append(make([]byte, 0, 100), text...))
+	texts := []string{"aaa", "bbb", "cccc", "ddddd", "", "e"}
+	var slabs [][]byte
+	for _, text := range texts {
+		slabs = append(slabs, append(make([]byte, 0, 100), text...))
 	}
-	texts.Close()
-	slabs.Close()
 	var got, bytes []string
-	for b := range batch.Receive(t.Context(), texts, 10, &batch.Options[string]{MaxBytes: 7, Linger: time.Hour}).All() {
+	for b := range batch.Receive(t.Context(), source.Slice(texts), 10, &batch.Options[string]{MaxBytes: 7, Linger: time.Hour}).All() {
 		got = append(got, strings.Join(b, " "))
 	}
-	for b := range batch.Receive(t.Context(), slabs, 10, &batch.Options[[]byte]{MaxBytes: 7, Linger: time.Hour}).All() {
+	for b := range batch.Receive(t.Context(), source.Slice(slabs), 10, &batch.Options[[]byte]{MaxBytes: 7, Linger: time.Hour}).All() {
 		text := fmt.Sprintf("%s", b)
 		bytes = append(bytes, strings.Trim(text, "[]"))
 	}

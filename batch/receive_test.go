@@ -293,8 +293,7 @@ func TestReceiveHuge(t *testing.T) {
 
 // TestReceiveAllocatesNothing: neither full batches nor batches that linger allocate.
 func TestReceiveAllocatesNothing(t *testing.T) {
-	for _, max := range []int{1, 4} {
-		c := sluice.NewBounded[int](8, nil)
+	for max, c := range map[int]sluice.Channel[int]{1: sluice.NewElastic[int](8, nil), 4: sluice.NewBounded[int](8, nil)} {
 		next, stop := iter.Pull(batch.Receive(t.Context(), c, max, withLinger(time.Microsecond)).All())
 		allocated := testing.AllocsPerRun(200, func() {
 			_ = c.TrySend(1)

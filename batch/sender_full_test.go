@@ -99,27 +99,3 @@ func TestSenderHookPanics(t *testing.T) {
 		}
 	}
 }
-
-// A buffer that was sent keeps nothing alive.
-func TestSenderFullForgets(t *testing.T) {
-	c := sluice.NewBounded[*[1 << 10]byte](100, nil)
-	b := batch.NewSender(c, 2, nil)
-	collected := make(chan bool, 2)
-	for range 2 {
-		v := new([1 << 10]byte)
-		runtime.AddCleanup(v, func(bool) { collected <- true }, true)
-		if err := b.Send(t.Context(), v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 {
-		if _, err := c.Recv(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for range 2 {
-		runtime.GC()
-		<-collected
-	}
-	runtime.KeepAlive(b)
-}

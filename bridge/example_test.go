@@ -16,31 +16,31 @@ import (
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	lines := sluice.NewBounded[string](1000, nil)
+	jobs := sluice.NewBounded[int](1000, nil)
 
-	old := make(chan string) // of a producer that is not moved yet
+	old := make(chan int) // of a producer that is not moved yet
 	go func() {
 		defer close(old)
-		for n := range 3 {
-			old <- fmt.Sprint("line ", n)
+		for job := range 3 {
+			old <- job
 		}
 	}()
 	go func() {
-		defer lines.Close()
-		if unsent, err := bridge.FromChan(ctx, lines, old); err != nil {
+		defer jobs.Close()
+		if unsent, err := bridge.FromChan(ctx, jobs, old); err != nil {
 			fmt.Println(len(unsent), "unsent:", err)
 		}
 	}()
 
-	out, rest := bridge.ToChan(ctx, lines) // for a consumer that is not moved yet
-	for line := range out {
-		fmt.Println(line)
+	out, rest := bridge.ToChan(ctx, jobs) // for a consumer that is not moved yet
+	for job := range out {
+		fmt.Println(job)
 	}
 	fmt.Println(rest())
 	// Output:
-	// line 0
-	// line 1
-	// line 2
+	// 0
+	// 1
+	// 2
 	// [] <nil>
 }
 
@@ -65,37 +65,37 @@ func ExampleNewSender() {
 // A built-in channel that stays is received from in batches.
 func ExampleNewReceiver() {
 	ctx := context.Background()
-	ch := make(chan string, 8) // stays
-	lines := bridge.NewSender(ch)
+	ch := make(chan int, 8) // stays
+	jobs := bridge.NewSender(ch)
 	go func() {
-		defer lines.Close()
-		for n := range 5 {
-			if err := lines.Send(ctx, fmt.Sprint("line ", n)); err != nil {
+		defer jobs.Close()
+		for job := range 5 {
+			if err := jobs.Send(ctx, job); err != nil {
 				return // an error instead of a panic if ch is closed
 			}
 		}
 	}()
 
-	batches := batch.Receive(ctx, bridge.NewReceiver(ch), 2, &batch.Options[string]{Linger: time.Hour})
-	for lines := range batches.All() {
-		fmt.Println(lines)
+	batches := batch.Receive(ctx, bridge.NewReceiver(ch), 2, &batch.Options[int]{Linger: time.Hour})
+	for jobs := range batches.All() {
+		fmt.Println(jobs)
 	}
 	// Output:
-	// [line 0 line 1]
-	// [line 2 line 3]
-	// [line 4]
+	// [0 1]
+	// [2 3]
+	// [4]
 }
 
 // A value that the channel refuses is returned with the error.
 func ExampleFromChan() {
-	in := make(chan string, 3)
-	in <- "a"
-	in <- "b"
+	in := make(chan int, 3)
+	in <- 1
+	in <- 2
 	close(in)
 
-	mailbox := sluice.NewBounded(1, &sluice.BoundedOptions[string]{Overflow: sluice.Reject})
+	mailbox := sluice.NewBounded(1, &sluice.BoundedOptions[int]{Overflow: sluice.Reject})
 	fmt.Println(bridge.FromChan(context.Background(), mailbox, in))
-	// Output: [b] sluice: channel full
+	// Output: [2] sluice: channel full
 }
 
 // A select over built-in channels receives from a channel of package sluice. Its context

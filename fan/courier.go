@@ -9,18 +9,17 @@ import (
 
 // A courier is a goroutine that sends values to a channel for which Select would need
 // a timer. It is started by the first value that finds no room. It works for one
-// goroutine, and has at most one value at a time.
+// goroutine, and has at most one value at a time: the value goes to it in values, and comes
+// back in returned when its Send has ended.
 type courier[T any] struct {
-	ctx     context.Context
-	to      sluice.Sender[T]
-	values  *sluice.Bounded[T] // nil until the goroutine is started
-	results *sluice.Bounded[result]
-	done    *sluice.RecvCase[result]
-	ended   chan struct{}
-}
+	ctx      context.Context
+	to       sluice.Sender[T]
+	values   *sluice.Bounded[T] // nil until the goroutine is started
+	returned *sluice.Bounded[T]
+	done     *sluice.RecvCase[T] // receives from returned
+	ended    chan struct{}
 
-// A result is how a Send ended.
-type result struct {
+	// How the last Send ended. The goroutine writes both before it returns the value.
 	err      error
 	panicked any
 }
@@ -28,12 +27,12 @@ type result struct {
 var errSendExited = errors.New("fan: Send called runtime.Goexit")
 
 func newCourier[T any](ctx context.Context, to sluice.Sender[T]) *courier[T] {
-	results := sluice.NewBounded[result](1, nil)
-	return &courier[T]{ctx: ctx, to: to, results: results, done: sluice.OnRecv(results)}
+	returned := sluice.NewBounded[T](1, nil)
+	return &courier[T]{ctx: ctx, to: to, returned: returned, done: sluice.OnRecv(returned)}
 }
 
 // trySend sends v if that is possible at once, and otherwise hands it to the
-// goroutine, whose result done receives.
+// goroutine, after whose Send done can proceed.
 func (c *courier[T]) trySend(v T) (sent bool, err error) {
 	err = c.to.TrySend(v)
 	if !errors.Is(err, sluice.ErrFull) {
@@ -58,34 +57,30 @@ func (c *courier[T]) run() {
 	}
 }
 
-// send sends v and reports the result, however Send ends.
+// send sends v and returns it, however Send ends.
 func (c *courier[T]) send(v T) {
-	r := result{err: errSendExited}
+	c.err = errSendExited
 	defer func() {
-		r.panicked = recover()
-		_ = c.results.TrySend(r)
+		c.panicked = recover()
+		_ = c.returned.TrySend(v)
 	}()
-	r.err = c.to.Send(c.ctx, v)
+	c.err = c.to.Send(c.ctx, v)
 }
 
-// taken returns the result that done has received. A panic of Send is repeated here.
-func (c *courier[T]) taken() error {
-	r := c.done.Value
-	c.done.Value = result{}
-	if r.panicked != nil {
-		panic(r.panicked)
+// outcome returns the error of the Send whose value was returned. Its panic is repeated here.
+func (c *courier[T]) outcome() error {
+	var zero T
+	c.done.Value = zero
+	if c.panicked != nil {
+		panic(c.panicked)
 	}
-	return r.err
+	return c.err
 }
 
-// result waits for the result of the value that the goroutine has, and returns it. ctx
-// is done.
-func (c *courier[T]) result() error {
-	r, _ := c.results.Recv(context.Background())
-	if r.panicked != nil {
-		panic(r.panicked)
-	}
-	return r.err
+// await waits for the end of the Send that goes on, and returns its outcome. ctx is done.
+func (c *courier[T]) await() error {
+	_, _ = c.returned.Recv(context.Background())
+	return c.outcome()
 }
 
 // end ends the goroutine. If it has a value, ctx is done.

@@ -12,27 +12,27 @@ import (
 // channel that it sends to.
 func ExampleIn() {
 	ctx := context.Background()
-	disk, network := sluice.NewBounded[string](9, nil), sluice.NewBounded[string](9, nil)
-	log := sluice.NewBounded[string](1, nil)
+	indoors, outdoors := sluice.NewBounded[int](9, nil), sluice.NewBounded[int](9, nil)
+	readings := sluice.NewBounded[int](1, nil)
 
-	for _, source := range []*sluice.Bounded[string]{disk, network} {
-		_ = source.TrySend("line")
-		_ = source.TrySend("line")
-		source.Close()
+	for _, sensor := range []*sluice.Bounded[int]{indoors, outdoors} {
+		_ = sensor.TrySend(20)
+		_ = sensor.TrySend(22)
+		sensor.Close()
 	}
 	go func() {
-		defer log.Close()
-		if unsent, err := fan.In(ctx, log, disk, network); err != nil {
-			fmt.Println(len(unsent), "lines were not sent:", err)
+		defer readings.Close()
+		if unsent, err := fan.In(ctx, readings, indoors, outdoors); err != nil {
+			fmt.Println(len(unsent), "readings were not sent:", err)
 		}
 	}()
 
-	n := 0
-	for range log.Values(ctx).All() {
-		n++
+	n, sum := 0, 0
+	for reading := range readings.Values(ctx).All() {
+		n, sum = n+1, sum+reading
 	}
-	fmt.Println(n, "lines")
-	// Output: 4 lines
+	fmt.Println(n, "readings, on average", sum/n)
+	// Output: 4 readings, on average 21
 }
 
 // The overflow policy of an output decides what happens if it is slow. Here latest is a

@@ -235,16 +235,15 @@ func TestInDoesNotAllocate(t *testing.T) {
 
 // TestInUnsentRetains: the slice of unsent values retains no value that was sent.
 func TestInUnsentRetains(t *testing.T) {
-	type big struct{ _ [1 << 10]byte }
-	in, out := sluice.NewBounded[*big](64, nil), sluice.NewBounded(40, &sluice.BoundedOptions[*big]{Overflow: sluice.Reject})
-	first := new(big)
+	in, out := sluice.NewBounded[*sluicetest.Parcel](64, nil), sluice.NewBounded(40, &sluice.BoundedOptions[*sluicetest.Parcel]{Overflow: sluice.Reject})
+	first := new(sluicetest.Parcel)
 	w := weak.Make(first)
 	_ = in.TrySend(first)
 	first = nil
 	for range 50 {
-		_ = in.TrySend(new(big))
+		_ = in.TrySend(new(sluicetest.Parcel))
 	}
-	unsent, err := fan.In[*big](context.Background(), out, in)
+	unsent, err := fan.In[*sluicetest.Parcel](context.Background(), out, in)
 	_, _ = out.TryRecv()
 	runtime.GC()
 	runtime.GC()

@@ -197,7 +197,7 @@ func (d *distributor[T]) missing(missed []sluice.Sender[T]) []sluice.Sender[T] {
 		if !slices.Contains(d.slow, o.waiting()) {
 			continue
 		}
-		if o.courier == nil || o.courier.result() != nil {
+		if o.courier == nil || o.courier.await() != nil {
 			missed = append(missed, o.sender)
 		}
 	}
@@ -229,7 +229,7 @@ func (o *output[T]) waiting() sluice.Case {
 // sent returns the error of a send whose case was chosen with err.
 func (o *output[T]) sent(err error) error {
 	if o.courier != nil {
-		return o.courier.taken()
+		return o.courier.outcome()
 	}
 	var zero T
 	o.next.Value = zero

@@ -72,17 +72,22 @@ func TestReplayLive(t *testing.T) {
 	publisher.Wait()
 }
 
-// A stamped value identifies its sender.
-type stamped struct{ sender, number int }
+// stamp returns a value that identifies its sender, of up to maxSenders.
+func stamp(sender, number int) int { return number*maxSenders + sender }
+
+// stampOf returns the sender and the number of a value.
+func stampOf(v int) (sender, number int) { return v % maxSenders, v / maxSenders }
+
+const maxSenders = 8
 
 // TestStorm: while subscriptions with all policies come and go, each receives a part of one
 // sequence, the same for all, in which each sender's values are in order. Those that drop
 // nothing have no gap.
 func TestStorm(t *testing.T) {
 	ctx := t.Context()
-	h := hub.New[stamped](32, &hub.Options{Replay: 8})
-	reference := subscribe(t, h, &hub.SubscriptionOptions[stamped]{Overflow: sluice.Block})
-	var everything []stamped
+	h := hub.New[int](32, &hub.Options{Replay: 8})
+	reference := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.Block})
+	var everything []int
 	var recorder sync.WaitGroup
 	recorder.Go(func() {
 		for v := range reference.Values(ctx).All() {
@@ -90,7 +95,7 @@ func TestStorm(t *testing.T) {
 		}
 	})
 	var mu sync.Mutex
-	var parts [][]stamped
+	var parts [][]int
 	var whole []bool // without a gap
 	var senders, guests sync.WaitGroup
 	n := rounds(10_000) / 10 * 10
@@ -101,15 +106,15 @@ func TestStorm(t *testing.T) {
 				switch number % 5 {
 				case 0:
 					var sent int
-					if sent, err = h.SendBatch(ctx, []stamped{{i, number}, {i, number + 1}}); sent == 2 {
+					if sent, err = h.SendBatch(ctx, []int{stamp(i, number), stamp(i, number+1)}); sent == 2 {
 						number++
 					}
 				case 1:
 					for err = sluice.ErrFull; err == sluice.ErrFull; runtime.Gosched() {
-						err = h.TrySend(stamped{i, number})
+						err = h.TrySend(stamp(i, number))
 					}
 				default:
-					err = h.Send(ctx, stamped{i, number})
+					err = h.Send(ctx, stamp(i, number))
 				}
 				if err != nil {
 					t.Errorf("sender %d: %v", i, err)
@@ -121,7 +126,7 @@ func TestStorm(t *testing.T) {
 		guests.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(i), 2))
 			for {
-				o := &hub.SubscriptionOptions[stamped]{Capacity: 1 + rng.IntN(32), Overflow: policies[i%4]}
+				o := &hub.SubscriptionOptions[int]{Capacity: 1 + rng.IntN(32), Overflow: policies[i%4]}
 				o.Replay = rng.IntN(min(8, o.Capacity) + 1)
 				s, err := h.Subscribe(o)
 				if err == sluice.ErrClosed {
@@ -145,13 +150,15 @@ func TestStorm(t *testing.T) {
 	if len(everything) != 3*n {
 		t.Fatalf("%d values were received, want %d", len(everything), 3*n)
 	}
-	at := make(map[stamped]int)
+	at := make(map[int]int)
 	var last [3]int
 	for i, v := range everything {
-		if at[v] = i; v.number != last[v.sender] {
-			t.Fatalf("value %d of sender %d follows %d", v.number, v.sender, last[v.sender]-1)
+		at[v] = i
+		sender, number := stampOf(v)
+		if number != last[sender] {
+			t.Fatalf("value %d of sender %d follows %d", number, sender, last[sender]-1)
 		}
-		last[v.sender]++
+		last[sender]++
 	}
 	for i, part := range parts {
 		for k := 1; k < len(part); k++ {
@@ -163,9 +170,9 @@ func TestStorm(t *testing.T) {
 }
 
 // guest receives a few values in different ways, and leaves.
-func guest(t *testing.T, s *hub.Subscription[stamped], rng *rand.Rand) (got []stamped) {
+func guest(t *testing.T, s *hub.Subscription[int], rng *rand.Rand) (got []int) {
 	defer s.Close()
-	buf := make([]stamped, 1+rng.IntN(8))
+	buf := make([]int, 1+rng.IntN(8))
 	for range rng.IntN(40) {
 		ctx, cancel := context.WithCancel(t.Context())
 		if rng.IntN(4) == 0 {

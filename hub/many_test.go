@@ -56,18 +56,19 @@ func TestOneSubscriptionManyReceivers(t *testing.T) {
 // each value arrives once everywhere.
 func TestManySenders(t *testing.T) {
 	const senders = 6
-	h := hub.New[stamped](4, nil)
+	h := hub.New[int](4, nil)
 	n := rounds(20_000)
 	var receivers, all sync.WaitGroup
 	for limit := 1; limit <= 3; limit++ {
-		s := subscribe(t, h, &hub.SubscriptionOptions[stamped]{Overflow: sluice.Block, Capacity: limit})
+		s := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.Block, Capacity: limit})
 		receivers.Go(func() {
 			var next [senders]int
 			for v := range s.Values(context.Background()).All() {
-				if v.number != next[v.sender] {
-					t.Errorf("value %d of sender %d follows %d", v.number, v.sender, next[v.sender]-1)
+				sender, number := stampOf(v)
+				if number != next[sender] {
+					t.Errorf("value %d of sender %d follows %d", number, sender, next[sender]-1)
 				}
-				next[v.sender]++
+				next[sender]++
 			}
 			for i, got := range next {
 				if got != n {
@@ -78,9 +79,9 @@ func TestManySenders(t *testing.T) {
 	}
 	for i := range senders {
 		all.Go(func() {
-			c := sluice.OnSend(h, stamped{})
+			c := sluice.OnSend(h, 0)
 			for number := range n {
-				c.Value = stamped{i, number}
+				c.Value = stamp(i, number)
 				var err error
 				if i%3 == 0 {
 					_, err = sluice.Select(context.Background(), c)

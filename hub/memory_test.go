@@ -11,17 +11,17 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/hub"
 	"github.com/sluice-go/sluice/internal/suite"
+	"github.com/sluice-go/sluice/sluicetest"
 )
 
 // TestOneCopy: every subscription receives the value itself, and the Hub lets go of it once all
 // have moved on.
 func TestOneCopy(t *testing.T) {
-	type page [1 << 10]byte
-	h := hub.New[*page](4, nil)
-	o := &hub.SubscriptionOptions[*page]{Overflow: sluice.DropOldest}
+	h := hub.New[*sluicetest.Parcel](4, nil)
+	o := &hub.SubscriptionOptions[*sluicetest.Parcel]{Overflow: sluice.DropOldest}
 	a, b := subscribe(t, h, o), subscribe(t, h, o)
-	first := func() weak.Pointer[page] {
-		p := new(page)
+	first := func() weak.Pointer[sluicetest.Parcel] {
+		p := new(sluicetest.Parcel)
 		send(t, h, p)
 		va, _ := a.TryRecv()
 		vb, _ := b.TryRecv()
@@ -31,7 +31,7 @@ func TestOneCopy(t *testing.T) {
 		return weak.Make(p)
 	}()
 	for range 8 { // two blocks
-		send(t, h, new(page))
+		send(t, h, new(sluicetest.Parcel))
 		_, _ = a.TryRecv()
 		_, _ = b.TryRecv()
 	}
@@ -139,12 +139,12 @@ func TestAllocations(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	ctx := t.Context()
-	h := hub.New[*int](100, nil)
-	var subs []*hub.Subscription[*int]
+	h := hub.New[*sluicetest.Parcel](100, nil)
+	var subs []*hub.Subscription[*sluicetest.Parcel]
 	for _, policy := range []sluice.Overflow{sluice.DropOldest, sluice.DropNewest, sluice.DropOldest} {
-		subs = append(subs, subscribe(t, h, &hub.SubscriptionOptions[*int]{Overflow: policy}))
+		subs = append(subs, subscribe(t, h, &hub.SubscriptionOptions[*sluicetest.Parcel]{Overflow: policy}))
 	}
-	v := new(int)
+	v := new(sluicetest.Parcel)
 	step := func() {
 		for range 64 {
 			if err := h.Send(ctx, v); err != nil {

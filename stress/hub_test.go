@@ -260,11 +260,11 @@ func TestHubPlanted(t *testing.T) {
 
 // TestHubLeavesNoGoroutine: TestMain finds what canceled waits and evictions leave.
 func TestHubLeavesNoGoroutine(t *testing.T) {
-	h := hub.New[int](1, nil)
+	h := hub.New[byte](1, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for i := range 8 {
-		s, err := h.Subscribe(&hub.SubscriptionOptions[int]{Overflow: hubSubs[i%len(hubSubs)].Overflow})
+		s, err := h.Subscribe(&hub.SubscriptionOptions[byte]{Overflow: hubSubs[i%len(hubSubs)].Overflow})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -276,8 +276,8 @@ func TestHubLeavesNoGoroutine(t *testing.T) {
 			s.Close()
 		})
 	}
-	for i := range 100 {
-		if err := h.Send(ctx, i); err != nil {
+	for v := range byte(100) {
+		if err := h.Send(ctx, v); err != nil {
 			t.Fatal(err)
 		}
 	}

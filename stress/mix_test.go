@@ -32,12 +32,12 @@ func TestMixed(t *testing.T) {
 	t.Logf("%d values in %d programs", values, rounds(40))
 }
 
-// A cell is large enough to be sent by reference. number comes in several copies, one of them
-// behind a pointer.
+// A cell is large enough to be sent by reference, even alone. number comes in several copies, one of
+// them behind a pointer.
 type cell struct {
 	sender, number int
 	pointer        *int
-	_              [3]int
+	_              [12]int
 	again          int
 }
 

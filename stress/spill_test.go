@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/spill"
 )
 
@@ -14,7 +15,7 @@ import (
 // left out, because it may miss the value of a send under way that is ordered before others:
 // docs/design/spill.md.
 func TestLinearizableSpill(t *testing.T) {
-	dir := t.TempDir()
+	dir := ramdir.New(t)
 	for _, memory := range []int64{1, 2, 4, 1 << 10} {
 		t.Run(fmt.Sprint(memory, " bytes in memory"), func(t *testing.T) {
 			for range rounds(3000) {
@@ -40,7 +41,7 @@ func TestLinearizableSpill(t *testing.T) {
 // capacity with that policy, also while receivers compete with a send that drops the oldest
 // value, whether values are in memory, on disk or both. Len is exact.
 func TestLinearizableSpillPolicies(t *testing.T) {
-	dir := t.TempDir()
+	dir := ramdir.New(t)
 	for _, overflow := range []sluice.Overflow{sluice.Block, sluice.Reject, sluice.DropNewest, sluice.DropOldest} {
 		t.Run(overflow.String(), func(t *testing.T) {
 			for range rounds(6000) {
@@ -76,7 +77,7 @@ func TestLinearizableDurable(t *testing.T) {
 	for range rounds(300) {
 		var c *spill.Durable[byte]
 		plan := Plan{Clients: 2 + rand.IntN(3), Calls: 2 + rand.IntN(5), Filled: rand.IntN(3)}
-		dir := t.TempDir()
+		dir := ramdir.New(t)
 		fresh := []time.Duration{0, time.Hour}[rand.IntN(2)] // with both values come in order
 		plan.Open = func(func(byte)) sluice.Channel[byte] {
 			var err error

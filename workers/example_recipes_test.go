@@ -51,33 +51,28 @@ func Example_gracefulShutdown() {
 // Several workers, and the events of one account one at a time and in order. Events of other
 // accounts run in parallel.
 func ExampleRunKeyed() {
-	type event struct {
-		account string
-		n       int
-	}
 	ctx := context.Background()
-	events := sluice.NewBounded[event](128, nil)
+	account := func(event int) int { return event % 3 }
+	events := sluice.NewBounded[int](128, nil)
 	go func() {
 		defer events.Close()
-		for n := range 4 {
-			for _, account := range []string{"ann", "bob", "eve"} {
-				if events.Send(ctx, event{account, n}) != nil {
-					return // a worker failed
-				}
+		for event := range 12 {
+			if events.Send(ctx, event) != nil {
+				return // a worker failed
 			}
 		}
 	}()
 
 	var mu sync.Mutex
-	seen := map[string][]int{}
-	err := workers.RunKeyed(ctx, events, 4, func(e event) string { return e.account }, func(_ context.Context, e event) error {
+	seen := map[int][]int{}
+	err := workers.RunKeyed(ctx, events, 4, account, func(_ context.Context, event int) error {
 		mu.Lock()
 		defer mu.Unlock()
-		seen[e.account] = append(seen[e.account], e.n)
+		seen[account(event)] = append(seen[account(event)], event)
 		return nil
 	}, nil)
 	fmt.Println(seen, err)
-	// Output: map[ann:[0 1 2 3] bob:[0 1 2 3] eve:[0 1 2 3]] <nil>
+	// Output: map[0:[0 3 6 9] 1:[1 4 7 10] 2:[2 5 8 11]] <nil>
 }
 
 // Each job carries a channel for its result, and gets one, however the pool ends.
@@ -92,25 +87,25 @@ func Example_requestResponse() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	requests := sluice.NewBounded[request](64, nil)
+	requests := sluice.NewBounded[*request](64, nil)
 	defer requests.Close()
-	unanswered := func(r request) { r.response <- result{err: sluice.ErrClosed} }
+	unanswered := func(r *request) { r.response <- result{err: sluice.ErrClosed} }
 	go func() {
 		defer func() { // also if Run panics
 			for r := range requests.Drain() {
 				unanswered(r)
 			}
 		}()
-		_ = workers.Run(ctx, requests, 2, func(_ context.Context, r request) error {
+		_ = workers.Run(ctx, requests, 2, func(_ context.Context, r *request) error {
 			answer := result{err: errors.New("the job panicked")}
 			defer func() { r.response <- answer }() // has room: does not block on a caller that has gone away
 			answer = result{value: r.n * r.n}
 			return nil
-		}, &workers.RunOptions[request]{OnUnprocessed: unanswered})
+		}, &workers.RunOptions[*request]{OnUnprocessed: unanswered})
 	}()
 
 	response := make(chan result, 1)
-	if err := requests.Send(ctx, request{7, response}); err != nil {
+	if err := requests.Send(ctx, &request{7, response}); err != nil {
 		fmt.Println("not accepted:", err)
 		return
 	}

@@ -144,17 +144,17 @@ func ExampleResults_All() {
 		_ = numbers.TrySend(n)
 	}
 
-	half := func(_ context.Context, n int) (float64, error) { return float64(n) / 2, nil }
-	halves := workers.Map(ctx, numbers, 3, half, &workers.MapOptions[int]{Ordered: true})
-	for h := range halves.All() {
-		if h > 1 {
-			fmt.Println(h)
+	square := func(_ context.Context, n int) (int, error) { return n * n, nil }
+	squares := workers.Map(ctx, numbers, 3, square, &workers.MapOptions[int]{Ordered: true})
+	for s := range squares.All() {
+		if s > 10 {
+			fmt.Println(s)
 			break
 		}
 	}
-	fmt.Println(halves.Err(), numbers.TrySend(1000))
+	fmt.Println(squares.Err(), numbers.TrySend(1000))
 	// Output:
-	// 1.5
+	// 16
 	// <nil> sluice: channel closed
 }
 
@@ -190,12 +190,7 @@ func ExampleResults_Recv() {
 // begins.
 func ExampleResults_stages() {
 	ctx := context.Background()
-	words := sluice.NewBounded[string](8, nil)
-	for _, word := range []string{"12", "7", "30"} {
-		_ = words.TrySend(word)
-	}
-	words.Close()
-
+	words := source.Slice([]string{"12", "7", "30"})
 	parse := func(_ context.Context, word string) (int, error) { return strconv.Atoi(word) }
 	numbers := workers.Map(ctx, words, 3, parse, nil)
 	var sum atomic.Int64

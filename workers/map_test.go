@@ -298,9 +298,9 @@ func TestMapKeepsNothingAlive(t *testing.T) {
 			c.TrySend(i)
 		}
 		var freed atomic.Int64
-		m := workers.Map(t.Context(), c, 3, func(context.Context, int) (*[100]int, error) {
-			p := new([100]int)
-			runtime.AddCleanup(p, func(int) { freed.Add(1) }, 0)
+		m := workers.Map(t.Context(), c, 3, func(context.Context, int) ([]byte, error) {
+			p := make([]byte, 800)
+			runtime.AddCleanup(&p[0], func(int) { freed.Add(1) }, 0)
 			return p, nil
 		}, &workers.MapOptions[int]{Ordered: ordered})
 		results := 0

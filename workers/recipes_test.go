@@ -5,7 +5,6 @@ import (
 	"errors"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -161,9 +160,9 @@ func TestGracefulShutdownAborted(t *testing.T) {
 	})
 }
 
-// pipeline is the pipeline of Example_pipeline.
-func pipeline(ctx context.Context, lines sluice.BatchReceiver[string], parse func(context.Context, string) (int, error), write func([]int) error) error {
-	numbers := workers.Map(ctx, lines, 4, parse, &workers.MapOptions[string]{Ordered: true})
+// pipeline is the pipeline of Example_pipeline, whose lines are numbers already.
+func pipeline(ctx context.Context, lines sluice.BatchReceiver[int], parse func(context.Context, int) (int, error), write func([]int) error) error {
+	numbers := workers.Map(ctx, lines, 4, parse, &workers.MapOptions[int]{Ordered: true})
 	batches := batch.Receive(ctx, numbers, 20, &batch.Options[int]{Linger: 50 * time.Millisecond})
 	for numbers := range batches.All() {
 		if err := write(numbers); err != nil {
@@ -196,24 +195,24 @@ func TestPipeline(t *testing.T) {
 					defer cancel()
 					const bad = 1234
 					stopped := false
-					read := func(yield func(string, error) bool) {
+					read := func(yield func(int, error) bool) {
 						defer func() { stopped = true }()
 						for i := range lines {
 							if i == bad {
 								if err := f.at("read", cancel); err != nil {
-									yield("", err)
+									yield(0, err)
 									return
 								}
 							}
-							if !yield(strconv.Itoa(i), nil) {
+							if !yield(i, nil) {
 								return
 							}
 						}
 					}
-					var in sluice.BatchReceiver[string] = source.Seq2(read)
+					var in sluice.BatchReceiver[int] = source.Seq2(read)
 					var sent error
 					if from == "channel" {
-						c := sluice.NewBounded[string](8, nil)
+						c := sluice.NewBounded[int](8, nil)
 						in = c
 						go func() {
 							defer c.Close()
@@ -226,17 +225,16 @@ func TestPipeline(t *testing.T) {
 					}
 					var written []int
 					value, exited, err := outcome(func() error {
-						return pipeline(ctx, in, func(ctx context.Context, line string) (int, error) {
-							n, _ := strconv.Atoi(line)
-							if n != bad {
-								return n, nil
+						return pipeline(ctx, in, func(ctx context.Context, line int) (int, error) {
+							if line != bad {
+								return line, nil
 							}
 							err := f.at("parse", cancel)
 							if f.step == "parse" && f.way == "cancel" {
 								<-ctx.Done()
 								err = ctx.Err()
 							}
-							return n, err
+							return line, err
 						}, func(numbers []int) error {
 							if slices.Contains(numbers, bad) {
 								if err := f.at("write", cancel); err != nil {
@@ -346,12 +344,12 @@ func TestFanRecipes(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			disk, network := sluice.NewBounded[string](1, nil), sluice.NewBounded[string](1, nil)
-			log, copied := sluice.NewBounded[string](1, nil), sluice.NewBounded[string](1, nil)
+			disk, network := sluice.NewBounded[int](1, nil), sluice.NewBounded[int](1, nil)
+			log, copied := sluice.NewBounded[int](1, nil), sluice.NewBounded[int](1, nil)
 			var freed atomic.Int64
-			for _, c := range []*sluice.Bounded[string]{disk, network} {
+			for _, c := range []*sluice.Bounded[int]{disk, network} {
 				go func() {
-					for c.Send(context.Background(), "line") == nil {
+					for c.Send(context.Background(), 1) == nil {
 					}
 					freed.Add(1)
 				}()
@@ -413,36 +411,47 @@ func TestRunKeyedRecipe(t *testing.T) {
 	}
 }
 
-// TestRequestResponseRecipe: Example_requestResponse with a responder that fails: the
-// caller waits no longer than its timeout, and later callers get ErrClosed.
+// TestRequestResponseRecipe: Example_requestResponse with a job that fails: each request that
+// was accepted gets one response, and later callers get ErrClosed.
 func TestRequestResponseRecipe(t *testing.T) {
-	for _, way := range []string{"error", "cancel", "Goexit"} {
-		synctest.Test(t, func(t *testing.T) {
-			type request struct {
-				n        int
-				response chan<- int
-			}
-			f := fault{"job", way}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	for way, end := range ends {
+		synctest.Test(t, func(t *testing.T) { // a second response has no room: its sender would be left
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			requests := sluice.NewBounded[request](64, nil)
-			defer requests.Close()
-			go func() {
-				_ = workers.Run(ctx, requests, 2, func(_ context.Context, r request) error {
-					return f.at("job", cancel)
-				}, nil)
-			}()
-			response := make(chan int, 1)
-			if err := requests.Send(ctx, request{7, response}); err != nil {
-				t.Fatal(err)
+			requests := sluice.NewBounded[int](64, nil)
+			responses := make([]chan error, 1000)
+			for n := range responses {
+				responses[n] = make(chan error, 1)
 			}
-			select {
-			case <-response:
-				t.Error("a response")
-			case <-ctx.Done():
+			unanswered := func(n int) { responses[n] <- sluice.ErrClosed }
+			go func() {
+				defer func() {
+					_ = recover()
+					for n := range requests.Drain() {
+						unanswered(n)
+					}
+				}()
+				_ = workers.Run(ctx, requests, 2, func(_ context.Context, n int) error {
+					answer := errPlanted
+					defer func() { responses[n] <- answer }()
+					if n == 500 {
+						return end(cancel)
+					}
+					answer = nil
+					return nil
+				}, &workers.RunOptions[int]{OnUnprocessed: unanswered})
+			}()
+			accepted := 0
+			for accepted < len(responses) && requests.Send(t.Context(), accepted) == nil {
+				accepted++
 			}
 			synctest.Wait() // until Run has ended
-			if err := requests.Send(t.Context(), request{7, response}); err != sluice.ErrClosed {
+			for n := range accepted {
+				if len(responses[n]) != 1 {
+					t.Errorf("%s: request %d of %d has no response", way, n, accepted)
+				}
+			}
+			if err := requests.Send(t.Context(), 0); err != sluice.ErrClosed {
 				t.Errorf("%s: a later caller gets %v", way, err)
 			}
 		})

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bridge"
 	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/workers"
 )
@@ -264,18 +265,18 @@ func TestRunReenter(t *testing.T) {
 // TestRunRetainsNothing: a job that was done can be collected.
 func TestRunRetainsNothing(t *testing.T) {
 	const jobs = 1000
-	c := sluice.NewBounded[*[100]int](jobs, nil)
+	c := make(chan []byte, jobs)
 	var freed atomic.Int64
 	for range jobs {
-		p := new([100]int)
-		runtime.AddCleanup(p, func(int) { freed.Add(1) }, 0)
-		c.TrySend(p)
+		p := make([]byte, 800)
+		runtime.AddCleanup(&p[0], func(int) { freed.Add(1) }, 0)
+		c <- p
 	}
 	done := make(chan struct{})
 	var count atomic.Int64
 	go func() {
 		defer close(done)
-		workers.Run(t.Context(), c, 3, func(context.Context, *[100]int) error {
+		workers.Run(t.Context(), bridge.NewReceiver(c), 3, func(context.Context, []byte) error {
 			count.Add(1)
 			return nil
 		}, nil)
@@ -284,7 +285,7 @@ func TestRunRetainsNothing(t *testing.T) {
 		runtime.GC() // hangs if an idle worker retains a job
 		runtime.Gosched()
 	}
-	c.Close()
+	close(c)
 	<-done
 }
 

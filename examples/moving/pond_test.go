@@ -118,16 +118,14 @@ func Example_pondPoolContext() {
 // Stopping a pool, in two steps: no more tasks, and wait for those that were accepted.
 func Example_pondStop() {
 	ctx := context.Background()
-	tasks := sluice.NewBounded[string](10, nil)
+	pool := sluice.NewBounded[func(context.Context) error](10, nil)
 	ended := make(chan error)
-	go func() {
-		ended <- workers.Run(ctx, tasks, 10, func(_ context.Context, task string) error {
-			fmt.Println("running", task)
-			return nil
-		}, nil)
-	}()
-	_ = tasks.Send(ctx, "a task")
-	tasks.Close()
+	go func() { ended <- workers.Run(ctx, pool, 10, runTask, nil) }()
+	_ = pool.Send(ctx, func(context.Context) error {
+		fmt.Println("running a task")
+		return nil
+	})
+	pool.Close()
 	fmt.Println("error:", <-ended)
 	// Output:
 	// running a task
@@ -137,14 +135,13 @@ func Example_pondStop() {
 // Stopping a pool, in one step: Run returns when the channel is closed and drained.
 func Example_pondStopAndWait() {
 	ctx := context.Background()
-	tasks := sluice.NewBounded[string](10, nil)
-	_ = tasks.Send(ctx, "a task")
-	tasks.Close()
-	err := workers.Run(ctx, tasks, 10, func(_ context.Context, task string) error {
-		fmt.Println("running", task)
+	pool := sluice.NewBounded[func(context.Context) error](10, nil)
+	_ = pool.Send(ctx, func(context.Context) error {
+		fmt.Println("running a task")
 		return nil
-	}, nil)
-	fmt.Println("error:", err)
+	})
+	pool.Close()
+	fmt.Println("error:", workers.Run(ctx, pool, 10, runTask, nil))
 	// Output:
 	// running a task
 	// error: <nil>
@@ -153,20 +150,18 @@ func Example_pondStopAndWait() {
 // Recovering from panics: Run repeats the panic of a task in its caller, who may turn it
 // into an error.
 func Example_pondPanic() {
-	run := func(ctx context.Context, tasks *sluice.Bounded[string]) (err error) {
+	ctx := context.Background()
+	pool := sluice.NewBounded[func(context.Context) error](1, nil)
+	run := func() (err error) {
 		defer func() {
 			if p, ok := recover().(*workers.PanicError); ok {
 				err = fmt.Errorf("the task failed: %v", p.Value)
 			}
 		}()
-		return workers.Run(ctx, tasks, 10, func(context.Context, string) error {
-			panic("no such index")
-		}, nil)
+		return workers.Run(ctx, pool, 10, runTask, nil)
 	}
-	ctx := context.Background()
-	tasks := sluice.NewBounded[string](1, nil)
-	_ = tasks.Send(ctx, "a task")
-	fmt.Println(run(ctx, tasks))
+	_ = pool.Send(ctx, func(context.Context) error { panic("no such index") })
+	fmt.Println(run())
 	// Output: the task failed: no such index
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -167,46 +166,22 @@ func Example_rillOrdering() {
 // page.
 func Example_rillFlatMapUsers() {
 	ctx := context.Background()
-	stream := func(ctx context.Context, department string) iter.Seq2[*user, error] {
-		return func(yield func(*user, error) bool) {
-			for page := 0; ; page++ {
-				users, err := listUsers(ctx, department, page)
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if len(users) == 0 {
-					return
-				}
-				for _, u := range users {
-					if !yield(u, nil) {
-						return
-					}
-				}
+	users := workers.Map(ctx, source.Slice(departments), 3, func(ctx context.Context, department string) (all []*user, err error) {
+		for page := 0; ; page++ {
+			users, err := listUsers(ctx, department, page)
+			if err != nil || len(users) == 0 {
+				return all, err
 			}
+			all = append(all, users...)
+		}
+	}, nil)
+
+	for users := range users.All() {
+		for _, u := range users {
+			fmt.Println(u.name, u.department)
 		}
 	}
-
-	users, failed := sluice.NewBounded[*user](16, nil), make(chan error, 1)
-	go func() {
-		defer users.Close()
-		failed <- workers.Run(ctx, source.Slice(departments), 3, func(ctx context.Context, d string) error {
-			for u, err := range stream(ctx, d) {
-				if err != nil {
-					return err
-				}
-				if err := users.Send(ctx, u); err != nil {
-					return err
-				}
-			}
-			return nil
-		}, nil)
-	}()
-
-	for u := range users.Values(ctx).All() {
-		fmt.Println(u.name, u.department)
-	}
-	fmt.Println("error:", <-failed)
+	fmt.Println("error:", users.Err())
 	// Unordered output:
 	// user 1 support
 	// user 2 research

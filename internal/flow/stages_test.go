@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// The tests of this package have call sites as text. Those of programs with channels and stages are
+// in internal/stage/flow_test.go, where the tests of all stages are.
+
 // operationOf parses a call site: functions with the lines of their calls, from the
 // goroutine's function inwards, and what is done: "main.main:3 main.read:7 send lines".
 // A "^" before a function means that it was called back. A function of another module may

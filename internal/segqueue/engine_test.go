@@ -153,7 +153,7 @@ func (e *Engine[T]) check(t *testing.T) {
 // TestMemory: a queue whose length oscillates does not allocate, whatever its
 // length, and the memory of a burst is freed.
 func TestMemory(t *testing.T) {
-	e := New(engine.Config[uint64]{Limit: math.MaxInt, Elastic: true})
+	e := New(engine.Config[int]{Limit: math.MaxInt, Elastic: true})
 	ctx := context.Background()
 	fill := func(n int) {
 		for range n {
@@ -176,8 +176,8 @@ func TestMemory(t *testing.T) {
 			t.Errorf("an oscillation of 100 around %d allocates %v times", level, n)
 		}
 	}
-	if perItem := float64(e.Stats().Bytes) / float64(e.Len()); perItem > 8.5 {
-		t.Errorf("%.2f bytes held for each queued uint64", perItem)
+	if perItem := float64(e.Stats().Bytes) / float64(e.Len()); perItem > 0.5+float64(engine.SizeOf[int]()) {
+		t.Errorf("%.2f bytes held for each queued int", perItem)
 	}
 	drain(e.Len())
 	if held := e.Stats().Bytes; held > 4096 {
@@ -192,7 +192,7 @@ func TestDrained(t *testing.T) {
 	for _, shrink := range []engine.Shrink{engine.ShrinkHalf, engine.ShrinkEmpty} {
 		for single := range 4 {
 			for n := 1; n < 4000; n += step {
-				e := New(engine.Config[uint64]{
+				e := New(engine.Config[int]{
 					Limit: math.MaxInt, Elastic: true, Shrink: shrink,
 					SingleSender: single&1 != 0, SingleReceiver: single&2 != 0,
 				})
@@ -220,8 +220,8 @@ func TestShrinkModes(t *testing.T) {
 		engine.ShrinkEmpty: func(deep, half, empty int64) bool { return half > deep-first && empty <= 4096 },
 		engine.NoShrink:    func(deep, half, empty int64) bool { return half > deep-first && empty == half },
 	} {
-		e := New(engine.Config[uint64]{Limit: math.MaxInt, Elastic: true, Shrink: shrink})
-		buf := make([]uint64, 50_000)
+		e := New(engine.Config[int]{Limit: math.MaxInt, Elastic: true, Shrink: shrink})
+		buf := make([]int, 50_000)
 		_, _ = e.SendBatch(context.Background(), buf)
 		deep := e.Stats().Bytes
 		_, _ = e.RecvBatch(context.Background(), buf[:40_000])

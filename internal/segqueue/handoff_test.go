@@ -213,13 +213,13 @@ func TestNoHandOff(t *testing.T) {
 // TestHandOffKeepsNothing: the channel does not keep a value that was handed off.
 func TestHandOffKeepsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		e := New(engine.Config[*int]{Limit: 20})
+		e := New(engine.Config[[]byte]{Limit: 20})
 		for e.recv.paysToTry() {
 			e.recv.yields.Record(false)
 		}
 		go func() { _, _ = e.Recv(context.Background()) }()
 		synctest.Wait()
-		_ = e.TrySend(new(int))
+		_ = e.TrySend([]byte("value"))
 		if synctest.Wait(); e.receivers.HandOffs() != 1 || e.handOff.value != nil {
 			t.Errorf("%d values were handed off; the channel keeps %v", e.receivers.HandOffs(), e.handOff.value)
 		}

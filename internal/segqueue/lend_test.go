@@ -342,19 +342,19 @@ func TestLendAllocs(t *testing.T) {
 
 // TestLendForgets: neither a slice that was returned nor a slot refers to a value.
 func TestLendForgets(t *testing.T) {
-	e := New(engine.Config[*int]{Limit: 2 * lendSize})
+	e := New(engine.Config[[]byte]{Limit: 2 * lendSize})
 	if !e.Lends(lendSize) {
 		t.Fatal("it lends nothing")
 	}
-	full := func() []*int {
-		vs := make([]*int, lendSize)
+	full := func() [][]byte {
+		vs := make([][]byte, lendSize)
 		for i := range vs {
-			vs[i] = new(int)
+			vs[i] = []byte("value")
 		}
 		return vs
 	}
 	first, second := full(), full()
-	for _, vs := range [][]*int{first, second} {
+	for _, vs := range [][][]byte{first, second} {
 		if _, lent := e.TryLend(vs); !lent {
 			t.Fatal("not lent")
 		}
@@ -362,11 +362,11 @@ func TestLendForgets(t *testing.T) {
 	if v, err := e.TryRecv(); v == nil || err != nil {
 		t.Fatal(v, err)
 	}
-	if n, err := e.RecvBatch(engine.NoWait{}, make([]*int, lendSize-1)); n != lendSize-1 || err != nil {
+	if n, err := e.RecvBatch(engine.NoWait{}, make([][]byte, lendSize-1)); n != lendSize-1 || err != nil {
 		t.Fatal(n, err)
 	}
-	loan := engine.Loan[*int]{Clear: true}
-	if n, err := e.RecvLent(engine.NoWait{}, make([]*int, lendSize), &loan); n != lendSize || err != nil || loan.Values == nil {
+	loan := engine.Loan[[]byte]{Clear: true}
+	if n, err := e.RecvLent(engine.NoWait{}, make([][]byte, lendSize), &loan); n != lendSize || err != nil || loan.Values == nil {
 		t.Fatal(n, err)
 	}
 	loan.Return()

@@ -208,7 +208,7 @@ func TestOscillationAllocs(t *testing.T) {
 					if by > 200 && by > level {
 						continue // exceeds the spare memory that may be kept
 					}
-					e := New(engine.Config[uint64]{
+					e := New(engine.Config[int]{
 						Limit: 1 << 30, Elastic: true, Shrink: shrink,
 						SingleSender: single&1 != 0, SingleReceiver: single&2 != 0,
 					})
@@ -244,7 +244,7 @@ func TestOscillationAllocs(t *testing.T) {
 // TestShrinkLater: if the send lock is taken while the last value is received, the
 // large segment is freed at the next poll of a receiver.
 func TestShrinkLater(t *testing.T) {
-	e := New(engine.Config[uint64]{Limit: 1 << 30, Elastic: true})
+	e := New(engine.Config[int]{Limit: 1 << 30, Elastic: true})
 	for range 100_000 {
 		_ = e.TrySend(1)
 	}

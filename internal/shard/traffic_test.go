@@ -42,7 +42,7 @@ func snap[V any](l lines, v *V) {
 }
 
 // state returns the state that goroutines share, without the slots.
-func state(e *Engine[uint64]) lines {
+func state(e *Engine[int]) lines {
 	l := lines{}
 	snap(l, e)
 	s := e.set.Load()
@@ -55,7 +55,7 @@ func state(e *Engine[uint64]) lines {
 }
 
 // written returns the lines that f changes.
-func written(e *Engine[uint64], f func()) map[uintptr]bool {
+func written(e *Engine[int], f func()) map[uintptr]bool {
 	before := state(e)
 	f()
 	changed := map[uintptr]bool{}
@@ -77,10 +77,10 @@ func both(a, b map[uintptr]bool) int {
 const few = checkEvery / 4
 
 func TestContendedWrites(t *testing.T) {
-	e := New(engine.Config[uint64]{Lanes: 2, Limit: 1 << 20})
-	handles := [2]*Handle[uint64]{e.Lane(), e.Lane()}
+	e := New(engine.Config[int]{Lanes: 2, Limit: 1 << 20})
+	handles := [2]*Handle[int]{e.Lane(), e.Lane()}
 	defer runtime.KeepAlive(&handles)
-	senders := [2]engine.Sender[uint64]{handles[0].Sender(), handles[1].Sender()}
+	senders := [2]engine.Sender[int]{handles[0].Sender(), handles[1].Sender()}
 	keys := [2]uint64{}
 	for laneOf(keys[1], 2) == laneOf(keys[0], 2) {
 		keys[1]++
@@ -114,7 +114,7 @@ func TestContendedWrites(t *testing.T) {
 	byLane := func(i int) func() { return send(func() error { return senders[i].TrySend(1) }) }
 	byKey := func(i int) func() { return send(func() error { return e.SendKey(background, keys[i], 1) }) }
 	run := func() {
-		buf := make([]uint64, few)
+		buf := make([]int, few)
 		n, err := e.RecvBatch(background, buf)
 		if must(t, err); n != few {
 			t.Fatalf("a run of %d", n)
@@ -190,11 +190,11 @@ func TestContendedWrites(t *testing.T) {
 func BenchmarkLines(b *testing.B) {
 	for _, shared := range []bool{false, true} {
 		b.Run(fmt.Sprintf("shared=%v", shared), func(b *testing.B) {
-			e := New(engine.Config[uint64]{Lanes: 1, Limit: 1 << 30})
+			e := New(engine.Config[int]{Lanes: 1, Limit: 1 << 30})
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				buf := make([]uint64, 1024)
+				buf := make([]int, 1024)
 				for {
 					if _, err := e.RecvBatch(background, buf); err != nil {
 						return

@@ -20,7 +20,7 @@ func TestRequire(t *testing.T) {
 		{nil, "f: nil sender"},
 		{(*sluice.Bounded[int])(nil), "f: the sender is a *sluice.Bounded[int] that no constructor made"},
 		{new(sluice.Rendezvous[int]), "*sluice.Rendezvous[int]"},
-		{new(sluice.Elastic[[]byte]), "*sluice.Elastic"},
+		{new(sluice.Elastic[int]), "*sluice.Elastic[int]"},
 		{new(sluice.Sharded[int]), "*sluice.Sharded[int]"},
 		{(*sluice.Lane[int])(nil), "*sluice.Lane[int]"},
 		{new(sluice.Lane[int]), "*sluice.Lane[int]"},

@@ -1,10 +1,10 @@
-package source_test
+package stage_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// stages receive 11 values or a few more from r, then end early.
-var stages = map[string]func(t *testing.T, r sluice.BatchReceiver[int]){
+// earlyStages receive 11 values or a few more from r, then end early.
+var earlyStages = map[string]func(t *testing.T, r sluice.BatchReceiver[int]){
 	"batch.Receive": func(t *testing.T, r sluice.BatchReceiver[int]) {
 		n := 0
 		for vs := range batch.Receive(t.Context(), r, 3, nil).All() {
@@ -50,14 +50,18 @@ var stages = map[string]func(t *testing.T, r sluice.BatchReceiver[int]){
 	},
 }
 
-// TestStages: a stage that ends early stops the iterator, unless it is left open. Then
+// TestStagesOfIterator: a stage that ends early stops the iterator, unless it is left open. Then
 // the iterator continues. The bubble ends only if all goroutines do.
-func TestStages(t *testing.T) {
-	for name, stage := range stages {
+func TestStagesOfIterator(t *testing.T) {
+	for name, stage := range earlyStages {
 		for _, open := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
 				var ended bool
-				src := source.Seq(count(math.MaxInt, &ended)) // however long the worker that fails is preempted
+				src := source.Seq(func(yield func(int) bool) {
+					defer func() { ended = true }()
+					for i := 0; yield(i); i++ { // however long the worker that fails is preempted
+					}
+				})
 				defer src.Close()
 				var r sluice.BatchReceiver[int] = src
 				if open {
@@ -75,8 +79,11 @@ func TestStages(t *testing.T) {
 // TestLockedThreads: workers on threads of their own receive from a slice, and refuse an
 // iterator, with which the runtime would end the program.
 func TestLockedThreads(t *testing.T) {
-	for name, open := range sources(100) {
-		r := open()
+	for name, r := range map[string]*source.Receiver[int]{
+		"Slice": source.Slice(make([]int, 100)),
+		"Seq":   source.Seq(slices.Values(make([]int, 100))),
+		"Seq2":  source.Seq2(func(yield func(int, error) bool) { yield(0, nil) }),
+	} {
 		var ran atomic.Int64
 		var refusal string
 		func() {

@@ -1,4 +1,4 @@
-package hub_test
+package stage_test
 
 import (
 	"context"
@@ -15,12 +15,21 @@ import (
 	"github.com/sluice-go/sluice/workers"
 )
 
-// TestStages: a subscription is the input of each stage, and a Hub the output.
-func TestStages(t *testing.T) {
+func subscribe(t *testing.T, h *hub.Hub[int]) *hub.Subscription[int] {
+	t.Helper()
+	s, err := h.Subscribe(&hub.SubscriptionOptions[int]{Overflow: sluice.Block})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestStagesOfHub: a subscription is the input of each stage, and a Hub the output.
+func TestStagesOfHub(t *testing.T) {
 	ctx := t.Context()
 	h := hub.New[int](100, nil)
-	o := &hub.SubscriptionOptions[int]{Overflow: sluice.Block}
-	worked, batched, joined, bridged := subscribe(t, h, o), subscribe(t, h, o), subscribe(t, h, o), subscribe(t, h, o)
+	worked, batched, joined, bridged := subscribe(t, h), subscribe(t, h), subscribe(t, h), subscribe(t, h)
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	sums := make(map[string]int)
@@ -81,10 +90,10 @@ func TestStages(t *testing.T) {
 	}
 }
 
-// TestStageEndsEarly: a stage that fails closes its subscription, and the others continue.
-func TestStageEndsEarly(t *testing.T) {
+// TestStageOfHubEndsEarly: a stage that fails closes its subscription, and the others continue.
+func TestStageOfHubEndsEarly(t *testing.T) {
 	h := hub.New[int](2, nil)
-	failing := subscribe(t, h, &hub.SubscriptionOptions[int]{Overflow: sluice.Block})
+	failing := subscribe(t, h)
 	broken := errors.New("broken")
 	result := make(chan error)
 	go func() {

@@ -1,4 +1,4 @@
-package flow_test
+package stage_test
 
 import (
 	"context"
@@ -18,6 +18,8 @@ import (
 	"github.com/sluice-go/sluice/internal/registry"
 	"github.com/sluice-go/sluice/workers"
 )
+
+// The tests of this file run programs, and compare the maps that package flow learns of them.
 
 // bounded returns a named channel with one slot, in which nearly every operation parks.
 func bounded(name string) *sluice.Bounded[int] {
@@ -39,7 +41,7 @@ func edges(names ...string) (list []string) {
 	stages, edges := flow.Learn(channels)
 	stage := map[string]string{}
 	for _, s := range stages {
-		stage[s.ID] = strings.TrimPrefix(s.Name, "flow_test.")
+		stage[s.ID] = strings.TrimPrefix(s.Name, "stage_test.")
 	}
 	for _, e := range edges {
 		if c := called[e.Channel]; e.Side == flow.Send {
@@ -93,10 +95,10 @@ func (sink) write(ctx context.Context, in sluice.Receiver[int]) {
 	}
 }
 
-// stage is generic.
+// relay is generic.
 //
 //go:noinline
-func stage[T any](ctx context.Context, in sluice.Receiver[T], out sluice.Sender[T]) {
+func relay[T any](ctx context.Context, in sluice.Receiver[T], out sluice.Sender[T]) {
 	for {
 		v, err := in.Recv(ctx)
 		if err != nil || out.Send(ctx, v) != nil {
@@ -135,10 +137,10 @@ func TestGenericStage(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		all.Go(func() { read(ctx, a) })
-		all.Go(func() { stage(ctx, a, b) })
+		all.Go(func() { relay(ctx, a, b) })
 		all.Go(func() { sink{}.write(ctx, b) })
 		synctest.Wait()
-		expectEdges(t, edges("generic a", "generic b"), "read -> generic a", "generic a -> stage", "stage -> generic b", "generic b -> sink.write")
+		expectEdges(t, edges("generic a", "generic b"), "read -> generic a", "generic a -> relay", "relay -> generic b", "generic b -> sink.write")
 		cancel()
 		all.Wait()
 	})
@@ -195,16 +197,16 @@ func TestBridge(t *testing.T) {
 		c := bounded("bridged")
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		all.Go(func() { toChan(ctx, c) })
+		all.Go(func() { toBuiltin(ctx, c) })
 		synctest.Wait()
-		expectEdges(t, edges("bridged"), "bridged -> toChan")
+		expectEdges(t, edges("bridged"), "bridged -> toBuiltin")
 		cancel()
 		all.Wait()
 	})
 }
 
 //go:noinline
-func toChan(ctx context.Context, c sluice.Receiver[int]) {
+func toBuiltin(ctx context.Context, c sluice.Receiver[int]) {
 	values, rest := bridge.ToChan(ctx, c)
 	select {
 	case <-values:
@@ -251,22 +253,22 @@ func TestInstances(t *testing.T) {
 		a, b, c := bounded("copied a"), bounded("copied b"), bounded("copied c")
 		ctx, cancel := context.WithCancel(t.Context())
 		var all sync.WaitGroup
-		all.Go(func() { stage(ctx, a, b) })
-		all.Go(func() { stage(ctx, b, c) })
+		all.Go(func() { relay(ctx, a, b) })
+		all.Go(func() { relay(ctx, b, c) })
 		for range 3 {
 			_ = a.TrySend(1)
 			synctest.Wait()
 		}
-		sink{}.write(canceled(ctx), c)
+		sink{}.write(ended(ctx), c)
 		expectEdges(t, edges("copied a", "copied b", "copied c"),
-			"TestInstances -> copied a", "copied a -> stage (copied a)", "stage (copied a) -> copied b",
-			"copied b -> stage (copied b)", "stage (copied b) -> copied c", "copied c -> TestInstances")
+			"TestInstances -> copied a", "copied a -> relay (copied a)", "relay (copied a) -> copied b",
+			"copied b -> relay (copied b)", "relay (copied b) -> copied c", "copied c -> TestInstances")
 		cancel()
 		all.Wait()
 	})
 }
 
-func canceled(ctx context.Context) context.Context {
+func ended(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	return ctx
