@@ -11,7 +11,6 @@ package contender
 
 import (
 	"math"
-	"sync"
 )
 
 // A Channel carries uint64 values between goroutines. Its methods may be called
@@ -39,14 +38,6 @@ type BatchChannel interface {
 	// RecvBatches receives until the channel is closed and drained, with a
 	// buffer of the given size.
 	RecvBatches(size int) Tally
-}
-
-// A Pool is a channel whose values are jobs for workers.
-type Pool interface {
-	Channel
-	// Serve calls job with each value, in the given number of goroutines, until
-	// the channel is closed and drained and all jobs are done.
-	Serve(workers int, job func(v uint64))
 }
 
 // A Tally summarizes what one receiver got: proof that the work was done. Every
@@ -122,24 +113,12 @@ func (c Contender) Can(capacity, senders, receivers int) bool {
 // Batches reports whether the contender's channels are a BatchChannel.
 func (c Contender) Batches() bool { return makes[BatchChannel](c) }
 
-// Serves reports whether the contender's channels are a Pool.
-func (c Contender) Serves() bool { return makes[Pool](c) }
-
 func makes[C Channel](c Contender) bool {
 	ch := c.Make(1)
 	_, ok := ch.(C)
 	ch.Close()
 	ch.Recv(All) // lets a pump end
 	return ok
-}
-
-// each runs n goroutines and waits for them.
-func each(workers int, work func()) {
-	var all sync.WaitGroup
-	for range workers {
-		all.Go(work)
-	}
-	all.Wait()
 }
 
 // fill writes lo, lo+1, … to batch and returns the value after the last.

@@ -34,26 +34,13 @@ func (e ends) Recv(most uint64) (t Tally) {
 
 func (e ends) Close() { close(e.s) }
 
-// native is the built-in chan.
-type native struct{ ends }
-
-// Serve is the common worker pool of Go programs: goroutines that range over a
-// chan.
-func (n native) Serve(workers int, job func(v uint64)) {
-	each(workers, func() {
-		for v := range n.r {
-			job(v)
-		}
-	})
-}
-
 // Native is the built-in chan.
 func Native() Contender {
 	return Contender{
 		Name: "native",
 		Make: func(capacity int) Channel {
 			c := make(chan uint64, capacity)
-			return native{ends{c, c}}
+			return ends{c, c}
 		},
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
 	"github.com/sluice-go/sluice/bridge"
-	"github.com/sluice-go/sluice/workers"
 )
 
 // ours has the loops over a kind of this library. Those that move values one by
@@ -177,54 +176,10 @@ func newBounded(capacity int, o Options) *sluice.Bounded[uint64] {
 	return sluice.NewBounded(capacity, &sluice.BoundedOptions[uint64]{SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver})
 }
 
-// pooled is a Bounded that serves workers.
-type pooled struct{ ours }
-
-// Serve is workers.Run.
-func (k pooled) Serve(count int, job func(v uint64)) {
-	err := workers.Run(k.ctx, k.c, count, func(_ context.Context, v uint64) error {
-		job(v)
-		return nil
-	}, nil)
-	if err != nil {
-		panic(err)
-	}
-}
-
 // Bounded is sluice.Bounded of the given capacity.
 func Bounded(ctx context.Context, o *Options) Contender {
 	return own("sluice.Bounded", Buffered, ctx, o, func(capacity int, o Options) Channel {
-		return pooled{ours{ctx, newBounded(capacity, o)}}
-	})
-}
-
-// byHand is a Bounded whose workers take batches of a fixed size.
-type byHand struct {
-	ours
-	size int
-}
-
-func (k byHand) Serve(workers int, job func(v uint64)) {
-	each(workers, func() {
-		buf := make([]uint64, k.size)
-		for {
-			n, err := k.c.RecvBatch(k.ctx, buf)
-			if err != nil {
-				return
-			}
-			for _, v := range buf[:n] {
-				job(v)
-			}
-		}
-	})
-}
-
-// ByHand is sluice.Bounded with workers that take batches of 64, regardless of
-// the jobs' duration, and never share their batch: a simple version of
-// workers.Run, with the tail latency that workers.Run avoids.
-func ByHand(ctx context.Context) Contender {
-	return own("sluice.Bounded, 64 by hand", Buffered, ctx, nil, func(capacity int, o Options) Channel {
-		return byHand{ours{ctx, newBounded(capacity, o)}, 64}
+		return ours{ctx, newBounded(capacity, o)}
 	})
 }
 

@@ -20,7 +20,6 @@ type Workload struct {
 	Senders, Receivers int
 	Batch              int // batch size; 0 means one by one
 
-	pool   bool // the contender runs the receivers
 	single bool // it exchanges single values
 
 	// run does the job with n values and returns the expected tally with the
@@ -52,7 +51,7 @@ func (r Result) Add(s Result) Result {
 
 // Can reports whether c can do the job.
 func (w Workload) Can(c contender.Contender) bool {
-	if w.Batch == 0 && c.BatchOnly || w.Batch > 0 && !c.Batches() || w.pool && !c.Serves() || w.single && c.LoopsOnly {
+	if w.Batch == 0 && c.BatchOnly || w.Batch > 0 && !c.Batches() || w.single && c.LoopsOnly {
 		return false
 	}
 	return c.Can(w.Capacity, w.Senders, w.Receivers)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
@@ -26,7 +25,6 @@ func jobs() []workload.Workload {
 			workload.OneWayBatches(capacity, 1, 1),
 			workload.OneWayBatches(capacity, 8, 8),
 			workload.PingPong(capacity),
-			workload.Backlog(3, 100*time.Nanosecond),
 		)
 	}
 	return all

@@ -145,9 +145,9 @@ Examples:
   sluice lab -resume                   resume an interrupted run
   sluice lab list                      the experiments and their duration
 
-It prints one screen: what channels cost here, the largest results, a small chart
-for each experiment, and where the report is. The rest is in the report, or is
-printed with -v. The screen is as wide as the terminal, or as COLUMNS says; it
+It prints one screen: what channels cost here, with a chart, the answer of each
+experiment, and where the report is. The rest is in the report, or is printed
+before the screen with -v. The screen is as wide as the terminal, or as COLUMNS says; it
 respects NO_COLOR.
 
 Beside other load, the run takes fewer repetitions rather than more time, at least 3 of

@@ -129,7 +129,7 @@ func (s *session) run(ctx context.Context) error {
 		if err := s.measure(ctx, left); err != nil {
 			return err
 		}
-	} else if err := writeHead(s.to.stdout, s.report(), s.verbose); err != nil {
+	} else if err := s.report().WriteHead(s.to.stdout, screenOf(s.to.stdout)); err != nil {
 		return err
 	}
 	r := s.report()
@@ -161,24 +161,15 @@ func (s *session) nothing() error {
 	return errInterrupted
 }
 
-// writeHead describes the machine of a run and its noise.
-func writeHead(w io.Writer, r *report.Report, everything bool) error {
-	if everything {
-		return r.WriteHeader(w, screenOf(w))
-	}
-	return r.WriteHead(w, screenOf(w))
-}
-
-// write writes a report, without its head, for a person: one screen or everything.
+// write writes a report, without its head, for a person: one screen, and before it
+// everything else if wanted.
 func write(w io.Writer, r *report.Report, everything bool, page string) error {
-	if !everything {
-		return r.WriteScreen(w, screenOf(w), page)
+	if everything {
+		if err := r.WriteText(w, screenOf(w)); err != nil {
+			return err
+		}
 	}
-	if err := r.WriteText(w, screenOf(w)); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\nMeasured in %v. The report is %s\n", time.Duration(r.Took).Round(time.Second), page)
-	return err
+	return r.WriteScreen(w, screenOf(w), page)
 }
 
 // left returns the unfinished points.
@@ -198,7 +189,7 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	began := time.Now()
 	s.sittings = append(s.sittings, report.Sitting{Started: began, Load: s.load, Before: s.noise()})
 	sitting := &s.sittings[len(s.sittings)-1]
-	if err := writeHead(s.to.stdout, s.report(), s.verbose); err != nil {
+	if err := s.report().WriteHead(s.to.stdout, screenOf(s.to.stdout)); err != nil {
 		return err
 	}
 	pace := &measure.Pace{Wide: wide, Times: longerTimes, Share: longerShare, Whole: measure.Estimate(left), Least: leastRounds}
@@ -305,7 +296,7 @@ func (c *reportCommand) Run(to streams) error {
 	if err != nil {
 		return unusable(err)
 	}
-	return errors.Join(r.WriteFiles(dir), writeHead(to.stdout, r, c.Verbose), write(to.stdout, r, c.Verbose, filepath.Join(dir, report.PageFile)))
+	return errors.Join(r.WriteFiles(dir), r.WriteHead(to.stdout, screenOf(to.stdout)), write(to.stdout, r, c.Verbose, filepath.Join(dir, report.PageFile)))
 }
 
 // Help returns the text below the flags.

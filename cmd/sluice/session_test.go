@@ -139,7 +139,7 @@ func resume(t *testing.T, dir string) {
 			}
 		}
 	}
-	if second > 0 && !strings.Contains(strings.Join(strings.Fields(stdout), " "), "its 2 parts started") {
+	if second > 0 && !strings.Contains(strings.Join(strings.Fields(stdout), " "), "Resumed: The run was interrupted and resumed.") {
 		t.Errorf("the report lacks the resumption:\n%s", stdout)
 	}
 }
@@ -180,7 +180,7 @@ func TestKilledAndResumed(t *testing.T) {
 	if page := contents(t, dir)[report.PageFile]; !strings.Contains(page, "Interrupted") {
 		t.Errorf("the page beside the results of the killed run is from the run before:\n%s", page)
 	}
-	for flag, want := range map[string]string{"-v": "Interrupted: Missing or incomplete", "": " missing or incomplete, of 7."} {
+	for flag, want := range map[string]string{"-v": "after P. Pearl", "": " of 7 measurements are missing or incomplete."} {
 		status, stdout, stderr := sluice(t, 0, strings.Fields("report "+dir+" "+flag)...)
 		if status != 0 || !strings.Contains(stdout, want) || !strings.Contains(stdout, "sluice lab on ") {
 			t.Errorf("report %s: status %d\n%s%s", flag, status, stdout, stderr)
@@ -204,7 +204,7 @@ func TestInterrupt(t *testing.T) {
 	if strings.Contains(missing, "procs seq") || !strings.Contains(missing, "elastic, memory") || !strings.Contains(missing, "direct-send, one-way") {
 		t.Errorf("missing are\n%s\nwant all except the first points", missing)
 	}
-	for _, want := range []string{"published, flushing", "Interrupted: Missing or incomplete", "and ", "report.html"} {
+	for _, want := range []string{"published flushing", "Interrupted: ", "missing or incomplete.", "report.html"} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the output lacks %q:\n%s", want, stdout)
 		}
@@ -344,7 +344,7 @@ func pretended(name string, entries ...measure.Entry) lab.Experiment {
 			return []lab.Section{{Sweep: lab.Sweep{Name: "only", Title: "Only", Measures: []lab.Measure{lab.PerValue}},
 				Points: []*lab.Point{{Point: point}}}}
 		},
-		Conclude: func(*lab.Measured) lab.Conclusion { return lab.Conclusion{} },
+		Conclude: func(lab.Measured) lab.Conclusion { return lab.Conclusion{} },
 	}
 }
 

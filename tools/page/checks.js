@@ -4,15 +4,15 @@
   // fonts. A fifth of a line's height is space.
   labels() {
     const wrong = [];
-    for (const chart of document.querySelectorAll("svg.chart")) {
-      const name = chart.getAttribute("aria-label");
-      const view = chart.viewBox.baseVal;
+    for (const chart of document.querySelectorAll("svg:is(.chart, .strip)")) {
+      const name = chart.getAttribute("aria-label") || chart.closest("table").parentElement.getAttribute("aria-label");
+      const view = chart.getBoundingClientRect();
       const boxes = [...chart.querySelectorAll("text")].map(text => {
-        const b = text.getBBox(), air = b.height / 5;
-        return { text: text.textContent, left: b.x, right: b.x + b.width, top: b.y + air, bottom: b.y + b.height - air / 2 };
+        const b = text.getBoundingClientRect(), air = b.height / 5;
+        return { text: text.textContent, left: b.left, right: b.right, top: b.top + air, bottom: b.bottom - air / 2 };
       });
       boxes.forEach((a, i) => {
-        if (a.left < view.x - 2 || a.right > view.x + view.width + 1 || a.top < view.y || a.bottom > view.y + view.height + 1)
+        if (a.left < view.left - 2 || a.right > view.right + 2 || a.top < view.top || a.bottom > view.bottom + 1)
           wrong.push(`chart “${name}”: “${a.text}” is cut off`);
         for (const b of boxes.slice(0, i))
           if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)
@@ -22,13 +22,15 @@
     return wrong;
   },
 
-  // The first screen has the overview, all of it whole, and nothing of what follows.
+  // The first screen has the overview, all of it whole, and nothing of what follows. A phone
+  // may scroll to the answers.
   first() {
-    const wrong = [], parts = new Set(document.querySelectorAll("#overview :is(h1, svg.chart, .answers li)"));
+    const wrong = [], parts = new Set(document.querySelectorAll("#overview :is(h1, table, .answers li)"));
     if (parts.size === 0) return ["there is no overview"];
-    for (const e of document.querySelectorAll("main :is(h1, h2, h3, p, li, svg, table, summary, dl)")) {
+    for (const e of document.querySelectorAll("main :is(h1, h2, h3, p, li, table, summary, dl)")) {
       const box = e.getBoundingClientRect(), text = `“${e.textContent.trim().slice(0, 30)}”`;
       if (!parts.has(e) && box.top < innerHeight && box.height > 0) wrong.push(`${text} is on the first screen, too`);
+      if (parts.has(e) && e.localName === "li" && innerWidth < 500) continue;
       if (parts.has(e) && (box.top < 0 || box.bottom > innerHeight || box.left < 0 || box.right > innerWidth || box.height < 10))
         wrong.push(`${text} ends at ${box.bottom.toFixed(0)} of ${innerHeight} pixels`);
     }
@@ -74,20 +76,19 @@
     return [...document.querySelectorAll(".folds > details[open] > .fold")].map(e => e.id);
   },
 
-  // Each line has a name at its end, and nothing is drawn through an axis: lines, marks and
-  // intervals are above the figures of the axis below and to the right of those on the left.
+  // Each chart has a name, and nothing is drawn through an axis: lines, marks and intervals
+  // are above the figures of the axis below and to the right of those on the left.
   series() {
     const wrong = [];
-    for (const chart of document.querySelectorAll("svg.chart")) {
+    for (const chart of document.querySelectorAll(".charts svg.chart")) {
       const name = chart.getAttribute("aria-label");
-      for (const one of chart.querySelectorAll(".series"))
-        if (one.querySelector(".line") && !one.querySelector(".label")) wrong.push(`chart “${name}”: a series has no name at its line`);
-      const ticks = [...chart.querySelectorAll(".tick")].map(t => ({ box: t.getBBox(), side: t.getAttribute("text-anchor") === "end" }));
-      const floor = Math.min(...ticks.filter(t => !t.side).map(t => t.box.y + t.box.height / 5));
-      const wall = Math.max(...ticks.filter(t => t.side).map(t => t.box.x + t.box.width), 0);
-      const through = [...chart.querySelectorAll(":is(.line, .dot, .hollow, .bar, .beyond, .each, .whisker)")].find(e => {
-        const box = e.getBBox();
-        return box.y + box.height > floor || box.x < wall;
+      if (!chart.closest("figure").querySelector("figcaption")?.textContent.trim()) wrong.push(`chart “${name}”: it has no name`);
+      const ticks = [...chart.querySelectorAll(".tick")].map(t => ({ box: t.getBoundingClientRect(), side: t.getAttribute("text-anchor") === "end" }));
+      const floor = Math.min(...ticks.filter(t => !t.side).map(t => t.box.top + t.box.height / 5));
+      const wall = Math.max(...ticks.filter(t => t.side).map(t => t.box.right), 0);
+      const through = [...chart.querySelectorAll(":is(.line, .dot, .hollow, .beyond, .each, .whisker)")].find(e => {
+        const box = e.getBoundingClientRect();
+        return box.bottom > floor || box.left < wall;
       });
       if (through) wrong.push(`chart “${name}”: .${through.getAttribute("class")} is drawn through an axis`);
     }
@@ -108,15 +109,17 @@
     return wrong;
   },
 
-  // Each chart has titles and figures at its axes. A picture has no axes.
+  // Each chart, and each table with strips, has its unit and figures at its axes.
   axes() {
-    const wrong = [], charts = [...document.querySelectorAll("svg.chart")].filter(c => !c.closest(".pictures"));
-    if (charts.length === 0) wrong.push("there is no chart");
-    for (const chart of charts) {
-      const name = chart.getAttribute("aria-label"), sides = chart.querySelector(".series") ? 2 : 1;
-      const titles = [...chart.querySelectorAll(".axis")].filter(t => t.textContent.trim() && t.textContent !== "oversubscribed");
-      const places = new Set(titles.map(t => t.getBBox().y < chart.viewBox.baseVal.height / 2));
-      if (places.size < sides) wrong.push(`chart “${name}”: an axis has no label`);
+    const wrong = [];
+    const all = [
+      ...[...document.querySelectorAll(".charts svg.chart")].map(c => [c, c.closest(".charts").previousElementSibling?.matches(".caption")]),
+      ...[...document.querySelectorAll("table:has(.strip)")].map(t => [t, t.querySelector("th.strips") || t.closest("figure")?.querySelector("figcaption")]),
+    ];
+    if (all.length === 0) wrong.push("there is no chart");
+    for (const [chart, unit] of all) {
+      const name = chart.getAttribute("aria-label") || chart.parentElement.getAttribute("aria-label");
+      if (!unit) wrong.push(`chart “${name}”: an axis has no label`);
       if (chart.querySelectorAll(".tick").length < 2) wrong.push(`chart “${name}”: an axis has no figures`);
     }
     return wrong;
@@ -173,11 +176,9 @@
       const wide = [...document.querySelectorAll("body *")].find(e => e.getBoundingClientRect().right > root.clientWidth + 1 && !e.closest(".scroll"));
       wrong.push(`the page is ${root.scrollWidth} pixels wide in a view of ${root.clientWidth}: ${wide?.outerHTML.slice(0, 80)}`);
     }
-    // Letters of 12 units have at least ten pixels on a screen and seven points on paper.
-    const least = matchMedia("print").matches ? 0.78 : 0.84;
-    for (const chart of document.querySelectorAll("svg.chart")) {
-      const scale = chart.getBoundingClientRect().width / chart.viewBox.baseVal.width;
-      if (scale < least) wrong.push(`chart “${chart.getAttribute("aria-label")}” is shown at ${scale.toFixed(2)} of its size: too small to read`);
+    for (const chart of document.querySelectorAll(".charts svg.chart, .strip")) {
+      const { width } = chart.getBoundingClientRect();
+      if (width < 110) wrong.push(`a chart is ${width.toFixed(0)} pixels wide: too small to read`);
     }
     return wrong;
   },
@@ -217,10 +218,10 @@
   // the fonts of the system. It waits for the drawing: an earlier screenshot would have the
   // height of the whole page.
   async strip() {
-    const charts = [...document.querySelectorAll("svg.chart")];
+    const charts = [...document.querySelectorAll(".charts svg.chart, svg.strip, .pictures svg.chart")];
     const sheet = new CSSStyleSheet();
     sheet.replaceSync("html, body { display: block; margin: 0; padding: 0; max-width: none; width: 400px } " +
-      ".chart { width: 400px; max-width: none } .chart text { visibility: hidden }");
+      "svg:is(.chart, .strip) { width: 400px } text { visibility: hidden }");
     document.adoptedStyleSheets = [sheet];
     document.body.replaceChildren(...charts);
     for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame);

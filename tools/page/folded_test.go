@@ -64,17 +64,18 @@ func TestPlantedFolds(t *testing.T) {
 	style := func(planted string) [2]string { return [2]string{"</style>", planted + "</style>"} }
 	for _, planted := range []struct {
 		name, check string
+		view        View
 		change      [2]string
 		says        string
 	}{
-		{"long answers", "first", style(`.answers { font-size: 1.3rem !important }`), "of 844 pixels"},
-		{"large chart", "first", style(`.few .chart { height: 500px }`), "of 844 pixels"},
-		{"more on the screen", "first", [2]string{"<h1>", "<p>More.</p><h1>"}, "“More.” is on the first screen, too"},
-		{"what follows", "first", style(`section.first { min-height: 0 !important; overflow: hidden; height: 500px }`), "is on the first screen, too"},
-		{"a long page", "folded", style(`.study { min-height: 6000px }`), "pixels high when folded"},
+		{"long answers", "first", Desk, style(`.answers { font-size: 4rem !important }`), "of 800 pixels"},
+		{"large chart", "first", Phone, style(`.few .strip { height: 90px }`), "of 844 pixels"},
+		{"more on the screen", "first", Phone, [2]string{"<h1>", "<p>More.</p><h1>"}, "“More.” is on the first screen, too"},
+		{"what follows", "first", Phone, style(`section.first { min-height: 0 !important; overflow: hidden; height: 500px }`), "is on the first screen, too"},
+		{"a long page", "folded", Phone, style(`.study { min-height: 6000px }`), "pixels high when folded"},
 	} {
 		t.Run(planted.name, func(t *testing.T) {
-			p := open(t, plant(t, func(page string) string { return strings.Replace(page, planted.change[0], planted.change[1], 1) }), Phone)
+			p := open(t, plant(t, func(page string) string { return strings.Replace(page, planted.change[0], planted.change[1], 1) }), planted.view)
 			if wrong := p.Ask(planted.check); !strings.Contains(strings.Join(wrong, "\n"), planted.says) {
 				t.Errorf("reported: %q", wrong)
 			}

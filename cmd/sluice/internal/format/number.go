@@ -23,15 +23,10 @@ func Figure(v float64) string {
 
 // Percent writes a fraction: "12%", or "0.4%" below 1%.
 func Percent(fraction float64) string {
+	digits := 0
 	if v := math.Abs(100 * fraction); v > 0 && v < 1 {
-		return PercentDigits(fraction, 1)
+		digits = 1
 	}
-	return PercentDigits(fraction, 0)
-}
-
-// PercentDigits writes a fraction with the given number of decimal places:
-// "12.0%".
-func PercentDigits(fraction float64, digits int) string {
 	return strconv.FormatFloat(100*fraction, 'f', digits, 64) + "%"
 }
 

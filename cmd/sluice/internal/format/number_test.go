@@ -16,7 +16,6 @@ func TestNumbers(t *testing.T) {
 		{"a share", Percent(0.12), "12%"},
 		{"a small share", Percent(0.004), "0.4%"},
 		{"no share", Percent(0), "0%"},
-		{"decimal places", PercentDigits(0.12, 1), "12.0%"},
 		{"a limit", PercentExact(0.05), "5%"},
 		{"a limit with decimals", PercentExact(0.0025), "0.25%"},
 		{"round", Short(20_500), "20.5k"},

@@ -56,20 +56,16 @@ func Rounded(v, lo, hi float64) string {
 
 // Interval writes a figure with the ends of its interval: "47 (38 to 53)". For a
 // figure that is not known it returns NotKnownHere.
-func Interval(v, lo, hi float64) string { return IntervalIn(v, lo, hi, "", "") }
-
-// IntervalIn is Interval with a unit behind the figure and one behind each end
-// of the interval: "47 ns (38 to 53)", "12% (10% to 15%)".
-func IntervalIn(v, lo, hi float64, unit, each string) string {
+func Interval(v, lo, hi float64) string {
 	if !Known(v, lo, hi) {
 		return NotKnownHere
 	}
 	place := placeOf(v, lo, hi)
 	end := func(end float64) string {
 		finest := max(place/10, doubtful(math.Abs(end-v)), powerOf(v)/100)
-		return toPlace(end, min(place, powerOf(end), finest)) + each
+		return toPlace(end, min(place, powerOf(end), finest))
 	}
-	return toPlace(v, place) + unit + " (" + end(lo) + " to " + end(hi) + ")"
+	return toPlace(v, place) + " (" + end(lo) + " to " + end(hi) + ")"
 }
 
 // Margin writes the distance from a figure to an end of its interval, to one digit, or two if the first
@@ -79,16 +75,6 @@ func Margin(margin float64) string {
 		return "0"
 	}
 	return toPlace(margin, doubtful(margin))
-}
-
-// Below writes an upper limit of a figure, rounded up to one digit, or two if the
-// first is a 1: "< 4" for 3.41.
-func Below(limit float64) string {
-	place := doubtful(math.Abs(limit))
-	if place == 0 {
-		return "< 0"
-	}
-	return "< " + toPlace(math.Ceil(limit/place-1e-9)*place, place)
 }
 
 // placeOf returns the power of ten of a figure's last digit.
@@ -143,16 +129,6 @@ func Coarse(v float64) string { return toPlace(v, coarsePlace(v)) }
 func CoarseInterval(v, lo, hi float64, unit string) string {
 	place := coarsePlace(v)
 	return toPlace(v, place) + unit + " (" + toPlace(lo, place) + " to " + toPlace(hi, place) + ")"
-}
-
-// CoarseTimes writes how many times the first of two figures is the second, as
-// their readers calculate it from what [Coarse] shows: "7.3" for 64.2 and 8.77.
-func CoarseTimes(large, small float64) string {
-	times := rounded(large, coarsePlace(large)) / rounded(small, coarsePlace(small))
-	if times < 9.95 {
-		return toPlace(times, 0.1)
-	}
-	return toPlace(times, 1)
 }
 
 // coarsePlace returns the power of ten of the second digit, which rounding up may

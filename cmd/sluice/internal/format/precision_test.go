@@ -56,9 +56,6 @@ func TestAsPreciseAsKnown(t *testing.T) {
 			t.Errorf("Interval(%v, %v, %v) = %q, want %q", tt.v, tt.lo, tt.hi, got, tt.intervals)
 		}
 	}
-	if got, want := IntervalIn(12.4, 10, 15, "%", "%"), "12% (10% to 15%)"; got != want {
-		t.Errorf("IntervalIn = %q, want %q", got, want)
-	}
 }
 
 func TestMargin(t *testing.T) {
@@ -72,17 +69,6 @@ func TestMargin(t *testing.T) {
 	}
 }
 
-func TestBelow(t *testing.T) {
-	for _, tt := range []struct {
-		limit float64
-		want  string
-	}{{3.41, "< 4"}, {3, "< 3"}, {11.2, "< 12"}, {0.42, "< 0.5"}, {9.7, "< 10"}, {0, "< 0"}, {-2.5, "< -2"}} {
-		if got := Below(tt.limit); got != tt.want {
-			t.Errorf("Below(%v) = %q, want %q", tt.limit, got, tt.want)
-		}
-	}
-}
-
 func TestCoarse(t *testing.T) {
 	for v, want := range map[float64]string{278.47: "280", 64.2: "64", 8.766: "8.8", 99.6: "100", 9.96: "10", 0.432: "0.43", 12345: "12,000", 0: "0"} {
 		if got := Coarse(v); got != want {
@@ -91,17 +77,5 @@ func TestCoarse(t *testing.T) {
 	}
 	if got, want := CoarseInterval(47.2, 45.25, 57.4, " ns"), "47 ns (45 to 57)"; got != want {
 		t.Errorf("an interval is %q, want %q", got, want)
-	}
-}
-
-// A ratio is that of the shown figures: 64 / 8.8, not 64.21 / 8.77.
-func TestCoarseTimes(t *testing.T) {
-	for _, c := range []struct {
-		large, small float64
-		want         string
-	}{{64.214, 8.766, "7.3"}, {278.5, 64.2, "4.4"}, {120, 60, "2.0"}, {301, 10, "30"}} {
-		if got := CoarseTimes(c.large, c.small); got != c.want {
-			t.Errorf("%v is %s times %v, want %s", c.large, got, c.small, c.want)
-		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 var buffersStudy = Experiment{
 	Study: Study{
 		Name:  "buffers",
+		Topic: "buffer sizes",
 		Title: "How much does a buffer save?",
 		Prediction: "A buffer lets the sender continue instead of yielding to a receiver for each value. Most of the gain comes " +
 			"from the first slots, up to about twice the workers, and none beyond a few hundred. The time blocked falls as well, " +
@@ -56,6 +57,9 @@ const (
 	totalRound   = 1000
 )
 
+// studyAndMore are the workers that the study has, fewer, and more.
+var studyAndMore = []int{1, studyWorkers, 100}
+
 // sectionBlocked is the section of the time blocked, summed over all goroutines, per value
 // sent, in two units.
 const (
@@ -64,15 +68,13 @@ const (
 	blockedReceive = "blocked-receive-ns/op"
 )
 
-func buffersPublished() []Published {
-	var figures []Published
+func buffersPublished() (figures []Published) {
 	for _, f := range []struct {
-		capacity string
-		value    float64
-		margin   int // percent
-	}{{"0", 306, 3}, {"1", 248, 1}, {"5", 183, 4}, {studyBuffer, 134, 2}} {
+		capacity, margin string
+		value            float64
+	}{{"0", "3%", 306}, {"1", "1%", 248}, {"5", "4%", 183}, {studyBuffer, "2%", 134}} {
 		figures = append(figures, Published{
-			Row: "ten workers", Column: fmt.Sprintf("capacity %s (± %d%%)", f.capacity, f.margin), Value: f.value,
+			Row: "ten workers", Column: "capacity " + f.capacity + " (± " + f.margin + ")", Value: f.value,
 			Section: sectionCapacity, Panel: Panel{Procs: studyProcs, Workers: studyWorkers}, X: f.capacity, Contender: native, Ours: withHandOff,
 		})
 	}
@@ -92,13 +94,13 @@ func buffersSections(s Scale) []Section {
 	procs, workers, capacities := s.procs(2, studyProcs), []int{studyWorkers}, []int{0, 1, 2, 5, 10, 25, 100, 1024}
 	switch s.Size {
 	case Standard:
-		workers = []int{1, studyWorkers, 100}
+		workers = studyAndMore
 	case AsPublished:
 		procs, capacities = s.procs(studyProcs), []int{0, 1, 5, 25}
 	}
 	point := func(section *Section, procs, workers, capacity int, enter func(sharer) measure.Entry) *Point {
 		x := strconv.Itoa(capacity)
-		p := section.point(s, Panel{Procs: procs, Workers: workers}, x, procs, totalRound,
+		p := section.point(s, Panel{Workers: workers}, x, procs, totalRound,
 			measure.Label{Key: "workers", Value: strconv.Itoa(workers)}, measure.Label{Key: "capacity", Value: x})
 		for _, c := range sharers {
 			p.Entries = append(p.Entries, enter(c))
@@ -119,7 +121,7 @@ func buffersSections(s Scale) []Section {
 			return c.blocked(capacity, studyWorkers, rounds)
 		}).Target = 0
 	}
-	return arranged(byCapacity, blocked)
+	return []Section{byCapacity, blocked}
 }
 
 // A total is the sum of the values of a round and their number. Each worker
@@ -276,59 +278,41 @@ func sideOf(functions []string) string {
 // library is the import path of the library.
 const library = "github.com/sluice-go/sluice"
 
-// buffersWays are the capacities in the study's chart.
-var buffersWays = []struct {
-	x string
-	way
-}{
-	{"0", way{native, "chan, unbuffered", "through an unbuffered channel", true}},
-	{"1", way{native, "chan, 1 slot", "", false}},
-	{"5", way{native, "chan, 5 slots", "", true}},
-	{studyBuffer, way{native, "chan, " + studyBuffer + " slots", "with " + studyBuffer + " slots", true}},
-	{"100", way{native, "chan, 100 slots", "", false}},
-	{"1024", way{native, "chan, 1024 slots", "", false}},
-}
-
 // buffersConclusion draws the answer from the first measured GOMAXPROCS.
-func buffersConclusion(m *Measured) Conclusion {
+func buffersConclusion(m Measured) Conclusion {
 	c := Conclusion{Findings: buffersFindings(m)}
-	of := m.in(sectionCapacity).where(func(s spot) bool { return s.Panel.Workers == studyWorkers }).with(native)
-	if len(of.at("0")) == 0 {
+	home := m.in(sectionCapacity).where(func(s spot) bool { return s.Panel.Workers == studyWorkers }).at("0").with(native).one()
+	panel := m.in(sectionCapacity).panel(home.Panel)
+	if len(panel) == 0 {
 		return c
 	}
-	first := of.at("0")[0]
-	panel := of.where(func(s spot) bool { return s.Panel == first.Panel })
 	receivers := format.Plural(studyWorkers, "receiver")
-	c.Chart = Chart{Conditions: "1 sender, " + receivers + ", " + first.conditions(), Unit: PerValue.Axis}
-	var ways []way
-	for _, w := range buffersWays {
-		baseline := native
-		if w.x != "0" {
-			baseline = ""
+	c.Chart = Chart{Conditions: home.under("1 sender, " + receivers), Unit: PerValue.Axis,
+		Bars: home.bars(PerValue, native, way{native, "chan, unbuffered", "through an unbuffered channel"})}
+	for _, slots := range []string{"1", "5", studyBuffer, "100", "1024"} {
+		w := way{contender: native, label: "chan, " + slots + " slots"}
+		if slots == studyBuffer {
+			w.words = "with " + slots + " slots"
 		}
-		c.Bars, ways = append(c.Bars, panel.at(w.x).one().bars(PerValue, baseline, w.way)...), append(ways, w.way)
+		c.Bars = append(c.Bars, panel.at(slots).one().bars(PerValue, "", w)...)
 	}
-	c.costs, c.sentence = c.Chart, costSentence(c.Chart, ways...)
-	const with, without = "chan, " + studyBuffer + " slots", "chan, unbuffered"
-	slower := saving(panel, studyBuffer, "0")
-	c.Answer = "With " + studyBuffer + " slots, a channel from one sender to " + receivers + " " + c.speed(slower, with, without, "without a buffer") + "."
+	c.Answer = "With " + studyBuffer + " slots, a channel from one sender to " + receivers + " is " + speed(saving(panel, "0", studyBuffer)) + " as without a buffer."
 	c.Advice = "Buffer busy channels whose sender need not wait."
-	if enough := enough(panel); enough != "" && enough != "0" && more(slower) {
+	if enough := enough(panel); enough != "" && enough != "0" && faster(saving(panel, "0", studyBuffer)) {
 		c.Advice = "Give such a channel " + enough + " slots: more save nothing beyond noise."
 	}
-	c.claims = c.bufferClaim(slower, without, with, studyBuffer)
 	return c
 }
 
 // saving returns the change of the time through the built-in channel, from one capacity
 // to another.
-func saving(panel spots, from, to string) stat.Change {
+func saving(panel Measured, from, to string) stat.Change {
 	return stat.Between(panel.at(from).one().samples(native), panel.at(to).one().samples(native))
 }
 
 // enough returns the smallest capacity such that no larger one saves time beyond
 // noise, or "" if only the largest qualifies.
-func enough(panel spots) string {
+func enough(panel Measured) string {
 	for i, p := range panel[:max(0, len(panel)-1)] {
 		maySave := func(larger spot) bool {
 			change := saving(panel, p.X, larger.X)
@@ -341,65 +325,32 @@ func enough(panel spots) string {
 	return ""
 }
 
-func buffersFindings(m *Measured) []string {
-	panels := make(map[int][]spots) // by the number of workers
-	var workers []int
-	for _, panel := range m.in(sectionCapacity).panels() {
-		n := panel[0].Panel.Workers
-		if panels[n] == nil {
-			workers = append(workers, n)
-		}
-		panels[n] = append(panels[n], panel)
-	}
+func buffersFindings(m Measured) []string {
 	var findings []string
-	for _, n := range workers {
-		subject := "One sender and " + format.Plural(n, "worker")
-		var places []place
-		var enoughAt []string
-		at := " slots at GOMAXPROCS " // then only the figures
-		for _, panel := range panels[n] {
-			if c := saving(panel, "0", studyBuffer); c.N > 0 {
-				places = append(places, place{panel[0].ps(), c})
+	for _, workers := range studyAndMore {
+		of := m.in(sectionCapacity).where(func(s spot) bool { return s.Panel.Workers == workers })
+		subject := "One sender and " + format.Plural(workers, "worker") + ": "
+		var gains, knees []place
+		for _, none := range of.at("0").with(native) {
+			panel := of.panel(none.Panel)
+			if gain := saving(panel, "0", studyBuffer); gain.N > 0 {
+				gains = append(gains, place{none.ps(), speed(gain)})
 			}
 			if enough := enough(panel); enough != "" {
-				enoughAt, at = append(enoughAt, enough+at+panel[0].ps()), " at "
+				knees = append(knees, place{none.ps(), enough + " slots"})
 			}
 		}
-		findings = append(findings, effect(subject+": a built-in channel with "+studyBuffer+" slots instead of none", byProcs, places))
-		if len(enoughAt) > 0 {
-			findings = append(findings, subject+": more slots of a built-in channel save nothing beyond noise above "+format.And(enoughAt)+".")
+		findings = append(findings,
+			finding(subject+"a built-in channel with "+studyBuffer+" slots instead of none is", atProcs, gains),
+			finding(subject+"more slots of a built-in channel save nothing beyond noise above", atProcs, knees),
+			of.at("0").compare(subject+"sluice instead of the built-in channel, without a buffer,", native, withHandOff),
+			of.at(studyBuffer).compare(subject+"sluice instead of the built-in channel, with "+studyBuffer+" slots,", native, withHandOff))
+	}
+	var sides []place
+	for _, side := range []struct{ name, unit string }{{"send", blockedSend}, {"receive", blockedReceive}} {
+		if blocked := saving(m.in(sectionBlocked).inUnit(side.unit), "0", studyBuffer); blocked.N > 0 {
+			sides = append(sides, place{side.name, multiple(blocked, "as long")})
 		}
-		for _, x := range []string{"0", studyBuffer} {
-			findings = append(findings, slices.Concat(panels[n]...).at(x).effect(
-				subject+", capacity "+x+": sluice instead of the built-in channel", byProcs, native, withHandOff))
-		}
 	}
-	return said(append(findings, blockedByBuffer(m.in(sectionBlocked)))...)
-}
-
-// blockedByBuffer compares the time that goroutines of the built-in channel
-// were parked, without a buffer and with the study's.
-func blockedByBuffer(at spots) string {
-	blocked := func(x string) (text string, total []float64) {
-		send, receive := at.at(x).in(blockedSend).one(), at.at(x).in(blockedReceive).one()
-		total = send.samples(native)
-		for i, ns := range receive.samples(native) {
-			total[i] += ns
-		}
-		return fmt.Sprintf("%.0f ns in send and %.0f ns in receive", send.summary(native).Median, receive.summary(native).Median), total
-	}
-	none, without := blocked("0")
-	some, with := blocked(studyBuffer)
-	change := stat.Between(without, with)
-	if change.N == 0 {
-		return ""
-	}
-	text := "Time blocked per value, at " + at[0].title() + ", summed over all goroutines of a built-in channel: " + none +
-		" without a buffer, " + some + " with " + studyBuffer + " slots"
-	if fraction := 1 + change.Median; change.Clear() && fraction > 0 {
-		text += ", which is " + factor(change) + " times as much"
-	} else {
-		text += ", no difference beyond noise"
-	}
-	return text + "; the author found a fifth."
+	return said(append(findings, finding("With "+studyBuffer+" slots instead of none, the goroutines of a built-in channel are blocked", " in", sides))...)
 }

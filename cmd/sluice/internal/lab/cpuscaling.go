@@ -3,14 +3,17 @@ package lab
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/workload"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
@@ -19,6 +22,7 @@ import (
 var cpuScalingStudy = Experiment{
 	Study: Study{
 		Name:  "cpu-scaling",
+		Topic: "many goroutines",
 		Title: "What is fastest when many goroutines share a channel?",
 		Prediction: "All operations on a channel take one lock, and its cache lines move from CPU to CPU: throughput is highest on " +
 			"one CPU and falls with each additional producer. Two kinds of remedy help: taking the lock less often (slices), " +
@@ -65,39 +69,25 @@ const (
 // The contenders of this study alone. The remedies of the study's author are called
 // published; the native ones are other remedies that need no library. The section shapes
 // has contenders in a shape, and the section capacity those with a capacity.
-var (
-	nativeSelects = named("native select")
-	ownSelect     = named("sluice.Select")
+const (
+	nativeSelects ContenderID = "native_select"
 
-	capped       = named("published, GOMAXPROCS 32")
-	pinned       = named("published, pinned threads")
-	timeAfter    = named("published, timeout by time.After")
-	reusedTimer  = named("native, timeout by reused timer")
-	sharedSlices = named("published, slices")              // one slice under one mutex
-	ownSlices    = named("native, slices of each sender")  // a slice for each sender
-	byClock      = named("published, P channels by clock") // see also byClockOf
-	asNeeded     = named("published, channels as needed")
-	byGoroutine  = named("native, P channels, one each")
-	nativeFan2   = named("native, select of 2 channels")
-	nativeFan4   = named("native, select of 4 channels")
-	clockSlices  = named("published, P channels + slices")
-	eachSlices   = named("native, P channels, one each + slices")
-	withoutMore  = named("published, slices + timeout + threads")
-	allTogether  = named("published, all together")
-	ownSharded   = named("sluice.Sharded")
-	shardedLanes = named("sluice.Sharded, lane each, runs") // each sender has a lane of its own
-	batchSender  = named("batch.Sender of 64")
+	pinned       ContenderID = "published_pinned_threads"
+	timeAfter    ContenderID = "published_timeout_by_time.After"
+	sharedSlices ContenderID = "published_slices"             // one slice under one mutex
+	ownSlices    ContenderID = "native_slices_of_each_sender" // a slice for each sender
+	byClock      ContenderID = "published_P_channels_by_clock"
+	byGoroutine  ContenderID = "native_P_channels_one_each"
+	nativeFan2   ContenderID = "native_select_of_2_channels"
+	ownSharded   ContenderID = "sluice.Sharded"
+	shardedLanes ContenderID = "sluice.Sharded_lane_each_runs" // each sender has a lane of its own
+	batchSender  ContenderID = "batch.Sender_of_64"
 )
 
-// byClockOf identifies byClock with a fixed number of channels, one of clocked.
-func byClockOf(channels int) ContenderID {
-	return ContenderID(fmt.Sprintf("published_%d_channels_by_clock", channels))
-}
-
-var clocked = []int{2, 4, 8}
-
 // withSlots identifies a contender with that capacity, one of cpuCapacities.
-func withSlots(id ContenderID, capacity int) ContenderID { return variant(id, strconv.Itoa(capacity)) }
+func withSlots(id ContenderID, capacity int) ContenderID {
+	return id + ContenderID("_"+strconv.Itoa(capacity))
+}
 
 var cpuCapacities = []int{0, 1, 128, studySlots}
 
@@ -121,12 +111,11 @@ var (
 )
 
 // of identifies a contender in that shape.
-func (s shape) of(id ContenderID) ContenderID { return variant(id, s.name) }
+func (s shape) of(id ContenderID) ContenderID { return id + ContenderID("_"+Plain(s.name)) }
 
 // cpuPublished returns the figures of the study. A machine with fewer CPUs does
 // not measure the last two.
-func cpuPublished() []Published {
-	var figures []Published
+func cpuPublished() (figures []Published) {
 	add := func(row, column string, value float64, s shape, procs string) {
 		figures = append(figures, Published{
 			Row: row, Column: column, Value: value,
@@ -149,11 +138,7 @@ func cpuProcs(s Scale) []int {
 		return []int{1, 2}
 	}
 	cpus := s.cpus()
-	var procs []int
-	for p := 1; p < cpus; p *= 2 {
-		procs = append(procs, p)
-	}
-	procs = append(procs, cpus)
+	procs := predict.Doublings(cpus)
 	if s.Size == Standard {
 		procs = append(procs, 2*cpus, 4*cpus)
 	}
@@ -162,14 +147,12 @@ func cpuProcs(s Scale) []int {
 
 // cpuHome returns the largest GOMAXPROCS of the sweep with a CPU for each P.
 func cpuHome(s Scale) int {
-	procs := slices.Sorted(slices.Values(cpuProcs(s)))
-	home := procs[0]
-	for _, p := range procs {
-		if p <= s.cpus() {
-			home = p
-		}
+	procs := cpuProcs(s) // in ascending order
+	last := len(procs) - 1
+	for last > 0 && procs[last] > s.cpus() {
+		last--
 	}
-	return home
+	return procs[last]
 }
 
 func cpuSections(s Scale) []Section {
@@ -180,7 +163,7 @@ func cpuSections(s Scale) []Section {
 	if s.Size != AsPublished {
 		sections = append(sections, cpuProducers(s, n))
 	}
-	return arranged(sections...)
+	return sections
 }
 
 // watched enters c in the work of carrying n values, with its lock waits.
@@ -207,7 +190,7 @@ func cpuShapes(s Scale, n int) Section {
 			enter(shape, nativeSelects, contender.NativeClosing())
 			enter(shape, bounded, contender.Bounded(background, nil))
 		}
-		enter(manyToOne, ownSelect, contender.SelectClosing())
+		enter(manyToOne, "sluice.Select", contender.SelectClosing())
 	}
 	return section
 }
@@ -241,9 +224,6 @@ type remedy struct {
 	parts   []ContenderID // the remedies that a combination is made of
 }
 
-// manyPs is the study's GOMAXPROCS on machines with more CPUs.
-const manyPs = 32
-
 // cpuRoster returns all remedies for procs Ps, alone and combined. The first
 // entry is one built-in channel.
 func cpuRoster(procs int) []remedy {
@@ -254,36 +234,34 @@ func cpuRoster(procs int) []remedy {
 		return remedy{contestant: contestant{id, c, studySlots, false}}
 	}
 	const slice = workload.BatchSize
-	roster := []remedy{
+	return []remedy{
 		as(native, contender.Native()),
-		{contestant: contestant{capped, contender.Native(), studySlots, false}, procs: manyPs},
+		{contestant: contestant{"published_GOMAXPROCS_32", contender.Native(), studySlots, false}, procs: 32},
 		with(pinned, contender.Remedy{Locked: true}),
 		with(timeAfter, contender.Remedy{Timeout: contender.TimeAfter}),
-		with(reusedTimer, contender.Remedy{Timeout: contender.ReusedTimer}),
+		with("native_timeout_by_reused_timer", contender.Remedy{Timeout: contender.ReusedTimer}),
 		with(sharedSlices, contender.Remedy{Slice: slice}),
 		{contestant: contestant{ownSlices, contender.NativeSlices(), studySlots, true}},
 		as(nativeFan2, contender.NativeFan(2)),
-		as(nativeFan4, contender.NativeFan(4)),
-	}
-	for _, channels := range clocked {
-		roster = append(roster, with(byClockOf(channels), contender.Remedy{Channels: channels, ByClock: true}))
-	}
-	return append(roster,
+		as("native_select_of_4_channels", contender.NativeFan(4)),
+		with("published_2_channels_by_clock", contender.Remedy{Channels: 2, ByClock: true}),
+		with("published_4_channels_by_clock", contender.Remedy{Channels: 4, ByClock: true}),
+		with("published_8_channels_by_clock", contender.Remedy{Channels: 8, ByClock: true}),
 		with(byClock, contender.Remedy{Channels: procs, ByClock: true}),
-		with(asNeeded, contender.Remedy{Channels: procs, ByClock: true, Scaled: true}),
+		with("published_channels_as_needed", contender.Remedy{Channels: procs, ByClock: true, Scaled: true}),
 		with(byGoroutine, contender.Remedy{Channels: procs}),
-		with(clockSlices, contender.Remedy{Channels: procs, ByClock: true, Slice: slice}, byClock, sharedSlices),
-		with(eachSlices, contender.Remedy{Channels: procs, Slice: slice}, byGoroutine, sharedSlices),
-		with(withoutMore, contender.Remedy{Slice: slice, Timeout: contender.TimeAfter, Locked: true},
+		with("published_P_channels_+_slices", contender.Remedy{Channels: procs, ByClock: true, Slice: slice}, byClock, sharedSlices),
+		with("native_P_channels_one_each_+_slices", contender.Remedy{Channels: procs, Slice: slice}, byGoroutine, sharedSlices),
+		with("published_slices_+_timeout_+_threads", contender.Remedy{Slice: slice, Timeout: contender.TimeAfter, Locked: true},
 			sharedSlices, timeAfter, pinned),
-		with(allTogether, contender.Remedy{Channels: procs, ByClock: true, Slice: slice, Timeout: contender.TimeAfter, Locked: true},
+		with("published_all_together", contender.Remedy{Channels: procs, ByClock: true, Slice: slice, Timeout: contender.TimeAfter, Locked: true},
 			byClock, sharedSlices, timeAfter, pinned),
 		as(bounded, contender.Bounded(background, nil)),
 		remedy{contestant: contestant{elastic, contender.Elastic(background, nil), unbounded, false}},
 		as(ownSharded, contender.ShardedBounded(background, nil)),
 		as(shardedLanes, contender.ShardedLanes(background, nil)),
 		as(batchSender, contender.Batching(background, slice)),
-	)
+	}
 }
 
 func cpuRemedies(s Scale, n int) Section {
@@ -353,236 +331,140 @@ func cpuProducers(s Scale, n int) Section {
 	for _, senders := range producers {
 		x := strconv.Itoa(senders)
 		p := section.point(s, Panel{}, x, cpuHome(s), n, measure.Label{Key: "producers", Value: x})
-		p.enter([]contestant{
-			{native, contender.Native(), studySlots, false},
-			{nativeFan2, contender.NativeFan(2), studySlots, false},
-			{bounded, contender.Bounded(background, nil), studySlots, false},
-			{ownSharded, contender.ShardedBounded(background, nil), studySlots, false},
-			{shardedLanes, contender.ShardedLanes(background, nil), studySlots, false},
-		}, func(c contestant) (measure.Entry, string) { return c.watched(n, senders, 1), "" })
+		for _, r := range cpuRoster(cpuHome(s)) {
+			if r.id == native || r.id == bounded || slices.Contains(moreThanOne, r.id) {
+				p.Entries = append(p.Entries, r.watched(n, senders, 1))
+			}
+		}
 	}
 	return section
 }
 
-// batchWords name the size of a batch.
-var batchWords = strconv.Itoa(workload.BatchSize)
-
-// Ways of the load with one consumer. The overview has all of them, and the
-// study all but the first and the elastic one.
-var (
-	cpuUnbuffered = way{withSlots(native, 0), "chan, unbuffered", "through an unbuffered channel", false}
-	cpuOne        = way{native, "chan, " + strconv.Itoa(studySlots) + " slots", "with " + strconv.Itoa(studySlots) + " slots", true}
-	cpuSingle     = []way{
-		{contender: bounded, label: "sluice.Bounded"},
-		{contender: elastic, label: "sluice.Elastic"},
-		{contender: ownSharded, label: "sluice.Sharded"},
-	}
-	cpuLanes   = way{contender: shardedLanes, label: "sluice.Sharded, RecvBatch"} // receives in batches
-	cpuBatches = []way{
-		{ownSlices, "chan of slices of " + batchWords, "each in slices of " + batchWords, false},
-		{contender: batchSender, label: "sluice batches of " + batchWords},
-	}
-)
-
 // cpuConclusion draws the answer from the point with the most CPUs.
-func cpuConclusion(m *Measured) Conclusion {
-	c := Conclusion{Findings: cpuFindings(m), Tables: remedyTables(m)}
-	points := m.in(sectionRemedies).of(oneConsumer).counted().with(native)
-	if len(points) == 0 {
+func cpuConclusion(m Measured) Conclusion {
+	c := Conclusion{Findings: cpuFindings(m)}
+	top := m.in(sectionRemedies).of(oneConsumer).counted().with(native).last()
+	if top.outcome == nil {
 		return c
 	}
-	top := points.last()
-	gain := func(w way) stat.Change { return top.change(w.contender, native) }
-	batches, kind := largest(cpuBatches, gain), largest(cpuSingle, gain)
-	ways := slices.Concat([]way{cpuOne}, cpuSingle, []way{cpuLanes}, cpuBatches)
-	for i := range ways {
-		ways[i].key = ways[i].key || ways[i].contender == batches.contender || ways[i].contender == kind.contender
-	}
-	conditions := format.Plural(top.Procs, "sender") + ", 1 receiver, " + top.conditions()
-	bare := m.in(sectionCapacity).at(top.X).one()
-	c.costs = Chart{conditions, PerValue.Axis, append(bare.bars(PerValue, native, cpuUnbuffered), top.bars(PerValue, native, ways...)...)}
-	c.sentence = costSentence(c.costs, append([]way{cpuUnbuffered}, ways...)...)
-	c.Chart = Chart{conditions, PerValue.Axis, top.bars(PerValue, native,
-		slices.DeleteFunc(ways, func(w way) bool { return w.contender == elastic && kind.contender != elastic })...)}
-	c.Bars = c.Bars[:min(len(c.Bars), mostBars)]
-
+	slots, size := strconv.Itoa(studySlots), strconv.Itoa(workload.BatchSize)
+	c.Chart = Chart{top.under(format.Plural(top.Procs, "sender") + ", 1 receiver"), PerValue.Axis, append(
+		m.in(sectionCapacity).at(top.X).one().bars(PerValue, native,
+			way{withSlots(native, 0), "chan, unbuffered", "through an unbuffered channel"}),
+		top.bars(PerValue, native,
+			way{native, "chan, " + slots + " slots", "with " + slots + " slots"},
+			way{bounded, "sluice.Bounded", ""}, way{elastic, "sluice.Elastic", ""}, way{ownSharded, "sluice.Sharded", ""},
+			way{shardedLanes, "sluice.Sharded, RecvBatch", ""}, // receives in batches
+			way{ownSlices, "chan of slices of " + size, "each in slices of " + size},
+			way{batchSender, "sluice batches of " + size, ""})...)}
+	batches, kind := top.change(native, ownSlices), top.change(native, bounded)
+	c.Answer = fmt.Sprintf("On %s, %s; %s", format.Plural(top.Procs, "CPU"),
+		"sending slices of "+size+" is "+speed(batches)+" as sending single values through one built-in channel",
+		"for single values, sluice.Bounded is "+speed(kind)+" as the built-in channel")
 	sweep := m.in(sectionShapes).counted().with(manyToOne.of(native))
-	few, many := sweep.one(), sweep.last()
-	slower := stat.Between(few.samples(manyToOne.of(native)), many.samples(manyToOne.of(native)))
-	c.Answer = fmt.Sprintf("On %s, sending batches of %s %s", format.Plural(top.Procs, "CPU"), batchWords,
-		c.costs.speed(gain(batches), batches.label, cpuOne.label, "sending single values through one built-in channel"))
-	keep := "keep the built-in channel."
-	if more(gain(kind)) {
-		c.Answer += "; for single values, " + kind.label + " " + c.costs.speed(gain(kind), kind.label, cpuOne.label, "the built-in channel")
-		keep = "use " + kind.label + "."
-	}
-	switch {
-	case more(slower):
-		c.Answer += fmt.Sprintf("; the built-in channel itself takes %s times as long with senders on %d CPUs as on %d", times(slower), many.Procs, few.Procs)
-		c.claims = []claim{newClaim(aboutScaling, slower, fmt.Sprintf("With senders on %d CPUs, a built-in channel takes %s times as long per value as on %d. "+
-			"Send batches, or give groups of senders their own channels.", many.Procs, times(slower), few.Procs))}
-	case less(slower):
-		c.Answer += fmt.Sprintf("; the built-in channel itself is %s times as fast with senders on %d CPUs as on %d", times(slower), many.Procs, few.Procs)
+	if slower := stat.Between(sweep.one().samples(manyToOne.of(native)), sweep.last().samples(manyToOne.of(native))); slower.Clear() && slower.Lo > 0 {
+		c.Answer += fmt.Sprintf("; with a sender for each CPU, that is %s on %d CPUs as on %d", speed(slower), sweep.last().Procs, sweep.one().Procs)
 	}
 	c.Answer += "."
-	if more(gain(batches)) {
-		c.Advice = "Send batches where a value may wait a moment. "
+	if faster(batches) {
+		c.Advice = "Send batches where a value may wait a moment."
 	}
-	c.Advice += "Where values must go one by one, " + keep
+	if faster(kind) {
+		c.Advice += " Where values must go one by one, use sluice.Bounded."
+	}
 	if top.Procs <= 2 {
 		c.Advice += " How a channel slows down with more CPUs, only a machine with more of them shows."
 	}
-	const after = "select with time.After"
-	timeouts := Chart{Bars: top.bars(PerValue, native, cpuOne, way{contender: timeAfter, label: after})}
-	c.claims = slices.Concat(c.claims,
-		c.costs.claim(aboutBatches, gain(batches), cpuOne.label, batches.label,
-			"Batches are %s times as fast as single values ("+batches.label+": %s instead of %s). Send batches where a value may wait a moment."),
-		c.costs.claim(aboutKinds, gain(kind), cpuOne.label, kind.label,
-			"For single values, "+kind.label+" is %s times as fast as a built-in channel of its size (%s instead of %s). Use it for the busiest channels."),
-		timeouts.claim(aboutTimeouts, top.change(native, timeAfter), after, cpuOne.label,
-			"In a "+after+", a send takes %s times as long (%[3]s instead of %[2]s). Set one deadline for many sends with context.WithTimeout."),
-		c.costs.bufferClaim(stat.Between(top.samples(native), bare.samples(cpuUnbuffered.contender)), cpuUnbuffered.label, cpuOne.label, strconv.Itoa(studySlots)))
+	c.Advice = strings.TrimSpace(c.Advice)
 	return c
 }
 
-// largest returns the way with the largest gain beyond noise, by the end of its
-// interval, or else the first.
-func largest(ways []way, gain func(way) stat.Change) way {
-	best, most := ways[0], 0.0
-	for _, w := range ways {
-		if g := gain(w); g.Clear() && g.Lo > most {
-			best, most = w, g.Lo
-		}
-	}
-	return best
-}
-
 // cpuFindings uses no point with more Ps than CPUs.
-func cpuFindings(m *Measured) []string {
+func cpuFindings(m Measured) []string {
 	inShapes, capacities, producers := m.in(sectionShapes).counted(), m.in(sectionCapacity).counted(), m.in(sectionProducers).counted()
-	var throughput, selecting []string
+	var fewest, peaks []place
+	var findings []string
 	for _, shape := range shapes {
-		if of := inShapes.with(shape.of(native)); len(of) > 1 {
-			first, last := of.one(), of.last()
-			on := fmt.Sprintf("%d CPUs instead of %d", last.Procs, first.Procs)
-			if shape.name == manyToOne.name {
-				on += "; published: a third on 128 instead of 1"
-			}
-			throughput = append(throughput, carries("One built-in channel, "+shape.name+",", axis{first: "on "},
-				[]place{{on, stat.Between(last.samples(shape.of(native)), first.samples(shape.of(native)))}}))
+		of := inShapes.with(shape.of(native))
+		if few := of.one(); len(of) > 1 {
+			last := of.last()
+			slower := stat.Between(few.samples(shape.of(native)), last.samples(shape.of(native)))
+			fewest = append(fewest, place{fmt.Sprintf("%d CPUs instead of %d, %s", last.Procs, few.Procs, shape.name), speed(slower)})
 		}
-		selecting = append(selecting, inShapes.effect("Selecting on data and a close channel instead of range ("+shape.name+")",
-			byProcs, shape.of(native), shape.of(nativeSelects)))
+		if len(of) > 0 {
+			peaks = append(peaks, place{shape.name, peak(of, shape.of(native))})
+		}
+		findings = append(findings, inShapes.compare("Selecting on data and a close channel instead of range ("+shape.name+")", shape.of(native), shape.of(nativeSelects)))
 	}
-	findings := slices.Concat(throughput, laws(inShapes), selecting)
-	findings = append(findings, inShapes.effect("As many consumers as producers instead of one", byProcs, manyToOne.of(native), manyToMany.of(native)))
+	findings = append(findings,
+		finding("One built-in channel (published: three times as slow on 128 CPUs) is", " on", fewest),
+		finding("By a scaling law fitted to each round, the throughput of one built-in channel", ", with", peaks),
+		inShapes.compare("As many consumers as producers instead of one", manyToOne.of(native), manyToMany.of(native)))
 	for _, capacity := range cpuCapacities[1:] {
-		findings = append(findings, capacities.effect(fmt.Sprintf("A capacity of %d instead of none", capacity), byProcs,
-			withSlots(native, 0), withSlots(native, capacity)))
+		findings = append(findings, capacities.compare(fmt.Sprintf("A capacity of %d instead of none", capacity), withSlots(native, 0), withSlots(native, capacity)))
+	}
+	for _, id := range moreThanOne {
+		findings = append(findings, producers.compareBy(NameOf(id)+" instead of one channel is", speed, " with producers:", func(s spot) string { return s.X }, native, id))
 	}
 	for _, load := range []Load{oneConsumer, matched} {
-		findings = append(findings, remediesBeside(m, load)...)
-	}
-	byProducers := axis{"with ", "with ", func(s spot) string { return producersOf(s.X) }}
-	for _, id := range moreThanOne {
-		findings = append(findings, carries(NameOf(id)+", compared with one channel,", byProducers, producers.places(byProducers, id, native)))
+		findings = append(findings, remediesBeside(m.in(sectionRemedies).of(load).counted().with(native).last())...)
 	}
 	return said(findings...)
 }
 
-// A gained is a remedy with its gain at one place.
-type gained struct {
-	remedy
-	gain stat.Change
-}
-
-// gainsOf returns the point with the most CPUs and the remedies measured there, best
-// first.
-func gainsOf(m *Measured, load Load) (top spot, all []gained) {
-	top = m.in(sectionRemedies).of(load).counted().with(native).last()
-	for _, r := range cpuRoster(top.Procs) {
-		if c := top.change(r.id, native); c.N > 0 && r.id != native {
-			all = append(all, gained{r, c})
-		}
-	}
-	slices.SortStableFunc(all, func(a, b gained) int { return cmp.Compare(b.gain.Median, a.gain.Median) })
-	return top, all
-}
-
-// remediesBeside names the remedy with the highest throughput, and whether its lead over
-// the next is beyond noise, and compares each combination with the best of its parts. The
-// table has all gains.
-func remediesBeside(m *Measured, load Load) []string {
-	top, all := gainsOf(m, load)
-	var findings []string
-	if len(all) > 1 && all[0].gain.Clear() && all[0].gain.Median > 0 {
-		first, next := all[0], all[1]
-		text := fmt.Sprintf("Best remedy (%s, GOMAXPROCS %s): “%s”, with %s times the throughput of one channel; ",
-			load, top.X, NameOf(first.id), factor(first.gain))
-		if lead := top.change(first.id, next.id); lead.Clear() && lead.Median > 0 {
-			text += "ahead of “" + NameOf(next.id) + "” beyond noise."
-		} else {
-			text += "no difference to “" + NameOf(next.id) + "” beyond noise."
-		}
-		findings = append(findings, text)
-	}
-	for _, g := range all {
-		best := slices.IndexFunc(all, func(part gained) bool { return slices.Contains(g.parts, part.id) })
-		if best < 0 {
+// remediesBeside compares each remedy with one channel, the fastest first, and each
+// combination with the best of its parts.
+func remediesBeside(top spot) (findings []string) {
+	var remedies []place
+	roster, load := cpuRoster(top.Procs), top.under(top.Panel.Load.title)
+	slower := func(r remedy) float64 { return top.change(native, r.id).Median }
+	slices.SortStableFunc(roster, func(a, b remedy) int { return cmp.Compare(slower(a), slower(b)) })
+	for i, r := range roster {
+		change := top.change(native, r.id)
+		if change.N == 0 || r.id == native {
 			continue
 		}
-		findings = append(findings, carries(
-			fmt.Sprintf("The combination “%s”, compared with the best of its parts, “%s” (%s),", NameOf(g.id), NameOf(all[best].id), load),
-			byProcs, []place{{top.X, top.change(g.id, all[best].id)}}))
+		remedies = append(remedies, place{"“" + NameOf(r.id) + "”", speed(change)})
+		best := slices.IndexFunc(roster, func(part remedy) bool { return slices.Contains(r.parts, part.id) })
+		if best >= 0 {
+			findings = append(findings, finding("The combination “"+NameOf(r.id)+"” instead of the best of its parts, “"+NameOf(roster[best].id)+"”, is", ", with",
+				[]place{{load, speed(top.change(roster[best].id, roster[i].id))}}))
+		}
 	}
-	return findings
+	return append([]string{finding("Instead of one channel ("+load+"), sending is", " with", remedies)}, findings...)
 }
 
-// remedyTables lists the gain of each remedy at the most CPUs, best first.
-func remedyTables(m *Measured) []Table {
-	var tables []Table
-	for _, load := range []Load{oneConsumer, matched} {
-		top, all := gainsOf(m, load)
-		if len(all) == 0 {
-			continue
-		}
-		table := Table{
-			Title: "Remedies at GOMAXPROCS " + top.X + ", " + load.String(),
-			Text: "Throughput as a multiple of one built-in channel's in the same rounds, with its interval, and the time spent " +
-				"waiting for locks as a share of the time of all Ps.",
-			Head: []string{"remedy", "times one channel", "interval", "lock waits, %"},
-		}
-		top.unit = measure.LockWait
-		for _, g := range append([]gained{{remedy: remedy{contestant: contestant{id: native}}}}, all...) {
-			times := g.gain.Above(-1)
-			row := []string{NameOf(g.id), format.Rounded(times.Median, times.Lo, times.Hi), verdict(g.gain), ""}
-			if waits := top.summary(g.id); waits.N > 0 {
-				row[3] = fmt.Sprintf("%.1f", waits.Median)
+// peak describes where the throughput of a contender peaks, by a scaling law through its
+// points. The uncertainty comes from the rounds: a law is fitted to the i-th figures of all
+// points, for each i, and the interval is the interval of these peaks.
+func peak(sweep Measured, id ContenderID) string {
+	most := sweep.last().Procs
+	if len(sweep) < predict.MinCounts {
+		return "has too few counts of CPUs for a peak: run this on the target machine"
+	}
+	var peaks []float64
+	for round := range len(sweep.one().samples(id)) {
+		var points []predict.Point
+		for _, p := range sweep {
+			if samples := p.samples(id); round < len(samples) {
+				points = append(points, predict.Point{Procs: p.Procs, X: 1e9 / samples[round]})
 			}
-			table.Rows = append(table.Rows, row)
 		}
-		tables = append(tables, table)
+		if law, err := predict.Fit(points); err == nil {
+			at, _ := law.Peak()
+			peaks = append(peaks, float64(cmp.Or(at, most+1))) // a law that only rises has none
+		}
 	}
-	return tables
-}
-
-// verdict returns the interval of a gain, or the reason why it has no interval.
-func verdict(gain stat.Change) string {
+	found := stat.Summarize(peaks)
 	switch {
-	case gain.N == 0:
-		return "itself"
-	case gain.Confidence == 0:
-		return "too few repetitions"
-	case !gain.Clear():
-		return "no difference beyond noise"
+	case found.N == 0:
+		return "follows no law in any round"
+	case found.Lo > float64(most):
+		return fmt.Sprintf("has no peak up to %d CPUs", most)
+	case found.Hi > float64(most):
+		return fmt.Sprintf("peaks from GOMAXPROCS %.0f on, or not up to %d", found.Lo, most)
+	case found.Confidence == 0:
+		return "peaks at " + format.Plural(int(math.Round(found.Median)), "CPU") + " (no interval)"
 	}
-	return fmt.Sprintf("%.2f to %.2f", 1+gain.Lo, 1+gain.Hi)
-}
-
-// producersOf writes a place on the axis of producers.
-func producersOf(x string) string {
-	if x == "1" {
-		return "1 producer"
-	}
-	return x + " producers"
+	return "peaks at " + format.Plural(int(math.Round(found.Median)), "CPU") + fmt.Sprintf(" (%.0f to %.0f)", found.Lo, found.Hi)
 }

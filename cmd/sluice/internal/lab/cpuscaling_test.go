@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/bench/contender"
-	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 )
 
@@ -79,15 +78,15 @@ func TestLeftOutOfTheRemedies(t *testing.T) {
 	}{
 		{oneConsumer, byClock, 1, true}, // even if P is 1
 		{oneConsumer, byClock, 8, true},
-		{oneConsumer, allTogether, 8, true},
-		{oneConsumer, withoutMore, 8, false},
-		{oneConsumer, nativeFan4, 8, false},
-		{matched, nativeFan4, 1, true},
+		{oneConsumer, "published_all_together", 8, true},
+		{oneConsumer, "published_slices_+_timeout_+_threads", 8, false},
+		{oneConsumer, "native_select_of_4_channels", 8, false},
+		{matched, "native_select_of_4_channels", 1, true},
 		{matched, byClock, 8, false},
-		{matched, byClockOf(4), 2, true},
-		{matched, byClockOf(4), 4, false},
-		{matched, capped, 32, true},
-		{matched, capped, 33, false},
+		{matched, "published_4_channels_by_clock", 2, true},
+		{matched, "published_4_channels_by_clock", 4, false},
+		{matched, "published_GOMAXPROCS_32", 32, true},
+		{matched, "published_GOMAXPROCS_32", 33, false},
 		{oneConsumer, shardedLanes, 1, false},
 	} {
 		roster := cpuRoster(tt.procs)
@@ -128,7 +127,7 @@ func TestCappedHasFewerPs(t *testing.T) {
 			t.Errorf("GOMAXPROCS left at %d, was %d", now, before)
 		}
 	}
-	i := slices.IndexFunc(cpuRoster(64), func(r remedy) bool { return r.id == capped })
+	i := slices.IndexFunc(cpuRoster(64), func(r remedy) bool { return r.id == "published_GOMAXPROCS_32" })
 	if got := cpuRoster(64)[i].procs; got != 32 {
 		t.Errorf("the study's GOMAXPROCS is %d, want 32", got)
 	}
@@ -153,7 +152,7 @@ func TestCPUScalingFindings(t *testing.T) {
 			return 30 * float64(p.Procs)
 		case id == withSlots(native, 1):
 			return 80
-		case id == allTogether:
+		case id == "published_all_together":
 			return 50
 		case id == sharedSlices:
 			return 40
@@ -164,16 +163,15 @@ func TestCPUScalingFindings(t *testing.T) {
 		}
 		return 100
 	})
-	contains(t, findings, "One built-in channel, 1 to 1, carries as much, within noise, on 8 CPUs instead of 1.")
-	contains(t, findings, "One built-in channel, P to P, carries 0.125 (0.124 to 0.126) times as much on 8 CPUs instead of 1.")
-	contains(t, findings, "One built-in channel, P to 1, carries 1.78 (1.77 to 1.79) times as much on 8 CPUs instead of 1; published: a third on 128 instead of 1.")
-	contains(t, findings, "One built-in channel, P to 1: the scaling law through 1 to 8 CPUs (σ 0.1, κ 0.05) has its peak at 4 CPUs, with 83.9 million values per second; the rounds agree.")
-	contains(t, findings, "One built-in channel, P to P: the scaling law through 1 to 8 CPUs (σ 1, κ 1) has its peak at 1 CPU")
-	contains(t, findings, "Selecting on data and a close channel instead of range (1 to 1) costs 50.0% ± 0.0% more at GOMAXPROCS 1, 50.0% ± 0.0% more at 2, 50.0% ± 0.0% more at 4 and 50.0% ± 0.0% more at 8.")
-	contains(t, findings, "A capacity of 1 instead of none saves 20.0% ± 0.0% at GOMAXPROCS 1")
-	contains(t, findings, "Best remedy (P producers, one consumer, GOMAXPROCS 8): “sluice.Sharded, lane each, runs”, with 4.00 (4.00 to 4.00) times the throughput of one channel; ahead of “published, slices” beyond noise.")
-	contains(t, findings, "The combination “published, all together”, compared with the best of its parts, “published, slices” (P producers, matched consumers), carries 0.800 (0.800 to 0.800) times as much at GOMAXPROCS 8.")
-	contains(t, findings, "sluice.Sharded, lane each, runs, compared with one channel, carries 4.00 (4.00 to 4.00) times as much with 1 producer, 4.00 (4.00 to 4.00) with 2 producers, ")
+	contains(t, findings, "One built-in channel (published: three times as slow on 128 CPUs) is as fast, within noise, on 8 CPUs instead of 1, 1 to 1; "+
+		"1.78 (1.77 to 1.79) times as fast on 8 CPUs instead of 1, P to 1; 8.00 (7.95 to 8.05) times as slow on 8 CPUs instead of 1, P to P.")
+	contains(t, findings, "peaks at 4 CPUs (4 to 4), with P to 1; peaks at 1 CPU (1 to 1), with P to P.")
+	contains(t, findings, "Selecting on data and a close channel instead of range (1 to 1) is 1.50 (1.50 to 1.50) times as slow at GOMAXPROCS 1, 2, 4 and 8.")
+	contains(t, findings, "A capacity of 1 instead of none is 1.25 (1.25 to 1.25) times as fast at GOMAXPROCS 1, 2, 4 and 8.")
+	contains(t, findings, "Instead of one channel (P producers, one consumer, GOMAXPROCS 8), sending is 4.00 (4.00 to 4.00) times as fast with “sluice.Sharded lane each runs”; "+
+		"2.50 (2.50 to 2.50) times as fast with “published slices”;")
+	contains(t, findings, "The combination “published all together” instead of the best of its parts, “published slices”, is 1.25 (1.25 to 1.25) times as slow, with P producers, matched consumers, GOMAXPROCS 8.")
+	contains(t, findings, "sluice.Sharded lane each runs instead of one channel is 4.00 (4.00 to 4.00) times as fast with producers: 1, 2, ")
 	for _, finding := range findings {
 		if strings.Contains(finding, "GOMAXPROCS 16") || strings.Contains(finding, "at 16") {
 			t.Errorf("drawn from 16 Ps on 8 CPUs: %s", finding)
@@ -181,113 +179,38 @@ func TestCPUScalingFindings(t *testing.T) {
 	}
 }
 
-func TestBestNeedsALead(t *testing.T) {
-	nothing := onEight(func(ContenderID, *Point) float64 { return 100 })
-	tied := onEight(func(id ContenderID, _ *Point) float64 {
-		if id == shardedLanes || id == sharedSlices {
-			return 50
-		}
-		return 100
-	})
-	contains(t, tied, "; no difference to “sluice.Sharded, lane each, runs” beyond noise.")
-	for _, finding := range nothing {
-		if strings.Contains(finding, "Best remedy") {
-			t.Errorf("best of equals: %s", finding)
-		}
-	}
-}
-
-func TestRemedyTables(t *testing.T) {
-	measured := pretend(cpuScalingStudy, Scale{CPUs: 64}, func(id ContenderID, _ *Point) float64 {
-		switch id {
-		case capped:
-			return 25
-		case pinned:
-			return 200
-		}
-		return 100
-	})
-	for _, s := range measured.in(sectionRemedies) {
-		for i := range s.outcome.Results {
-			for j := range s.outcome.Results[i].Repetitions {
-				r := &s.outcome.Results[i].Repetitions[j]
-				r.Figures = append(r.Figures, measure.Figure{Unit: measure.LockWait, Value: float64(len(NameOf(s.outcome.Results[i].Contender)))})
-			}
-		}
-	}
-	tables := cpuConclusion(measured).Tables
-	if len(tables) != 2 {
-		t.Fatalf("%d tables, want one for each panel", len(tables))
-	}
-	for _, table := range tables {
-		if !strings.Contains(table.Title, "GOMAXPROCS 64") {
-			t.Errorf("title %q", table.Title)
-		}
-		want := map[int][]string{
-			0:                   {NameOf(native), "1.00", "itself", "6.0"},
-			1:                   {NameOf(capped), "4.00", "4.00 to 4.00", "24.0"},
-			len(table.Rows) - 1: {NameOf(pinned), "0.500", "0.50 to 0.50", "25.0"},
-		}
-		for i, row := range want {
-			if !slices.Equal(table.Rows[i], row) {
-				t.Errorf("row %d is %q, want %q", i, table.Rows[i], row)
-			}
-		}
-		if got := table.Rows[2][2]; got != "no difference beyond noise" {
-			t.Errorf("the verdict on an equal is %q", got)
-		}
-	}
-}
-
-// A law, its peak with an interval, and the reasons for none.
-func TestScalingLaw(t *testing.T) {
-	sweep := func(laws ...predict.Law) (counts []int, times [][]float64) {
-		for _, n := range []int{1, 2, 4, 8, 16} {
-			var rounds []float64
-			for i := range 9 {
-				rounds = append(rounds, 1e9/laws[i%len(laws)].At(float64(n)))
-			}
-			counts, times = append(counts, n), append(times, rounds)
-		}
-		return counts, times
-	}
+// A law's peak has an interval, or a reason for none.
+func TestPeak(t *testing.T) {
 	atFour, atTwo := predict.Law{Lambda: 4e7, Sigma: 0.1, Kappa: 0.05}, predict.Law{Lambda: 4e7, Sigma: 0.1, Kappa: 0.18}
 	rising := predict.Law{Lambda: 4e7, Sigma: 0.01, Kappa: 0}
 	for _, tt := range []struct {
-		name string
-		laws []predict.Law
-		want []string
+		name  string
+		cpus  int
+		count int
+		laws  []predict.Law
+		want  string
 	}{
-		{"sure", []predict.Law{atFour}, []string{"has its peak at 4 CPUs, with 84.2 million", "the rounds agree"}},
-		{"unsure", []predict.Law{atFour, atTwo}, []string{"fitted round by round, at 2 to 4"}},
-		{"rising", []predict.Law{rising}, []string{"has no peak up to 16", "the rounds agree"}},
-		{"rising or not", []predict.Law{rising, atFour}, []string{"fitted round by round, at 4 to beyond 16"}},
+		{"sure", 16, 9, []predict.Law{atFour}, "peaks at 4 CPUs (4 to 4)"},
+		{"unsure", 16, 9, []predict.Law{atFour, atTwo}, "peaks at 4 CPUs (2 to 4)"},
+		{"rising", 16, 9, []predict.Law{rising}, "has no peak up to 16 CPUs"},
+		{"rising or not", 16, 9, []predict.Law{rising, atFour}, "peaks from GOMAXPROCS 4 on, or not up to 16"},
+		{"single", 16, 1, []predict.Law{atFour}, "peaks at 4 CPUs (no interval)"},
+		{"few counts", 2, 9, []predict.Law{atFour}, "has too few counts of CPUs for a peak"},
+		{"up and down", 16, 9, nil, "follows no law in any round"},
 	} {
-		got := scalingLaw(sweep(tt.laws...))
-		for _, want := range tt.want {
-			if !strings.Contains(got, want) {
-				t.Errorf("%s: %q lacks %q", tt.name, got, want)
+		m := pretend(cpuScalingStudy, Scale{CPUs: tt.cpus, Count: tt.count}, func(ContenderID, *Point) float64 { return 1 }).in(sectionShapes).counted()
+		id := oneToOne.of(native)
+		for i, p := range m {
+			repetitions := p.outcome.Result(id).Repetitions
+			for round := range repetitions {
+				repetitions[round].Figures[0].Value = float64(1 + 98*(i%2))
+				if tt.laws != nil {
+					repetitions[round].Figures[0].Value = 1e9 / tt.laws[round%len(tt.laws)].At(float64(p.Procs))
+				}
 			}
 		}
-	}
-	if got := scalingLaw([]int{1, 2, 3, 4, 5}, [][]float64{{1, 1}, {99, 99}, {1, 1}, {99, 99}, {1, 1}}); !strings.Contains(got, "no scaling law: ") {
-		t.Errorf("of points that go up and down: %q", got)
-	}
-	if got := scalingLaw([]int{1, 2, 3}, [][]float64{{9}, {5}, {4}}); !strings.Contains(got, "too few rounds") {
-		t.Errorf("of a single round: %q", got)
-	}
-}
-
-func TestTwoCountsHaveNoLaw(t *testing.T) {
-	findings := cpuConclusion(pretend(cpuScalingStudy, Scale{CPUs: 2}, func(ContenderID, *Point) float64 { return 100 })).Findings
-	contains(t, findings, "2 counts of CPUs are too few for a scaling law: run this on the target machine.")
-	mentions := 0
-	for _, finding := range findings {
-		if strings.Contains(finding, "law") {
-			mentions++
+		if got := peak(m, id); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
-	}
-	if mentions != 1 {
-		t.Errorf("the law is mentioned %d times:\n%s", mentions, strings.Join(findings, "\n"))
 	}
 }

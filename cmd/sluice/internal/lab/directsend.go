@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/sluice-go/sluice/bench/contender"
@@ -16,6 +15,7 @@ import (
 var directSendStudy = Experiment{
 	Study: Study{
 		Name:  "direct-send",
+		Topic: "waiting receivers",
 		Title: "Is passing a value straight to a waiting receiver faster?",
 		Prediction: "A hand-off saves the receiver a read of the buffer under the lock: a few nanoseconds, compared with a " +
 			"hundred or more for the switch between goroutines. The effect is visible, if at all, where each value wakes a " +
@@ -46,12 +46,11 @@ const (
 )
 
 // withNoHandOff is the ablation of withHandOff.
-var withNoHandOff = named("sluice, no hand-off")
+const withNoHandOff ContenderID = "sluice_no_hand-off"
 
 var directCapacities = []int{0, 1, 10}
 
-func directPublished() []Published {
-	var figures []Published
+func directPublished() (figures []Published) {
 	add := func(row string, section SectionID, procs int, values ...float64) {
 		for i, value := range values {
 			capacity := strconv.Itoa(directCapacities[i])
@@ -98,8 +97,8 @@ func directSections(s Scale) []Section {
 		for _, capacity := range directCapacities {
 			x := strconv.Itoa(capacity)
 			label := measure.Label{Key: "capacity", Value: x}
-			a := oneWay.point(s, Panel{Procs: procs}, x, procs, n, label)
-			b := request.point(s, Panel{Procs: procs}, x, procs, n/2, label)
+			a := oneWay.point(s, Panel{}, x, procs, n, label)
+			b := request.point(s, Panel{}, x, procs, n/2, label)
 			a.enter(directRoster(capacity), oneToOneOf(n))
 			b.enter(directRoster(capacity), func(c contestant) (measure.Entry, string) {
 				return c.entry(workload.PingPong(capacity), n/2), ""
@@ -117,41 +116,36 @@ func directSections(s Scale) []Section {
 		}, func(c contestant) (measure.Entry, string) { return c.fillFirst(n) })
 		c.leaveOut("no goroutine waits, so there is no hand-off", withNoHandOff)
 	}
-	return arranged(oneWay, request, allFirst)
+	return []Section{oneWay, request, allFirst}
 }
 
 // directConclusion draws the answer without a buffer, and compares it with the study's
 // largest.
-func directConclusion(m *Measured) Conclusion {
+func directConclusion(m Measured) Conclusion {
 	c := Conclusion{Findings: directFindings(m)}
 	home, ok := m.in(directOneWay).at("0").home(native)
 	if !ok {
 		return c
 	}
 	most := strconv.Itoa(directCapacities[len(directCapacities)-1])
-	large := m.in(directOneWay).at(most).where(func(s spot) bool { return s.Panel == home.Panel }).one()
-	unbuffered := way{native, "chan, unbuffered", "through an unbuffered channel", true}
-	buffered := way{native, "chan, " + most + " slots", "with " + most + " slots", false}
-	straight, retry := way{withHandOff, "sluice.Rendezvous", "", true}, way{withNoHandOff, "Rendezvous without it", "", true}
-	c.Chart = Chart{"1 sender, 1 receiver, " + home.conditions(), PerValue.Axis, append(
-		home.bars(PerValue, native, unbuffered, straight, retry),
-		large.bars(PerValue, "", buffered,
-			way{contender: withHandOff, label: "sluice.Bounded, " + most + " slots"}, way{contender: withNoHandOff, label: "Bounded without it"})...)}
-	c.costs, c.sentence = c.Chart, costSentence(c.Chart, unbuffered, buffered)
-	c.Answer = "A sluice.Rendezvous, which passes a value straight to a waiting receiver, " + c.speed(home.change(withHandOff, withNoHandOff),
-		straight.label, retry.label, "a copy that only wakes the receiver, which then tries again") + "."
-	slower := stat.Between(large.samples(native), home.samples(native))
+	large := m.in(directOneWay).panel(home.Panel).at(most).one()
+	c.Chart = Chart{home.under("1 sender, 1 receiver"), PerValue.Axis, append(
+		home.bars(PerValue, native,
+			way{native, "chan, unbuffered", "through an unbuffered channel"},
+			way{withHandOff, "sluice.Rendezvous", ""}, way{withNoHandOff, "sluice, no hand-off", ""}),
+		large.bars(PerValue, "",
+			way{native, "chan, " + most + " slots", "with " + most + " slots"},
+			way{withHandOff, "sluice.Bounded, " + most + " slots", ""}, way{withNoHandOff, "sluice, no hand-off, " + most, ""})...)}
+	c.Answer = "A sluice.Rendezvous, which passes a value straight to a waiting receiver, is " + speed(home.change(withNoHandOff, withHandOff)) +
+		" as a copy that only wakes the receiver, which then tries again."
 	c.Advice = "Nothing to change: the built-in channel and sluice both pass values straight on."
-	if more(slower) && c.know(unbuffered.label, buffered.label) {
-		c.Advice += fmt.Sprintf(" A buffer gains more: with %s slots, a channel is %s times as fast.", most, c.times(unbuffered.label, buffered.label, slower))
+	if buffered := stat.Between(home.samples(native), large.samples(native)); faster(buffered) {
+		c.Advice += " A buffer gains more: with " + most + " slots, a channel is " + speed(buffered) + "."
 	}
-	c.claims = c.bufferClaim(slower, unbuffered.label, buffered.label, most)
 	return c
 }
 
-// directFindings compares two contenders by GOMAXPROCS, in a finding per capacity.
-// Capacities without a difference share one.
-func directFindings(m *Measured) []string {
+func directFindings(m Measured) []string {
 	var findings []string
 	for _, question := range []struct {
 		what        string
@@ -164,18 +158,9 @@ func directFindings(m *Measured) []string {
 			section SectionID
 			name    string
 		}{{directOneWay, "One way"}, {directRequest, "Request and response"}} {
-			var nothing []string
 			for _, capacity := range directCapacities {
 				x := strconv.Itoa(capacity)
-				places := m.in(part.section).at(x).places(byProcs, question.base, question.other)
-				if len(places) > 0 && allNoise(places) {
-					nothing = append(nothing, x)
-				} else {
-					findings = append(findings, effect(part.name+", capacity "+x+": "+question.what, byProcs, places))
-				}
-			}
-			if len(nothing) > 0 {
-				findings = append(findings, fmt.Sprintf("%s, capacity %s: %s makes no difference beyond noise.", part.name, format.And(nothing), question.what))
+				findings = append(findings, m.in(part.section).at(x).compare(part.name+", capacity "+x+": "+question.what, question.base, question.other))
 			}
 		}
 	}

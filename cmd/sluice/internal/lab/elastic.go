@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/bench/workload"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/predict"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
@@ -20,6 +21,7 @@ import (
 var elasticStudy = Experiment{
 	Study: Study{
 		Name:  "elastic",
+		Topic: "growing queues",
 		Title: "Is a channel that grows slower than one of a fixed size?",
 		Prediction: "A goroutine between two built-in channels costs at least one more transfer per value, so it takes more than " +
 			"twice the time of one channel. A queue that grows in place needs no goroutine, and costs no more than a " +
@@ -49,33 +51,26 @@ var elasticStudy = Experiment{
 
 const (
 	elasticProcs   SectionID = "procs"
-	elasticLength  SectionID = "length"
 	elasticShrink  SectionID = "shrink"
 	elasticBuffers SectionID = "buffers"
 	elasticMemory  SectionID = "memory"
 )
 
 // The contenders of this study alone. The shrinking ones are the published flushing pump.
-var (
-	simplePump      = named("published, simple")
-	flushingPump    = named("published, flushing")
-	elasticBatches  = named("sluice.Elastic, batches")
-	boundedOneToOne = named("sluice.Bounded, 1024, 1:1")
-	pipe            = named("bridge.Pipe")
+const (
+	simplePump     ContenderID = "published_simple"
+	flushingPump   ContenderID = "published_flushing"
+	elasticBatches ContenderID = "sluice.Elastic_batches"
+	pipe           ContenderID = "bridge.Pipe"
 
-	shrinkHalf     = named("published, halves below a half")
-	shrinkEmpty    = named("published, when empty")
-	shrinkNever    = named("published, never")
-	shrinkQuarter  = named("lazier: halves below a quarter")
-	shrinkIntended = named("when empty, as intended")
-	presized       = named("pre-sized, never")
-	ownHalf        = named("sluice.Elastic, ShrinkHalf")
-	ownEmpty       = named("sluice.Elastic, ShrinkEmpty")
-	ownNever       = named("sluice.Elastic, NoShrink")
+	shrinkHalf    ContenderID = "published_halves_below_a_half"
+	shrinkNever   ContenderID = "published_never"
+	shrinkQuarter ContenderID = "lazier_halves_below_a_quarter"
+	presized      ContenderID = "pre-sized_never"
+	ownHalf       ContenderID = "sluice.Elastic_ShrinkHalf"
 )
 
-func elasticPublished() []Published {
-	var figures []Published
+func elasticPublished() (figures []Published) {
 	for _, row := range []struct {
 		name            string
 		load            Load
@@ -107,9 +102,6 @@ func published(id ContenderID, pump contender.Pump, shrink contender.PublishedSh
 	return contestant{id, p.Contender(), unbounded, false}
 }
 
-// usualBuffer is the capacity of both.
-const usualBuffer = contender.PublishedBuffer
-
 // pumps returns both pumps of the study, which never shrink.
 func pumps(send, receive int) []contestant {
 	return []contestant{
@@ -126,10 +118,10 @@ func elasticRoster() []contestant {
 		{nativeUnbuffered, builtIn, 0, false},
 		{native1024, builtIn, 1024, false},
 		{nativeSlotEach, builtIn, slotEach, false},
-	}, pumps(usualBuffer, usualBuffer), []contestant{
+	}, pumps(contender.PublishedBuffer, contender.PublishedBuffer), []contestant{
 		{rendezvous, contender.Rendezvous(background, nil), 0, false},
 		{bounded1024, ours, 1024, false},
-		{boundedOneToOne, contender.Bounded(background, oneToOne), 1024, false},
+		{"sluice.Bounded_1024_1_1", contender.Bounded(background, oneToOne), 1024, false},
 		{boundedSlotEach, ours, slotEach, false},
 		{elastic, contender.Elastic(background, nil), unbounded, false},
 		{elasticBatches, contender.Elastic(background, nil), unbounded, true},
@@ -141,7 +133,7 @@ func elasticRoster() []contestant {
 // its author wanted to try next, and the modes of sluice.Elastic.
 func shrinkRoster(n int) []contestant {
 	flushing := func(id ContenderID, shrink contender.PublishedShrink, slots int) contestant {
-		return published(id, contender.Flushing, shrink, usualBuffer, usualBuffer, slots)
+		return published(id, contender.Flushing, shrink, contender.PublishedBuffer, contender.PublishedBuffer, slots)
 	}
 	own := func(id ContenderID, mode sluice.ShrinkMode) contestant {
 		return contestant{id, contender.Elastic(background, &contender.Options{Shrink: mode}), unbounded, false}
@@ -150,13 +142,13 @@ func shrinkRoster(n int) []contestant {
 		{nativeSlotEach, contender.Native(), slotEach, false},
 		flushing(shrinkHalf, contender.PublishedShrinkHalf, 0),
 		flushing(shrinkQuarter, contender.LazyShrinkHalf, 0),
-		flushing(shrinkEmpty, contender.PublishedShrinkEmpty, 0),
-		flushing(shrinkIntended, contender.FreeWhenEmpty, 0),
+		flushing("published_when_empty", contender.PublishedShrinkEmpty, 0),
+		flushing("when_empty_as_intended", contender.FreeWhenEmpty, 0),
 		flushing(shrinkNever, contender.PublishedNoShrink, 0),
 		flushing(presized, contender.PublishedNoShrink, 1<<bits.Len(uint(n-1))),
 		own(ownHalf, sluice.ShrinkHalf),
-		own(ownEmpty, sluice.ShrinkEmpty),
-		own(ownNever, sluice.NoShrink),
+		own("sluice.Elastic_ShrinkEmpty", sluice.ShrinkEmpty),
+		own("sluice.Elastic_NoShrink", sluice.NoShrink),
 	}
 }
 
@@ -164,11 +156,11 @@ func elasticSections(s Scale) []Section {
 	sections := []Section{elasticByProcs(s)}
 	switch s.Size {
 	case AsPublished:
-		return arranged(sections...)
+		return sections
 	case Standard:
 		sections = append(sections, elasticByLength(s))
 	}
-	return arranged(append(sections, elasticShrinking(s), elasticByBuffer(s), elasticHeld(s))...)
+	return append(sections, elasticShrinking(s), elasticByBuffer(s), elasticHeld(s))
 }
 
 // seqAndCon adds the study's two loads at one place.
@@ -188,7 +180,7 @@ func elasticByProcs(s Scale) Section {
 		"One goroutine sends "+format.Thousands(n)+" values and closes; the values are received in order, "+
 			"either after the last was sent or by a second goroutine meanwhile.",
 		PerValue)
-	study := s.doubling(4)
+	study := predict.Doublings(max(4, s.cpus()))
 	if s.Size == AsPublished {
 		study = []int{1, 4}
 	}
@@ -199,7 +191,7 @@ func elasticByProcs(s Scale) Section {
 }
 
 func elasticByLength(s Scale) Section {
-	section := newSection(elasticLength, "How many values", "values sent",
+	section := newSection("length", "How many values", "values sent",
 		"The same, by the number of values: with more values queued, a queue grows more often.",
 		PerValue)
 	// Contenders with a fixed buffer are the same at any length.
@@ -250,8 +242,8 @@ func elasticByBuffer(s Scale) Section {
 			return []measure.Label{{Key: "vary", Value: which}, {Key: "slots", Value: x}}
 		}
 		section.seqAndCon(s, x, procs, n, pumps(size, size), vary("both")...)
-		section.point(s, Panel{Load: varySendBuffer}, x, procs, n, vary("send")...).enter(pumps(size, usualBuffer), oneToOneOf(n))
-		section.point(s, Panel{Load: varyReceiveBuffer}, x, procs, n, vary("receive")...).enter(pumps(usualBuffer, size), oneToOneOf(n))
+		section.point(s, Panel{Load: varySendBuffer}, x, procs, n, vary("send")...).enter(pumps(size, contender.PublishedBuffer), oneToOneOf(n))
+		section.point(s, Panel{Load: varyReceiveBuffer}, x, procs, n, vary("receive")...).enter(pumps(contender.PublishedBuffer, size), oneToOneOf(n))
 	}
 	return section
 }
@@ -314,92 +306,61 @@ func (c contestant) footprint(n, steps int) measure.Entry {
 	}}
 }
 
-// Ways of the load with both ends at once.
-var (
-	elasticUnbuffered = way{contender: nativeUnbuffered, label: "chan, unbuffered", words: "through an unbuffered channel"}
-	elasticBuffered   = way{contender: native1024, label: "chan, 1024 slots", words: "with 1024 slots", key: true}
-	elasticPump       = way{contender: flushingPump, label: "hand-made queue, 2 chans", key: true}
-	elasticOwn        = way{contender: elastic, label: "sluice.Elastic", words: "through a sluice.Elastic", key: true}
-	elasticWays       = []way{
-		elasticUnbuffered, elasticBuffered, elasticPump,
-		{contender: bounded1024, label: "sluice.Bounded"},
-		elasticOwn,
-		{contender: elasticBatches, label: fmt.Sprintf("sluice.Elastic, by %d", workload.BatchSize)},
-	}
-)
-
-func elasticConclusion(m *Measured) Conclusion {
+func elasticConclusion(m Measured) Conclusion {
 	c := Conclusion{Findings: elasticFindings(m)}
 	home, ok := m.in(elasticProcs).of(bothAtOnce).home(native1024)
 	if !ok {
 		return c
 	}
-	c.Chart = Chart{"1 sender, 1 receiver, " + home.conditions(), PerValue.Axis, home.bars(PerValue, native1024, elasticWays...)}
-	c.costs, c.sentence = c.Chart, costSentence(c.Chart, elasticWays...)
-	pump := home.change(elastic, flushingPump)
-	c.Answer = "As a queue that grows, sluice.Elastic " + c.speed(pump, elasticOwn.label, elasticPump.label, "a goroutine with a queue between two built-in channels") + "; it " +
-		c.speed(home.change(elastic, native1024), elasticOwn.label, elasticBuffered.label, "a built-in channel of 1024 slots, which does not grow") + "."
+	c.Chart = Chart{home.under("1 sender, 1 receiver"), PerValue.Axis, home.bars(PerValue, native1024,
+		way{nativeUnbuffered, "chan, unbuffered", "through an unbuffered channel"},
+		way{native1024, "chan, 1024 slots", "with 1024 slots"},
+		way{flushingPump, "hand-made queue, 2 chans", ""},
+		way{bounded1024, "sluice.Bounded", ""},
+		way{elastic, "sluice.Elastic", "through a sluice.Elastic"},
+		way{elasticBatches, fmt.Sprintf("sluice.Elastic, by %d", workload.BatchSize), ""})}
+	c.Answer = "sluice.Elastic is " + speed(home.change(flushingPump, elastic)) + " as a goroutine with a queue between two built-in channels, and " +
+		speed(home.change(native1024, elastic)) + " as a built-in channel of 1024 slots, which does not grow."
 	c.Advice = "Use sluice.Elastic, with a limit, where bursts must not block the sender."
-	c.claims = append(
-		c.claim(aboutElastic, pump, elasticPump.label, elasticOwn.label,
-			"As a queue that grows, sluice.Elastic is %s times as fast as a goroutine between two channels (%s instead of %s; "+c.load()+"). Use it there."),
-		c.bufferClaim(home.change(native1024, nativeUnbuffered), elasticUnbuffered.label, elasticBuffered.label, "1024")...)
 	return c
 }
 
-func elasticFindings(m *Measured) []string {
-	const beside = "Compared with a built-in channel of 1024 slots, both ends at once, "
-	procs, shrink := m.in(elasticProcs), m.in(elasticShrink)
-	findings := []string{
-		takes(beside+"the published flushing pump", byProcs, procs.of(bothAtOnce).places(byProcs, native1024, flushingPump)),
-		takes(beside+"sluice.Elastic", byProcs, procs.of(bothAtOnce).places(byProcs, native1024, elastic)),
-	}
+func elasticFindings(m Measured) []string {
+	procs, together, shrink := m.in(elasticProcs), m.in(elasticProcs).of(bothAtOnce), m.in(elasticShrink)
+	var findings []string
 	for _, change := range []struct {
 		subject     string
+		at          Measured
 		base, other ContenderID
 	}{
-		{"sluice.Elastic instead of the published flushing pump", flushingPump, elastic},
-		{"bridge.Pipe instead of the published flushing pump", flushingPump, pipe},
-		{"Batches of 64 through sluice.Elastic instead of single values", elastic, elasticBatches},
-		{"Flushing in the published pump instead of a select per value", simplePump, flushingPump},
+		{"The published flushing pump instead of a built-in channel of 1024 slots", together, native1024, flushingPump},
+		{"sluice.Elastic instead of a built-in channel of 1024 slots", together, native1024, elastic},
+		{"sluice.Elastic instead of the published flushing pump", procs, flushingPump, elastic},
+		{"bridge.Pipe instead of the published flushing pump", procs, flushingPump, pipe},
+		{"Batches of 64 through sluice.Elastic instead of single values", procs, elastic, elasticBatches},
+		{"Flushing in the published pump instead of a select per value", procs, simplePump, flushingPump},
+		{"Left open by the study: a pre-sized queue", shrink, shrinkNever, presized},
+		{"Left open by the study: shrinking below a quarter instead of a half", shrink, shrinkHalf, shrinkQuarter},
+		{"Left open by the study: not shrinking instead of shrinking below a half", shrink, shrinkHalf, shrinkNever},
 	} {
-		for _, load := range []Load{fillFirst, bothAtOnce} {
-			findings = append(findings, procs.of(load).effect(change.subject+" ("+load.String()+")", byProcs, change.base, change.other))
+		for _, load := range []Load{fillFirst, bothAtOnce, swinging} {
+			findings = append(findings, change.at.of(load).compare(change.subject+" ("+load.title+")", change.base, change.other))
+		}
+	}
+	var sizes, held []place
+	usual := strconv.Itoa(contender.PublishedBuffer)
+	buffers := m.in(elasticBuffers).of(bothAtOnce)
+	for _, p := range buffers {
+		if c := stat.Between(buffers.at(usual).one().samples(flushingPump), p.samples(flushingPump)); c.N > 0 && p.X != usual {
+			sizes = append(sizes, place{p.X + " slots", speed(c)})
+		}
+	}
+	for _, measured := range elasticHeldMeasures {
+		if c := m.in(elasticMemory).inUnit(measured.Unit).one().change(shrinkHalf, ownHalf); c.N > 0 {
+			held = append(held, place{measured.Title, multiple(c, "as much")})
 		}
 	}
 	return said(append(findings,
-		shrink.effect("Left open by the study: a pre-sized queue", byLoad, shrinkNever, presized),
-		shrink.effect("Left open by the study: shrinking below a quarter instead of a half", byLoad, shrinkHalf, shrinkQuarter),
-		shrink.effect("Left open by the study: not shrinking instead of shrinking below a half", byLoad, shrinkHalf, shrinkNever),
-		bestBuffer(m.in(elasticBuffers).of(bothAtOnce).with(flushingPump)),
-		held(m.in(elasticMemory).in(measure.BytesPeak).with(shrinkHalf).with(ownHalf)))...)
-}
-
-// bestBuffer names the fastest size of both built-in channels.
-func bestBuffer(sizes spots) string {
-	if len(sizes) < 2 {
-		return ""
-	}
-	median := func(s spot) float64 { return s.summary(flushingPump).Median }
-	slices.SortStableFunc(sizes, func(a, b spot) int { return cmp.Compare(median(a), median(b)) })
-	best, worst := sizes.one(), sizes.last()
-	if !stat.Between(best.samples(flushingPump), worst.samples(flushingPump)).Clear() {
-		return "The size of its two buffers makes no difference beyond noise to the published flushing pump (both at once)."
-	}
-	return fmt.Sprintf("The published flushing pump is fastest with two buffers of %s slots (%.0f ns per value) "+
-		"and slowest with %s (%.0f ns; both at once).", best.X, median(best), worst.X, median(worst))
-}
-
-func held(at spots) string {
-	if len(at) == 0 {
-		return ""
-	}
-	of := func(id ContenderID) string {
-		var medians []any
-		for _, measured := range elasticHeldMeasures {
-			medians = append(medians, measured.Show(at.in(measured.Unit).one().summary(id)).Median)
-		}
-		return fmt.Sprintf("%.1f bytes at the worst moment of filling, %.1f when full, and %.1f KiB in all after the drain", medians...)
-	}
-	return "Per queued value of 8 bytes, the published channel that halves holds " + of(shrinkHalf) + "; sluice.Elastic holds " + of(ownHalf) + "."
+		finding("Instead of two buffers of "+usual+" slots, the published flushing pump is (both at once)", " with", sizes),
+		finding("sluice.Elastic instead of the published channel, both shrinking below a half, holds", "", held))...)
 }

@@ -5,13 +5,12 @@
 // What may enter: one file per study, which reads like the article that it repeats:
 // the question, the prediction, the sweep, the contenders, the published figures and
 // the conclusions. Beside them stand the parts that the studies share: names.go has the
-// identifiers, plan.go the points of a sweep, measured.go their figures, threshold.go and
-// law.go what is derived from them, wording.go, chart.go and overview.go what they say.
+// identifiers, plan.go the points of a sweep, measured.go their figures, wording.go what
+// findings say, and overview.go what a first screen shows.
 // Nothing here measures or prints.
 package lab
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -26,8 +25,7 @@ func All() []Experiment {
 }
 
 // Names returns the names of [All].
-func Names() []string {
-	var names []string
+func Names() (names []string) {
 	for _, e := range All() {
 		names = append(names, e.Name)
 	}
@@ -56,6 +54,7 @@ func Select(names []string) ([]Experiment, error) {
 // A Study describes an experiment, in the lab and in a report.
 type Study struct {
 	Name  string `json:"name"`  // as on the command line
+	Topic string `json:"topic"` // in a table of contents, in a word or two: "buffer sizes"
 	Title string `json:"title"` // its question
 	// Prediction is the expected result, and the reason: a sentence or two that
 	// the figures can prove wrong.
@@ -75,7 +74,7 @@ type Experiment struct {
 	Published []Published
 	// Conclude draws conclusions from the measured points alone. Without any
 	// figure it returns the zero Conclusion.
-	Conclude func(*Measured) Conclusion
+	Conclude func(Measured) Conclusion
 }
 
 // A Conclusion is the result of an experiment on this machine.
@@ -84,25 +83,9 @@ type Conclusion struct {
 	// says what to do, in a sentence or two.
 	Answer string `json:"answer,omitempty"`
 	Advice string `json:"advice,omitempty"`
-	Chart         // shows the answer, in at most 6 bars
+	Chart         // shows the answer, in a few bars
 	// Findings answer the questions of the study, each in a sentence or two.
 	Findings []string `json:"findings"`
-	// Tables hold figures that were derived from the measured ones.
-	Tables []Table `json:"derived"`
-
-	// For the Overview of a run: what one value costs through each way, in a
-	// sentence and in bars, and the answers that may be among the largest.
-	sentence string
-	costs    Chart
-	claims   []claim
-}
-
-// A Table is a small table of derived figures.
-type Table struct {
-	Title string     `json:"title"`
-	Text  string     `json:"text"` // the derivation
-	Head  []string   `json:"head"`
-	Rows  [][]string `json:"rows"` // as wide as Head
 }
 
 // A Source is the publication of a study. The zero Source is the project's own question,
@@ -164,13 +147,9 @@ type Measure struct {
 	// Rate, if not 0, inverts the figure: Rate divided by it is shown, such as
 	// 1000 to show ns/op as millions per second.
 	Rate float64 `json:"rate,omitempty"`
-	// Above, if not 0, is subtracted from the figure before it is shown, such
-	// as 1 to show 1.26 times an ideal as an overhead of 0.26. The difference
-	// may be close to 0 or negative, so its interval is written in its own
-	// unit, and a chart draws values below Floor, in the unit in words, at
-	// Floor.
+	// Above, if not 0, is subtracted from the figure before it is shown: earlier versions
+	// showed 1.26 times an ideal as an overhead of 0.26.
 	Above float64 `json:"above,omitempty"`
-	Floor float64 `json:"floor,omitempty"`
 }
 
 // Show returns a summary in the unit in words.
@@ -185,21 +164,6 @@ func (m Measure) Show(s stat.Summary) stat.Summary {
 	return s
 }
 
-// Limited reports whether only an upper limit is known of a summary in the unit in
-// words. A difference may be zero, so that no interval around it determines its
-// size. Its upper limit is known if the figure from which Above was subtracted is
-// precise.
-func (m Measure) Limited(s stat.Summary) bool {
-	if m.Above == 0 || s.N == 0 || s.Known() {
-		return false
-	}
-	whole := s
-	if m.Per != 0 {
-		whole = whole.In(1 / m.Per)
-	}
-	return whole.Above(-m.Above).Spread() <= stat.Precise
-}
-
 // The measures of several studies: of published figures, and of timed work other than
 // sending values; of sections that time values; and of sections in which more is better.
 var (
@@ -207,11 +171,3 @@ var (
 	PerValue     = Measure{Unit: measure.NsPerOp, Axis: "ns per value"}
 	Throughput   = Measure{Unit: measure.NsPerOp, Axis: "million values per second", Rate: 1000}
 )
-
-// Topic names a study in a table of contents, in a word or two: "buffer sizes". A
-// study without a topic has its name.
-func Topic(study string) string { return cmp.Or(topics[study], study) }
-
-var topics = map[string]string{
-	"lock-cost": "short jobs", "elastic": "growing queues", "direct-send": "waiting receivers", "buffers": "buffer sizes", "cpu-scaling": "many goroutines", "not-busy": "mostly empty",
-}

@@ -37,7 +37,7 @@ func TestSelect(t *testing.T) {
 func TestExperimentsAreWhole(t *testing.T) {
 	year := 0
 	for _, e := range All() {
-		if e.Name == "" || e.Title == "" || e.Prediction == "" || Topic(e.Name) == e.Name {
+		if e.Name == "" || e.Title == "" || e.Prediction == "" || e.Topic == "" {
 			t.Errorf("%q lacks a part: %+v", e.Name, e)
 		}
 		s := e.Source
@@ -107,7 +107,7 @@ func checkPoint(t *testing.T, e Experiment, section Section, p *Point) {
 	t.Helper()
 	families := make(map[Family]bool)
 	for i, entry := range p.Entries {
-		if names[entry.Contender] == "" || entry.Pass == nil || i > 0 && takesPart(&Point{Point: measure.Point{Entries: p.Entries[:i]}}, entry.Contender) {
+		if entry.Contender == "" || entry.Pass == nil || i > 0 && takesPart(&Point{Point: measure.Point{Entries: p.Entries[:i]}}, entry.Contender) {
 			t.Errorf("%s: %s has no name or no work, or takes part twice", p.Name, entry.Contender)
 		}
 		families[FamilyOf(entry.Contender)] = true
@@ -117,7 +117,7 @@ func checkPoint(t *testing.T, e Experiment, section Section, p *Point) {
 		t.Errorf("%s: a family does not take part", p.Name)
 	}
 	for _, out := range p.LeftOut {
-		if takesPart(p, out.Contender) || names[out.Contender] == "" || out.Reason == "" {
+		if takesPart(p, out.Contender) || out.Contender == "" || out.Reason == "" {
 			t.Errorf("%s: %q is left out because %q", p.Name, out.Contender, out.Reason)
 		}
 	}
@@ -170,27 +170,39 @@ func TestEveryEntryWorks(t *testing.T) {
 
 var update = flag.Bool("update", false, "update testdata/contenders.txt")
 
-// Runs of two versions are compared by the IDs of contenders, which are made of their
-// names. An ID is valid in the name of a benchmark, does not end like a GOMAXPROCS, and
-// has its own name.
+// Runs of two versions are compared by the IDs of contenders. An ID is valid in the name of
+// a benchmark, and does not end like a GOMAXPROCS.
 func TestIDsAreStable(t *testing.T) {
 	ends := regexp.MustCompile(`-\d+$`)
 	seen := make(map[string]bool)
-	ids := ""
-	for _, id := range slices.Sorted(maps.Keys(names)) {
-		if Plain(names[id]) != string(id) || ends.MatchString(string(id)) || seen[names[id]] {
-			t.Errorf("%q, called %q, is not plain, or has another's name", id, names[id])
+	for _, e := range All() {
+		for _, s := range []Scale{{CPUs: 64}, {CPUs: 2, Size: Quick}} {
+			for _, section := range e.Sections(s) {
+				for _, p := range section.Points {
+					for _, entry := range p.Entries {
+						seen[string(entry.Contender)] = true
+					}
+					for _, out := range p.LeftOut {
+						seen[string(out.Contender)] = true
+					}
+				}
+			}
 		}
-		seen[names[id]] = true
-		ids += string(id) + "\n"
+	}
+	var ids strings.Builder
+	for _, id := range slices.Sorted(maps.Keys(seen)) {
+		if Plain(id) != id || ends.MatchString(id) {
+			t.Errorf("%q is not plain", id)
+		}
+		ids.WriteString(id + "\n")
 	}
 	const file = "testdata/contenders.txt"
 	if *update {
-		if err := os.WriteFile(file, []byte(ids), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(ids.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want, err := os.ReadFile(file); err != nil || string(want) != ids {
+	if want, err := os.ReadFile(file); err != nil || string(want) != ids.String() {
 		t.Errorf("%s lists other contenders (%v): older runs are no longer compared with those that changed", file, err)
 	}
 }

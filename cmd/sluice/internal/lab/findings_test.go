@@ -24,7 +24,7 @@ func (quiet) More(int)                                  {}
 // pretend returns an experiment with made-up times: cost returns the time of
 // each entry, and no contender runs. The i-th repetition of each entry takes
 // 0.1% times i more.
-func pretend(e Experiment, s Scale, cost func(contender ContenderID, p *Point) float64) *Measured {
+func pretend(e Experiment, s Scale, cost func(contender ContenderID, p *Point) float64) Measured {
 	sections := e.Sections(s)
 	var outcomes []measure.Outcome
 	for _, section := range sections {
@@ -59,20 +59,19 @@ func contains(t *testing.T, findings []string, want string) {
 }
 
 func TestDirectSendFindings(t *testing.T) {
-	m := pretend(directSendStudy, Scale{CPUs: 8}, func(contender ContenderID, p *Point) float64 {
+	findings := directFindings(pretend(directSendStudy, Scale{CPUs: 8}, func(contender ContenderID, p *Point) float64 {
 		if contender == withHandOff && p.X == "0" && p.Procs == 2 {
-			return 88
+			return 50
 		}
 		return 100
-	})
-	findings := directFindings(m)
-	contains(t, findings, "One way, capacity 0: a hand-off saves 12.0% ± 0.0% at GOMAXPROCS 2; it makes no difference beyond noise at 1 and at 8.")
-	contains(t, findings, "One way, capacity 1 and 10: a hand-off makes no difference beyond noise.")
-	contains(t, findings, "Request and response, capacity 0: sluice instead of the built-in channel saves 12.0%")
+	}))
+	contains(t, findings, "One way, capacity 0: a hand-off is as fast, within noise, at GOMAXPROCS 1 and 8; 2.00 (2.00 to 2.00) times as fast at GOMAXPROCS 2.")
+	contains(t, findings, "One way, capacity 10: a hand-off is as fast, within noise, at GOMAXPROCS 1, 2 and 8.")
+	contains(t, findings, "Request and response, capacity 0: sluice instead of the built-in channel is as fast, within noise, at")
 }
 
 func TestElasticFindings(t *testing.T) {
-	m := pretend(elasticStudy, Scale{CPUs: 4}, func(contender ContenderID, p *Point) float64 {
+	findings := elasticFindings(pretend(elasticStudy, Scale{CPUs: 4}, func(contender ContenderID, p *Point) float64 {
 		switch contender {
 		case flushingPump:
 			if p.X == "1024" {
@@ -84,16 +83,15 @@ func TestElasticFindings(t *testing.T) {
 				return 50
 			}
 		case ownHalf:
-			return 9
+			return 25
 		}
 		return 100
-	})
-	findings := elasticFindings(m)
-	contains(t, findings, "the published flushing pump takes 2.00 (2.00 to 2.00) times as long at GOMAXPROCS 1, 2.00 (2.00 to 2.00) at 2 and")
-	contains(t, findings, "sluice.Elastic takes as long, within noise, at GOMAXPROCS 1, at 2 and")
-	contains(t, findings, "saves 50.0% ± 0.0% with the load “swinging around a power of two”; it makes no difference beyond noise with “fill first, then drain” and with “both at once”.")
-	contains(t, findings, "fastest with two buffers of 1024 slots (151 ns per value)")
-	contains(t, findings, "sluice.Elastic holds 9.0 bytes at the worst moment of filling")
+	}))
+	contains(t, findings, "The published flushing pump instead of a built-in channel of 1024 slots (both at once) is 2.00 (2.00 to 2.00) times as slow at GOMAXPROCS 1, 2 and 4.")
+	contains(t, findings, "shrinking below a quarter instead of a half (both at once) is as fast, within noise, at GOMAXPROCS 2.")
+	contains(t, findings, "shrinking below a quarter instead of a half (swinging around a power of two) is 2.00 (2.00 to 2.00) times as fast at GOMAXPROCS 2.")
+	contains(t, findings, "Instead of two buffers of 128 slots, the published flushing pump is (both at once) as fast, within noise, with 0 slots and 16 slots; 1.33 (1.33 to 1.34) times as fast with 1024 slots.")
+	contains(t, findings, "sluice.Elastic instead of the published channel, both shrinking below a half, holds 0.250 (0.250 to 0.250) times as much worst while filling, when full and after the drain.")
 }
 
 // Without figures there are no findings.
@@ -110,7 +108,7 @@ func TestFindingsOfNothing(t *testing.T) {
 		}
 		runner := measure.Runner{Observer: quiet{}, Stall: stallOfTest, Grace: stallOfTest}
 		conclusion := e.Conclude(NewMeasured(sections, runner.Run(ctx, points)))
-		if len(conclusion.Answer)+len(conclusion.Findings)+len(conclusion.Tables) != 0 {
+		if len(conclusion.Answer)+len(conclusion.Findings)+len(conclusion.Bars) != 0 {
 			t.Errorf("%s: conclusions from nothing: %+v", e.Name, conclusion)
 		}
 	}
@@ -119,67 +117,59 @@ func TestFindingsOfNothing(t *testing.T) {
 func TestFindingsOfTooFewRepetitions(t *testing.T) {
 	m := pretend(directSendStudy, Scale{CPUs: 8, Count: 2}, func(contender ContenderID, _ *Point) float64 {
 		if contender == withHandOff {
-			return 90
+			return 80
 		}
 		return 100
 	})
-	contains(t, directFindings(m), "changes the time by -10% at GOMAXPROCS 1, -10% at 2 and -10% at 8, with too few repetitions to distinguish from noise.")
+	contains(t, directFindings(m), "a hand-off is between 1.25 and 1.25 times as fast (too few repetitions) at GOMAXPROCS 1, 2 and 8.")
 }
 
-func TestMultiple(t *testing.T) {
-	gain := func(median, lo, hi, confidence float64) stat.Change {
-		return stat.Change{Summary: stat.Summary{N: 9, Median: median, Lo: lo, Hi: hi, Confidence: confidence}}
-	}
-	more, same, few := gain(1, 0.9, 1.2, 0.96), gain(0.1, -0.1, 0.2, 0.96), gain(-0.5, -0.6, -0.4, 0)
+// A change is a ratio with its interval, in the direction in which it is at least 1 if it is
+// clear. If it is not, a narrow interval is no change, and a wide one is undecided.
+func TestSpeed(t *testing.T) {
 	for _, tt := range []struct {
-		places []place
-		want   string
+		median, lo, hi, confidence float64
+		want                       string
 	}{
-		{nil, ""},
-		{[]place{{"1", same}, {"2", more}, {"4", few}, {"8", same}},
-			"It carries 2.0 (1.90 to 2.2) times as much at GOMAXPROCS 2 and 0.50 (no interval) at 4; as much, within noise, at 1 and at 8."},
-		{[]place{{"1", same}, {"2", same}}, "It carries as much, within noise, at GOMAXPROCS 1 and at 2."},
-		{[]place{{"1", gain(5, 0.2, 20, 0.96)}, {"2", gain(-0.9, -0.99, -0.2, 0.96)}},
-			"It carries at least 1.20 times as much at GOMAXPROCS 1 and at most 0.80 at 2."},
+		{-0.5, -0.52, -0.48, 0.96, "2.00 (1.92 to 2.08) times as fast"},
+		{1, 0.9, 1.2, 0.96, "2.0 (1.90 to 2.2) times as slow"},
+		{0.02, -0.1, 0.1, 0.96, "as fast, within noise,"},
+		{0.1, -0.5, 1, 0.96, "between 0.50 and 2.00 times as fast (undecided)"},
+		{5, 0.2, 20, 0.96, "at least 1.20 times as slow"},
+		{-0.9, -0.99, -0.2, 0.96, "at least 1.25 times as fast"},
+		{-0.5, -0.6, -0.4, 0, "between 1.67 and 2.50 times as fast (too few repetitions)"},
 	} {
-		if got := carries("It", byProcs, tt.places); got != tt.want {
-			t.Errorf("carries says\n%s, want\n%s", got, tt.want)
+		c := stat.Change{Summary: stat.Summary{N: 9, Median: tt.median, Lo: tt.lo, Hi: tt.hi, Confidence: tt.confidence}}
+		if got := speed(c); got != tt.want {
+			t.Errorf("%+v is %q, want %q", tt, got, tt.want)
 		}
 	}
+	less := stat.Change{Summary: stat.Summary{N: 9, Median: -0.9, Lo: -0.99, Hi: -0.2, Confidence: 0.96}}
+	if got, want := multiple(less, "as much"), "at most 0.80 times as much"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
-func TestEffect(t *testing.T) {
-	change := func(median, lo, hi float64) stat.Change {
-		return stat.Change{Summary: stat.Summary{N: 9, Median: median, Lo: lo, Hi: hi, Confidence: 0.96}}
+func TestFinding(t *testing.T) {
+	places := []place{{"1", "as fast"}, {"2", "slower"}, {"4", "as fast"}}
+	if got, want := finding("It is", " at", places), "It is as fast at 1 and 4; slower at 2."; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
-	got := effect("Spinning", byProcs, []place{
-		{"1", change(0.30, 0.28, 0.33)},
-		{"2", change(-0.12, -0.15, -0.10)},
-		{"4", change(-0.20, -0.21, -0.19)},
-		{"8", change(0.01, -0.02, 0.03)},
-	})
-	const want = "Spinning saves 12% ± 3% at GOMAXPROCS 2 and 20% ± 1% at 4; it costs 30% ± 3% more at 1; it makes no difference beyond noise at 8."
-	if got != want {
-		t.Errorf("effect says\n%s, want\n%s", got, want)
-	}
-	if got := effect("Nothing", byProcs, nil); got != "" {
-		t.Errorf("effect of nothing: %q", got)
+	if got := finding("Nothing is", " at", nil); got != "" {
+		t.Errorf("a finding of nothing: %q", got)
 	}
 }
 
 // In every experiment, a finding marks the places with more Ps than CPUs, and a
 // summary prefers a place without.
 func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
-	atPlace := regexp.MustCompile(`(?:GOMAXPROCS[ =]|\bat )(\d+)( \(oversubscribed\)|, oversubscribed)?(?:[ ,;:.)]|$)`)
+	atPlace := regexp.MustCompile(`GOMAXPROCS (\d+)( \(oversubscribed\))?`)
 	for _, e := range All() {
 		for cpus := range 8 {
 			c := e.Conclude(pretend(e, Scale{CPUs: cpus + 1}, func(id ContenderID, p *Point) float64 {
-				return 100 + float64((len(NameOf(id))*len(p.X))%7)
+				return 100 + float64((len(id)*len(p.X))%7)
 			}))
-			for _, text := range c.Findings {
-				if e.Name == cpuScalingStudy.Name {
-					continue // uses no such place; see TestCPUScalingFindings
-				}
+			for _, text := range append(c.Findings, c.Conditions) {
 				for _, place := range atPlace.FindAllStringSubmatch(text, -1) {
 					procs, err := strconv.Atoi(place[1])
 					if over := place[2] != ""; err != nil || over != (procs > cpus+1) {
@@ -189,22 +179,10 @@ func TestFindingsMarkWhatIsOversubscribed(t *testing.T) {
 			}
 		}
 	}
-	for cpus, want := range map[int]string{1: "GOMAXPROCS=1", 2: "GOMAXPROCS=2"} {
+	for cpus, want := range map[int]string{1: "GOMAXPROCS 1", 2: "GOMAXPROCS 2"} {
 		c := directConclusion(pretend(directSendStudy, Scale{CPUs: cpus}, func(ContenderID, *Point) float64 { return 100 }))
 		if !strings.HasSuffix(c.Conditions, want) {
 			t.Errorf("on %d CPUs the answer is from %s", cpus, c.Conditions)
 		}
 	}
-}
-
-// If no buffer size makes a difference, none is called the fastest.
-func TestNoFastestBufferOfEquals(t *testing.T) {
-	m := pretend(elasticStudy, Scale{CPUs: 4}, func(ContenderID, *Point) float64 { return 100 })
-	contains(t, elasticFindings(m), "The size of its two buffers makes no difference beyond noise to the published flushing pump")
-}
-
-// Too few repetitions have no interval.
-func TestFactorsOfTooFewRepetitions(t *testing.T) {
-	cost := func(id ContenderID, _ *Point) float64 { return float64(100 * len(NameOf(id))) }
-	contains(t, elasticFindings(pretend(elasticStudy, Scale{CPUs: 4, Count: 2}, cost)), "takes 1.06 (no interval) times as long at GOMAXPROCS 1")
 }

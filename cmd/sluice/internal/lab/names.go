@@ -1,8 +1,6 @@
 package lab
 
 import (
-	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -12,62 +10,29 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 )
 
-// A ContenderID identifies a contender in code, in results.json and in
-// results.txt. It is the plain form of the name that people read, and must not change
-// from one version to the next, because runs are compared by it. An ID has letters,
-// digits, dots, plus signs and underscores.
+// A ContenderID identifies a contender in code, in results.json and in results.txt. It must
+// not change from one version to the next, because runs are compared by it. An ID has
+// letters, digits, dots, dashes, plus signs and underscores.
 type ContenderID = measure.ContenderID
 
-// names has the name of each contender.
-var names = make(map[ContenderID]string)
-
-// named registers the name of a contender, and returns its ID.
-func named(name string) ContenderID {
-	id := ContenderID(Plain(name))
-	names[id] = name
-	return id
-}
-
-// variant returns the ID of a contender in a shape or with a capacity.
-func variant(id ContenderID, of string) ContenderID { return id + "_" + ContenderID(Plain(of)) }
+// NameOf returns the name of a contender as people read it.
+func NameOf(id ContenderID) string { return strings.ReplaceAll(string(id), "_", " ") }
 
 // Contenders of more than one experiment. The names of the others are in the files of
 // their studies.
-var (
-	native           = named("native")
-	nativeUnbuffered = named("native, unbuffered")
-	native1024       = named("native, 1024 slots")
-	nativeSlotEach   = named("native, N slots")
-	bounded          = named("sluice.Bounded")
-	bounded1024      = named("sluice.Bounded, 1024 slots")
-	boundedSlotEach  = named("sluice.Bounded, N slots")
-	elastic          = named("sluice.Elastic")
-	rendezvous       = named("sluice.Rendezvous")
-	withHandOff      = named("sluice") // a Rendezvous at capacity 0, and a Bounded above
-	alone            = named("no channel")
+const (
+	native           ContenderID = "native"
+	nativeUnbuffered ContenderID = "native_unbuffered"
+	native1024       ContenderID = "native_1024_slots"
+	nativeSlotEach   ContenderID = "native_N_slots"
+	bounded          ContenderID = "sluice.Bounded"
+	bounded1024      ContenderID = "sluice.Bounded_1024_slots"
+	boundedSlotEach  ContenderID = "sluice.Bounded_N_slots"
+	elastic          ContenderID = "sluice.Elastic"
+	rendezvous       ContenderID = "sluice.Rendezvous"
+	withHandOff      ContenderID = "sluice" // a Rendezvous at capacity 0, and a Bounded above
+	alone            ContenderID = "no_channel"
 )
-
-// init registers the contenders of cpu-scaling and not-busy in each shape and with each
-// capacity: a report that is written again names them, too.
-func init() {
-	for _, id := range []ContenderID{native, nativeSelects, bounded, ownSelect} {
-		for _, s := range shapes {
-			named(NameOf(id) + ", " + s.name)
-		}
-	}
-	for _, id := range []ContenderID{native, bounded, rendezvous} {
-		for _, capacity := range cpuCapacities {
-			named(NameOf(id) + ", " + strconv.Itoa(capacity))
-		}
-	}
-	for _, channels := range clocked {
-		named(fmt.Sprintf("published, %d channels by clock", channels))
-	}
-}
-
-// NameOf returns the name of a contender as people read it. The name of an
-// unregistered ID is the ID.
-func NameOf(id ContenderID) string { return cmp.Or(names[id], string(id)) }
 
 // A Family is the origin of a contender. Charts tell families apart by color
 // and shape.
@@ -80,14 +45,15 @@ const (
 	FamilySluice                  // this library
 )
 
-// FamilyOf returns the family of a contender, by the first word of its ID.
+// FamilyOf returns the family of a contender, by the first word of its ID or of its label in
+// a chart.
 func FamilyOf(id ContenderID) Family {
 	word := string(id)
 	if end := strings.IndexAny(word, "_., "); end >= 0 {
 		word = word[:end]
 	}
 	switch word {
-	case "native":
+	case "native", "chan":
 		return FamilyNative
 	case "sluice", "bridge", "workers", "batch":
 		return FamilySluice
@@ -113,38 +79,19 @@ type SectionID string
 const sectionCapacity SectionID = "capacity"
 
 // A Load is the work that the contenders of a point do, in a section with several
-// loads.
-type Load string
+// loads: its name in the label of a point, and its title.
+type Load struct{ work, title string }
 
-// The loads.
-const (
-	fillFirst         Load = "seq" // of elastic
-	bothAtOnce        Load = "con"
-	varySendBuffer    Load = "con, send"
-	varyReceiveBuffer Load = "con, receive"
-	swinging          Load = "swing"
+var (
+	fillFirst         = Load{"seq", "fill first, then drain"} // of elastic
+	bothAtOnce        = Load{"con", "both at once"}
+	varySendBuffer    = Load{"con", "both at once, send buffer alone"}
+	varyReceiveBuffer = Load{"con", "both at once, receive buffer alone"}
+	swinging          = Load{"swing", "swinging around a power of two"}
 
-	oneConsumer Load = "one-consumer" // of remedies, in cpu-scaling
-	matched     Load = "matched"
+	oneConsumer = Load{"one-consumer", "P producers, one consumer"} // of remedies, in cpu-scaling
+	matched     = Load{"matched", "P producers, matched consumers"}
 )
-
-var loadNames = map[Load]string{
-	fillFirst:         "fill first, then drain",
-	bothAtOnce:        "both at once",
-	varySendBuffer:    "both at once, send buffer alone",
-	varyReceiveBuffer: "both at once, receive buffer alone",
-	swinging:          "swinging around a power of two",
-	oneConsumer:       "P producers, one consumer",
-	matched:           "P producers, matched consumers",
-}
-
-func (l Load) String() string { return cmp.Or(loadNames[l], string(l)) }
-
-// work returns the load in the label of a point.
-func (l Load) work() string {
-	work, _, _ := strings.Cut(string(l), ",")
-	return work
-}
 
 // A Panel identifies one chart of a section by the settings that its points
 // share. The zero Panel is the only one of its section.
@@ -156,13 +103,10 @@ type Panel struct {
 }
 
 // String returns the panel's title: "GOMAXPROCS 2, 10 workers".
-func (p Panel) String() string { return p.title("") }
-
-// title returns the title with a remark on GOMAXPROCS behind it.
-func (p Panel) title(onProcs string) string {
+func (p Panel) String() string {
 	var parts []string
 	if p.Procs > 0 {
-		parts = append(parts, AxisProcs+" "+strconv.Itoa(p.Procs)+onProcs)
+		parts = append(parts, AxisProcs+" "+strconv.Itoa(p.Procs))
 	}
 	if p.Workers > 0 {
 		parts = append(parts, format.Plural(p.Workers, "worker"))
@@ -170,8 +114,8 @@ func (p Panel) title(onProcs string) string {
 	if p.Job > 0 {
 		parts = append(parts, "jobs of "+format.Duration(p.Job))
 	}
-	if p.Load != "" {
-		parts = append(parts, p.Load.String())
+	if p.Load.title != "" {
+		parts = append(parts, p.Load.title)
 	}
 	return strings.Join(parts, ", ")
 }

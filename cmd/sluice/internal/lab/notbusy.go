@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/bench/paced"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
 
 // notBusyStudy asks for the cost of channels that are mostly empty. It repeats no
@@ -18,6 +20,7 @@ import (
 var notBusyStudy = Experiment{
 	Study: Study{
 		Name:  "not-busy",
+		Topic: "mostly empty",
 		Title: "What does a channel cost a service that is not busy?",
 		Prediction: "Where a channel is mostly empty, each value wakes a goroutine, and that costs microseconds: far more than " +
 			"the channel itself. So all channels take about the same CPU time, and what differs is the delay: how long the " +
@@ -35,15 +38,12 @@ var notBusyStudy = Experiment{
 	Conclude: notBusyConclusion,
 }
 
-const (
-	sectionRate SectionID = "rate"
-	sectionEnds SectionID = "ends"
-)
+const sectionRate SectionID = "rate"
 
 // The contenders of this study alone, with a context that can be canceled.
-var (
-	nativeDone  = named("native, 128, select ctx.Done")
-	boundedDone = named("sluice.Bounded, 128, ctx")
+const (
+	nativeDone  ContenderID = "native_128_select_ctx.Done"
+	boundedDone ContenderID = "sluice.Bounded_128_ctx"
 )
 
 // cancelable is a context that can be canceled, and never is.
@@ -77,13 +77,11 @@ func (a arrival) duration() time.Duration {
 }
 
 func (s Scale) arrivals() []arrival {
-	switch s.Size {
-	case Quick:
-		return []arrival{{usualRate, 100}}
-	case AsPublished:
-		return []arrival{{1_000, 1_000}, {usualRate, usualRate}, {100_000, 100_000}}
-	}
-	return []arrival{{1_000, 80}, {usualRate, 300}, {100_000, 3_000}}
+	return [...][]arrival{
+		Standard:    {{1_000, 80}, {usualRate, 300}, {100_000, 3_000}},
+		Quick:       {{usualRate, 100}},
+		AsPublished: {{1_000, 1_000}, {usualRate, usualRate}, {100_000, 100_000}},
+	}[s.Size]
 }
 
 // notBusyRoster are the contenders of the study, and those that only one section has.
@@ -121,11 +119,11 @@ func notBusySections(s Scale) []Section {
 	byRate := newSection(sectionRate, "How many values arrive", "values per second",
 		fmt.Sprintf("%d goroutines send values to one at the given rate, in all. The channels have %d slots, or none.", usualSenders, pacedSlots),
 		notBusyMeasures...)
-	byEnds := newSection(sectionEnds, "How many goroutines send and receive", "senders to receivers",
+	byEnds := newSection("ends", "How many goroutines send and receive", "senders to receivers",
 		fmt.Sprintf("%d values per second, from senders to receivers.", usualRate),
 		notBusyMeasures...)
 	point := func(section *Section, x string, procs int, a arrival, senders, receivers int, without []ContenderID) {
-		p := section.point(s, Panel{Procs: procs}, x, procs, a.values,
+		p := section.point(s, Panel{}, x, procs, a.values,
 			measure.Label{Key: "rate", Value: a.name()}, measure.Label{Key: "senders", Value: strconv.Itoa(senders)}, measure.Label{Key: "receivers", Value: strconv.Itoa(receivers)})
 		p.Target, p.Pass = 0, a.duration()
 		load := paced.Load{Rate: a.rate, Senders: senders, Receivers: receivers, Values: a.values}
@@ -153,77 +151,54 @@ func notBusySections(s Scale) []Section {
 	for _, n := range ends {
 		point(&byEnds, fmt.Sprintf("%d to %d", n[0], n[1]), s.home(1, 2), usual, n[0], n[1], byRateOnly)
 	}
-	return arranged(byRate, byEnds)
+	return []Section{byRate, byEnds}
 }
 
-// Ways of the study's chart.
-var (
-	pacedNone    = way{alone, "no channel", "without a channel", true}
-	pacedNative  = way{withSlots(native, pacedSlots), "chan, 128 slots", "through a channel of 128 slots", true}
-	pacedBounded = way{withSlots(bounded, pacedSlots), "sluice.Bounded", "through a sluice.Bounded", true}
-	pacedWays    = []way{
-		pacedNone, pacedNative,
-		{contender: nativeDone, label: "chan, select ctx.Done"},
-		pacedBounded,
-		{contender: boundedDone, label: "sluice.Bounded, ctx"},
-		{contender: elastic, label: "sluice.Elastic"},
-	}
-)
-
-func notBusyConclusion(m *Measured) Conclusion {
+func notBusyConclusion(m Measured) Conclusion {
 	c := Conclusion{Findings: notBusyFindings(m)}
+	builtIn, ours := withSlots(native, pacedSlots), withSlots(bounded, pacedSlots)
 	byRate := m.in(sectionRate).at(arrival{rate: usualRate}.name())
-	home, ok := byRate.in(cpuTime.Unit).home(pacedNative.contender)
+	home, ok := byRate.inUnit(cpuTime.Unit).home(builtIn)
 	if !ok {
 		return c
 	}
-	at := "At " + format.Thousands(usualRate) + " values per second, one value takes CPU time of "
-	c.Conditions = fmt.Sprintf("CPU time at %s values per second, %d senders, 1 receiver, %s", format.Thousands(usualRate), usualSenders, home.conditions())
-	c.Unit = "µs of CPU time per value"
-	c.Bars = home.bars(cpuTime, pacedNative.contender, pacedWays...)
-	c.Answer = "How much CPU time one value takes is " + format.NotKnownHere
-	if costs := c.listed(" µs", pacedNative, pacedBounded, pacedNone); costs != "" {
-		c.Answer = at + costs
-	}
-	c.sentence = c.Answer + "."
+	at := format.Thousands(usualRate) + " values per second"
+	c.Chart = Chart{home.under(fmt.Sprintf("CPU time at %s, %d senders, 1 receiver", at, usualSenders)), "µs of CPU time per value", home.bars(cpuTime, builtIn,
+		way{alone, "no channel", "without a channel"},
+		way{builtIn, "chan, 128 slots", "through a channel of 128 slots"},
+		way{nativeDone, "chan, select ctx.Done", ""},
+		way{ours, "sluice.Bounded", "through a sluice.Bounded"},
+		way{boundedDone, "sluice.Bounded, ctx", ""},
+		way{elastic, "sluice.Elastic", ""})}
+	c.Answer = "At " + at + ", one value takes CPU time of " + cmp.Or(c.costs(), "an amount that is "+format.NotKnown)
 	delayed := home
 	delayed.unit = delayHalf.Unit
-	if delays := delayed.bars(delayHalf, "", pacedNative, pacedBounded); len(delays) == 2 && delays[0].Known && delays[1].Known {
-		c.Answer += fmt.Sprintf("; half of the values arrive within %s of Send through the built-in channel, and within %s through sluice.Bounded",
-			delays[0].Text(" µs"), delays[1].Text(" µs"))
-	}
-	c.Answer += "."
-	c.costs = Chart{c.Conditions, c.Unit, home.bars(cpuTime, pacedNative.contender, pacedNone, pacedNative, pacedBounded)}
-	switch slower := home.change(pacedNative.contender, pacedBounded.contender); {
-	case within25(slower), less(slower):
-		c.Advice = "Choose such a channel by what it promises: most of its cost is waking a goroutine."
-	case more(slower):
+	c.Answer += "; in delivering half of the values, sluice.Bounded is " + speed(delayed.change(builtIn, ours)) + " as the built-in channel."
+	c.Advice = "Choose such a channel by what it promises: most of its cost is waking a goroutine."
+	if home.change(builtIn, ours).Lo > small {
 		c.Advice = "Use a built-in channel where values come one at a time and nothing else is needed."
-	default:
-		c.Advice = "Whether the kind of channel matters is " + format.NotKnownHere + "."
 	}
 	return c
 }
 
-func notBusyFindings(m *Measured) []string {
+func notBusyFindings(m Measured) []string {
 	var findings []string
-	panels := m.in(sectionRate).panels()
-	for _, question := range []struct{ what, unit string }{
-		{"CPU time", cpuTime.Unit}, {"Delay of half of the values", delayHalf.Unit}, {"Delay of 99% of the values", delayMost.Unit},
+	rates := m.in(sectionRate)
+	for _, question := range []struct{ what, unit, as string }{
+		{"takes", cpuTime.Unit, "as much CPU time"}, {"delays half of the values", delayHalf.Unit, "as long"}, {"delays 99% of the values", delayMost.Unit, "as long"},
 	} {
-		for _, rate := range panels[0] {
-			for _, pair := range []struct {
-				what        string
-				base, other ContenderID
-			}{
-				{"sluice.Bounded instead of a built-in channel", pacedNative.contender, pacedBounded.contender},
-				{"sluice.Bounded instead of a select with ctx.Done", nativeDone, boundedDone},
-				{"sluice.Elastic instead of a built-in channel", pacedNative.contender, elastic},
-				{"sluice.Rendezvous instead of an unbuffered built-in channel", nativeUnbuffered, rendezvous},
-			} {
-				findings = append(findings, m.in(sectionRate).in(question.unit).at(rate.X).effect(
-					question.what+" at "+rate.X+" values per second: "+pair.what, byProcs, pair.base, pair.other))
-			}
+		say := func(c stat.Change) string { return multiple(c, question.as) }
+		for _, pair := range []struct {
+			what        string
+			base, other ContenderID
+		}{
+			{"sluice.Bounded instead of a built-in channel", withSlots(native, pacedSlots), withSlots(bounded, pacedSlots)},
+			{"sluice.Bounded instead of a select with ctx.Done", nativeDone, boundedDone},
+			{"sluice.Elastic instead of a built-in channel", withSlots(native, pacedSlots), elastic},
+			{"sluice.Rendezvous instead of an unbuffered built-in channel", nativeUnbuffered, rendezvous},
+		} {
+			findings = append(findings, rates.inUnit(question.unit).compareBy(pair.what+" "+question.what, say, " with",
+				func(s spot) string { return s.X + " values per second" + atProcs + " " + s.ps() }, pair.base, pair.other))
 		}
 	}
 	return said(findings...)

@@ -83,16 +83,6 @@ func (s Scale) home(study ...int) int {
 	return procs[0]
 }
 
-// doubling returns 1, 2, 4 … up to the CPUs of the machine, and at least up to
-// least: a study's own values, and those that the machine adds.
-func (s Scale) doubling(least int) []int {
-	var procs []int
-	for p := 1; p <= max(least, s.cpus()); p *= 2 {
-		procs = append(procs, p)
-	}
-	return procs
-}
-
 // A Point is one place in a section: a chart, and a place on its axis.
 type Point struct {
 	measure.Point
@@ -109,9 +99,13 @@ const usualPerValue = 50 * time.Nanosecond
 
 // point adds a timed point, in which n values are sent, to a section, and returns it
 // without entries. The labels identify it. The label ps=oversubscribed lets a program that
-// fits a law to results.txt skip the points that are no data.
+// fits a law to results.txt skip the points that are no data. A chart has one GOMAXPROCS
+// unless that is its axis.
 func (c *Section) point(s Scale, panel Panel, x string, procs, n int, labels ...measure.Label) *Point {
-	work, name := panel.Load.work(), string(c.Name)
+	if c.Axis != AxisProcs {
+		panel.Procs = procs
+	}
+	work, name := panel.Load.work, string(c.Name)
 	if work == "" {
 		work = name
 	} else {
@@ -150,20 +144,6 @@ func (p *Point) leaveOut(reason string, ids ...ContenderID) {
 	for _, id := range ids {
 		p.LeftOut = append(p.LeftOut, measure.LeftOut{Contender: id, Reason: reason})
 	}
-}
-
-// arranged orders the points of each section by panel, so that a panel's points are adjacent.
-func arranged(sections ...Section) []Section {
-	for _, s := range sections {
-		order := make(map[Panel]int)
-		for _, p := range s.Points {
-			if _, seen := order[p.Panel]; !seen {
-				order[p.Panel] = len(order)
-			}
-		}
-		slices.SortStableFunc(s.Points, func(a, b *Point) int { return order[a.Panel] - order[b.Panel] })
-	}
-	return sections
 }
 
 // Capacities that are not a number of slots.
@@ -215,10 +195,8 @@ func (c contestant) carry(n, senders, receivers int) measure.Entry {
 // received, or returns the reason why c cannot do it.
 func (c contestant) fillFirst(n int) (entry measure.Entry, whyNot string) {
 	switch {
-	case c.capacity == 0:
-		return entry, "no buffer to fill first"
-	case c.capacity > 0:
-		return entry, "capacity below the number of values sent before the first is received"
+	case c.capacity >= 0:
+		return entry, "its buffer does not have a slot for each value"
 	case c.batch:
 		return c.entry(workload.FillDrainBatches(), n), ""
 	}

@@ -1,35 +1,34 @@
 package plot
 
-import (
-	"math"
-)
+import "math"
 
 // logFrom is the ratio of the largest to the smallest figure from which a scale is
 // logarithmic. Below it, a scale that starts at zero shows all figures well.
 const logFrom = 4
 
-// A scale maps figures to [0, 1].
-type scale struct {
+// A Scale maps figures to [0, 1]. Charts to compare have the same.
+type Scale struct {
 	lo, hi float64
-	log    bool
+	Log    bool // logarithmic
 }
 
 // outlierRoom limits a scale to a multiple of the largest interval: a single
 // repetition on a busy machine must not squeeze all others into a corner.
 const outlierRoom = 1.5
 
-// newScale returns a scale for all intervals and for the repetitions near them. It is
-// logarithmic if figures are far apart, and, if log is true, whenever it can be. A linear
-// scale starts at zero, so that lengths are proportional to the figures.
-func newScale(values []Value, log bool) scale {
+// edge is the room between the largest interval and the end of a scale.
+const edge = 1.05
+
+// NewScale returns a scale for all intervals and for the repetitions near them. It is
+// logarithmic if figures are far apart. A linear scale starts at zero, so that lengths are
+// proportional to the figures.
+func NewScale(values []Value) Scale {
 	lo, hi := math.Inf(1), math.Inf(-1)
-	positive := true
 	for _, v := range values {
 		if v.Unknown {
 			continue
 		}
 		lo, hi = min(lo, v.Mid, v.Lo), max(hi, v.Mid, v.Hi)
-		positive = positive && v.Mid > 0 && v.Lo > 0
 	}
 	farLo, farHi := lo/outlierRoom, hi*outlierRoom
 	if math.IsInf(lo, 1) { // nothing but repetitions
@@ -44,28 +43,14 @@ func newScale(values []Value, log bool) scale {
 	}
 	switch {
 	case hi <= 0 || math.IsInf(hi, 0):
-		return scale{lo: 0, hi: 1}
-	case positive && lo > 0 && (log || hi/lo >= logFrom):
-		s := scale{lo: logFloor(lo), hi: logCeil(hi), log: true}
-		if s.lo == s.hi {
-			s.lo, s.hi = s.lo/2, s.hi*2
-		}
-		return s
+		return Scale{lo: 0, hi: 1}
+	case lo > 0 && hi/lo >= logFrom:
+		return Scale{lo: lo / edge, hi: hi * edge, Log: true}
 	}
-	return scale{lo: 0, hi: hi * 1.05}
+	return Scale{lo: 0, hi: hi * edge}
 }
 
-// logFloor and logCeil return the next 1, 2 or 5 times a power of ten.
-func logFloor(v float64) float64 {
-	power := math.Pow(10, math.Floor(math.Log10(v)))
-	for _, m := range []float64{5, 2} {
-		if m*power <= v {
-			return m * power
-		}
-	}
-	return power
-}
-
+// logCeil returns the next 1, 2 or 5 times a power of ten.
 func logCeil(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, m := range []float64{1, 2, 5} {
@@ -77,9 +62,9 @@ func logCeil(v float64) float64 {
 }
 
 // at returns the position of v, clamped to the scale.
-func (s scale) at(v float64) float64 {
+func (s Scale) at(v float64) float64 {
 	var p float64
-	if s.log {
+	if s.Log {
 		p = math.Log(v/s.lo) / math.Log(s.hi/s.lo)
 	} else {
 		p = (v - s.lo) / (s.hi - s.lo)
@@ -88,41 +73,31 @@ func (s scale) at(v float64) float64 {
 }
 
 // holds reports whether v lies on the scale.
-func (s scale) holds(v float64) bool { return v >= s.lo && v <= s.hi }
+func (s Scale) holds(v float64) bool { return v >= s.lo && v <= s.hi }
 
-// maxTicks is the number of figures that fit along an upright axis.
-const maxTicks = 8
-
-// ticks returns the figures along an upright axis, at most maxTicks.
-func (s scale) ticks() []float64 {
-	return s.fitting(func(tick float64) (at, height float64) { return s.at(tick), 1 / (maxTicks - 0.5) })
-}
-
-// fitting returns the ticks whose figures do not touch. place returns the position
-// of a tick and the width that its figure needs.
-func (s scale) fitting(place func(tick float64) (at, width float64)) []float64 {
-	fit := func(ticks []float64) bool {
-		for i := 1; i < len(ticks); i++ {
-			a, wide := place(ticks[i-1])
-			b, broad := place(ticks[i])
-			if b-a < (wide+broad)/2 {
-				return false
-			}
-		}
-		return true
-	}
+// ticks returns the figures at an axis, round ones with at least that share of the axis
+// between them: as many as have room, or else the first and the last.
+func (s Scale) ticks(room float64) []float64 {
 	var sets [][]float64
-	if s.log {
+	if s.Log {
 		for _, steps := range [][]float64{{1, 2, 5}, {1, 3}, {1}} {
 			sets = append(sets, s.decades(steps))
 		}
 	} else {
-		for _, steps := range []float64{6, 4, 2, 1} {
+		for _, steps := range []float64{4, 2, 1} {
 			sets = append(sets, s.multiples(logCeil((s.hi-s.lo)/steps)))
 		}
 	}
-	for _, ticks := range sets {
-		if len(ticks) >= 2 && fit(ticks) {
+	ends := []float64{s.lo, s.hi}
+	if fine := sets[0]; len(fine) >= 2 {
+		ends = []float64{fine[0], fine[len(fine)-1]}
+	}
+	for _, ticks := range append(sets, ends) {
+		tight := len(ticks) < 2
+		for i := 1; i < len(ticks); i++ {
+			tight = tight || s.at(ticks[i])-s.at(ticks[i-1]) < room
+		}
+		if !tight {
 			return ticks
 		}
 	}
@@ -130,7 +105,7 @@ func (s scale) fitting(place func(tick float64) (at, width float64)) []float64 {
 }
 
 // multiples returns the multiples of step on a linear scale.
-func (s scale) multiples(step float64) (ticks []float64) {
+func (s Scale) multiples(step float64) (ticks []float64) {
 	for v := s.lo; v <= s.hi; v += step {
 		ticks = append(ticks, v)
 	}
@@ -138,8 +113,7 @@ func (s scale) multiples(step float64) (ticks []float64) {
 }
 
 // decades returns the given multiples of all powers of ten on the scale.
-func (s scale) decades(steps []float64) []float64 {
-	var ticks []float64
+func (s Scale) decades(steps []float64) (ticks []float64) {
 	for power := math.Pow(10, math.Floor(math.Log10(s.lo))); power <= s.hi; power *= 10 {
 		for _, m := range steps {
 			if v := m * power; v >= s.lo*0.999 && v <= s.hi*1.001 {

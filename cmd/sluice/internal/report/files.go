@@ -31,10 +31,10 @@ func Prepare(dir string) error {
 		return fmt.Errorf("cannot create the directory for the report: %w", err)
 	}
 	probe, err := os.CreateTemp(dir, ".probe-*")
-	if err != nil {
-		return fmt.Errorf("cannot write to the directory for the report: %w", err)
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
 	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot write to the directory for the report: %w", err)
 	}
 	return foreign(dir)

@@ -26,103 +26,42 @@ var pages embed.FS
 //go:embed page.css
 var style string
 
+// pageTemplate has the overview with its chart on the first screen; of each study it shows
+// the answer, a chart and the advice, and folds the rest.
 var pageTemplate = template.Must(template.New("page.html").
 	Funcs(template.FuncMap{
-		"unbroken": unbroken,
-		"vague":    func(cell string) bool { return strings.HasPrefix(cell, format.NotKnown) },
-		"derived":  derivedTable,
-		"source":   sourceLine,
+		"policy":    policy,
+		"style":     func() template.CSS { return template.CSS(style) },
+		"flags":     flags,
+		"warnings":  (*Report).warnings,
+		"command":   (*Report).command,
+		"bars":      bars,
+		"views":     func(s Section) []view { return s.views() },
+		"measured":  func(s Section) bool { return s.measured() },
+		"leftOut":   func(s Section) []string { return s.leftOut() },
+		"published": func(e Experiment) view { return e.publishedView() },
+		"plural":    format.Plural,
+		"seconds":   func(d Duration) time.Duration { return time.Duration(d).Round(time.Second) },
+		"unbroken":  unbroken,
+		"vague":     func(cell string) bool { return strings.HasPrefix(cell, format.NotKnown) },
+		"source":    sourceLine,
 	}).
 	ParseFS(pages, "*.html"))
-
-// page is the template's data. The first screen has the overview with its chart; of each
-// study the page shows the answer, a chart and the advice, and folds the rest.
-type page struct {
-	*Report
-	Policy   string
-	Style    template.CSS
-	When     string
-	Where    string // the machine, in short
-	Flag     string // what to know before any figure, or ""
-	Chart    template.HTML
-	Legend   []sign // of Chart
-	Length   string
-	Topology string // the layout of the CPUs
-	Noise    []string
-	Notes    []string
-	Warnings []warning
-	Studies  []pageStudy
-}
-
-// pageStudy is one study on the page.
-type pageStudy struct {
-	*Experiment
-	Place       string // such as "2 of 5"
-	Topic       string // in the table of contents
-	Chart       template.HTML
-	Legend      []sign // of Chart
-	BesideChart template.HTML
-	BesideKey   []sign
-	Sweeps      []pageSweep
-	Command     string
-}
-
-type pageSweep struct {
-	*Section
-	Content string // such as "4 charts, 2 tables"
-	Charts  []template.HTML
-	Key     []sign
-	LeftOut []string
-}
 
 // WritePage writes the page. The page is self-contained: it includes the style
 // and the charts, has no script, and its policy forbids browsers to load or to
 // run anything else.
-func (r *Report) WritePage(w io.Writer) error {
-	p := page{
-		Report:   r,
-		Policy:   policy(),
-		Style:    template.CSS(style),
-		When:     r.Started.Format("2 January 2006"),
-		Where:    fmt.Sprintf("%s, %s", r.Machine.CPU, format.Plural(r.Machine.CPUs, "CPU")),
-		Length:   time.Duration(r.Took).Round(time.Second).String(),
-		Topology: topology(r.Machine),
-		Noise:    r.noiseLines(),
-		Notes:    r.footnotes(),
-		Warnings: r.warnings(),
-	}
-	p.Chart, p.Legend = fewChart("What one value costs", r.Overview.Chart, true)
-	var flags []string
-	for _, w := range p.Warnings {
-		if w.flag != "" {
-			flags = append(flags, w.flag)
-		}
-	}
-	p.Flag = strings.Join(flags, ", ")
-	for i := range r.Experiments {
-		s := study(&r.Experiments[i])
-		s.Place = fmt.Sprintf("%d of %d", i+1, len(r.Experiments))
-		s.Command = r.command(s.Name)
-		p.Studies = append(p.Studies, s)
-	}
-	return pageTemplate.Execute(w, p)
-}
+func (r *Report) WritePage(w io.Writer) error { return pageTemplate.Execute(w, r) }
 
-func study(e *Experiment) pageStudy {
-	colors := newPalette(e)
-	s := pageStudy{Experiment: e, Topic: lab.Topic(e.Name), BesideChart: e.besideChart()}
-	s.Chart, s.Legend = fewChart("", e.Conclusion.Chart, false)
-	s.BesideKey = append([]sign{{"published elsewhere", "then", "◇"}}, key(s.BesideChart)...)
-	for i := range e.Sections {
-		sweep := pageSweep{Section: &e.Sections[i], Content: "not measured"}
-		if sweep.measured() {
-			sweep.Charts, sweep.LeftOut = sweep.charts(colors), sweep.leftOut()
-			sweep.Key = key(sweep.Charts...)
-			sweep.Content = format.Plural(len(sweep.Charts), "chart") + ", " + format.Plural(len(sweep.Tables()), "table")
+// flags returns what to know before any figure, or "".
+func flags(r *Report) string {
+	var flags []string
+	for _, w := range r.warnings() {
+		if w.Loud {
+			flags = append(flags, w.Title)
 		}
-		s.Sweeps = append(s.Sweeps, sweep)
 	}
-	return s
+	return format.Capital(strings.ToLower(strings.Join(flags, ", ")))
 }
 
 // policy returns the Content-Security-Policy of the page: it allows the style, and nothing

@@ -7,11 +7,12 @@ import (
 	"encoding/xml"
 	"flag"
 	"fmt"
+	"html"
 	"html/template"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,12 +40,10 @@ func crowded() *Report {
 			PublishedIn: lab.PerOperation,
 		},
 		Conclusion: lab.Conclusion{
-			Answer:   "Yes: 13 contenders are distinct in charts of at most seven, by shape, dashes and color (2 senders, 1 receiver, GOMAXPROCS=2).",
-			Advice:   "Look at the shapes first. Where two lines of one family cross, follow the marks.",
-			Chart:    lab.Chart{Conditions: "2 senders, 1 receiver, GOMAXPROCS=2", Unit: "ns per value", Bars: madeUpBars(6, 100, 1.3)},
+			Answer:   "Yes: each of 13 contenders has a chart, and its family a shape, dashes and a color (2 senders, 1 receiver, GOMAXPROCS 2).",
+			Advice:   "Look at the shapes first.",
+			Chart:    lab.Chart{Conditions: "2 senders, 1 receiver, GOMAXPROCS 2", Unit: "ns per value", Bars: madeUpBars(6, 100, 1.3)},
 			Findings: []string{"The first takes 2.24 (2.20 to 2.25) times as long.", "The second saves 12% ± 3%."},
-			Tables: []lab.Table{{Title: "The smallest job", Text: "Interpolated.", Head: []string{"by", "job"},
-				Rows: [][]string{{"native, unbuffered", "16 µs"}, {"sluice.Elastic", "2 µs"}}}},
 		},
 	}
 	rate := Section{Sweep: lab.Sweep{Name: "rate", Title: "By GOMAXPROCS", Text: "Values go through.", Axis: "GOMAXPROCS", Measures: []lab.Measure{lab.Throughput}}}
@@ -69,14 +68,8 @@ func crowded() *Report {
 		Schema: Schema, Machine: Machine{CPU: "Made-up CPU", CPUs: 2, OS: "linux", Arch: "amd64", Go: "go1.26", Version: "commit 0123456789ab"},
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: Duration(61 * time.Second), Size: lab.Quick.String(),
 		Overview: lab.Overview{
-			Sentence: "One value costs 430 ns through an unbuffered channel, 60 ns through a buffered one, and 9 ns by a batch.Sender in batches of 64 (2 senders, 1 receiver, GOMAXPROCS=2).",
-			Chart:    lab.Chart{Conditions: "2 senders, 1 receiver, GOMAXPROCS=2", Unit: "ns per value", Bars: madeUpBars(8, 9, 1.8)},
-			Answers: []string{
-				"Batches carry the most: 6.5 times as many values as single sends (batch.Sender of 64, 9 ns instead of 60 ns; 2 senders, 1 receiver, GOMAXPROCS=2). Send batches wherever a value may wait a moment.",
-				"A buffer makes a built-in channel 4.2 times as fast: 272 ns through an unbuffered channel, 64 ns with 1024 slots (1 sender, 1 receiver, GOMAXPROCS=2). Give a busy channel a buffer, unless the sender must wait for the receiver.",
-				"For single values, sluice.Bounded carries 3.7 times what one built-in channel carries (16 ns instead of 60 ns; 2 senders, 1 receiver, GOMAXPROCS=2). Use it for a channel that holds the program back.",
-				"A select with time.After for each send costs 12 times the send (2 senders, 1 receiver, GOMAXPROCS=2). Set one deadline for many sends, such as a context's.",
-			},
+			Sentence: "One value costs 430 ns through an unbuffered channel, 60 ns through a buffered one, and 9 ns by a batch.Sender in batches of 64 (2 senders, 1 receiver, GOMAXPROCS 2).",
+			Chart:    lab.Chart{Conditions: "2 senders, 1 receiver, GOMAXPROCS 2", Unit: "ns per value", Bars: madeUpBars(8, 9, 1.8)},
 		},
 		Interrupted: true, Missing: []string{"crowded, By capacity: all"}, Failures: []string{"crowded: received 9 values of 10"},
 		Experiments: []Experiment{e},
@@ -90,9 +83,9 @@ func madeUpBars(n int, base, times float64) []lab.Bar {
 		"goroutine and 2 chans", "sluice.Sharded, lane each", "chan, unbuffered"}
 	var bars []lab.Bar
 	for i := range n {
-		bar := lab.Bar{Label: labels[i], Figure: stat.Summary{N: 9, Median: base, Lo: 0.9 * base, Hi: 1.3 * base, Confidence: 0.96}, Baseline: i == 4, Known: true}
+		bar := lab.Bar{Label: labels[i], Figure: stat.Summary{N: 9, Median: base, Lo: 0.9 * base, Hi: 1.3 * base, Confidence: 0.96}, Baseline: i == 4}
 		if i == n-2 {
-			bar.Figure.Hi, bar.Known = 30*base, false
+			bar.Figure.Hi = 30 * base
 		}
 		bars, base = append(bars, bar), base*times
 	}
@@ -154,24 +147,21 @@ func TestPolicyAllowsTheStyle(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	page := render(t, pretended(true).WritePage)
+	page := words(render(t, pretended(true).WritePage))
 	for _, want := range []string{
 		"What does a made-up channel cost?", "A. Author", "abacus", "Go: 0.1", // the source
-		"A made-up channel costs 10\u00a0ns &lt;b&gt;.", "What to do.</b> Use it.", // the answer and the advice
-		`aria-label="1 sender: ns per value; chan 10 ns; sluice.Kind not known"`, // the chart of the answer, in words
-		"Too little was measured for a summary.",
+		"A made-up channel costs 10 ns &lt;b&gt;.", "What to do.</b> Use it.", // the answer and the advice
 		"It costs &lt; nothing.",                                 // the prediction
 		"Made-up CPU, 2 usable", "go1.26", "commit 0123456789ab", // the machine
-		"A finding of 12%\u00a0±\u00a03%", "&lt;b&gt;", // findings, escaped
-		"By division.", `<th scope="row">small</th><td>1 µs</td>`, // derived
-		"published: 425 ", // published beside measured
-		"oversubscribed",  // in the chart
+		"A finding of 12% ± 3%", "&lt;b&gt;", // findings, escaped
+		"<title>published: 425 ns per operation",                    // published beside measured
 		"sluice.Small (too small for &lt;this&gt;)",                 // left out, by name
 		"received 9 values of 10",                                   // failed, by name
 		"made-up, memory, GOMAXPROCS : all",                         // missing, by name
 		"native, 8 slots: 10.3 ns per value, interval 10.0 to 10.6", // intervals
 		"ns per value · less is better",                             // the direction
-		`<code class="command">sluice lab made-up</code>`,           // the command
+		"Not measured in this run.",
+		`<code class="command">sluice lab made-up</code>`, // the command
 		"<title>", "prefers-color-scheme: dark", "width=device-width", "@media print",
 	} {
 		if !strings.Contains(page, want) {
@@ -181,20 +171,15 @@ func TestPage(t *testing.T) {
 	if strings.Contains(page, "ZgotmplZ") {
 		t.Error("the template refused a value")
 	}
-	if n := len(chartsOf(page)); n != 3 || !strings.Contains(page, "Not measured in this run.") { // the answer, published, by GOMAXPROCS
-		t.Errorf("%d charts, want 3, and a word on the section that was not measured", n)
-	}
-	if n := len(chartsOf(render(t, pretended(false).WritePage))); n != 5 { // two of memory besides
-		t.Errorf("%d charts of the whole run, want 5", n)
-	}
 }
 
 func chartsOf(page string) []string {
-	return regexp.MustCompile(`(?s)<svg.*?</svg>`).FindAllString(page, -1)
+	return regexp.MustCompile(`(?s)<svg class="chart".*?</svg></g></svg>|<svg class="chart".*?</svg>`).FindAllString(page, -1)
 }
 
-// Each link has a target in the page, and each chart is XML with an accessible
-// label and a table below it.
+// Each link has a target in the page. Each contender of a sweep has a chart, with an
+// accessible label that names it, and a row in a table; where there is one place, the row
+// has a strip.
 func TestPageIsWhole(t *testing.T) {
 	page := render(t, crowded().WritePage)
 	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
@@ -202,29 +187,33 @@ func TestPageIsWhole(t *testing.T) {
 			t.Errorf("the link to %s leads nowhere", link[1])
 		}
 	}
-	charts := chartsOf(page)
-	for _, title := range []string{">Built-in channels</text>", ">Published remedies</text>", ">Sluice</text>", ">One way</text>"} {
-		if !strings.Contains(page, title) {
-			t.Errorf("no chart has the title %s", title)
+	labels := regexp.MustCompile(`<svg class="chart"[^>]* aria-label="([^"]*)"`).FindAllStringSubmatch(page, -1)
+	if len(labels) != 13+6 {
+		t.Errorf("%d charts, want 13 by GOMAXPROCS and 6 by capacity", len(labels))
+	}
+	for _, label := range labels {
+		name, unit, _ := strings.Cut(html.UnescapeString(label[1]), ": ")
+		if !strings.Contains(page, `<th scope="row">`+template.HTMLEscapeString(name)+"</th>") || !strings.Contains(unit, " is better, by ") {
+			t.Errorf("the chart of %q, in %q, has no row in a table", name, unit)
 		}
 	}
-	if len(charts) != 8 { // overview, answer, published, three for the crowd, capacity, memory
-		t.Errorf("%d charts, want 8", len(charts))
+	// The overview, the answer, two published figures and the memory of nine contenders,
+	// and an axis below each.
+	if n, want := strings.Count(page, `<svg class="strip"`), 8+6+2+9+4; n != want {
+		t.Errorf("%d strips, want %d", n, want)
 	}
-	for _, chart := range charts {
-		var drawing struct {
-			Label string `xml:"aria-label,attr"`
-		}
-		if err := xml.Unmarshal([]byte(chart), &drawing); err != nil || drawing.Label == "" {
-			t.Errorf("chart %q: %v", drawing.Label, err)
-		}
-	}
-	if tables := strings.Count(page, "<table>"); tables != 5 { // three sections, published, derived
-		t.Errorf("%d tables, want 5", tables)
-	}
-	for _, want := range []string{"more is better", "Quick size", "At 3 points of 11 GOMAXPROCS exceeds", "sluice lab crowded -quick"} {
+	for _, want := range []string{"more is better", "Quick size", "sluice lab crowded -quick", `<th scope="col">128*</th>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
+		}
+	}
+	decoder := xml.NewDecoder(strings.NewReader(page[strings.Index(page, "<main>") : strings.Index(page, "</main>")+len("</main>")]))
+	decoder.Strict, decoder.AutoClose, decoder.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	for {
+		if _, err := decoder.Token(); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatalf("the page is not well-formed: %v", err)
 		}
 	}
 }
@@ -236,13 +225,13 @@ func TestPageFolds(t *testing.T) {
 	page := render(t, crowded().WritePage)
 	visible := regexp.MustCompile(`(?s)<details>.*?</details>`).ReplaceAllString(page, "")
 	first, rest, found := strings.Cut(visible, `class="study"`)
-	if n := len(chartsOf(first)); !found || n != 1 || strings.Count(first, "<h1>") != 1 || strings.Count(first, "<li>") != 4+3 { // with the contents
+	if n := strings.Count(first, "<table>"); !found || n != 1 || strings.Count(first, "<h1>") != 1 || strings.Count(first, "<li>") != 1+3 { // with the contents
 		t.Errorf("the first screen has %d charts:\n%s", n, first)
 	}
-	if n := len(chartsOf(rest)); n != 1 || strings.Contains(rest, "<table>") || !strings.Contains(rest, "What to do.") {
-		t.Errorf("%d charts of the study are visible, or a table, or no advice:\n%s", n, rest)
+	if n := strings.Count(rest, "<table>"); n != 1 || !strings.Contains(rest, "What to do.") {
+		t.Errorf("%d charts of the study are visible, or no advice:\n%s", n, rest)
 	}
-	for _, id := range []string{"crowded-findings", "crowded-derived-0", "crowded-rate", "crowded-memory", "crowded-published", "crowded-study"} {
+	for _, id := range []string{"crowded-findings", "crowded-rate", "crowded-memory", "crowded-published", "crowded-study"} {
 		if !regexp.MustCompile(`</summary>\s*<div class="fold" id="` + id + `">`).MatchString(page) {
 			t.Errorf("no folded part has the ID %s", id)
 		}
@@ -253,10 +242,10 @@ func TestPageFolds(t *testing.T) {
 func TestFlags(t *testing.T) {
 	for want, change := range map[string]func(*Report){
 		"": func(*Report) {},
-		"noisy machine: a fixed loop varied by 30%, short run: rough figures": func(r *Report) {
+		"Noisy machine, quick size": func(r *Report) {
 			r.Size, r.Sittings = lab.Quick.String(), []Sitting{{Before: &host.Noise{Spread: 0.3}}}
 		},
-		" disturbed: run again when idle": func(r *Report) {
+		"Disturbed": func(r *Report) {
 			r.eachPoint(func(_ *Experiment, p *Point) { p.Disturbed = []string{"other processes took 40% of the CPU time"} })
 		},
 	} {
@@ -277,89 +266,27 @@ func TestPageOfNothing(t *testing.T) {
 	if err := r.WritePage(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Too little was measured", "Interrupted", "Not measured in this run."} {
+	for _, want := range []string{"Too little was measured for an answer", "Interrupted", "Not measured in this run."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
 }
 
-// Every contender of a crowd is named in at least one chart, and no chart has
-// more than mostSeries names.
-func TestGroups(t *testing.T) {
-	names := slices.Concat(numbered("native", 6), numbered("sluice", 17), numbered("published", 17))
-	for n := range len(names) + 1 {
-		seen := make(map[lab.ContenderID]bool)
-		all := groups(names[:n])
-		for _, g := range all {
-			if len(g.members) > mostSeries || (len(all) > 1) != (g.title != "") {
-				t.Errorf("of %d contenders a chart %q has %d", n, g.title, len(g.members))
-			}
-			for _, name := range g.members {
-				seen[name] = true
-			}
-		}
-		if len(seen) != n {
-			t.Errorf("of %d contenders %d are named", n, len(seen))
-		}
-	}
-	var titles []string
-	for _, g := range groups(slices.Concat(names[:6], numbered("published", 10), numbered("sluice", 3))) {
-		titles = append(titles, g.title)
-	}
-	want := []string{"built-in channels", "published remedies, part 1 of 2", "published remedies, part 2 of 2", "sluice"}
-	if !slices.Equal(titles, want) {
-		t.Errorf("charts %q, want %q", titles, want)
-	}
-}
-
-func numbered(name string, n int) (names []lab.ContenderID) {
-	for i := range n {
-		names = append(names, lab.ContenderID(fmt.Sprint(name, " ", i)))
-	}
-	return names
-}
-
 // A noisy machine is named before any figure, and a quiet one is not.
 func TestPageOfNoise(t *testing.T) {
 	page := render(t, troubledStudies().WritePage)
-	loud := strings.Index(page, "noisy machine: a fixed loop varied by 34%, failed, interrupted, 211 of 211 measurements disturbed: run again when idle</a>")
+	loud := strings.Index(page, "Noisy machine, failed, interrupted, resumed, disturbed</a>")
 	if loud < 0 || loud > strings.Index(page, "<h1>") {
 		t.Error("the first screen does not begin with the noise")
 	}
 	quiet := render(t, everyStudy(lab.Scale{CPUs: 2}, Machine{CPUs: 2}).WritePage)
-	if strings.Contains(quiet, "noisy machine") {
+	if strings.Contains(quiet, "Noisy machine") {
 		t.Error("a quiet machine is called noisy")
 	}
-	for _, want := range []string{"sluice</span>", "95% interval", "chan, 4096 slots, for comparison</span>"} {
-		if !strings.Contains(quiet, want) {
-			t.Errorf("the legend lacks %q", want)
-		}
-	}
-	for _, name := range lab.Names() {
-		if !strings.Contains(quiet, `<a href="#`+name+`"><b>`+lab.Topic(name)+"</b>") || lab.Topic(name) == name {
-			t.Errorf("the contents lack the topic of %s", name)
-		}
-	}
-}
-
-// The legend of charts has what is drawn in them, and nothing else.
-func TestKey(t *testing.T) {
-	const lines, dots = `<g class="series s3">`, `<g class="n0">`
-	for drawn, want := range map[string]string{
-		"":    "",
-		lines: "soft ● sluice",
-		dots:  "n0 ■ built-in channels",
-		lines + dots + `class="each" class="beyond"`:                                "soft ■ built-in channels, soft ● sluice, soft · one repetition, soft › one far off the scale",
-		`<g class="o0"><line x1="1" class="whisker range"/><path class="whisker"/>`: "o0 ◇ no channel, soft ├┄┤ range of few repetitions",
-		`<g class="p1"><line x1="1" class="whisker"/>`:                              "p0 ▲ published remedies, soft ├┤ 95% interval",
-	} {
-		var got []string
-		for _, f := range key(template.HTML(drawn)) {
-			got = append(got, f.Class+" "+f.Sign+" "+f.Name)
-		}
-		if text := strings.Join(got, ", "); text != want {
-			t.Errorf("the key of %s is %q, want %q", drawn, text, want)
+	for _, e := range lab.All() {
+		if !strings.Contains(quiet, `<a href="#`+e.Name+`"><b>`+e.Topic+"</b>") {
+			t.Errorf("the contents lack the topic of %s", e.Name)
 		}
 	}
 }

@@ -18,9 +18,8 @@ func TestReduced(t *testing.T) {
 	if !slices.ContainsFunc(r.warnings(), func(w warning) bool { return w.Title == "Reduced" && strings.Contains(w.Text, says) }) {
 		t.Errorf("the warnings: %+v", r.warnings())
 	}
-	var text strings.Builder
-	if err := r.WriteText(&text, format.Screen{Width: format.UsualWidth}); err != nil || !strings.Contains(text.String(), "Reduced: "+says) {
-		t.Errorf("the text: %v, %s", err, text.String())
+	if text := screenOf(t, r, format.Screen{Width: format.UsualWidth}); !strings.Contains(words(strings.Join(text, " ")), "Reduced: "+says) {
+		t.Errorf("the screen: %s", text)
 	}
 	stored, err := json.Marshal(r)
 	if err != nil || strings.Count(string(stored), `"reduced":3`) != 1 || strings.Count(string(stored), `"reduced"`) != 1 {

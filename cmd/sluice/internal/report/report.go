@@ -117,9 +117,6 @@ type Entry struct {
 	measure.Result
 	Summaries map[string]stat.Summary `json:"summaries"` // by unit
 	Missing   int                     `json:"missing"`   // repetitions that an interrupt prevented
-	// Wide is true if the interval of the time is wider than stat.Precise although
-	// the point was run longer, as far as the rule allows.
-	Wide bool `json:"wide,omitempty"`
 	// Outliers are the indices of repetitions that lie far from the others, by
 	// unit. They count in all figures.
 	Outliers map[string][]int `json:"outliers,omitempty"`
@@ -158,7 +155,7 @@ func (r *Report) add(run Run) lab.Conclusion {
 	for _, s := range run.Sections {
 		section := Section{Sweep: s.Sweep}
 		for _, p := range s.Points {
-			section.Points = append(section.Points, r.point(e.Name, p, &run.Outcomes[next]))
+			section.Points = append(section.Points, r.point(e.Name, s, p, &run.Outcomes[next]))
 			next++
 		}
 		e.Sections = append(e.Sections, section)
@@ -172,7 +169,7 @@ func (r *Report) add(run Run) lab.Conclusion {
 	return e.Conclusion
 }
 
-func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) Point {
+func (r *Report) point(experimentName string, s lab.Section, p *lab.Point, o *measure.Outcome) Point {
 	point := Point{
 		Setting:        p.Setting,
 		Panel:          p.Panel.String(),
@@ -198,7 +195,9 @@ func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) 
 		untouched = untouched && len(entry.Repetitions) == 0 && entry.Missing > 0
 		point.Entries = append(point.Entries, entry)
 	}
-	if o.Usage != nil && point.timed() {
+	// Numbers of bytes do not depend on other users of the CPUs, and are measured by collecting
+	// garbage.
+	if o.Usage != nil && !strings.HasPrefix(s.Measures[0].Unit, "B") {
 		point.Disturbed = o.Usage.Disturbances(r.Machine.CPUs, p.Procs)
 		point.Collecting = o.Usage.Collecting(p.Procs)
 	}
@@ -209,19 +208,6 @@ func (r *Report) point(experimentName string, p *lab.Point, o *measure.Outcome) 
 		r.Missing = append(r.Missing, fmt.Sprintf("%s, %s: %s", experimentName, p.Name, strings.Join(missing, "; ")))
 	}
 	return point
-}
-
-// timed reports whether any figure depends on other users of the CPUs. Numbers
-// of bytes do not, and are measured by collecting garbage.
-func (p *Point) timed() bool {
-	for _, entry := range p.Entries {
-		for unit := range entry.Summaries {
-			if !strings.HasPrefix(unit, "B") {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func entryOf(result *measure.Result) Entry {
@@ -241,14 +227,13 @@ func entryOf(result *measure.Result) Entry {
 			}
 		}
 	}
-	entry.Wide = entry.Summaries[measure.NsPerOp].Wide()
 	if result.Err != nil {
 		entry.Error, entry.Err = result.Err.Error(), nil
 	}
 	return entry
 }
 
-func beside(p lab.Published, in lab.Measure, m *lab.Measured) Beside {
+func beside(p lab.Published, in lab.Measure, m lab.Measured) Beside {
 	summary := func(contender lab.ContenderID) *stat.Summary {
 		samples := m.Samples(p, contender, in.Unit)
 		if len(samples) == 0 {
@@ -275,49 +260,31 @@ func (s *Section) panels() []panel {
 	var panels []panel
 	for i := range s.Points {
 		point := &s.Points[i]
-		if len(panels) == 0 || panels[len(panels)-1].Name != point.Panel {
-			panels = append(panels, panel{Name: point.Panel})
+		at := slices.IndexFunc(panels, func(p panel) bool { return p.Name == point.Panel })
+		if at < 0 {
+			at, panels = len(panels), append(panels, panel{Name: point.Panel})
 		}
-		last := &panels[len(panels)-1]
-		last.Points = append(last.Points, point)
+		panels[at].Points = append(panels[at].Points, point)
 		for _, entry := range point.Entries {
-			if !slices.Contains(last.Contenders, entry.Contender) {
-				last.Contenders = append(last.Contenders, entry.Contender)
+			if !slices.Contains(panels[at].Contenders, entry.Contender) {
+				panels[at].Contenders = append(panels[at].Contenders, entry.Contender)
 			}
 		}
 	}
 	return panels
 }
 
-// oversubscribedFrom returns the index of the first point from which on
-// GOMAXPROCS exceeds the CPUs, or len(p.Points).
-func (p *panel) oversubscribedFrom() int {
-	from := len(p.Points)
-	for from > 0 && p.Points[from-1].Oversubscribed {
-		from--
-	}
-	return from
-}
-
-// leftOut returns the contenders that are missing from a section, by reason: "native,
-// unbuffered; sluice.Rendezvous (no buffer to fill first)". Names have commas.
+// leftOut returns the contenders that are missing from a section, with the reason.
 func (s *Section) leftOut() []string {
-	var reasons []string
-	names := make(map[string][]string)
+	var all []string
 	for _, point := range s.Points {
 		for _, out := range point.LeftOut {
-			if names[out.Reason] == nil {
-				reasons = append(reasons, out.Reason)
-			}
-			if name := lab.NameOf(out.Contender); !slices.Contains(names[out.Reason], name) {
-				names[out.Reason] = append(names[out.Reason], name)
+			if text := lab.NameOf(out.Contender) + " (" + out.Reason + ")"; !slices.Contains(all, text) {
+				all = append(all, text)
 			}
 		}
 	}
-	for i, reason := range reasons {
-		reasons[i] = strings.Join(names[reason], "; ") + " (" + reason + ")"
-	}
-	return reasons
+	return all
 }
 
 // Entry returns the figures of a contender at a point, or nil.
@@ -344,9 +311,11 @@ func (r *Report) eachPoint(f func(*Experiment, *Point)) {
 
 // Measured reports whether there is any figure in the report, or a failure.
 func (r *Report) Measured() bool {
-	return slices.ContainsFunc(r.Experiments, func(e Experiment) bool {
-		return slices.ContainsFunc(e.Sections, func(s Section) bool { return s.measured() })
-	})
+	return slices.ContainsFunc(r.Experiments, func(e Experiment) bool { return e.measured() })
+}
+
+func (e *Experiment) measured() bool {
+	return slices.ContainsFunc(e.Sections, func(s Section) bool { return s.measured() })
 }
 
 // measured reports whether any entry of the section has a figure, or failed.

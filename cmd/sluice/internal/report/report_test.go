@@ -2,17 +2,18 @@ package report
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
-	"flag"
+	"fmt"
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/perf/benchfmt"
 
@@ -21,8 +22,6 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/stat"
 )
-
-var update = flag.Bool("update", false, "update the golden files")
 
 // pretended is a small experiment with made-up figures, as if measured on a
 // machine of two CPUs: with and without an axis, oversubscribed, failed, left
@@ -37,7 +36,8 @@ func pretended(interrupted bool) *Report {
 func pretendedExperiment(interrupted bool) Run {
 	perValue := []lab.Measure{lab.PerValue}
 	point := func(section, load, x string, procs int, outs ...measure.LeftOut) *lab.Point {
-		return &lab.Point{Panel: lab.Panel{Load: lab.Load(load)}, X: x, Point: measure.Point{
+		workers := len(load) // of a panel with a title
+		return &lab.Point{Panel: lab.Panel{Workers: workers}, X: x, Point: measure.Point{
 			Setting: measure.Setting{
 				Name:   section + ", GOMAXPROCS " + x,
 				Labels: []measure.Label{{Key: "sweep", Value: section}, {Key: "work", Value: load}},
@@ -65,18 +65,16 @@ func pretendedExperiment(interrupted bool) Run {
 				Prediction:  "It costs < nothing.",
 			},
 			Published: []lab.Published{
-				{Row: "row", Column: "first", Value: 425, Section: "procs", Panel: lab.Panel{Load: "one way"}, X: "1", Contender: "native, 8 slots", Ours: "sluice.Kind"},
-				{Row: "row", Column: "second", Value: 97.4, Section: "procs", Panel: lab.Panel{Load: "one way"}, X: "4", Contender: "native, 8 slots", Ours: "sluice.Kind"},
+				{Row: "row", Column: "first", Value: 425, Section: "procs", Panel: lab.Panel{Workers: 7}, X: "1", Contender: "native, 8 slots", Ours: "sluice.Kind"},
+				{Row: "row", Column: "second", Value: 97.4, Section: "procs", Panel: lab.Panel{Workers: 7}, X: "4", Contender: "native, 8 slots", Ours: "sluice.Kind"},
 			},
-			Conclude: func(*lab.Measured) lab.Conclusion {
+			Conclude: func(lab.Measured) lab.Conclusion {
 				return lab.Conclusion{
 					Answer: "A made-up channel costs 10 ns <b>.", Advice: "Use it.",
 					Chart: lab.Chart{Conditions: "1 sender", Unit: "ns per value", Bars: []lab.Bar{
-						{Label: "chan", Figure: stat.Summary{N: 6, Median: 10.3, Lo: 10, Hi: 10.6, Confidence: 0.96}, Known: true, Baseline: true},
+						{Label: "chan", Figure: stat.Summary{N: 6, Median: 10.3, Lo: 10, Hi: 10.6, Confidence: 0.96}, Baseline: true},
 						{Label: "sluice.Kind", Figure: stat.Summary{N: 6, Median: 3, Lo: 0.1, Hi: 9, Confidence: 0.96}}}},
 					Findings: []string{"A finding of 12% ± 3%, long enough that the terminal has to break it into two lines <b>."},
-					Tables: []lab.Table{{Title: "Derived", Text: "By division.", Head: []string{"size", "smallest"},
-						Rows: [][]string{{"small", "1 µs"}, {"large", "2 µs"}}}},
 				}
 			},
 		},
@@ -127,27 +125,103 @@ func render(t *testing.T, write func(io.Writer) error) string {
 	return b.String()
 }
 
-// golden compares got with testdata. Run with -update after an intended change.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
+// words joins the words of a text, however it is broken into lines.
+func words(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// The text has each figure in a table with its heading, all that is left out, failed and
+// found, and no line that is too wide.
+func TestText(t *testing.T) {
+	for _, interrupted := range []bool{false, true} {
+		text := render(t, on80(pretended(interrupted).WriteText))
+		memory := map[bool]string{
+			false: "Memory at the peak; bytes per value · less is better native, 8 slots 20.3 ± 2% sluice.Kind 40.3 ± 0.8% after; KiB in all",
+			true:  "left out: sluice.Small (too small for <this>) Published, and measured here",
+		}[interrupted]
+		last := map[bool]string{false: "12.3 ± 3%", true: "12.1 ~ 0.5%"}[interrupted]
+		for _, want := range []string{
+			"made-up: What does a made-up channel cost?",
+			"after A. Author, “Nothing”, 2001 (machine: abacus; Go: 0.1)",
+			"By GOMAXPROCS 7 workers; ns per value · less is better, by GOMAXPROCS 1 2 8* native, 8 slots 10.3 ± 3% 11.3 ± 3% " + last,
+			"sluice.Kind 20.3 ± 2% 22.3 ± 1% FAILED left out: sluice.Small (too small for <this>)",
+			memory,
+			"row, first 425 10.3 ± 3% 20.3 ± 2% row, second 97.4 not run not run",
+			"A made-up channel costs 10 ns <b>. Use it. - A finding of 12% ± 3%, long enough",
+		} {
+			if !strings.Contains(words(text), want) {
+				t.Errorf("interrupted %v: the text lacks %q:\n%s", interrupted, want, text)
+			}
+		}
+		for line := range strings.Lines(text) {
+			if n := utf8.RuneCountInString(line) - 1; n > format.UsualWidth {
+				t.Errorf("a line has %d columns: %s", n, line)
+			}
 		}
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s has changed; it now reads\n%s", path, got)
+	if text := render(t, on80((&Report{Experiments: []Experiment{{Study: lab.Study{Name: "none"}}}}).WriteText)); !strings.Contains(text, "Nothing was measured.") {
+		t.Errorf("the text of nothing: %s", text)
 	}
 }
 
-func TestText(t *testing.T) {
-	golden(t, "whole.txt", render(t, on80(pretended(false).WriteText)))
-	golden(t, "interrupted.txt", render(t, on80(pretended(true).WriteText)))
+// A table that is too wide continues below, with its labels.
+func TestWideTable(t *testing.T) {
+	v := view{Caption: "caption", Rows: []row{{Label: strings.Repeat("long ", 20)}}}
+	for i := range 9 {
+		v.Head, v.Rows[0].Cells = append(v.Head, fmt.Sprint("head ", i)), append(v.Rows[0].Cells, fmt.Sprint(i, " ± 10%"))
+	}
+	b := &prose{format.Text{Width: 60}}
+	v.write(b)
+	for i := range 9 {
+		if !strings.Contains(b.String(), fmt.Sprint("head ", i)) || !strings.Contains(b.String(), fmt.Sprint(i, " ± 10%")) {
+			t.Errorf("column %d is missing:\n%s", i, b.String())
+		}
+	}
+	for line := range strings.Lines(b.String()) {
+		if utf8.RuneCountInString(line) > 61 {
+			t.Errorf("a line is too wide: %s", line)
+		}
+	}
+	if n := strings.Count(b.String(), "long long"); n < 3 {
+		t.Errorf("%d parts have labels:\n%s", n, b.String())
+	}
+}
+
+// A results.json of an earlier version has a page, a text and a screen.
+func TestSavedBefore(t *testing.T) {
+	file, err := os.Open("../../../../docs/pictures/captures/lab.json.gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := io.ReadAll(unpacked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Decode(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.WriteFiles(t.TempDir()); err != nil {
+		t.Error(err)
+	}
+	text := strings.Join(screenOf(t, r, format.Screen{Width: format.UsualWidth}), "\n")
+	for _, e := range r.Experiments {
+		if answer, _, _ := strings.Cut(words(e.Answer), ","); answer == "" || !strings.Contains(words(text), answer) {
+			t.Errorf("the screen lacks %q:\n%s", e.Answer, text)
+		}
+	}
+}
+
+// An earlier version had overheads, which are differences.
+func TestDifference(t *testing.T) {
+	over := lab.Measure{Unit: "x-ideal", Axis: "% overhead", Above: 1, Per: 0.01}
+	shown := over.Show(stat.Summary{N: 9, Median: 2.26, Lo: 2.25, Hi: 2.29, Confidence: 0.96})
+	if got := figure(&shown); got != "126 ± 2%" {
+		t.Errorf("an overhead is %q", got)
+	}
 }
 
 func TestBenchmarks(t *testing.T) {
@@ -248,7 +322,7 @@ func TestDecodeOtherSchema(t *testing.T) {
 func TestWrap(t *testing.T) {
 	const text = "a hand-off saves 12% ± 3% at GOMAXPROCS 2"
 	for width := 20; width < 50; width++ {
-		lines := strings.Join(paragraph(format.Screen{Width: width}, "", text, "  "), "\n")
+		lines := strings.Join(format.Screen{Width: width}.Paragraph("", unbroken(text), "  "), "\n")
 		for line := range strings.Lines(lines) {
 			line = strings.TrimSuffix(line, "\n")
 			if len([]rune(line)) > width {
@@ -275,9 +349,8 @@ func TestQuotaOversubscribes(t *testing.T) {
 			t.Errorf("GOMAXPROCS %d under a quota of %v: oversubscribed %v", p.Procs, quota, p.Oversubscribed)
 		}
 	}
-	var text strings.Builder
-	if err := r.WriteText(&text, format.Screen{Width: format.UsualWidth}); err != nil || !strings.Contains(strings.Join(strings.Fields(text.String()), " "), "GOMAXPROCS exceeds the 1 CPU of this machine") {
-		t.Errorf("%v\n%s", err, text.String())
+	if text := words(render(t, on80(r.WriteText))); !strings.Contains(text, "1 2* 8*") {
+		t.Errorf("the text does not mark them:\n%s", text)
 	}
 	for _, c := range r.config("") {
 		if c.Key == "cpus" && string(c.Value) != "1" {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/clipperhouse/displaywidth"
@@ -13,57 +12,12 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
 )
 
-// WriteHeader describes the machine and its noise, with all details.
-func (r *Report) WriteHeader(w io.Writer, s format.Screen) error {
-	b := &prose{format.Text{Width: s.Width}}
-	m := r.Machine
-	details := []string{fmt.Sprintf("GOMAXPROCS %d", m.Procs) + topology(m)}
-	if m.Load != "" {
-		details = append(details, "load "+m.Load)
-	}
-	details = append(details, r.Started.Format("2006-01-02 15:04 MST"))
-	b.WriteString(strings.Join(r.head(s), "\n") + "\n")
-	b.paragraph(strings.Join(details, ", "), "  ")
-	for _, line := range r.noiseLines() {
-		b.paragraph(line, "  ")
-	}
-	for _, warning := range m.Warnings() {
-		b.paragraph("Warning: "+warning, "  ")
-	}
-	return b.Print(w)
-}
-
-// topology describes the layout of the CPUs, if known.
-func topology(m Machine) string {
-	if m.Sockets == 0 || m.Caches == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (sockets: %d, last-level caches: %d)", m.Sockets, m.Caches)
-}
-
-// WriteText writes tables and findings for a terminal. The answers are last, because the
+// WriteText writes all tables and findings for a terminal. The screen follows, because the
 // end of the output is what a terminal shows.
 func (r *Report) WriteText(w io.Writer, s format.Screen) error {
 	b := &prose{format.Text{Width: s.Width}}
-	answers := append([]string{r.Overview.Sentence}, r.Overview.Answers...)
 	for i := range r.Experiments {
-		e := &r.Experiments[i]
-		e.text(b)
-		if e.Answer != "" {
-			answers = append(answers, e.Name+": "+e.Answer+" "+e.Advice)
-		}
-	}
-	for _, e := range r.Experiments {
-		b.list("Findings of "+e.Name, e.Findings, len(e.Findings))
-	}
-	answers = slices.DeleteFunc(answers, func(line string) bool { return line == "" })
-	b.list("On this machine", answers, len(answers))
-	for i, note := range r.footnotes() {
-		b.paragraph(strings.Repeat("\n", one(i == 0))+note, "  ")
-	}
-	for _, w := range r.warnings() {
-		b.paragraph("\n"+w.Title+": "+w.Text, "  ")
-		b.list("", w.List, longList)
+		r.Experiments[i].text(b)
 	}
 	return b.Print(w)
 }
@@ -73,49 +27,65 @@ type prose struct{ format.Text }
 
 func (b *prose) paragraph(text, indent string) { b.Paragraph(indent, unbroken(text)) }
 
-// list writes a heading and the first lines, if there are any lines.
-func (b *prose) list(heading string, lines []string, shown int) {
-	for i, line := range lines {
-		if i == 0 && heading != "" {
-			b.WriteString("\n" + heading + "\n")
-		}
-		if i == shown {
-			fmt.Fprintf(b, "- … and %d more; the report has all\n", len(lines)-i)
-			break
-		}
-		b.paragraph("- "+line, "  ")
-	}
-}
-
 func (e *Experiment) text(b *prose) {
-	title := e.Name + ": " + e.Title
-	b.paragraph("\n"+title, "")
-	fmt.Fprintf(b, "%s\n", strings.Repeat("=", min(b.Width, displaywidth.String(title))))
+	b.paragraph("\n"+e.Name+": "+e.Title, "")
 	b.paragraph(sourceLine(e.Source), "  ")
-	if !slices.ContainsFunc(e.Sections, func(s Section) bool { return s.measured() }) {
+	if !e.measured() {
 		fmt.Fprintf(b, "\nNothing was measured.\n")
 		return
 	}
 	for i := range e.Sections {
 		if s := &e.Sections[i]; s.measured() {
-			b.paragraph("\n"+s.Heading(), "")
-			for _, t := range s.Tables() {
-				t.write(b)
+			b.paragraph("\n"+s.Title, "")
+			for _, v := range s.views() {
+				v.write(b)
 			}
 			for _, out := range s.leftOut() {
 				b.paragraph("  left out: "+out, "    ")
 			}
 		}
 	}
-	for _, t := range e.Tables {
-		b.paragraph("\n"+t.Title, "")
-		derivedTable(t).write(b)
+	if len(e.Beside) > 0 {
+		b.paragraph("\nPublished, and measured here", "")
+		e.publishedView().write(b)
 	}
-	fmt.Fprintf(b, "\nPublished, and measured here\n")
-	if slices.ContainsFunc(e.Beside, func(b Beside) bool { return b.Measured != nil || b.OursTakes != nil }) {
-		e.BesideTable().write(b)
-	} else {
-		b.paragraph("  No point of this run has a published figure; the page shows the published ones.", "  ")
+	b.paragraph("\n"+e.Answer+" "+e.Advice, "")
+	for _, finding := range e.Findings {
+		b.paragraph("- "+finding, "  ")
+	}
+}
+
+// longestLabel is the most room for the labels of a table.
+const longestLabel = 40
+
+// write aligns the first column to the left and the others to the right. Columns that do
+// not fit are in a second table below, and so on.
+func (v view) write(b *prose) {
+	b.paragraph("  "+strings.Trim(v.Caption+"; "+v.Unit, "; "), "  ")
+	rows := append([]row{{Cells: v.Head}}, v.Rows...)
+	label, widths := 0, make([]int, len(v.Head))
+	for _, r := range rows {
+		label = max(label, displaywidth.String(r.Label))
+		for i, text := range r.Cells {
+			widths[i] = max(widths[i], displaywidth.String(text))
+		}
+	}
+	label = min(label, longestLabel, b.Width/2)
+	for from := 0; from < len(widths); {
+		used, to := 2+label, from
+		for to < len(widths) && (to == from || used+2+widths[to] <= b.Width) {
+			used += 2 + widths[to]
+			to++
+		}
+		for _, r := range rows {
+			name := format.Cut(r.Label, label)
+			line := "  " + name + format.Pad(name, label)
+			for i := from; i < to; i++ {
+				line += "  " + format.Pad(r.Cells[i], widths[i]) + r.Cells[i]
+			}
+			b.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+		from = to
 	}
 }
 

@@ -140,22 +140,3 @@ func Between(base, other []float64) Change {
 func (c Change) Clear() bool {
 	return c.Confidence > 0 && (c.Lo > 0 || c.Hi < 0)
 }
-
-// String returns the size of the change, without its direction: "12% ± 3%". The
-// margin, in percentage points, is the distance to the farther end of the
-// interval. An interval that is much longer on one side is written out: "12%
-// (9% to 25%)".
-func (c Change) String() string {
-	above, below := c.Hi-c.Median, c.Median-c.Lo
-	size, margin := math.Abs(c.Median), max(above, below)
-	digits := 0
-	if margin < 0.0095 || size < 0.0095 {
-		digits = 1
-	}
-	percent := func(fraction float64) string { return format.PercentDigits(fraction, digits) }
-	if margin <= 2*min(above, below)+0.01 && margin < size {
-		return percent(size) + " ± " + percent(margin)
-	}
-	near, far := math.Abs(c.Lo), math.Abs(c.Hi)
-	return percent(size) + " (" + percent(min(near, far)) + " to " + percent(max(near, far)) + ")"
-}

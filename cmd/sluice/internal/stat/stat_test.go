@@ -65,9 +65,6 @@ func TestComparePairs(t *testing.T) {
 	if math.Abs(c.Median-0.1) > 1e-9 || c.Hi-c.Lo > 1e-9 || !c.Clear() {
 		t.Errorf("change %+v, want exactly 10%% more", c)
 	}
-	if got, want := c.String(), "10.0% ± 0.0%"; got != want {
-		t.Errorf("String = %q, want %q", got, want)
-	}
 }
 
 // Unpaired samples differ only if the intervals do not overlap.
@@ -124,29 +121,6 @@ func TestCompareSkipsPairsWithoutRatio(t *testing.T) {
 	c := Compare([]float64{0, 10}, []float64{5, 20, 30})
 	if c.N != 1 || c.Median != 1 {
 		t.Errorf("change %+v, want the one pair 10 -> 20", c)
-	}
-}
-
-func TestChangeString(t *testing.T) {
-	change := func(median, lo, hi float64) Change {
-		return Change{Summary{N: 9, Median: median, Lo: lo, Hi: hi, Confidence: 0.96}}
-	}
-	tests := []struct {
-		c    Change
-		want string
-	}{
-		{change(0.12, 0.10, 0.15), "12% ± 3%"},
-		{change(-0.12, -0.14, -0.09), "12% ± 3%"},
-		{change(-0.18, -0.37, -0.15), "18% (15% to 37%)"},
-		{change(0.18, 0.15, 2.50), "18% (15% to 250%)"},
-		{change(0.08, 0.01, 0.17), "8% (1% to 17%)"},
-		{change(0.057, 0.051, 0.063), "5.7% ± 0.6%"},
-		{change(0.004, 0.003, 0.005), "0.4% ± 0.1%"},
-	}
-	for _, tt := range tests {
-		if got := tt.c.String(); got != tt.want {
-			t.Errorf("%+v reads %q, want %q", tt.c, got, tt.want)
-		}
 	}
 }
 
