@@ -5,8 +5,9 @@
 //
 // A method of the interface is a loop rather than an operation on one value.
 // The benchmarks therefore measure what a user of that channel would write,
-// without an interface call per value. A Farm is two channels with workers
-// between them.
+// without an interface call per value: [SendEach] and [RecvEach] are inlined
+// with the operation that is their argument. A Farm is two channels with
+// workers between them.
 package contender
 
 import (
@@ -30,6 +31,28 @@ type Channel interface {
 
 // All is the most that a Recv receives that lasts until the end.
 const All = math.MaxUint64
+
+// SendEach is the loop of a Channel's Send: send sends one value, and reports
+// false if the channel was closed. The compiler inlines the loop, and a function
+// literal in it, so that it is the loop that a user would write.
+func SendEach(lo, hi uint64, send func(v uint64) bool) bool {
+	for ; lo < hi && send(lo); lo++ {
+	}
+	return lo >= hi
+}
+
+// RecvEach is the loop of a Channel's Recv, inlined like SendEach. recv receives
+// one value, and reports false at the end.
+func RecvEach(most uint64, recv func() (v uint64, ok bool)) (t Tally) {
+	for t.Count < most {
+		v, ok := recv()
+		if !ok {
+			break
+		}
+		t.Add(v)
+	}
+	return t
+}
 
 // A BatchChannel can also move many values in one call.
 type BatchChannel interface {

@@ -110,24 +110,13 @@ func NativeFarm(slots int) Farm {
 // farmSlots is the capacity of a farm's buffered channels, in jobs.
 const farmSlots = 1024
 
-// inSlices are slices of one size.
-type inSlices struct {
-	slices
-	size int
-}
-
-func (s inSlices) Send(lo, hi uint64) bool {
-	s.SendBatches(lo, hi, s.size)
-	return true
-}
-
 // NativeBatchFarm is two built-in channels of slices of the given size. The
 // feeder allocates each slice, and it returns with the results. The channels
 // have slots for as many jobs as the other farms', but for at least four
 // slices.
 func NativeBatchFarm(size int) Farm {
-	build := func() inSlices { return inSlices{slices{make(chan []uint64, max(4, farmSlots/size))}, size} }
-	return between(fmt.Sprintf("native, slices of %d", size), build, func(jobs, results inSlices, job func()) {
+	build := func() slices { return slices{make(chan []uint64, max(4, farmSlots/size)), size} }
+	return between(fmt.Sprintf("native, slices of %d", size), build, func(jobs, results slices, job func()) {
 		for batch := range jobs.c {
 			for range batch {
 				job()
@@ -139,7 +128,7 @@ func NativeBatchFarm(size int) Farm {
 
 // ownFarm is two channels of this library.
 func ownFarm(name string, ctx context.Context, build func() sluice.Channel[uint64]) Farm {
-	return between(name, func() ours { return ours{ctx, build()} }, func(jobs, results ours, job func()) {
+	return between(name, func() ours { return ours{ctx: ctx, c: build()} }, func(jobs, results ours, job func()) {
 		for {
 			v, err := jobs.c.Recv(ctx)
 			if err != nil {
@@ -166,35 +155,17 @@ func ElasticFarm(ctx context.Context) Farm {
 	return ownFarm("sluice.Elastic", ctx, func() sluice.Channel[uint64] { return newElastic(Options{}) })
 }
 
-// inRuns is a Bounded with batches of one size, written by hand.
-type inRuns struct {
-	ours
-	size int
-}
-
-func (k inRuns) Send(lo, hi uint64) bool {
-	k.SendBatches(lo, hi, k.size)
-	return true
-}
-
-func (k inRuns) Recv(uint64) Tally { return k.RecvBatches(k.size) }
-
 // BoundedBatchFarm is two sluice.Bounded of at least 1024 slots, with
 // handwritten batches of at most the given size at every end.
 func BoundedBatchFarm(ctx context.Context, size int) Farm {
-	build := func() inRuns { return inRuns{ours{ctx, newBounded(max(4*size, farmSlots), Options{})}, size} }
-	return between(fmt.Sprintf("sluice.Bounded, batches of %d", size), build, func(jobs, results inRuns, job func()) {
-		buf := make([]uint64, size)
-		for {
-			got, err := jobs.c.RecvBatch(ctx, buf)
-			if err != nil {
-				return
-			}
-			for range got {
+	build := func() ours { return ours{ctx, newBounded(max(4*size, farmSlots), Options{}), size} }
+	return between(fmt.Sprintf("sluice.Bounded, batches of %d", size), build, func(jobs, results ours, job func()) {
+		jobs.eachBatch(size, func(batch []uint64) {
+			for range batch {
 				job()
 			}
-			_, _ = results.c.SendBatch(ctx, buf[:got])
-		}
+			_, _ = results.c.SendBatch(ctx, batch)
+		})
 	})
 }
 
@@ -202,7 +173,7 @@ func BoundedBatchFarm(ctx context.Context, size int) Farm {
 // results, which are sent one by one.
 func WorkersFarm(ctx context.Context) Farm {
 	return Farm{"workers.Run", func(count int, n uint64, job func()) (Tally, time.Duration) {
-		jobs, results := ours{ctx, newBounded(farmSlots, Options{})}, ours{ctx, newBounded(farmSlots, Options{})}
+		jobs, results := ours{ctx: ctx, c: newBounded(farmSlots, Options{})}, ours{ctx: ctx, c: newBounded(farmSlots, Options{})}
 		return shop{
 			feed: func() { jobs.Send(0, n); jobs.Close() },
 			work: func() {
@@ -227,10 +198,10 @@ func MapFarm(ctx context.Context, size int) Farm {
 		o = &workers.MapOptions[uint64]{MaxBatch: size}
 	}
 	return Farm{name, func(count int, n uint64, job func()) (Tally, time.Duration) {
-		jobs := ours{ctx, newBounded(max(4*size, farmSlots), Options{})}
+		jobs := ours{ctx: ctx, c: newBounded(max(4*size, farmSlots), Options{})}
 		var feeder Channel = jobs
 		if size > 1 {
-			feeder = batching{ours: jobs, size: size}
+			feeder = batching{ours{ctx, jobs.c, size}}
 		}
 		results := workers.Map(ctx, jobs.c, count, func(_ context.Context, v uint64) (uint64, error) {
 			job()

@@ -15,21 +15,11 @@ type ends struct {
 func OverEnds(s chan<- uint64, r <-chan uint64) Channel { return ends{s, r} }
 
 func (e ends) Send(lo, hi uint64) bool {
-	for v := lo; v < hi; v++ {
-		e.s <- v
-	}
-	return true
+	return SendEach(lo, hi, func(v uint64) bool { e.s <- v; return true })
 }
 
-func (e ends) Recv(most uint64) (t Tally) {
-	for t.Count < most {
-		v, ok := <-e.r
-		if !ok {
-			break
-		}
-		t.Add(v)
-	}
-	return t
+func (e ends) Recv(most uint64) Tally {
+	return RecvEach(most, func() (uint64, bool) { v, ok := <-e.r; return v, ok })
 }
 
 func (e ends) Close() { close(e.s) }
@@ -66,29 +56,25 @@ type selecting struct {
 }
 
 func (n selecting) Send(lo, hi uint64) bool {
-	for v := lo; v < hi; v++ {
+	return SendEach(lo, hi, func(v uint64) bool {
 		select {
 		case n.c <- v:
+			return true
 		case <-n.ctx.Done():
 			return false
 		}
-	}
-	return true
+	})
 }
 
-func (n selecting) Recv(most uint64) (t Tally) {
-	for t.Count < most {
+func (n selecting) Recv(most uint64) Tally {
+	return RecvEach(most, func() (uint64, bool) {
 		select {
 		case v, ok := <-n.c:
-			if !ok {
-				return t
-			}
-			t.Add(v)
+			return v, ok
 		case <-n.ctx.Done():
-			return t
+			return 0, false
 		}
-	}
-	return t
+	})
 }
 
 func (n selecting) Close() { close(n.c) }
@@ -109,10 +95,13 @@ const slicesPerCapacity = 64
 // slices is a built-in chan of slices, the batching that needs no library. A
 // slice passes to the receiver with its values, so each batch allocates a new
 // one.
-type slices struct{ c chan []uint64 }
+type slices struct {
+	c    chan []uint64
+	size int // of the slices that Send sends
+}
 
 func (s slices) Send(lo, hi uint64) bool {
-	s.SendBatches(lo, hi, 1)
+	s.SendBatches(lo, hi, s.size)
 	return true
 }
 
@@ -145,11 +134,10 @@ func (s slices) Close() { close(s.c) }
 func NativeSlices() Contender {
 	return Contender{
 		Name:      "native chan of slices",
-		Note:      "allocates each batch; one slot per 64 values of the capacity",
 		BatchOnly: true,
 		Make: func(capacity int) Channel {
 			slots := (capacity + slicesPerCapacity - 1) / slicesPerCapacity
-			return slices{make(chan []uint64, slots)}
+			return slices{make(chan []uint64, slots), 1}
 		},
 	}
 }

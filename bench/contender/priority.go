@@ -19,11 +19,7 @@ type ranked struct {
 }
 
 func (k ranked) Send(lo, hi uint64) bool {
-	var err error
-	for ; lo < hi && err == nil; lo++ {
-		err = k.levels[lo%levels].Send(k.ctx, lo)
-	}
-	return err == nil
+	return SendEach(lo, hi, func(v uint64) bool { return k.levels[v%levels].Send(k.ctx, v) == nil })
 }
 
 func (k ranked) SendBatches(lo, hi uint64, size int) {
@@ -39,7 +35,7 @@ func (k ranked) SendBatches(lo, hi uint64, size int) {
 func Priority(ctx context.Context) Contender {
 	c := own("sluice.Priority", Buffered, ctx, nil, func(capacity int, _ Options) Channel {
 		p := sluice.NewPriority[uint64](levels, capacity, nil)
-		k := ranked{ours: ours{ctx, p}}
+		k := ranked{ours: ours{ctx: ctx, c: p}}
 		for i := range k.levels {
 			k.levels[i] = p.Level(i)
 		}
@@ -135,20 +131,11 @@ type queueLoops struct {
 }
 
 func (k queueLoops) Send(lo, hi uint64) bool {
-	for ; lo < hi && k.q.send(lo); lo++ {
-	}
-	return lo >= hi
+	return SendEach(lo, hi, func(v uint64) bool { return k.q.send(v) })
 }
 
-func (k queueLoops) Recv(most uint64) (t Tally) {
-	for t.Count < most {
-		v, ok := k.q.recv()
-		if !ok {
-			break
-		}
-		t.Add(v)
-	}
-	return t
+func (k queueLoops) Recv(most uint64) Tally {
+	return RecvEach(most, func() (uint64, bool) { return k.q.recv() })
 }
 
 func (k queueLoops) Close() { k.q.close() }
