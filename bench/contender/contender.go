@@ -11,6 +11,7 @@
 package contender
 
 import (
+	"fmt"
 	"math"
 	"sync"
 )
@@ -98,6 +99,24 @@ func (t *Tally) AddAll(vs []uint64) {
 	for _, v := range vs {
 		t.Add(v)
 	}
+}
+
+// Merge adds the tally of another receiver.
+func (t *Tally) Merge(o Tally) {
+	t.Count += o.Count
+	t.Sum += o.Sum
+	t.Unordered += o.Unordered
+}
+
+// Check returns an error if other values were received than sent.
+func (t Tally) Check(sent Tally) error {
+	switch {
+	case t.Count != sent.Count:
+		return fmt.Errorf("received %d values of %d", t.Count, sent.Count)
+	case t.Sum != sent.Sum:
+		return fmt.Errorf("received values with the sum %d, want %d", t.Sum, sent.Sum)
+	}
+	return nil
 }
 
 // Last returns the value that was added last.

@@ -70,7 +70,7 @@ func oneWay(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	finished.Wait()
 	o := outcome{elapsed: time.Since(began), items: n, want: upTo(n)}
 	for _, t := range tallies {
-		o.tally = merge(o.tally, t)
+		o.tally.Merge(t)
 	}
 	return o, nil
 }

@@ -84,12 +84,10 @@ func (w Workload) Run(c contender.Contender, n uint64) (Result, error) {
 
 // verify compares the received values with those sent.
 func verify(got, want contender.Tally, ordered bool) error {
-	switch {
-	case got.Count != want.Count:
-		return fmt.Errorf("received %d values of %d", got.Count, want.Count)
-	case got.Sum != want.Sum:
-		return fmt.Errorf("received values with the sum %d, want %d", got.Sum, want.Sum)
-	case ordered && got.Unordered != 0:
+	if err := got.Check(want); err != nil {
+		return err
+	}
+	if ordered && got.Unordered != 0 {
 		return fmt.Errorf("received %d of %d values out of order", got.Unordered, got.Count)
 	}
 	return nil
@@ -104,9 +102,4 @@ func upTo(n uint64) contender.Tally {
 		t.Sum = (n - 1) / 2 * n
 	}
 	return t
-}
-
-// merge adds the tally of another receiver.
-func merge(t, u contender.Tally) contender.Tally {
-	return contender.Tally{Count: t.Count + u.Count, Sum: t.Sum + u.Sum, Unordered: t.Unordered + u.Unordered}
 }
