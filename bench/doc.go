@@ -11,7 +11,6 @@
 //	peers         contenders made from other Go libraries; only its importers compile them
 //	paced         a load at a given rate, for channels that are not busy
 //	results       the stored figures of the board, and the description of a host
-//	cacheline     the transfer time of a cache line between two cores
 //	rust          channels of Rust
 //
 // Use the board for comparisons. Its contenders take turns, each in a process of its own,
