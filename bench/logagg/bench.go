@@ -73,7 +73,7 @@ func bench(ctx context.Context, args []string, to streams) error {
 		section, measure = sharesSection, profiles
 	}
 	if *out != "" {
-		if err := results.CheckFile(*out, section); err != nil { // before the measurement rather than after it
+		if err := results.PutFile(*out, section, ""); err != nil { // before the measurement rather than after it
 			return misuseError{fmt.Errorf("-o: %w", err)}
 		}
 	}
