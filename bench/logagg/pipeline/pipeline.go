@@ -25,7 +25,6 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/logagg/count"
 	"github.com/sluice-go/sluice/bench/logagg/input"
-	"github.com/sluice-go/sluice/bench/logagg/parse"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 )
 
@@ -135,7 +134,6 @@ func (p *Pipeline) read(ctx context.Context) error {
 // tick sends clock ticks through the queue, in order with the events. The
 // counting goroutine therefore waits in one place and needs no select.
 func (p *Pipeline) tick(ctx context.Context) {
-	sender := p.config.Queue.Sender()
 	ticker := time.NewTicker(p.config.Interval)
 	defer ticker.Stop()
 	for {
@@ -143,9 +141,7 @@ func (p *Pipeline) tick(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			// A tick that finds no room may be lost: the next one follows.
-			sender.Send(parse.Event{Tick: true})
-			sender.Flush()
+			p.config.Queue.Tick()
 		}
 	}
 }

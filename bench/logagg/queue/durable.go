@@ -41,8 +41,7 @@ const eventBytes = 32
 // collector.
 func (o Options) limit() int64 { return 2 * int64(o.Capacity) * eventBytes }
 
-// spilling is a queue of the kind spill: events beyond the capacity are on
-// disk.
+// spilling is a queue of the kind spill: events beyond the capacity are on disk.
 type spilling struct {
 	*own
 	folder folder
@@ -60,10 +59,10 @@ func newSpill(o Options) (Queue, error) {
 	if err != nil {
 		return nil, errors.Join(err, place.remove())
 	}
-	return spilling{&own{channel: c, batch: o.Batch, log: o.logger()}, place}, nil
+	return spilling{newOwn(o, c), place}, nil
 }
 
-func (q spilling) End() error { return errors.Join(q.own.End(), q.folder.remove()) }
+func (q spilling) End() error { return errors.Join(q.failed(), q.folder.remove()) }
 
 // disk is a store on a spill.Durable.
 type disk struct {
@@ -133,7 +132,7 @@ func (d *disk) settle(_ context.Context, ps []onDisk) error { return d.queue.Ack
 // opened again, and until then no other receiver could take them.
 func (d *disk) unsettle([]onDisk) {}
 
-func (d *disk) len() int { return d.queue.Len() }
+func (d *disk) count(a *Account) { a.Packets = d.queue.Len() }
 
 func (d *disk) end() error {
 	return errors.Join(d.damage, d.queue.Shutdown(), d.folder.remove())

@@ -93,7 +93,7 @@ func TestReceipts(t *testing.T) {
 func TestTicksAreNotStored(t *testing.T) {
 	for _, kind := range []string{"durable", "jetstream"} {
 		q := opened(t, kind, Options{})
-		q.Sender().Send(parse.Event{Tick: true})
+		q.Tick()
 		if q.Account().Packets > 0 {
 			t.Errorf("%s: a tick is stored", kind)
 		}
@@ -128,7 +128,7 @@ func TestTickWakes(t *testing.T) {
 	for q.(*stored[onDisk]).store.(*disk).queue.Stats().ReceiversWaiting == 0 {
 		runtime.Gosched()
 	}
-	q.Sender().Send(parse.Event{Tick: true})
+	q.Tick()
 	if !<-ticked {
 		t.Error("received something else")
 	}
