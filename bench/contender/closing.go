@@ -50,13 +50,13 @@ func NativeClosing() Contender {
 // the end.
 type oursClosing struct {
 	values ours
-	done   *sluice.Rendezvous[struct{}]
+	done   *sluice.Rendezvous[uint64]
 }
 
 func (k oursClosing) Send(lo, hi uint64) bool { return k.values.Send(lo, hi) }
 
 func (k oursClosing) Recv(most uint64) Tally {
-	values, end := sluice.OnRecv[uint64](k.values.c), sluice.OnRecv[struct{}](k.done)
+	values, end := sluice.OnRecv[uint64](k.values.c), sluice.OnRecv[uint64](k.done)
 	return RecvEach(most, func() (uint64, bool) {
 		if _, err := sluice.Select(k.values.ctx, values, end); err == nil {
 			return values.Value, true
@@ -75,7 +75,7 @@ func SelectClosing() Contender {
 		Name:  "sluice.Select, close channel",
 		Bound: Buffered,
 		Make: func(capacity int) Channel {
-			return oursClosing{ours{ctx: context.Background(), c: newBounded(capacity, Options{})}, sluice.NewRendezvous[struct{}](nil)}
+			return oursClosing{ours{ctx: context.Background(), c: newBounded(capacity, Options{})}, sluice.NewRendezvous[uint64](nil)}
 		},
 	}
 }

@@ -229,7 +229,7 @@ type packets struct{}
 
 // Name changes with the encoding: processes with different encodings must not
 // share a channel.
-func (packets) Name() string { return "logagg-events-1" }
+func (packets) Name() string { return "logagg-events-2" }
 
 func (packets) Append(b []byte, events []parse.Event) ([]byte, error) {
 	for _, e := range events {

@@ -151,7 +151,7 @@ func TestGiveUp(t *testing.T) {
 		t.Error(err)
 	}
 
-	q = opened(t, "durable", Options{Dir: t.TempDir(), DiskBytes: 64})
+	q = opened(t, "durable", Options{Dir: t.TempDir(), DiskBytes: 128})
 	rejected := make(chan int)
 	go func() { rejected <- send(q, make([]int64, 100)...) }()
 	for q.Account().Sent == 0 {
