@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -12,11 +11,9 @@ import (
 	"github.com/sourcegraph/conc/pool"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/paced"
 	"github.com/sluice-go/sluice/bench/workload"
-	"github.com/sluice-go/sluice/workers"
 )
 
 const (
@@ -29,10 +26,10 @@ const (
 func pools(procs []int) section {
 	rows := []row{
 		{name: nothing},
-		{name: "goroutines over a chan", waits: parks, ctx: no, close: last, open: openOverChan},
+		{name: "goroutines over a chan", waits: parks, ctx: no, close: last, open: served(contender.Native())},
 		{name: "slices of 64 by hand", waits: parks, ctx: no, close: last, open: openByHand, alone: true},
-		{name: "sluice workers.Run", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openWorkers(1)},
-		{name: "sluice batch.Sender 64, workers.Run", ours: true, waits: parks, ctx: yes, close: last, open: openWorkers(handful), alone: true,
+		{name: "sluice workers.Run", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: served(contender.Bounded(cancelable, nil))},
+		{name: "sluice batch.Sender 64, workers.Run", ours: true, waits: parks, ctx: yes, close: last, open: served(contender.Lingering(cancelable, handful, time.Millisecond)), alone: true,
 			note: "with a linger of 1 ms"},
 		{name: "ants", waits: parks, ctx: no, close: anybody, open: openAnts, amid: true},
 		{name: "pond", waits: parks, ctx: yes, close: anybody, open: openPond, amid: true},
@@ -80,17 +77,13 @@ func work(open opener, n uint64, turns int) (workload.Result, error) {
 	})
 }
 
-// openOverChan is the usual pool: goroutines that range over a channel.
-func openOverChan(n int, do func(int, uint64)) paced.Sink {
-	c, all := make(chan uint64, poolSlots), new(sync.WaitGroup)
-	for range n {
-		all.Go(func() {
-			for v := range c {
-				do(0, v)
-			}
-		})
+// served opens a contender whose values are jobs.
+func served(c contender.Contender) opener {
+	return func(n int, do func(int, uint64)) paced.Sink {
+		p, all := c.Make(poolSlots).(contender.Pool), new(sync.WaitGroup)
+		all.Go(func() { p.Serve(n, func(v uint64) { do(0, v) }) })
+		return ended{func(v uint64) bool { return p.Send(v, v+1) }, p.Close, all}
 	}
-	return ended{func(v uint64) bool { c <- v; return true }, func() { close(c) }, all}
 }
 
 // openByHand hands slices of jobs to goroutines. It belongs to one sender.
@@ -116,27 +109,6 @@ func openByHand(n int, do func(int, uint64)) paced.Sink {
 		c <- vs
 		close(c)
 	}, all}
-}
-
-// openWorkers is workers.Run, fed one by one, or in batches of at most the given size.
-func openWorkers(size int) opener {
-	return func(n int, do func(int, uint64)) paced.Sink {
-		c, all := sluice.NewBounded[uint64](poolSlots, nil), new(sync.WaitGroup)
-		all.Go(func() {
-			_ = workers.Run(cancelable, c, n, func(_ context.Context, v uint64) error { // its jobs do not fail
-				do(0, v)
-				return nil
-			}, nil)
-		})
-		if size == 1 {
-			return ended{func(v uint64) bool { return c.Send(cancelable, v) == nil }, c.Close, all}
-		}
-		b := batch.NewSender(c, size, &batch.Options[uint64]{Linger: time.Millisecond})
-		return ended{func(v uint64) bool { return b.Send(cancelable, v) == nil }, func() {
-			_ = b.Close(cancelable)
-			c.Close()
-		}, all}
-	}
 }
 
 // openAnts is ants. Its Release does not wait for jobs: the WaitGroup of its examples does.

@@ -3,6 +3,7 @@ package contender
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
@@ -189,6 +190,32 @@ func Batching(ctx context.Context, size int) Contender {
 	return own(fmt.Sprintf("batch.Sender %d", size), Buffered, ctx, nil, func(capacity int, o Options) Channel {
 		return batching{ours{ctx, newBounded(capacity, o), size}}
 	})
+}
+
+// lingering is a Bounded with one sender, which uses a batch.Sender that lingers.
+type lingering struct {
+	ours
+	sender *batch.Sender[uint64]
+}
+
+func (k lingering) Send(lo, hi uint64) bool {
+	return SendEach(lo, hi, func(v uint64) bool { return k.sender.Send(k.ctx, v) == nil })
+}
+
+func (k lingering) Close() {
+	_ = k.sender.Close(k.ctx)
+	k.ours.Close()
+}
+
+// Lingering is sluice.Bounded for one sender, which sends values one by one through a
+// batch.Sender of the given size and linger. Its workers are workers.Run.
+func Lingering(ctx context.Context, size int, linger time.Duration) Contender {
+	c := own(fmt.Sprintf("batch.Sender %d, linger %v", size, linger), Buffered, ctx, nil, func(capacity int, o Options) Channel {
+		k := ours{ctx: ctx, c: newBounded(capacity, o)}
+		return lingering{k, batch.NewSender(k.c, size, &batch.Options[uint64]{Linger: linger})}
+	})
+	c.OneSender = true
+	return c
 }
 
 func newElastic(o Options) *sluice.Elastic[uint64] {
