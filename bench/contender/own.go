@@ -214,7 +214,7 @@ func Lingering(ctx context.Context, size int, linger time.Duration) Contender {
 		k := ours{ctx: ctx, c: newBounded(capacity, o)}
 		return lingering{k, batch.NewSender(k.c, size, &batch.Options[uint64]{Linger: linger})}
 	})
-	c.OneSender = true
+	c.OneSender, c.LoopsOnly = true, true // a single value would wait for the linger
 	return c
 }
 

@@ -70,7 +70,7 @@ func variants(t *testing.T) []contender.Contender {
 		all = append(all, r.Contender())
 	}
 	all = append(all, contender.NativeClosing(), contender.SelectClosing())
-	all = append(all, contender.Batching(background, 10), contender.Batching(ctx, 10), contender.Lingering(ctx, 10, time.Microsecond))
+	all = append(all, contender.Batching(background, 10), contender.Batching(ctx, 10), contender.Lingering(ctx, 10, time.Millisecond))
 	all = append(all, contender.RendezvousWithoutHandOff(), contender.BoundedWithoutHandOff())
 	return append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
 }
