@@ -40,7 +40,6 @@ func bench(ctx context.Context, args []string, to streams) error {
 	if err := command.Parse(flags, args, to.stdout); err != nil {
 		return err
 	}
-	s.Procs, s.Lines = *procs, *lines**repeat
 	switch {
 	case flags.NArg() > 0:
 		return command.Misused("unexpected argument %q", flags.Arg(0))
@@ -55,22 +54,24 @@ func bench(ctx context.Context, args []string, to streams) error {
 	case s.Rounds < 1:
 		return command.Misused("-rounds: %d is too small (want at least 1)", s.Rounds)
 	}
+	s.Host, s.Began = results.Here(), time.Now()
+	s.Procs, s.Lines = *procs, *lines**repeat
 	s.Prepare = func(ctx context.Context, address string) (func() error, error) {
-		return prepare(ctx, address, *lines, *repeat, s.Connections)
+		return prepare(ctx, "-tcp", address, "-lines", strconv.Itoa(*lines), "-repeat", strconv.Itoa(*repeat), "-connections", strconv.Itoa(s.Connections))
 	}
-	section, measure := figuresSection, figures
+	section, measure := figuresSection, s.Figures
 	if s.Outside {
 		section = outsideSection
 	}
 	if *shares {
-		section, measure = sharesSection, profiles
+		section, measure = sharesSection, s.Shares
 	}
 	if *out != "" {
 		if err := results.PutFile(*out, section, ""); err != nil { // before the measurement rather than after it
 			return command.Misused("-o: %w", err)
 		}
 	}
-	table, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(to.stderr, "logagg: %d of %d\n", done, all) })
+	table, err := measure(ctx, func(done, all int) { fmt.Fprintf(to.stderr, "logagg: %d of %d\n", done, all) })
 	if err != nil {
 		return err
 	}
@@ -83,36 +84,13 @@ func bench(ctx context.Context, args []string, to streams) error {
 	return err
 }
 
-// figures measures all variants and returns their section.
-func figures(ctx context.Context, s speed.Settings, progress func(done, all int)) (string, error) {
-	host, began := results.Here(), time.Now()
-	measured, err := s.Measure(ctx, progress)
-	if err != nil {
-		return "", err
-	}
-	return s.Markdown(host, began, measured), nil
-}
-
-// profiles takes CPU profiles of the built-in channel and of the kind that
-// replaces it, and returns their section.
-func profiles(ctx context.Context, s speed.Settings, progress func(done, all int)) (string, error) {
-	host, began := results.Here(), time.Now()
-	taken, err := s.Profile(ctx, []speed.Variant{{Kind: "native", Batch: 1}, {Kind: "bounded", Batch: 1},
-		{Kind: "native", Batch: s.Batch}, {Kind: "bounded", Batch: s.Batch}}, progress)
-	if err != nil {
-		return "", err
-	}
-	return s.MarkdownShares(host, began, taken), nil
-}
-
 // prepare starts this program as a child process that sends the lines.
-func prepare(ctx context.Context, address string, lines, repeat, connections int) (send func() error, err error) {
+func prepare(ctx context.Context, flags ...string) (send func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	child := exec.CommandContext(ctx, program, "load", "-asked", "-tcp", address,
-		"-lines", strconv.Itoa(lines), "-repeat", strconv.Itoa(repeat), "-connections", strconv.Itoa(connections))
+	child := exec.CommandContext(ctx, program, append([]string{"load", "-asked"}, flags...)...)
 	child.Stderr = os.Stderr
 	say, err := child.StdinPipe()
 	if err != nil {
