@@ -151,12 +151,9 @@ const batchSize = 16
 // batches compares ways to move many values at once.
 func batches(procs []int) section {
 	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
-	slices := contender.NativeSlices()
-	build := slices.Make
-	slices.Name, slices.Make = "chan of slices", func(capacity int) contender.Channel { return build(4 * capacity) } // of 16 instead of 64
 	rows := sized([]row{
 		native(), // one value at a time, for comparison
-		{name: slices.Name, waits: parks, ctx: no, close: last, what: slices, note: "allocates each slice"},
+		{name: "chan of slices", waits: parks, ctx: no, close: last, what: contender.NativeSlices(batchSize), note: "allocates each slice"},
 		own("sluice.Bounded", contender.Bounded(cancelable, nil)),
 		own("sluice.Bounded, one to one", contender.Bounded(cancelable, oneToOne)),
 		own("sluice.Elastic", contender.Elastic(cancelable, nil)),

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -81,93 +80,59 @@ func PublishedFarm() Farm {
 	}}
 }
 
-// between returns a farm whose jobs and results pass through two channels. work
-// is the loop of a worker between them.
-func between[C Channel](name string, build func() C, work func(jobs, results C, job func())) Farm {
-	return Farm{name, func(workers int, n uint64, job func()) (Tally, time.Duration) {
-		jobs, results := build(), build()
+// Between is two channels of a contender with the given number of slots, and workers that
+// receive from one of them and send to the other, in batches if the contender does.
+func Between(c Contender, slots int) Farm {
+	return Farm{fmt.Sprintf("%s, %d slots", c.Name, slots), func(workers int, n uint64, job func()) (Tally, time.Duration) {
+		jobs, results := c.Make(slots), c.Make(slots)
 		return shop{
 			feed:  func() { jobs.Send(0, n); jobs.Close() },
-			work:  func() { work(jobs, results, job) },
+			work:  func() { between(jobs, results, job) },
 			ended: results.Close,
 			tally: func() Tally { return results.Recv(All) },
 		}.run(workers)
 	}}
 }
 
-// NativeFarm is two built-in channels with the given number of slots, and
-// workers that range over one of them.
-func NativeFarm(slots int) Farm {
-	build := func() ends { c := make(chan uint64, slots); return ends{c, c} }
-	return between(fmt.Sprintf("native, %d slots", slots), build, func(jobs, results ends, job func()) {
+// between is the loop of a worker between two channels of one kind.
+func between(jobs, results Channel, job func()) {
+	switch jobs := jobs.(type) {
+	case native:
+		out := results.(native).s
 		for v := range jobs.r {
 			job()
-			results.s <- v
+			out <- v
 		}
-	})
-}
-
-// farmSlots is the capacity of a farm's buffered channels, in jobs.
-const farmSlots = 1024
-
-// NativeBatchFarm is two built-in channels of slices of the given size. The
-// feeder allocates each slice, and it returns with the results. The channels
-// have slots for as many jobs as the other farms', but for at least four
-// slices.
-func NativeBatchFarm(size int) Farm {
-	build := func() slices { return slices{make(chan []uint64, max(4, farmSlots/size)), size} }
-	return between(fmt.Sprintf("native, slices of %d", size), build, func(jobs, results slices, job func()) {
+	case slices: // a slice returns with the results
+		out := results.(slices).c
 		for batch := range jobs.c {
 			for range batch {
 				job()
 			}
-			results.c <- batch
+			out <- batch
 		}
-	})
-}
-
-// ownFarm is two channels of this library.
-func ownFarm(name string, ctx context.Context, build func() sluice.Channel[uint64]) Farm {
-	return between(name, func() ours { return ours{ctx: ctx, c: build()} }, func(jobs, results ours, job func()) {
-		for {
-			v, err := jobs.c.Recv(ctx)
-			if err != nil {
-				return
-			}
+	case ours:
+		out := results.(ours).c
+		if jobs.size > 0 {
+			jobs.eachBatch(jobs.size, func(batch []uint64) {
+				for range batch {
+					job()
+				}
+				_, _ = out.SendBatch(jobs.ctx, batch)
+			})
+			return
+		}
+		for v, err := jobs.c.Recv(jobs.ctx); err == nil; v, err = jobs.c.Recv(jobs.ctx) {
 			job()
-			_ = results.c.Send(ctx, v) // the tally reveals unsent values
+			_ = out.Send(jobs.ctx, v) // the tally reveals unsent values
 		}
-	})
+	default:
+		panic(fmt.Sprintf("contender: no worker for a %T", jobs))
+	}
 }
 
-// RendezvousFarm is two sluice.Rendezvous.
-func RendezvousFarm(ctx context.Context) Farm {
-	return ownFarm("sluice.Rendezvous", ctx, func() sluice.Channel[uint64] { return sluice.NewRendezvous[uint64](nil) })
-}
-
-// BoundedFarm is two sluice.Bounded of 1024 slots.
-func BoundedFarm(ctx context.Context) Farm {
-	return ownFarm("sluice.Bounded", ctx, func() sluice.Channel[uint64] { return newBounded(farmSlots, Options{}) })
-}
-
-// ElasticFarm is two sluice.Elastic without a limit.
-func ElasticFarm(ctx context.Context) Farm {
-	return ownFarm("sluice.Elastic", ctx, func() sluice.Channel[uint64] { return newElastic(Options{}) })
-}
-
-// BoundedBatchFarm is two sluice.Bounded of at least 1024 slots, with
-// handwritten batches of at most the given size at every end.
-func BoundedBatchFarm(ctx context.Context, size int) Farm {
-	build := func() ours { return ours{ctx, newBounded(max(4*size, farmSlots), Options{}), size} }
-	return between(fmt.Sprintf("sluice.Bounded, batches of %d", size), build, func(jobs, results ours, job func()) {
-		jobs.eachBatch(size, func(batch []uint64) {
-			for range batch {
-				job()
-			}
-			_, _ = results.c.SendBatch(ctx, batch)
-		})
-	})
-}
+// farmSlots is the capacity of a farm's buffered channels, in jobs.
+const farmSlots = 1024
 
 // WorkersFarm is workers.Run on a sluice.Bounded, with another one for the
 // results, which are sent one by one.

@@ -1,6 +1,9 @@
 package contender
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // ends is a channel with a built-in chan at either end. With the same one at
 // both ends it is the built-in chan itself; these loops also drive every
@@ -88,10 +91,6 @@ func NativeSelect(ctx context.Context) Contender {
 	}
 }
 
-// slicesPerCapacity is the number of values that one slot of a channel of
-// slices counts for.
-const slicesPerCapacity = 64
-
 // slices is a built-in chan of slices, the batching that needs no library. A
 // slice passes to the receiver with its values, so each batch allocates a new
 // one.
@@ -129,15 +128,12 @@ func (s slices) RecvBatches(int) Tally { return s.Recv(All) }
 
 func (s slices) Close() { close(s.c) }
 
-// NativeSlices is a built-in chan of slices with a slot per 64 values of the
-// capacity, and at least one if there is a capacity.
-func NativeSlices() Contender {
+// NativeSlices is a built-in chan of slices of the given size with a slot for so many
+// values of the capacity, and at least one if there is a capacity.
+func NativeSlices(size int) Contender {
 	return Contender{
-		Name:      "native chan of slices",
+		Name:      fmt.Sprintf("native chan of slices of %d", size),
 		BatchOnly: true,
-		Make: func(capacity int) Channel {
-			slots := (capacity + slicesPerCapacity - 1) / slicesPerCapacity
-			return slices{make(chan []uint64, slots), 1}
-		},
+		Make:      func(capacity int) Channel { return slices{make(chan []uint64, (capacity+size-1)/size), size} },
 	}
 }

@@ -166,11 +166,11 @@ func Bounded(ctx context.Context, o *Options) Contender {
 	})
 }
 
-// ByHand is sluice.Bounded with workers that take batches of 64: a simple version
-// of workers.Run, with the tail latency that workers.Run avoids.
-func ByHand(ctx context.Context) Contender {
-	return own("sluice.Bounded, 64 by hand", Buffered, ctx, nil, func(capacity int, o Options) Channel {
-		return ours{ctx, newBounded(capacity, o), 64}
+// ByHand is sluice.Bounded with users and workers that move batches of the given size:
+// a simple version of workers.Run, with the tail latency that workers.Run avoids.
+func ByHand(ctx context.Context, size int) Contender {
+	return own(fmt.Sprintf("sluice.Bounded, %d by hand", size), Buffered, ctx, nil, func(capacity int, o Options) Channel {
+		return ours{ctx, newBounded(capacity, o), size}
 	})
 }
 

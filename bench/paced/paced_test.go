@@ -269,7 +269,7 @@ func TestLostValues(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	if _, err := load(1, 1).Run(contender.NativeSlices(), 128); err == nil || !strings.Contains(err.Error(), "cannot do 1->1") {
+	if _, err := load(1, 1).Run(contender.NativeSlices(64), 128); err == nil || !strings.Contains(err.Error(), "cannot do 1->1") {
 		t.Errorf("a channel of batches: %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func variants(t *testing.T) []contender.Contender {
 	t.Cleanup(cancel)
 	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
 	all := []contender.Contender{
-		contender.Native(), contender.NativeSlices(), contender.NativeSelect(ctx), contender.Heap(),
+		contender.Native(), contender.NativeSlices(workload.BatchSize), contender.NativeSelect(ctx), contender.Heap(),
 		contender.Rendezvous(background, nil), contender.Bounded(background, nil), contender.Bounded(background, oneToOne),
 		contender.Elastic(background, nil), contender.Sharded(background, nil), contender.ShardedLanes(background, nil),
 		contender.Priority(background), contender.Pipe(nil),

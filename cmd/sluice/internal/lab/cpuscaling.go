@@ -261,7 +261,7 @@ func cpuRoster(procs int) []remedy {
 		with(timeAfter, contender.Remedy{Timeout: contender.TimeAfter}),
 		with(reusedTimer, contender.Remedy{Timeout: contender.ReusedTimer}),
 		with(sharedSlices, contender.Remedy{Slice: slice}),
-		{contestant: contestant{ownSlices, contender.NativeSlices(), studySlots, true}},
+		{contestant: contestant{ownSlices, contender.NativeSlices(slice), studySlots, true}},
 		as(nativeFan2, contender.NativeFan(2)),
 		as(nativeFan4, contender.NativeFan(4)),
 	}
