@@ -17,8 +17,10 @@ import (
 func BenchmarkAges(b *testing.B) {
 	for _, n := range []int{1, 8} {
 		for name, open := range map[string]func() sluice.Channel[string]{
-			"plain":  func() sluice.Channel[string] { return sluice.NewElastic[string](1024, nil) },
-			"MaxAge": func() sluice.Channel[string] { return sluice.NewAged(1024, &sluice.AgedOptions[string]{MaxAge: time.Hour}) },
+			"plain": func() sluice.Channel[string] { return sluice.NewElastic[string](1024, nil) },
+			"MaxAge": func() sluice.Channel[string] {
+				return sluice.NewAged(1024, &sluice.AgedOptions[string]{MaxAge: time.Hour})
+			},
 			"StaleAfter": func() sluice.Channel[string] {
 				return sluice.NewAged(1024, &sluice.AgedOptions[string]{MaxAge: time.Hour, StaleAfter: time.Minute})
 			},

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -37,16 +36,9 @@ func broadcasts(procs []int) section {
 	}
 	var columns []column
 	for _, n := range []int{10, 100} {
-		for _, p := range procs {
-			columns = append(columns, column{name: fmt.Sprintf("to %d", n), procs: p,
-				can: func(r row) bool { return r.open != nil },
-				measure: func(r row, d time.Duration) (float64, error) {
-					ns, err := lasting(d, func(values uint64) (workload.Result, error) {
-						return broadcast(r.open, n, max(20, values/uint64(n)))
-					})
-					return ns, err
-				}})
-		}
+		columns = append(columns, timed(procs, fmt.Sprintf("to %d", n), isSink, func(r row, values uint64) (workload.Result, error) {
+			return broadcast(r.open, n, max(20, values/uint64(n)))
+		})...)
 	}
 	return section{"broadcast", rows, append(columns, waiting(10, 10, 1000)...)}
 }
@@ -65,7 +57,7 @@ func broadcast(open opener, n int, values uint64) (workload.Result, error) {
 			all.Done()
 		}
 	})
-	result, err := timed(values*uint64(n), func() error {
+	result, err := clocked(values*uint64(n), func() error {
 		for v := range values {
 			if !s.Put(v) {
 				return fmt.Errorf("a publish failed")

@@ -29,8 +29,8 @@ func lasting(d time.Duration, run func(n uint64) (workload.Result, error)) (floa
 	}
 }
 
-// timed returns the result of a run of n values.
-func timed(n uint64, run func() error) (workload.Result, error) {
+// clocked returns the result of a run of n values.
+func clocked(n uint64, run func() error) (workload.Result, error) {
 	began := time.Now()
 	err := run()
 	return workload.Result{Items: n, Elapsed: time.Since(began)}, err

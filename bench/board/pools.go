@@ -38,17 +38,9 @@ func pools(procs []int) section {
 	}
 	var columns []column
 	for _, job := range []time.Duration{0, time.Microsecond} {
-		for _, p := range procs {
-			columns = append(columns, column{name: fmt.Sprintf("jobs of %v", job), procs: p,
-				can: func(r row) bool { return r.open != nil },
-				measure: func(r row, d time.Duration) (float64, error) {
-					turns := 0
-					if job > 0 {
-						turns = workload.Turns(job)
-					}
-					return lasting(d, func(n uint64) (workload.Result, error) { return work(r.open, n, turns) })
-				}})
-		}
+		columns = append(columns, timed(procs, fmt.Sprintf("jobs of %v", job), isSink, func(r row, n uint64) (workload.Result, error) {
+			return work(r.open, n, workload.Turns(job))
+		})...)
 	}
 	for i := range rows {
 		rows[i].shared = true
@@ -68,7 +60,7 @@ func work(open opener, n uint64, turns int) (workload.Result, error) {
 			proof.Add(1)
 		}
 	})
-	return timed(n, func() error {
+	return clocked(n, func() error {
 		for v := range n {
 			s.Put(v)
 		}

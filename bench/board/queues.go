@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/paced"
@@ -108,22 +107,15 @@ var shapes = []shape{{1, 1}, {8, 1}, {1, 8}}
 // speed returns the columns of nanoseconds per value. work makes the work of a queue.
 func speed(procs []int, shapes []shape, work func(q queue, s shape) workload.Workload) (columns []column) {
 	for _, s := range shapes {
-		for _, p := range procs {
-			columns = append(columns, column{
-				name: fmt.Sprintf("%d->%d", s.senders, s.receivers), procs: p,
-				can: func(r row) bool {
-					q, ok := r.what.(queue)
-					return ok && work(q, s).Can(q.Contender) || rustCan(r)
-				},
-				measure: func(r row, d time.Duration) (float64, error) {
-					q, ok := r.what.(queue)
-					if !ok {
-						return r.what.(rust).measure(s, p, d)
-					}
-					return lasting(d, func(n uint64) (workload.Result, error) { return work(q, s).Run(q.Contender, n) })
-				},
-			})
+		name := fmt.Sprintf("%d->%d", s.senders, s.receivers)
+		can := func(r row) bool {
+			q, ok := r.what.(queue)
+			return ok && work(q, s).Can(q.Contender) || rustCan(r)
 		}
+		columns = append(columns, timed(procs, name, can, func(r row, n uint64) (workload.Result, error) {
+			q := r.what.(queue)
+			return work(q, s).Run(q.Contender, n)
+		})...)
 	}
 	return columns
 }

@@ -64,11 +64,11 @@ type streams struct {
 }
 
 // commands are selected by the first argument.
-var commands = map[string]func(ctx context.Context, args []string, to streams) error{"ship": ship, "aggregate": aggregate, "load": load, "bench": bench}
+var commands = map[string]func(ctx context.Context, args []string, to streams) error{"ship": shipper.serve, "aggregate": aggregator.serve, "load": load, "bench": bench}
 
 // run returns the exit status.
 func run(ctx context.Context, args []string, to streams) int {
-	chosen := serve
+	chosen := whole.serve
 	if len(args) > 0 && commands[args[0]] != nil {
 		chosen, args = commands[args[0]], args[1:]
 	}

@@ -173,23 +173,9 @@ func (s *settings) sources(to streams, syslog net.Listener) ([]input.Source, err
 	return sources, nil
 }
 
-// serve runs the service.
-func serve(ctx context.Context, args []string, to streams) error {
-	return servePart(ctx, whole, args, to)
-}
-
-// ship runs the half that reads, aggregate the half that counts.
-func ship(ctx context.Context, args []string, to streams) error {
-	return servePart(ctx, shipper, args, to)
-}
-
-func aggregate(ctx context.Context, args []string, to streams) error {
-	return servePart(ctx, aggregator, args, to)
-}
-
-// servePart runs the service or a half of it. The standard output has the counts, and
+// serve runs the service or a half of it. The standard output has the counts, and
 // the standard error has the account of all lines at the end.
-func servePart(ctx context.Context, part role, args []string, to streams) error {
+func (part role) serve(ctx context.Context, args []string, to streams) error {
 	s, err := parseSettings(part, args, to)
 	if err != nil {
 		return err
