@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/paced"
@@ -143,24 +142,21 @@ const batchSize = 16
 // batches compares ways to move many values at once.
 func batches(procs []int) section {
 	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
+	inBatches := func(r row) row {
+		r.what = r.what.(contender.Contender).InBatches(batchSize)
+		return r
+	}
 	rows := sized([]row{
 		native(), // one value at a time, for comparison
 		{name: "chan of slices", waits: parks, ctx: no, close: last, what: contender.NativeSlices(batchSize), note: "allocates each slice"},
-		own("sluice.Bounded", contender.Bounded(cancelable, nil)),
-		own("sluice.Bounded, one to one", contender.Bounded(cancelable, oneToOne)),
-		own("sluice.Elastic", contender.Elastic(cancelable, nil)),
+		inBatches(own("sluice.Bounded", contender.Bounded(cancelable, nil))),
+		inBatches(own("sluice.Bounded, one to one", contender.Bounded(cancelable, oneToOne))),
+		inBatches(own("sluice.Elastic", contender.Elastic(cancelable, nil))),
 		own("batch.Sender", contender.Batching(cancelable, batchSize)),
-		peer(peers.Disruptor(), sleeps, last),
-		peer(peers.DisruptorSpinning(), polls, last),
+		inBatches(peer(peers.Disruptor(), sleeps, last)),
+		inBatches(peer(peers.DisruptorSpinning(), polls, last)),
 	}, 1024)
-	return section{"batches of 16", rows, speed(procs, shapes[:2], func(q queue, s shape) workload.Workload {
-		if q.Name == contender.Native().Name || strings.HasPrefix(q.Name, "batch.Sender") { // sent one by one
-			return oneByOne(q, s)
-		}
-		w := workload.OneWayBatches(q.capacity, s.senders, s.receivers)
-		w.Batch = batchSize
-		return w
-	})}
+	return section{"batches of 16", rows, speed(procs, shapes[:2], oneByOne)}
 }
 
 // selects compares a receiver that waits for several queues.

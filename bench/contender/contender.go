@@ -55,14 +55,11 @@ func RecvEach(most uint64, recv func() (v uint64, ok bool)) (t Tally) {
 	return t
 }
 
-// A BatchChannel can also move many values in one call.
-type BatchChannel interface {
-	Channel
-	// SendBatches sends lo … hi-1 in batches of the given size.
-	SendBatches(lo, hi uint64, size int)
-	// RecvBatches receives until the channel is closed and drained, with a
-	// buffer of the given size.
-	RecvBatches(size int) Tally
+// A Batcher is a channel that can also move many values in one call.
+type Batcher interface {
+	// InBatches returns the channel for users who send batches of the given
+	// size, and receive all with a buffer of that size.
+	InBatches(size int) Channel
 }
 
 // A Pool is a channel whose values are jobs for workers.
@@ -140,7 +137,6 @@ type Contender struct {
 	OneSender, OneReceiver bool // at most one goroutine may send, or receive
 	LeastReceivers         int  // the minimum number of receivers; 0 means 1
 	AnyOrder               bool // it does not preserve the order
-	BatchOnly              bool // moving values one by one makes no sense for it
 	LoopsOnly              bool // Recv receives all: it cannot wait for a single value
 	Make                   func(capacity int) Channel
 }
@@ -161,15 +157,20 @@ func (c Contender) Can(capacity, senders, receivers int) bool {
 	return (!c.OneSender || senders <= 1) && (!c.OneReceiver || receivers <= 1) && receivers >= c.LeastReceivers
 }
 
-// Batches reports whether the contender's channels are a BatchChannel.
-func (c Contender) Batches() bool { return makes[BatchChannel](c) }
+// InBatches returns the contender for users who move batches. Its channels must be
+// a Batcher.
+func (c Contender) InBatches(size int) Contender {
+	single := c.Make
+	c.Name += fmt.Sprintf(", batches of %d", size)
+	c.LoopsOnly = true
+	c.Make = func(capacity int) Channel { return single(capacity).(Batcher).InBatches(size) }
+	return c
+}
 
 // Serves reports whether the contender's channels are a Pool.
-func (c Contender) Serves() bool { return makes[Pool](c) }
-
-func makes[C Channel](c Contender) bool {
+func (c Contender) Serves() bool {
 	ch := c.Make(1)
-	_, ok := ch.(C)
+	_, ok := ch.(Pool)
 	ch.Close()
 	ch.Recv(All) // lets a pump end
 	return ok

@@ -114,7 +114,7 @@ func between(jobs, results Channel, job func()) {
 	case ours:
 		out := results.(ours).c
 		if jobs.size > 0 {
-			jobs.eachBatch(jobs.size, func(batch []uint64) {
+			jobs.eachBatch(func(batch []uint64) {
 				for range batch {
 					job()
 				}

@@ -100,31 +100,26 @@ type slices struct {
 }
 
 func (s slices) Send(lo, hi uint64) bool {
-	s.SendBatches(lo, hi, s.size)
-	return true
-}
-
-func (s slices) SendBatches(lo, hi uint64, size int) {
 	for lo < hi {
-		batch := make([]uint64, min(uint64(size), hi-lo))
+		batch := make([]uint64, min(uint64(s.size), hi-lo))
 		lo = fill(batch, lo)
 		s.c <- batch
 	}
+	return true
 }
 
-// Recv receives values that Send sent, if it does not receive all.
-func (s slices) Recv(most uint64) (t Tally) {
+// Recv receives all.
+func (s slices) Recv(uint64) (t Tally) {
 	for batch := range s.c {
-		if t.AddAll(batch); t.Count >= most {
-			break
-		}
+		t.AddAll(batch)
 	}
 	return t
 }
 
-// RecvBatches takes batches of the size in which they were sent; it ignores its
-// argument.
-func (s slices) RecvBatches(int) Tally { return s.Recv(All) }
+func (s slices) InBatches(size int) Channel {
+	s.size = size
+	return s
+}
 
 func (s slices) Close() { close(s.c) }
 
@@ -133,7 +128,7 @@ func (s slices) Close() { close(s.c) }
 func NativeSlices(size int) Contender {
 	return Contender{
 		Name:      fmt.Sprintf("native chan of slices of %d", size),
-		BatchOnly: true,
+		LoopsOnly: true,
 		Make:      func(capacity int) Channel { return slices{make(chan []uint64, (capacity+size-1)/size), size} },
 	}
 }

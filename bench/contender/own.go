@@ -27,8 +27,7 @@ type ours struct {
 
 func (k ours) Send(lo, hi uint64) bool {
 	if k.size > 0 {
-		k.SendBatches(lo, hi, k.size)
-		return true
+		return k.sendBatches(lo, hi)
 	}
 	switch c := k.c.(type) {
 	case *sluice.Rendezvous[uint64]:
@@ -45,7 +44,9 @@ func (k ours) Send(lo, hi uint64) bool {
 
 func (k ours) Recv(most uint64) Tally {
 	if k.size > 0 && most == All {
-		return k.RecvBatches(k.size)
+		var t Tally
+		k.eachBatch(t.AddAll)
+		return t
 	}
 	switch c := k.c.(type) {
 	case *sluice.Rendezvous[uint64]:
@@ -62,33 +63,21 @@ func (k ours) Recv(most uint64) Tally {
 	panic(fmt.Sprintf("contender: no loop that receives from a %T", k.c))
 }
 
-func (k ours) SendBatches(lo, hi uint64, size int) {
-	inBatches(lo, hi, size, func(batch []uint64) error {
-		_, err := k.c.SendBatch(k.ctx, batch)
-		return err
-	})
-}
-
-// inBatches calls send with lo … hi-1 in batches, until it fails.
-func inBatches(lo, hi uint64, size int, send func([]uint64) error) {
-	batch := make([]uint64, size)
+func (k ours) sendBatches(lo, hi uint64) bool {
+	batch := make([]uint64, k.size)
 	for lo < hi {
-		batch = batch[:min(uint64(size), hi-lo)]
+		batch = batch[:min(uint64(k.size), hi-lo)]
 		lo = fill(batch, lo)
-		if send(batch) != nil {
-			return
+		if _, err := k.c.SendBatch(k.ctx, batch); err != nil {
+			return false
 		}
 	}
-}
-
-func (k ours) RecvBatches(size int) (t Tally) {
-	k.eachBatch(size, t.AddAll)
-	return t
+	return true
 }
 
 // eachBatch receives until the channel is closed and drained.
-func (k ours) eachBatch(size int, take func(batch []uint64)) {
-	buf := make([]uint64, size)
+func (k ours) eachBatch(take func(batch []uint64)) {
+	buf := make([]uint64, k.size)
 	for {
 		n, err := k.c.RecvBatch(k.ctx, buf)
 		if err != nil {
@@ -99,11 +88,12 @@ func (k ours) eachBatch(size int, take func(batch []uint64)) {
 }
 
 // Serve is workers.Run, or a simple version of it: workers that take batches of a
-// fixed size, regardless of the jobs' duration, and never share their batch.
+// fixed size, regardless of the jobs' duration, and never share their batch, with the
+// tail latency that workers.Run avoids.
 func (k ours) Serve(count int, job func(v uint64)) {
 	if k.size > 0 {
 		each(count, func() {
-			k.eachBatch(k.size, func(batch []uint64) {
+			k.eachBatch(func(batch []uint64) {
 				for _, v := range batch {
 					job(v)
 				}
@@ -118,6 +108,11 @@ func (k ours) Serve(count int, job func(v uint64)) {
 	if err != nil {
 		panic(err)
 	}
+}
+
+func (k ours) InBatches(size int) Channel {
+	k.size = size
+	return k
 }
 
 func (k ours) Close() { k.c.Close() }
@@ -163,14 +158,6 @@ func newBounded(capacity int, o Options) *sluice.Bounded[uint64] {
 func Bounded(ctx context.Context, o *Options) Contender {
 	return own("sluice.Bounded", Buffered, ctx, o, func(capacity int, o Options) Channel {
 		return ours{ctx: ctx, c: newBounded(capacity, o)}
-	})
-}
-
-// ByHand is sluice.Bounded with users and workers that move batches of the given size:
-// a simple version of workers.Run, with the tail latency that workers.Run avoids.
-func ByHand(ctx context.Context, size int) Contender {
-	return own(fmt.Sprintf("sluice.Bounded, %d by hand", size), Buffered, ctx, nil, func(capacity int, o Options) Channel {
-		return ours{ctx, newBounded(capacity, o), size}
 	})
 }
 
@@ -271,15 +258,6 @@ func (k byLane) Send(lo, hi uint64) bool {
 	lane := k.c.(*sluice.Sharded[uint64]).Lane()
 	defer lane.Close()
 	return SendEach(lo, hi, func(v uint64) bool { return lane.Send(k.ctx, v) == nil })
-}
-
-func (k byLane) SendBatches(lo, hi uint64, size int) {
-	lane := k.c.(*sluice.Sharded[uint64]).Lane()
-	defer lane.Close()
-	inBatches(lo, hi, size, func(batch []uint64) error {
-		_, err := lane.SendBatch(k.ctx, batch)
-		return err
-	})
 }
 
 // ShardedLanes is a Sharded with a lane per sender, with the capacity as the

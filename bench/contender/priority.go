@@ -12,7 +12,7 @@ import (
 // value mod levels, so every level has a quarter of them.
 const levels = 4
 
-// ranked is a Priority. A sender that sends in batches alternates between the levels.
+// ranked is a Priority.
 type ranked struct {
 	ours
 	levels [levels]*sluice.Level[uint64]
@@ -20,15 +20,6 @@ type ranked struct {
 
 func (k ranked) Send(lo, hi uint64) bool {
 	return SendEach(lo, hi, func(v uint64) bool { return k.levels[v%levels].Send(k.ctx, v) == nil })
-}
-
-func (k ranked) SendBatches(lo, hi uint64, size int) {
-	i := 0
-	inBatches(lo, hi, size, func(batch []uint64) error {
-		_, err := k.levels[i%levels].SendBatch(k.ctx, batch)
-		i++
-		return err
-	})
 }
 
 // Priority is sluice.Priority with four levels. Every operation uses ctx.

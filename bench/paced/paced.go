@@ -104,7 +104,7 @@ func (l Load) Run(c contender.Contender, capacity int) (*Result, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	if c.BatchOnly || c.LoopsOnly || !c.Can(capacity, l.Senders, l.Receivers) {
+	if c.LoopsOnly || !c.Can(capacity, l.Senders, l.Receivers) {
 		return nil, fmt.Errorf("paced: %s cannot do %s at capacity %d", c.Name, l.Shape(), capacity)
 	}
 	r, err := l.Over(1, func(take func(i int, v uint64)) Sink { return Open(c.Make(capacity), l.Receivers, take) })

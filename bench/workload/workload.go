@@ -18,7 +18,6 @@ type Workload struct {
 	Name               string // such as "1->1" or "ping-pong"
 	Capacity           int    // of the channels that it makes; see FillDrain
 	Senders, Receivers int
-	Batch              int // batch size; 0 means one by one
 
 	pool   bool // the contender runs the receivers
 	single bool // it exchanges single values
@@ -52,7 +51,7 @@ func (r Result) Add(s Result) Result {
 
 // Can reports whether c can do the job.
 func (w Workload) Can(c contender.Contender) bool {
-	if w.Batch == 0 && c.BatchOnly || w.Batch > 0 && !c.Batches() || w.pool && !c.Serves() || w.single && c.LoopsOnly {
+	if w.pool && !c.Serves() || w.single && c.LoopsOnly {
 		return false
 	}
 	return c.Can(w.Capacity, w.Senders, w.Receivers)

@@ -15,7 +15,6 @@ import (
 func jobs() []workload.Workload {
 	all := []workload.Workload{
 		workload.FillDrain(),
-		workload.FillDrainBatches(),
 	}
 	for _, capacity := range []int{0, 1, 128, 1024} {
 		all = append(all,
@@ -23,8 +22,6 @@ func jobs() []workload.Workload {
 			workload.OneWay(capacity, 8, 1),
 			workload.OneWay(capacity, 1, 10),
 			workload.OneWay(capacity, 8, 8),
-			workload.OneWayBatches(capacity, 1, 1),
-			workload.OneWayBatches(capacity, 8, 8),
 			workload.PingPong(capacity),
 			workload.Backlog(3, 100*time.Nanosecond),
 		)
@@ -68,6 +65,11 @@ func variants(t *testing.T) []contender.Contender {
 		{Channels: 2, Slice: 10, Timeout: contender.ReusedTimer},
 	} {
 		all = append(all, r.Contender())
+	}
+	for _, c := range []contender.Contender{
+		contender.Rendezvous(background, nil), contender.Bounded(background, oneToOne), contender.Elastic(ctx, nil), contender.Sharded(background, nil),
+	} {
+		all = append(all, c.InBatches(workload.BatchSize))
 	}
 	all = append(all, contender.NativeClosing(), contender.SelectClosing())
 	all = append(all, contender.Batching(background, 10), contender.Batching(ctx, 10), contender.Lingering(ctx, 10, time.Millisecond))
@@ -242,7 +244,7 @@ func TestImpossibleJobsAreErrors(t *testing.T) {
 		{workload.OneWay(128, 1, 2), contender.Bounded(background, single), 10},
 		{workload.OneWay(1, 1, 2), contender.NativeFan(2), 10},
 		{workload.OneWay(1, 4, 3), contender.Remedy{Channels: 4}.Contender(), 10},
-		{workload.OneWayBatches(128, 1, 1), contender.Native(), 10},
+		{workload.PingPong(128), contender.Bounded(background, nil).InBatches(10), 10},
 		{workload.PingPong(128), contender.Remedy{Slice: 10}.Contender(), 10},
 		{workload.OneWay(128, 1, 1), contender.Native(), 0},
 	} {

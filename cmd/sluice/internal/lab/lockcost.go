@@ -287,7 +287,7 @@ func lockBatch(s Scale) Section {
 			slots := max(1024, 4*batch)
 			p.Entries = []measure.Entry{
 				g.inBatches(batch).farm(nativeBatches, contender.Between(contender.NativeSlices(batch), slots)),
-				g.inBatches(batch).farm(boundedBatches, contender.Between(contender.ByHand(background, batch), slots)),
+				g.inBatches(batch).farm(boundedBatches, contender.Between(contender.Bounded(background, nil).InBatches(batch), slots)),
 				g.farm(senderBatches, contender.MapFarm(background, batch)),
 			}
 		}
@@ -337,7 +337,7 @@ func lockBacklog(s Scale) Section {
 		}
 		enter(g, nativeBacklog, contender.Native())
 		if farmBatch*size <= heldUp {
-			enter(g.inBatches(farmBatch), byHandBacklog, contender.ByHand(background, farmBatch))
+			enter(g.inBatches(farmBatch), byHandBacklog, contender.Bounded(background, nil).InBatches(farmBatch))
 		} else {
 			p.leaveOut(tooLongABatch, byHandBacklog)
 		}

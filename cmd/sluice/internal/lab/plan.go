@@ -196,6 +196,9 @@ func (c contestant) slots(n int) int {
 
 // entry enters c in a work of n values.
 func (c contestant) entry(w workload.Workload, n int) measure.Entry {
+	if c.batch {
+		c.contender = c.contender.InBatches(workload.BatchSize)
+	}
 	return measure.Entry{Contender: c.id, Pass: func() (measure.Reading, error) {
 		result, err := w.Run(c.contender, uint64(n))
 		return measure.Reading{Ops: int(result.Items), Elapsed: result.Elapsed}, err
@@ -204,11 +207,7 @@ func (c contestant) entry(w workload.Workload, n int) measure.Entry {
 
 // carry enters c in the work of sending n values while they are received.
 func (c contestant) carry(n, senders, receivers int) measure.Entry {
-	work := workload.OneWay
-	if c.batch {
-		work = workload.OneWayBatches
-	}
-	return c.entry(work(c.slots(n), senders, receivers), n)
+	return c.entry(workload.OneWay(c.slots(n), senders, receivers), n)
 }
 
 // fillFirst enters c in the work of sending n values before the first is
@@ -219,8 +218,6 @@ func (c contestant) fillFirst(n int) (entry measure.Entry, whyNot string) {
 		return entry, "no buffer to fill first"
 	case c.capacity > 0:
 		return entry, "capacity below the number of values sent before the first is received"
-	case c.batch:
-		return c.entry(workload.FillDrainBatches(), n), ""
 	}
 	return c.entry(workload.FillDrain(), n), ""
 }
