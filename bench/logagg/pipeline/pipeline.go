@@ -205,15 +205,11 @@ func (p *Pipeline) ship(ctx context.Context) (failed error) {
 		err := p.config.Sink.Ship(ctx, table.Table)
 		if err == nil {
 			p.shipped.Add(table.Lines())
-			table.receipt.Done() // only now: until here, a crash loses nothing
+			table.receipt(true) // only now: until here, a crash loses nothing
 			continue
 		}
 		p.unshipped.Add(table.Lines())
-		if ctx.Err() != nil {
-			table.receipt.Return()
-		} else {
-			table.receipt.Done() // the sink rejects it, and would reject it again
-		}
+		table.receipt(ctx.Err() == nil) // a sink that rejects it would reject it again
 		if failed == nil {
 			failed = err
 		}

@@ -49,14 +49,9 @@ type Queue interface {
 	End() error
 }
 
-// A Receipt is settled once.
-type Receipt interface {
-	// Done reports that the events will never be needed again.
-	Done()
-	// Return reports that the events were not processed: if possible, they are
-	// delivered again.
-	Return()
-}
+// A Receipt is settled by one call. It reports that the events are done, and will never be
+// needed again, or that they were not processed: if possible, they are delivered again.
+type Receipt func(done bool)
 
 // An Account describes a queue that other processes share, or that outlives
 // this one.
@@ -71,16 +66,11 @@ type Account struct {
 // inProcess implements the methods of a queue that ends with the process.
 type inProcess struct{ sending }
 
-func (inProcess) Receipt() Receipt { return nothing{} }
+func (inProcess) Receipt() Receipt { return func(bool) {} }
 func (inProcess) Owed() int        { return 0 }
 func (inProcess) GiveUp()          {}
 func (inProcess) Account() Account { return Account{} }
 func (inProcess) End() error       { return nil }
-
-type nothing struct{}
-
-func (nothing) Done()   {}
-func (nothing) Return() {}
 
 // sending implements the sending end of a queue.
 type sending struct {

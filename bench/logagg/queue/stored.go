@@ -162,30 +162,22 @@ func (q *stored[D]) Receipt() Receipt {
 	defer q.mu.Unlock()
 	loans := q.loans
 	q.loans = nil
-	return receipt[D]{q, loans}
+	return func(done bool) { q.settle(loans, done) }
 }
 
-type receipt[D any] struct {
-	q     *stored[D]
-	loans []D
-}
-
-func (r receipt[D]) Done() {
-	ctx, cancel := r.q.finalContext()
-	defer cancel()
-	r.q.owed.Add(-int64(len(r.loans)))
-	if err := r.q.store.settle(ctx, r.loans); err != nil {
-		r.q.note(fmt.Errorf("counted and shipped, but still stored, so it will be counted again: %w", err))
-	}
-}
-
-func (r receipt[D]) Return() {
-	if !r.q.shared {
-		r.Done() // no receiver will ever come for it
+// settle settles packets in flight. Those of a store that no other receiver will ever come
+// for are done.
+func (q *stored[D]) settle(loans []D, done bool) {
+	q.owed.Add(-int64(len(loans)))
+	if !done && q.shared {
+		q.store.unsettle(loans)
 		return
 	}
-	r.q.owed.Add(-int64(len(r.loans)))
-	r.q.store.unsettle(r.loans)
+	ctx, cancel := q.finalContext()
+	defer cancel()
+	if err := q.store.settle(ctx, loans); err != nil {
+		q.note(fmt.Errorf("counted and shipped, but still stored, so it will be counted again: %w", err))
+	}
 }
 
 // finalContext returns a context that ends a while after GiveUp.
