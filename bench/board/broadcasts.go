@@ -47,10 +47,6 @@ func broadcasts(procs []int) section {
 func broadcast(open opener, n int, values uint64) (workload.Result, error) {
 	var all sync.WaitGroup
 	all.Add(n)
-	type count struct {
-		n uint64
-		_ [120]byte // no false sharing
-	}
 	counts := make([]count, n)
 	s := open(n, func(i int, _ uint64) {
 		if counts[i].n++; counts[i].n == values {

@@ -45,14 +45,9 @@ func native() row {
 }
 
 func selecting() row {
-	return row{name: "chan, select ctx.Done", waits: parks, ctx: yes, close: theContext, amid: true,
+	return row{name: "chan, select ctx.Done", waits: parks, ctx: yes, close: theContext,
 		note: "its storm ends with the context, and queued values stay behind", what: contender.NativeSelect(cancelable)}
 }
-
-// canceled is a channel whose Close is the end of the context.
-type canceled struct{ contender.Channel }
-
-func (canceled) Close() { cancel() }
 
 // queueRows returns one list of all queues.
 func queueRows() []row {
@@ -88,11 +83,6 @@ func sized(rows []row, capacity int) []row {
 		r.what = queue{c, capacity}
 		r.open = func(n int, take func(int, uint64)) paced.Sink {
 			return paced.Open(c.Make(capacity), n, take)
-		}
-		if r.close == theContext {
-			r.storm = func(n int, take func(int, uint64)) paced.Sink {
-				return paced.Open(canceled{c.Make(capacity)}, n, take)
-			}
 		}
 	}
 	return rows

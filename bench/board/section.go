@@ -39,8 +39,6 @@ type row struct {
 	// shared one call take with the number 0, several at once.
 	open   opener
 	shared bool
-	// storm is another opener for the column lost, or nil.
-	storm opener
 	// alone belongs to one sender.
 	alone bool
 }
