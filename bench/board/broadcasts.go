@@ -66,20 +66,6 @@ func broadcast(open opener, n int, values uint64) (workload.Result, error) {
 	return result, err
 }
 
-// ended is the part of a sink that waits for its goroutines.
-type ended struct {
-	put   func(v uint64) bool
-	close func()
-	all   *sync.WaitGroup
-}
-
-func (e ended) Put(v uint64) bool { return e.put(v) }
-
-func (e ended) Close() {
-	e.close()
-	e.all.Wait()
-}
-
 // openChannels is the usual code: a mutex and a map of channels.
 func openChannels(n int, take func(int, uint64)) paced.Sink {
 	var mu sync.Mutex
@@ -94,7 +80,7 @@ func openChannels(n int, take func(int, uint64)) paced.Sink {
 			}
 		})
 	}
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		for c := range subscribers {
@@ -107,7 +93,7 @@ func openChannels(n int, take func(int, uint64)) paced.Sink {
 		for c := range subscribers {
 			close(c)
 		}
-	}, all}
+	}, all)
 }
 
 // openHub is package hub, with subscriptions that queue so many values.
@@ -133,7 +119,7 @@ func startHub(queue, n int, take func(int, uint64)) paced.Sink {
 			}
 		})
 	}
-	return ended{func(v uint64) bool { return h.Send(cancelable, v) == nil }, h.Close, all}
+	return paced.SinkOf(func(v uint64) bool { return h.Send(cancelable, v) == nil }, h.Close, all)
 }
 
 // published is the event of openEvent.
@@ -149,7 +135,7 @@ func openEvent(n int, take func(int, uint64)) paced.Sink {
 	for i := range n {
 		unsubscribe = append(unsubscribe, event.Subscribe(d, func(p published) { take(i, p.v) }))
 	}
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		event.Publish(d, published{v})
 		return true
 	}, func() {
@@ -157,7 +143,7 @@ func openEvent(n int, take func(int, uint64)) paced.Sink {
 		for _, end := range unsubscribe {
 			end()
 		}
-	}, new(sync.WaitGroup)}
+	}, nil)
 }
 
 // openGoChannel is watermill's broadcast inside a process.
@@ -177,8 +163,8 @@ func openGoChannel(n int, take func(int, uint64)) paced.Sink {
 			}
 		})
 	}
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		m := message.NewMessage(watermill.NewUUID(), binary.LittleEndian.AppendUint64(nil, v))
 		return g.Publish(topic, m) == nil
-	}, func() { _ = g.Close() }, all}
+	}, func() { _ = g.Close() }, all)
 }

@@ -74,7 +74,7 @@ func served(c contender.Contender) opener {
 	return func(n int, do func(int, uint64)) paced.Sink {
 		p, all := c.Make(poolSlots).(contender.Pool), new(sync.WaitGroup)
 		all.Go(func() { p.Serve(n, func(v uint64) { do(0, v) }) })
-		return ended{func(v uint64) bool { return p.Send(v, v+1) }, p.Close, all}
+		return paced.SinkOf(func(v uint64) bool { return p.Send(v, v+1) }, p.Close, all)
 	}
 }
 
@@ -91,7 +91,7 @@ func openByHand(n int, do func(int, uint64)) paced.Sink {
 		})
 	}
 	vs := make([]uint64, 0, handful)
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		if vs = append(vs, v); len(vs) == handful {
 			c <- vs
 			vs = make([]uint64, 0, handful)
@@ -100,7 +100,7 @@ func openByHand(n int, do func(int, uint64)) paced.Sink {
 	}, func() {
 		c <- vs
 		close(c)
-	}, all}
+	}, all)
 }
 
 // openAnts is ants. Its Release does not wait for jobs: the WaitGroup of its examples does.
@@ -110,32 +110,32 @@ func openAnts(n int, do func(int, uint64)) paced.Sink {
 		panic(err) // of a size above 0
 	}
 	all := new(sync.WaitGroup)
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		all.Add(1)
 		err := p.Submit(func() { defer all.Done(); do(0, v) })
 		if err != nil {
 			all.Done()
 		}
 		return err == nil
-	}, p.Release, all}
+	}, p.Release, all)
 }
 
 // openPond is pond, with a queue as long as the others'.
 func openPond(n int, do func(int, uint64)) paced.Sink {
 	p := pond.NewPool(n, pond.WithQueueSize(poolSlots))
-	return ended{func(v uint64) bool { return p.Go(func() { do(0, v) }) == nil }, p.StopAndWait, new(sync.WaitGroup)}
+	return paced.SinkOf(func(v uint64) bool { return p.Go(func() { do(0, v) }) == nil }, p.StopAndWait, nil)
 }
 
 // openConc is the pool of conc.
 func openConc(n int, do func(int, uint64)) paced.Sink {
 	p := pool.New().WithMaxGoroutines(n)
-	return ended{func(v uint64) bool { p.Go(func() { do(0, v) }); return true }, p.Wait, new(sync.WaitGroup)}
+	return paced.SinkOf(func(v uint64) bool { p.Go(func() { do(0, v) }); return true }, p.Wait, nil)
 }
 
 // openErrgroup is x/sync's errgroup with a limit.
 func openErrgroup(n int, do func(int, uint64)) paced.Sink {
 	g := new(errgroup.Group)
 	g.SetLimit(n)
-	return ended{func(v uint64) bool { g.Go(func() error { do(0, v); return nil }); return true },
-		func() { _ = g.Wait() }, new(sync.WaitGroup)}
+	return paced.SinkOf(func(v uint64) bool { g.Go(func() error { do(0, v); return nil }); return true },
+		func() { _ = g.Wait() }, nil)
 }

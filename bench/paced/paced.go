@@ -126,18 +126,33 @@ type Sink interface {
 	Close()
 }
 
-// receiving is a channel with receivers.
-type receiving struct {
-	contender.Channel
-	receivers *sync.WaitGroup
+// SinkOf returns the sink of two functions. Its Close calls end, and then waits for all, which
+// may be nil.
+func SinkOf(put func(v uint64) bool, end func(), all *sync.WaitGroup) Sink {
+	return functions{put, end, all}
+}
+
+type functions struct {
+	put func(v uint64) bool
+	end func()
+	all *sync.WaitGroup
+}
+
+func (f functions) Put(v uint64) bool { return f.put(v) }
+
+func (f functions) Close() {
+	f.end()
+	if f.all != nil {
+		f.all.Wait()
+	}
 }
 
 // Open returns the channel as a sink: the given number of goroutines receive from it and
 // pass each value to take, with their own number.
 func Open(ch contender.Channel, receivers int, take func(i int, v uint64)) Sink {
-	r := receiving{ch, new(sync.WaitGroup)}
+	all := new(sync.WaitGroup)
 	for i := range receivers {
-		r.receivers.Go(func() {
+		all.Go(func() {
 			if pushes, ok := ch.(interface{ Each(func(uint64)) }); ok {
 				pushes.Each(func(v uint64) { take(i, v) })
 				return
@@ -147,14 +162,7 @@ func Open(ch contender.Channel, receivers int, take func(i int, v uint64)) Sink 
 			}
 		})
 	}
-	return r
-}
-
-func (r receiving) Put(v uint64) bool { return r.Send(v, v+1) }
-
-func (r receiving) Close() {
-	r.Channel.Close()
-	r.receivers.Wait()
+	return SinkOf(func(v uint64) bool { return ch.Send(v, v+1) }, ch.Close, all)
 }
 
 // Over runs the load into the sink that open returns, which passes each value to take,
