@@ -110,6 +110,8 @@ func (k ours) Serve(count int, job func(v uint64)) {
 	}
 }
 
+// InBatches is of a kind itself: a type here that embeds ours has its own way to send,
+// which is lost.
 func (k ours) InBatches(size int) Channel {
 	k.size = size
 	return k
