@@ -44,11 +44,6 @@ type Result struct {
 // NsPerItem returns nanoseconds per item.
 func (r Result) NsPerItem() float64 { return float64(r.Elapsed) / float64(r.Items) }
 
-// Add returns the sum of two results.
-func (r Result) Add(s Result) Result {
-	return Result{r.Items + s.Items, r.Elapsed + s.Elapsed}
-}
-
 // Can reports whether c can do the job.
 func (w Workload) Can(c contender.Contender) bool {
 	if w.pool && !c.Serves() || w.single && c.LoopsOnly {
