@@ -10,18 +10,22 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
+// Here as in the other files the values are strings, so that the engines are compiled for one type.
+
 // BenchmarkAges compares an Elastic of 1024 values with an Aged: what a
 // value costs, from senders to as many receivers.
 func BenchmarkAges(b *testing.B) {
 	for _, n := range []int{1, 8} {
-		for name, open := range map[string]func() sluice.Channel[int]{
-			"plain":  func() sluice.Channel[int] { return sluice.NewElastic[int](1024, nil) },
-			"MaxAge": func() sluice.Channel[int] { return sluice.NewAged(1024, &sluice.AgedOptions[int]{MaxAge: time.Hour}) },
-			"StaleAfter": func() sluice.Channel[int] {
-				return sluice.NewAged(1024, &sluice.AgedOptions[int]{MaxAge: time.Hour, StaleAfter: time.Minute})
+		for name, open := range map[string]func() sluice.Channel[string]{
+			"plain": func() sluice.Channel[string] { return sluice.NewElastic[string](1024, nil) },
+			"MaxAge": func() sluice.Channel[string] {
+				return sluice.NewAged(1024, &sluice.AgedOptions[string]{MaxAge: time.Hour})
 			},
-			"bytes": func() sluice.Channel[int] {
-				return sluice.NewElastic(1024, &sluice.ElasticOptions[int]{MaxBytes: 8 << 10, Size: func(int) int { return 8 }})
+			"StaleAfter": func() sluice.Channel[string] {
+				return sluice.NewAged(1024, &sluice.AgedOptions[string]{MaxAge: time.Hour, StaleAfter: time.Minute})
+			},
+			"bytes": func() sluice.Channel[string] {
+				return sluice.NewElastic(1024, &sluice.ElasticOptions[string]{MaxBytes: 8 << 10, Size: func(string) int { return 8 }})
 			},
 		} {
 			b.Run(fmt.Sprintf("%d to %d/%s", n, n, name), func(b *testing.B) {
@@ -30,7 +34,7 @@ func BenchmarkAges(b *testing.B) {
 				for i := range n {
 					senders.Go(func() {
 						for range b.N/n + min(1, max(0, b.N%n-i)) {
-							_ = c.Send(ctx, i)
+							_ = c.Send(ctx, "")
 						}
 					})
 					receivers.Go(func() {

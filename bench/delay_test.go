@@ -16,34 +16,34 @@ const pendingValues = 1000
 // others; "due" is one that is due at once, and received.
 func BenchmarkDelay(b *testing.B) {
 	b.Run("timeout/Delay", func(b *testing.B) {
-		ctx, d := context.Background(), sluice.NewDelay[int](2*pendingValues, nil)
+		ctx, d := context.Background(), sluice.NewDelay[string](2*pendingValues, nil)
 		for i := range pendingValues {
-			_, _ = d.SendAfter(ctx, time.Hour+time.Duration(i), i)
+			_, _ = d.SendAfter(ctx, time.Hour+time.Duration(i), "")
 		}
 		for b.Loop() {
-			p, _ := d.SendAfter(ctx, time.Hour, 1)
+			p, _ := d.SendAfter(ctx, time.Hour, "")
 			if _, ok := p.Cancel(); !ok {
 				b.Fatal("not canceled")
 			}
 		}
 	})
 	b.Run("timeout/AfterFunc", func(b *testing.B) {
-		c := make(chan int, 2*pendingValues)
+		c := make(chan string, 2*pendingValues)
 		for i := range pendingValues {
-			defer time.AfterFunc(time.Hour+time.Duration(i), func() { c <- i }).Stop()
+			defer time.AfterFunc(time.Hour+time.Duration(i), func() { c <- "" }).Stop()
 		}
 		for b.Loop() {
-			if !time.AfterFunc(time.Hour, func() { c <- 1 }).Stop() {
+			if !time.AfterFunc(time.Hour, func() { c <- "" }).Stop() {
 				b.Fatal("not canceled")
 			}
 		}
 	})
 	b.Run("due/Delay", func(b *testing.B) {
-		ctx, d := context.Background(), sluice.NewDelay[int](pendingValues, nil)
+		ctx, d := context.Background(), sluice.NewDelay[string](pendingValues, nil)
 		n := b.N
 		go func() {
-			for i := range n {
-				_ = d.Send(ctx, i)
+			for range n {
+				_ = d.Send(ctx, "")
 			}
 		}()
 		for range n {
@@ -51,11 +51,11 @@ func BenchmarkDelay(b *testing.B) {
 		}
 	})
 	b.Run("due/AfterFunc", func(b *testing.B) {
-		c := make(chan int, pendingValues)
+		c := make(chan string, pendingValues)
 		n := b.N
 		go func() {
-			for i := range n {
-				time.AfterFunc(0, func() { c <- i })
+			for range n {
+				time.AfterFunc(0, func() { c <- "" })
 			}
 		}()
 		for range n {

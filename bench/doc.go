@@ -10,8 +10,8 @@
 //	workload      the jobs, written once for all contenders, with proof that they were done
 //	peers         contenders made from other Go libraries; only its importers compile them
 //	paced         a load at a given rate, for channels that are not busy
+//	command       the command lines of the programs
 //	results       the stored figures of the board, and the description of a host
-//	cacheline     the transfer time of a cache line between two cores
 //	rust          channels of Rust
 //
 // Use the board for comparisons. Its contenders take turns, each in a process of its own,

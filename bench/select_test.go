@@ -12,7 +12,7 @@ import (
 // it chooses Default.
 func BenchmarkSelectDefault(b *testing.B) {
 	b.Run("native/2", func(b *testing.B) {
-		first, second := make(chan int, 1), make(chan int, 1)
+		first, second := make(chan string, 1), make(chan string, 1)
 		for b.Loop() {
 			select {
 			case <-first:
@@ -23,12 +23,12 @@ func BenchmarkSelectDefault(b *testing.B) {
 	})
 	for _, kind := range []struct {
 		name string
-		open func() sluice.TryReceiver[int]
+		open func() sluice.TryReceiver[string]
 	}{
-		{"Rendezvous", func() sluice.TryReceiver[int] { return sluice.NewRendezvous[int](nil) }},
-		{"Bounded 128", func() sluice.TryReceiver[int] { return sluice.NewBounded[int](128, nil) }},
-		{"Elastic", func() sluice.TryReceiver[int] { return sluice.NewElastic[int](sluice.Unlimited, nil) }},
-		{"Sharded", func() sluice.TryReceiver[int] { return sluice.NewSharded[int](sluice.Unlimited, nil) }},
+		{"Rendezvous", func() sluice.TryReceiver[string] { return sluice.NewRendezvous[string](nil) }},
+		{"Bounded 128", func() sluice.TryReceiver[string] { return sluice.NewBounded[string](128, nil) }},
+		{"Elastic", func() sluice.TryReceiver[string] { return sluice.NewElastic[string](sluice.Unlimited, nil) }},
+		{"Sharded", func() sluice.TryReceiver[string] { return sluice.NewSharded[string](sluice.Unlimited, nil) }},
 	} {
 		for _, n := range []int{1, 2, 4} {
 			b.Run(fmt.Sprintf("%s/%d", kind.name, n), func(b *testing.B) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-go/sluice/bench/command"
 	"github.com/sluice-go/sluice/bench/paced"
 	"github.com/sluice-go/sluice/bench/results"
 	"github.com/sluice-go/sluice/internal/suite"
@@ -113,7 +114,7 @@ func TestCells(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	for _, wrong := range []string{"-only (", "-procs 0", "-procs x", "-rounds 0", "x", "-x", "-only nosuch"} {
-		if err := run(t.Context(), strings.Fields(wrong)); !errors.As(err, new(usageError)) || strings.Contains(err.Error(), "\n") {
+		if err := run(t.Context(), strings.Fields(wrong)); !errors.As(err, new(command.Misuse)) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: error %v", wrong, err)
 		}
 	}

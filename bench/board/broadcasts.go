@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -37,16 +36,9 @@ func broadcasts(procs []int) section {
 	}
 	var columns []column
 	for _, n := range []int{10, 100} {
-		for _, p := range procs {
-			columns = append(columns, column{name: fmt.Sprintf("to %d", n), procs: p,
-				can: func(r row) bool { return r.open != nil },
-				measure: func(r row, d time.Duration) (float64, error) {
-					ns, err := lasting(d, func(values uint64) (workload.Result, error) {
-						return broadcast(r.open, n, max(20, values/uint64(n)))
-					})
-					return ns, err
-				}})
-		}
+		columns = append(columns, timed(procs, fmt.Sprintf("to %d", n), isSink, func(r row, values uint64) (workload.Result, error) {
+			return broadcast(r.open, n, max(20, values/uint64(n)))
+		})...)
 	}
 	return section{"broadcast", rows, append(columns, waiting(10, 10, 1000)...)}
 }
@@ -55,17 +47,13 @@ func broadcasts(procs []int) section {
 func broadcast(open opener, n int, values uint64) (workload.Result, error) {
 	var all sync.WaitGroup
 	all.Add(n)
-	type count struct {
-		n uint64
-		_ [120]byte // no false sharing
-	}
 	counts := make([]count, n)
 	s := open(n, func(i int, _ uint64) {
 		if counts[i].n++; counts[i].n == values {
 			all.Done()
 		}
 	})
-	result, err := timed(values*uint64(n), func() error {
+	result, err := clocked(values*uint64(n), func() error {
 		for v := range values {
 			if !s.Put(v) {
 				return fmt.Errorf("a publish failed")
@@ -76,20 +64,6 @@ func broadcast(open opener, n int, values uint64) (workload.Result, error) {
 	})
 	s.Close()
 	return result, err
-}
-
-// ended is the part of a sink that waits for its goroutines.
-type ended struct {
-	put   func(v uint64) bool
-	close func()
-	all   *sync.WaitGroup
-}
-
-func (e ended) Put(v uint64) bool { return e.put(v) }
-
-func (e ended) Close() {
-	e.close()
-	e.all.Wait()
 }
 
 // openChannels is the usual code: a mutex and a map of channels.
@@ -106,7 +80,7 @@ func openChannels(n int, take func(int, uint64)) paced.Sink {
 			}
 		})
 	}
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		for c := range subscribers {
@@ -119,7 +93,7 @@ func openChannels(n int, take func(int, uint64)) paced.Sink {
 		for c := range subscribers {
 			close(c)
 		}
-	}, all}
+	}, all)
 }
 
 // openHub is package hub, with subscriptions that queue so many values.
@@ -145,7 +119,7 @@ func startHub(queue, n int, take func(int, uint64)) paced.Sink {
 			}
 		})
 	}
-	return ended{func(v uint64) bool { return h.Send(cancelable, v) == nil }, h.Close, all}
+	return paced.SinkOf(func(v uint64) bool { return h.Send(cancelable, v) == nil }, h.Close, all)
 }
 
 // published is the event of openEvent.
@@ -161,7 +135,7 @@ func openEvent(n int, take func(int, uint64)) paced.Sink {
 	for i := range n {
 		unsubscribe = append(unsubscribe, event.Subscribe(d, func(p published) { take(i, p.v) }))
 	}
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		event.Publish(d, published{v})
 		return true
 	}, func() {
@@ -169,7 +143,7 @@ func openEvent(n int, take func(int, uint64)) paced.Sink {
 		for _, end := range unsubscribe {
 			end()
 		}
-	}, new(sync.WaitGroup)}
+	}, nil)
 }
 
 // openGoChannel is watermill's broadcast inside a process.
@@ -189,8 +163,8 @@ func openGoChannel(n int, take func(int, uint64)) paced.Sink {
 			}
 		})
 	}
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		m := message.NewMessage(watermill.NewUUID(), binary.LittleEndian.AppendUint64(nil, v))
 		return g.Publish(topic, m) == nil
-	}, func() { _ = g.Close() }, all}
+	}, func() { _ = g.Close() }, all)
 }

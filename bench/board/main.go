@@ -40,7 +40,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -52,6 +51,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sluice-go/sluice/bench/command"
 	"github.com/sluice-go/sluice/bench/results"
 )
 
@@ -61,21 +61,8 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:])
-	if err == nil || errors.Is(err, flag.ErrHelp) {
-		return
-	}
-	fmt.Fprintf(os.Stderr, "board: %v\n", err)
-	if errors.As(err, new(usageError)) {
-		os.Exit(2)
-	}
-	os.Exit(1)
+	os.Exit(command.Status("board", run(ctx, os.Args[1:]), os.Stderr))
 }
-
-// A usageError is a mistake on the command line.
-type usageError struct{ error }
-
-func misused(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 // Settings are what the flags choose.
 type settings struct {
@@ -90,18 +77,13 @@ func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("board", flag.ContinueOnError)
 	quick := set.Bool("quick", false, "fewer and shorter rounds, at GOMAXPROCS=2 only")
 	only := set.String("only", "", "measure the cells that match the `regexp`: section/row/column/GOMAXPROCS")
-	procs := set.String("procs", "1,2,8", "comma-separated `list` of values for GOMAXPROCS")
+	procs := command.Procs(set)
 	rounds := set.Int("rounds", 6, "number of rounds; each figure is their median")
 	path := set.String("json", "", "`file` that keeps the figures")
 	page := set.Bool("page", false, "write "+pagePath+" from the files in "+figuresFolder+"; measure nothing")
 	withRust := set.Bool("rust", false, "build bench/rust, and measure channels of Rust")
-	set.SetOutput(io.Discard) // a mistake is answered in a line
-	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
-		set.SetOutput(os.Stdout)
-		set.PrintDefaults()
+	if err := command.Parse(set, args, os.Stdout); err != nil {
 		return err
-	} else if err != nil {
-		return usageError{err}
 	}
 	if *page {
 		return writePage()
@@ -109,23 +91,17 @@ func run(ctx context.Context, args []string) error {
 	s := settings{rounds: *rounds, fast: 40 * time.Millisecond, slow: 700 * time.Millisecond}
 	var err error
 	if s.only, err = regexp.Compile(*only); err != nil {
-		return misused("-only: %w", err)
+		return command.Misused("-only: %w", err)
 	}
+	s.procs = *procs
 	if *quick {
-		*procs, s.rounds, s.fast, s.slow = "2", 2, 10*time.Millisecond, 200*time.Millisecond
-	}
-	for field := range strings.SplitSeq(*procs, ",") {
-		p, err := strconv.Atoi(field)
-		if err != nil || p < 1 {
-			return misused("-procs: invalid number %q (want 1, 2, …)", field)
-		}
-		s.procs = append(s.procs, p)
+		s.procs, s.rounds, s.fast, s.slow = []int{2}, 2, 10*time.Millisecond, 200*time.Millisecond
 	}
 	if set.NArg() > 0 {
-		return misused("unexpected argument %q", set.Arg(0))
+		return command.Misused("unexpected argument %q", set.Arg(0))
 	}
 	if s.rounds < 1 {
-		return misused("invalid -rounds %d (want 1 or more)", s.rounds)
+		return command.Misused("invalid -rounds %d (want 1 or more)", s.rounds)
 	}
 	if *withRust {
 		if err := buildRust(ctx); err != nil {
@@ -159,7 +135,7 @@ func (s settings) measure(ctx context.Context, f *figures, path string) error {
 		}
 	}
 	if !matched {
-		return misused("no cell matches -only %s (want section/row/column/GOMAXPROCS, such as queues/.*/8->1/2)", s.only)
+		return command.Misused("no cell matches -only %s (want section/row/column/GOMAXPROCS, such as queues/.*/8->1/2)", s.only)
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func lasting(d time.Duration, run func(n uint64) (workload.Result, error)) (floa
 	}
 }
 
-// timed returns the result of a run of n values.
-func timed(n uint64, run func() error) (workload.Result, error) {
+// clocked returns the result of a run of n values.
+func clocked(n uint64, run func() error) (workload.Result, error) {
 	began := time.Now()
 	err := run()
 	return workload.Result{Items: n, Elapsed: time.Since(began)}, err
@@ -65,16 +65,8 @@ const stormSenders = 8
 // while others send is closed after their last send. In a broadcast, each value counts for
 // each subscriber.
 func storm(r row, n, copies int, d time.Duration) float64 {
-	type count struct {
-		n int64
-		_ [120]byte // no false sharing
-	}
 	taken := make([]count, n)
-	open := r.exclusive()
-	if r.storm != nil {
-		open = r.storm
-	}
-	sink := open(n, func(i int, _ uint64) { taken[i].n++ })
+	sink := r.exclusive()(n, func(i int, _ uint64) { taken[i].n++ })
 	senders := stormSenders
 	if q, ok := r.what.(queue); ok && q.OneSender || copies > 1 || r.alone {
 		senders = 1
@@ -92,17 +84,27 @@ func storm(r row, n, copies int, d time.Duration) float64 {
 		})
 	}
 	time.Sleep(d)
-	if !r.amid {
+	switch {
+	case r.close == theContext:
+		cancel()
+		all.Wait()
+	case !r.amid:
 		stop.Store(true)
 		all.Wait()
 	}
 	sink.Close()
 	all.Wait()
-	got := int64(0)
+	got := uint64(0)
 	for i := range taken {
 		got += taken[i].n
 	}
-	return float64(sent.Load()*int64(copies) - got)
+	return float64(sent.Load()*int64(copies) - int64(got))
+}
+
+// A count belongs to one goroutine.
+type count struct {
+	n uint64
+	_ [120]byte // no false sharing
 }
 
 // received fails unless all values arrived.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -12,11 +11,9 @@ import (
 	"github.com/sourcegraph/conc/pool"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/paced"
 	"github.com/sluice-go/sluice/bench/workload"
-	"github.com/sluice-go/sluice/workers"
 )
 
 const (
@@ -29,10 +26,10 @@ const (
 func pools(procs []int) section {
 	rows := []row{
 		{name: nothing},
-		{name: "goroutines over a chan", waits: parks, ctx: no, close: last, open: openOverChan},
+		{name: "goroutines over a chan", waits: parks, ctx: no, close: last, open: served(contender.Native())},
 		{name: "slices of 64 by hand", waits: parks, ctx: no, close: last, open: openByHand, alone: true},
-		{name: "sluice workers.Run", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: openWorkers(1)},
-		{name: "sluice batch.Sender 64, workers.Run", ours: true, waits: parks, ctx: yes, close: last, open: openWorkers(handful), alone: true,
+		{name: "sluice workers.Run", ours: true, waits: parks, ctx: yes, close: anybody, amid: true, open: served(contender.Bounded(cancelable, nil))},
+		{name: "sluice batch.Sender 64, workers.Run", ours: true, waits: parks, ctx: yes, close: last, open: served(contender.Lingering(cancelable, handful, time.Millisecond)), alone: true,
 			note: "with a linger of 1 ms"},
 		{name: "ants", waits: parks, ctx: no, close: anybody, open: openAnts, amid: true},
 		{name: "pond", waits: parks, ctx: yes, close: anybody, open: openPond, amid: true},
@@ -41,17 +38,9 @@ func pools(procs []int) section {
 	}
 	var columns []column
 	for _, job := range []time.Duration{0, time.Microsecond} {
-		for _, p := range procs {
-			columns = append(columns, column{name: fmt.Sprintf("jobs of %v", job), procs: p,
-				can: func(r row) bool { return r.open != nil },
-				measure: func(r row, d time.Duration) (float64, error) {
-					turns := 0
-					if job > 0 {
-						turns = workload.Turns(job)
-					}
-					return lasting(d, func(n uint64) (workload.Result, error) { return work(r.open, n, turns) })
-				}})
-		}
+		columns = append(columns, timed(procs, fmt.Sprintf("jobs of %v", job), isSink, func(r row, n uint64) (workload.Result, error) {
+			return work(r.open, n, workload.Turns(job))
+		})...)
 	}
 	for i := range rows {
 		rows[i].shared = true
@@ -71,7 +60,7 @@ func work(open opener, n uint64, turns int) (workload.Result, error) {
 			proof.Add(1)
 		}
 	})
-	return timed(n, func() error {
+	return clocked(n, func() error {
 		for v := range n {
 			s.Put(v)
 		}
@@ -80,17 +69,13 @@ func work(open opener, n uint64, turns int) (workload.Result, error) {
 	})
 }
 
-// openOverChan is the usual pool: goroutines that range over a channel.
-func openOverChan(n int, do func(int, uint64)) paced.Sink {
-	c, all := make(chan uint64, poolSlots), new(sync.WaitGroup)
-	for range n {
-		all.Go(func() {
-			for v := range c {
-				do(0, v)
-			}
-		})
+// served opens a contender whose values are jobs.
+func served(c contender.Contender) opener {
+	return func(n int, do func(int, uint64)) paced.Sink {
+		p, all := c.Make(poolSlots).(contender.Pool), new(sync.WaitGroup)
+		all.Go(func() { p.Serve(n, func(v uint64) { do(0, v) }) })
+		return paced.SinkOf(func(v uint64) bool { return p.Send(v, v+1) }, p.Close, all)
 	}
-	return ended{func(v uint64) bool { c <- v; return true }, func() { close(c) }, all}
 }
 
 // openByHand hands slices of jobs to goroutines. It belongs to one sender.
@@ -106,7 +91,7 @@ func openByHand(n int, do func(int, uint64)) paced.Sink {
 		})
 	}
 	vs := make([]uint64, 0, handful)
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		if vs = append(vs, v); len(vs) == handful {
 			c <- vs
 			vs = make([]uint64, 0, handful)
@@ -115,28 +100,7 @@ func openByHand(n int, do func(int, uint64)) paced.Sink {
 	}, func() {
 		c <- vs
 		close(c)
-	}, all}
-}
-
-// openWorkers is workers.Run, fed one by one, or in batches of at most the given size.
-func openWorkers(size int) opener {
-	return func(n int, do func(int, uint64)) paced.Sink {
-		c, all := sluice.NewBounded[uint64](poolSlots, nil), new(sync.WaitGroup)
-		all.Go(func() {
-			_ = workers.Run(cancelable, c, n, func(_ context.Context, v uint64) error { // its jobs do not fail
-				do(0, v)
-				return nil
-			}, nil)
-		})
-		if size == 1 {
-			return ended{func(v uint64) bool { return c.Send(cancelable, v) == nil }, c.Close, all}
-		}
-		b := batch.NewSender(c, size, &batch.Options[uint64]{Linger: time.Millisecond})
-		return ended{func(v uint64) bool { return b.Send(cancelable, v) == nil }, func() {
-			_ = b.Close(cancelable)
-			c.Close()
-		}, all}
-	}
+	}, all)
 }
 
 // openAnts is ants. Its Release does not wait for jobs: the WaitGroup of its examples does.
@@ -146,32 +110,32 @@ func openAnts(n int, do func(int, uint64)) paced.Sink {
 		panic(err) // of a size above 0
 	}
 	all := new(sync.WaitGroup)
-	return ended{func(v uint64) bool {
+	return paced.SinkOf(func(v uint64) bool {
 		all.Add(1)
 		err := p.Submit(func() { defer all.Done(); do(0, v) })
 		if err != nil {
 			all.Done()
 		}
 		return err == nil
-	}, p.Release, all}
+	}, p.Release, all)
 }
 
 // openPond is pond, with a queue as long as the others'.
 func openPond(n int, do func(int, uint64)) paced.Sink {
 	p := pond.NewPool(n, pond.WithQueueSize(poolSlots))
-	return ended{func(v uint64) bool { return p.Go(func() { do(0, v) }) == nil }, p.StopAndWait, new(sync.WaitGroup)}
+	return paced.SinkOf(func(v uint64) bool { return p.Go(func() { do(0, v) }) == nil }, p.StopAndWait, nil)
 }
 
 // openConc is the pool of conc.
 func openConc(n int, do func(int, uint64)) paced.Sink {
 	p := pool.New().WithMaxGoroutines(n)
-	return ended{func(v uint64) bool { p.Go(func() { do(0, v) }); return true }, p.Wait, new(sync.WaitGroup)}
+	return paced.SinkOf(func(v uint64) bool { p.Go(func() { do(0, v) }); return true }, p.Wait, nil)
 }
 
 // openErrgroup is x/sync's errgroup with a limit.
 func openErrgroup(n int, do func(int, uint64)) paced.Sink {
 	g := new(errgroup.Group)
 	g.SetLimit(n)
-	return ended{func(v uint64) bool { g.Go(func() error { do(0, v); return nil }); return true },
-		func() { _ = g.Wait() }, new(sync.WaitGroup)}
+	return paced.SinkOf(func(v uint64) bool { g.Go(func() error { do(0, v); return nil }); return true },
+		func() { _ = g.Wait() }, nil)
 }

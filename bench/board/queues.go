@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/sluice-go/sluice/bench/contender"
 	"github.com/sluice-go/sluice/bench/paced"
@@ -47,14 +45,9 @@ func native() row {
 }
 
 func selecting() row {
-	return row{name: "chan, select ctx.Done", waits: parks, ctx: yes, close: theContext, amid: true,
+	return row{name: "chan, select ctx.Done", waits: parks, ctx: yes, close: theContext,
 		note: "its storm ends with the context, and queued values stay behind", what: contender.NativeSelect(cancelable)}
 }
-
-// canceled is a channel whose Close is the end of the context.
-type canceled struct{ contender.Channel }
-
-func (canceled) Close() { cancel() }
 
 // queueRows returns one list of all queues.
 func queueRows() []row {
@@ -91,11 +84,6 @@ func sized(rows []row, capacity int) []row {
 		r.open = func(n int, take func(int, uint64)) paced.Sink {
 			return paced.Open(c.Make(capacity), n, take)
 		}
-		if r.close == theContext {
-			r.storm = func(n int, take func(int, uint64)) paced.Sink {
-				return paced.Open(canceled{c.Make(capacity)}, n, take)
-			}
-		}
 	}
 	return rows
 }
@@ -108,22 +96,15 @@ var shapes = []shape{{1, 1}, {8, 1}, {1, 8}}
 // speed returns the columns of nanoseconds per value. work makes the work of a queue.
 func speed(procs []int, shapes []shape, work func(q queue, s shape) workload.Workload) (columns []column) {
 	for _, s := range shapes {
-		for _, p := range procs {
-			columns = append(columns, column{
-				name: fmt.Sprintf("%d->%d", s.senders, s.receivers), procs: p,
-				can: func(r row) bool {
-					q, ok := r.what.(queue)
-					return ok && work(q, s).Can(q.Contender) || rustCan(r)
-				},
-				measure: func(r row, d time.Duration) (float64, error) {
-					q, ok := r.what.(queue)
-					if !ok {
-						return r.what.(rust).measure(s, p, d)
-					}
-					return lasting(d, func(n uint64) (workload.Result, error) { return work(q, s).Run(q.Contender, n) })
-				},
-			})
+		name := fmt.Sprintf("%d->%d", s.senders, s.receivers)
+		can := func(r row) bool {
+			q, ok := r.what.(queue)
+			return ok && work(q, s).Can(q.Contender) || rustCan(r)
 		}
+		columns = append(columns, timed(procs, name, can, func(r row, n uint64) (workload.Result, error) {
+			q := r.what.(queue)
+			return work(q, s).Run(q.Contender, n)
+		})...)
 	}
 	return columns
 }
@@ -151,27 +132,21 @@ const batchSize = 16
 // batches compares ways to move many values at once.
 func batches(procs []int) section {
 	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
-	slices := contender.NativeSlices()
-	build := slices.Make
-	slices.Name, slices.Make = "chan of slices", func(capacity int) contender.Channel { return build(4 * capacity) } // of 16 instead of 64
+	inBatches := func(r row) row {
+		r.what = r.what.(contender.Contender).InBatches(batchSize)
+		return r
+	}
 	rows := sized([]row{
 		native(), // one value at a time, for comparison
-		{name: slices.Name, waits: parks, ctx: no, close: last, what: slices, note: "allocates each slice"},
-		own("sluice.Bounded", contender.Bounded(cancelable, nil)),
-		own("sluice.Bounded, one to one", contender.Bounded(cancelable, oneToOne)),
-		own("sluice.Elastic", contender.Elastic(cancelable, nil)),
+		{name: "chan of slices", waits: parks, ctx: no, close: last, what: contender.NativeSlices(batchSize), note: "allocates each slice"},
+		inBatches(own("sluice.Bounded", contender.Bounded(cancelable, nil))),
+		inBatches(own("sluice.Bounded, one to one", contender.Bounded(cancelable, oneToOne))),
+		inBatches(own("sluice.Elastic", contender.Elastic(cancelable, nil))),
 		own("batch.Sender", contender.Batching(cancelable, batchSize)),
-		peer(peers.Disruptor(), sleeps, last),
-		peer(peers.DisruptorSpinning(), polls, last),
+		inBatches(peer(peers.Disruptor(), sleeps, last)),
+		inBatches(peer(peers.DisruptorSpinning(), polls, last)),
 	}, 1024)
-	return section{"batches of 16", rows, speed(procs, shapes[:2], func(q queue, s shape) workload.Workload {
-		if q.Name == contender.Native().Name || strings.HasPrefix(q.Name, "batch.Sender") { // sent one by one
-			return oneByOne(q, s)
-		}
-		w := workload.OneWayBatches(q.capacity, s.senders, s.receivers)
-		w.Batch = batchSize
-		return w
-	})}
+	return section{"batches of 16", rows, speed(procs, shapes[:2], oneByOne)}
 }
 
 // selects compares a receiver that waits for several queues.

@@ -32,9 +32,11 @@ func rustRows(slots string) (rows []row) {
 // rustCan reports whether a row is a channel of Rust that can be measured.
 func rustCan(r row) bool { return r.rust && os.Getenv(rustProgram) != "" }
 
-// measure returns the nanoseconds per value that the program prints.
-func (c rust) measure(s shape, procs int, d time.Duration) (float64, error) {
-	out, err := exec.Command(os.Getenv(rustProgram), c.name, c.slots, strconv.Itoa(s.senders), strconv.Itoa(s.receivers),
+// measure returns the nanoseconds per value that the program prints, for the senders and
+// receivers in the name of a column, such as "8->1".
+func (c rust) measure(column string, procs int, d time.Duration) (float64, error) {
+	senders, receivers, _ := strings.Cut(column, "->")
+	out, err := exec.Command(os.Getenv(rustProgram), c.name, c.slots, senders, receivers,
 		strconv.Itoa(procs), strconv.FormatInt(d.Milliseconds(), 10)).Output()
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", os.Getenv(rustProgram), err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/bench/paced"
+	"github.com/sluice-go/sluice/bench/workload"
 )
 
 // A section is a task at which contenders are compared.
@@ -38,8 +39,6 @@ type row struct {
 	// shared one call take with the number 0, several at once.
 	open   opener
 	shared bool
-	// storm is another opener for the column lost, or nil.
-	storm opener
 	// alone belongs to one sender.
 	alone bool
 }
@@ -56,6 +55,23 @@ type column struct {
 	can     func(r row) bool
 	measure func(r row, d time.Duration) (float64, error)
 }
+
+// timed returns the columns of nanoseconds per item of a work, at each GOMAXPROCS. work does
+// at least n items, or about so many.
+func timed(procs []int, name string, can func(r row) bool, work func(r row, n uint64) (workload.Result, error)) (columns []column) {
+	for _, p := range procs {
+		columns = append(columns, column{name: name, procs: p, can: can, measure: func(r row, d time.Duration) (float64, error) {
+			if program, ok := r.what.(rust); ok {
+				return program.measure(name, p, d)
+			}
+			return lasting(d, func(n uint64) (workload.Result, error) { return work(r, n) })
+		}})
+	}
+	return columns
+}
+
+// isSink reports whether a row is opened as a sink.
+func isSink(r row) bool { return r.open != nil }
 
 // A cell is one figure: the key under which it is stored.
 type cell struct {
@@ -163,9 +179,8 @@ func waiting(n, copies int, rate float64) []column {
 		}
 		return result.PerValue() / 1000, nil
 	}
-	sink := func(r row) bool { return r.open != nil }
 	return []column{
-		{name: "CPU", procs: 2, slow: true, can: func(r row) bool { return sink(r) || r.name == nothing },
+		{name: "CPU", procs: 2, slow: true, can: func(r row) bool { return isSink(r) || r.name == nothing },
 			measure: func(r row, d time.Duration) (float64, error) {
 				return medianOf(parts/2, func(i int) (float64, error) {
 					without, err := cpu(nil, d/parts, i)
@@ -176,7 +191,7 @@ func waiting(n, copies int, rate float64) []column {
 					return with - without/float64(copies), err
 				})
 			}},
-		{name: "p99", procs: 1, slow: true, can: sink, measure: func(r row, d time.Duration) (float64, error) {
+		{name: "p99", procs: 1, slow: true, can: isSink, measure: func(r row, d time.Duration) (float64, error) {
 			return medianOf(parts, func(i int) (float64, error) {
 				result, err := over(r.exclusive(), d/parts, i)
 				if err != nil {
@@ -185,7 +200,7 @@ func waiting(n, copies int, rate float64) []column {
 				return result.FromIntended.Quantile(0.99) / 1000, nil
 			})
 		}},
-		{name: "idle", procs: 2, slow: true, can: sink, measure: func(r row, d time.Duration) (float64, error) {
+		{name: "idle", procs: 2, slow: true, can: isSink, measure: func(r row, d time.Duration) (float64, error) {
 			s := r.open(n, func(int, uint64) {})
 			for v := range uint64(100) {
 				s.Put(v)
@@ -194,7 +209,7 @@ func waiting(n, copies int, rate float64) []column {
 			s.Close()
 			return share, nil
 		}},
-		{name: "lost", procs: 2, slow: true, can: sink, measure: func(r row, d time.Duration) (float64, error) {
+		{name: "lost", procs: 2, slow: true, can: isSink, measure: func(r row, d time.Duration) (float64, error) {
 			return storm(r, n, copies, d), nil
 		}},
 	}

@@ -55,21 +55,12 @@ func semaphores(procs []int) section {
 	}{
 		{"1 alone", 1, 1, 0, false}, {"8 for 2", 8, 2, 200 * time.Nanosecond, false}, {"64 for 8, yielding", 64, 8, 0, true},
 	} {
-		for _, p := range procs {
-			columns = append(columns, column{name: load.name, procs: p, measure: func(r row, d time.Duration) (float64, error) {
-				turns := 0
-				if load.busy > 0 {
-					turns = workload.Turns(load.busy)
-				}
-				return lasting(d, func(n uint64) (workload.Result, error) {
-					s := r.what.(func(int64) limiter)(load.permits)
-					each := n/uint64(load.goroutines) + 1
-					return timed(each*uint64(load.goroutines), func() error {
-						return compete(s, load.goroutines, each, turns, load.yields)
-					})
-				})
-			}})
-		}
+		columns = append(columns, timed(procs, load.name, nil, func(r row, n uint64) (workload.Result, error) {
+			s, each := r.what.(func(int64) limiter)(load.permits), n/uint64(load.goroutines)+1
+			return clocked(each*uint64(load.goroutines), func() error {
+				return compete(s, load.goroutines, each, workload.Turns(load.busy), load.yields)
+			})
+		})...)
 	}
 	columns = append(columns, column{name: "idle", procs: 2, slow: true, measure: func(r row, d time.Duration) (float64, error) {
 		s := r.what.(func(int64) limiter)(1)

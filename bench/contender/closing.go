@@ -15,22 +15,20 @@ type closing struct {
 }
 
 // Recv receives the values that were sent before the end, too.
-func (k closing) Recv(most uint64) (t Tally) {
-	for t.Count < most {
+func (k closing) Recv(most uint64) Tally {
+	return RecvEach(most, func() (uint64, bool) {
 		select {
 		case v := <-k.r:
-			t.Add(v)
-			continue
+			return v, true
 		case <-k.done:
 		}
 		select {
 		case v := <-k.r:
-			t.Add(v)
+			return v, true
 		default:
-			return t
+			return 0, false
 		}
-	}
-	return t
+	})
 }
 
 func (k closing) Close() { close(k.done) }
@@ -52,25 +50,20 @@ func NativeClosing() Contender {
 // the end.
 type oursClosing struct {
 	values ours
-	done   *sluice.Rendezvous[struct{}]
+	done   *sluice.Rendezvous[uint64]
 }
 
 func (k oursClosing) Send(lo, hi uint64) bool { return k.values.Send(lo, hi) }
 
-func (k oursClosing) Recv(most uint64) (t Tally) {
-	values, end := sluice.OnRecv[uint64](k.values.c), sluice.OnRecv[struct{}](k.done)
-	for t.Count < most {
+func (k oursClosing) Recv(most uint64) Tally {
+	values, end := sluice.OnRecv[uint64](k.values.c), sluice.OnRecv[uint64](k.done)
+	return RecvEach(most, func() (uint64, bool) {
 		if _, err := sluice.Select(k.values.ctx, values, end); err == nil {
-			t.Add(values.Value)
-			continue
+			return values.Value, true
 		}
 		v, err := k.values.c.TryRecv() // only Close ends a wait on done
-		if err != nil {
-			break
-		}
-		t.Add(v)
-	}
-	return t
+		return v, err == nil
+	})
 }
 
 func (k oursClosing) Close() { k.done.Close() }
@@ -82,7 +75,7 @@ func SelectClosing() Contender {
 		Name:  "sluice.Select, close channel",
 		Bound: Buffered,
 		Make: func(capacity int) Channel {
-			return oursClosing{ours{context.Background(), newBounded(capacity, Options{})}, sluice.NewRendezvous[struct{}](nil)}
+			return oursClosing{ours{ctx: context.Background(), c: newBounded(capacity, Options{})}, sluice.NewRendezvous[uint64](nil)}
 		},
 	}
 }

@@ -5,12 +5,15 @@
 //
 // A method of the interface is a loop rather than an operation on one value.
 // The benchmarks therefore measure what a user of that channel would write,
-// without an interface call per value. A Farm is two channels with workers
-// between them.
+// without an interface call per value: [SendEach] and [RecvEach] are inlined
+// with the operation that is their argument. A Farm is two channels with
+// workers between them.
 package contender
 
 import (
+	"fmt"
 	"math"
+	"sync"
 )
 
 // A Channel carries uint64 values between goroutines. Its methods may be called
@@ -30,14 +33,41 @@ type Channel interface {
 // All is the most that a Recv receives that lasts until the end.
 const All = math.MaxUint64
 
-// A BatchChannel can also move many values in one call.
-type BatchChannel interface {
+// SendEach is the loop of a Channel's Send: send sends one value, and reports
+// false if the channel was closed. The compiler inlines the loop, and a function
+// literal in it, so that it is the loop that a user would write.
+func SendEach(lo, hi uint64, send func(v uint64) bool) bool {
+	for ; lo < hi && send(lo); lo++ {
+	}
+	return lo >= hi
+}
+
+// RecvEach is the loop of a Channel's Recv, inlined like SendEach. recv receives
+// one value, and reports false at the end.
+func RecvEach(most uint64, recv func() (v uint64, ok bool)) (t Tally) {
+	for t.Count < most {
+		v, ok := recv()
+		if !ok {
+			break
+		}
+		t.Add(v)
+	}
+	return t
+}
+
+// A Batcher is a channel that can also move many values in one call.
+type Batcher interface {
+	// InBatches returns the channel for users who send batches of the given
+	// size, and receive all with a buffer of that size.
+	InBatches(size int) Channel
+}
+
+// A Pool is a channel whose values are jobs for workers.
+type Pool interface {
 	Channel
-	// SendBatches sends lo … hi-1 in batches of the given size.
-	SendBatches(lo, hi uint64, size int)
-	// RecvBatches receives until the channel is closed and drained, with a
-	// buffer of the given size.
-	RecvBatches(size int) Tally
+	// Serve calls job with each value, in the given number of goroutines, until
+	// the channel is closed and drained and all jobs are done.
+	Serve(workers int, job func(v uint64))
 }
 
 // A Tally summarizes what one receiver got: proof that the work was done. Every
@@ -68,6 +98,24 @@ func (t *Tally) AddAll(vs []uint64) {
 	}
 }
 
+// Merge adds the tally of another receiver.
+func (t *Tally) Merge(o Tally) {
+	t.Count += o.Count
+	t.Sum += o.Sum
+	t.Unordered += o.Unordered
+}
+
+// Check returns an error if other values were received than sent.
+func (t Tally) Check(sent Tally) error {
+	switch {
+	case t.Count != sent.Count:
+		return fmt.Errorf("received %d values of %d", t.Count, sent.Count)
+	case t.Sum != sent.Sum:
+		return fmt.Errorf("received values with the sum %d, want %d", t.Sum, sent.Sum)
+	}
+	return nil
+}
+
 // Last returns the value that was added last.
 func (t Tally) Last() uint64 { return t.next - 1 }
 
@@ -89,7 +137,6 @@ type Contender struct {
 	OneSender, OneReceiver bool // at most one goroutine may send, or receive
 	LeastReceivers         int  // the minimum number of receivers; 0 means 1
 	AnyOrder               bool // it does not preserve the order
-	BatchOnly              bool // moving values one by one makes no sense for it
 	LoopsOnly              bool // Recv receives all: it cannot wait for a single value
 	Make                   func(capacity int) Channel
 }
@@ -110,15 +157,23 @@ func (c Contender) Can(capacity, senders, receivers int) bool {
 	return (!c.OneSender || senders <= 1) && (!c.OneReceiver || receivers <= 1) && receivers >= c.LeastReceivers
 }
 
-// Batches reports whether the contender's channels are a BatchChannel.
-func (c Contender) Batches() bool { return makes[BatchChannel](c) }
+// InBatches returns the contender for users who move batches. Its channels must be
+// a Batcher.
+func (c Contender) InBatches(size int) Contender {
+	single := c.Make
+	c.Name += fmt.Sprintf(", batches of %d", size)
+	c.LoopsOnly = true
+	c.Make = func(capacity int) Channel { return single(capacity).(Batcher).InBatches(size) }
+	return c
+}
 
-func makes[C Channel](c Contender) bool {
-	ch := c.Make(1)
-	_, ok := ch.(C)
-	ch.Close()
-	ch.Recv(All) // lets a pump end
-	return ok
+// each runs n goroutines and waits for them.
+func each(workers int, work func()) {
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(work)
+	}
+	all.Wait()
 }
 
 // fill writes lo, lo+1, … to batch and returns the value after the last.

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -81,128 +80,65 @@ func PublishedFarm() Farm {
 	}}
 }
 
-// between returns a farm whose jobs and results pass through two channels. work
-// is the loop of a worker between them.
-func between[C Channel](name string, build func() C, work func(jobs, results C, job func())) Farm {
-	return Farm{name, func(workers int, n uint64, job func()) (Tally, time.Duration) {
-		jobs, results := build(), build()
+// Between is two channels of a contender with the given number of slots, and workers that
+// receive from one of them and send to the other, in batches if the contender does.
+func Between(c Contender, slots int) Farm {
+	return Farm{fmt.Sprintf("%s, %d slots", c.Name, slots), func(workers int, n uint64, job func()) (Tally, time.Duration) {
+		jobs, results := c.Make(slots), c.Make(slots)
 		return shop{
 			feed:  func() { jobs.Send(0, n); jobs.Close() },
-			work:  func() { work(jobs, results, job) },
+			work:  func() { between(jobs, results, job) },
 			ended: results.Close,
 			tally: func() Tally { return results.Recv(All) },
 		}.run(workers)
 	}}
 }
 
-// NativeFarm is two built-in channels with the given number of slots, and
-// workers that range over one of them.
-func NativeFarm(slots int) Farm {
-	build := func() ends { c := make(chan uint64, slots); return ends{c, c} }
-	return between(fmt.Sprintf("native, %d slots", slots), build, func(jobs, results ends, job func()) {
+// between is the loop of a worker between two channels of one kind.
+func between(jobs, results Channel, job func()) {
+	switch jobs := jobs.(type) {
+	case native:
+		out := results.(native).s
 		for v := range jobs.r {
 			job()
-			results.s <- v
+			out <- v
 		}
-	})
+	case slices: // a slice returns with the results
+		out := results.(slices).c
+		for batch := range jobs.c {
+			for range batch {
+				job()
+			}
+			out <- batch
+		}
+	case ours:
+		out := results.(ours).c
+		if jobs.size > 0 {
+			jobs.eachBatch(func(batch []uint64) {
+				for range batch {
+					job()
+				}
+				_, _ = out.SendBatch(jobs.ctx, batch)
+			})
+			return
+		}
+		for v, err := jobs.c.Recv(jobs.ctx); err == nil; v, err = jobs.c.Recv(jobs.ctx) {
+			job()
+			_ = out.Send(jobs.ctx, v) // the tally reveals unsent values
+		}
+	default:
+		panic(fmt.Sprintf("contender: no worker for a %T", jobs))
+	}
 }
 
 // farmSlots is the capacity of a farm's buffered channels, in jobs.
 const farmSlots = 1024
 
-// inSlices are slices of one size.
-type inSlices struct {
-	slices
-	size int
-}
-
-func (s inSlices) Send(lo, hi uint64) bool {
-	s.SendBatches(lo, hi, s.size)
-	return true
-}
-
-// NativeBatchFarm is two built-in channels of slices of the given size. The
-// feeder allocates each slice, and it returns with the results. The channels
-// have slots for as many jobs as the other farms', but for at least four
-// slices.
-func NativeBatchFarm(size int) Farm {
-	build := func() inSlices { return inSlices{slices{make(chan []uint64, max(4, farmSlots/size))}, size} }
-	return between(fmt.Sprintf("native, slices of %d", size), build, func(jobs, results inSlices, job func()) {
-		for batch := range jobs.c {
-			for range batch {
-				job()
-			}
-			results.c <- batch
-		}
-	})
-}
-
-// ownFarm is two channels of this library.
-func ownFarm(name string, ctx context.Context, build func() sluice.Channel[uint64]) Farm {
-	return between(name, func() ours { return ours{ctx, build()} }, func(jobs, results ours, job func()) {
-		for {
-			v, err := jobs.c.Recv(ctx)
-			if err != nil {
-				return
-			}
-			job()
-			_ = results.c.Send(ctx, v) // the tally reveals unsent values
-		}
-	})
-}
-
-// RendezvousFarm is two sluice.Rendezvous.
-func RendezvousFarm(ctx context.Context) Farm {
-	return ownFarm("sluice.Rendezvous", ctx, func() sluice.Channel[uint64] { return sluice.NewRendezvous[uint64](nil) })
-}
-
-// BoundedFarm is two sluice.Bounded of 1024 slots.
-func BoundedFarm(ctx context.Context) Farm {
-	return ownFarm("sluice.Bounded", ctx, func() sluice.Channel[uint64] { return newBounded(farmSlots, Options{}) })
-}
-
-// ElasticFarm is two sluice.Elastic without a limit.
-func ElasticFarm(ctx context.Context) Farm {
-	return ownFarm("sluice.Elastic", ctx, func() sluice.Channel[uint64] { return newElastic(Options{}) })
-}
-
-// inRuns is a Bounded with batches of one size, written by hand.
-type inRuns struct {
-	ours
-	size int
-}
-
-func (k inRuns) Send(lo, hi uint64) bool {
-	k.SendBatches(lo, hi, k.size)
-	return true
-}
-
-func (k inRuns) Recv(uint64) Tally { return k.RecvBatches(k.size) }
-
-// BoundedBatchFarm is two sluice.Bounded of at least 1024 slots, with
-// handwritten batches of at most the given size at every end.
-func BoundedBatchFarm(ctx context.Context, size int) Farm {
-	build := func() inRuns { return inRuns{ours{ctx, newBounded(max(4*size, farmSlots), Options{})}, size} }
-	return between(fmt.Sprintf("sluice.Bounded, batches of %d", size), build, func(jobs, results inRuns, job func()) {
-		buf := make([]uint64, size)
-		for {
-			got, err := jobs.c.RecvBatch(ctx, buf)
-			if err != nil {
-				return
-			}
-			for range got {
-				job()
-			}
-			_, _ = results.c.SendBatch(ctx, buf[:got])
-		}
-	})
-}
-
 // WorkersFarm is workers.Run on a sluice.Bounded, with another one for the
 // results, which are sent one by one.
 func WorkersFarm(ctx context.Context) Farm {
 	return Farm{"workers.Run", func(count int, n uint64, job func()) (Tally, time.Duration) {
-		jobs, results := ours{ctx, newBounded(farmSlots, Options{})}, ours{ctx, newBounded(farmSlots, Options{})}
+		jobs, results := ours{ctx: ctx, c: newBounded(farmSlots, Options{})}, ours{ctx: ctx, c: newBounded(farmSlots, Options{})}
 		return shop{
 			feed: func() { jobs.Send(0, n); jobs.Close() },
 			work: func() {
@@ -227,10 +163,10 @@ func MapFarm(ctx context.Context, size int) Farm {
 		o = &workers.MapOptions[uint64]{MaxBatch: size}
 	}
 	return Farm{name, func(count int, n uint64, job func()) (Tally, time.Duration) {
-		jobs := ours{ctx, newBounded(max(4*size, farmSlots), Options{})}
+		jobs := ours{ctx: ctx, c: newBounded(max(4*size, farmSlots), Options{})}
 		var feeder Channel = jobs
 		if size > 1 {
-			feeder = batching{ours: jobs, size: size}
+			feeder = batching{ours{ctx, jobs.c, size}}
 		}
 		results := workers.Map(ctx, jobs.c, count, func(_ context.Context, v uint64) (uint64, error) {
 			job()

@@ -1,6 +1,9 @@
 package contender
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // ends is a channel with a built-in chan at either end. With the same one at
 // both ends it is the built-in chan itself; these loops also drive every
@@ -15,24 +18,27 @@ type ends struct {
 func OverEnds(s chan<- uint64, r <-chan uint64) Channel { return ends{s, r} }
 
 func (e ends) Send(lo, hi uint64) bool {
-	for v := lo; v < hi; v++ {
-		e.s <- v
-	}
-	return true
+	return SendEach(lo, hi, func(v uint64) bool { e.s <- v; return true })
 }
 
-func (e ends) Recv(most uint64) (t Tally) {
-	for t.Count < most {
-		v, ok := <-e.r
-		if !ok {
-			break
-		}
-		t.Add(v)
-	}
-	return t
+func (e ends) Recv(most uint64) Tally {
+	return RecvEach(most, func() (uint64, bool) { v, ok := <-e.r; return v, ok })
 }
 
 func (e ends) Close() { close(e.s) }
+
+// native is the built-in chan.
+type native struct{ ends }
+
+// Serve is the common worker pool of Go programs: goroutines that range over a
+// chan.
+func (n native) Serve(workers int, job func(v uint64)) {
+	each(workers, func() {
+		for v := range n.r {
+			job(v)
+		}
+	})
+}
 
 // Native is the built-in chan.
 func Native() Contender {
@@ -40,7 +46,7 @@ func Native() Contender {
 		Name: "native",
 		Make: func(capacity int) Channel {
 			c := make(chan uint64, capacity)
-			return ends{c, c}
+			return native{ends{c, c}}
 		},
 	}
 }
@@ -53,29 +59,25 @@ type selecting struct {
 }
 
 func (n selecting) Send(lo, hi uint64) bool {
-	for v := lo; v < hi; v++ {
+	return SendEach(lo, hi, func(v uint64) bool {
 		select {
 		case n.c <- v:
+			return true
 		case <-n.ctx.Done():
 			return false
 		}
-	}
-	return true
+	})
 }
 
-func (n selecting) Recv(most uint64) (t Tally) {
-	for t.Count < most {
+func (n selecting) Recv(most uint64) Tally {
+	return RecvEach(most, func() (uint64, bool) {
 		select {
 		case v, ok := <-n.c:
-			if !ok {
-				return t
-			}
-			t.Add(v)
+			return v, ok
 		case <-n.ctx.Done():
-			return t
+			return 0, false
 		}
-	}
-	return t
+	})
 }
 
 func (n selecting) Close() { close(n.c) }
@@ -89,54 +91,44 @@ func NativeSelect(ctx context.Context) Contender {
 	}
 }
 
-// slicesPerCapacity is the number of values that one slot of a channel of
-// slices counts for.
-const slicesPerCapacity = 64
-
 // slices is a built-in chan of slices, the batching that needs no library. A
 // slice passes to the receiver with its values, so each batch allocates a new
 // one.
-type slices struct{ c chan []uint64 }
-
-func (s slices) Send(lo, hi uint64) bool {
-	s.SendBatches(lo, hi, 1)
-	return true
+type slices struct {
+	c    chan []uint64
+	size int // of the slices that Send sends
 }
 
-func (s slices) SendBatches(lo, hi uint64, size int) {
+func (s slices) Send(lo, hi uint64) bool {
 	for lo < hi {
-		batch := make([]uint64, min(uint64(size), hi-lo))
+		batch := make([]uint64, min(uint64(s.size), hi-lo))
 		lo = fill(batch, lo)
 		s.c <- batch
 	}
+	return true
 }
 
-// Recv receives values that Send sent, if it does not receive all.
-func (s slices) Recv(most uint64) (t Tally) {
+// Recv receives all.
+func (s slices) Recv(uint64) (t Tally) {
 	for batch := range s.c {
-		if t.AddAll(batch); t.Count >= most {
-			break
-		}
+		t.AddAll(batch)
 	}
 	return t
 }
 
-// RecvBatches takes batches of the size in which they were sent; it ignores its
-// argument.
-func (s slices) RecvBatches(int) Tally { return s.Recv(All) }
+func (s slices) InBatches(size int) Channel {
+	s.size = size
+	return s
+}
 
 func (s slices) Close() { close(s.c) }
 
-// NativeSlices is a built-in chan of slices with a slot per 64 values of the
-// capacity, and at least one if there is a capacity.
-func NativeSlices() Contender {
+// NativeSlices is a built-in chan of slices of the given size with a slot for so many
+// values of the capacity, and at least one if there is a capacity.
+func NativeSlices(size int) Contender {
 	return Contender{
-		Name:      "native chan of slices",
-		Note:      "allocates each batch; one slot per 64 values of the capacity",
-		BatchOnly: true,
-		Make: func(capacity int) Channel {
-			slots := (capacity + slicesPerCapacity - 1) / slicesPerCapacity
-			return slices{make(chan []uint64, slots)}
-		},
+		Name:      fmt.Sprintf("native chan of slices of %d", size),
+		LoopsOnly: true,
+		Make:      func(capacity int) Channel { return slices{make(chan []uint64, (capacity+size-1)/size), size} },
 	}
 }

@@ -3,130 +3,118 @@ package contender
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
 	"github.com/sluice-go/sluice/bridge"
+	"github.com/sluice-go/sluice/workers"
 )
 
 // ours has the loops over a kind of this library. Those that move values one by
-// one are written out for each kind: a type parameter would make each call go
+// one have a case for each kind: a type parameter would make each call go
 // through a dictionary, an interface through a method table, and a user of the
 // concrete type pays for neither. A failed send ends a loop; the tally reveals it.
 type ours struct {
 	ctx context.Context
 	c   sluice.Channel[uint64]
+
+	// size is how many values users move at once: those who send, those who
+	// receive all, and workers. With 0 they move values one by one, and the
+	// workers are workers.Run.
+	size int
 }
 
 func (k ours) Send(lo, hi uint64) bool {
+	if k.size > 0 {
+		return k.sendBatches(lo, hi)
+	}
 	switch c := k.c.(type) {
 	case *sluice.Rendezvous[uint64]:
-		for ; lo < hi; lo++ {
-			if c.Send(k.ctx, lo) != nil {
-				return false
-			}
-		}
+		return SendEach(lo, hi, func(v uint64) bool { return c.Send(k.ctx, v) == nil })
 	case *sluice.Bounded[uint64]:
-		for ; lo < hi; lo++ {
-			if c.Send(k.ctx, lo) != nil {
-				return false
-			}
-		}
+		return SendEach(lo, hi, func(v uint64) bool { return c.Send(k.ctx, v) == nil })
 	case *sluice.Elastic[uint64]:
-		for ; lo < hi; lo++ {
-			if c.Send(k.ctx, lo) != nil {
-				return false
-			}
-		}
+		return SendEach(lo, hi, func(v uint64) bool { return c.Send(k.ctx, v) == nil })
 	case *sluice.Sharded[uint64]:
-		for ; lo < hi; lo++ {
-			if c.Send(k.ctx, lo) != nil {
-				return false
-			}
+		return SendEach(lo, hi, func(v uint64) bool { return c.Send(k.ctx, v) == nil })
+	}
+	panic(fmt.Sprintf("contender: no loop that sends to a %T", k.c))
+}
+
+func (k ours) Recv(most uint64) Tally {
+	if k.size > 0 && most == All {
+		var t Tally
+		k.eachBatch(t.AddAll)
+		return t
+	}
+	switch c := k.c.(type) {
+	case *sluice.Rendezvous[uint64]:
+		return RecvEach(most, func() (uint64, bool) { v, err := c.Recv(k.ctx); return v, err == nil })
+	case *sluice.Bounded[uint64]:
+		return RecvEach(most, func() (uint64, bool) { v, err := c.Recv(k.ctx); return v, err == nil })
+	case *sluice.Elastic[uint64]:
+		return RecvEach(most, func() (uint64, bool) { v, err := c.Recv(k.ctx); return v, err == nil })
+	case *sluice.Sharded[uint64]:
+		return RecvEach(most, func() (uint64, bool) { v, err := c.Recv(k.ctx); return v, err == nil })
+	case *sluice.Priority[uint64]:
+		return RecvEach(most, func() (uint64, bool) { v, err := c.Recv(k.ctx); return v, err == nil })
+	}
+	panic(fmt.Sprintf("contender: no loop that receives from a %T", k.c))
+}
+
+func (k ours) sendBatches(lo, hi uint64) bool {
+	batch := make([]uint64, k.size)
+	for lo < hi {
+		batch = batch[:min(uint64(k.size), hi-lo)]
+		lo = fill(batch, lo)
+		if _, err := k.c.SendBatch(k.ctx, batch); err != nil {
+			return false
 		}
-	default:
-		panic(fmt.Sprintf("contender: no loop that sends to a %T", c))
 	}
 	return true
 }
 
-func (k ours) Recv(most uint64) Tally {
-	var t Tally
-	switch c := k.c.(type) {
-	case *sluice.Rendezvous[uint64]:
-		for t.Count < most {
-			v, err := c.Recv(k.ctx)
-			if err != nil {
-				break
-			}
-			t.Add(v)
-		}
-	case *sluice.Bounded[uint64]:
-		for t.Count < most {
-			v, err := c.Recv(k.ctx)
-			if err != nil {
-				break
-			}
-			t.Add(v)
-		}
-	case *sluice.Elastic[uint64]:
-		for t.Count < most {
-			v, err := c.Recv(k.ctx)
-			if err != nil {
-				break
-			}
-			t.Add(v)
-		}
-	case *sluice.Sharded[uint64]:
-		for t.Count < most {
-			v, err := c.Recv(k.ctx)
-			if err != nil {
-				break
-			}
-			t.Add(v)
-		}
-	case *sluice.Priority[uint64]:
-		for t.Count < most {
-			v, err := c.Recv(k.ctx)
-			if err != nil {
-				break
-			}
-			t.Add(v)
-		}
-	default:
-		panic(fmt.Sprintf("contender: no loop that receives from a %T", c))
-	}
-	return t
-}
-
-func (k ours) SendBatches(lo, hi uint64, size int) {
-	inBatches(lo, hi, size, func(batch []uint64) error {
-		_, err := k.c.SendBatch(k.ctx, batch)
-		return err
-	})
-}
-
-// inBatches calls send with lo … hi-1 in batches, until it fails.
-func inBatches(lo, hi uint64, size int, send func([]uint64) error) {
-	batch := make([]uint64, size)
-	for lo < hi {
-		batch = batch[:min(uint64(size), hi-lo)]
-		lo = fill(batch, lo)
-		if send(batch) != nil {
-			return
-		}
-	}
-}
-
-func (k ours) RecvBatches(size int) (t Tally) {
-	buf := make([]uint64, size)
+// eachBatch receives until the channel is closed and drained.
+func (k ours) eachBatch(take func(batch []uint64)) {
+	buf := make([]uint64, k.size)
 	for {
 		n, err := k.c.RecvBatch(k.ctx, buf)
 		if err != nil {
-			return t
+			return
 		}
-		t.AddAll(buf[:n])
+		take(buf[:n])
 	}
+}
+
+// Serve is workers.Run, or a simple version of it: workers that take batches of a
+// fixed size, regardless of the jobs' duration, and never share their batch, with the
+// tail latency that workers.Run avoids.
+func (k ours) Serve(count int, job func(v uint64)) {
+	if k.size > 0 {
+		each(count, func() {
+			k.eachBatch(func(batch []uint64) {
+				for _, v := range batch {
+					job(v)
+				}
+			})
+		})
+		return
+	}
+	err := workers.Run(k.ctx, k.c, count, func(_ context.Context, v uint64) error {
+		job(v)
+		return nil
+	}, nil)
+	if err != nil {
+		panic(err)
+	}
+}
+
+// InBatches is of a kind itself: a type here that embeds ours has its own way to send,
+// which is lost.
+func (k ours) InBatches(size int) Channel {
+	k.size = size
+	return k
 }
 
 func (k ours) Close() { k.c.Close() }
@@ -139,36 +127,28 @@ type Options struct {
 	Shrink         sluice.ShrinkMode
 }
 
-// own returns a contender of this library. Its name lists the options that
-// differ from the defaults, so that no two variants share a name.
+// own returns a contender of this library. Its name has the options, so that no
+// two variants share a name.
 func own(name string, b Bound, ctx context.Context, o *Options, build func(capacity int, o Options) Channel) Contender {
 	if o == nil {
 		o = new(Options)
-	}
-	c := Contender{Name: name, Bound: b, OneSender: o.SingleSender, OneReceiver: o.SingleReceiver}
-	c.Make = func(capacity int) Channel { return build(capacity, *o) }
-	switch {
-	case o.SingleSender && o.SingleReceiver:
-		c.Name += ", one to one"
-	case o.SingleSender:
-		c.Name += ", single sender"
-	case o.SingleReceiver:
-		c.Name += ", single receiver"
-	}
-	if o.Shrink != sluice.ShrinkHalf {
-		c.Name += ", " + o.Shrink.String()
+	} else {
+		name += fmt.Sprintf(" %+v", *o)
 	}
 	if ctx.Done() != nil {
-		c.Name += ", ctx"
+		name += ", ctx"
 	}
-	return c
+	return Contender{
+		Name: name, Bound: b, OneSender: o.SingleSender, OneReceiver: o.SingleReceiver,
+		Make: func(capacity int) Channel { return build(capacity, *o) },
+	}
 }
 
 // Rendezvous is sluice.Rendezvous. Here as below, every operation uses ctx, and o
 // may be nil.
 func Rendezvous(ctx context.Context, o *Options) Contender {
 	return own("sluice.Rendezvous", UnbufferedOnly, ctx, o, func(_ int, o Options) Channel {
-		return ours{ctx, sluice.NewRendezvous(&sluice.RendezvousOptions[uint64]{SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver})}
+		return ours{ctx: ctx, c: sluice.NewRendezvous(&sluice.RendezvousOptions[uint64]{SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver})}
 	})
 }
 
@@ -179,38 +159,52 @@ func newBounded(capacity int, o Options) *sluice.Bounded[uint64] {
 // Bounded is sluice.Bounded of the given capacity.
 func Bounded(ctx context.Context, o *Options) Contender {
 	return own("sluice.Bounded", Buffered, ctx, o, func(capacity int, o Options) Channel {
-		return ours{ctx, newBounded(capacity, o)}
+		return ours{ctx: ctx, c: newBounded(capacity, o)}
 	})
 }
 
 // batching is a Bounded whose users send values one by one through a batch.Sender
 // each; receivers use RecvBatch.
-type batching struct {
-	ours
-	size int
-}
+type batching struct{ ours }
 
 func (k batching) Send(lo, hi uint64) bool {
-	b, err := batch.NewSender(k.c, k.size, nil), error(nil)
-	for ; lo < hi && err == nil; lo++ {
-		err = b.Send(k.ctx, lo)
-	}
-	return b.Close(k.ctx) == nil && err == nil
-}
-
-func (k batching) Recv(most uint64) Tally {
-	if most < All {
-		return k.ours.Recv(most)
-	}
-	return k.RecvBatches(k.size)
+	b := batch.NewSender(k.c, k.size, nil)
+	sent := SendEach(lo, hi, func(v uint64) bool { return b.Send(k.ctx, v) == nil })
+	return b.Close(k.ctx) == nil && sent
 }
 
 // Batching is sluice.Bounded with a batch.Sender of the given size for each
 // sender, and receivers that use RecvBatch.
 func Batching(ctx context.Context, size int) Contender {
 	return own(fmt.Sprintf("batch.Sender %d", size), Buffered, ctx, nil, func(capacity int, o Options) Channel {
-		return batching{ours{ctx, newBounded(capacity, o)}, size}
+		return batching{ours{ctx, newBounded(capacity, o), size}}
 	})
+}
+
+// lingering is a Bounded with one sender, which uses a batch.Sender that lingers.
+type lingering struct {
+	ours
+	sender *batch.Sender[uint64]
+}
+
+func (k lingering) Send(lo, hi uint64) bool {
+	return SendEach(lo, hi, func(v uint64) bool { return k.sender.Send(k.ctx, v) == nil })
+}
+
+func (k lingering) Close() {
+	_ = k.sender.Close(k.ctx)
+	k.ours.Close()
+}
+
+// Lingering is sluice.Bounded for one sender, which sends values one by one through a
+// batch.Sender of the given size and linger. Its workers are workers.Run.
+func Lingering(ctx context.Context, size int, linger time.Duration) Contender {
+	c := own(fmt.Sprintf("batch.Sender %d, linger %v", size, linger), Buffered, ctx, nil, func(capacity int, o Options) Channel {
+		k := ours{ctx: ctx, c: newBounded(capacity, o)}
+		return lingering{k, batch.NewSender(k.c, size, &batch.Options[uint64]{Linger: linger})}
+	})
+	c.OneSender, c.LoopsOnly = true, true // a single value would wait for the linger
+	return c
 }
 
 func newElastic(o Options) *sluice.Elastic[uint64] {
@@ -220,7 +214,7 @@ func newElastic(o Options) *sluice.Elastic[uint64] {
 
 // Elastic is sluice.Elastic without a limit.
 func Elastic(ctx context.Context, o *Options) Contender {
-	return own("sluice.Elastic", UnboundedOnly, ctx, o, func(_ int, o Options) Channel { return ours{ctx, newElastic(o)} })
+	return own("sluice.Elastic", UnboundedOnly, ctx, o, func(_ int, o Options) Channel { return ours{ctx: ctx, c: newElastic(o)} })
 }
 
 // Pipe is a bridge.Pipe over a sluice.Elastic without a limit: built-in
@@ -236,65 +230,42 @@ func Pipe(o *Options) Contender {
 	return c
 }
 
-// sharded returns a contender that is a sluice.Sharded.
-func sharded(name string, b Bound, ctx context.Context, o *Options, build func(ours) Channel) Contender {
-	return own(name, b, ctx, o, func(capacity int, o Options) Channel {
-		if b == UnboundedOnly {
-			capacity = sluice.Unlimited
-		}
-		c := sluice.NewSharded(capacity, &sluice.ShardedOptions[uint64]{SingleReceiver: o.SingleReceiver, Shrink: o.Shrink})
-		return build(ours{ctx, c})
-	})
-}
-
 // Sharded is sluice.Sharded without a limit, which keeps no order.
 func Sharded(ctx context.Context, o *Options) Contender {
-	c := sharded("sluice.Sharded", UnboundedOnly, ctx, o, func(k ours) Channel { return k })
+	c := own("sluice.Sharded", UnboundedOnly, ctx, o, func(_ int, o Options) Channel {
+		return ours{ctx: ctx, c: newSharded(sluice.Unlimited, o)}
+	})
 	c.AnyOrder = true
 	return c
+}
+
+func newSharded(capacity int, o Options) *sluice.Sharded[uint64] {
+	return sluice.NewSharded(capacity, &sluice.ShardedOptions[uint64]{SingleReceiver: o.SingleReceiver, Shrink: o.Shrink})
 }
 
 // ShardedBounded is a Sharded with the capacity as the limit of each lane.
 func ShardedBounded(ctx context.Context, o *Options) Contender {
-	c := sharded("sluice.Sharded, limited", Buffered, ctx, o, func(k ours) Channel { return k })
+	c := own("sluice.Sharded, limited", Buffered, ctx, o, func(capacity int, o Options) Channel {
+		return ours{ctx: ctx, c: newSharded(capacity, o)}
+	})
 	c.AnyOrder = true
 	return c
 }
-
-// laneBuffer is the batch size of the receivers of a byLane.
-const laneBuffer = 256
 
 // byLane is a Sharded whose senders have a lane each, and whose receivers receive
 // in batches.
 type byLane struct{ ours }
 
 func (k byLane) Send(lo, hi uint64) bool {
-	lane, err := k.c.(*sluice.Sharded[uint64]).Lane(), error(nil)
-	defer lane.Close()
-	for ; lo < hi && err == nil; lo++ {
-		err = lane.Send(k.ctx, lo)
-	}
-	return err == nil
-}
-
-func (k byLane) SendBatches(lo, hi uint64, size int) {
 	lane := k.c.(*sluice.Sharded[uint64]).Lane()
 	defer lane.Close()
-	inBatches(lo, hi, size, func(batch []uint64) error {
-		_, err := lane.SendBatch(k.ctx, batch)
-		return err
-	})
-}
-
-func (k byLane) Recv(most uint64) Tally {
-	if most < All {
-		return k.ours.Recv(most)
-	}
-	return k.RecvBatches(laneBuffer)
+	return SendEach(lo, hi, func(v uint64) bool { return lane.Send(k.ctx, v) == nil })
 }
 
 // ShardedLanes is a Sharded with a lane per sender, with the capacity as the
-// limit of each lane, and receivers that receive in batches.
+// limit of each lane, and receivers that receive in batches of 256.
 func ShardedLanes(ctx context.Context, o *Options) Contender {
-	return sharded("sluice.Sharded, lanes, runs", Buffered, ctx, o, func(k ours) Channel { return byLane{k} })
+	return own("sluice.Sharded, lanes, runs", Buffered, ctx, o, func(capacity int, o Options) Channel {
+		return byLane{ours{ctx, newSharded(capacity, o), 256}}
+	})
 }

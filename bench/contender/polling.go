@@ -3,9 +3,9 @@ package contender
 import (
 	"runtime"
 
-	"github.com/sluice-go/sluice/internal/park"
 	"github.com/sluice-go/sluice/internal/ring"
 	"github.com/sluice-go/sluice/internal/spin"
+	"github.com/sluice-go/sluice/internal/waitq"
 )
 
 // RendezvousWithoutHandOff is a sluice.Rendezvous in which a waiting receiver is woken to poll
@@ -25,9 +25,9 @@ func BoundedWithoutHandOff() Contender {
 // another goroutine was faster; then it joins again, at the front. Only a waiting sender whose
 // value was received directly is done.
 //
-//   - senders.first != nil implies that as many senders are on their way to poll as there are
+//   - senders.First() != nil implies that as many senders are on their way to poll as there are
 //     free slots, or more.
-//   - receivers.first != nil implies the same of receivers and of the values that are queued or wait.
+//   - receivers.First() != nil implies the same of receivers and of the values that are queued or wait.
 type polling struct {
 	lock      spin.BusyLock
 	closed    bool
@@ -36,24 +36,30 @@ type polling struct {
 	buf       ring.Ring[uint64]
 	senders   pollers
 	receivers pollers
-	free      *poller
 }
 
-// A poller is a waiting goroutine, with the value that it sends. It belongs to the holder
-// of the lock.
-type poller struct {
-	next   *poller
-	queued bool
-	parked bool // whoever dequeues it must unpark it
-	done   bool // its value was received
+// A poller is a waiting goroutine. It belongs to the holder of the lock.
+type poller = waitq.Node[offer]
+
+// An offer is the value that a poller sends.
+type offer struct {
 	value  uint64
-	parker park.Parker
+	done   bool // it was received
+	parked bool // the goroutine that dequeues the poller must unpark it
 }
 
 // pollers are a FIFO.
 type pollers struct {
-	first, last *poller
-	yields      spin.Yields
+	waitq.List[offer]
+	yields spin.Yields
+}
+
+// take dequeues the first waiter, or returns nil.
+func (l *pollers) take() *poller {
+	if l.First() == nil {
+		return nil
+	}
+	return l.Pop()
 }
 
 // newPolling returns the channel as an interface, through which the kinds call their engines.
@@ -79,9 +85,9 @@ func (q *polling) send(v uint64) bool {
 			q.lock.Unlock()
 			return false
 		}
-		if q.buf.Len() < q.limit && (polls > 0 || q.senders.first == nil) {
+		if q.buf.Len() < q.limit && (polls > 0 || q.senders.First() == nil) {
 			q.buf.Push(v)
-			q.wake(q.receivers.pop())
+			q.wake(q.receivers.take())
 			return true
 		}
 		if q.wait(&q.senders, v, polls > 0) {
@@ -95,11 +101,11 @@ func (q *polling) recv() (v uint64, ok bool) {
 		q.acquire()
 		if q.buf.Len() > 0 {
 			v = q.buf.Pop()
-			q.wake(q.senders.pop())
+			q.wake(q.senders.take())
 			return v, true
 		}
-		if w := q.senders.pop(); w != nil {
-			v, w.done = w.value, true
+		if w := q.senders.take(); w != nil {
+			v, w.Value.done = w.Value.value, true
 			q.wake(w)
 			return v, true
 		}
@@ -114,10 +120,10 @@ func (q *polling) recv() (v uint64, ok bool) {
 func (q *polling) close() {
 	q.acquire()
 	q.closed = true
-	for q.senders.first != nil || q.receivers.first != nil {
-		w := q.senders.pop()
+	for q.senders.First() != nil || q.receivers.First() != nil {
+		w := q.senders.take()
 		if w == nil {
-			w = q.receivers.pop()
+			w = q.receivers.take()
 		}
 		q.wake(w)
 		q.acquire()
@@ -131,7 +137,7 @@ func (q *polling) wake(w *poller) {
 		q.lock.Unlock()
 		return
 	}
-	parked, parker := w.parked, w.parker
+	parked, parker := w.Value.parked, w.Parker
 	q.lock.Unlock()
 	if parked {
 		parker.Unpark()
@@ -142,62 +148,38 @@ func (q *polling) wake(w *poller) {
 // lock is held before, and not afterwards. A sender that waits wakes a receiver to fetch
 // its value.
 func (q *polling) wait(l *pollers, v uint64, again bool) bool {
-	w := q.free
-	if w == nil {
-		w = &poller{parker: park.NewParker()}
+	w := l.Get()
+	w.Value.value = v
+	if again { // in front of the others: it has waited before
+		l.PushFront(w)
 	} else {
-		q.free = w.next
+		l.Push(w)
 	}
-	w.value, w.done = v, false
-	l.push(w, again)
 	yields := false
 	if q.parallel > 0 {
 		q.parallel--
 	} else {
 		yields = l.yields.Allow()
 	}
-	if w.parked = !yields; l == &q.senders {
-		q.wake(q.receivers.pop())
+	if w.Value.parked = !yields; l == &q.senders {
+		q.wake(q.receivers.take())
 	} else {
 		q.lock.Unlock()
 	}
 	if yields {
 		runtime.Gosched()
 		q.acquire()
-		if l.yields.Record(!w.queued); w.queued {
-			w.parked = true
+		if l.yields.Record(!w.Queued()); w.Queued() {
+			w.Value.parked = true
 			q.lock.Unlock()
 		}
 	}
-	if w.parked {
-		w.parker.Park(nil)
+	if w.Value.parked {
+		w.Parker.Park(nil)
 		q.acquire()
 	}
-	done := w.done
-	w.next, q.free = q.free, w
+	done := w.Value.done
+	l.Put(w)
 	q.lock.Unlock()
 	return done
-}
-
-// push queues w, in front of the others if it has waited before.
-func (l *pollers) push(w *poller, front bool) {
-	w.next, w.queued = nil, true
-	switch {
-	case l.first == nil:
-		l.first, l.last = w, w
-	case front:
-		w.next, l.first = l.first, w
-	default:
-		l.last.next = w
-		l.last = w
-	}
-}
-
-// pop dequeues the first waiter, or returns nil.
-func (l *pollers) pop() *poller {
-	w := l.first
-	if w != nil {
-		l.first, w.queued = w.next, false
-	}
-	return w
 }

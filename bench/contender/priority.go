@@ -12,34 +12,21 @@ import (
 // value mod levels, so every level has a quarter of them.
 const levels = 4
 
-// ranked is a Priority. A sender that sends in batches alternates between the levels.
+// ranked is a Priority.
 type ranked struct {
 	ours
 	levels [levels]*sluice.Level[uint64]
 }
 
 func (k ranked) Send(lo, hi uint64) bool {
-	var err error
-	for ; lo < hi && err == nil; lo++ {
-		err = k.levels[lo%levels].Send(k.ctx, lo)
-	}
-	return err == nil
-}
-
-func (k ranked) SendBatches(lo, hi uint64, size int) {
-	i := 0
-	inBatches(lo, hi, size, func(batch []uint64) error {
-		_, err := k.levels[i%levels].SendBatch(k.ctx, batch)
-		i++
-		return err
-	})
+	return SendEach(lo, hi, func(v uint64) bool { return k.levels[v%levels].Send(k.ctx, v) == nil })
 }
 
 // Priority is sluice.Priority with four levels. Every operation uses ctx.
 func Priority(ctx context.Context) Contender {
 	c := own("sluice.Priority", Buffered, ctx, nil, func(capacity int, _ Options) Channel {
 		p := sluice.NewPriority[uint64](levels, capacity, nil)
-		k := ranked{ours: ours{ctx, p}}
+		k := ranked{ours: ours{ctx: ctx, c: p}}
 		for i := range k.levels {
 			k.levels[i] = p.Level(i)
 		}
@@ -135,20 +122,11 @@ type queueLoops struct {
 }
 
 func (k queueLoops) Send(lo, hi uint64) bool {
-	for ; lo < hi && k.q.send(lo); lo++ {
-	}
-	return lo >= hi
+	return SendEach(lo, hi, func(v uint64) bool { return k.q.send(v) })
 }
 
-func (k queueLoops) Recv(most uint64) (t Tally) {
-	for t.Count < most {
-		v, ok := k.q.recv()
-		if !ok {
-			break
-		}
-		t.Add(v)
-	}
-	return t
+func (k queueLoops) Recv(most uint64) Tally {
+	return RecvEach(most, func() (uint64, bool) { return k.q.recv() })
 }
 
 func (k queueLoops) Close() { k.q.close() }

@@ -64,24 +64,14 @@ const PublishedBuffer = 128
 
 // Contender returns p as a contender.
 func (p Published) Contender() Contender {
-	c := Contender{
-		Name:  fmt.Sprintf("published %v, %v", p.Pump, p.Shrink),
+	return Contender{
+		Name:  fmt.Sprintf("published %+v", p),
 		Bound: UnboundedOnly,
 		Make: func(int) Channel {
 			in := make(chan uint64, p.SendBuffer)
 			return OverEnds(in, p.start(in))
 		},
 	}
-	if p.SendBuffer != PublishedBuffer || p.RecvBuffer != PublishedBuffer {
-		c.Name += fmt.Sprintf(", buffers %d/%d", p.SendBuffer, p.RecvBuffer)
-	}
-	if p.Slots > 0 {
-		c.Name += fmt.Sprintf(", %d initial slots", p.Slots)
-	}
-	if p.Pump == Flushing {
-		c.Note = "corrected: as published, it loses each value after 1024 in a row"
-	}
-	return c
 }
 
 // start runs the pump between in and the channel that it returns.

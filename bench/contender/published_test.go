@@ -165,5 +165,5 @@ func ExamplePublished() {
 	ch.Send(0, 3000) // more than both buffers hold
 	ch.Close()
 	fmt.Println(c.Name, "carried", ch.Recv(All).Count)
-	// Output: published flushing, shrink half carried 3000
+	// Output: published {Pump:flushing Shrink:shrink half SendBuffer:128 RecvBuffer:128 Slots:0} carried 3000
 }

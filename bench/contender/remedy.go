@@ -2,7 +2,6 @@ package contender
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -49,45 +48,17 @@ type Remedy struct {
 	Locked bool
 }
 
-// String lists the measures: "4 channels by clock, slices of 64".
-func (r Remedy) String() string {
-	parts := []string{"1 channel"}
-	if r.Channels > 1 {
-		parts[0] = fmt.Sprintf("%d channels", r.Channels)
-		if r.Scaled {
-			parts[0] = fmt.Sprintf("up to %d channels", r.Channels)
-		}
-		if r.ByClock {
-			parts[0] += " by clock"
-		}
-	}
-	if r.Slice > 0 {
-		parts = append(parts, fmt.Sprintf("slices of %d", r.Slice))
-	}
-	switch r.Timeout {
-	case TimeAfter:
-		parts = append(parts, "time.After")
-	case ReusedTimer:
-		parts = append(parts, "reused timer")
-	}
-	if r.Locked {
-		parts = append(parts, "locked threads")
-	}
-	return strings.Join(parts, ", ")
-}
-
 // Contender returns r as a contender.
 func (r Remedy) Contender() Contender {
 	r.Channels = max(1, r.Channels)
 	c := Contender{
-		Name:           "remedy: " + r.String(),
+		Name:           fmt.Sprintf("remedy %+v", r),
 		AnyOrder:       r.Channels > 1 && (r.ByClock || r.Scaled || r.Timeout != NoTimeout),
 		LeastReceivers: r.Channels,
 		LoopsOnly:      r.Channels > 1 || r.Slice > 0,
 		Make:           func(capacity int) Channel { return newByValue(r, capacity) },
 	}
 	if r.Slice > 0 {
-		c.Note = fmt.Sprintf("one slot per %d values of the capacity", r.Slice)
 		c.Make = func(capacity int) Channel { return newBySlice(r, capacity) }
 	}
 	return c

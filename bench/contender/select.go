@@ -116,7 +116,7 @@ func Select(n int) Contender {
 		Make: func(capacity int) Channel {
 			f := new(ownFan)
 			for range n {
-				k := ours{context.Background(), sluice.NewRendezvous[uint64](nil)}
+				k := ours{ctx: context.Background(), c: sluice.NewRendezvous[uint64](nil)}
 				if capacity > 0 {
 					k.c = newBounded(capacity, Options{})
 				}

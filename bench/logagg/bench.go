@@ -9,9 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
-	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/bench/command"
 	"github.com/sluice-go/sluice/bench/logagg/speed"
 	"github.com/sluice-go/sluice/bench/results"
 )
@@ -33,93 +33,64 @@ func bench(ctx context.Context, args []string, to streams) error {
 	flags.IntVar(&s.Capacity, "capacity", 4096, "capacity of the hot channel in `events`; for sharded, of each lane")
 	flags.IntVar(&s.Batch, "batch", defaultBatch, "batch size in `events`, for the batched variants")
 	flags.IntVar(&s.Rounds, "rounds", 6, "number of `rounds`; each figure is their median")
-	procs := flags.String("procs", "1,2,8", "comma-separated `list` of values for GOMAXPROCS")
+	procs := command.Procs(flags)
 	flags.BoolVar(&s.Outside, "outside", false, "compare the channels that keep events on disk or at servers instead of those in memory")
 	shares := flags.Bool("shares", false, "show where the CPU time goes instead, from a CPU profile at the first value of -procs")
 	out := flags.String("o", "", "also put the table into this Markdown `file`, replacing the command's previous table")
-	if err := parseFlags(flags, args, to); err != nil {
+	if err := command.Parse(flags, args, to.stdout); err != nil {
 		return err
 	}
-	for field := range strings.SplitSeq(*procs, ",") {
-		p, err := strconv.Atoi(field)
-		if err != nil || p < 1 {
-			return misused("-procs: invalid number of processors %q (want 1, 2, …)", field)
-		}
-		s.Procs = append(s.Procs, p)
-	}
-	s.Lines = *lines * *repeat
 	switch {
 	case flags.NArg() > 0:
-		return misused("unexpected argument %q", flags.Arg(0))
+		return command.Misused("unexpected argument %q", flags.Arg(0))
 	case *lines < 1 || s.Connections < 1 || s.Connections > *lines:
-		return misused("-lines %d, -connections %d: want at least one line per connection", *lines, s.Connections)
+		return command.Misused("-lines %d, -connections %d: want at least one line per connection", *lines, s.Connections)
 	case *repeat < 1:
-		return misused("-repeat: %d is too small (want at least 1)", *repeat)
+		return command.Misused("-repeat: %d is too small (want at least 1)", *repeat)
 	case s.Batch < 2 || s.Batch > s.Capacity:
-		return misused("-batch: %d is out of range (want 2 to the capacity of %d)", s.Batch, s.Capacity)
+		return command.Misused("-batch: %d is out of range (want 2 to the capacity of %d)", s.Batch, s.Capacity)
 	case s.Outside && *shares:
-		return misused("-outside and -shares cannot be combined")
+		return command.Misused("-outside and -shares cannot be combined")
 	case s.Rounds < 1:
-		return misused("-rounds: %d is too small (want at least 1)", s.Rounds)
+		return command.Misused("-rounds: %d is too small (want at least 1)", s.Rounds)
 	}
+	s.Host, s.Began = results.Here(), time.Now()
+	s.Procs, s.Lines = *procs, *lines**repeat
 	s.Prepare = func(ctx context.Context, address string) (func() error, error) {
-		return prepare(ctx, address, *lines, *repeat, s.Connections)
+		return prepare(ctx, "-tcp", address, "-lines", strconv.Itoa(*lines), "-repeat", strconv.Itoa(*repeat), "-connections", strconv.Itoa(s.Connections))
 	}
-	section, measure := figuresSection, figures
+	section, measure := figuresSection, s.Figures
 	if s.Outside {
 		section = outsideSection
 	}
 	if *shares {
-		section, measure = sharesSection, profiles
+		section, measure = sharesSection, s.Shares
 	}
 	if *out != "" {
-		if err := results.CheckFile(*out, section); err != nil { // before the measurement rather than after it
-			return misuseError{fmt.Errorf("-o: %w", err)}
+		if err := results.PutFile(*out, section, ""); err != nil { // before the measurement rather than after it
+			return command.Misused("-o: %w", err)
 		}
 	}
-	table, err := measure(ctx, s, func(done, all int) { fmt.Fprintf(to.stderr, "logagg: %d of %d\n", done, all) })
+	table, err := measure(ctx, func(done, all int) { fmt.Fprintf(to.stderr, "logagg: %d of %d\n", done, all) })
 	if err != nil {
 		return err
 	}
 	if *out != "" {
 		if err := results.PutFile(*out, section, table); err != nil {
-			return misuseError{err}
+			return command.Misused("%w", err)
 		}
 	}
 	_, err = io.WriteString(to.stdout, table)
 	return err
 }
 
-// figures measures all variants and returns their section.
-func figures(ctx context.Context, s speed.Settings, progress func(done, all int)) (string, error) {
-	host, began := results.Here(), time.Now()
-	measured, err := s.Measure(ctx, progress)
-	if err != nil {
-		return "", err
-	}
-	return s.Markdown(host, began, measured), nil
-}
-
-// profiles takes CPU profiles of the built-in channel and of the kind that
-// replaces it, and returns their section.
-func profiles(ctx context.Context, s speed.Settings, progress func(done, all int)) (string, error) {
-	host, began := results.Here(), time.Now()
-	taken, err := s.Profile(ctx, []speed.Variant{{Kind: "native", Batch: 1}, {Kind: "bounded", Batch: 1},
-		{Kind: "native", Batch: s.Batch}, {Kind: "bounded", Batch: s.Batch}}, progress)
-	if err != nil {
-		return "", err
-	}
-	return s.MarkdownShares(host, began, taken), nil
-}
-
 // prepare starts this program as a child process that sends the lines.
-func prepare(ctx context.Context, address string, lines, repeat, connections int) (send func() error, err error) {
+func prepare(ctx context.Context, flags ...string) (send func() error, err error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	child := exec.CommandContext(ctx, program, "load", "-asked", "-tcp", address,
-		"-lines", strconv.Itoa(lines), "-repeat", strconv.Itoa(repeat), "-connections", strconv.Itoa(connections))
+	child := exec.CommandContext(ctx, program, append([]string{"load", "-asked"}, flags...)...)
 	child.Stderr = os.Stderr
 	say, err := child.StdinPipe()
 	if err != nil {

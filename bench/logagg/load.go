@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-go/sluice/bench/command"
 	"github.com/sluice-go/sluice/bench/logagg/traffic"
 )
 
@@ -19,18 +20,18 @@ func load(ctx context.Context, args []string, to streams) error {
 	seed := flags.Uint64("seed", 1, "seed of the generated lines, a `number`")
 	repeat := flags.Int("repeat", 10, "send the lines this `number` of times")
 	asked := flags.Bool("asked", false, "print ready, and begin after a line on the standard input: for measurements")
-	if err := parseFlags(flags, args, to); err != nil {
+	if err := command.Parse(flags, args, to.stdout); err != nil {
 		return err
 	}
 	switch {
 	case flags.NArg() > 0:
-		return misused("unexpected argument %q", flags.Arg(0))
+		return command.Misused("unexpected argument %q", flags.Arg(0))
 	case *address == "":
-		return misused("-tcp is required: the address of the service")
+		return command.Misused("-tcp is required: the address of the service")
 	case *lines < 1 || *connections < 1 || *connections > *lines:
-		return misused("-lines %d, -connections %d: want at least one line per connection", *lines, *connections)
+		return command.Misused("-lines %d, -connections %d: want at least one line per connection", *lines, *connections)
 	case *repeat < 1:
-		return misused("-repeat: %d is too small (want at least 1)", *repeat)
+		return command.Misused("-repeat: %d is too small (want at least 1)", *repeat)
 	}
 	prepared := traffic.Load{Seed: *seed, Lines: *lines, Connections: *connections}.Prepare()
 	if *asked {

@@ -39,14 +39,13 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
+
+	"github.com/sluice-go/sluice/bench/command"
 )
 
 func main() {
@@ -64,54 +63,14 @@ type streams struct {
 	stdout, stderr io.Writer
 }
 
-// A command is selected by the first argument.
-type command func(ctx context.Context, args []string, to streams) error
-
-var commands = map[string]command{"ship": ship, "aggregate": aggregate, "load": load, "bench": bench}
+// commands are selected by the first argument.
+var commands = map[string]func(ctx context.Context, args []string, to streams) error{"ship": shipper.serve, "aggregate": aggregator.serve, "load": load, "bench": bench}
 
 // run returns the exit status.
 func run(ctx context.Context, args []string, to streams) int {
-	chosen := command(serve)
+	chosen := whole.serve
 	if len(args) > 0 && commands[args[0]] != nil {
 		chosen, args = commands[args[0]], args[1:]
 	}
-	err := chosen(ctx, args, to)
-	var misuse misuseError
-	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
-	case errors.As(err, &misuse):
-		fmt.Fprintln(to.stderr, "logagg:", firstLine(err))
-		return 2
-	}
-	fmt.Fprintln(to.stderr, "logagg:", err)
-	return 1
-}
-
-// A misuseError is a mistake on the command line.
-type misuseError struct{ error }
-
-func (e misuseError) Unwrap() error { return e.error }
-
-func misused(format string, args ...any) error { return misuseError{fmt.Errorf(format, args...)} }
-
-func firstLine(err error) string {
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	return line
-}
-
-// parseFlags parses args. It prints the usage only on request.
-func parseFlags(flags *flag.FlagSet, args []string, to streams) error {
-	flags.SetOutput(io.Discard)
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		flags.SetOutput(to.stdout)
-		fmt.Fprintf(to.stdout, "Usage of %s:\n", flags.Name())
-		flags.PrintDefaults()
-		return err
-	}
-	if err != nil {
-		return misuseError{err}
-	}
-	return nil
+	return command.Status("logagg", chosen(ctx, args, to), to.stderr)
 }

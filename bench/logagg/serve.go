@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/bench/command"
 	"github.com/sluice-go/sluice/bench/logagg/input"
 	"github.com/sluice-go/sluice/bench/logagg/pipeline"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
@@ -81,7 +82,7 @@ func parseSettings(part role, args []string, to streams) (settings, error) {
 		flags.DurationVar(&s.interval, "every", time.Second, "ship counts at this interval, a `duration`")
 		flags.IntVar(&s.rows, "rows", 10_000, "also ship counts when there are this many `rows`")
 	}
-	if err := parseFlags(flags, args, to); err != nil {
+	if err := command.Parse(flags, args, to.stdout); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			fmt.Fprint(to.stdout, "Other commands (use -h after one): logagg ship and logagg aggregate run the service in two halves, logagg load sends lines to a service, logagg bench compares the channels.\n")
 		}
@@ -110,9 +111,9 @@ func (s *settings) check() error {
 	reads, counts := s.role.reads, s.role.counts
 	switch {
 	case !reads && len(s.files) > 0:
-		return misused("unexpected argument %q: an aggregator reads no files", s.files[0])
+		return command.Misused("unexpected argument %q: an aggregator reads no files", s.files[0])
 	case reads && len(s.files) == 0 && s.tcp == "":
-		return misused("no input: name a file, - for the standard input, or use -tcp (-h has all flags)")
+		return command.Misused("no input: name a file, - for the standard input, or use -tcp (-h has all flags)")
 	}
 	for _, flag := range []struct {
 		name string
@@ -129,11 +130,11 @@ func (s *settings) check() error {
 		{"dir", s.queue.Dir == "" || s.channel == "spill" || s.channel == "durable", "omitted, or the channel spill or durable"},
 	} {
 		if !flag.ok {
-			return misused("-%s must be %s", flag.name, flag.want)
+			return command.Misused("-%s must be %s", flag.name, flag.want)
 		}
 	}
 	if err := queue.Check(s.channel, s.queue); err != nil {
-		return misuseError{err}
+		return command.Misused("%w", err)
 	}
 	return nil
 }
@@ -145,7 +146,7 @@ func listen(flag, address string) (net.Listener, error) {
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, misused("-%s: %w", flag, err)
+		return nil, command.Misused("-%s: %w", flag, err)
 	}
 	return l, nil
 }
@@ -162,7 +163,7 @@ func (s *settings) sources(to streams, syslog net.Listener) ([]input.Source, err
 			source, err = input.File(name)
 		}
 		if err != nil {
-			return nil, misuseError{err}
+			return nil, command.Misused("%w", err)
 		}
 		sources = append(sources, source)
 	}
@@ -172,23 +173,9 @@ func (s *settings) sources(to streams, syslog net.Listener) ([]input.Source, err
 	return sources, nil
 }
 
-// serve runs the service.
-func serve(ctx context.Context, args []string, to streams) error {
-	return servePart(ctx, whole, args, to)
-}
-
-// ship runs the half that reads, aggregate the half that counts.
-func ship(ctx context.Context, args []string, to streams) error {
-	return servePart(ctx, shipper, args, to)
-}
-
-func aggregate(ctx context.Context, args []string, to streams) error {
-	return servePart(ctx, aggregator, args, to)
-}
-
-// servePart runs the service or a half of it. The standard output has the counts, and
+// serve runs the service or a half of it. The standard output has the counts, and
 // the standard error has the account of all lines at the end.
-func servePart(ctx context.Context, part role, args []string, to streams) error {
+func (part role) serve(ctx context.Context, args []string, to streams) error {
 	s, err := parseSettings(part, args, to)
 	if err != nil {
 		return err
@@ -214,7 +201,7 @@ func servePart(ctx context.Context, part role, args []string, to streams) error 
 	}
 	out, err := sink.Open(s.sink, to.stdout)
 	if err != nil {
-		return misuseError{err}
+		return command.Misused("%w", err)
 	}
 	out.Retries = func(err error, wait time.Duration) {
 		report.Printf("not shipped: %v; next try in %v", err, wait.Round(time.Millisecond))
@@ -223,7 +210,7 @@ func servePart(ctx context.Context, part role, args []string, to streams) error 
 	// Files are created last, so that an earlier mistake leaves no folder of a queue.
 	hot, err := queue.New(s.channel, s.queue)
 	if err != nil {
-		return misuseError{err}
+		return command.Misused("%w", err)
 	}
 	config := pipeline.Config{Sources: sources, Queue: hot, Interval: s.interval, Rows: s.rows, Grace: s.grace}
 	if part.counts {

@@ -1,6 +1,10 @@
 package paced
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/bench/contender"
+)
 
 // A value is the two times that its delays are measured from: in the upper bits the call
 // of Send, in ns since the start of the run, and in the lower bits how much later that
@@ -28,7 +32,7 @@ type sender struct {
 	schedule *schedule
 	base     time.Time     // the start of the run
 	until    time.Duration // since base: the end of the current sleep
-	tally    tally
+	tally    contender.Tally
 	err      error
 }
 
@@ -47,7 +51,7 @@ func (s *sender) send(deliver func(uint64)) {
 		}
 		for range size {
 			v := stamp(time.Since(s.base), at)
-			s.tally.add(v)
+			s.tally.Add(v)
 			deliver(v)
 		}
 		at, size = next, nextSize
@@ -76,14 +80,14 @@ func (s *sender) due() bool { return time.Since(s.base) >= s.until }
 // A receiver records the delay of each value.
 type receiver struct {
 	base                   time.Time
-	tally                  tally
-	fromSend, fromIntended Histogram
+	tally                  contender.Tally
+	fromSend, fromIntended Delays
 }
 
 func (r *receiver) take(v uint64) {
 	now := time.Since(r.base)
 	sent, intended := times(v)
-	r.fromSend.Record(int64(now - sent))
-	r.fromIntended.Record(int64(now - intended))
-	r.tally.add(v)
+	r.fromSend = append(r.fromSend, now-sent)
+	r.fromIntended = append(r.fromIntended, now-intended)
+	r.tally.Add(v)
 }

@@ -35,6 +35,8 @@ package paced
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -77,8 +79,20 @@ func (l Load) check() error {
 type Result struct {
 	CPU          time.Duration // of the process
 	Values       uint64
-	FromSend     Histogram // delays from the call of Send
-	FromIntended Histogram // delays from the intended time
+	FromSend     Delays // from the call of Send
+	FromIntended Delays // from the intended time
+}
+
+// Delays are sorted.
+type Delays []time.Duration
+
+// Quantile returns the least delay in ns that at least the share q of all delays do not
+// exceed. It is NaN if there are none.
+func (d Delays) Quantile(q float64) float64 {
+	if len(d) == 0 {
+		return math.NaN()
+	}
+	return float64(d[max(1, int(math.Ceil(q*float64(len(d)))))-1])
 }
 
 // PerValue returns the CPU time per value, in ns.
@@ -90,7 +104,7 @@ func (l Load) Run(c contender.Contender, capacity int) (*Result, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	if c.BatchOnly || c.LoopsOnly || !c.Can(capacity, l.Senders, l.Receivers) {
+	if c.LoopsOnly || !c.Can(capacity, l.Senders, l.Receivers) {
 		return nil, fmt.Errorf("paced: %s cannot do %s at capacity %d", c.Name, l.Shape(), capacity)
 	}
 	r, err := l.Over(1, func(take func(i int, v uint64)) Sink { return Open(c.Make(capacity), l.Receivers, take) })
@@ -112,18 +126,33 @@ type Sink interface {
 	Close()
 }
 
-// receiving is a channel with receivers.
-type receiving struct {
-	contender.Channel
-	receivers *sync.WaitGroup
+// SinkOf returns the sink of two functions. Its Close calls end, and then waits for all, which
+// may be nil.
+func SinkOf(put func(v uint64) bool, end func(), all *sync.WaitGroup) Sink {
+	return functions{put, end, all}
+}
+
+type functions struct {
+	put func(v uint64) bool
+	end func()
+	all *sync.WaitGroup
+}
+
+func (f functions) Put(v uint64) bool { return f.put(v) }
+
+func (f functions) Close() {
+	f.end()
+	if f.all != nil {
+		f.all.Wait()
+	}
 }
 
 // Open returns the channel as a sink: the given number of goroutines receive from it and
 // pass each value to take, with their own number.
 func Open(ch contender.Channel, receivers int, take func(i int, v uint64)) Sink {
-	r := receiving{ch, new(sync.WaitGroup)}
+	all := new(sync.WaitGroup)
 	for i := range receivers {
-		r.receivers.Go(func() {
+		all.Go(func() {
 			if pushes, ok := ch.(interface{ Each(func(uint64)) }); ok {
 				pushes.Each(func(v uint64) { take(i, v) })
 				return
@@ -133,14 +162,7 @@ func Open(ch contender.Channel, receivers int, take func(i int, v uint64)) Sink 
 			}
 		})
 	}
-	return r
-}
-
-func (r receiving) Put(v uint64) bool { return r.Send(v, v+1) }
-
-func (r receiving) Close() {
-	r.Channel.Close()
-	r.receivers.Wait()
+	return SinkOf(func(v uint64) bool { return ch.Send(v, v+1) }, ch.Close, all)
 }
 
 // Over runs the load into the sink that open returns, which passes each value to take,
@@ -158,9 +180,12 @@ func (l Load) Over(copies int, open func(take func(i int, v uint64)) Sink) (*Res
 	if open == nil {
 		receivers = make([]*receiver, l.Senders)
 	}
+	for i := range receivers { // recording a delay does not allocate
+		receivers[i] = &receiver{fromSend: make(Delays, 0, l.Values), fromIntended: make(Delays, 0, l.Values)}
+	}
 	before, base := CPU(), time.Now()
-	for i := range receivers {
-		receivers[i] = &receiver{base: base}
+	for _, r := range receivers {
+		r.base = base
 	}
 	var sink Sink
 	if open != nil {
@@ -202,38 +227,22 @@ func (l Load) senders() (senders []*sender, err error) {
 
 // account merges what the goroutines recorded, and proves that no value was lost.
 func (r *Result) account(senders []*sender, receivers []*receiver, copies uint64) error {
-	var sent, got tally
+	var sent, got contender.Tally
 	var errs error
 	for _, s := range senders {
-		sent.merge(tally{copies * s.tally.count, copies * s.tally.sum})
+		sent.Merge(contender.Tally{Count: copies * s.tally.Count, Sum: copies * s.tally.Sum})
 		errs = errors.Join(errs, s.err)
 	}
 	for _, receiver := range receivers {
-		got.merge(receiver.tally)
-		r.FromSend.Add(&receiver.fromSend)
-		r.FromIntended.Add(&receiver.fromIntended)
+		got.Merge(receiver.tally)
+		r.FromSend = append(r.FromSend, receiver.fromSend...)
+		r.FromIntended = append(r.FromIntended, receiver.fromIntended...)
 	}
-	r.Values = got.count
-	switch {
-	case errs != nil:
+	r.Values = got.Count
+	slices.Sort(r.FromSend)
+	slices.Sort(r.FromIntended)
+	if errs != nil {
 		return errs
-	case got.count != sent.count:
-		return fmt.Errorf("received %d values of %d", got.count, sent.count)
-	case got != sent:
-		return fmt.Errorf("received values with the sum %d, want %d", got.sum, sent.sum)
 	}
-	return nil
-}
-
-// A tally is the proof that the values arrived.
-type tally struct{ count, sum uint64 }
-
-func (t *tally) add(v uint64) {
-	t.count++
-	t.sum += v
-}
-
-func (t *tally) merge(o tally) {
-	t.count += o.count
-	t.sum += o.sum
+	return got.Check(sent)
 }

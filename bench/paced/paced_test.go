@@ -119,8 +119,8 @@ func TestRun(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s: %s: %v", c.Name, l.Shape(), err)
 				}
-				if r.Values != 1000 || r.FromSend.Count() != 1000 || r.FromIntended.Count() != 1000 {
-					t.Errorf("%s: %s: %d values, %d and %d delays", c.Name, l.Shape(), r.Values, r.FromSend.Count(), r.FromIntended.Count())
+				if r.Values != 1000 || len(r.FromSend) != 1000 || len(r.FromIntended) != 1000 {
+					t.Errorf("%s: %s: %d values, %d and %d delays", c.Name, l.Shape(), r.Values, len(r.FromSend), len(r.FromIntended))
 				}
 				if r.FromIntended.Quantile(1) < r.FromSend.Quantile(0) {
 					t.Errorf("%s: %s: the longest delay from the intended time is shorter than the shortest from Send", c.Name, l.Shape())
@@ -129,7 +129,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	for _, l := range []Load{load(1, 1), load(8, 1)} {
-		if r, err := l.Without(); err != nil || r.Values != 1000 || r.FromSend.Count() != 1000 {
+		if r, err := l.Without(); err != nil || r.Values != 1000 || len(r.FromSend) != 1000 {
 			t.Errorf("without a channel: %+v, %v", r, err)
 		}
 	}
@@ -157,8 +157,8 @@ func TestNothingIsEarly(t *testing.T) {
 				t.Errorf("sent at %v what is intended at %v", now, at)
 			}
 		})
-		if s.err != nil || s.tally.count != 100 || left != 0 {
-			t.Errorf("sent %d of 100 values, %v", s.tally.count, s.err)
+		if s.err != nil || s.tally.Count != 100 || left != 0 {
+			t.Errorf("sent %d of 100 values, %v", s.tally.Count, s.err)
 		}
 	}
 }
@@ -269,7 +269,20 @@ func TestLostValues(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	if _, err := load(1, 1).Run(contender.NativeSlices(), 128); err == nil || !strings.Contains(err.Error(), "cannot do 1->1") {
+	if _, err := load(1, 1).Run(contender.NativeSlices(64), 128); err == nil || !strings.Contains(err.Error(), "cannot do 1->1") {
 		t.Errorf("a channel of batches: %v", err)
+	}
+}
+
+// The quantile of a share is the least delay that so many do not exceed.
+func TestQuantiles(t *testing.T) {
+	d := Delays{1, 2, 3, 4}
+	for q, want := range map[float64]float64{0: 1, 0.25: 1, 0.26: 2, 0.5: 2, 0.99: 4, 1: 4} {
+		if got := d.Quantile(q); got != want {
+			t.Errorf("Quantile(%v) = %v, want %v", q, got, want)
+		}
+	}
+	if empty := Delays(nil).Quantile(0.5); !math.IsNaN(empty) {
+		t.Errorf("no delays have the median %v", empty)
 	}
 }

@@ -16,6 +16,7 @@ type ring struct {
 	values []uint64
 	mask   int64
 	take   func(lo, hi int64) // set by Recv or Each
+	size   int                // of the batches that Send sends
 }
 
 // Handle is called by Listen.
@@ -39,17 +40,16 @@ func newRing(capacity int, wait disruptor.WaitStrategy) *ring {
 }
 
 func (r *ring) Send(lo, hi uint64) bool {
-	for v := lo; v < hi; v++ {
-		at := r.Reserve(1)
-		r.values[at&r.mask] = v
-		r.Commit(at, at)
+	if r.size == 0 {
+		return contender.SendEach(lo, hi, func(v uint64) bool {
+			at := r.Reserve(1)
+			r.values[at&r.mask] = v
+			r.Commit(at, at)
+			return true
+		})
 	}
-	return true
-}
-
-func (r *ring) SendBatches(lo, hi uint64, size int) {
 	for lo < hi {
-		n := min(int64(size), int64(hi-lo))
+		n := min(int64(r.size), int64(hi-lo))
 		last := r.Reserve(uint32(n))
 		for at := last - n + 1; at <= last; at++ {
 			r.values[at&r.mask] = lo
@@ -57,9 +57,16 @@ func (r *ring) SendBatches(lo, hi uint64, size int) {
 		}
 		r.Commit(last-n+1, last)
 	}
+	return true
 }
 
-// Recv receives all: a queue with a handler cannot stop before.
+func (r *ring) InBatches(size int) contender.Channel {
+	r.size = size
+	return r
+}
+
+// Recv receives all, in ranges of the size in which they are there: a queue with a
+// handler cannot stop before.
 func (r *ring) Recv(uint64) (t contender.Tally) {
 	r.take = func(lo, hi int64) {
 		for at := lo; at <= hi; at++ {
@@ -69,9 +76,6 @@ func (r *ring) Recv(uint64) (t contender.Tally) {
 	r.Listen()
 	return t
 }
-
-// RecvBatches takes ranges of the size in which they are there.
-func (r *ring) RecvBatches(int) contender.Tally { return r.Recv(contender.All) }
 
 // Each passes on each value as it comes.
 func (r *ring) Each(take func(uint64)) {

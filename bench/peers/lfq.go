@@ -29,31 +29,18 @@ func (p lockFree) pause(b *iox.Backoff) {
 
 func (p lockFree) Send(lo, hi uint64) bool {
 	var b iox.Backoff
-	for v := lo; v < hi; v++ {
-		for p.q.Enqueue(&v) != nil {
-			p.pause(&b)
-		}
+	return contender.SendEach(lo, hi, func(v uint64) bool {
 		b.Reset()
-	}
-	return true
+		return put(func() bool { return p.q.Enqueue(&v) == nil }, func() { p.pause(&b) })
+	})
 }
 
-func (p lockFree) Recv(most uint64) (t contender.Tally) {
+func (p lockFree) Recv(most uint64) contender.Tally {
 	var b iox.Backoff
-	for t.Count < most {
-		closed := p.closed.Load()
-		v, err := p.q.Dequeue()
-		switch {
-		case err == nil:
-			t.Add(v)
-			b.Reset()
-		case closed:
-			return t
-		default:
-			p.pause(&b)
-		}
-	}
-	return t
+	return contender.RecvEach(most, func() (uint64, bool) {
+		b.Reset()
+		return take(func() (uint64, bool) { v, err := p.q.Dequeue(); return v, err == nil }, p.closed, func() { p.pause(&b) })
+	})
 }
 
 // Close follows the documentation: no sender is active, and Drain says so.

@@ -7,6 +7,7 @@ package peers
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/smallnest/chanx"
 
@@ -24,5 +25,26 @@ func Chanx() contender.Contender {
 			c := chanx.NewUnboundedChan[uint64](context.Background(), contender.PublishedBuffer)
 			return contender.OverEnds(c.In, c.Out)
 		},
+	}
+}
+
+// put sends a value to a queue that never waits: it calls try until that succeeds, and
+// pause in between. Like contender.SendEach, it is inlined with its arguments.
+func put(try func() bool, pause func()) bool {
+	for !try() {
+		pause()
+	}
+	return true
+}
+
+// take receives a value from such a queue, which has no end: closed is set after the last
+// send, and a receiver that sees it must poll once more.
+func take(try func() (uint64, bool), closed *atomic.Bool, pause func()) (v uint64, ok bool) {
+	for {
+		last := closed.Load()
+		if v, ok = try(); ok || last {
+			return v, ok
+		}
+		pause()
 	}
 }

@@ -28,30 +28,18 @@ func XsyncUMPSC() contender.Contender {
 }
 
 func (p umpsc) Send(lo, hi uint64) bool {
-	for v := lo; v < hi; v++ {
-		p.q.Enqueue(v)
-	}
-	return true
+	return contender.SendEach(lo, hi, func(v uint64) bool { p.q.Enqueue(v); return true })
 }
 
 // Recv must not be called again after the end.
-func (p umpsc) Recv(most uint64) (t contender.Tally) {
-	for t.Count < most {
-		v := p.q.Dequeue()
-		if v == end {
-			break
-		}
-		t.Add(v)
-	}
-	return t
+func (p umpsc) Recv(most uint64) contender.Tally {
+	return contender.RecvEach(most, func() (uint64, bool) { v := p.q.Dequeue(); return v, v != end })
 }
 
 func (p umpsc) Close() { p.q.Enqueue(end) }
 
 // polled is one of xsync's bounded queues. They never wait: they report full or
-// empty. The loops yield the processor between polls and keep it busy while there is
-// nothing to do. closed is set after the last send, so a receiver that sees it must
-// poll once more. The loops have the concrete types of the queues, as a user's have.
+// empty. The loops have the concrete types of the queues, as a user's have.
 type polled struct {
 	many   *xsync.MPMCQueue[uint64]
 	single *xsync.SPSCQueue[uint64]
@@ -60,45 +48,16 @@ type polled struct {
 
 func (p polled) Send(lo, hi uint64) bool {
 	if q := p.single; q != nil {
-		for v := lo; v < hi; v++ {
-			for !q.TryEnqueue(v) {
-				runtime.Gosched()
-			}
-		}
-		return true
+		return contender.SendEach(lo, hi, func(v uint64) bool { return put(func() bool { return q.TryEnqueue(v) }, runtime.Gosched) })
 	}
-	for v := lo; v < hi; v++ {
-		for !p.many.TryEnqueue(v) {
-			runtime.Gosched()
-		}
-	}
-	return true
+	return contender.SendEach(lo, hi, func(v uint64) bool { return put(func() bool { return p.many.TryEnqueue(v) }, runtime.Gosched) })
 }
 
-func (p polled) Recv(most uint64) (t contender.Tally) {
-	for closed := false; t.Count < most; closed = p.closed.Load() {
-		before := t.Count
-		if q := p.single; q != nil {
-			for v, ok := q.TryDequeue(); ok; v, ok = q.TryDequeue() {
-				if t.Add(v); t.Count == most {
-					return t
-				}
-			}
-		} else {
-			for v, ok := p.many.TryDequeue(); ok; v, ok = p.many.TryDequeue() {
-				if t.Add(v); t.Count == most {
-					return t
-				}
-			}
-		}
-		if closed {
-			break
-		}
-		if t.Count == before {
-			runtime.Gosched()
-		}
+func (p polled) Recv(most uint64) contender.Tally {
+	if q := p.single; q != nil {
+		return contender.RecvEach(most, func() (uint64, bool) { return take(q.TryDequeue, p.closed, runtime.Gosched) })
 	}
-	return t
+	return contender.RecvEach(most, func() (uint64, bool) { return take(p.many.TryDequeue, p.closed, runtime.Gosched) })
 }
 
 func (p polled) Close() { p.closed.Store(true) }

@@ -47,7 +47,7 @@ new
 			t.Fatalf("%v\n%s", err, got)
 		}
 		write(PutFile(path, "two", "## Two\n\n2"))
-		write(CheckFile(path, "two"))
+		write(PutFile(path, "two", ""))
 	}
 }
 
@@ -69,7 +69,7 @@ func TestUnended(t *testing.T) {
 	if err := os.WriteFile(path, []byte(damaged), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{PutFile(path, "one", "2"), CheckFile(path, "one")} {
+	for _, err := range []error{PutFile(path, "one", "2"), PutFile(path, "one", "")} {
 		if err == nil || !strings.Contains(err.Error(), "end one") {
 			t.Errorf("got %v", err)
 		}

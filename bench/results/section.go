@@ -9,45 +9,33 @@ import (
 	"strings"
 )
 
-// put returns the document with text as the section of that name: in place of
-// the previous one, or at the end.
-func put(document, name, text string) (string, error) {
-	begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->\n"
-	section := begin + "\n" + strings.TrimSpace(text) + "\n\n" + end
-	before, rest, found := strings.Cut(document, begin)
-	if !found {
-		return strings.TrimLeft(strings.TrimRight(document, "\n")+"\n\n"+section, "\n"), nil
-	}
-	_, after, ended := strings.Cut(rest, end)
-	if !ended {
-		return "", fmt.Errorf("section %s has no end (want a line %q)", name, strings.TrimSpace(end))
-	}
-	return before + section + after, nil
-}
-
-// edit writes what change makes of the text of a file, which need not exist.
-func edit(path string, change func(document string) (string, error)) error {
+// PutFile puts text as the section of that name into the document in a file: in place of
+// the previous one, or at the end. The file need not exist. Without a text it leaves the
+// document as it is, and returns the error that a later PutFile would.
+func PutFile(path, name, text string) error {
 	document, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	written, err := change(string(document))
+	written, err := put(string(document), name, strings.TrimSpace(text))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return os.WriteFile(path, []byte(written), 0o666)
 }
 
-// PutFile puts a section into the document in a file, which need not exist.
-func PutFile(path, name, text string) error {
-	return edit(path, func(document string) (string, error) { return put(document, name, text) })
-}
-
-// CheckFile returns an error if PutFile would, and changes no text. It creates a file that does
-// not exist.
-func CheckFile(path, name string) error {
-	return edit(path, func(document string) (string, error) {
-		_, err := put(document, name, "")
-		return document, err
-	})
+func put(document, name, text string) (string, error) {
+	begin, end := "<!-- begin "+name+" -->\n", "<!-- end "+name+" -->\n"
+	before, rest, found := strings.Cut(document, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found {
+		before, after, ended = strings.TrimLeft(strings.TrimRight(document, "\n")+"\n\n", "\n"), "", true
+	}
+	switch {
+	case !ended:
+		return "", fmt.Errorf("section %s has no end (want a line %q)", name, strings.TrimSpace(end))
+	case text == "":
+		return document, nil
+	}
+	return before + begin + "\n" + text + "\n\n" + end + after, nil
 }

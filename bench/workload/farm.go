@@ -13,7 +13,7 @@ import (
 // It returns the elapsed time.
 func Farm(f contender.Farm, workers int, n uint64, job func()) (time.Duration, error) {
 	tally, elapsed := f.Run(workers, n, job)
-	if err := verify(tally, upTo(n), false); err != nil {
+	if err := tally.Check(upTo(n)); err != nil {
 		return 0, fmt.Errorf("%s, %d workers: %w", f.Name, workers, err)
 	}
 	return elapsed, nil

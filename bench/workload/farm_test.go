@@ -18,15 +18,15 @@ func farms() []contender.Farm {
 	background := context.Background()
 	return []contender.Farm{
 		contender.PublishedFarm(),
-		contender.NativeFarm(0),
-		contender.NativeFarm(1024),
-		contender.NativeBatchFarm(1),
-		contender.NativeBatchFarm(64),
-		contender.RendezvousFarm(background),
-		contender.BoundedFarm(background),
-		contender.ElasticFarm(background),
-		contender.BoundedBatchFarm(background, 1),
-		contender.BoundedBatchFarm(background, 64),
+		contender.Between(contender.Native(), 0),
+		contender.Between(contender.Native(), 1024),
+		contender.Between(contender.NativeSlices(1), 1024),
+		contender.Between(contender.NativeSlices(64), 1024),
+		contender.Between(contender.Rendezvous(background, nil), 0),
+		contender.Between(contender.Bounded(background, nil), 1024),
+		contender.Between(contender.Elastic(background, nil), 0),
+		contender.Between(contender.Bounded(background, nil).InBatches(1), 1024),
+		contender.Between(contender.Bounded(background, nil).InBatches(64), 1024),
 		contender.WorkersFarm(background),
 		contender.MapFarm(background, 1),
 		contender.MapFarm(background, 64),
@@ -90,7 +90,7 @@ func TestFarmsThatLoseJobsAreErrors(t *testing.T) {
 		{"one less", "99 values of 100", func(t *contender.Tally) { t.Count-- }},
 		{"another one", "the sum", func(t *contender.Tally) { t.Sum++ }},
 	} {
-		f := contender.NativeFarm(1)
+		f := contender.Between(contender.Native(), 1)
 		honest := f.Run
 		f.Run = func(workers int, n uint64, job func()) (contender.Tally, time.Duration) {
 			tally, elapsed := honest(workers, n, job)

@@ -18,8 +18,11 @@ func Busy(turns int) uint64 {
 	return x | 1
 }
 
-// Turns returns the number of turns of Busy that take about the given length.
+// Turns returns the number of turns of Busy that take about the given length, 0 for none.
 func Turns(length time.Duration) int {
+	if length == 0 {
+		return 0
+	}
 	return max(1, int(math.Round(float64(length)/turnNs())))
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
-// BatchSize is the number of values per call in the batched workloads.
+// BatchSize is the usual number of values of a batch.
 const BatchSize = 64
 
 // OneWay passes n values from senders to receivers, one by one. Each sender
@@ -31,17 +31,8 @@ func OneWay(capacity, senders, receivers int) Workload {
 	}
 }
 
-// OneWayBatches is OneWay with batches of BatchSize on both sides.
-func OneWayBatches(capacity, senders, receivers int) Workload {
-	w := OneWay(capacity, senders, receivers)
-	w.Name += " batches"
-	w.Batch = BatchSize
-	return w
-}
-
 func oneWay(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	ch := c.Make(w.Capacity)
-	send, drain := loops(ch, w.Batch)
 	var (
 		start    = make(chan struct{})
 		sending  atomic.Int64
@@ -53,7 +44,7 @@ func oneWay(w Workload, c contender.Contender, n uint64) (outcome, error) {
 		lo, hi := share(n, i, uint64(w.Senders))
 		finished.Go(func() {
 			<-start
-			send(lo, hi)
+			ch.Send(lo, hi)
 			if sending.Add(-1) == 0 {
 				ch.Close()
 			}
@@ -62,7 +53,7 @@ func oneWay(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	for i := range tallies {
 		finished.Go(func() {
 			<-start
-			tallies[i] = drain()
+			tallies[i] = ch.Recv(contender.All)
 		})
 	}
 	began := time.Now()
@@ -70,7 +61,7 @@ func oneWay(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	finished.Wait()
 	o := outcome{elapsed: time.Since(began), items: n, want: upTo(n)}
 	for _, t := range tallies {
-		o.tally = merge(o.tally, t)
+		o.tally.Merge(t)
 	}
 	return o, nil
 }
@@ -86,17 +77,6 @@ func share(n, i, k uint64) (lo, hi uint64) {
 	return lo, hi
 }
 
-// loops returns the loops of ch that move values one by one, or in batches.
-func loops(ch contender.Channel, batch int) (send func(lo, hi uint64), drain func() contender.Tally) {
-	if batch == 0 {
-		return func(lo, hi uint64) { ch.Send(lo, hi) }, func() contender.Tally { return ch.Recv(contender.All) }
-	}
-	b := ch.(contender.BatchChannel)
-	send = func(lo, hi uint64) { b.SendBatches(lo, hi, batch) }
-	drain = func() contender.Tally { return b.RecvBatches(batch) }
-	return send, drain
-}
-
 // FillDrain is one goroutine that sends all n values, closes the channel and
 // receives them: no two goroutines run concurrently, except a contender's own.
 // The channel has n slots if it has a capacity. It is part (c) of the study
@@ -105,20 +85,11 @@ func FillDrain() Workload {
 	return Workload{Name: "fill-drain", Capacity: 1, Senders: 1, Receivers: 1, run: fillDrain}
 }
 
-// FillDrainBatches is FillDrain with batches of BatchSize.
-func FillDrainBatches() Workload {
-	w := FillDrain()
-	w.Name += " batches"
-	w.Batch = BatchSize
-	return w
-}
-
 func fillDrain(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	ch := c.Make(int(n))
-	send, drain := loops(ch, w.Batch)
 	began := time.Now()
-	send(0, n)
+	ch.Send(0, n)
 	ch.Close()
-	t := drain()
+	t := ch.Recv(contender.All)
 	return outcome{elapsed: time.Since(began), items: n, tally: t, want: upTo(n)}, nil
 }

@@ -18,7 +18,6 @@ type Workload struct {
 	Name               string // such as "1->1" or "ping-pong"
 	Capacity           int    // of the channels that it makes; see FillDrain
 	Senders, Receivers int
-	Batch              int // batch size; 0 means one by one
 
 	single bool // it exchanges single values
 
@@ -44,14 +43,9 @@ type Result struct {
 // NsPerItem returns nanoseconds per item.
 func (r Result) NsPerItem() float64 { return float64(r.Elapsed) / float64(r.Items) }
 
-// Add returns the sum of two results.
-func (r Result) Add(s Result) Result {
-	return Result{r.Items + s.Items, r.Elapsed + s.Elapsed}
-}
-
 // Can reports whether c can do the job.
 func (w Workload) Can(c contender.Contender) bool {
-	if w.Batch == 0 && c.BatchOnly || w.Batch > 0 && !c.Batches() || w.single && c.LoopsOnly {
+	if w.single && c.LoopsOnly {
 		return false
 	}
 	return c.Can(w.Capacity, w.Senders, w.Receivers)
@@ -83,29 +77,14 @@ func (w Workload) Run(c contender.Contender, n uint64) (Result, error) {
 
 // verify compares the received values with those sent.
 func verify(got, want contender.Tally, ordered bool) error {
-	switch {
-	case got.Count != want.Count:
-		return fmt.Errorf("received %d values of %d", got.Count, want.Count)
-	case got.Sum != want.Sum:
-		return fmt.Errorf("received values with the sum %d, want %d", got.Sum, want.Sum)
-	case ordered && got.Unordered != 0:
+	if err := got.Check(want); err != nil {
+		return err
+	}
+	if ordered && got.Unordered != 0 {
 		return fmt.Errorf("received %d of %d values out of order", got.Unordered, got.Count)
 	}
 	return nil
 }
 
-// upTo returns the tally of the values 0 … n-1.
-func upTo(n uint64) contender.Tally {
-	t := contender.Tally{Count: n}
-	if n%2 == 0 {
-		t.Sum = n / 2 * (n - 1)
-	} else {
-		t.Sum = (n - 1) / 2 * n
-	}
-	return t
-}
-
-// merge adds the tally of another receiver.
-func merge(t, u contender.Tally) contender.Tally {
-	return contender.Tally{Count: t.Count + u.Count, Sum: t.Sum + u.Sum, Unordered: t.Unordered + u.Unordered}
-}
+// upTo returns the tally of the values 0 … n-1, of fewer than 1<<32.
+func upTo(n uint64) contender.Tally { return contender.Tally{Count: n, Sum: n * (n - 1) / 2} }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/contender"
@@ -14,7 +15,6 @@ import (
 func jobs() []workload.Workload {
 	all := []workload.Workload{
 		workload.FillDrain(),
-		workload.FillDrainBatches(),
 	}
 	for _, capacity := range []int{0, 1, 128, 1024} {
 		all = append(all,
@@ -22,8 +22,6 @@ func jobs() []workload.Workload {
 			workload.OneWay(capacity, 8, 1),
 			workload.OneWay(capacity, 1, 10),
 			workload.OneWay(capacity, 8, 8),
-			workload.OneWayBatches(capacity, 1, 1),
-			workload.OneWayBatches(capacity, 8, 8),
 			workload.PingPong(capacity),
 		)
 	}
@@ -38,7 +36,7 @@ func variants(t *testing.T) []contender.Contender {
 	t.Cleanup(cancel)
 	oneToOne := &contender.Options{SingleSender: true, SingleReceiver: true}
 	all := []contender.Contender{
-		contender.Native(), contender.NativeSlices(), contender.NativeSelect(ctx), contender.Heap(),
+		contender.Native(), contender.NativeSlices(workload.BatchSize), contender.NativeSelect(ctx), contender.Heap(),
 		contender.Rendezvous(background, nil), contender.Bounded(background, nil), contender.Bounded(background, oneToOne),
 		contender.Elastic(background, nil), contender.Sharded(background, nil), contender.ShardedLanes(background, nil),
 		contender.Priority(background), contender.Pipe(nil),
@@ -67,8 +65,13 @@ func variants(t *testing.T) []contender.Contender {
 	} {
 		all = append(all, r.Contender())
 	}
+	for _, c := range []contender.Contender{
+		contender.Rendezvous(background, nil), contender.Bounded(background, oneToOne), contender.Elastic(ctx, nil), contender.Sharded(background, nil),
+	} {
+		all = append(all, c.InBatches(workload.BatchSize))
+	}
 	all = append(all, contender.NativeClosing(), contender.SelectClosing())
-	all = append(all, contender.Batching(background, 10), contender.Batching(ctx, 10))
+	all = append(all, contender.Batching(background, 10), contender.Batching(ctx, 10), contender.Lingering(ctx, 10, time.Millisecond))
 	all = append(all, contender.RendezvousWithoutHandOff(), contender.BoundedWithoutHandOff())
 	return append(all, contender.Rendezvous(ctx, nil), contender.Bounded(ctx, nil), contender.Elastic(ctx, nil))
 }
@@ -240,7 +243,7 @@ func TestImpossibleJobsAreErrors(t *testing.T) {
 		{workload.OneWay(128, 1, 2), contender.Bounded(background, single), 10},
 		{workload.OneWay(1, 1, 2), contender.NativeFan(2), 10},
 		{workload.OneWay(1, 4, 3), contender.Remedy{Channels: 4}.Contender(), 10},
-		{workload.OneWayBatches(128, 1, 1), contender.Native(), 10},
+		{workload.PingPong(128), contender.Bounded(background, nil).InBatches(10), 10},
 		{workload.PingPong(128), contender.Remedy{Slice: 10}.Contender(), 10},
 		{workload.OneWay(128, 1, 1), contender.Native(), 0},
 	} {

@@ -50,7 +50,7 @@ type stream struct {
 	before func() error // called before each wait
 	text   bool         // a file rather than a connection
 
-	sender queue.Sender
+	sender *queue.Sender
 	readAt int64
 	counts counts
 }

@@ -3,7 +3,6 @@ package parse
 import (
 	"errors"
 	"math"
-	"strings"
 	"testing"
 	"unique"
 )
@@ -51,18 +50,14 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// TestFormTooLarge: a number that no event contains is invalid, and so is a
+// TestFormTooLarge: a status that no event contains is invalid, and so is a
 // name longer than the rest of the bytes.
 func TestFormTooLarge(t *testing.T) {
-	for _, form := range []string{
-		"\x80\x80\x80\x80\x10\x00\x00\x00\x00", // the minute 1<<32
-		"\x00\x80\x80\x08\x00\x00\x00",         // the status 1<<17
-		"\x00\x00\x00\x00\x03a",
-		"\x00\x00\x00\x00\x82\x01" + strings.Repeat("a", 128), // of 129
-		"\x00\x00\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a",
-	} {
+	for at, wrong := range map[int]byte{22: 2, 23: 1, 24: 6, 27: 0xff} {
+		form := Event{Service: unique.Make("mail")}.AppendForm(nil)
+		form[at] = wrong
 		var e Event
-		if _, err := e.CutForm([]byte(form)); !errors.Is(err, errForm) {
+		if _, err := e.CutForm(form); !errors.Is(err, errForm) {
 			t.Errorf("%q is %v", form, e)
 		}
 	}

@@ -25,7 +25,6 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/logagg/count"
 	"github.com/sluice-go/sluice/bench/logagg/input"
-	"github.com/sluice-go/sluice/bench/logagg/parse"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 )
 
@@ -135,7 +134,6 @@ func (p *Pipeline) read(ctx context.Context) error {
 // tick sends clock ticks through the queue, in order with the events. The
 // counting goroutine therefore waits in one place and needs no select.
 func (p *Pipeline) tick(ctx context.Context) {
-	sender := p.config.Queue.Sender()
 	ticker := time.NewTicker(p.config.Interval)
 	defer ticker.Stop()
 	for {
@@ -143,9 +141,7 @@ func (p *Pipeline) tick(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
-			// A tick that finds no room may be lost: the next one follows.
-			sender.Send(parse.Event{Tick: true})
-			sender.Flush()
+			p.config.Queue.Tick()
 		}
 	}
 }
@@ -209,15 +205,11 @@ func (p *Pipeline) ship(ctx context.Context) (failed error) {
 		err := p.config.Sink.Ship(ctx, table.Table)
 		if err == nil {
 			p.shipped.Add(table.Lines())
-			table.receipt.Done() // only now: until here, a crash loses nothing
+			table.receipt(true) // only now: until here, a crash loses nothing
 			continue
 		}
 		p.unshipped.Add(table.Lines())
-		if ctx.Err() != nil {
-			table.receipt.Return()
-		} else {
-			table.receipt.Done() // the sink rejects it, and would reject it again
-		}
+		table.receipt(ctx.Err() == nil) // a sink that rejects it would reject it again
 		if failed == nil {
 			failed = err
 		}

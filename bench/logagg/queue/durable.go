@@ -11,25 +11,14 @@ import (
 	"github.com/sluice-go/sluice/spill"
 )
 
-// A folder is where a kind keeps its files: named by the user, or temporary.
-type folder struct {
-	path   string
-	passes bool
-}
-
-func openFolder(named string) (folder, error) {
-	if named != "" {
-		return folder{path: named}, nil
+// folder returns where a kind keeps its files, and what removes that at the end unless the user
+// has named it.
+func (o Options) folder() (path string, remove func() error, err error) {
+	if o.Dir != "" {
+		return o.Dir, func() error { return nil }, nil
 	}
-	made, err := os.MkdirTemp("", "logagg-")
-	return folder{made, true}, err
-}
-
-func (f folder) remove() error {
-	if !f.passes {
-		return nil
-	}
-	return os.RemoveAll(f.path)
+	path, err = os.MkdirTemp("", "logagg-")
+	return path, func() error { return os.RemoveAll(path) }, err
 }
 
 // eventBytes is the memory of an event; its only pointer refers to a shared
@@ -41,34 +30,33 @@ const eventBytes = 32
 // collector.
 func (o Options) limit() int64 { return 2 * int64(o.Capacity) * eventBytes }
 
-// spilling is a queue of the kind spill: events beyond the capacity are on
-// disk.
+// spilling is a queue of the kind spill: events beyond the capacity are on disk.
 type spilling struct {
 	*own
-	folder folder
+	remove func() error
 }
 
 func newSpill(o Options) (Queue, error) {
-	place, err := openFolder(o.Dir)
+	path, remove, err := o.folder()
 	if err != nil {
 		return nil, err
 	}
-	c, err := spill.OpenElastic(place.path, &spill.ElasticOptions[parse.Event]{
+	c, err := spill.OpenElastic(path, &spill.ElasticOptions[parse.Event]{
 		Name: channelName, MemoryLimit: o.limit(), DiskLimit: cmp.Or(o.DiskBytes, 1<<30),
 		Size: func(parse.Event) int { return eventBytes },
 	})
 	if err != nil {
-		return nil, errors.Join(err, place.remove())
+		return nil, errors.Join(err, remove())
 	}
-	return spilling{&own{channel: c, batch: o.Batch, log: o.logger()}, place}, nil
+	return spilling{newOwn(o, c), remove}, nil
 }
 
-func (q spilling) End() error { return errors.Join(q.own.End(), q.folder.remove()) }
+func (q spilling) End() error { return errors.Join(q.failed(), q.remove()) }
 
 // disk is a store on a spill.Durable.
 type disk struct {
 	queue  *spill.Durable[[]parse.Event]
-	folder folder
+	remove func() error
 	found  atomic.Int64 // packets of the previous process, not yet received
 	damage error        // of the receiver
 }
@@ -78,19 +66,19 @@ type onDisk = *spill.Delivery[[]parse.Event]
 // newDurable returns a queue that the next process can continue, if its folder
 // still exists.
 func newDurable(o Options) (Queue, error) {
-	place, err := openFolder(o.Dir)
+	path, remove, err := o.folder()
 	if err != nil {
 		return nil, err
 	}
-	q, err := spill.OpenDurable(place.path, &spill.DurableOptions[[]parse.Event]{
+	q, err := spill.OpenDurable(path, &spill.DurableOptions[[]parse.Event]{
 		Name: channelName, MemoryLimit: o.limit(), DiskLimit: cmp.Or(o.DiskBytes, 1<<30), Codec: packets{},
 	})
 	if err != nil {
-		return nil, errors.Join(err, place.remove())
+		return nil, errors.Join(err, remove())
 	}
-	d := &disk{queue: q, folder: place}
+	d := &disk{queue: q, remove: remove}
 	d.found.Store(int64(q.Len()))
-	return newStored(o, d, !place.passes, true), nil
+	return newStored(o, d, o.Dir != "", true), nil
 }
 
 func (d *disk) send(ctx context.Context, events []parse.Event) error {
@@ -133,8 +121,8 @@ func (d *disk) settle(_ context.Context, ps []onDisk) error { return d.queue.Ack
 // opened again, and until then no other receiver could take them.
 func (d *disk) unsettle([]onDisk) {}
 
-func (d *disk) len() int { return d.queue.Len() }
+func (d *disk) count(a *Account) { a.Packets = d.queue.Len() }
 
 func (d *disk) end() error {
-	return errors.Join(d.damage, d.queue.Shutdown(), d.folder.remove())
+	return errors.Join(d.damage, d.queue.Shutdown(), d.remove())
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"log/slog"
-	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/logagg/parse"
@@ -44,29 +42,36 @@ type channel interface {
 // received limits how many events are received at once: 8 KiB of them.
 const received = 256
 
-// own is a queue on a channel of sluice.
+// own is a queue on a channel of sluice. Only spill can fail.
 type own struct {
 	inProcess
+	failure
 	channel channel
-	batch   int
-	failed  atomic.Pointer[error] // the first failure
-	log     *slog.Logger          // logs it, for kinds that can fail
+}
+
+func newOwn(o Options, c channel) *own {
+	q := &own{failure: failure{log: o.Log}, channel: c}
+	q.sending = sending{o.Batch, q.send}
+	return q
 }
 
 // inMemory returns a queue on the channel that open returns.
 func inMemory(open func(Options) channel) func(Options) (Queue, error) {
-	return func(o Options) (Queue, error) { return &own{channel: open(o), batch: o.Batch, log: o.logger()}, nil }
+	return func(o Options) (Queue, error) { return newOwn(o, open(o)), nil }
 }
 
-func (q *own) Sender() Sender {
-	if q.batch == 1 {
-		return single{q}
+func (q *own) send(batch []parse.Event) (rejected int) {
+	sent, err := 0, error(nil)
+	if len(batch) == 1 {
+		err = q.channel.Send(context.Background(), batch[0])
+	} else {
+		sent, err = q.channel.SendBatch(context.Background(), batch)
 	}
-	return newBatcher(q.batch, func(batch []parse.Event) int {
-		sent, err := q.channel.SendBatch(context.Background(), batch)
+	if err != nil {
 		q.note(err)
-		return events(batch[sent:])
-	})
+		return len(batch) - sent
+	}
+	return 0
 }
 
 // All receives all available events at once, even if they were sent one by one:
@@ -76,8 +81,10 @@ func (q *own) All() iter.Seq[[]parse.Event] {
 		buf := make([]parse.Event, received)
 		for {
 			n, err := q.channel.RecvBatch(context.Background(), buf)
-			if err != nil || !yield(buf[:n]) {
+			if err != nil && !errors.Is(err, sluice.ErrClosed) {
 				q.note(err)
+			}
+			if err != nil || !yield(buf[:n]) {
 				return // closed and drained, failed, or the body left the loop
 			}
 		}
@@ -85,42 +92,3 @@ func (q *own) All() iter.Seq[[]parse.Event] {
 }
 
 func (q *own) Close() { q.channel.Close() }
-
-// note records a failure. A channel in memory has none.
-func (q *own) note(err error) {
-	if err != nil && !errors.Is(err, sluice.ErrClosed) {
-		if q.failed.CompareAndSwap(nil, &err) {
-			q.log.Error("channel failed", "error", err)
-		}
-	}
-}
-
-func (q *own) End() error {
-	if err := q.failed.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// single sends one event at a time.
-type single struct{ q *own }
-
-func (s single) Send(e parse.Event) int {
-	if err := s.q.channel.Send(context.Background(), e); err != nil {
-		s.q.note(err)
-		return events([]parse.Event{e}) // a disk failure
-	}
-	return 0
-}
-
-func (s single) Flush() int { return 0 }
-
-// events counts the events that are not ticks.
-func events(es []parse.Event) (n int) {
-	for i := range es {
-		if !es[i].Tick {
-			n++
-		}
-	}
-	return n
-}

@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/bench/logagg/parse"
@@ -20,7 +21,9 @@ import (
 // A Queue carries events from many senders to one receiver.
 type Queue interface {
 	// Sender returns the sending end for one goroutine.
-	Sender() Sender
+	Sender() *Sender
+	// Tick sends a tick, in order with the events sent before.
+	Tick()
 	// All receives until the queue is closed and drained: at least one event,
 	// and as many as are available without waiting. A slice is valid until the
 	// next iteration. Only one goroutine at a time may receive.
@@ -46,14 +49,9 @@ type Queue interface {
 	End() error
 }
 
-// A Receipt is settled once.
-type Receipt interface {
-	// Done reports that the events will never be needed again.
-	Done()
-	// Return reports that the events were not processed: if possible, they are
-	// delivered again.
-	Return()
-}
+// A Receipt is settled by one call. It reports that the events are done, and will never be
+// needed again, or that they were not processed: if possible, they are delivered again.
+type Receipt func(done bool)
 
 // An Account describes a queue that other processes share, or that outlives
 // this one.
@@ -66,55 +64,72 @@ type Account struct {
 }
 
 // inProcess implements the methods of a queue that ends with the process.
-type inProcess struct{}
+type inProcess struct{ sending }
 
-func (inProcess) Receipt() Receipt { return nothing{} }
+func (inProcess) Receipt() Receipt { return func(bool) {} }
 func (inProcess) Owed() int        { return 0 }
 func (inProcess) GiveUp()          {}
 func (inProcess) Account() Account { return Account{} }
 func (inProcess) End() error       { return nil }
 
-type nothing struct{}
-
-func (nothing) Done()   {}
-func (nothing) Return() {}
-
-// A Sender is the sending end of a Queue for one goroutine. Events may overtake
-// each other, because the counts do not depend on their order. A send waits for
-// room without a limit: to end it, drain the queue.
-type Sender interface {
-	// Send sends e, or keeps it for the next batch. It returns the number of
-	// events that a failure rejected: e, or the whole batch that it completed.
-	Send(e parse.Event) (rejected int)
-	// Flush sends the kept events. Readers call it before they wait for more
-	// input, so no event waits for later ones and no timer is needed.
-	Flush() (rejected int)
+// sending implements the sending end of a queue.
+type sending struct {
+	size int                                      // of a batch
+	put  func(batch []parse.Event) (rejected int) // sends all events of a batch, and does not keep it
 }
 
-// A batcher is a Sender that collects events until a batch is complete.
-type batcher struct {
+func (s sending) Sender() *Sender { return &Sender{make([]parse.Event, 0, s.size), s.put} }
+
+func (s sending) Tick() { s.put(aTick) }
+
+var aTick = []parse.Event{{Tick: true}}
+
+// A Sender is the sending end of a Queue for one goroutine: it collects events until a
+// batch is complete. Events may overtake each other, because the counts do not depend on
+// their order. A send waits for room without a limit: to end it, drain the queue.
+type Sender struct {
 	kept []parse.Event
-	put  func(batch []parse.Event) (rejected int) // may not keep the batch
+	put  func(batch []parse.Event) (rejected int)
 }
 
-func newBatcher(size int, put func([]parse.Event) int) *batcher {
-	return &batcher{make([]parse.Event, 0, size), put}
-}
-
-func (b *batcher) Send(e parse.Event) int {
-	b.kept = append(b.kept, e)
-	if len(b.kept) < cap(b.kept) {
+// Send sends e, or keeps it for the next batch. It returns the number of events that a
+// failure rejected: e, or the whole batch that it completed.
+func (s *Sender) Send(e parse.Event) (rejected int) {
+	s.kept = append(s.kept, e)
+	if len(s.kept) < cap(s.kept) {
 		return 0
 	}
-	return b.Flush()
+	return s.Flush()
 }
 
-func (b *batcher) Flush() (rejected int) {
-	if len(b.kept) > 0 {
-		rejected = b.put(b.kept)
-		b.kept = b.kept[:0]
+// Flush sends the kept events. Readers call it before they wait for more input, so no
+// event waits for later ones and no timer is needed.
+func (s *Sender) Flush() (rejected int) {
+	if len(s.kept) > 0 {
+		rejected = s.put(s.kept)
+		s.kept = s.kept[:0]
 	}
 	return rejected
+}
+
+// A failure is the first error of a queue, which is logged at once.
+type failure struct {
+	log   *slog.Logger
+	first atomic.Pointer[error]
+}
+
+func (f *failure) note(err error) {
+	if f.first.CompareAndSwap(nil, &err) {
+		f.log.Error("channel failed", "error", err)
+	}
+}
+
+// failed returns the noted error, or nil.
+func (f *failure) failed() error {
+	if err := f.first.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Options are the settings of a queue besides its kind.
@@ -137,13 +152,6 @@ type Options struct {
 // channelName is the name of the channel in its Stats, for kinds of sluice in the process.
 const channelName = "lines"
 
-func (o Options) logger() *slog.Logger {
-	if o.Log == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return o.Log
-}
-
 // A Kind is a choice of channel.
 type Kind struct {
 	Name    string
@@ -159,6 +167,9 @@ func Kinds() []Kind { return slices.Clone(kinds) }
 func New(name string, o Options) (Queue, error) {
 	if err := Check(name, o); err != nil {
 		return nil, err
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	return kinds[slices.IndexFunc(kinds, func(k Kind) bool { return k.Name == name })].make(o)
 }

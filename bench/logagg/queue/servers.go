@@ -43,20 +43,8 @@ func newJetStream(o Options) (Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &servers{channel: c, log: o.logger(), inside: o.NATS == ""}
-	return inServers{newStored(o, s, !s.inside, s.inside || o.Drain), s}, nil
-}
-
-// inServers is the queue with an additional count.
-type inServers struct {
-	*stored[onServers]
-	servers *servers
-}
-
-func (q inServers) Account() Account {
-	a := q.stored.Account()
-	a.Doubtful = q.servers.doubtful.Load()
-	return a
+	s := &servers{channel: c, log: o.Log, inside: o.NATS == ""}
+	return newStored(o, s, !s.inside, s.inside || o.Drain), nil
 }
 
 // send repeats a send with an unknown outcome. It does so with the packet's
@@ -169,7 +157,9 @@ func (s *servers) unsettle(ds []onServers) {
 	}
 }
 
-func (s *servers) len() int { return s.channel.Len() }
+func (s *servers) count(a *Account) {
+	a.Packets, a.Doubtful = s.channel.Len(), s.doubtful.Load()
+}
 
 func (s *servers) end() error {
 	ctx, cancel := context.WithTimeout(context.Background(), finalTimeout)

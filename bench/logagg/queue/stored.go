@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,7 +32,8 @@ type store[D any] interface {
 	// the next receiver.
 	settle(ctx context.Context, packets []D) error
 	unsettle([]D)
-	len() int
+	// count sets the fields of the account that the store knows.
+	count(*Account)
 	// end releases all resources outside the process. Persistent packets remain
 	// stored.
 	end() error
@@ -42,11 +42,11 @@ type store[D any] interface {
 // stored is a queue on a store. Ticks do not enter it: they belong to this
 // process and this moment.
 type stored[D any] struct {
-	store   store[D]
-	batch   int
-	account Account
-	log     *slog.Logger
-	drains  bool // at the end, receive the stored events first
+	sending
+	failure
+	store  store[D]
+	shared bool // with other processes, or with the next one
+	drains bool // at the end, receive the stored events first
 
 	living context.Context // until GiveUp
 	giveUp context.CancelFunc
@@ -57,61 +57,31 @@ type stored[D any] struct {
 	listening context.Context // context of the receiver's wait: done at each tick
 	interrupt context.CancelFunc
 	loans     []D // packets received since the last receipt
-	failure   error
 
 	owed        atomic.Int64 // packets in flight
 	sent, again atomic.Int64 // numbers of events
 }
 
 func newStored[D any](o Options, in store[D], shared, drains bool) *stored[D] {
-	q := &stored[D]{store: in, batch: o.Batch, account: Account{Shared: shared}, log: o.logger(), drains: drains}
+	q := &stored[D]{failure: failure{log: o.Log}, store: in, shared: shared, drains: drains}
+	q.sending = sending{o.Batch, q.send}
 	q.living, q.giveUp = context.WithCancel(context.Background())
 	q.listening, q.interrupt = context.WithCancel(q.living)
 	return q
 }
 
-func (q *stored[D]) Sender() Sender {
-	return packer{q.tick, newBatcher(q.batch, func(batch []parse.Event) int {
-		if err := q.store.send(q.living, batch); err != nil {
-			q.fail(fmt.Errorf("not stored: %w", err))
-			return len(batch)
-		}
-		q.sent.Add(int64(len(batch)))
-		return 0
-	})}
-}
-
-// packer sends batches as packets.
-type packer struct {
-	tick func()
-	*batcher
-}
-
-func (p packer) Send(e parse.Event) int {
-	if e.Tick {
-		p.tick()
-		return 0
+func (q *stored[D]) send(batch []parse.Event) (rejected int) {
+	if err := q.store.send(q.living, batch); err != nil {
+		q.note(fmt.Errorf("not stored: %w", err))
+		return len(batch)
 	}
-	return p.batcher.Send(e)
+	q.sent.Add(int64(len(batch)))
+	return 0
 }
 
-// fail records the first failure and logs it; the account contains the number
-// of events.
-func (q *stored[D]) fail(err error) {
-	q.mu.Lock()
-	first := q.failure == nil
-	if first {
-		q.failure = err
-	}
-	q.mu.Unlock()
-	if first {
-		q.log.Error("channel failed", "error", err)
-	}
-}
-
-// tick interrupts the receiver. A tick that arrives before the previous one was
+// Tick interrupts the receiver. A tick that arrives before the previous one was
 // received merges with it.
-func (q *stored[D]) tick() {
+func (q *stored[D]) Tick() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ticked = true
@@ -137,8 +107,6 @@ func (q *stored[D]) turn() (ctx context.Context, ticked, closed bool) {
 	ticked, q.ticked = q.ticked, false
 	return q.listening, ticked, q.closed
 }
-
-var aTick = []parse.Event{{Tick: true}}
 
 // All receives packets one by one: a body that leaves the loop has seen every
 // received packet.
@@ -168,7 +136,7 @@ func (q *stored[D]) All() iter.Seq[[]parse.Event] {
 			case errors.Is(err, sluice.ErrClosed), q.living.Err() != nil:
 				return
 			case closed || ctx.Err() == nil: // a failure rather than a tick or Close
-				q.fail(fmt.Errorf("not received: %w", err))
+				q.note(fmt.Errorf("not received: %w", err))
 				return
 			}
 		}
@@ -194,30 +162,22 @@ func (q *stored[D]) Receipt() Receipt {
 	defer q.mu.Unlock()
 	loans := q.loans
 	q.loans = nil
-	return receipt[D]{q, loans}
+	return func(done bool) { q.settle(loans, done) }
 }
 
-type receipt[D any] struct {
-	q     *stored[D]
-	loans []D
-}
-
-func (r receipt[D]) Done() {
-	ctx, cancel := r.q.finalContext()
-	defer cancel()
-	r.q.owed.Add(-int64(len(r.loans)))
-	if err := r.q.store.settle(ctx, r.loans); err != nil {
-		r.q.fail(fmt.Errorf("counted and shipped, but still stored, so it will be counted again: %w", err))
-	}
-}
-
-func (r receipt[D]) Return() {
-	if !r.q.account.Shared {
-		r.Done() // no receiver will ever come for it
+// settle settles packets in flight. Those of a store that no other receiver will ever come
+// for are done.
+func (q *stored[D]) settle(loans []D, done bool) {
+	q.owed.Add(-int64(len(loans)))
+	if !done && q.shared {
+		q.store.unsettle(loans)
 		return
 	}
-	r.q.owed.Add(-int64(len(r.loans)))
-	r.q.store.unsettle(r.loans)
+	ctx, cancel := q.finalContext()
+	defer cancel()
+	if err := q.store.settle(ctx, loans); err != nil {
+		q.note(fmt.Errorf("counted and shipped, but still stored, so it will be counted again: %w", err))
+	}
 }
 
 // finalContext returns a context that ends a while after GiveUp.
@@ -232,7 +192,7 @@ func (q *stored[D]) finalContext() (context.Context, context.CancelFunc) {
 const finalTimeout = 5 * time.Second
 
 func (q *stored[D]) GiveUp() {
-	if !q.account.Shared {
+	if !q.shared {
 		return // no other process can continue: drain it like a queue in memory
 	}
 	q.giveUp()
@@ -242,8 +202,8 @@ func (q *stored[D]) GiveUp() {
 }
 
 func (q *stored[D]) Account() Account {
-	a := q.account
-	a.Packets, a.Sent, a.Again = q.store.len(), q.sent.Load(), q.again.Load()
+	a := Account{Shared: q.shared, Sent: q.sent.Load(), Again: q.again.Load()}
+	q.store.count(&a)
 	return a
 }
 
@@ -252,9 +212,7 @@ func (q *stored[D]) Owed() int { return int(q.owed.Load()) }
 func (q *stored[D]) End() error {
 	q.giveUp()
 	err := q.store.end()
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return errors.Join(q.failure, err)
+	return errors.Join(q.failed(), err)
 }
 
 // packets encodes a batch of events as one message or record, which costs as
@@ -263,7 +221,7 @@ type packets struct{}
 
 // Name changes with the encoding: processes with different encodings must not
 // share a channel.
-func (packets) Name() string { return "logagg-events-1" }
+func (packets) Name() string { return "logagg-events-2" }
 
 func (packets) Append(b []byte, events []parse.Event) ([]byte, error) {
 	for _, e := range events {

@@ -59,8 +59,8 @@ func TestReceipts(t *testing.T) {
 	if q.Owed() != 3 {
 		t.Errorf("%d are owed", q.Owed())
 	}
-	done.Done()
-	back.Return()
+	done(true)
+	back(false)
 	if q.Owed() != 1 {
 		t.Errorf("%d are owed", q.Owed())
 	}
@@ -76,7 +76,7 @@ func TestReceipts(t *testing.T) {
 	var got []int64
 	for range 4 {
 		got = append(got, next(q)...)
-		q.Receipt().Done()
+		q.Receipt()(true)
 	}
 	if len(got) != 6 || got[0] != 3 || got[5] != 8 {
 		t.Errorf("after the restart: received %v", got)
@@ -93,7 +93,7 @@ func TestReceipts(t *testing.T) {
 func TestTicksAreNotStored(t *testing.T) {
 	for _, kind := range []string{"durable", "jetstream"} {
 		q := opened(t, kind, Options{})
-		q.Sender().Send(parse.Event{Tick: true})
+		q.Tick()
 		if q.Account().Packets > 0 {
 			t.Errorf("%s: a tick is stored", kind)
 		}
@@ -128,7 +128,7 @@ func TestTickWakes(t *testing.T) {
 	for q.(*stored[onDisk]).store.(*disk).queue.Stats().ReceiversWaiting == 0 {
 		runtime.Gosched()
 	}
-	q.Sender().Send(parse.Event{Tick: true})
+	q.Tick()
 	if !<-ticked {
 		t.Error("received something else")
 	}
@@ -151,7 +151,7 @@ func TestGiveUp(t *testing.T) {
 		t.Error(err)
 	}
 
-	q = opened(t, "durable", Options{Dir: t.TempDir(), DiskBytes: 64})
+	q = opened(t, "durable", Options{Dir: t.TempDir(), DiskBytes: 128})
 	rejected := make(chan int)
 	go func() { rejected <- send(q, make([]int64, 100)...) }()
 	for q.Account().Sent == 0 {
@@ -190,8 +190,8 @@ func TestOwedFallsFirst(t *testing.T) {
 	next(q)
 	first := q.Receipt()
 	next(q)
-	q.Receipt().Done()
-	first.Return()
+	q.Receipt()(true)
+	first(false)
 	if len(w.saw) != 2 || w.saw[0] != 1 || w.saw[1] != 0 {
 		t.Errorf("%v were owed while two were settled", w.saw)
 	}
@@ -210,7 +210,7 @@ func TestGiveUpDrains(t *testing.T) {
 		q.Close()
 		for events := range q.All() {
 			received += len(events)
-			q.Receipt().Return() // no receiver will come for it
+			q.Receipt()(false) // no receiver will come for it
 		}
 		if received != 5 || q.Account().Packets > 0 {
 			t.Errorf("%s: received %d, %d are left", kind, received, q.Account().Packets)

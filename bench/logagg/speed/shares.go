@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
-
-	"github.com/sluice-go/sluice/bench/results"
 )
 
 // A part is a consumer of CPU time. A sample belongs to the first part that
@@ -60,6 +58,16 @@ type Shares struct {
 	Procs int
 	CPU   map[string]time.Duration // by part
 	All   time.Duration
+}
+
+// Shares takes CPU profiles of the built-in channel and of the kind that replaces it, and
+// returns their section of bench/logagg/README.md.
+func (s Settings) Shares(ctx context.Context, progress func(done, all int)) (string, error) {
+	taken, err := s.Profile(ctx, []Variant{{"native", 1}, {"bounded", 1}, {"native", s.Batch}, {"bounded", s.Batch}}, progress)
+	if err != nil {
+		return "", err
+	}
+	return s.MarkdownShares(taken), nil
 }
 
 // Profile runs each variant Rounds times and takes a CPU profile meanwhile, at
@@ -114,8 +122,8 @@ func read(taken *bytes.Buffer) (Shares, error) {
 }
 
 // MarkdownShares returns a section of bench/logagg/README.md.
-func (s Settings) MarkdownShares(host results.Host, began time.Time, all []Shares) string {
-	text := s.heading("Where a log aggregator's CPU time goes", "bench -shares", "`bench/logagg/speed/shares.go` defines the parts", host, began,
+func (s Settings) MarkdownShares(all []Shares) string {
+	text := s.heading("Where a log aggregator's CPU time goes", "bench -shares", "`bench/logagg/speed/shares.go` defines the parts",
 		fmt.Sprintf("CPU profiles of %d runs of %d lines over %d connections each", s.Rounds, s.Lines, s.Connections))
 	text.WriteString("Nanoseconds of CPU time per line, and shares. The column channel includes parking and waking; scheduler is\n" +
 		"the runtime's work between two goroutines. bound is the speedup of the service with a channel that costs nothing.\n\n")

@@ -28,6 +28,9 @@ import (
 
 // Settings describe a measurement.
 type Settings struct {
+	Host  results.Host
+	Began time.Time
+
 	Lines       int // per run
 	Connections int
 	Capacity    int // of the hot channel, in events
@@ -73,6 +76,15 @@ func (s Settings) Variants() (all []Variant) {
 		}
 	}
 	return all
+}
+
+// Figures measures all variants and returns their section of bench/logagg/README.md.
+func (s Settings) Figures(ctx context.Context, progress func(done, all int)) (string, error) {
+	figures, err := s.Measure(ctx, progress)
+	if err != nil {
+		return "", err
+	}
+	return s.Markdown(figures), nil
 }
 
 // A Run is the measurement of one round of one variant.

@@ -54,7 +54,7 @@ func TestMeasure(t *testing.T) {
 	if used < 0 {
 		t.Errorf("all runs together have used %v more CPU time than the process", -used)
 	}
-	text := s.Markdown(results.Host{Go: "go9", Commit: "c0ffee"}, time.Now(), figures)
+	text := s.Markdown(figures)
 	for _, f := range figures {
 		if !strings.Contains(text, "| "+f.String()+" | ") {
 			t.Errorf("no row for %v", f.Variant)
@@ -71,7 +71,7 @@ func TestOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := s.Markdown(results.Host{Go: "go9", Commit: "c0ffee"}, time.Now(), figures)
+	text := s.Markdown(figures)
 	for _, kind := range []string{"native", "spill", "durable", "jetstream"} {
 		if strings.Count(text, "| "+kind+", batches | ") != 1 {
 			t.Errorf("%s has no row in %s", kind, text)
@@ -107,8 +107,8 @@ func TestMarkdown(t *testing.T) {
 		}
 		return f
 	}
-	s := Settings{Lines: 5, Connections: 2, Capacity: 8, Batch: 4, Rounds: 2, Procs: []int{2}}
-	text := s.Markdown(results.Host{CPU: "M1", Commit: "c0ffee"}, time.Now(), []Figure{
+	s := Settings{Host: results.Host{CPU: "M1", Commit: "c0ffee"}, Lines: 5, Connections: 2, Capacity: 8, Batch: 4, Rounds: 2, Procs: []int{2}}
+	text := s.Markdown([]Figure{
 		figure("native", 1, 100e3, 200e3), figure("bounded", 1, 120e3, 220e3), figure("native", 4, 200e3, 400e3), figure("bounded", 4, 190e3, 410e3),
 	})
 	for _, want := range []string{
@@ -159,7 +159,8 @@ func TestProfile(t *testing.T) {
 		}
 	}
 	all[0].All, all[0].CPU = 4*time.Millisecond, map[string]time.Duration{"channel": time.Millisecond, other: 3 * time.Millisecond}
-	text := s.MarkdownShares(results.Host{Commit: "c0ffee"}, time.Now(), all)
+	s.Host.Commit = "c0ffee"
+	text := s.MarkdownShares(all)
 	for _, want := range []string{"- commit: c0ffee", "| native | 1 | 1000 | 1.33 | 250 (25%) | 0 (0%) |", " 750 (75%) |\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not contain %q:\n%s", want, text)

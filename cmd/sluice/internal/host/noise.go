@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/sluice-go/sluice/bench/cacheline"
 )
 
 // Noise describes how evenly the machine runs a simple loop.
@@ -51,7 +49,7 @@ func MeasureNoise(watching time.Duration) Noise {
 	// Each is the best of 20, over in a millisecond; on a busy machine all of
 	// them could take longer than the loop.
 	for began := time.Now(); len(lines) < 9 && (len(lines) == 0 || time.Since(began) < watching); {
-		lines = append(lines, cacheline.Transfer())
+		lines = append(lines, lineTransfer())
 	}
 	slices.Sort(lines)
 	if middle := lines[len(lines)/2]; !math.IsNaN(middle) {

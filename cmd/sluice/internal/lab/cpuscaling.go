@@ -241,7 +241,7 @@ func cpuRoster(procs int) []remedy {
 		with(timeAfter, contender.Remedy{Timeout: contender.TimeAfter}),
 		with("native_timeout_by_reused_timer", contender.Remedy{Timeout: contender.ReusedTimer}),
 		with(sharedSlices, contender.Remedy{Slice: slice}),
-		{contestant: contestant{ownSlices, contender.NativeSlices(), studySlots, true}},
+		{contestant: contestant{ownSlices, contender.NativeSlices(slice), studySlots, true}},
 		as(nativeFan2, contender.NativeFan(2)),
 		as("native_select_of_4_channels", contender.NativeFan(4)),
 		with("published_2_channels_by_clock", contender.Remedy{Channels: 2, ByClock: true}),

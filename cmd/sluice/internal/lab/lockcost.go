@@ -123,12 +123,12 @@ type namedFarm struct {
 func lockRoster() []namedFarm {
 	return []namedFarm{
 		{publishedFarm, contender.PublishedFarm()},
-		{nativeUnbuffered, contender.NativeFarm(0)},
-		{native1024, contender.NativeFarm(1024)},
-		{nativeSlices, contender.NativeBatchFarm(farmBatch)},
-		{rendezvous, contender.RendezvousFarm(background)},
-		{bounded1024, contender.BoundedFarm(background)},
-		{elastic, contender.ElasticFarm(background)},
+		{nativeUnbuffered, contender.Between(contender.Native(), 0)},
+		{native1024, contender.Between(contender.Native(), 1024)},
+		{nativeSlices, contender.Between(contender.NativeSlices(farmBatch), 1024)},
+		{rendezvous, contender.Between(contender.Rendezvous(background, nil), 0)},
+		{bounded1024, contender.Between(contender.Bounded(background, nil), 1024)},
+		{elastic, contender.Between(contender.Elastic(background, nil), unbounded)},
 		{"workers.Run", contender.WorkersFarm(background)},
 		{workersMap, contender.MapFarm(background, 1)},
 		{senderMap, contender.MapFarm(background, farmBatch)},
@@ -262,9 +262,10 @@ func lockBatch(s Scale) Section {
 			}
 			g, x := s.grind(farmWorkers, procs, batch, size), strconv.Itoa(batch)
 			p := section.point(s, Panel{Job: size}, x, procs, g.jobs, jobLabel(size), measure.Label{Key: "batch", Value: x})
+			slots := max(1024, 4*batch)
 			p.Entries = []measure.Entry{
-				g.inBatches(batch).farm(nativeBatches, contender.NativeBatchFarm(batch)),
-				g.inBatches(batch).farm(boundedBatches, contender.BoundedBatchFarm(background, batch)),
+				g.inBatches(batch).farm(nativeBatches, contender.Between(contender.NativeSlices(batch), slots)),
+				g.inBatches(batch).farm(boundedBatches, contender.Between(contender.Bounded(background, nil).InBatches(batch), slots)),
 				g.farm(senderBatches, contender.MapFarm(background, batch)),
 			}
 		}

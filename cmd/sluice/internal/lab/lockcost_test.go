@@ -172,7 +172,7 @@ func TestNoBatchHoldsUpARun(t *testing.T) {
 
 // A farm that loses a job has no figure.
 func TestFarmsAreChecked(t *testing.T) {
-	honest := contender.NativeFarm(8)
+	honest := contender.Between(contender.Native(), 8)
 	lossy := contender.Farm{Name: "lossy", Run: func(workers int, n uint64, job func()) (contender.Tally, time.Duration) {
 		return honest.Run(workers, n-1, job)
 	}}

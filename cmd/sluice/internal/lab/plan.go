@@ -176,6 +176,9 @@ func (c contestant) slots(n int) int {
 
 // entry enters c in a work of n values.
 func (c contestant) entry(w workload.Workload, n int) measure.Entry {
+	if c.batch {
+		c.contender = c.contender.InBatches(workload.BatchSize)
+	}
 	return measure.Entry{Contender: c.id, Pass: func() (measure.Reading, error) {
 		result, err := w.Run(c.contender, uint64(n))
 		return measure.Reading{Ops: int(result.Items), Elapsed: result.Elapsed}, err
@@ -184,21 +187,14 @@ func (c contestant) entry(w workload.Workload, n int) measure.Entry {
 
 // carry enters c in the work of sending n values while they are received.
 func (c contestant) carry(n, senders, receivers int) measure.Entry {
-	work := workload.OneWay
-	if c.batch {
-		work = workload.OneWayBatches
-	}
-	return c.entry(work(c.slots(n), senders, receivers), n)
+	return c.entry(workload.OneWay(c.slots(n), senders, receivers), n)
 }
 
 // fillFirst enters c in the work of sending n values before the first is
 // received, or returns the reason why c cannot do it.
 func (c contestant) fillFirst(n int) (entry measure.Entry, whyNot string) {
-	switch {
-	case c.capacity >= 0:
+	if c.capacity >= 0 {
 		return entry, "its buffer does not have a slot for each value"
-	case c.batch:
-		return c.entry(workload.FillDrainBatches(), n), ""
 	}
 	return c.entry(workload.FillDrain(), n), ""
 }

@@ -1,7 +1,4 @@
-// Package cacheline measures the transfer time of a cache line between two
-// cores: the price of all memory that two goroutines share. The comparisons and
-// the lab report it.
-package cacheline
+package host
 
 import (
 	"math"
@@ -17,14 +14,15 @@ const (
 	transferTurns = 100
 )
 
-// Transfer returns the time of a cache line transfer from one core to another
-// in ns: two goroutines count alternately, each waiting for the other's count. It
-// is NaN if no two goroutines run at once.
+// lineTransfer returns the time of a cache line transfer from one core to another
+// in ns, the price of all memory that two goroutines share: two goroutines count
+// alternately, each waiting for the other's count. It is NaN if no two goroutines
+// run at once.
 //
 // The scheduler of a virtual machine may place it on cores that are close to
 // each other or far apart, and the cost of shared memory then differs by a
 // factor of two to four. A figure means little without the transfer time.
-func Transfer() float64 {
+func lineTransfer() float64 {
 	if runtime.GOMAXPROCS(0) < 2 || runtime.NumCPU() < 2 {
 		return math.NaN()
 	}

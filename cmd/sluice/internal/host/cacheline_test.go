@@ -1,4 +1,4 @@
-package cacheline
+package host
 
 import (
 	"math"
@@ -8,13 +8,13 @@ import (
 
 // A transfer takes time if two goroutines run at once, and is undefined
 // otherwise.
-func TestTransfer(t *testing.T) {
+func TestLineTransfer(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if ns := Transfer(); !math.IsNaN(ns) {
+	if ns := lineTransfer(); !math.IsNaN(ns) {
 		t.Errorf("%v ns with one P", ns)
 	}
 	runtime.GOMAXPROCS(2)
-	if ns := Transfer(); runtime.NumCPU() > 1 && !(ns > 0) {
+	if ns := lineTransfer(); runtime.NumCPU() > 1 && !(ns > 0) {
 		t.Errorf("%v ns with two", ns)
 	}
 }
