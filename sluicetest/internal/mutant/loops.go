@@ -11,37 +11,41 @@ import (
 func (c *Channel[T]) Values(ctx context.Context) *sluice.Values[T] {
 	switch c.fault {
 	case Prefetch:
-		return sluice.NewValues(ctx, &prefetcher[T]{Channel: c})
+		return sluice.NewValues(ctx, &prefetcher[T]{Receiver: c, c: c})
 	case SilentEnd:
-		return sluice.NewValues(ctx, silent[T]{c})
+		return sluice.NewValues(ctx, silent[T]{c, c})
 	}
 	return sluice.NewValues(ctx, c)
 }
 
 // A prefetcher receives one value more than it has returned.
 type prefetcher[T any] struct {
-	*Channel[T]
-	ahead []T
+	sluice.Receiver[T] // c
+	c                  *Channel[T]
+	ahead              []T
 }
 
 func (p *prefetcher[T]) Recv(ctx context.Context) (v T, err error) {
 	if len(p.ahead) > 0 {
 		v = p.ahead[0]
 		p.ahead = p.ahead[:0]
-	} else if v, err = p.recv(ctx); err != nil {
+	} else if v, err = p.c.recv(ctx); err != nil {
 		return v, err
 	}
-	if next, err := p.recv(noWait); err == nil {
+	if next, err := p.c.recv(noWait); err == nil {
 		p.ahead = append(p.ahead, next)
 	}
 	return v, nil
 }
 
 // A silent receiver reports every error as the end of the channel.
-type silent[T any] struct{ *Channel[T] }
+type silent[T any] struct {
+	sluice.Receiver[T] // c
+	c                  *Channel[T]
+}
 
 func (s silent[T]) Recv(ctx context.Context) (v T, err error) {
-	if v, err = s.recv(ctx); err != nil {
+	if v, err = s.c.recv(ctx); err != nil {
 		err = sluice.ErrClosed
 	}
 	return v, err
