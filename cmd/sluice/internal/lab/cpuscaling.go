@@ -363,7 +363,7 @@ func cpuConclusion(m Measured) Conclusion {
 		"for single values, sluice.Bounded is "+speed(kind)+" as the built-in channel")
 	sweep := m.in(sectionShapes).counted().with(manyToOne.of(native))
 	if slower := stat.Between(sweep.one().samples(manyToOne.of(native)), sweep.last().samples(manyToOne.of(native))); slower.Clear() && slower.Lo > 0 {
-		c.Answer += fmt.Sprintf("; with a sender for each CPU, that is %s on %d CPUs as on %d", speed(slower), sweep.last().Procs, sweep.one().Procs)
+		c.Answer += fmt.Sprintf("; with a sender for each CPU, the built-in one is %s on %d CPUs as on %d", speed(slower), sweep.last().Procs, sweep.one().Procs)
 	}
 	c.Answer += "."
 	if faster(batches) {

@@ -173,7 +173,7 @@ func notBusyConclusion(m Measured) Conclusion {
 	c.Answer = "At " + at + ", one value takes CPU time of " + cmp.Or(c.costs(), "an amount that is "+format.NotKnown)
 	delayed := home
 	delayed.unit = delayHalf.Unit
-	c.Answer += "; in delivering half of the values, sluice.Bounded is " + speed(delayed.change(builtIn, ours)) + " as the built-in channel."
+	c.Answer += "; by the median delay, sluice.Bounded is " + speed(delayed.change(builtIn, ours)) + " as the built-in channel."
 	c.Advice = "Choose such a channel by what it promises: most of its cost is waking a goroutine."
 	if home.change(builtIn, ours).Lo > small {
 		c.Advice = "Use a built-in channel where values come one at a time and nothing else is needed."
