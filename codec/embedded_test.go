@@ -40,6 +40,7 @@ type (
 	}
 	// own has methods of its own, which encode all of it.
 	own struct {
+		//lint:ignore U1000 the methods of own encode it
 		moment
 		Host string
 	}

@@ -173,10 +173,6 @@ func TestPage(t *testing.T) {
 	}
 }
 
-func chartsOf(page string) []string {
-	return regexp.MustCompile(`(?s)<svg class="chart".*?</svg></g></svg>|<svg class="chart".*?</svg>`).FindAllString(page, -1)
-}
-
 // Each link has a target in the page. Each contender of a sweep has a chart, with an
 // accessible label that names it, and a row in a table; where there is one place, the row
 // has a strip.
