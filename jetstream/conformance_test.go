@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/internal/encoded"
 	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/internal/suite"
 	"github.com/sluice-go/sluice/sluicetest"
@@ -107,7 +106,7 @@ func TestConformance(t *testing.T) {
 // elements returns k with makers for elements other than numbers. Of a Parcel, the suite checks the ID.
 func elements(k sluicetest.Kind, open func(int) sluicetest.Channel[[]byte]) sluicetest.Kind {
 	k.Pointers = func() sluicetest.Channel[*sluicetest.Parcel] {
-		return encoded.New(open(8), func(p *sluicetest.Parcel) []byte {
+		return sluicetest.Encoded(open(8), func(p *sluicetest.Parcel) []byte {
 			if p == nil {
 				return nil
 			}
@@ -119,7 +118,7 @@ func elements(k sluicetest.Kind, open func(int) sluicetest.Channel[[]byte]) slui
 			return &sluicetest.Parcel{ID: binary.BigEndian.Uint64(b)}
 		})
 	}
-	return encoded.With(k, open)
+	return k.OverBytes(open)
 }
 
 // A oneKey is a channel by key whose values all have one key, so that one of its streams has

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
-	"github.com/sluice-go/sluice/internal/encoded"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/internal/suite"
@@ -74,7 +73,7 @@ func parcelOf(b []byte) *sluicetest.Parcel {
 // channel that open opens.
 func pointers(open func(codec.Codec[[]byte]) sluicetest.Channel[[]byte]) func() sluicetest.Channel[*sluicetest.Parcel] {
 	return func() sluicetest.Channel[*sluicetest.Parcel] {
-		return encoded.New(open(new(addresses)), bytesOf, parcelOf)
+		return sluicetest.Encoded(open(new(addresses)), bytesOf, parcelOf)
 	}
 }
 
@@ -155,7 +154,7 @@ func TestConformance(t *testing.T) {
 	for i, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
 			dir := ramdir.New(t) // one for all: the suite makes very many channels
-			sluicetest.Run(t, encoded.With(sluicetest.Kind{
+			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:  s.capacity(),
 				MaxBypass: 32,
 				Allocates: true,
@@ -168,7 +167,7 @@ func TestConformance(t *testing.T) {
 					s.sized = true
 					return open(t, dir, s, 8, 8, as)
 				}),
-			}, func(size int) sluicetest.Channel[[]byte] {
+			}.OverBytes(func(size int) sluicetest.Channel[[]byte] {
 				return open[[]byte](t, dir, s, inMemory(size), size, nil)
 			}))
 		})
@@ -297,7 +296,7 @@ func TestDurableConformance(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
 			defer s.shutdown(t)
-			sluicetest.Run(t, encoded.With(sluicetest.Kind{
+			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:  s.capacity,
 				MaxBypass: 0,
 				Allocates: true,
@@ -310,7 +309,7 @@ func TestDurableConformance(t *testing.T) {
 				Pointers: pointers(func(as codec.Codec[[]byte]) sluicetest.Channel[[]byte] {
 					return openDurable(t, s, 8, as, nil)
 				}),
-			}, func(size int) sluicetest.Channel[[]byte] {
+			}.OverBytes(func(size int) sluicetest.Channel[[]byte] {
 				return openDurable[[]byte](t, s, size, nil, nil)
 			}))
 		})

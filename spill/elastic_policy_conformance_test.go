@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/codec"
-	"github.com/sluice-go/sluice/internal/encoded"
 	"github.com/sluice-go/sluice/internal/locked"
 	"github.com/sluice-go/sluice/internal/ramdir"
 	"github.com/sluice-go/sluice/internal/suite"
@@ -100,7 +99,7 @@ func TestPolicyConformance(t *testing.T) {
 	for _, s := range shapes {
 		t.Run(s.String(), func(t *testing.T) {
 			dir := directory(ramdir.New(t))
-			sluicetest.Run(t, encoded.With(sluicetest.Kind{
+			sluicetest.Run(t, sluicetest.Kind{
 				Capacity:  s.capacity(),
 				Overflow:  s.overflow,
 				MaxBypass: 32,
@@ -114,7 +113,7 @@ func TestPolicyConformance(t *testing.T) {
 					s.sized = true
 					return capped(s, openPolicy(t, dir, s, 8, 8, as, nil))
 				}),
-			}, func(size int) sluicetest.Channel[[]byte] {
+			}.OverBytes(func(size int) sluicetest.Channel[[]byte] {
 				return capped(s, openPolicy[[]byte](t, dir, s, inMemory(size), size, nil, nil))
 			}))
 		})

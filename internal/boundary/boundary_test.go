@@ -24,7 +24,7 @@ const library = "github.com/sluice-go/sluice"
 var layers = [][]string{
 	{"internal"}, // the engines and their parts
 	{"."},        // the kinds
-	{"batch", "bridge", "codec", "fan", "hub", "inspect", "internal/encoded", "internal/reading", "livepage",
+	{"batch", "bridge", "codec", "fan", "hub", "inspect", "internal/reading", "livepage",
 		"metrics/internal", "semaphore", "sluicetest", "source", "workers"},
 	{"jetstream", "metrics", "spill", "contrib"}, // what other libraries are needed for
 	{"bench"},
