@@ -118,11 +118,11 @@ func sizeOf(v uint64) int { return int(v * 7 % 5) }
 // A laneView is a Sharded with the limit of one lane as its capacity, which sends on a private lane,
 // or always with the same key. Its TrySend with a key is a SendKey, so it counts what it rejects.
 type laneView[T any] struct {
-	sluicetest.Channel[T] // the Sharded
-	limit                 int
-	send                  func(context.Context, T) error
-	rejected              atomic.Uint64
-	lane                  *sluice.Lane[T] // nil with a key
+	*sluice.Sharded[T]
+	limit    int
+	send     func(context.Context, T) error
+	rejected atomic.Uint64
+	lane     *sluice.Lane[T] // nil with a key
 }
 
 // byLane returns c as s sends to it.
@@ -130,10 +130,10 @@ func byLane[T any](s shape, c *sluice.Sharded[T]) sluicetest.Channel[T] {
 	switch s.by {
 	case "lane":
 		lane := c.Lane()
-		return &laneView[T]{Channel: c, limit: s.capacity, send: lane.Send, lane: lane}
+		return &laneView[T]{Sharded: c, limit: s.capacity, send: lane.Send, lane: lane}
 	case "key":
 		send := func(ctx context.Context, v T) error { return c.SendKey(ctx, 77, v) }
-		return &laneView[T]{Channel: c, limit: s.capacity, send: send}
+		return &laneView[T]{Sharded: c, limit: s.capacity, send: send}
 	}
 	return c
 }
@@ -170,7 +170,7 @@ func (l *laneView[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 func (l *laneView[T]) Cap() int { return l.limit }
 
 func (l *laneView[T]) Stats() sluice.Stats {
-	s := l.Channel.Stats()
+	s := l.Sharded.Stats()
 	s.Cap = l.limit
 	s.Rejected += l.rejected.Load()
 	return s
@@ -262,6 +262,7 @@ var inFull = []shape{
 	{kind: "Elastic", capacity: 5, oneSender: true, oneReceiver: true},
 	{kind: "Elastic", capacity: sluice.Unlimited},
 	{kind: "Elastic", capacity: 5, bytes: true},
+	{kind: "Elastic", capacity: 5, bytes: true, overflow: sluice.Reject, oneSender: true, oneReceiver: true},
 	{kind: "Elastic", capacity: 5, overflow: sluice.DropOldest},
 
 	{kind: "Sharded", capacity: 2, lanes: 3}, {kind: "Sharded", capacity: 1000},
@@ -302,7 +303,6 @@ var variants = []shape{
 	{kind: "Elastic", capacity: 5, bytes: true, overflow: sluice.DropNewest},
 	{kind: "Elastic", capacity: 5, bytes: true, overflow: sluice.DropOldest},
 	{kind: "Elastic", capacity: 500, bytes: true, overflow: sluice.Reject},
-	{kind: "Elastic", capacity: 5, bytes: true, overflow: sluice.Reject, oneSender: true, oneReceiver: true},
 
 	{kind: "Sharded", capacity: 1, lanes: 1}, {kind: "Sharded", capacity: sluice.Unlimited},
 	{kind: "Sharded", capacity: 7, lanes: 2, oneReceiver: true},

@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"sync"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/batch"
+	"github.com/sluice-go/sluice/internal/engine"
 )
 
 // A parcel is an element with a pointer. It is too large for the tiny allocator, so each is collected
@@ -121,17 +123,25 @@ func TestSenderRetention(t *testing.T) {
 	}
 }
 
-// A buffer that was sent keeps nothing alive.
+// A buffer that was sent keeps nothing alive: neither what a Sender holds, nor the buffer to which it
+// adds the values for a kind.
 func TestSenderFullForgets(t *testing.T) {
-	c := &shelf{limit: 2}
-	b := batch.NewSender(c, 2, nil)
-	var made parcels
-	for range 2 {
-		if err := b.Send(t.Context(), made.next()); err != nil {
-			t.Fatal(err)
+	kind := &struct {
+		shelf
+		engine.Owner
+	}{shelf: shelf{limit: 4}}
+	engine.Own(&kind.Owner, kind, kind)
+	other := &shelf{limit: 4}
+	for to, c := range map[sluice.BatchSender[*parcel]]*shelf{kind: &kind.shelf, other: other} {
+		b := batch.NewSender(to, 2, nil)
+		var made parcels
+		for range 4 {
+			if err := b.Send(t.Context(), made.next()); err != nil {
+				t.Fatal(err)
+			}
 		}
+		c.clear()
+		made.expectAlive(t, 0, fmt.Sprintf("after two batches to %T", to))
+		runtime.KeepAlive(b)
 	}
-	c.clear()
-	made.expectAlive(t, 0, "after a batch")
-	runtime.KeepAlive(b)
 }

@@ -24,8 +24,8 @@ var (
 // An Engine is a channel that does not check arguments: contexts are not nil,
 // batches are not empty.
 //
-// A type around an engine has it in a named field: of an embedded one, each method is promoted,
-// and compiled up to four times more for each element type of each program.
+// A type around an engine has it in a named field. Of an embedded one each method is promoted, the
+// private ones too, and compiled up to four times more for each element type of each program.
 type Engine[T any] interface {
 	Sender[T]
 	Recv(ctx context.Context) (T, error)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/internal/age"
+	"github.com/sluice-go/sluice/internal/callsite"
 	"github.com/sluice-go/sluice/internal/engine"
 	"github.com/sluice-go/sluice/internal/ring"
 )
@@ -158,8 +159,8 @@ func (s *levels[T]) describe(now time.Duration, _ uint64, in *engine.Snapshot) {
 	}
 }
 
-// A Level is a sending end of the engine: what it sends, it sends on one level. A Select can
-// wait for it.
+// A Level is a sending end of the engine: what it sends, it sends on one level. Its methods are those of
+// engine.Engine that a sender needs. A Select can wait for it.
 type Level[T any] struct {
 	e     *Engine[T]
 	index int64
@@ -169,7 +170,7 @@ type Level[T any] struct {
 // Engine are compiled for each element type of each kind, and with them what they return.
 func LevelAt[T any](e *Engine[T], i int) *Level[T] { return &Level[T]{e, int64(i)} }
 
-// Send implements engine.Engine.
+// Send is that of engine.Engine.
 func (l *Level[T]) Send(ctx context.Context, v T) error {
 	_, p, err := l.e.send(ctx, v, l.index)
 	if p.w != nil {
@@ -178,10 +179,10 @@ func (l *Level[T]) Send(ctx context.Context, v T) error {
 	return err
 }
 
-// TrySend implements engine.Engine.
+// TrySend is that of engine.Engine.
 func (l *Level[T]) TrySend(v T) error { return l.Send(engine.NoWait{}, v) }
 
-// SendBatch implements engine.Engine.
+// SendBatch is that of engine.Engine.
 func (l *Level[T]) SendBatch(ctx context.Context, vs []T) (int, error) {
 	return l.e.sendBatch(ctx, vs, nil, l.index)
 }
@@ -196,7 +197,7 @@ func (l *Level[T]) Len() int {
 // Close closes the level, and the channel if no other level is open.
 func (l *Level[T]) Close() { l.e.shutLevels(1 << uint(l.index)) }
 
-// NewEntry implements engine.Engine.
+// NewEntry is that of engine.Engine.
 func (l *Level[T]) NewEntry(value *T, sends bool) engine.Entry {
 	p := l.e.newEntry(value, sends)
 	if sends {
@@ -205,8 +206,11 @@ func (l *Level[T]) NewEntry(value *T, sends bool) engine.Entry {
 	return p
 }
 
-// Overflow implements engine.Engine.
+// Overflow is that of engine.Engine.
 func (l *Level[T]) Overflow() engine.Overflow { return l.e.Overflow() }
 
-// WouldBlock implements engine.Engine.
+// WouldBlock is that of engine.Engine.
 func (l *Level[T]) WouldBlock(v *T) (engine.Mark, bool) { return l.e.wouldBlock(v, l.index) }
+
+// Sites are those of the channel.
+func (l *Level[T]) Sites() *callsite.Sites { return l.e.Sites() }
