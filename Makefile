@@ -109,10 +109,10 @@ pictures-check: ## the pictures in docs/pictures show what the tool and the live
 	cd tools && GOWORK=off go vet ./pictures && GOWORK=off go test -count=1 ./pictures
 
 .PHONY: oldest
-oldest: ## the oldest supported Go: vet of the library and the stress tests, the library's tests with 32 bits
-	GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
-	cd stress && GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
-	GOTOOLCHAIN=$(OLDEST) GOWORK=off GOARCH=386 go test $(LIBRARY)
+oldest: ## the oldest supported Go, with 32 bits: vet of the library and the stress tests, the library's tests
+	GOARCH=386 GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
+	cd stress && GOARCH=386 GOTOOLCHAIN=$(OLDEST) GOWORK=off go vet ./...
+	GOARCH=386 GOTOOLCHAIN=$(OLDEST) GOWORK=off go test $(LIBRARY)
 
 bin/apidiff: tools/go.mod tools/go.sum
 	cd tools && GOWORK=off go build -o ../bin/apidiff golang.org/x/exp/cmd/apidiff
@@ -148,23 +148,18 @@ ENGINES := $(addprefix ./internal/,park spin selection waitq registry ring segqu
 # The packages that race-around runs with 1 and 8 Ps.
 RACED := $(ONTOP) ./internal/foreign ./internal/stage ./stress/...
 
-# Each first line compiles everything with all CPUs. Then one package at a time (-p=1): two suites
-# that share the machine would report a slow channel as hung.
-#
 # With 1 P a goroutine runs until it waits, so no other one repairs a lost wake-up by chance, and
 # nothing spins. With 8 Ps on fewer CPUs the operating system interrupts goroutines within a step.
 # With 2, for the engines, a goroutine that spins has its partner on the other CPU.
 .PHONY: race
 race: ## race detector, with 1 and 8 Ps: the engines, also with 2, and the root package
-	@go list -race -export -deps -test . $(ENGINES) >/dev/null
-	go test -race -shuffle=on -cpu=1,8 -p=1 . $(ENGINES)
-	go test -race -shuffle=on -cpu=2 -p=1 $(ENGINES)
+	go test -race -shuffle=on -cpu=1,8 . $(ENGINES)
+	go test -race -shuffle=on -cpu=2 $(ENGINES)
 
 .PHONY: race-around
 race-around: ## race detector: the packages on the root package with 1 and 8 Ps, everything around the library once
-	@go list -race -export -deps -test $(RACED) $(AROUND) ./spill/internal/logstore ./jetstream >/dev/null
-	go test -race -shuffle=on -cpu=1,8 -p=1 $(RACED)
-	go test -race -shuffle=on -p=1 $(AROUND)
+	go test -race -shuffle=on -cpu=1,8 $(RACED)
+	go test -race -shuffle=on $(AROUND)
 	go test -race -run TestDamageWhileOpen ./spill/internal/logstore # the only one with two goroutines
 	SLUICE_TEST=all go test -race -shuffle=on -skip 'Partition|PowerCut|Upgrade|KeyedLoad' ./jetstream
 
