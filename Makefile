@@ -175,9 +175,9 @@ lab: ## run the lab with its smallest sweep
 	test -s "$$dir/results.txt" && test -s "$$dir/results.json" && test -s "$$dir/report.html"
 
 # PAGE adds flags: -shots DIR writes screenshots, -update replaces the stored pictures
-# of the charts.
+# of the charts. With SLUICE_TEST=long, page and live also prove that their checks fail, with faults
+# that they plant.
 .PHONY: page
-# With SLUICE_TEST=long, page and live also prove that their checks fail, with faults that they plant.
 page: ## report.html in a headless Chromium: no errors, no requests, readable, printable
 	cd tools && GOWORK=off go vet ./page && GOWORK=off go test -count=1 -timeout=10m ./page $(PAGE)
 
