@@ -154,8 +154,9 @@ func TestGiveUp(t *testing.T) {
 	q = opened(t, "durable", Options{Dir: t.TempDir(), DiskBytes: 128})
 	rejected := make(chan int)
 	go func() { rejected <- send(q, make([]int64, 100)...) }()
-	for q.Account().Sent == 0 {
-		next(q) // keep it: its room is not free before it is settled
+	next(q) // keep it: its room is not free before it is settled
+	for q.(*stored[onDisk]).store.(*disk).queue.Stats().SendersWaiting == 0 {
+		runtime.Gosched()
 	}
 	q.GiveUp()
 	if n := <-rejected; n == 0 || int64(n)+q.Account().Sent != 100 {
