@@ -3,7 +3,7 @@ package predict
 import (
 	_ "embed"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -98,20 +98,15 @@ func limited(curves []Curve) []Curve {
 	return slices.DeleteFunc(curves, func(c Curve) bool { return len(c.Points) == 0 })
 }
 
-// counts summarizes samples of operations per second.
-func counts(samples map[int][]float64) []Point {
-	var all []Point
-	for procs, xs := range samples {
-		s := stat.Summarize(xs)
+// counts summarizes single measurements: it returns a point for each count of CPUs.
+func counts(measured []Point) (all []Point) {
+	samples := map[int][]float64{}
+	for _, p := range measured {
+		samples[p.Procs] = append(samples[p.Procs], p.X)
+	}
+	for _, procs := range slices.Sorted(maps.Keys(samples)) {
+		s := stat.Summarize(samples[procs])
 		all = append(all, Point{procs, s.Median, s.Lo, s.Hi, s.N})
 	}
-	slices.SortFunc(all, func(a, b Point) int { return a.Procs - b.Procs })
 	return all
-}
-
-func cpusText(n float64) string {
-	if n == 1 {
-		return "1 CPU"
-	}
-	return fmt.Sprintf("%.4g CPUs", n)
 }
