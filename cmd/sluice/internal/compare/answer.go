@@ -49,8 +49,8 @@ func (c *Comparison) answer() string {
 
 // withinRuns returns how many points are worse beyond the noise within the runs.
 func (c *Comparison) withinRuns() (n int) {
-	for i := range c.Points {
-		if p := &c.Points[i]; p.testable && p.Verdict == Worse {
+	for _, p := range c.Points {
+		if p.testable && p.Verdict == Worse {
 			n++
 		}
 	}
@@ -83,8 +83,8 @@ const declare = " (a file can declare it: “Unit widgets better=higher”)."
 // suspect. A change from or to 0 has no factor.
 func (c *Comparison) worst() string {
 	var worst *Point
-	for i := range c.Points {
-		if p := &c.Points[i]; (p.Regression || p.Suspect && c.Decision.Regressions == 0) && (worst == nil || p.evidence.median > worst.evidence.median) {
+	for _, p := range c.Points {
+		if (p.Regression || p.Suspect && c.Decision.Regressions == 0) && (worst == nil || p.evidence.median > worst.evidence.median) {
 			worst = p
 		}
 	}

@@ -76,11 +76,11 @@ type Decision struct {
 
 // decide marks the regressions, the improvements and the suspects. Broken reports
 // whether NEW has failures.
-func (d *Decision) decide(points []Point, o Options, runs order, broken bool) {
+func (d *Decision) decide(points []*Point, o Options, runs order, broken bool) {
 	d.Noise = []Noise{}
 	var tested, few []*Point
-	for i := range points {
-		switch p := &points[i]; {
+	for _, p := range points {
+		switch {
 		case !p.testable:
 			d.Undirected++
 		case p.Exact:
