@@ -75,18 +75,14 @@ func (c Curve) facts() string { return format.Join("; ", c.Workload, c.Machine, 
 // threads than CPUs test robustness, and are not points of a curve. If the
 // number of CPUs is unknown, 0, all counts remain.
 func (c *Curve) Limit(cpus int) {
-	if cpus == 0 {
+	above := slices.IndexFunc(c.Points, func(p Point) bool { return p.Procs > cpus })
+	if cpus == 0 || above < 0 {
 		return
 	}
-	var kept []Point
-	for _, p := range c.Points {
-		if p.Procs > cpus {
-			c.Above = append(c.Above, p.Procs)
-		} else {
-			kept = append(kept, p)
-		}
+	for _, p := range c.Points[above:] {
+		c.Above = append(c.Above, p.Procs)
 	}
-	c.Points = kept
+	c.Points = c.Points[:above]
 }
 
 // limited returns the curves without counts above their CPUs, and without those

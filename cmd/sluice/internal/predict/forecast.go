@@ -48,7 +48,7 @@ type Forecast struct {
 	past   *Past
 }
 
-// NewForecast fits the counts, which must be ascending. Without a law, the
+// NewForecast fits the counts, which must be ascending and may be none. Without a law, the
 // forecast still has the measured and the interpolated figures.
 func NewForecast(counts []Point, limits Limits, past *Past) *Forecast {
 	f := &Forecast{Counts: counts, Limits: limits, past: past}
@@ -111,7 +111,7 @@ func (f *Forecast) At(n int) (Figure, error) {
 // figure returns what became of curves with this outlook, up to the bound.
 func (f *Forecast) figure(n int, o outlook, where region) Figure {
 	mode := [...]Mode{within: Interpolated, outside: Extrapolated}[where]
-	band := f.past.band(o, where, -1)
+	band := f.past.band(o, where, func(trial) bool { return true })
 	x, hi := f.alone()
 	x, hi = float64(n)*x, float64(n)*hi
 	return Figure{n, min(x, o.guess*band.Mid), min(x, o.guess*band.Lo), min(hi, o.guess*band.Hi), mode}
@@ -196,10 +196,8 @@ func (f *Forecast) remedies(n int, swept Swept) []Remedy {
 // exchange no cache lines, or else of one CPU alone.
 func (f *Forecast) lanes(n int, measured []Point) []Remedy {
 	what := fmt.Sprintf("%d lanes", n)
-	if len(measured) > 0 {
-		if figure, err := NewForecast(measured, f.Limits, f.past).At(n); err == nil {
-			return []Remedy{{what, figure, ""}}
-		}
+	if figure, err := NewForecast(measured, f.Limits, f.past).At(n); err == nil {
+		return []Remedy{{what, figure, ""}}
 	}
 	_, rate := perCPU(measured, 2)
 	of := "of lanes on several CPUs"
@@ -224,11 +222,8 @@ const leastOwn = 0.5
 // them there is no limit, because a value takes that time in the largest batch.
 func (f *Forecast) batches(n int, measured []Point) (found []Remedy) {
 	one, err := f.At(n)
-	if err != nil || len(measured) == 0 {
-		return nil
-	}
-	figure, err := NewForecast(measured, f.Limits, f.past).At(n)
-	if err != nil {
+	figure, unknown := NewForecast(measured, f.Limits, f.past).At(n)
+	if err != nil || unknown != nil {
 		return nil
 	}
 	transfer := 1e9 / one.X

@@ -232,12 +232,12 @@ func (o outlook) near(p outlook) float64 {
 	return math.Exp(-(a*a + b*b) / 2)
 }
 
-// band returns what became of curves with a similar shape in a region. Curves of the group
-// except do not count.
-func (p *Past) band(o outlook, where region, except int) Band {
+// band returns what became of curves with a similar shape in a region, among the trials that
+// count.
+func (p *Past) band(o outlook, where region, counts func(trial) bool) Band {
 	var all, alike float64
 	for _, t := range p[where] {
-		if t.group != except {
+		if counts(t) {
 			all += t.weight
 			alike += t.weight * o.near(t.outlook)
 		}
@@ -247,7 +247,7 @@ func (p *Past) band(o outlook, where region, except int) Band {
 	}
 	var misses sample
 	for _, t := range p[where] {
-		if t.group != except {
+		if counts(t) {
 			misses = append(misses, weighed{t.miss, t.weight * ((1-unlike)*o.near(t.outlook)/alike + unlike/all)})
 		}
 	}

@@ -11,6 +11,8 @@ func planted(source string, l Law, procs ...int) Curve {
 	return Curve{Source: source, Machine: "machine of " + source, Version: "C", Workload: "w", Kind: Shared, Points: sweep(l, procs...)}
 }
 
+func anyTrial(trial) bool { return true }
+
 func TestTrials(t *testing.T) {
 	c := planted("a", laws[1].law, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)
 	c.Domain = 8
@@ -104,11 +106,11 @@ func TestBand(t *testing.T) {
 	past := NewPast(curves)
 	for _, law := range []Law{linear, falling} {
 		o := beyond(sweep(law, 1, 2, 4, 8), law, 16)
-		if band := past.band(o, outside, -1); !closeTo(o.guess*band.Mid, law.At(16), 1e-6) || band.Lo > band.Mid || band.Mid > band.Hi {
+		if band := past.band(o, outside, anyTrial); !closeTo(o.guess*band.Mid, law.At(16), 1e-6) || band.Lo > band.Mid || band.Mid > band.Hi {
 			t.Errorf("%+v: %+v of %v, want a median of %v", law, band, o.guess, law.At(16))
 		}
 		for except := range curves {
-			if got := NewPast(curves[except:except+1]).band(o, outside, 0); got.Lo != 0 || !math.IsInf(got.Hi, 1) {
+			if got := NewPast(curves[except:except+1]).band(o, outside, func(t trial) bool { return t.group != 0 }); got.Lo != 0 || !math.IsInf(got.Hi, 1) {
 				t.Errorf("without its only group: %+v", got)
 			}
 		}
@@ -121,7 +123,7 @@ func TestBandGrowsWithDistance(t *testing.T) {
 	past := NewPast(Published())
 	law := Law{1e7, 0.2, 0.01}
 	width := func(o outlook, where region) float64 {
-		b := past.band(o, where, -1)
+		b := past.band(o, where, anyTrial)
 		return b.Hi / b.Lo
 	}
 	before := 1.0

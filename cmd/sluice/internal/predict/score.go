@@ -47,20 +47,17 @@ var ErrNoTrial = fmt.Errorf("no curve has a count to predict from %d smaller one
 // on the known curves if there is no file. Known curves of the same source or machine as
 // a curve are left out.
 func NewScore(file string, foreign, known []Curve) (Score, error) {
-	asked := *NewPast(slices.Concat(foreign, known))
-	basis := asked
-	if file != "" {
-		for where, trials := range asked {
-			isForeign := func(t trial) bool { return t.index < len(foreign) }
-			basis[where] = slices.DeleteFunc(slices.Clone(trials), isForeign)
-			asked[where] = slices.DeleteFunc(trials, func(t trial) bool { return !isForeign(t) })
-		}
-	}
+	past := NewPast(slices.Concat(foreign, known))
 	distances, sources := map[string]trials{}, map[string]trials{}
-	for where := range asked {
-		for i := range asked[where] {
-			t := &asked[where][i]
-			t.band = basis.band(t.outlook, min(region(where), outside), t.group)
+	for where := range past {
+		for i := range past[where] {
+			t := &past[where][i]
+			if file != "" && t.index >= len(foreign) {
+				continue
+			}
+			t.band = past.band(t.outlook, min(region(where), outside), func(other trial) bool {
+				return other.group != t.group && other.index >= len(foreign)
+			})
 			distance := t.distance(region(where))
 			distances[distance] = append(distances[distance], t)
 			if region(where) == outside {
