@@ -242,9 +242,10 @@ func (p *Past) band(o outlook, where region, counts func(trial) bool) Band {
 			alike += t.weight * o.near(t.outlook)
 		}
 	}
-	if alike == 0 {
+	if all == 0 {
 		return Band{0, 1, math.Inf(1)}
 	}
+	alike = max(alike, math.SmallestNonzeroFloat64) // of a curve unlike any other, the band is that of all
 	var misses sample
 	for _, t := range p[where] {
 		if counts(t) {
