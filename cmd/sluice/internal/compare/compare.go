@@ -101,7 +101,7 @@ func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 	c := newComparison(oldPath, newPath, o)
 	err := c.read()
 	if err == nil {
-		err = c.judge()
+		err = c.compare()
 	}
 	if err != nil {
 		return nil, err
@@ -116,8 +116,8 @@ func newComparison(oldPath, newPath string, o Options) *Comparison {
 	}
 }
 
-// judge compares the values of both runs. It fails if they have no point in common.
-func (c *Comparison) judge() error {
+// compare compares the values of both runs. It fails if they have no point in common.
+func (c *Comparison) compare() error {
 	c.Differences = contrast(&c.Old, &c.New, c.Procs != nil)
 	var units []string
 	shared := false
