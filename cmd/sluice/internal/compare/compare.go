@@ -20,6 +20,7 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -66,9 +67,12 @@ type Comparison struct {
 	keys     []Key                 // of OLD, then those of NEW alone, in the order of the files
 	values   map[Key]*[2][]float64 // of each point in OLD and in NEW
 	units    benchfmt.UnitMetadataMap
-	packages bool            // the points are of more than one package
-	in       map[Key][2]bool // the runs that have a name in any unit
+	packages bool          // the points are of more than one package
+	in       map[Key]uint8 // the runs that have a name in any unit, as bits: 1 for OLD, 2 for NEW
 }
+
+// inBoth are the bits of a name that both runs have.
+const inBoth = 1 | 2
 
 func (c *Comparison) runs() [2]*Run { return [...]*Run{&c.Old, &c.New} }
 
@@ -112,7 +116,7 @@ func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 func newComparison(oldPath, newPath string, o Options) *Comparison {
 	return &Comparison{
 		Schema: Schema, Options: o, Old: Run{Path: oldPath}, New: Run{Path: newPath},
-		values: map[Key]*[2][]float64{}, units: benchfmt.UnitMetadataMap{}, in: map[Key][2]bool{},
+		values: map[Key]*[2][]float64{}, units: benchfmt.UnitMetadataMap{}, in: map[Key]uint8{},
 	}
 }
 
@@ -120,14 +124,9 @@ func newComparison(oldPath, newPath string, o Options) *Comparison {
 func (c *Comparison) compare() error {
 	c.Differences = contrast(&c.Old, &c.New, c.Procs != nil)
 	var units []string
-	shared := false
 	for _, key := range c.keys {
 		c.packages = c.packages || key.Package != c.keys[0].Package
 		values := c.values[key]
-		in := c.in[key.nameOnly()]
-		in[0], in[1] = in[0] || len(values[0]) > 0, in[1] || len(values[1]) > 0
-		c.in[key.nameOnly()] = in
-		shared = shared || in == [2]bool{true, true}
 		switch {
 		case len(values[1]) == 0:
 			c.OnlyOld = append(c.OnlyOld, key)
@@ -143,7 +142,7 @@ func (c *Comparison) compare() error {
 			}
 		}
 	}
-	if !shared && len(c.New.Failures) == 0 {
+	if !slices.Contains(slices.Collect(maps.Values(c.in)), inBoth) && len(c.New.Failures) == 0 {
 		return c.nothingShared()
 	}
 	slices.SortStableFunc(c.Points, func(a, b *Point) int { return slices.Index(units, a.Unit) - slices.Index(units, b.Unit) })

@@ -209,6 +209,7 @@ func (s *side) add(key Key, line int, result *benchfmt.Result) (any bool) {
 		}
 		values := &s.of.values[key][s.index]
 		*values = append(*values, v)
+		s.of.in[key.nameOnly()] |= 1 << s.index
 		any = true
 	}
 	return any

@@ -100,7 +100,7 @@ func (c *Comparison) only(word string, keys []Key) string {
 	var names []string
 	for _, key := range keys {
 		names = append(names, c.label(key))
-		if c.in[key.nameOnly()] == [2]bool{true, true} {
+		if c.in[key.nameOnly()] == inBoth {
 			names[len(names)-1] += " (" + key.Unit + ")"
 		}
 	}
