@@ -49,8 +49,8 @@ func (c *Comparison) answer() string {
 
 // withinRuns returns how many points are worse beyond the noise within the runs.
 func (c *Comparison) withinRuns() (n int) {
-	for i := range c.Points {
-		if p := &c.Points[i]; p.testable && p.Verdict == Worse {
+	for _, p := range c.Points {
+		if p.testable && p.Verdict == Worse {
 			n++
 		}
 	}
@@ -72,9 +72,7 @@ func (c *Comparison) doubt() string {
 }
 
 // drifted reports whether nearly all points are worse by more than the threshold.
-func (c *Comparison) drifted() bool {
-	return c.order().believed(math.Log(c.Decision.Drift)) > math.Log1p(c.Threshold)
-}
+func (c *Comparison) drifted() bool { return c.Decision.machine > math.Log1p(c.Threshold) }
 
 // declare is what to do about a unit without a direction.
 const declare = " (a file can declare it: “Unit widgets better=higher”)."
@@ -83,8 +81,8 @@ const declare = " (a file can declare it: “Unit widgets better=higher”)."
 // suspect. A change from or to 0 has no factor.
 func (c *Comparison) worst() string {
 	var worst *Point
-	for i := range c.Points {
-		if p := &c.Points[i]; (p.Regression || p.Suspect && c.Decision.Regressions == 0) && (worst == nil || p.evidence.median > worst.evidence.median) {
+	for _, p := range c.Points {
+		if (p.Regression || p.Suspect && c.Decision.Regressions == 0) && (worst == nil || p.evidence.median > worst.evidence.median) {
 			worst = p
 		}
 	}
@@ -117,8 +115,8 @@ func (c *Comparison) basis() string {
 		}
 		text.say("A point stands out from the noise of these runs if it is worse by more than %s.", least)
 	}
-	if machine := c.order().believed(math.Log(d.Drift)); machine > math.Log(1.02) {
-		text.say("All points are worse by at least about %s; as much as %s of it is taken as the machine's.", factor(d.Drift), factor(math.Exp(machine)))
+	if d.machine > math.Log(1.02) {
+		text.say("All points are worse by at least about %s; as much as %s of it is taken as the machine's.", factor(d.Drift), factor(math.Exp(d.machine)))
 	}
 	if c.order().turns == 1 && (d.Regressions > 0 || slices.Contains([]Reason{Suspects, Drifted, Disturbed}, d.Reason) || c.withinRuns() > 0) {
 		text.say("To tell the code from the machine, alternate runs of OLD and NEW, several of each, and compare the joined files.")

@@ -123,7 +123,7 @@ func benchstat(t *testing.T, oldPath, newPath string, alpha float64) (points map
 }
 
 // ours returns this package's results in the same form.
-func ours(points []Point) map[Key]judged {
+func ours(points []*Point) map[Key]judged {
 	all := map[Key]judged{}
 	for _, p := range points {
 		significance := ""
@@ -186,7 +186,7 @@ func TestBenchstatAgrees(t *testing.T) {
 }
 
 // allShapes checks that the shapes match their names.
-func allShapes(t *testing.T, points []Point) {
+func allShapes(t *testing.T, points []*Point) {
 	t.Helper()
 	seen := map[string]int{}
 	for _, p := range points {
@@ -206,9 +206,9 @@ func allShapes(t *testing.T, points []Point) {
 }
 
 // sameMeans compares the geometric means of the tables that have one.
-func sameMeans(t *testing.T, points []Point, means map[Key]string) {
+func sameMeans(t *testing.T, points []*Point, means map[Key]string) {
 	t.Helper()
-	tables := map[Key][]Point{}
+	tables := map[Key][]*Point{}
 	for _, p := range points {
 		of := p.Key
 		of.Name = ""
@@ -233,15 +233,15 @@ func sameMeans(t *testing.T, points []Point, means map[Key]string) {
 func TestDisagreementIsSeen(t *testing.T) {
 	oldPath, newPath := twoFiles(t)
 	theirs, _ := benchstat(t, oldPath, newPath, 0.05)
-	at := func(change func(*Point)) []Point {
+	at := func(change func(*Point)) []*Point {
 		c, err := Files(oldPath, newPath, Defaults)
 		if err != nil {
 			t.Fatal(err)
 		}
-		change(&c.Points[1])
+		change(c.Points[1])
 		return c.Points
 	}
-	planted := map[string][]Point{
+	planted := map[string][]*Point{
 		"a median":      at(func(p *Point) { p.New.Median *= 1.0000001 }),
 		"an interval":   at(func(p *Point) { p.Old.Range = "99%" }),
 		"noise":         at(func(p *Point) { p.Delta = "~" }),
@@ -249,7 +249,7 @@ func TestDisagreementIsSeen(t *testing.T) {
 		"a p":           at(func(p *Point) { p.P += 0.001 }),
 		"a count":       at(func(p *Point) { p.Old.N++ }),
 		"a point less":  slices.Delete(at(func(*Point) {}), 1, 2),
-		"a point more":  append(at(func(*Point) {}), Point{}),
+		"a point more":  append(at(func(*Point) {}), new(Point)),
 		"a better unit": at(func(p *Point) { p.Unit = "ns/op" }),
 	}
 	for name, points := range planted {

@@ -20,25 +20,28 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
+
+	"golang.org/x/perf/benchfmt"
 )
 
 // Options are the user's choices.
 type Options struct {
 	// Alpha is the significance level of each point, and of the decision over
 	// all of them: above 0, below 1.
-	Alpha float64
+	Alpha float64 `json:"alpha"`
 	// Threshold is the change, as a fraction of OLD, that a regression exceeds:
 	// 0.05 is 5%.
-	Threshold float64
+	Threshold float64 `json:"threshold"`
 	// Procs, if not nil, compares the points of OLD at one GOMAXPROCS with those of
 	// NEW at another. OLD and NEW may then be the same run.
-	Procs *[2]int
+	Procs *[2]int `json:"procs,omitempty"`
 	// Gone, if not nil, matches the names of benchmarks that are meant to be in OLD
 	// only.
-	Gone *regexp.Regexp
+	Gone *regexp.Regexp `json:"-"`
 }
 
 // Defaults are the default options.
@@ -50,22 +53,28 @@ const Schema = 3
 
 // A Comparison is the result of comparing two runs. It defines the JSON form.
 type Comparison struct {
-	Schema      int          `json:"schema"`
-	Alpha       float64      `json:"alpha"`
-	Threshold   float64      `json:"threshold"`       // a fraction of OLD
-	Procs       *[2]int      `json:"procs,omitempty"` // GOMAXPROCS of OLD and of NEW, if asked for
+	Schema int `json:"schema"`
+	Options
 	Old         Run          `json:"old"`
 	New         Run          `json:"new"`
 	Differences []Difference `json:"differences"` // settings that differ
 	Units       []UnitTally  `json:"units"`
 	Decision    Decision     `json:"decision"`
-	Points      []Point      `json:"points"` // by unit, in the order of the files
+	Points      []*Point     `json:"points"` // by unit, in the order of the files
 	OnlyOld     []Key        `json:"only_old"`
 	OnlyNew     []Key        `json:"only_new"`
 
-	packages bool            // the points are of more than one package
-	in       map[Key][2]bool // the runs that have a name in any unit
+	keys     []Key                 // of OLD, then those of NEW alone, in the order of the files
+	values   map[Key]*[2][]float64 // of each point in OLD and in NEW
+	units    benchfmt.UnitMetadataMap
+	packages bool          // the points are of more than one package
+	in       map[Key]uint8 // the runs that have a name in any unit, as bits: 1 for OLD, 2 for NEW
 }
+
+// inBoth are the bits of a name that both runs have.
+const inBoth = 1 | 2
+
+func (c *Comparison) runs() [2]*Run { return [...]*Run{&c.Old, &c.New} }
 
 // A Key identifies a point. Other settings that differ are differences of the
 // runs.
@@ -93,61 +102,59 @@ func Files(oldPath, newPath string, o Options) (*Comparison, error) {
 	if !(o.Threshold >= 0 && o.Threshold <= maxThreshold) {
 		return nil, fmt.Errorf("invalid threshold %v%% (want 0%% to %v%%)", 100*o.Threshold, 100*maxThreshold)
 	}
-	both, err := read([2]string{oldPath, newPath}, o.Procs)
+	c := newComparison(oldPath, newPath, o)
+	err := c.read()
+	if err == nil {
+		err = c.compare()
+	}
 	if err != nil {
 		return nil, err
 	}
-	return newComparison(both, o)
+	return c, nil
 }
 
-func newComparison(both *results, o Options) (*Comparison, error) {
-	c := &Comparison{
-		Schema:    Schema,
-		Alpha:     o.Alpha,
-		Threshold: o.Threshold,
-		Procs:     o.Procs,
-		Old:       both.sides[0].Run,
-		New:       both.sides[1].Run,
-		in:        map[Key][2]bool{},
+func newComparison(oldPath, newPath string, o Options) *Comparison {
+	return &Comparison{
+		Schema: Schema, Options: o, Old: Run{Path: oldPath}, New: Run{Path: newPath},
+		values: map[Key]*[2][]float64{}, units: benchfmt.UnitMetadataMap{}, in: map[Key]uint8{},
 	}
-	c.Differences = contrast(&c.Old, &c.New, o.Procs != nil)
+}
+
+// compare compares the values of both runs. It fails if they have no point in common.
+func (c *Comparison) compare() error {
+	c.Differences = contrast(&c.Old, &c.New, c.Procs != nil)
 	var units []string
-	shared := false
-	for _, key := range both.keys {
-		c.packages = c.packages || key.Package != both.keys[0].Package
-		values := both.values[key]
-		in := c.in[key.nameOnly()]
-		in[0], in[1] = in[0] || len(values[0]) > 0, in[1] || len(values[1]) > 0
-		c.in[key.nameOnly()] = in
-		shared = shared || in == [2]bool{true, true}
+	for _, key := range c.keys {
+		c.packages = c.packages || key.Package != c.keys[0].Package
+		values := c.values[key]
 		switch {
 		case len(values[1]) == 0:
 			c.OnlyOld = append(c.OnlyOld, key)
-			if o.Gone == nil || !o.Gone.MatchString(key.Name) {
+			if c.Gone == nil || !c.Gone.MatchString(key.Name) {
 				c.Decision.Vanished++
 			}
 		case len(values[0]) == 0:
 			c.OnlyNew = append(c.OnlyNew, key)
 		default:
-			c.Points = append(c.Points, newPoint(key, values, both.units, o))
+			c.Points = append(c.Points, newPoint(key, values, c.units, c.Alpha))
 			if !slices.Contains(units, key.Unit) {
 				units = append(units, key.Unit)
 			}
 		}
 	}
-	if !shared && len(c.New.Failures) == 0 {
-		return nil, nothingShared(c)
+	if !slices.Contains(slices.Collect(maps.Values(c.in)), inBoth) && len(c.New.Failures) == 0 {
+		return c.nothingShared()
 	}
-	slices.SortStableFunc(c.Points, func(a, b Point) int { return slices.Index(units, a.Unit) - slices.Index(units, b.Unit) })
-	c.Decision.decide(c.Points, o, c.order(), len(c.New.Failures) > 0)
+	slices.SortStableFunc(c.Points, func(a, b *Point) int { return slices.Index(units, a.Unit) - slices.Index(units, b.Unit) })
+	c.Decision.decide(c.Points, c.Options, c.order(), len(c.New.Failures) > 0)
 	for _, unit := range units {
 		c.Units = append(c.Units, tally(unit, c.Points))
 	}
-	return c, nil
+	return nil
 }
 
 // nothingShared returns the error of two runs without a common point.
-func nothingShared(c *Comparison) error {
+func (c *Comparison) nothingShared() error {
 	hint := ""
 	for _, d := range c.Differences {
 		if d.Key == procsKey && len(d.Old)*len(d.New) > 0 {
@@ -174,11 +181,10 @@ type UnitTally struct {
 	was, is float64 // the geometric means of both sides
 }
 
-func tally(unit string, points []Point) UnitTally {
+func tally(unit string, points []*Point) UnitTally {
 	u := UnitTally{Unit: unit, Counts: map[Verdict]int{}}
 	var was, is, ratio float64
-	for i := range points {
-		p := &points[i]
+	for _, p := range points {
 		if p.Unit != unit {
 			continue
 		}

@@ -73,7 +73,7 @@ func around(center float64, n int) []float64 {
 }
 
 // one compares a single point.
-func one(t *testing.T, name, unit string, was, is []float64) Point {
+func one(t *testing.T, name, unit string, was, is []float64) *Point {
 	t.Helper()
 	c := compared(t, run(header, line{name, unit, was}), run(later, line{name, unit, is}), Defaults)
 	if len(c.Points) != 1 {
@@ -179,7 +179,7 @@ func TestInterval(t *testing.T) {
 	covered := 0
 	for range times {
 		was, is := drawn(random, 100, 5+random.IntN(8)), drawn(random, 120, 5+random.IntN(8))
-		p := newPoint(Key{Unit: "sec/op"}, &[2][]float64{was, is}, benchfmt.UnitMetadataMap{}, Defaults)
+		p := newPoint(Key{Unit: "sec/op"}, &[2][]float64{was, is}, benchfmt.UnitMetadataMap{}, Defaults.Alpha)
 		lo, hi := p.Interval[0], p.Interval[1]
 		if none := lo <= 0 && 0 <= hi; none != (p.P > 0.05) {
 			t.Errorf("%v to %v with p=%.3f", lo, hi, p.P)

@@ -50,10 +50,11 @@ func TestFilesAreNotHeld(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	r, err := read(paths, nil)
+	c := newComparison(paths[0], paths[1], Defaults)
+	err := c.read()
 	runtime.ReadMemStats(&after)
-	if err != nil || len(r.keys) != 1 || r.sides[1].values("line-ns")[0] != "51" {
-		t.Fatalf("%+v, %v", r, err)
+	if err != nil || len(c.keys) != 1 || c.New.values("line-ns")[0] != "51" {
+		t.Fatalf("%+v, %v", c, err)
 	}
 	// With the race detector, a regular expression often allocates the machine that it would reuse.
 	if took := after.TotalAlloc - before.TotalAlloc; took > logged/16 && !suite.Race {
@@ -70,9 +71,9 @@ func TestTooManyResults(t *testing.T) {
 		"a setting": "cpu: fast\n" + good + good, "a reading": good + "# line-ns: 52\n" + good,
 	} {
 		for kept, want := range map[int]bool{0: false, maxKept - 30: true} {
-			r := &results{values: map[Key]*[2][]float64{}}
-			r.sides[1] = side{Run: Run{Path: "new.txt"}, index: 1, kept: kept, of: r}
-			_, err := r.sides[1].read(strings.NewReader(text), new(benchfmt.Reader))
+			s := newComparison("", "new.txt", Defaults).side(1)
+			s.kept = kept
+			_, err := s.read(strings.NewReader(text), new(benchfmt.Reader))
 			if errors.Is(err, errTooMany) != want || want && (!strings.HasPrefix(err.Error(), "new.txt:") || !strings.Contains(err.Error(), "64 MiB")) {
 				t.Errorf("%s after %d bytes: %v", what, kept, err)
 			}

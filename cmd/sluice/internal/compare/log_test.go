@@ -26,12 +26,11 @@ const plain = "goos: linux\npkg: example.com/q\ncpu: abacus\n" +
 	"BenchmarkSend-8   \t       1\t1234567890 ns/op\t 1.5e+03 items\nPASS\nok  \texample.com/r\t1.1s\n"
 
 // parsed reads the text as NEW.
-func parsed(t *testing.T, text string) (*results, error) {
+func parsed(t *testing.T, text string) (*Comparison, error) {
 	t.Helper()
-	r := &results{values: map[Key]*[2][]float64{}}
-	r.sides[1] = side{Run: Run{Path: "new"}, index: 1, of: r}
-	_, err := r.sides[1].read(strings.NewReader(text), new(benchfmt.Reader))
-	return r, err
+	c := newComparison("", "new", Defaults)
+	_, err := c.side(1).read(strings.NewReader(text), new(benchfmt.Reader))
+	return c, err
 }
 
 // said is what was read, as text.
@@ -45,7 +44,7 @@ func said(t *testing.T, text string) string {
 	for _, key := range slices.SortedFunc(maps.Keys(r.values), func(a, b Key) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) }) {
 		fmt.Fprintln(&b, key, r.values[key][1])
 	}
-	fmt.Fprint(&b, r.sides[1].Settings, r.sides[1].Skipped, r.sides[1].Failures)
+	fmt.Fprint(&b, r.New.Settings, r.New.Skipped, r.New.Failures)
 	return b.String()
 }
 
@@ -168,7 +167,7 @@ func TestUnreadable(t *testing.T) {
 		"BenchmarkPool-8 \tsaid 42 120 users\n":       "",
 	} {
 		r, err := parsed(t, good+text+good)
-		if got := strings.Join(r.sides[1].Skipped, ", "); err != nil || got != want || len(r.values) != 1 {
+		if got := strings.Join(r.New.Skipped, ", "); err != nil || got != want || len(r.values) != 1 {
 			t.Errorf("%q: %q (%v), want %q", text, got, err, want)
 		}
 	}
@@ -190,7 +189,7 @@ func TestFailures(t *testing.T) {
 	} {
 		for form, text := range map[string]string{"text": text, "JSON": strings.Join(events("q", text), ""), "GitHub": eachLine(text, "2026-01-02T03:04:05.678Z $1")} {
 			r, err := parsed(t, text)
-			got := strings.Join(r.sides[1].Failures, ", ")
+			got := strings.Join(r.New.Failures, ", ")
 			if got != want || (err == nil) != (want != "") {
 				t.Errorf("%s of %q: %q (%v), want %q", form, text, got, err, want)
 			}
@@ -201,7 +200,7 @@ func TestFailures(t *testing.T) {
 // A package that follows a failure has its settings.
 func TestSettingsAfterFailure(t *testing.T) {
 	r, err := parsed(t, "pkg: q\nBenchmarkPool-8   \t--- FAIL: BenchmarkPool-8\nFAIL\nFAIL\tq\t1s\npkg: r\ncpu: abacus\nBenchmarkSend-8 1 1 ns/op\n")
-	if err != nil || r.keys[0].Package != "r" || !slices.Equal(r.sides[1].values("cpu"), []string{"abacus"}) {
+	if err != nil || r.keys[0].Package != "r" || !slices.Equal(r.New.values("cpu"), []string{"abacus"}) {
 		t.Errorf("%+v: %v", r, err)
 	}
 }

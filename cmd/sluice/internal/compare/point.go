@@ -87,8 +87,8 @@ func (f Fraction) MarshalJSON() ([]byte, error) {
 
 func (f Fraction) finite() bool { return !math.IsInf(float64(f), 0) && !math.IsNaN(float64(f)) }
 
-func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, o Options) Point {
-	thresholds := benchmath.Thresholds{CompareAlpha: o.Alpha}
+func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, alpha float64) *Point {
+	thresholds := benchmath.Thresholds{CompareAlpha: alpha}
 	assumption := units.GetAssumption(key.Unit)
 	var samples [2]*benchmath.Sample
 	var summaries [2]benchmath.Summary
@@ -98,7 +98,7 @@ func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, o O
 	}
 	tested := assumption.Compare(samples[0], samples[1])
 	was, is := summaries[0].Center, summaries[1].Center
-	p := Point{
+	p := &Point{
 		Key:      key,
 		Old:      newSample(tested.N1, summaries[0]),
 		New:      newSample(tested.N2, summaries[1]),
@@ -117,7 +117,7 @@ func newPoint(key Key, values *[2][]float64, units benchfmt.UnitMetadataMap, o O
 		p.LeastP = testOf(tested.N1, tested.N2).least
 	}
 	switch {
-	case p.LeastP > o.Alpha:
+	case p.LeastP > alpha:
 		p.Verdict = TooFew
 	case p.Delta == "~" || was == is:
 		p.Verdict = Same

@@ -47,22 +47,16 @@ func (r *Run) values(key string) []string {
 	return nil
 }
 
-// results has the values of each point in OLD and in NEW.
-type results struct {
-	sides  [2]side
-	keys   []Key // in the order of the files, OLD first
-	values map[Key]*[2][]float64
-	units  benchfmt.UnitMetadataMap
-}
-
 // A side is a run while it is read.
 type side struct {
-	Run
+	*Run
 	index int
-	procs *[2]int // GOMAXPROCS of the points to read from each side, or nil for all
-	kept  int     // bytes of lines that cannot be read
-	of    *results
+	kept  int // bytes of lines that cannot be read
+	of    *Comparison
 }
+
+// side returns OLD, 0, or NEW, 1.
+func (c *Comparison) side(index int) *side { return &side{Run: c.runs()[index], index: index, of: c} }
 
 // set adds a value of a setting.
 func (s *side) set(key, value string) {
@@ -90,31 +84,29 @@ func (s *side) skip(line int, text string) {
 	s.Skipped = append(s.Skipped, fmt.Sprintf("%s:%d: %s", s.Path, line, strings.Join(strings.Fields(text), " ")))
 }
 
-func read(paths [2]string, procs *[2]int) (*results, error) {
-	r := &results{values: map[Key]*[2][]float64{}, units: benchfmt.UnitMetadataMap{}}
+// read reads both runs.
+func (c *Comparison) read() error {
 	var reader benchfmt.Reader // one for both files: it remembers the units
 	var sums [2]string
-	for i, path := range paths {
-		s := &r.sides[i]
-		*s = side{Run: Run{Path: path}, index: i, procs: procs, of: r}
-		in, err := open(path)
+	for i, run := range c.runs() {
+		in, err := open(run.Path)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		sums[i], err = s.read(in, &reader)
+		sums[i], err = c.side(i).read(in, &reader)
 		_ = in.Close()
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if sums[0] == sums[1] && procs == nil {
-		return nil, fmt.Errorf("%s and %s have identical contents (want two runs)", paths[0], paths[1])
+	if sums[0] == sums[1] && c.Procs == nil {
+		return fmt.Errorf("%s and %s have identical contents (want two runs)", c.Old.Path, c.New.Path)
 	}
 	for key, unit := range reader.Units() {
 		_, key.Unit = tidy(1, key.Unit)
-		r.units[key] = unit
+		c.units[key] = unit
 	}
-	return r, nil
+	return nil
 }
 
 // open opens a file, the results in a directory of the lab, or standard input for "-".
@@ -160,8 +152,8 @@ func (s *side) read(in io.Reader, reader *benchfmt.Reader) (sum string, err erro
 		return "", err
 	case taken || !found && s.index == 1 && len(s.Failures) > 0:
 		return string(hash.Sum(nil)), nil
-	case found && s.procs != nil:
-		return "", fmt.Errorf("%s has no point at GOMAXPROCS %d: it has %s", s.Path, s.procs[s.index], list(s.values(procsKey)))
+	case found && s.of.Procs != nil:
+		return "", fmt.Errorf("%s has no point at GOMAXPROCS %d: it has %s", s.Path, s.of.Procs[s.index], list(s.values(procsKey)))
 	case log.line == 0:
 		return "", fmt.Errorf("%s is empty", s.Path)
 	}
@@ -181,19 +173,20 @@ func (s *side) key(result *benchfmt.Result) (key Key, ok bool) {
 	if _, parts := result.Name.Parts(); len(parts) > 0 && parts[len(parts)-1][0] == '-' {
 		procs = string(parts[len(parts)-1][1:])
 		base = strings.TrimSuffix(base, "-"+procs)
-	} else if key.Experiment != "" || s.procs != nil {
+	} else if key.Experiment != "" || s.of.Procs != nil {
 		procs = "1" // package testing and the lab leave it out
 	}
 	if procs != "" {
 		s.set(procsKey, procs)
 	}
-	if s.procs == nil {
+	asked := s.of.Procs
+	if asked == nil {
 		return key, true
 	}
-	if key.Name = base; s.procs[0] != 1 {
-		key.Name += "-" + strconv.Itoa(s.procs[0])
+	if key.Name = base; asked[0] != 1 {
+		key.Name += "-" + strconv.Itoa(asked[0])
 	}
-	return key, procs == strconv.Itoa(s.procs[s.index])
+	return key, procs == strconv.Itoa(asked[s.index])
 }
 
 // add adds the figures and the settings of a result, and reports whether it has figures.
@@ -216,6 +209,7 @@ func (s *side) add(key Key, line int, result *benchfmt.Result) (any bool) {
 		}
 		values := &s.of.values[key][s.index]
 		*values = append(*values, v)
+		s.of.in[key.nameOnly()] |= 1 << s.index
 		any = true
 	}
 	return any

@@ -72,15 +72,17 @@ type Decision struct {
 	// negative figures. They are never regressions.
 	Undirected int     `json:"undirected"`
 	Noise      []Noise `json:"noise"`
+
+	machine float64 // the part of Drift that may be the machine's, as a logarithm
 }
 
 // decide marks the regressions, the improvements and the suspects. Broken reports
 // whether NEW has failures.
-func (d *Decision) decide(points []Point, o Options, runs order, broken bool) {
+func (d *Decision) decide(points []*Point, o Options, runs order, broken bool) {
 	d.Noise = []Noise{}
 	var tested, few []*Point
-	for i := range points {
-		switch p := &points[i]; {
+	for _, p := range points {
+		switch {
 		case !p.testable:
 			d.Undirected++
 		case p.Exact:
@@ -111,9 +113,9 @@ func (d *Decision) decide(points []Point, o Options, runs order, broken bool) {
 		d.judge(groups, len(tested), direction, runs.believed(drift(tested, direction)), threshold, o.Alpha)
 	}
 	d.Drift = math.Exp(drift(tested, +1))
-	machine := runs.believed(math.Log(d.Drift))
+	d.machine = runs.believed(math.Log(d.Drift))
 	for _, p := range slices.Concat(tested, few) {
-		if !p.Regression && p.evidence.change(+1)-machine > max(threshold, math.Log(suspicious)) {
+		if !p.Regression && p.evidence.change(+1)-d.machine > max(threshold, math.Log(suspicious)) {
 			p.Suspect = true
 			d.Suspects++
 		}
@@ -128,7 +130,7 @@ func (d *Decision) decide(points []Point, o Options, runs order, broken bool) {
 		{d.Tested == 0 && len(points) > 0, Undecided, Untestable},
 		{d.Suspects > 0, Undecided, Suspects},
 		{d.Vanished > 0, Undecided, Vanished},
-		{machine > max(threshold, math.Log(steady)), Undecided, Drifted},
+		{d.machine > max(threshold, math.Log(steady)), Undecided, Drifted},
 		{2*hidden > len(tested), Undecided, Disturbed},
 		{true, Passed, ""},
 	}

@@ -216,13 +216,13 @@ func TestGone(t *testing.T) {
 // another one.
 func TestHolm(t *testing.T) {
 	regressions := func(slower ...float64) []bool {
-		points := make([]Point, 20)
+		points := make([]*Point, 20)
 		for i := range points {
 			change := 0.01 * float64(i)
 			if i < len(slower) {
 				change = slower[i]
 			}
-			points[i] = Point{Key: Key{Experiment: "e", Unit: "sec/op"}, Verdict: Worse, testable: true,
+			points[i] = &Point{Key: Key{Experiment: "e", Unit: "sec/op"}, Verdict: Worse, testable: true,
 				evidence: evidence{median: change, best: change}}
 		}
 		new(Decision).decide(points, Options{Alpha: 0.05, Threshold: 0.05}, order{turns: 1, together: true}, false)

@@ -74,13 +74,9 @@ func (c *Comparison) order() order {
 	if n := min(len(was), len(is)); n > 1 && was[0].Before(is[len(is)-1]) && is[0].Before(was[len(was)-1]) {
 		return order{n, true}
 	}
-	return order{1, c.oneRun()}
-}
-
-// oneRun reports whether OLD and NEW are parts of one run, compared by GOMAXPROCS.
-func (c *Comparison) oneRun() bool {
-	was, is := c.Old.values(dateKey), c.New.values(dateKey)
-	return c.Procs != nil && len(was) == 1 && slices.Equal(was, is)
+	// Parts of one run may be compared by GOMAXPROCS.
+	dates := c.Old.values(dateKey)
+	return order{1, c.Procs != nil && len(dates) == 1 && slices.Equal(dates, c.New.values(dateKey))}
 }
 
 // believed returns the part of a drift that may be the machine's, as a logarithm.

@@ -53,7 +53,7 @@ func (c *Comparison) warnings() (all sentences) {
 			all.say("%s is %s in OLD and %s in NEW: that alone may explain a change.", d.Key, list(d.Old), list(d.New))
 		}
 	}
-	for i, run := range []*Run{&c.Old, &c.New} {
+	for i, run := range c.runs() {
 		word := [...]string{"OLD", "NEW"}[i]
 		for _, s := range run.Settings {
 			if len(s.Values) > 1 && s.Key != procsKey && s.Key != dateKey && !reading(s.Key) { // runs are joined on purpose
@@ -100,7 +100,7 @@ func (c *Comparison) only(word string, keys []Key) string {
 	var names []string
 	for _, key := range keys {
 		names = append(names, c.label(key))
-		if c.in[key.nameOnly()] == [2]bool{true, true} {
+		if c.in[key.nameOnly()] == inBoth {
 			names[len(names)-1] += " (" + key.Unit + ")"
 		}
 	}
@@ -122,24 +122,14 @@ func list(values []string) string {
 // table returns the rows of all units. A row has the label of a point or a unit, and its
 // figures: OLD, NEW, their ratio, its interval, and what a change is.
 func (c *Comparison) table(all bool) (rows [][]string) {
-	var shown []*Point
-	all = all || len(c.Points) <= few
-	changed := 0
-	for i := range c.Points {
-		p := &c.Points[i]
-		if p.rank() < unchanged {
-			changed++
-		}
-		if all || p.rank() < unchanged {
-			shown = append(shown, p)
-		}
-	}
-	if !all {
+	shown := c.Points
+	changed := slices.DeleteFunc(slices.Clone(c.Points), func(p *Point) bool { return p.rank() == unchanged })
+	if !all && len(c.Points) > few {
 		size := func(p *Point) float64 { return math.Abs(math.Log1p(float64(p.Change))) }
-		slices.SortStableFunc(shown, func(a, b *Point) int {
+		slices.SortStableFunc(changed, func(a, b *Point) int {
 			return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(size(b), size(a)))
 		})
-		shown = shown[:min(len(shown), most)]
+		shown = changed[:min(len(changed), most)]
 	}
 	means := [][]string{{"geometric mean", "OLD", "NEW", "ratio"}}
 	for _, u := range c.Units {
@@ -169,7 +159,7 @@ func (c *Comparison) table(all bool) (rows [][]string) {
 		rows = append(append(rows, means...), []string{""})
 	}
 	if left := len(c.Points) - len(shown); left > 0 {
-		rows = append(rows, []string{fmt.Sprintf("%d of %d points are not shown; %d of them changed: -v shows all.", left, len(c.Points), changed-len(shown))})
+		rows = append(rows, []string{fmt.Sprintf("%d of %d points are not shown; %d of them changed: -v shows all.", left, len(c.Points), len(changed)-len(shown))})
 	}
 	return rows
 }

@@ -451,8 +451,7 @@ func peak(sweep Measured, id ContenderID) string {
 			}
 		}
 		if law, err := predict.Fit(points); err == nil {
-			at, _ := law.Peak()
-			peaks = append(peaks, float64(cmp.Or(at, most+1))) // a law that only rises has none
+			peaks = append(peaks, float64(cmp.Or(law.Peak(), most+1))) // a law that only rises has none
 		}
 	}
 	found := stat.Summarize(peaks)

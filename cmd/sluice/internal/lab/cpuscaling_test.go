@@ -145,7 +145,7 @@ func TestCPUScalingFindings(t *testing.T) {
 		case p.Beyond:
 			return 1 // no data: it would be the best of all
 		case id == manyToOne.of(native):
-			return 1e9 / law.At(float64(p.Procs))
+			return 1e9 / law.At(p.Procs)
 		case id == oneToOne.of(nativeSelects):
 			return 150
 		case id == manyToMany.of(native):
@@ -205,7 +205,7 @@ func TestPeak(t *testing.T) {
 			for round := range repetitions {
 				repetitions[round].Figures[0].Value = float64(1 + 98*(i%2))
 				if tt.laws != nil {
-					repetitions[round].Figures[0].Value = 1e9 / tt.laws[round%len(tt.laws)].At(float64(p.Procs))
+					repetitions[round].Figures[0].Value = 1e9 / tt.laws[round%len(tt.laws)].At(p.Procs)
 				}
 			}
 		}

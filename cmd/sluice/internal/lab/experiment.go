@@ -147,9 +147,6 @@ type Measure struct {
 	// Rate, if not 0, inverts the figure: Rate divided by it is shown, such as
 	// 1000 to show ns/op as millions per second.
 	Rate float64 `json:"rate,omitempty"`
-	// Above, if not 0, is subtracted from the figure before it is shown: earlier versions
-	// showed 1.26 times an ideal as an overhead of 0.26.
-	Above float64 `json:"above,omitempty"`
 }
 
 // Show returns a summary in the unit in words.
@@ -157,7 +154,6 @@ func (m Measure) Show(s stat.Summary) stat.Summary {
 	if m.Rate != 0 {
 		return s.Inverse(m.Rate)
 	}
-	s = s.Above(m.Above)
 	if m.Per != 0 {
 		return s.In(m.Per)
 	}

@@ -118,12 +118,17 @@ func (r *Result) Samples(unit string) []float64 {
 // an interrupt an entry may have fewer repetitions than planned; if the point
 // was run longer, it has more.
 type Outcome struct {
-	Point    *Point
-	Results  []Result
-	Finished bool        // every entry has its repetitions, or was given up
-	Usage    *host.Usage // of the machine, during the repetitions; nil if not watched
-	Sitting  int         // the run of the program that measured it, numbered by the caller
-	Reduced  int         // rounds, if the Pace left fewer than planned; otherwise 0
+	Point   *Point
+	Results []Result
+	State
+}
+
+// A State is what is known of a Point besides its figures.
+type State struct {
+	Finished bool        `json:"finished"`          // every entry has its repetitions, or was given up
+	Reduced  int         `json:"reduced,omitempty"` // rounds, if the Pace left fewer than planned, because the time of the run was up
+	Sitting  int         `json:"sitting"`           // the run of the program that measured it, from 0, numbered by the caller
+	Usage    *host.Usage `json:"usage,omitempty"`   // of the machine, during the repetitions; nil if not watched
 }
 
 // rounds returns the number of rounds without additional ones.

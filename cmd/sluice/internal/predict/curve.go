@@ -3,7 +3,7 @@ package predict
 import (
 	_ "embed"
 	"errors"
-	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -75,18 +75,14 @@ func (c Curve) facts() string { return format.Join("; ", c.Workload, c.Machine, 
 // threads than CPUs test robustness, and are not points of a curve. If the
 // number of CPUs is unknown, 0, all counts remain.
 func (c *Curve) Limit(cpus int) {
-	if cpus == 0 {
+	above := slices.IndexFunc(c.Points, func(p Point) bool { return p.Procs > cpus })
+	if cpus == 0 || above < 0 {
 		return
 	}
-	var kept []Point
-	for _, p := range c.Points {
-		if p.Procs > cpus {
-			c.Above = append(c.Above, p.Procs)
-		} else {
-			kept = append(kept, p)
-		}
+	for _, p := range c.Points[above:] {
+		c.Above = append(c.Above, p.Procs)
 	}
-	c.Points = kept
+	c.Points = c.Points[:above]
 }
 
 // limited returns the curves without counts above their CPUs, and without those
@@ -98,20 +94,15 @@ func limited(curves []Curve) []Curve {
 	return slices.DeleteFunc(curves, func(c Curve) bool { return len(c.Points) == 0 })
 }
 
-// counts summarizes samples of operations per second.
-func counts(samples map[int][]float64) []Point {
-	var all []Point
-	for procs, xs := range samples {
-		s := stat.Summarize(xs)
+// counts summarizes single measurements: it returns a point for each count of CPUs.
+func counts(measured []Point) (all []Point) {
+	samples := map[int][]float64{}
+	for _, p := range measured {
+		samples[p.Procs] = append(samples[p.Procs], p.X)
+	}
+	for _, procs := range slices.Sorted(maps.Keys(samples)) {
+		s := stat.Summarize(samples[procs])
 		all = append(all, Point{procs, s.Median, s.Lo, s.Hi, s.N})
 	}
-	slices.SortFunc(all, func(a, b Point) int { return a.Procs - b.Procs })
 	return all
-}
-
-func cpusText(n float64) string {
-	if n == 1 {
-		return "1 CPU"
-	}
-	return fmt.Sprintf("%.4g CPUs", n)
 }

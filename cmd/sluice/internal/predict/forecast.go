@@ -1,6 +1,7 @@
 package predict
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -21,7 +22,7 @@ const (
 
 // A Figure is a throughput in operations per second, with its band.
 type Figure struct {
-	CPUs float64 `json:"cpus"`
+	CPUs int     `json:"cpus"`
 	X    float64 `json:"ops_per_s"`
 	Lo   float64 `json:"lo"` // the band, or the interval of a measured figure
 	Hi   float64 `json:"hi"`
@@ -47,7 +48,7 @@ type Forecast struct {
 	past   *Past
 }
 
-// NewForecast fits the counts, which must be ascending. Without a law, the
+// NewForecast fits the counts, which must be ascending and may be none. Without a law, the
 // forecast still has the measured and the interpolated figures.
 func NewForecast(counts []Point, limits Limits, past *Past) *Forecast {
 	f := &Forecast{Counts: counts, Limits: limits, past: past}
@@ -55,7 +56,7 @@ func NewForecast(counts []Point, limits Limits, past *Past) *Forecast {
 	for _, c := range counts {
 		if spread := max(c.Hi-c.X, c.X-c.Lo) / c.X; spread > MaxSpread && !errors.Is(err, ErrTooFew) { // less noise would not help
 			err = fmt.Errorf("%w, as the interval on %s is ±%.0f%% (want at most %.0f%%). Repeat it on a quieter machine, or with more repetitions",
-				ErrTooNoisy, cpusText(float64(c.Procs)), 100*spread, 100*MaxSpread)
+				ErrTooNoisy, format.Plural(c.Procs, "CPU"), 100*spread, 100*MaxSpread)
 			break
 		}
 	}
@@ -72,57 +73,57 @@ func (f *Forecast) Largest() int { return f.Counts[len(f.Counts)-1].Procs }
 // figure. It is at least the largest measured count.
 func (f *Forecast) Reach(most int) int {
 	for ; most > f.Largest(); most-- {
-		if _, err := f.At(float64(most)); err == nil {
+		if _, err := f.At(most); err == nil {
 			break
 		}
 	}
 	return max(most, f.Largest())
 }
 
-// At returns the figure for n CPUs; n need not be whole. It returns an error
-// with the reason if n is too far from the counts.
-func (f *Forecast) At(n float64) (Figure, error) {
-	i := slices.IndexFunc(f.Counts, func(c Point) bool { return float64(c.Procs) >= n })
+// At returns the figure for n CPUs, or an error with the reason if n is too far from the
+// counts.
+func (f *Forecast) At(n int) (Figure, error) {
+	i := slices.IndexFunc(f.Counts, func(c Point) bool { return c.Procs >= n })
 	switch {
-	case i >= 0 && float64(f.Counts[i].Procs) == n:
+	case i >= 0 && f.Counts[i].Procs == n:
 		c := f.Counts[i]
 		return Figure{n, c.X, c.Lo, c.Hi, Measured}, nil
 	case i == 0:
-		return Figure{}, fmt.Errorf("%w: %s, fewer than the %d measured", ErrTooFar, cpusText(n), f.Counts[0].Procs)
+		return Figure{}, fmt.Errorf("%w: %s, fewer than the %d measured", ErrTooFar, format.Plural(n, "CPU"), f.Counts[0].Procs)
 	case i > 0:
 		pair := f.Counts[i-1 : i+1]
 		if pair[1].Procs > Far*pair[0].Procs {
 			return Figure{}, fmt.Errorf("%w: no count was measured between %d and %d CPUs", ErrTooFar, pair[0].Procs, pair[1].Procs)
 		}
-		return f.figure(n, between(pair[0], pair[1], n), Interpolated), nil
+		return f.figure(n, between(pair[0], pair[1], n), within), nil
 	case f.Law == nil:
 		return Figure{}, f.NoLaw
-	case n > Far*float64(f.Largest()):
-		return Figure{}, fmt.Errorf("%w: %v CPUs are more than %d times the %d measured. Measure on a machine with more CPUs",
+	case n > Far*f.Largest():
+		return Figure{}, fmt.Errorf("%w: %d CPUs are more than %d times the %d measured. Measure on a machine with more CPUs",
 			ErrTooFar, n, Far, f.Largest())
 	}
 	if err := f.Limits.check(f.Largest(), n); err != nil {
 		return Figure{}, err
 	}
-	return f.figure(n, beyond(f.Counts, *f.Law, n), Extrapolated), nil
+	return f.figure(n, beyond(f.Counts, *f.Law, n), outside), nil
 }
 
 // figure returns what became of curves with this outlook, up to the bound.
-func (f *Forecast) figure(n float64, o outlook, mode Mode) Figure {
-	band := f.past.band(o, mode == Extrapolated, -1)
-	x, hi := f.bound(n)
+func (f *Forecast) figure(n int, o outlook, where region) Figure {
+	mode := [...]Mode{within: Interpolated, outside: Extrapolated}[where]
+	band := f.past.band(o, where, func(trial) bool { return true })
+	x, hi := f.alone()
+	x, hi = float64(n)*x, float64(n)*hi
 	return Figure{n, min(x, o.guess*band.Mid), min(x, o.guess*band.Lo), min(hi, o.guess*band.Hi), mode}
 }
 
-// bound returns the throughput that n CPUs do not exceed: n times the best rate
-// of a CPU, and that by the upper end of its interval. Only a count of one CPU,
-// where no other contends, shows that rate: without it, the bound is +Inf.
-func (f *Forecast) bound(n float64) (x, hi float64) {
+// alone returns the throughput that no CPU exceeds, and the upper end of its interval.
+// Only a count of one CPU, where no other contends, shows it: without it, both are +Inf.
+func (f *Forecast) alone() (x, hi float64) {
 	if f.Counts[0].Procs != 1 {
 		return math.Inf(1), math.Inf(1)
 	}
-	x, hi = perCPU(f.Counts, 1)
-	return n * x, n * hi
+	return perCPU(f.Counts, 1)
 }
 
 // reading is the error of a figure without repetitions, as a factor.
@@ -157,16 +158,11 @@ type Peak struct {
 
 // peakOf returns the peak of figures, which are ascending by CPUs.
 func peakOf(figures []Figure) Peak {
-	best := figures[0]
-	for _, figure := range figures {
-		if figure.X > best.X {
-			best = figure
-		}
-	}
-	peak := Peak{Figure: best, From: int(best.CPUs), To: int(best.CPUs), AtEnd: best.CPUs == figures[len(figures)-1].CPUs}
+	best := slices.MaxFunc(figures, func(a, b Figure) int { return cmp.Compare(a.X, b.X) })
+	peak := Peak{Figure: best, From: best.CPUs, To: best.CPUs, AtEnd: best.CPUs == figures[len(figures)-1].CPUs}
 	for _, figure := range figures {
 		if figure.Hi >= best.Lo {
-			peak.From, peak.To = min(peak.From, int(figure.CPUs)), max(peak.To, int(figure.CPUs))
+			peak.From, peak.To = min(peak.From, figure.CPUs), max(peak.To, figure.CPUs)
 		}
 	}
 	return peak
@@ -200,22 +196,20 @@ func (f *Forecast) remedies(n int, swept Swept) []Remedy {
 // exchange no cache lines, or else of one CPU alone.
 func (f *Forecast) lanes(n int, measured []Point) []Remedy {
 	what := fmt.Sprintf("%d lanes", n)
-	if len(measured) > 0 {
-		if figure, err := NewForecast(measured, f.Limits, f.past).At(float64(n)); err == nil {
-			return []Remedy{{what, figure, ""}}
-		}
+	if figure, err := NewForecast(measured, f.Limits, f.past).At(n); err == nil {
+		return []Remedy{{what, figure, ""}}
 	}
 	_, rate := perCPU(measured, 2)
 	of := "of lanes on several CPUs"
-	if rate == 0 && f.Counts[0].Procs == 1 {
-		_, rate = perCPU(f.Counts, 1)
+	if rate == 0 {
+		_, rate = f.alone()
 		of = "of one CPU"
 	}
-	if rate == 0 {
+	if math.IsInf(rate, 1) {
 		return nil
 	}
 	x := float64(n) * rate
-	return []Remedy{{what, Figure{float64(n), x, 0, x, Extrapolated}, fmt.Sprintf("%s times %s, the best rate %s", cpusText(float64(n)), format.Rate(rate), of)}}
+	return []Remedy{{what, Figure{n, x, 0, x, Extrapolated}, fmt.Sprintf("%s times %s, the best rate %s", format.Plural(n, "CPU"), format.Rate(rate), of)}}
 }
 
 // leastOwn is the floor of the time of one CPU that a value takes even in the
@@ -227,12 +221,9 @@ const leastOwn = 0.5
 // share of a transfer, plus a time of its own, which measured batches show; without
 // them there is no limit, because a value takes that time in the largest batch.
 func (f *Forecast) batches(n int, measured []Point) (found []Remedy) {
-	one, err := f.At(float64(n))
-	if err != nil || len(measured) == 0 {
-		return nil
-	}
-	figure, err := NewForecast(measured, f.Limits, f.past).At(float64(n))
-	if err != nil {
+	one, err := f.At(n)
+	figure, unknown := NewForecast(measured, f.Limits, f.past).At(n)
+	if err != nil || unknown != nil {
 		return nil
 	}
 	transfer := 1e9 / one.X
@@ -241,7 +232,7 @@ func (f *Forecast) batches(n int, measured []Point) (found []Remedy) {
 		r := Remedy{What: fmt.Sprintf("batches of %d", size), Figure: figure}
 		if size != workload.BatchSize {
 			x := 1e9 / (transfer/float64(size) + own)
-			r.Figure = Figure{float64(n), x, 0, x, Extrapolated}
+			r.Figure = Figure{n, x, 0, x, Extrapolated}
 			r.AtMost = fmt.Sprintf("%s ns of each value are its own", format.Figure(own))
 		}
 		found = append(found, r)

@@ -26,15 +26,15 @@ func TestForecast(t *testing.T) {
 	law := Law{2e7, 0.3, 0.01}
 	f := NewForecast(exactly(law, 1, 2, 8), oneCache, known)
 	for _, tt := range []struct {
-		n    float64
+		n    int
 		mode Mode
-	}{{1, Measured}, {8, Measured}, {1.5, Interpolated}, {4, Interpolated}, {9, Extrapolated}, {16, Extrapolated}, {32, Extrapolated}} {
+	}{{1, Measured}, {8, Measured}, {3, Interpolated}, {4, Interpolated}, {9, Extrapolated}, {16, Extrapolated}, {32, Extrapolated}} {
 		got, err := f.At(tt.n)
 		if err != nil || got.Mode != tt.mode || got.CPUs != tt.n || !(got.Lo < got.X && got.X < got.Hi) {
-			t.Errorf("%v CPUs: %+v, %v, want %s", tt.n, got, err, tt.mode)
+			t.Errorf("%d CPUs: %+v, %v, want %s", tt.n, got, err, tt.mode)
 		}
 		if x := law.At(tt.n); tt.mode == Measured && (got.X != x || got.Lo != 0.98*x || got.Hi != 1.02*x) || got.Lo > x || got.Hi < x {
-			t.Errorf("%v CPUs: %+v, want around %v", tt.n, got, x)
+			t.Errorf("%d CPUs: %+v, want around %v", tt.n, got, x)
 		}
 	}
 	if f.Reach(1000) != 32 || f.Largest() != 8 {
@@ -93,7 +93,7 @@ func TestNothingBeyondTheHardware(t *testing.T) {
 			}
 			for _, n := range []int{f.Largest() - 1, Near * f.Largest(), Far * f.Largest()} {
 				figures := f.remedies(n, Swept{Single: counts})
-				if figure, err := f.At(float64(n)); err == nil {
+				if figure, err := f.At(n); err == nil {
 					figures = append(figures, Remedy{Figure: figure})
 				}
 				for _, r := range figures {
@@ -130,7 +130,7 @@ func TestForecastRefuses(t *testing.T) {
 		name   string
 		counts []Point
 		limits Limits
-		n      float64
+		n      int
 		is     error
 		says   string
 	}{
@@ -149,7 +149,7 @@ func TestForecastRefuses(t *testing.T) {
 		if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %+v, error %v, want one with %q", tt.name, got, err, tt.says)
 		}
-		if reach := f.Reach(1000); float64(reach) >= tt.n && tt.n > float64(f.Largest()) {
+		if reach := f.Reach(1000); reach >= tt.n && tt.n > f.Largest() {
 			t.Errorf("%s: the reach is %d", tt.name, reach)
 		}
 	}
@@ -173,12 +173,11 @@ func TestForecastAcrossMeasured(t *testing.T) {
 // The peak is the highest figure; counts whose bands overlap its band may be as
 // good.
 func TestPeakOf(t *testing.T) {
-	figure := func(cpus, x, lo, hi float64) Figure { return Figure{cpus, x, lo, hi, Measured} }
+	figure := func(cpus int, x, lo, hi float64) Figure { return Figure{cpus, x, lo, hi, Measured} }
 	for _, tt := range []struct {
-		figures  []Figure
-		at       float64
-		from, to int
-		end      bool
+		figures      []Figure
+		at, from, to int
+		end          bool
 	}{
 		{[]Figure{figure(1, 90, 90, 95), figure(2, 100, 80, 110), figure(4, 70, 69, 71)}, 2, 1, 2, false},
 		{[]Figure{figure(1, 90, 90, 95), figure(2, 100, 80, 110)}, 2, 1, 2, true},

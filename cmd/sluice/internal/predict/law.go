@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // A Point is the measured throughput of all goroutines together on a number of CPUs: the
@@ -30,28 +29,27 @@ var (
 	ErrTooNoisy = errors.New("the points follow no law")
 )
 
-// At returns the throughput on n CPUs, in operations per second. n must be at
-// least 1, and need not be whole.
-func (l Law) At(n float64) float64 {
+// At returns the throughput on n CPUs, at least 1, in operations per second.
+func (l Law) At(cpus int) float64 {
+	n := float64(cpus)
 	return l.Lambda * n / (1 + l.Sigma*(n-1) + l.Kappa*n*(n-1))
 }
 
-// Peak returns the number of CPUs with the highest throughput, and that
-// throughput in operations per second. Without a peak, which means κ = 0 and σ
-// < 1, n is 0 and x is the plateau, or +Inf if σ is 0, too.
-func (l Law) Peak() (n int, x float64) {
+// Peak returns the number of CPUs with the highest throughput. It is 0 for a law that
+// only rises, which means κ = 0 and σ < 1.
+func (l Law) Peak() int {
 	switch {
 	case l.Sigma >= 1:
-		return 1, l.At(1)
+		return 1
 	case l.Kappa == 0:
-		return 0, l.Lambda / l.Sigma
+		return 0
 	}
 	top := math.Sqrt((1 - l.Sigma) / l.Kappa)
-	n = int(max(1, math.Min(math.Floor(top), math.MaxInt32)))
-	if l.At(float64(n+1)) > l.At(float64(n)) {
+	n := int(max(1, math.Min(math.Floor(top), math.MaxInt32)))
+	if l.At(n+1) > l.At(n) {
 		n++
 	}
-	return n, l.At(float64(n))
+	return n
 }
 
 // MinCounts is the number of different counts of CPUs that three parameters need.
@@ -62,22 +60,12 @@ const MinCounts = 3
 // measurements: no smooth curve is near them.
 const MaxMisfit = 2.0
 
-// Fit returns the law nearest to the points, by the distance of logarithms: 10%
-// count the same at a million and at a thousand per second. The result does not
-// depend on the order of the points.
+// Fit returns the law nearest to the points, which must be of different counts, by the
+// distance of logarithms: 10% count the same at a million and at a thousand per second.
 func Fit(points []Point) (Law, error) {
-	different := map[int]bool{}
-	for _, p := range points {
-		if p.Procs < 1 || !(p.X > 0) || math.IsInf(p.X, 1) {
-			return Law{}, fmt.Errorf("%v operations per second on %d CPUs is not a throughput", p.X, p.Procs)
-		}
-		different[p.Procs] = true
-	}
-	if n := len(different); n < MinCounts {
+	if n := len(points); n < MinCounts {
 		return Law{}, fmt.Errorf("%w: %d measured (want at least %d, such as 1, 2 and 4)", ErrTooFew, n, MinCounts)
 	}
-	points = slices.Clone(points)
-	slices.SortFunc(points, func(a, b Point) int { return a.Procs - b.Procs })
 	law := fitLaw(points)
 	if misfit := law.misfit(points); misfit > MaxMisfit {
 		return Law{}, fmt.Errorf("%w, as the best one misses them by a factor of %.2f (want at most %.1f). Repeat it on a quieter machine, with more repetitions",
@@ -91,7 +79,7 @@ func Fit(points []Point) (Law, error) {
 func (l Law) misfit(points []Point) float64 {
 	sum := 0.0
 	for _, p := range points {
-		d := math.Log(p.X / l.At(float64(p.Procs)))
+		d := math.Log(p.X / l.At(p.Procs))
 		sum += d * d
 	}
 	return math.Exp(math.Sqrt(sum / float64(len(points))))
@@ -121,7 +109,7 @@ const rounds = 25
 // infinite.
 const leastAlone = 0.01
 
-// fitLaw fits points of at least two different counts.
+// fitLaw fits at least two points.
 func fitLaw(points []Point) Law {
 	alone := math.Inf(1)
 	for _, p := range points {

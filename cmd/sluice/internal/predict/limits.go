@@ -18,7 +18,7 @@ type Limits struct {
 
 // check returns an error if n CPUs cross a boundary, which is a step in the cost of moving a
 // cache line, that the largest measured count does not cross, or if that is unknown.
-func (l Limits) check(largest int, n float64) error {
+func (l Limits) check(largest, n int) error {
 	for _, boundary := range []struct {
 		what, flag       string
 		measured, target int
@@ -30,8 +30,8 @@ func (l Limits) check(largest int, n float64) error {
 		switch {
 		case boundary.target == 0:
 			return fmt.Errorf("%w: it is unknown how many CPUs share a %s there. Set %s", ErrNewBoundary, boundary.what, boundary.flag)
-		case n > float64(boundary.target) && !crossed:
-			return fmt.Errorf("%w: %v CPUs are more than the %d that share a %s, and beyond it a value may cost several times as much. If more CPUs of the target share one, set %s",
+		case n > boundary.target && !crossed:
+			return fmt.Errorf("%w: %d CPUs are more than the %d that share a %s, and beyond it a value may cost several times as much. If more CPUs of the target share one, set %s",
 				ErrNewBoundary, n, boundary.target, boundary.what, boundary.flag)
 		}
 	}

@@ -32,23 +32,23 @@ type outlook struct {
 
 // beyond returns the outlook for n CPUs, more than the last of at least two
 // points.
-func beyond(points []Point, law Law, n float64) outlook {
+func beyond(points []Point, law Law, n int) outlook {
 	last, before := points[len(points)-1], points[0]
 	for _, p := range points {
 		if 2*p.Procs <= last.Procs {
 			before = p
 		}
 	}
-	distance := math.Log2(n / float64(last.Procs))
-	onward := math.Log2(law.At(n)/law.At(float64(last.Procs))) / distance
+	distance := math.Log2(float64(n) / float64(last.Procs))
+	onward := math.Log2(law.At(n)/law.At(last.Procs)) / distance
 	gain := onward * distance * (1 + min(1, max(0, onward))) / 2
 	return outlook{last.X * math.Exp2(gain), [2]float64{exponent(before, last), onward}, math.Sqrt(distance)}
 }
 
 // between returns the outlook for n CPUs, between two points.
-func between(a, b Point, n float64) outlook {
+func between(a, b Point, n int) outlook {
 	e := exponent(a, b)
-	before, after := math.Log2(n/float64(a.Procs)), math.Log2(float64(b.Procs)/n)
+	before, after := math.Log2(float64(n)/float64(a.Procs)), math.Log2(float64(b.Procs)/float64(n))
 	return outlook{a.X * math.Exp2(e*before), [2]float64{e, e}, math.Sqrt(before * after / (before + after))}
 }
 
@@ -60,22 +60,28 @@ func exponent(a, b Point) float64 {
 // A trial predicts a count of a published curve from some of its other points.
 type trial struct {
 	outlook
-	curve   *Curve
-	index   int     // of the curve
-	group   int     // the same for curves of one source or one machine
-	times   float64 // the count, as a multiple of the largest known one; at most 1 between counts
-	truth   float64
-	flat    float64 // the throughput of the largest known count
-	miss    float64 // log(truth / guess) / spread
-	weight  float64
-	band    Band // that a score predicts
-	crosses bool // a boundary of a last-level cache or socket that the points do not cross
+	curve  *Curve
+	index  int     // of the curve
+	group  int     // the same for curves of one source or one machine
+	times  float64 // the count, as a multiple of the largest known one
+	truth  float64
+	flat   float64 // the throughput of the largest known count
+	miss   float64 // log(truth / guess) / spread
+	weight float64
+	band   Band // that a score predicts
 }
 
-// A Past is what became of published curves.
-type Past struct {
-	trials []trial // ascending by miss
-}
+// A region is where the count of a trial lies.
+type region int
+
+const (
+	within  region = iota // between known counts
+	outside               // beyond them
+	across                // and beyond a boundary of a last-level cache or socket, which they do not cross
+)
+
+// A Past is what became of published curves: the trials of each region, ascending by miss.
+type Past [across + 1][]trial
 
 // NewPast predicts counts of the curves from their other points: those that are
 // thinned to doublings, as in a sweep. The truth is the largest count in reach,
@@ -86,11 +92,10 @@ func NewPast(curves []Curve) *Past {
 	for i := range curves {
 		c := &curves[i]
 		all := c.Points
-		add := func(o outlook, largest, truth Point) {
-			crosses := truth.Procs > c.Domain && largest.Procs <= c.Domain // never with an unknown domain, 0
-			past.trials = append(past.trials, trial{
+		add := func(where region, o outlook, largest, truth Point) {
+			past[where] = append(past[where], trial{
 				outlook: o, curve: c, index: i, group: groups[i], times: float64(truth.Procs) / float64(largest.Procs),
-				truth: truth.X, flat: largest.X, miss: math.Log(truth.X/o.guess) / o.spread, crosses: crosses,
+				truth: truth.X, flat: largest.X, miss: math.Log(truth.X/o.guess) / o.spread,
 			})
 		}
 		for known := MinCounts; known < len(all); known++ {
@@ -100,28 +105,34 @@ func NewPast(curves []Curve) *Past {
 				continue // a forecast has no figure for such points
 			}
 			last := points[len(points)-1]
-			farthest := map[int]Point{}
+			var near, far Point
 			for _, p := range all[known:] {
 				if p.Procs <= Near*last.Procs {
-					farthest[Near] = p
+					near = p
 				} else if p.Procs <= Far*last.Procs {
-					farthest[Far] = p
+					far = p
 				}
 			}
-			for _, truth := range farthest {
-				add(beyond(points, law, float64(truth.Procs)), last, truth)
+			for _, truth := range []Point{near, far} {
+				where := outside
+				if truth.Procs > c.Domain && last.Procs <= c.Domain { // never with an unknown domain, 0
+					where = across
+				}
+				if truth.Procs > 0 {
+					add(where, beyond(points, law, truth.Procs), last, truth)
+				}
 			}
 		}
 		for i := 1; i+1 < len(all); i++ {
 			if a, b := around(all, i); b.Procs > 0 {
-				add(between(a, b, float64(all[i].Procs)), b, all[i])
+				add(within, between(a, b, all[i].Procs), b, all[i])
 			}
 		}
 	}
-	weigh(past.trials)
-	slices.SortStableFunc(past.trials, func(a, b trial) int {
-		return cmp.Or(cmp.Compare(a.miss, b.miss), a.index-b.index, cmp.Compare(a.truth, b.truth))
-	})
+	for _, trials := range past {
+		weigh(trials)
+		slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.miss, b.miss) })
+	}
 	return &past
 }
 
@@ -156,24 +167,16 @@ func doublings(points []Point) []Point {
 
 // weigh gives each curve the weight one, however many trials it has, and a group
 // of n curves √n, because six machines with one program are not six programs.
-// Trials between counts are apart from those beyond.
 func weigh(trials []trial) {
-	type part struct {
-		of              int
-		beyond, crosses bool
-	}
-	ofCurve, inGroup := map[part]int{}, map[part]int{}
+	ofCurve, inGroup := map[int]int{}, map[int]int{}
 	for _, t := range trials {
-		p := part{t.index, t.times > 1, t.crosses}
-		if ofCurve[p]++; ofCurve[p] == 1 {
-			p.of = t.group
-			inGroup[p]++
+		if ofCurve[t.index]++; ofCurve[t.index] == 1 {
+			inGroup[t.group]++
 		}
 	}
 	for i := range trials {
 		t := &trials[i]
-		curve, group := part{t.index, t.times > 1, t.crosses}, part{t.group, t.times > 1, t.crosses}
-		t.weight = 1 / float64(ofCurve[curve]) / math.Sqrt(float64(inGroup[group]))
+		t.weight = 1 / float64(ofCurve[t.index]) / math.Sqrt(float64(inGroup[t.group]))
 	}
 }
 
@@ -229,40 +232,52 @@ func (o outlook) near(p outlook) float64 {
 	return math.Exp(-(a*a + b*b) / 2)
 }
 
-// band returns what became of curves with a similar shape. Curves of the group
-// except do not count.
-func (p *Past) band(o outlook, isBeyond bool, except int) Band {
-	counts := func(t *trial) bool { return (t.times > 1) == isBeyond && !t.crosses && t.group != except }
+// band returns what became of curves with a similar shape in a region, among the trials that
+// count.
+func (p *Past) band(o outlook, where region, counts func(trial) bool) Band {
 	var all, alike float64
-	for i := range p.trials {
-		if t := &p.trials[i]; counts(t) {
+	for _, t := range p[where] {
+		if counts(t) {
 			all += t.weight
 			alike += t.weight * o.near(t.outlook)
 		}
 	}
-	if alike == 0 {
+	if all == 0 {
 		return Band{0, 1, math.Inf(1)}
 	}
-	shares := [...]float64{(1 - level) / 2, 0.5, (1 + level) / 2}
-	var misses [len(shares)]float64
-	sum, next := 0.0, 0
-	for i := range p.trials {
-		t := &p.trials[i]
-		if !counts(t) {
-			continue
-		}
-		sum += t.weight * ((1-unlike)*o.near(t.outlook)/alike + unlike/all)
-		for ; next < len(shares) && sum >= shares[next]; next++ {
-			misses[next] = t.miss
+	alike = max(alike, math.SmallestNonzeroFloat64) // of a curve unlike any other, the band is that of all
+	var misses sample
+	for _, t := range p[where] {
+		if counts(t) {
+			misses = append(misses, weighed{t.miss, t.weight * ((1-unlike)*o.near(t.outlook)/alike + unlike/all)})
 		}
 	}
-	return Band{math.Exp(misses[0] * o.spread), math.Exp(misses[1] * o.spread), math.Exp(misses[2] * o.spread)}
+	at := func(share float64) float64 { return math.Exp(misses.quantile(share) * o.spread) }
+	return Band{at((1 - level) / 2), at(0.5), at((1 + level) / 2)}
+}
+
+// A sample has values with weights, in ascending order.
+type sample []weighed
+
+type weighed struct{ value, weight float64 }
+
+// quantile returns the first value that has, with those before it, a share of all weights.
+func (s sample) quantile(share float64) float64 {
+	all, sum := 0.0, 0.0
+	for _, one := range s {
+		all += one.weight
+	}
+	i := slices.IndexFunc(s, func(one weighed) bool {
+		sum += one.weight
+		return sum >= share*all
+	})
+	return s[i].value
 }
 
 // alike returns up to most published curves of different machines that looked
 // most like the outlook, and went on.
 func (p *Past) alike(o outlook, most int) []Curve {
-	trials := slices.DeleteFunc(slices.Clone(p.trials), func(t trial) bool { return t.times <= 1 || t.crosses })
+	trials := slices.Clone(p[outside])
 	slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(o.near(b.outlook), o.near(a.outlook)) })
 	var found []Curve
 	for _, t := range trials {

@@ -11,24 +11,28 @@ func planted(source string, l Law, procs ...int) Curve {
 	return Curve{Source: source, Machine: "machine of " + source, Version: "C", Workload: "w", Kind: Shared, Points: sweep(l, procs...)}
 }
 
+func anyTrial(trial) bool { return true }
+
 func TestTrials(t *testing.T) {
 	c := planted("a", laws[1].law, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32)
 	c.Domain = 8
 	type short struct {
 		n, times float64
-		crosses  bool
+		where    region
 	}
 	var got []short
-	for _, trial := range NewPast([]Curve{c}).trials {
-		i := slices.IndexFunc(c.Points, func(p Point) bool { return p.X == trial.truth })
-		got = append(got, short{float64(c.Points[i].Procs), trial.times, trial.crosses})
-		if trial.times > Far || trial.spread <= 0 {
-			t.Errorf("%+v", trial)
+	for where, trials := range NewPast([]Curve{c}) {
+		for _, trial := range trials {
+			i := slices.IndexFunc(c.Points, func(p Point) bool { return p.X == trial.truth })
+			got = append(got, short{float64(c.Points[i].Procs), trial.times, region(where)})
+			if trial.times > Far || trial.spread <= 0 {
+				t.Errorf("%+v", trial)
+			}
 		}
 	}
 	for _, want := range []short{
-		{6, 2, false}, {12, 4, true}, {8, 2, false}, {16, 4, true}, {24, 2, false}, {32, 32.0 / 12, false}, {32, 32.0 / 24, false},
-		{2, 0.5, false}, // between 1 and 4
+		{6, 2, outside}, {12, 4, across}, {8, 2, outside}, {16, 4, across}, {24, 2, outside}, {32, 32.0 / 12, outside}, {32, 32.0 / 24, outside},
+		{2, 0.5, within}, // between 1 and 4
 	} {
 		if !slices.Contains(got, want) {
 			t.Errorf("no trial %+v in %+v", want, got)
@@ -39,10 +43,8 @@ func TestTrials(t *testing.T) {
 // Points that follow no law have no prediction.
 func TestNoTrialOfNoise(t *testing.T) {
 	wild := Curve{Kind: Shared, Points: points(1, 1, 2, 100, 4, 1, 8, 100, 16, 1, 32, 100)}
-	for _, trial := range NewPast([]Curve{wild}).trials {
-		if trial.times > 1 {
-			t.Errorf("%+v", trial)
-		}
+	if past := NewPast([]Curve{wild}); len(past[within]) == 0 || len(past[outside])+len(past[across]) > 0 {
+		t.Errorf("%+v", past)
 	}
 }
 
@@ -83,10 +85,8 @@ func TestWeigh(t *testing.T) {
 	}
 	curves = append(curves, planted("one", laws[1].law, 1, 2, 4, 8, 16, 32, 64))
 	weights := map[string]float64{}
-	for _, trial := range NewPast(curves).trials {
-		if trial.times > 1 {
-			weights[trial.curve.Source] += trial.weight
-		}
+	for _, trial := range NewPast(curves)[outside] {
+		weights[trial.curve.Source] += trial.weight
 	}
 	if !closeTo(weights["many"], 3, 1e-9) || !closeTo(weights["one"], 1, 1e-9) {
 		t.Errorf("weights %v, want 3 and 1", weights)
@@ -106,14 +106,24 @@ func TestBand(t *testing.T) {
 	past := NewPast(curves)
 	for _, law := range []Law{linear, falling} {
 		o := beyond(sweep(law, 1, 2, 4, 8), law, 16)
-		if band := past.band(o, true, -1); !closeTo(o.guess*band.Mid, law.At(16), 1e-6) || band.Lo > band.Mid || band.Mid > band.Hi {
+		if band := past.band(o, outside, anyTrial); !closeTo(o.guess*band.Mid, law.At(16), 1e-6) || band.Lo > band.Mid || band.Mid > band.Hi {
 			t.Errorf("%+v: %+v of %v, want a median of %v", law, band, o.guess, law.At(16))
 		}
 		for except := range curves {
-			if got := NewPast(curves[except:except+1]).band(o, true, 0); got.Lo != 0 || !math.IsInf(got.Hi, 1) {
+			if got := NewPast(curves[except:except+1]).band(o, outside, func(t trial) bool { return t.group != 0 }); got.Lo != 0 || !math.IsInf(got.Hi, 1) {
 				t.Errorf("without its only group: %+v", got)
 			}
 		}
+	}
+}
+
+// The band of a curve that is unlike all others is that of all of them.
+func TestBandOfUnlike(t *testing.T) {
+	law := Law{1e7, 0.2, 0}
+	past := NewPast([]Curve{planted("a", law, 1, 2, 4, 8, 16), planted("b", law, 1, 2, 4, 8, 16)})
+	ends := points(2, 1, 8, 1e12)
+	if band := past.band(between(ends[0], ends[1], 4), within, anyTrial); !(0 < band.Lo && band.Lo <= band.Mid && band.Mid <= band.Hi) || math.IsInf(band.Hi, 1) {
+		t.Errorf("%+v", band)
 	}
 }
 
@@ -122,21 +132,21 @@ func TestBand(t *testing.T) {
 func TestBandGrowsWithDistance(t *testing.T) {
 	past := NewPast(Published())
 	law := Law{1e7, 0.2, 0.01}
-	width := func(o outlook, beyond bool) float64 {
-		b := past.band(o, beyond, -1)
+	width := func(o outlook, where region) float64 {
+		b := past.band(o, where, anyTrial)
 		return b.Hi / b.Lo
 	}
 	before := 1.0
-	for _, n := range []float64{9, 12, 16, 32} {
-		if w := width(beyond(sweep(law, 1, 2, 4, 8), law, n), true); w > before {
+	for _, n := range []int{9, 12, 16, 32} {
+		if w := width(beyond(sweep(law, 1, 2, 4, 8), law, n), outside); w > before {
 			before = w
 		} else {
-			t.Errorf("on %v CPUs: %v, nearer %v", n, w, before)
+			t.Errorf("on %d CPUs: %v, nearer %v", n, w, before)
 		}
 	}
 	ends := points(2, 10, 8, 20)
 	a, b := ends[0], ends[1]
-	if near, middle := width(between(a, b, 3), false), width(between(a, b, 4), false); near >= middle || near <= 1 {
+	if near, middle := width(between(a, b, 3), within), width(between(a, b, 4), within); near >= middle || near <= 1 {
 		t.Errorf("on 3 of 2 to 8 CPUs: %v; on 4: %v", near, middle)
 	}
 	if o := between(a, b, 4); !closeTo(o.guess, math.Sqrt(200), 1e-9) {

@@ -83,7 +83,7 @@ func NewReport(q Question) *Report {
 	if f.NoLaw != nil {
 		r.NoLaw = f.NoLaw.Error()
 	} else {
-		r.Alike = past.alike(beyond(f.Counts, *f.Law, float64(max(r.OnCPUs, Near*f.Largest()))), mostAlike)
+		r.Alike = past.alike(beyond(f.Counts, *f.Law, max(r.OnCPUs, Near*f.Largest())), mostAlike)
 	}
 	return r
 }
@@ -100,7 +100,7 @@ func (r *Report) figures(f *Forecast, asked int) {
 	}
 	slices.Sort(wanted)
 	for _, n := range slices.Compact(wanted) {
-		if figure, err := f.At(float64(n)); err != nil {
+		if figure, err := f.At(n); err != nil {
 			r.Refused = append(r.Refused, Refusal{n, err.Error()})
 		} else {
 			r.Figures = append(r.Figures, figure)

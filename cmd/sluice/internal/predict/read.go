@@ -45,31 +45,20 @@ func Read(content []byte, name string) ([]Curve, []error, error) {
 	return curves, skipped, nil
 }
 
-// gathered collects the samples of curves, in the order of the file.
-type gathered struct {
-	curves  []Curve
-	samples []map[int][]float64
-}
-
-// add adds the throughput x of a curve.
-func (g *gathered) add(c Curve, procs int, x float64) {
-	i := slices.IndexFunc(g.curves, c.same)
-	if i < 0 {
-		i = len(g.curves)
-		g.curves, g.samples = append(g.curves, c), append(g.samples, map[int][]float64{})
-	}
-	g.samples[i][procs] = append(g.samples[i][procs], x)
-}
-
-// atLeast returns the curves with at least n counts.
-func (g *gathered) atLeast(n int) []Curve {
-	var curves []Curve
-	for i, c := range g.curves {
-		if c.Points = counts(g.samples[i]); len(c.Points) >= n {
-			curves = append(curves, c)
+// joined returns the curves of a file from its rows, which are curves of a single
+// measurement. Curves with fewer than least counts are left out.
+func joined(rows []Curve, least int) (curves []Curve) {
+	for _, row := range rows {
+		if i := slices.IndexFunc(curves, row.same); i >= 0 {
+			curves[i].Points = append(curves[i].Points, row.Points...)
+		} else {
+			curves = append(curves, row)
 		}
 	}
-	return curves
+	for i := range curves {
+		curves[i].Points = counts(curves[i].Points)
+	}
+	return slices.DeleteFunc(curves, func(c Curve) bool { return len(c.Points) < least })
 }
 
 // The columns of a file of curves that Add writes: identity, and what was measured. A row
@@ -174,7 +163,7 @@ func readCSV(content []byte, name string) ([]Curve, []error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	var found gathered
+	var rows []Curve
 	var skipped []error
 	for {
 		fields, err := reader.Read()
@@ -188,55 +177,54 @@ func readCSV(content []byte, name string) ([]Curve, []error, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		curve, point, err := columns.parse(fields)
+		row, err := columns.parse(fields)
 		line, _ := reader.FieldPos(0)
 		switch {
 		case err != nil:
 			skipped = append(skipped, fmt.Errorf("line %d: %w", line, err))
-		case curve.Kind != Other:
-			if curve.Name = format.Join(" | ", curve.Source, curve.Machine, curve.Version, curve.Workload); curve.Name == "" {
-				curve.Name = name
-			}
-			found.add(curve, point.Procs, point.X)
+		case row.Kind != Other:
+			row.Name = cmp.Or(format.Join(" | ", row.Source, row.Machine, row.Version, row.Workload), name)
+			rows = append(rows, row)
 		}
 	}
-	if len(found.curves) == 0 && len(skipped) > 0 {
+	if len(rows) == 0 && len(skipped) > 0 {
 		return nil, skipped, fmt.Errorf("%w: %w", ErrNoRow, skipped[0])
 	}
-	return found.atLeast(1), skipped, nil
+	return joined(rows, 1), skipped, nil
 }
 
-// parse parses a row.
-func (c columns) parse(fields []string) (curve Curve, point Point, err error) {
+// parse parses a row: a curve with a single measurement, unless it is of kind Other.
+func (c columns) parse(fields []string) (row Curve, err error) {
 	field := func(name string) string {
 		if !c.has(name) {
 			return ""
 		}
 		return strings.TrimSpace(fields[c.index[name]])
 	}
-	for name, to := range curve.texts() {
+	for name, to := range row.texts() {
 		*to = field(name)
 	}
-	switch curve.Kind = cmp.Or(curve.Kind, Shared); curve.Kind {
+	switch row.Kind = cmp.Or(row.Kind, Shared); row.Kind {
 	case Other:
-		return curve, point, nil
+		return row, nil
 	case Shared, Sharded:
 	default:
-		return curve, point, fmt.Errorf("unknown kind %q (want %s, %s or %s)", curve.Kind, Shared, Sharded, Other)
+		return row, fmt.Errorf("unknown kind %q (want %s, %s or %s)", row.Kind, Shared, Sharded, Other)
 	}
-	for name, to := range curve.numbers() {
+	for name, to := range row.numbers() {
 		if text := field(name); text != "" {
 			if *to, err = parseCPUs(text); err != nil {
-				return curve, point, fmt.Errorf("invalid %s %w", name, err)
+				return row, fmt.Errorf("invalid %s %w", name, err)
 			}
 		}
 	}
-	if point.Procs, err = parseCPUs(field("procs")); err != nil {
-		return curve, point, fmt.Errorf("invalid procs %w", err)
+	procs, err := parseCPUs(field("procs"))
+	if err != nil {
+		return row, fmt.Errorf("invalid procs %w", err)
 	}
 	value, err := strconv.ParseFloat(field(c.value), 64)
 	if err != nil || !(value > 0) || math.IsInf(value, 0) || math.IsInf(1e9/value, 0) {
-		return curve, point, fmt.Errorf("invalid %s %q (want a positive number, such as 17.82)", c.value, field(c.value))
+		return row, fmt.Errorf("invalid %s %q (want a positive number, such as 17.82)", c.value, field(c.value))
 	}
 	unit := c.value
 	if unit == eitherOf {
@@ -244,13 +232,13 @@ func (c columns) parse(fields []string) (curve Curve, point Point, err error) {
 	}
 	switch unit {
 	case perSecond:
-		point.X = value
 	case nsPerOp:
-		point.X = 1e9 / value
+		value = 1e9 / value
 	default:
-		return curve, point, fmt.Errorf("unknown unit %q (want %s or %s)", unit, perSecond, nsPerOp)
+		return row, fmt.Errorf("unknown unit %q (want %s or %s)", unit, perSecond, nsPerOp)
 	}
-	return curve, point, nil
+	row.Points = []Point{{Procs: procs, X: value}}
+	return row, nil
 }
 
 // mostCPUs is more than any machine has. It rejects typos.
@@ -273,7 +261,7 @@ const secondsPerOp = "sec/op"
 // readBenchmarks reads the Go benchmark format: a benchmark with at least two
 // values of GOMAXPROCS is a curve.
 func readBenchmarks(content []byte, name string) ([]Curve, []error, error) {
-	var found gathered
+	var rows []Curve
 	var skipped []error
 	reader := benchfmt.NewReader(bytes.NewReader(content), name)
 	for reader.Scan() {
@@ -294,10 +282,11 @@ func readBenchmarks(content []byte, name string) ([]Curve, []error, error) {
 			machine, system := result.GetConfig("cpu"), format.Join("/", result.GetConfig("goos"), result.GetConfig("goarch"))
 			c := Curve{Name: series, Machine: format.Join(" ", machine, system), Version: VersionName(result.GetConfig("go")), Workload: series, Kind: Shared}
 			c.CPUs, _ = strconv.Atoi(result.GetConfig("cpus"))
-			found.add(c, procs, 1/seconds)
+			c.Points = []Point{{Procs: procs, X: 1 / seconds}}
+			rows = append(rows, c)
 		}
 	}
-	curves := found.atLeast(2)
+	curves := joined(rows, 2)
 	switch err := reader.Err(); {
 	case err != nil:
 		return nil, nil, err

@@ -43,14 +43,14 @@ func written(t *testing.T, q Question, details bool) string {
 
 func TestReport(t *testing.T) {
 	r := NewReport(asked(Law{2e7, 0.5, 0}, 16, 1, 2, 4, 8))
-	var cpus []float64
+	var cpus []int
 	for _, f := range r.Figures {
 		cpus = append(cpus, f.CPUs)
 		if (f.CPUs <= 8) != (f.Mode == Measured) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if want := []float64{1, 2, 4, 8, 16}; !slices.Equal(cpus, want) || len(r.Refused) > 0 {
+	if want := []int{1, 2, 4, 8, 16}; !slices.Equal(cpus, want) || len(r.Refused) > 0 {
 		t.Errorf("figures for %v, refused %v", cpus, r.Refused)
 	}
 	if r.Law == nil || !closeTo(r.Law.Sigma, 0.5, 1e-4) {

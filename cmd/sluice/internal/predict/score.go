@@ -48,42 +48,36 @@ var ErrNoTrial = fmt.Errorf("no curve has a count to predict from %d smaller one
 // a curve are left out.
 func NewScore(file string, foreign, known []Curve) (Score, error) {
 	past := NewPast(slices.Concat(foreign, known))
-	asked := past.trials
-	if file != "" {
-		isForeign := func(t trial) bool { return t.index < len(foreign) }
-		asked = slices.DeleteFunc(slices.Clone(asked), func(t trial) bool { return !isForeign(t) })
-		past.trials = slices.DeleteFunc(past.trials, isForeign)
-	}
-	if len(asked) == 0 {
-		return Score{}, ErrNoTrial
-	}
-	score := scored(asked, past)
-	score.File = file
-	return score, nil
-}
-
-// scored scores trials with the past of a basis.
-func scored(asked []trial, basis *Past) (score Score) {
-	distances, sources := map[string]weighed{}, map[string]weighed{}
-	for i := range asked {
-		t := &asked[i]
-		t.band = basis.band(t.outlook, t.times > 1, t.group)
-		distances[t.distance()] = append(distances[t.distance()], t)
-		if t.times > 1 && !t.crosses {
-			sources[t.curve.Source] = append(sources[t.curve.Source], t)
+	distances, sources := map[string]trials{}, map[string]trials{}
+	for where := range past {
+		for i := range past[where] {
+			t := &past[where][i]
+			if file != "" && t.index >= len(foreign) {
+				continue
+			}
+			t.band = past.band(t.outlook, min(region(where), outside), func(other trial) bool {
+				return other.group != t.group && other.index >= len(foreign)
+			})
+			distance := t.distance(region(where))
+			distances[distance] = append(distances[distance], t)
+			if region(where) == outside {
+				sources[t.curve.Source] = append(sources[t.curve.Source], t)
+			}
 		}
 	}
-	score.Rows, score.Sources = rows(distances), rows(sources)
-	return score
+	if len(distances) == 0 {
+		return Score{}, ErrNoTrial
+	}
+	return Score{file, rows(distances), rows(sources)}, nil
 }
 
 // distance describes how far the count is from the known ones.
-func (t *trial) distance() string {
+func (t *trial) distance(where region) string {
 	kind := map[Kind]string{Shared: "contended", Sharded: "private"}[t.curve.Kind]
 	switch {
-	case t.crosses:
+	case where == across:
 		return "into a new cache"
-	case t.times <= 1:
+	case where == within:
 		return "between, " + kind
 	case t.times <= Near:
 		return fmt.Sprintf("up to %dx, %s", Near, kind)
@@ -92,32 +86,30 @@ func (t *trial) distance() string {
 }
 
 // rows scores groups of trials, in the order of their names.
-func rows(groups map[string]weighed) (rows []ScoreRow) {
+func rows(groups map[string]trials) (rows []ScoreRow) {
 	for _, what := range slices.Sorted(maps.Keys(groups)) {
 		rows = append(rows, groups[what].row(what))
 	}
 	return rows
 }
 
-// weighed are trials in which each curve counts as one.
-type weighed []*trial
+// trials are scored so that each curve counts as one.
+type trials []*trial
 
 // row scores the trials.
-func (w weighed) row(what string) ScoreRow {
+func (w trials) row(what string) ScoreRow {
 	ofCurve := map[*Curve]int{}
 	for _, t := range w {
 		ofCurve[t.curve]++
 	}
 	weight := func(t *trial) float64 { return 1 / float64(ofCurve[t.curve]) }
 	quantile := func(share float64, of func(*trial) float64) float64 {
-		sorted := slices.SortedFunc(slices.Values(w), func(a, b *trial) int { return cmp.Compare(of(a), of(b)) })
-		sum := 0.0
-		for _, t := range sorted {
-			if sum += weight(t); sum >= share*float64(len(ofCurve)) {
-				return of(t)
-			}
+		var s sample
+		for _, t := range w {
+			s = append(s, weighed{of(t), weight(t)})
 		}
-		return of(sorted[len(sorted)-1])
+		slices.SortFunc(s, func(a, b weighed) int { return cmp.Compare(a.value, b.value) })
+		return s.quantile(share)
 	}
 	missed := func(predicted func(*trial) float64) func(*trial) float64 {
 		return func(t *trial) float64 { return math.Exp(math.Abs(math.Log(t.truth / predicted(t)))) }

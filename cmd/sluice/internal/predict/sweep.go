@@ -91,19 +91,15 @@ func (s Sweep) entries(procs int) []measure.Entry {
 // Collect returns the figures of the outcomes of Points, or the first error in
 // them. An interrupted sweep has fewer figures.
 func (s Sweep) Collect(outcomes []measure.Outcome) (Swept, error) {
-	by := map[measure.ContenderID]map[int][]float64{}
+	by := map[measure.ContenderID][]Point{}
 	for _, outcome := range outcomes {
 		for i := range outcome.Results {
 			result := &outcome.Results[i]
 			if result.Err != nil {
 				return Swept{}, fmt.Errorf("GOMAXPROCS %d, %s: %w", outcome.Point.Procs, result.Contender, result.Err)
 			}
-			if by[result.Contender] == nil {
-				by[result.Contender] = map[int][]float64{}
-			}
 			for _, ns := range result.Samples(measure.NsPerOp) {
-				xs := by[result.Contender]
-				xs[outcome.Point.Procs] = append(xs[outcome.Point.Procs], 1e9/ns)
+				by[result.Contender] = append(by[result.Contender], Point{Procs: outcome.Point.Procs, X: 1e9 / ns})
 			}
 		}
 	}

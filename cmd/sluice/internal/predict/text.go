@@ -1,10 +1,11 @@
 package predict
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
@@ -58,41 +59,32 @@ func (r *Report) writePeak(s *format.Text) {
 		where = " on " + r.Curve.Machine
 	}
 	p := r.Peak
-	s.Paragraph("", fmt.Sprintf("%s%s carries most on %s: %s, %s (%s).", what, where, cpusText(math.Round(p.CPUs)), format.Rate(p.X), p.Mode, p.band()))
+	s.Paragraph("", fmt.Sprintf("%s%s carries most on %s: %s, %s (%s).", what, where, format.Plural(p.CPUs, "CPU"), format.Rate(p.X), p.Mode, p.band()))
 	switch {
 	case p.From != p.To:
 		s.Paragraph("", fmt.Sprintf("Another number of CPUs, from %d to %d, may do as well: bands overlap.", p.From, p.To))
 	case p.AtEnd:
 		s.Paragraph("", "No larger number of CPUs has a figure, so more may carry more.")
 	}
-	if best, all, gain := r.fewer(); gain.Lo > 1 {
+	best := slices.MaxFunc(r.Swept.Single, func(a, b Point) int { return cmp.Compare(a.X, b.X) })
+	all := r.Swept.Single[len(r.Swept.Single)-1]
+	if least, most := best.Lo/all.Hi, best.Hi/all.Lo; least > 1 {
 		band := ""
-		if gain.Lo < gain.Hi {
-			band = " (" + format.Figure(gain.Lo) + " to " + format.Figure(gain.Hi) + ")"
+		if least < most {
+			band = " (" + format.Figure(least) + " to " + format.Figure(most) + ")"
 		}
-		s.Paragraph("", fmt.Sprintf("It carries %s times as much on %s as on %d%s.", format.Figure(gain.X), cpusText(float64(best)), all, band))
+		s.Paragraph("", fmt.Sprintf("It carries %s times as much on %s as on %d%s.", format.Figure(best.X/all.X), format.Plural(best.Procs, "CPU"), all.Procs, band))
 	}
-}
-
-// fewer compares the best measured count with the largest.
-func (r *Report) fewer() (best, all int, gain Figure) {
-	top, last := r.Swept.Single[0], r.Swept.Single[len(r.Swept.Single)-1]
-	for _, c := range r.Swept.Single {
-		if c.X > top.X {
-			top = c
-		}
-	}
-	return top.Procs, last.Procs, Figure{X: top.X / last.X, Lo: top.Lo / last.Hi, Hi: top.Hi / last.Lo}
 }
 
 func (r *Report) writeFigures(s *format.Text) {
 	rows := [][]string{{"CPUs", "rate", "ns/op", "band", "origin"}}
 	measured := doublings(r.Swept.Single)
 	for _, f := range r.Figures {
-		if f.Mode == Measured && !slices.ContainsFunc(measured, func(p Point) bool { return float64(p.Procs) == f.CPUs }) {
+		if f.Mode == Measured && !slices.ContainsFunc(measured, func(p Point) bool { return p.Procs == f.CPUs }) {
 			continue // of many measured counts, the doublings
 		}
-		rows = append(rows, []string{fmt.Sprintf("%.0f", f.CPUs), format.Rate(f.X), format.Figure(1e9 / f.X), f.band(), string(f.Mode)})
+		rows = append(rows, []string{strconv.Itoa(f.CPUs), format.Rate(f.X), format.Figure(1e9 / f.X), f.band(), string(f.Mode)})
 	}
 	s.WriteString("\n")
 	s.Table("r", rows)
@@ -107,15 +99,15 @@ func (r *Report) writeLimits(s *format.Text) {
 		text = append(text, fmt.Sprintf("A band covers what became of %.0f%% of the published curves that looked like this one.", 100*level))
 	}
 	if slices.ContainsFunc(predicted, func(f Figure) bool { return f.Lo <= last.X && last.X <= f.Hi }) {
-		text = append(text, fmt.Sprintf("It includes that nothing changes beyond %s.", cpusText(float64(last.Procs))))
+		text = append(text, fmt.Sprintf("It includes that nothing changes beyond %s.", format.Plural(last.Procs, "CPU")))
 	}
 	if r.Law == nil {
-		text = append(text, "No prediction beyond "+cpusText(float64(last.Procs))+": "+r.NoLaw+".")
+		text = append(text, "No prediction beyond "+format.Plural(last.Procs, "CPU")+": "+r.NoLaw+".")
 	}
 	kind := func(why string) string { kind, _, _ := strings.Cut(why, ":"); return kind } // without its figures
 	for i, refused := range r.Refused {
 		if r.Law != nil && (i == 0 || kind(refused.Why) != kind(r.Refused[i-1].Why)) {
-			text = append(text, fmt.Sprintf("No figure for %s: %s.", cpusText(float64(refused.CPUs)), refused.Why))
+			text = append(text, fmt.Sprintf("No figure for %s: %s.", format.Plural(refused.CPUs, "CPU"), refused.Why))
 		}
 	}
 	paragraph(s, text)
@@ -126,7 +118,7 @@ func (r *Report) writeRemedies(s *format.Text) {
 	if len(r.Remedies) == 0 {
 		return
 	}
-	fmt.Fprintf(s, "\nRemedies, on %s:\n", cpusText(float64(r.OnCPUs)))
+	fmt.Fprintf(s, "\nRemedies, on %s:\n", format.Plural(r.OnCPUs, "CPU"))
 	for _, remedy := range r.Remedies {
 		text := fmt.Sprintf("%s, %s (%s)", format.Rate(remedy.X), remedy.Mode, remedy.band())
 		if remedy.AtMost != "" {
@@ -149,7 +141,7 @@ func (r *Report) writeCurve(s *format.Text) {
 	}
 	if len(r.Curve.Above) > 0 {
 		text = append(text, fmt.Sprintf("Left out: GOMAXPROCS %s, above the %s.",
-			strings.Trim(fmt.Sprint(slices.Compact(slices.Clone(r.Curve.Above))), "[]"), cpusText(float64(r.Limits.Measured.CPUs))))
+			strings.Trim(fmt.Sprint(slices.Compact(slices.Clone(r.Curve.Above))), "[]"), format.Plural(r.Limits.Measured.CPUs, "CPU")))
 	}
 	if !r.CPUsKnown {
 		text = append(text, "The file does not have the number of CPUs of its machine; counts above it are not points of a curve: set -from-cpus.")

@@ -264,6 +264,6 @@ func (p *Point) restore(o *measure.Outcome) error {
 			o.Results[i].Err = errors.New(entry.Error)
 		}
 	}
-	o.Finished, o.Usage, o.Sitting, o.Reduced = true, p.Usage, p.Sitting, p.Reduced
+	o.State = p.State
 	return nil
 }

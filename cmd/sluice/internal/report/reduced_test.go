@@ -13,7 +13,7 @@ import (
 // TestReduced: points with fewer repetitions than planned are counted on the screen, in the text
 // and on the page, and marked in results.json, from which they are restored.
 func TestReduced(t *testing.T) {
-	r := &Report{Experiments: []Experiment{{Sections: []Section{{Points: []Point{{Reduced: 3, Finished: true}, {}}}}}}}
+	r := &Report{Experiments: []Experiment{{Sections: []Section{{Points: []Point{{State: measure.State{Reduced: 3, Finished: true}}, {}}}}}}}
 	const says = "1 of 2 measurements have fewer repetitions than planned"
 	if !slices.ContainsFunc(r.warnings(), func(w warning) bool { return w.Title == "Reduced" && strings.Contains(w.Text, says) }) {
 		t.Errorf("the warnings: %+v", r.warnings())

@@ -100,16 +100,13 @@ type Section struct {
 // A Point is one setting with the figures of all contenders.
 type Point struct {
 	measure.Setting
-	Panel          string      `json:"panel"`
-	X              string      `json:"x"`
-	Oversubscribed bool        `json:"oversubscribed"` // GOMAXPROCS above the number of CPUs
-	Finished       bool        `json:"finished"`
-	Reduced        int         `json:"reduced,omitempty"`    // repetitions, if fewer than planned, because the time of the run was up
-	Sitting        int         `json:"sitting"`              // that measured it, from 0
-	Usage          *host.Usage `json:"usage,omitempty"`      // of the machine during the repetitions
-	Disturbed      []string    `json:"disturbed,omitempty"`  // the disturbances beyond the levels of package host
-	Collecting     string      `json:"collecting,omitempty"` // the garbage collector's share, if large
-	Entries        []Entry     `json:"entries"`
+	Panel          string `json:"panel"`
+	X              string `json:"x"`
+	Oversubscribed bool   `json:"oversubscribed"` // GOMAXPROCS above the number of CPUs
+	measure.State
+	Disturbed  []string `json:"disturbed,omitempty"`  // the disturbances beyond the levels of package host
+	Collecting string   `json:"collecting,omitempty"` // the garbage collector's share, if large
+	Entries    []Entry  `json:"entries"`
 }
 
 // An Entry is one contender at a point.
@@ -175,10 +172,7 @@ func (r *Report) point(experimentName string, s lab.Section, p *lab.Point, o *me
 		Panel:          p.Panel.String(),
 		X:              p.X,
 		Oversubscribed: p.Procs > r.Machine.Whole(),
-		Finished:       o.Finished,
-		Reduced:        o.Reduced,
-		Usage:          o.Usage,
-		Sitting:        o.Sitting,
+		State:          o.State,
 	}
 	var missing []string
 	untouched := true

@@ -215,15 +215,6 @@ func TestSavedBefore(t *testing.T) {
 	}
 }
 
-// An earlier version had overheads, which are differences.
-func TestDifference(t *testing.T) {
-	over := lab.Measure{Unit: "x-ideal", Axis: "% overhead", Above: 1, Per: 0.01}
-	shown := over.Show(stat.Summary{N: 9, Median: 2.26, Lo: 2.25, Hi: 2.29, Confidence: 0.96})
-	if got := figure(&shown); got != "126 ± 2%" {
-		t.Errorf("an overhead is %q", got)
-	}
-}
-
 func TestBenchmarks(t *testing.T) {
 	text := render(t, pretended(false).WriteBenchmarks)
 	reader := benchfmt.NewReader(strings.NewReader(text), BenchmarksFile)

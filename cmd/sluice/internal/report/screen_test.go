@@ -33,7 +33,7 @@ func everyStudy(s lab.Scale, machine Machine) *Report {
 }
 
 func madeUp(p *lab.Point, measures []lab.Measure) measure.Outcome {
-	outcome := measure.Outcome{Point: &p.Point, Finished: true}
+	outcome := measure.Outcome{Point: &p.Point, State: measure.State{Finished: true}}
 	for i, entry := range p.Entries {
 		result := measure.Result{Contender: entry.Contender}
 		for round := range 9 {

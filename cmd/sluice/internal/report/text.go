@@ -77,14 +77,11 @@ func (v view) write(b *prose) {
 			used += 2 + widths[to]
 			to++
 		}
+		var table [][]string
 		for _, r := range rows {
-			name := format.Cut(r.Label, label)
-			line := "  " + name + format.Pad(name, label)
-			for i := from; i < to; i++ {
-				line += "  " + format.Pad(r.Cells[i], widths[i]) + r.Cells[i]
-			}
-			b.WriteString(strings.TrimRight(line, " ") + "\n")
+			table = append(table, append([]string{"  " + format.Cut(r.Label, label)}, r.Cells[from:to]...))
 		}
+		b.Table("lr", table)
 		from = to
 	}
 }
