@@ -3,26 +3,17 @@ package watch
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"runtime/debug"
 	"time"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/gdamore/tcell/v3"
-	"golang.org/x/term"
 
 	report "github.com/sluice-go/sluice/livepage"
 )
 
 // retryPause is the interval of retries after an error.
 const retryPause = 2 * time.Second
-
-// IsTerminal reports whether w is a terminal that can show a screen.
-func IsTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
-}
 
 // Live shows a service on a terminal, starting with a first report, until the
 // user quits or ctx is done; then it returns the error of ctx. It restores the
