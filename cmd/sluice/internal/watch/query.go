@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/internal/registry"
 )
 
 // A Query selects channels, as package livepage documents it. Empty or zero fields
@@ -40,7 +41,7 @@ var sortings = []sorting{
 }
 
 // kinds are the values of Query.Kind; the first selects all.
-var kinds = []string{"", "rendezvous", "bounded", "elastic", "aged", "sharded", "priority", "delay", "other"}
+var kinds = slices.Concat([]string{""}, registry.Kinds, []string{"other"})
 
 // Sortings returns the values of [Query.Sort].
 func Sortings() []string {
