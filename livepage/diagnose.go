@@ -43,11 +43,11 @@ const (
 
 // sendersWait returns how many senders wait, on average since the last reading.
 func (s *sighting) sendersWait() float64 {
-	return s.wait(s.rates.sendersWaiting, s.stats.SendersWaiting, s.stats.OldestSender)
+	return s.wait(s.rates.senders.waiting, s.stats.SendersWaiting, s.stats.OldestSender)
 }
 
 func (s *sighting) receiversWait() float64 {
-	return s.wait(s.rates.receiversWaiting, s.stats.ReceiversWaiting, s.stats.OldestReceiver)
+	return s.wait(s.rates.receivers.waiting, s.stats.ReceiversWaiting, s.stats.OldestReceiver)
 }
 
 func (s *sighting) wait(mean float64, now int, oldest time.Duration) float64 {

@@ -53,13 +53,13 @@ func empty(name string) sighting {
 
 func starving(name string, receivers int) sighting {
 	c := empty(name)
-	c.stats.ReceiversWaiting, c.rates.receiversWaiting = receivers, float64(receivers)
+	c.stats.ReceiversWaiting, c.rates.receivers.waiting = receivers, float64(receivers)
 	return c
 }
 
 func blocked(name string, senders int) sighting {
 	c := empty(name)
-	c.stats.Len, c.stats.SendersWaiting, c.rates.sendersWaiting = 64, senders, float64(senders)
+	c.stats.Len, c.stats.SendersWaiting, c.rates.senders.waiting = 64, senders, float64(senders)
 	return c
 }
 
@@ -103,7 +103,7 @@ func TestDiagnose(t *testing.T) {
 			"No channel is full and no receiver waits long: the service keeps up.",
 		},
 		"both sides wait now and then": {
-			[]sighting{with(empty("lines"), func(c *sighting) { c.stats.Len, c.rates.sendersWaiting, c.rates.receiversWaiting = 9, 0.05, 0.05 })}, pipeline[:2], "", "",
+			[]sighting{with(empty("lines"), func(c *sighting) { c.stats.Len, c.rates.senders.waiting, c.rates.receivers.waiting = 9, 0.05, 0.05 })}, pipeline[:2], "", "",
 			"No channel is full and no receiver waits long: the service keeps up.",
 		},
 		"idle": {
@@ -116,7 +116,7 @@ func TestDiagnose(t *testing.T) {
 		},
 		"the first reading": {
 			[]sighting{with(blocked("lines", 2), func(c *sighting) {
-				c.rates.known, c.rates.sendersWaiting, c.rates.sent, c.rates.received = false, 0, 0, 0
+				c.rates.known, c.rates.senders.waiting, c.rates.sent, c.rates.received = false, 0, 0, 0
 			})}, pipeline[:2], slowStage, "parse",
 			"parse is the slowest stage: lines is full, 2 senders wait.",
 		},
@@ -129,7 +129,7 @@ func TestDiagnose(t *testing.T) {
 			"parse is the slowest stage: lines has no buffer, 2 senders wait.",
 		},
 		"a sender waits now, but seldom": {
-			[]sighting{with(empty("lines"), func(c *sighting) { c.stats.Len, c.stats.SendersWaiting, c.rates.sendersWaiting = 30, 1, 0.01 })}, pipeline[:2], "", "",
+			[]sighting{with(empty("lines"), func(c *sighting) { c.stats.Len, c.stats.SendersWaiting, c.rates.senders.waiting = 30, 1, 0.01 })}, pipeline[:2], "", "",
 			"No channel is full and no receiver waits long: the service keeps up.",
 		},
 		"almost full, without waiting senders": {
@@ -251,7 +251,7 @@ func TestDiagnose(t *testing.T) {
 			"No channel is full and no receiver waits long: the service keeps up.",
 		},
 		"an average above the number of goroutines": {
-			[]sighting{with(blocked("lines", 1), func(c *sighting) { c.rates.sendersWaiting = 1.6 })}, pipeline[:2], slowStage, "parse",
+			[]sighting{with(blocked("lines", 1), func(c *sighting) { c.rates.senders.waiting = 1.6 })}, pipeline[:2], slowStage, "parse",
 			"parse is the slowest stage: lines is full, 1 sender waits.",
 		},
 		"a closed channel starves no receiver": {

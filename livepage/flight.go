@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/inspect"
+	"github.com/sluice-go/sluice/internal/reading"
 )
 
 // FlightOptions are the options of [NewFlightRecorder]. At least one limit is required;
@@ -65,7 +66,7 @@ type FlightRecorder struct {
 	done    chan struct{} // closed when the goroutine has ended
 
 	// The following belong to the goroutine.
-	monitor  monitor
+	reader   reading.Reader
 	channels []inspect.Channel // that have a limit
 	listed   time.Time
 	next     time.Time // when the next file may be written
@@ -190,9 +191,9 @@ func (r *FlightRecorder) tooOld() string {
 			}
 		}
 	}
-	r.monitor.reader.Begin(r.channels, answerWithin)
+	r.reader.Begin(r.channels, answerWithin)
 	for _, c := range r.channels {
-		stats, ok, _ := r.monitor.reader.Stats(c)
+		stats, ok, _ := r.reader.Stats(c)
 		if oldest, limit := max(stats.OldestValue, stats.OldestAtLeast), r.o.OldestValue[c.Name]; ok && oldest > limit {
 			return fmt.Sprintf("the oldest value of channel %q is %v old, above the limit of %v", c.Name, oldest, limit)
 		}

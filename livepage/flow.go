@@ -2,8 +2,6 @@ package livepage
 
 import (
 	"cmp"
-	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -104,22 +102,6 @@ type Bottleneck struct {
 	// Kind is a verdict of sluice doctor. The live page knows stage, shedding and stuck.
 	Kind string `json:"kind"`
 	Text string `json:"text"` // one sentence, and another one if values are dropped elsewhere
-}
-
-// serveFlow answers format=flow.
-func (h *handler) serveFlow(w http.ResponseWriter) {
-	whole, _ := h.monitor.look(0).flow()
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(whole) // An error means that the client has disconnected.
-}
-
-// flow returns the map at the time of the look, whole and for events.
-func (l *look) flow() (whole, brief *Flow) {
-	l.drawing.Do(func() {
-		l.drawn = l.draw()
-		l.brief = l.drawn.brief()
-	})
-	return l.drawn, l.brief
 }
 
 // maxPlaced limits the map in an event, which is sent once a second: a program may have

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"embed"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -60,22 +59,12 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 // guard against DNS rebinding, unless hosts has the name: "orders.internal",
 // "*.internal" for all names below internal, or "*" for every name, behind a
 // proxy that authenticates. Handler panics if one of hosts is not a host name.
-func Handler(hosts ...string) http.Handler {
-	allowed, err := allow(hosts)
-	if err != nil {
-		panic("livepage.Handler: " + err.Error())
-	}
-	return &handler{allowed: allowed}
-}
+func Handler(hosts ...string) http.Handler { return newHandler("Handler", hosts) }
 
 // Register registers a [Handler] at /debug/sluice in mux, with and without a
 // trailing slash. Hosts are those of Handler.
 func Register(mux *http.ServeMux, hosts ...string) {
-	allowed, err := allow(hosts)
-	if err != nil {
-		panic("livepage.Register: " + err.Error())
-	}
-	h := &handler{allowed: allowed}
+	h := newHandler("Register", hosts)
 	mux.Handle("/debug/sluice", h)
 	mux.Handle("/debug/sluice/{$}", h)
 }
@@ -87,6 +76,15 @@ type handler struct {
 	mu      sync.Mutex
 	streams int                              // open streams
 	ending  map[*http.Server]<-chan struct{} // closed by its Shutdown
+}
+
+// newHandler panics in the name of a function if one of names is not a host name.
+func newHandler(function string, names []string) *handler {
+	allowed, err := allow(names)
+	if err != nil {
+		panic("livepage." + function + ": " + err.Error())
+	}
+	return &handler{allowed: allowed}
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -117,10 +115,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			refuse(w, http.StatusNotFound, gone)
 			return
 		}
-		header.Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(report) // An error means that the client has disconnected.
+		writeJSON(w, report)
 	case "flow":
-		h.serveFlow(w)
+		whole, _ := h.monitor.look(0).flow()
+		writeJSON(w, whole)
 	case "events":
 		h.stream(w, r, q)
 	default:
@@ -131,21 +129,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if q.format == "html" {
-			text = bytes.Replace(text, []byte("<!-- kinds -->"), kindOptions(), 1)
+			text = bytes.Replace(text, []byte("<!-- kinds -->"), []byte(kindOptions), 1)
 		}
 		header.Set("Content-Type", a.contentType)
-		_, _ = w.Write(text) // as above
+		_, _ = w.Write(text) // An error means that the client has disconnected.
 	}
 }
 
-// kindOptions returns the options of the page's filter by kind.
-func kindOptions() []byte {
-	var html []byte
-	for _, kind := range kinds {
-		html = fmt.Appendf(html, "<option>%s</option>", kind)
-	}
-	return html
+func writeJSON(w http.ResponseWriter, answer any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(answer) // as above
 }
+
+// kindOptions are the options of the page's filter by kind.
+var kindOptions = "<option>" + strings.Join(kinds, "</option><option>") + "</option>"
 
 const gone = "no such channel: the ID is unknown, or the channel was garbage-collected"
 

@@ -50,9 +50,8 @@ type look struct {
 
 	named int // channels with a name, including those collected meanwhile
 
-	drawing sync.Once // guards drawn and brief
-	drawn   *Flow
-	brief   *Flow // for events
+	// flow returns the map at that time, whole and for events.
+	flow func() (whole, brief *Flow)
 }
 
 // A sighting is one channel's part of a look. It does not keep the channel
@@ -70,9 +69,13 @@ type rates struct {
 	known                   bool
 	sent, received, dropped float64 // per second
 	rejected                float64
-	sendersWaiting          float64 // on average
-	receiversWaiting        float64
-	sendWait, recvWait      time.Duration // mean of the waits that ended; 0 if none did
+	senders, receivers      waits
+}
+
+// waits are the averages of one side of a channel.
+type waits struct {
+	waiting float64       // goroutines
+	mean    time.Duration // of the waits that ended; 0 if none did
 }
 
 // look returns a fresh look at all channels, or at the one with an ID other than 0, if it
@@ -108,6 +111,10 @@ func (m *monitor) take(now time.Time, channels []inspect.Channel, before *look) 
 	if before != nil && now.Sub(before.at) <= stale {
 		next.over, past = now.Sub(before.at), before.seen
 	}
+	next.flow = sync.OnceValues(func() (*Flow, *Flow) {
+		whole := next.draw()
+		return whole, whole.brief()
+	})
 	m.reader.Begin(channels, answerWithin)
 	for _, c := range channels {
 		for len(past) > 0 && past[0].ID < c.ID {
@@ -167,30 +174,27 @@ func (l *look) of(id uint64) *sighting {
 func ratesOf(was, is *sluice.Stats, over time.Duration) rates {
 	// A count that falls, as in a foreign kind that restarts, yields no rate.
 	perSecond := func(was, is uint64) float64 { return float64(is-min(was, is)) / over.Seconds() }
-	waiting := func(was, is uint64, spent time.Duration) float64 {
-		if is < was {
-			return 0
-		}
-		return max(0, spent.Seconds()/over.Seconds())
-	}
 	return rates{
-		known:            true,
-		sent:             perSecond(was.Sent, is.Sent),
-		received:         perSecond(was.Received, is.Received),
-		dropped:          perSecond(was.Dropped, is.Dropped),
-		rejected:         perSecond(was.Rejected, is.Rejected),
-		sendersWaiting:   waiting(was.SendWaits, is.SendWaits, is.SendWaitTime-was.SendWaitTime),
-		receiversWaiting: waiting(was.RecvWaits, is.RecvWaits, is.RecvWaitTime-was.RecvWaitTime),
-		sendWait:         mean(is.SendWaitTime-was.SendWaitTime, is.SendWaits-min(was.SendWaits, is.SendWaits)),
-		recvWait:         mean(is.RecvWaitTime-was.RecvWaitTime, is.RecvWaits-min(was.RecvWaits, is.RecvWaits)),
+		known:     true,
+		sent:      perSecond(was.Sent, is.Sent),
+		received:  perSecond(was.Received, is.Received),
+		dropped:   perSecond(was.Dropped, is.Dropped),
+		rejected:  perSecond(was.Rejected, is.Rejected),
+		senders:   waitsOf(was.SendWaits, is.SendWaits, is.SendWaitTime-was.SendWaitTime, over),
+		receivers: waitsOf(was.RecvWaits, is.RecvWaits, is.RecvWaitTime-was.RecvWaitTime, over),
 	}
 }
 
-// mean returns 0 for n == 0. The time is an estimate and counts waits that have
-// ended, n counts waits that have begun: for few waits the mean is inaccurate.
-func mean(total time.Duration, n uint64) time.Duration {
-	if n == 0 || total <= 0 {
-		return 0
+// waitsOf computes averages from two counts of waits and the time spent in between. The time is
+// an estimate and counts waits that have ended, the counts are of waits that have begun: for few
+// waits the mean is inaccurate.
+func waitsOf(was, is uint64, spent, over time.Duration) (w waits) {
+	if is < was || spent <= 0 {
+		return w
 	}
-	return total / time.Duration(n)
+	w.waiting = spent.Seconds() / over.Seconds()
+	if n := is - was; n > 0 {
+		w.mean = spent / time.Duration(n)
+	}
+	return w
 }

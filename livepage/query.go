@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-go/sluice/internal/registry"
 )
 
 // A query is a parsed request. Every parameter is checked and unknown ones are
@@ -34,7 +36,7 @@ const (
 
 // kinds lists the values of the parameter kind; a kind outside package sluice
 // is other.
-var kinds = []string{"rendezvous", "bounded", "elastic", "aged", "sharded", "priority", "delay", other}
+var kinds = append(slices.Clone(registry.Kinds), other)
 
 const other = "other"
 

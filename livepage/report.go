@@ -206,7 +206,7 @@ func (s *sighting) channel() Channel {
 	if s.rates.known {
 		r := s.rates
 		c.SentRate, c.ReceivedRate, c.DroppedRate, c.RejectedRate = &r.sent, &r.received, &r.dropped, &r.rejected
-		send, receive := r.sendWait.Seconds(), r.recvWait.Seconds()
+		send, receive := r.senders.mean.Seconds(), r.receivers.mean.Seconds()
 		c.Senders.Mean, c.Receivers.Mean = &send, &receive
 	}
 	return c

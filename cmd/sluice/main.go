@@ -31,6 +31,7 @@ import (
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/lab"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/watch"
 )
 
 func main() {
@@ -109,8 +110,18 @@ func newParser(cli *commands, to streams) *kong.Kong {
 		kong.Help(printHelp),
 		kong.Writers(to.stdout, to.stderr),
 		kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.Vars{"experiments": strings.Join(lab.Names(), ", ")},
+		kong.Vars{
+			"experiments": strings.Join(lab.Names(), ", "),
+			"kinds":       alternatives(watch.Kinds()),
+			"sortings":    alternatives(watch.Sortings()),
+		},
 	)
+}
+
+// alternatives joins words: "a, b or c".
+func alternatives(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 type streams struct{ stdout, stderr io.Writer }
@@ -183,7 +194,7 @@ func complain(stderr io.Writer, command string, err error) int {
 		text = strings.Replace(text, path.Error(), path.Path+": "+path.Err.Error(), 1)
 	}
 	text = "sluice: " + format.CleanLines(text) + "\n" // it may name files
-	if isTerminal(stderr) {
+	if _, terminal := format.Terminal(stderr); terminal {
 		text = format.Wrap(strings.TrimSuffix(text, "\n"), screenOf(stderr).Width, 0, "  ")
 	}
 	io.WriteString(stderr, text)

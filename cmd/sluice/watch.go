@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/watch"
 )
 
@@ -13,8 +16,8 @@ type watchCommand struct {
 	Address string `arg:"" help:"The service: host:port, or the URL of its /debug/sluice. The query of a URL copied from a browser is respected."`
 	Every   *int   `short:"n" placeholder:"SECONDS" help:"Refresh interval in seconds. Default: 1 on a terminal; otherwise a single table."`
 	Filter  string `placeholder:"TEXT" help:"Only channels whose names contain TEXT, ignoring case."`
-	Kind    string `placeholder:"KIND" help:"Only channels of this kind: rendezvous, bounded, elastic, aged, sharded, priority, delay or other."`
-	Sort    string `placeholder:"COLUMN" help:"Sort by name, fill, sent, received, dropped, senders, receivers, oldestsender, oldestreceiver, oldestvalue, len, high, bytes, lanes, kind or id; sent, received and dropped go by rate."`
+	Kind    string `placeholder:"KIND" help:"Only channels of this kind: ${kinds}."`
+	Sort    string `placeholder:"COLUMN" help:"Sort by ${sortings}; sent, received and dropped go by rate."`
 	Order   string `placeholder:"ORDER" help:"asc or desc. Default: asc for names, kinds and ids, desc for numbers."`
 }
 
@@ -35,7 +38,7 @@ func (c *watchCommand) Run(ctx context.Context, to streams) error {
 	if c.Every != nil {
 		period = time.Duration(*c.Every) * time.Second
 	}
-	if !watch.IsTerminal(to.stdout) {
+	if _, terminal := format.Terminal(to.stdout); !terminal || os.Getenv("TERM") == "dumb" {
 		if err := watch.Table(ctx, to.stdout, service, query, first, period); err != nil {
 			return stopped(ctx, fmt.Errorf("%s: %w", service, err))
 		}
@@ -59,14 +62,8 @@ func (c *watchCommand) query() (*watch.Service, watch.Query, error) {
 	if err != nil {
 		return nil, query, err
 	}
-	for _, given := range []struct {
-		flag string
-		to   *string
-	}{{c.Filter, &query.Filter}, {c.Kind, &query.Kind}, {c.Sort, &query.Sort}, {c.Order, &query.Order}} {
-		if given.flag != "" {
-			*given.to = given.flag
-		}
-	}
+	query.Filter, query.Kind = cmp.Or(c.Filter, query.Filter), cmp.Or(c.Kind, query.Kind)
+	query.Sort, query.Order = cmp.Or(c.Sort, query.Sort), cmp.Or(c.Order, query.Order)
 	if c.Every != nil && (*c.Every < 1 || *c.Every > maxEvery) {
 		return nil, query, fmt.Errorf("-n must be from 1 to %d", maxEvery)
 	}

@@ -28,6 +28,9 @@ type Entry struct {
 	Sites *callsite.Sites // nil for a channel that does not sample its callers
 }
 
+// Kinds are the kinds of the root package, in lower case.
+var Kinds = []string{"rendezvous", "bounded", "elastic", "aged", "sharded", "priority", "delay"}
+
 // MaxList is the maximum length of a list in a Snapshot.
 const MaxList = 64
 

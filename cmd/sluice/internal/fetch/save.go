@@ -28,7 +28,7 @@ func (s *Service) Save(dir string) error {
 	if err := Vacant(dir); err != nil {
 		return err
 	}
-	header, err := json.MarshalIndent(s.header(), "", "  ")
+	header, err := json.MarshalIndent(s.header, "", "  ")
 	if err != nil {
 		return err
 	}

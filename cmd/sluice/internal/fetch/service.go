@@ -26,7 +26,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/address"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/capture"
@@ -70,11 +69,9 @@ type Service struct {
 	left    atomic.Int64 // bytes that may still be read from the service
 	reached atomic.Bool  // it accepted a connection
 
-	start   time.Time
-	machine *capture.Machine
-	mu      sync.Mutex // guards files and missing while requests run concurrently
-	files   map[string][]byte
-	missing []capture.Missing
+	header capture.Header
+	mu     sync.Mutex // guards files and header.Missing while requests run concurrently
+	files  map[string][]byte
 }
 
 // At returns the service at an address, without connecting to it: a URL, host:port or

@@ -46,7 +46,8 @@ const (
 // fails is in Capture.Missing.
 func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture, error) {
 	d = max(d.Truncate(time.Second), time.Second)
-	s.start, s.files, s.missing, s.machine = time.Now().UTC(), map[string][]byte{}, nil, nil
+	s.header = capture.Header{Format: capture.HeaderFormat, Target: s.Target(), Start: time.Now().UTC()}
+	s.files = map[string][]byte{}
 	s.left.Store(maxBytes)
 	defer s.client.CloseIdleConnections()
 	whole, cancel := context.WithTimeout(ctx, d+extraTime)
@@ -62,7 +63,7 @@ func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture,
 		return nil, &capture.FileError{Name: s.Target(), Err: err}
 	}
 	s.readMap(first) // from then on the service knows rates
-	window, cancelWindow := context.WithTimeout(whole, time.Until(s.start.Add(d+extraTime-lastTime)))
+	window, cancelWindow := context.WithTimeout(whole, time.Until(s.header.Start.Add(d+extraTime-lastTime)))
 	defer cancelWindow()
 	s.readWindow(window, d)
 	_ = s.readGoroutines(whole, "") // in missing
@@ -78,13 +79,9 @@ func (s *Service) Watch(ctx context.Context, d time.Duration) (*capture.Capture,
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case len(s.files) == 0:
-		return nil, &capture.FileError{Name: s.Target(), Err: errors.New(s.missing[0].Reason)}
+		return nil, &capture.FileError{Name: s.Target(), Err: errors.New(s.header.Missing[0].Reason)}
 	}
-	return capture.Read(s.header(), s.all())
-}
-
-func (s *Service) header() *capture.Header {
-	return &capture.Header{Format: capture.HeaderFormat, Target: s.Target(), Start: s.start, Machine: s.machine, Missing: s.missing}
+	return capture.Read(&s.header, s.all())
 }
 
 // all returns the files by name.
@@ -103,8 +100,8 @@ func (s *Service) keep(what, file string, data []byte, why error) {
 	switch {
 	case why == nil:
 		s.files[file] = data
-	case !slices.ContainsFunc(s.missing, func(m capture.Missing) bool { return m.What == what }):
-		s.missing = append(s.missing, capture.Missing{What: what, Reason: format.Clean(why.Error())})
+	case !slices.ContainsFunc(s.header.Missing, func(m capture.Missing) bool { return m.What == what }):
+		s.header.Missing = append(s.header.Missing, capture.Missing{What: what, Reason: format.Clean(why.Error())})
 	}
 }
 
@@ -217,7 +214,7 @@ func (s *Service) watchMachine() (end func()) {
 	return func() {
 		after, cpus := s.o.Others()
 		if seconds := time.Since(began).Seconds(); before != nil && after != nil && cpus > 0 && seconds > 0 {
-			s.machine = &capture.Machine{CPUs: cpus, Busy: min(max(0, (*after-*before)/seconds), float64(cpus))}
+			s.header.Machine = &capture.Machine{CPUs: cpus, Busy: min(max(0, (*after-*before)/seconds), float64(cpus))}
 		}
 	}
 }

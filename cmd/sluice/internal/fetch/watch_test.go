@@ -209,7 +209,7 @@ func TestOrder(t *testing.T) {
 		if want := []string{"cpu.pprof", "flow.json", "goroutine-before.pprof", "goroutine-before.txt", "goroutine.pprof", "goroutine.txt", "trace.out"}; !slices.Equal(names, want) {
 			t.Errorf("%q", names)
 		}
-		if got := reasons(s.missing); len(got) != 1 || !strings.Contains(got["leaks"], "Go 1.27") {
+		if got := reasons(s.header.Missing); len(got) != 1 || !strings.Contains(got["leaks"], "Go 1.27") {
 			t.Errorf("%q", got)
 		}
 		if len(s.file(traceFile)) != len(traceHead)+4000*3+20_000 {
@@ -333,9 +333,9 @@ func TestLimits(t *testing.T) {
 				if err != nil {
 					return
 				}
-				missing := strings.Join(slices.Sorted(maps.Keys(reasons(s.missing))), ",")
+				missing := strings.Join(slices.Sorted(maps.Keys(reasons(s.header.Missing))), ",")
 				if missing != test.missing {
-					t.Errorf("missing %q", s.missing)
+					t.Errorf("missing %q", s.header.Missing)
 				}
 				kept := time.Duration(0)
 				for _, d := range f.traces {
@@ -410,7 +410,7 @@ func TestMissing(t *testing.T) {
 				if len(f.traces) > 0 && slices.Max(f.traces) > time.Second {
 					t.Errorf("traces of %v in a second", f.traces)
 				}
-				got := reasons(s.missing)
+				got := reasons(s.header.Missing)
 				for what, reason := range got {
 					if want, ok := test.want[what]; !ok || !strings.HasPrefix(reason, want) {
 						t.Errorf("%s: %q, want %q", what, reason, want)
@@ -503,7 +503,7 @@ func TestMachine(t *testing.T) {
 			end := s.watchMachine()
 			time.Sleep(2 * time.Second)
 			end()
-			if m := s.machine; (m != nil) != local || local && *m != (capture.Machine{CPUs: 4, Busy: 1.5}) {
+			if m := s.header.Machine; (m != nil) != local || local && *m != (capture.Machine{CPUs: 4, Busy: 1.5}) {
 				t.Errorf("%s: %+v", target, m)
 			}
 		})

@@ -77,8 +77,8 @@ const (
 // it is a map of roles and there is room for them, and then other paths. The last line
 // counts what is left out. There is no map of one node.
 func (m *Map) Draw(width, most int) (lines []Line) {
-	path, paths := m.main(), m.paths()
-	if most < 1 || len(path) == 0 || len(path)+len(paths) == 2 {
+	paths := m.paths()
+	if most < 1 || len(paths) == 0 || len(paths[0])+len(paths) == 2 {
 		return nil
 	}
 	noun := "stage"
@@ -87,10 +87,10 @@ func (m *Map) Draw(width, most int) (lines []Line) {
 	}
 	var shown []bool
 	if noun == "role" && width >= boxed {
-		lines, shown = m.inBoxes(path, width, most-1)
+		lines, shown = m.inBoxes(paths[0], width, most-1)
 	}
 	if len(lines) == 0 || len(lines) > most-1 {
-		lines, shown = m.around(path, width, most, inLine)
+		lines, shown = m.around(paths[0], width, most, inLine)
 		lines = lines[:min(most, len(lines))]
 	}
 	for _, other := range paths[1:] {

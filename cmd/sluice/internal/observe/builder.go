@@ -132,10 +132,7 @@ func (b *builder) addNode(n Node) int {
 
 // wait returns the index of a role's waits at a line, and adds them.
 func (b *builder) wait(role, node int, line Line) int {
-	i, added := b.waitOf.of(waitKey{role, node, line}, maxPorts)
-	if added {
-		b.o.Waits = append(b.o.Waits, Wait{Role: role, Node: node, Line: line})
-	}
+	i, _ := rowOf(b.waitOf, &b.o.Waits, waitKey{role, node, line}, maxPorts, Wait{Role: role, Node: node, Line: line})
 	return int(i)
 }
 

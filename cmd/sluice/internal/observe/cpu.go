@@ -162,10 +162,8 @@ func (b *builder) cpu(p *capture.Profile) {
 		if on.yields {
 			placed.Op = Yield
 		}
-		i, added := rows.of(key{role, placed.Line, on.what, on.makes}, maxSpent)
-		if added {
-			o.Spent = append(o.Spent, Spend{Role: role, Line: placed.Line, What: on.what, Makes: on.makes})
-		}
+		i, _ := rowOf(rows, &o.Spent, key{role, placed.Line, on.what, on.makes}, maxSpent,
+			Spend{Role: role, Line: placed.Line, What: on.what, Makes: on.makes})
 		row := &o.Spent[i]
 		row.Cores += cores
 		row.Samples += max(1, s.Count)

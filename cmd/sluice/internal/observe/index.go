@@ -1,11 +1,11 @@
 package observe
 
-// An index numbers keys in the order in which they come.
+// An index has the row of each key, in the order in which they come.
 type index[K comparable] map[K]int32
 
-// of returns the number of key, and reports whether it is new. Keys beyond the first
-// limit have the last number.
-func (x index[K]) of(key K, limit int) (i int32, added bool) {
+// rowOf returns the row of key, and reports whether it is new: then it has appended it. Keys
+// beyond the first limit have the last row.
+func rowOf[K comparable, R any](x index[K], rows *[]R, key K, limit int, first R) (i int32, added bool) {
 	i, ok := x[key]
 	switch {
 	case ok:
@@ -14,7 +14,7 @@ func (x index[K]) of(key K, limit int) (i int32, added bool) {
 		return int32(limit - 1), false
 	}
 	i = int32(len(x))
-	x[key] = i
+	x[key], *rows = i, append(*rows, first)
 	return i, true
 }
 

@@ -89,9 +89,8 @@ const (
 // port returns the index of a port, and adds it.
 func (t *tracer) port(seat int32, s *spot, side portSide) int32 {
 	key := portKey{seat, s.line, side}
-	i, added := t.portAt.of(key, maxPorts)
+	i, added := rowOf(t.portAt, &t.ports, key, maxPorts, port{portKey: key, op: s.Op})
 	if added {
-		t.ports = append(t.ports, port{portKey: key, op: s.Op})
 		t.union = append(t.union, i)
 	}
 	t.ports[i].name = cmp.Or(t.ports[i].name, s.name)
@@ -115,9 +114,8 @@ func (p *port) waited(d time.Duration, ended ending) {
 
 // wake connects two ports.
 func (t *tracer) wake(sleeper, waker int32, d time.Duration) {
-	i, added := t.wakeAt.of([2]int32{sleeper, waker}, maxWakes)
+	i, added := rowOf(t.wakeAt, &t.wakes, [2]int32{sleeper, waker}, maxWakes, wakeUp{sleeper: sleeper, waker: waker})
 	if added {
-		t.wakes = append(t.wakes, wakeUp{sleeper: sleeper, waker: waker})
 		t.ports[waker].byPartner = true
 		t.union.join(sleeper, waker)
 	}
@@ -339,10 +337,7 @@ func (t *tracer) rows(nodes []int, window time.Duration) {
 	o, span := &t.b.o, window.Seconds()
 	wakes, row := index[wakeKey]{}, make([]int32, len(t.ports)) // of o.Waits
 	wake := func(key wakeKey, by Line, count int64, sum time.Duration) {
-		at, added := wakes.of(key, maxPorts+maxWakes)
-		if added {
-			o.Wakes = append(o.Wakes, Wake{Wait: int(key.wait), Role: int(key.role), By: by})
-		}
+		at, _ := rowOf(wakes, &o.Wakes, key, maxPorts+maxWakes, Wake{Wait: int(key.wait), Role: int(key.role), By: by})
 		o.Wakes[at].Rate += float64(count) / span
 		o.Wakes[at].Mean += sum.Seconds() / span
 	}

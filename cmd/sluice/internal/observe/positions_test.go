@@ -75,9 +75,9 @@ func TestFull(t *testing.T) {
 
 // A table that is full keeps to its length, and no wake-up goes to the row of others.
 func TestFullTables(t *testing.T) {
-	x := index[int]{}
+	x, rows := index[int]{}, []int(nil)
 	for key, want := range []int32{0, 1, 1, 1} {
-		if i, added := x.of(key, 2); i != want || added != (key < 2) || len(x) > 2 {
+		if i, added := rowOf(x, &rows, key, 2, key); i != want || added != (key < 2) || len(x) > 2 || len(rows) != len(x) || rows[i] != int(want) {
 			t.Errorf("%d: %d %v", key, i, added)
 		}
 	}

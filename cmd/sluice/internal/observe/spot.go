@@ -61,10 +61,7 @@ func ofModule(f capture.Frame) bool { return strings.HasPrefix(f.Function, Modul
 
 // line returns the index of a line, and adds it.
 func (t *tracer) line(p *placed) int32 {
-	i, added := t.lineAt.of(p.Line, maxLines)
-	if added {
-		t.lines = append(t.lines, *p)
-	}
+	i, _ := rowOf(t.lineAt, &t.lines, p.Line, maxLines, *p)
 	return i
 }
 

@@ -6,13 +6,12 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/measure"
@@ -28,12 +27,8 @@ type Display interface {
 // New returns a bar if w is a terminal, and otherwise lines: one for each point or, if
 // brief, for each tenth of the run. steps is the number of repetitions.
 func New(w io.Writer, steps int, brief bool) Display {
-	if file, ok := w.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
-		width, _, err := term.GetSize(int(file.Fd()))
-		if err != nil {
-			width = 80
-		}
-		return newBar(w, steps, width)
+	if width, terminal := format.Terminal(w); terminal {
+		return newBar(w, steps, cmp.Or(width, format.UsualWidth))
 	}
 	return &lines{w: w, steps: steps, brief: brief, began: time.Now()}
 }

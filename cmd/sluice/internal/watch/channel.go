@@ -139,7 +139,7 @@ func (v *canvas) arrow(x int, head, text string, role flowmap.Role) {
 
 // queue draws a queue without a ring of slots.
 func (v *canvas) queue(c *livepage.Channel) {
-	width, full := min(60, max(1, v.width-labeled-1)), most(c)
+	width, full := min(60, max(1, v.width-labeled-1)), most(c.Cap, c.HighWater)
 	cells := gauge(width, float64(c.Len), full, either(nearlyFull(c), hot, values))
 	if mark := int(float64(width) * float64(c.HighWater) / full); c.HighWater > c.Len && mark < width {
 		cells[max(0, mark)] = flowmap.Span{Text: "│", Role: hot}
@@ -160,16 +160,12 @@ func (v *canvas) lanes(c *livepage.Channel, lanes []livepage.Lane) {
 	width := max(1, min(30, (v.width-labeled)/3))
 	levels := c.Kind == "Priority" // which share a limit
 	for i, lane := range lanes[:min(maxLanes, len(lanes))] {
-		full := max(1, float64(c.HighWater))
-		if lane.Cap != nil && float64(*lane.Cap) <= 16*full {
-			full = max(1, float64(*lane.Cap))
-		}
 		text := format.Compact(float64(lane.Len))
 		if lane.Cap != nil && !levels {
 			text += "/" + format.Compact(float64(*lane.Cap))
 		}
 		text += either(lane.Private, ", private", "") + either(lane.InUse, "", either(levels, ", closed", ", unused"))
-		r := v.label(fmt.Sprintf("%s %d", either(levels, "level", "lane"), i)).append(gauge(width, float64(lane.Len), full, values)...)
+		r := v.label(fmt.Sprintf("%s %d", either(levels, "level", "lane"), i)).append(gauge(width, float64(lane.Len), most(lane.Cap, c.HighWater), values)...)
 		r.write(" ", plain).write(text, either(lane.InUse, plain, soft))
 		if lane.Senders > 0 {
 			r.write(fmt.Sprintf(", %s waiting, first for %s", format.Compact(float64(lane.Senders)), format.CompactSeconds(lane.OldestSender)), hot)
@@ -189,25 +185,23 @@ func (v *canvas) lanes(c *livepage.Channel, lanes []livepage.Lane) {
 // lines draws the history.
 func (v *canvas) lines(c *livepage.Channel, h *history, height int) {
 	width := min(remembered, max(1, v.width-labeled-8))
-	for _, line := range []struct {
-		what, now string
-		values    []float64
-		top       float64
-		role      flowmap.Role
-	}{
-		{"fill", filled(c), h.fill, most(c), values},
-		{"in", rate(c.SentRate) + "/s", h.sent, 0, values},
-		{"out", rate(c.ReceivedRate) + "/s", h.arrived, 0, outward},
-	} {
+	for i, column := range columns {
+		if column.history == nil {
+			continue
+		}
+		figure := columns[i-1]
+		what, _, _ := strings.Cut(figure.head, "/")
+		now, _ := figure.text(c)
 		rows := make([]*row, height) // from the bottom up
 		for i := range rows {
 			rows[height-1-i] = v.add()
 		}
-		rows[0].put(5, line.what, soft).at(5).put(11, line.now, plain)
+		rows[0].put(5, what, soft).at(5).put(11, now+strings.TrimPrefix(figure.head, what), plain)
 		for _, r := range rows {
 			r.at(labeled + 5)
 		}
-		spark(rows, width-1, line.values, line.top, line.role)
+		past, top, role := column.history(c, h)
+		spark(rows, width-1, past, top, role)
 	}
 }
 
@@ -230,32 +224,23 @@ func (v *canvas) figures(c *livepage.Channel) {
 	if c.Cap != nil {
 		capacity = format.Thousands(*c.Cap)
 	}
-	figures := [][2]string{
+	for _, f := range [][2]string{
 		{"sent", format.Thousands(c.Sent)}, {"received", format.Thousands(c.Received)}, {"dropped", total(c.Dropped, c.DroppedRate)},
 		{"senders", side(&c.Senders)}, {"receivers", side(&c.Receivers)},
 		{"capacity", capacity}, {"high-water", format.Thousands(c.HighWater)}, {"memory", format.Bytes(c.Bytes)},
-	}
-	for _, more := range [][2]string{
 		{"rejected", either(c.Rejected > 0, total(c.Rejected, c.RejectedRate), "")},
 		{"lanes", c.LaneChange}, {"on disk", either(c.BytesOnDisk != 0, format.Bytes(c.BytesOnDisk), "")}, {"warning", c.Warning}, {"no answer", c.Unanswered},
 		{"ready", either(c.Snapshot != nil && c.Snapshot.Ready, "in use: goroutines that wait for it in a native select are not counted", "")},
 	} {
-		if more[1] != "" {
-			figures = append(figures, more)
+		if f[1] != "" {
+			v.pair(f[0], f[1])
 		}
-	}
-	for _, f := range figures {
-		v.pair(f[0], f[1])
 	}
 }
 
-// maxLines limits the lines of one text, which may come from a service.
-const maxLines = 4
-
 // pair writes a label and a text, on as many lines as needed.
 func (v *canvas) pair(label, text string) {
-	all := lines(format.Clean(text), v.width-labeled)
-	for i, line := range all[:min(maxLines, len(all))] {
+	for i, line := range few(text, v.width-labeled) {
 		v.label(either(i == 0, label, "")).write(line, plain)
 	}
 }

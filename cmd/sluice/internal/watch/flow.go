@@ -50,6 +50,15 @@ func lines(text string, width int) []string {
 	return strings.Split(strings.TrimRight(format.Wrap(text, max(1, width), 0, ""), "\n"), "\n")
 }
 
+// maxLines limits the lines of one text, which may come from a service.
+const maxLines = 4
+
+// few returns the first lines of a text from a service.
+func few(text string, width int) []string {
+	all := lines(format.Clean(text), width)
+	return all[:min(maxLines, len(all))]
+}
+
 // drawMap returns the whole map.
 func (m *model) drawMap() *canvas {
 	c := newCanvas(m.width, 0)

@@ -29,14 +29,14 @@ const (
 	forNames = 5 // names get at least one part in forNames of the width
 )
 
-// columns are the columns after the name, from left to right.
+// columns are the columns after the name, from left to right. A history follows its figure.
 var columns = []column{
 	{"kind", "kind", 16, 9, func(c *livepage.Channel) (string, flowmap.Role) { return kindOf(c), soft }, nil},
 	{"fill", "fill", 11, 2, func(c *livepage.Channel) (string, flowmap.Role) {
 		return filled(c), either(nearlyFull(c), hot, plain)
 	}, nil},
 	{"", "fill", 8, 10, nil, func(c *livepage.Channel, h *history) ([]float64, float64, flowmap.Role) {
-		return h.fill, most(c), values
+		return h.fill, most(c.Cap, c.HighWater), values
 	}},
 	{"full in", "", 7, 8, func(c *livepage.Channel) (string, flowmap.Role) {
 		return fullIn(c), either(nearlyFull(c), hot, plain)
@@ -71,11 +71,12 @@ func either[T any](yes bool, a, b T) T {
 
 // most returns the fill at which a bar is full: the capacity, or the high-water
 // mark if the capacity is much larger.
-func most(c *livepage.Channel) float64 {
-	if c.Cap == nil || float64(*c.Cap) > 16*max(1, float64(c.HighWater)) {
-		return max(1, float64(c.HighWater))
+func most(capacity *int, highWater int) float64 {
+	full := max(1, float64(highWater))
+	if capacity == nil || float64(*capacity) > 16*full {
+		return full
 	}
-	return float64(*c.Cap)
+	return float64(*capacity)
 }
 
 // rankOf returns the rank of a column. The sorted column comes right after the

@@ -3,31 +3,22 @@ package watch
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"runtime/debug"
 	"time"
 
 	"github.com/clipperhouse/displaywidth"
 	"github.com/gdamore/tcell/v3"
-	"golang.org/x/term"
 
-	report "github.com/sluice-go/sluice/livepage"
+	"github.com/sluice-go/sluice/livepage"
 )
 
 // retryPause is the interval of retries after an error.
 const retryPause = 2 * time.Second
 
-// IsTerminal reports whether w is a terminal that can show a screen.
-func IsTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
-}
-
 // Live shows a service on a terminal, starting with a first report, until the
 // user quits or ctx is done; then it returns the error of ctx. It restores the
 // terminal, even in a panic.
-func Live(ctx context.Context, s *Service, q Query, first *report.Report, period time.Duration) error {
+func Live(ctx context.Context, s *Service, q Query, first *livepage.Report, period time.Duration) error {
 	screen, err := tcell.NewScreen(tcell.OptEscapeTimeout(50 * time.Millisecond))
 	if err != nil {
 		return fmt.Errorf("cannot use this terminal: %w", err)
@@ -51,12 +42,12 @@ type watcher struct {
 
 type answer struct {
 	to     Query
-	report *report.Report
+	report *livepage.Report
 	err    error
 	panic  any // rethrown where the terminal is restored
 }
 
-func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *report.Report, period, retry time.Duration) error {
+func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *livepage.Report, period, retry time.Duration) error {
 	if err := screen.Init(); err != nil {
 		return fmt.Errorf("cannot use this terminal: %w", err)
 	}

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"errors"
+	"slices"
 	"time"
 	"unicode"
 
@@ -103,11 +104,9 @@ func (m *model) show(report *livepage.Report) {
 	m.showFlow(report.Flow)
 	m.query.Page = max(1, min(m.query.Page, report.Page))
 	m.row = max(0, min(m.row, len(report.Channels)-1))
-	for i := range report.Channels {
-		if report.Channels[i].ID == m.chosen {
-			m.row = i
-			return
-		}
+	if i := slices.IndexFunc(report.Channels, func(c livepage.Channel) bool { return c.ID == m.chosen }); i >= 0 {
+		m.row = i
+		return
 	}
 	m.chosen = 0
 	if len(report.Channels) > 0 {

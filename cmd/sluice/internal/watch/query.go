@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/format"
+	"github.com/sluice-go/sluice/internal/registry"
 )
 
 // A Query selects channels, as package livepage documents it. Empty or zero fields
@@ -40,7 +41,7 @@ var sortings = []sorting{
 }
 
 // kinds are the values of Query.Kind; the first selects all.
-var kinds = []string{"", "rendezvous", "bounded", "elastic", "aged", "sharded", "priority", "delay", "other"}
+var kinds = slices.Concat([]string{""}, registry.Kinds, []string{"other"})
 
 // Sortings returns the values of [Query.Sort].
 func Sortings() []string {
@@ -87,6 +88,11 @@ func (q *Query) nextKind() {
 	q.Page = 1
 }
 
+// words are the parameters of a URL that q has as they are.
+func (q *Query) words() map[string]*string {
+	return map[string]*string{"filter": &q.Filter, "kind": &q.Kind, "sort": &q.Sort, "order": &q.Order}
+}
+
 // encode returns q as the query of a URL.
 func (q *Query) encode() string {
 	v := url.Values{"format": {"json"}}
@@ -94,9 +100,9 @@ func (q *Query) encode() string {
 		v.Set("channel", strconv.FormatUint(q.Channel, 10))
 		return v.Encode()
 	}
-	for name, value := range map[string]string{"filter": q.Filter, "kind": q.Kind, "sort": q.Sort, "order": q.Order} {
-		if value != "" {
-			v.Set(name, value)
+	for name, word := range q.words() {
+		if *word != "" {
+			v.Set(name, *word)
 		}
 	}
 	v.Set("page", strconv.Itoa(max(1, q.Page)))
@@ -115,21 +121,14 @@ func (q *Query) read(raw string) error {
 	}
 	for name, given := range values {
 		value := given[0]
-		switch name {
-		case "filter":
-			q.Filter = value
-		case "kind":
-			q.Kind = value
-		case "sort":
-			q.Sort = value
-		case "order":
-			q.Order = value
-		case "page":
+		switch word := q.words()[name]; {
+		case word != nil:
+			*word = value
+		case name == "page":
 			q.Page, err = strconv.Atoi(value)
-		case "channel":
+		case name == "channel":
 			q.Channel, err = strconv.ParseUint(value, 10, 64)
-		case "format", "size", "flow":
-		default:
+		case name != "format" && name != "size" && name != "flow":
 			return fmt.Errorf("unknown parameter %s in the address", format.Clean(name)) // its value may be secret
 		}
 		if err != nil || len(given) > 1 {

@@ -54,9 +54,6 @@ func (m *model) drawTitle(r *row) {
 	r.at(r.width).paint(bar)
 }
 
-// maxWrongLines limits the lines of an error.
-const maxWrongLines = 4
-
 // drawState draws the error, or above the list what it shows.
 func (m *model) drawState(c *canvas, y int) {
 	r := c.row(y)
@@ -68,8 +65,7 @@ func (m *model) drawState(c *canvas, y int) {
 		if m.pause > 0 {
 			text = fmt.Sprintf("retrying every %s: %s", m.pause, m.wrong)
 		}
-		all := lines(format.Clean(text), m.width)
-		for i, line := range all[:min(maxWrongLines, len(all))] { // over what is there
+		for i, line := range few(text, m.width) { // over what is there
 			r := c.row(y + i)
 			*r = row{width: r.width}
 			r.write(line, hot)

@@ -13,19 +13,22 @@ import (
 	"github.com/gdamore/tcell/v3/vt"
 )
 
+// answerBusy answers with the busy service, or its third channel.
+func answerBusy(w http.ResponseWriter, r *http.Request) {
+	report := busy()
+	if r.URL.Query().Has("channel") {
+		report = only(report, 3)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(report)
+}
+
 // Colors, and none with NO_COLOR. A name cannot clear the screen.
 func TestColours(t *testing.T) {
 	for _, noColour := range []string{"", "1"} {
 		t.Run("NO_COLOR="+noColour, func(t *testing.T) {
 			t.Setenv("NO_COLOR", noColour)
-			s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				report := busy()
-				if r.URL.Query().Has("channel") {
-					report = only(report, 3)
-				}
-				w.Header().Set("Content-Type", "application/json")
-				_ = json.NewEncoder(w).Encode(report)
-			}))
+			s, _ := serve(t, http.HandlerFunc(answerBusy))
 			m, _, ended := begin(t, t.Context(), s)
 			m.shows("hand-off")
 			m.KeyTap(vt.KeyEnter)
@@ -49,14 +52,7 @@ func TestColours(t *testing.T) {
 
 // Output to a terminal without Unicode is ASCII, and keeps all figures.
 func TestASCII(t *testing.T) {
-	s, _ := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		report := busy()
-		if r.URL.Query().Has("channel") {
-			report = only(report, 3)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(report)
-	}))
+	s, _ := serve(t, http.HandlerFunc(answerBusy))
 	m, _, ended := beginIn(t, t.Context(), s, "C", often)
 	m.shows("orders/parsed                11/16")
 	m.KeyTap(vt.KeyEnter)
