@@ -26,16 +26,17 @@ import (
 // aggregator has shipped, by the path that it ships to.
 type books struct {
 	*httptest.Server
-	mu   sync.Mutex
-	rows []count.Row
-	hold string     // path whose next table is taken but not answered
-	held chan int64 // number of lines in it
+	mu    sync.Mutex
+	rows  []count.Row
+	hold  string          // path whose next table is taken but not answered
+	held  chan int64      // number of lines in it
+	taken map[string]bool // whether a table is held, by its key: a sender repeats one that is not answered in time
 
 	answer func() // answers the held request and all others
 }
 
 func newBooks(t *testing.T) *books {
-	b := &books{held: make(chan int64, 1)}
+	b := &books{held: make(chan int64, 1), taken: map[string]bool{}}
 	ending := make(chan struct{})
 	b.answer = sync.OnceFunc(func() { close(ending) })
 	b.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -58,9 +59,12 @@ func (b *books) take(t *testing.T, r *http.Request) (hold bool) {
 	if err != nil {
 		return false // the sender died before it sent the whole request
 	}
-	lines := int64(0)
+	lines, key := int64(0), r.Header.Get("Idempotency-Key")
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if hold, again := b.taken[key]; again {
+		return hold
+	}
 	for _, row := range rows(t, text) {
 		b.rows = append(b.rows, row)
 		lines += row.Lines
@@ -69,6 +73,7 @@ func (b *books) take(t *testing.T, r *http.Request) (hold bool) {
 		b.hold = ""
 		b.held <- lines
 	}
+	b.taken[key] = hold
 	return hold
 }
 

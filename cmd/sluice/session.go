@@ -45,7 +45,6 @@ type session struct {
 	verbose  bool // print everything, not one screen
 	dir      string
 	scale    lab.Scale
-	stall    time.Duration
 	machine  report.Machine
 	load     string    // of this sitting; machine has the first sitting's
 	started  time.Time // of the first sitting
@@ -56,7 +55,7 @@ type session struct {
 
 // newSession plans the points of all experiments.
 func newSession(to streams, experiments []lab.Experiment, scale lab.Scale, dir string) *session {
-	s := &session{to: to, dir: dir, scale: scale, stall: stall, machine: host.This(), started: time.Now()}
+	s := &session{to: to, dir: dir, scale: scale, machine: host.This(), started: time.Now()}
 	s.load = s.machine.Load
 	if s.scale.CPUs == 0 {
 		s.scale.CPUs = s.machine.Whole()
@@ -212,7 +211,7 @@ func (s *session) measure(ctx context.Context, left []*measure.Point) (err error
 	defer stop(nil)
 	display := progress.New(s.to.stderr, measure.Steps(left), !s.verbose)
 	runner := measure.Runner{
-		Observer: display, Stall: s.stall, Grace: grace,
+		Observer: display, Stall: stall, Grace: grace,
 		Usage: host.NewWatch().Read, Pace: pace,
 		Finished: func(*measure.Outcome) {
 			sitting.Took = report.Duration(time.Since(began))

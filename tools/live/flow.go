@@ -56,11 +56,12 @@ func onMap(name string) string {
 }
 
 // Stays complains if a box moves although only figures change, or if boxes change
-// places when a box is added. The page shows flows that change: see changing.
-func (s *Session) Stays() {
+// places when a box is added. change makes figures of the page's flow change, and add adds a channel.
+func (s *Session) Stays(change, add func()) {
 	s.until(`document.querySelectorAll("#nodes .node").length === 14`, "the map does not show 14 boxes")
 	s.until("document.getAnimations().length === 0", "the boxes do not come to rest")
 	before := eval[string](s, places)
+	change()
 	s.patiently(onMap("main.accept")+`.textContent.includes("6K")`, "no figure of the map changes")
 	if after := eval[string](s, places); after != before {
 		s.complain("boxes move although only figures change: %s, before %s", after, before)
@@ -68,6 +69,7 @@ func (s *Session) Stays() {
 	const order = `[...document.querySelectorAll("#nodes .node")].map(n => [n.querySelector(".name").textContent, n.getBoundingClientRect()])
 		.filter(([name]) => name !== "priority").sort(([, a], [, b]) => Math.round((a.x - b.x) / 9) || a.y - b.y).map(([name]) => name).join()`
 	names := eval[string](s, order)
+	add()
 	s.patiently(`document.querySelectorAll("#nodes .node").length === 15`, "a new channel does not appear")
 	s.until("document.getAnimations().length === 0", "the boxes do not come to rest")
 	if after := eval[string](s, order); after != names {

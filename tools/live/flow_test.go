@@ -45,11 +45,12 @@ func (p *program) ask(query string) error {
 
 // The map and the list keep what they promise, for flows that are made up.
 func TestFlows(t *testing.T) {
+	changes, stays := changing()
 	for name, test := range map[string]struct {
 		flows []*drawing
 		check func(*Session)
 	}{
-		"stays":      {changing(), (*Session).Stays},
+		"stays":      {changes, stays},
 		"still":      {[]*drawing{twoChannels()}, (*Session).Still},
 		"accessible": {[]*drawing{eightChannels()}, (*Session).Accessible},
 		"marked":     {[]*drawing{eightChannels()}, (*Session).Marked},

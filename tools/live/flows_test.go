@@ -17,6 +17,7 @@ import (
 type drawing struct {
 	livepage.Flow
 	column map[string]int
+	seen   chan struct{} // closed when the next flow may follow; nil: after one update
 }
 
 func newDrawing(columns map[string]int) *drawing {
@@ -27,6 +28,16 @@ func newDrawing(columns map[string]int) *drawing {
 		d.Stages = append(d.Stages, livepage.Stage{ID: name, Name: name, Function: "example.com/service/" + name, File: "/src/service/main.go", Line: 10 * (1 + len(d.Stages)), Column: columns[name]})
 	}
 	return d
+}
+
+// over reports whether the next flow follows.
+func (d *drawing) over() bool {
+	select {
+	case <-d.seen:
+		return true
+	default:
+		return d.seen == nil
+	}
 }
 
 // add adds a channel with some figures: its fill is a percentage.
@@ -127,19 +138,19 @@ func longTexts() *drawing {
 	return d
 }
 
-// changing returns flows of which only figures change, and at last a channel comes.
-func changing() (flows []*drawing) {
-	for i := range 9 {
-		d := eightChannels()
-		if rate := 6_000.0; i >= 4 {
-			d.Channels[0].SentRate, d.Channels[0].ReceivedRate = &rate, &rate
-		}
-		if i >= 8 {
-			d.add("priority", 5, 70, []string{"main.accept"}, []string{"main.(*Server).decode"})
-		}
-		flows = append(flows, d)
+// changing returns three flows: in the second one only figures are others, and the third one has one
+// more channel. The page shows each until stays, the check of these flows, has seen it.
+func changing() (flows []*drawing, stays func(*Session)) {
+	first, second, third := eightChannels(), eightChannels(), eightChannels()
+	first.seen, second.seen = make(chan struct{}), make(chan struct{})
+	rate := 6_000.0
+	for _, d := range []*drawing{second, third} {
+		d.Channels[0].SentRate, d.Channels[0].ReceivedRate = &rate, &rate
 	}
-	return flows
+	third.add("priority", 5, 70, []string{"main.accept"}, []string{"main.(*Server).decode"})
+	return []*drawing{first, second, third}, func(s *Session) {
+		s.Stays(func() { close(first.seen) }, func() { close(second.seen) })
+	}
 }
 
 // growing returns flows of two channels: lines is at 85%, and events grows.
@@ -153,8 +164,9 @@ func growing() (flows []*drawing) {
 	return flows
 }
 
-// serve returns the address of a page whose events carry the flows: one a second, and then
-// the last one, until the test ends; nil is silence. Everything else is the answer of the real handler.
+// serve returns the address of a page whose events carry the flows, one a second: each until it is
+// over, and the last one until the test ends; nil is silence. Everything else is the answer of the
+// real handler.
 func serve(t *testing.T, flows ...*drawing) (address string) {
 	t.Helper()
 	handler := livepage.Handler()
@@ -165,7 +177,7 @@ func serve(t *testing.T, flows ...*drawing) (address string) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		for i := 0; ; i++ {
+		for i := 0; ; {
 			flow := flows[min(i, len(flows)-1)]
 			if flow == nil {
 				<-r.Context().Done()
@@ -191,6 +203,9 @@ func serve(t *testing.T, flows ...*drawing) (address string) {
 			case <-r.Context().Done():
 				return
 			case <-time.After(time.Second):
+			}
+			if flow.over() {
+				i++
 			}
 		}
 	}))

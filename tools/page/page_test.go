@@ -1,11 +1,11 @@
 package page
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"image/png"
 	"os"
 	"os/exec"
@@ -91,28 +91,24 @@ func run(command *exec.Cmd) error {
 // interrupt interrupts the command when it has written its first report, which it
 // does after its first point, and checks its exit status.
 func interrupt(command *exec.Cmd, report string) error {
-	out, err := command.StdoutPipe()
-	if err != nil {
-		return err
-	}
 	if err := command.Start(); err != nil {
 		return err
 	}
-	said := bufio.NewScanner(out)
-	for range 3000 {
-		if _, err := os.Stat(report); err == nil {
-			break
+	ended := make(chan error, 1)
+	go func() { ended <- command.Wait() }()
+	for _, err := os.Stat(report); err != nil; _, err = os.Stat(report) {
+		select {
+		case err := <-ended:
+			return fmt.Errorf("the lab ends before its first report: %v", err)
+		case <-time.After(20 * time.Millisecond):
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	if err := command.Process.Signal(os.Interrupt); err != nil {
 		return err
 	}
-	for said.Scan() {
-	}
-	err = command.Wait()
+	err := <-ended
 	if status := new(exec.ExitError); !errors.As(err, &status) || status.ExitCode() != 130 {
-		return errors.New("after an interrupt the lab ends with " + err.Error())
+		return fmt.Errorf("after an interrupt the lab ends with %v", err)
 	}
 	return nil
 }

@@ -171,12 +171,20 @@ func TestContentionText(t *testing.T) {
 	runtime.SetBlockProfileRate(1)
 	defer runtime.SetMutexProfileFraction(0)
 	defer runtime.SetBlockProfileRate(0)
+	waits := func() bool { // a goroutine of this test
+		stacks := make([]byte, 1<<20)
+		return slices.ContainsFunc(strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n"), func(stack string) bool {
+			return strings.Contains(stack, "[sync.Mutex.Lock]") && strings.Contains(stack, "TestContentionText(")
+		})
+	}
 	var mu sync.Mutex
 	waited := 0
 	for range 3 {
 		mu.Lock()
 		go func() {
-			time.Sleep(time.Millisecond)
+			for !waits() {
+				runtime.Gosched()
+			}
 			mu.Unlock()
 		}()
 		mu.Lock()

@@ -126,7 +126,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
-	defer elsewhere.Close()
+	t.Cleanup(elsewhere.Close) // when all parallel subtests have ended
 	for name, test := range map[string]struct {
 		page http.HandlerFunc
 		want string // error

@@ -34,14 +34,13 @@ type watcher struct {
 	period  time.Duration
 	retry   time.Duration
 
-	requested Query // query of the current or last request
-	cancel    context.CancelFunc
-	answers   chan answer
-	next      *time.Timer // time of the next request
+	requested Query              // query of the last request
+	cancel    context.CancelFunc // ends it
+	answers   chan answer        // of the last request alone, so a response to an older one is never received
+	next      *time.Timer        // time of the next request
 }
 
 type answer struct {
-	to     Query
 	report *livepage.Report
 	err    error
 	panic  any // rethrown where the terminal is restored
@@ -54,7 +53,7 @@ func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *
 	defer screen.Fini() // even in a panic: this goroutine owns the screen
 	w := &watcher{
 		screen: screen, service: s, model: newModel(s.short(), q), period: period, retry: retry,
-		answers: make(chan answer), next: time.NewTimer(period), cancel: func() {},
+		next: time.NewTimer(period), cancel: func() {},
 	}
 	defer w.next.Stop()
 	defer func() { w.cancel() }()
@@ -89,19 +88,16 @@ func live(ctx context.Context, screen tcell.Screen, s *Service, q Query, first *
 func (w *watcher) request(ctx context.Context) {
 	w.cancel()
 	asking, cancel := context.WithCancel(ctx)
-	q := w.model.request()
-	w.cancel, w.requested = cancel, q
+	q, answers := w.model.request(), make(chan answer, 1)
+	w.cancel, w.requested, w.answers = cancel, q, answers
 	w.next.Stop()
 	go func() {
-		a := answer{to: q}
+		var a answer
 		defer func() {
 			if p := recover(); p != nil {
 				a.panic = fmt.Sprintf("%v\n%s", p, debug.Stack())
 			}
-			select {
-			case w.answers <- a:
-			case <-asking.Done():
-			}
+			answers <- a
 		}()
 		a.report, a.err = w.service.Fetch(asking, q)
 	}()
@@ -112,8 +108,6 @@ func (w *watcher) take(a answer) {
 	switch {
 	case a.panic != nil:
 		panic(a.panic)
-	case a.to != w.requested:
-		return // an outdated query
 	case a.err == nil:
 		w.model.show(a.report)
 	case a.err == errGone:

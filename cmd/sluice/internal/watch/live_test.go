@@ -82,10 +82,17 @@ func (m *terminal) shows(want string) {
 	}
 }
 
-// A fragile screen panics on demand.
+// A fragile screen panics on demand. It records whether it showed a failed request.
 type fragile struct {
 	tcell.Screen
-	breaks atomic.Bool
+	breaks, complained atomic.Bool
+}
+
+func (f *fragile) PutStrStyled(x, y int, text string, style tcell.Style) {
+	if strings.Contains(text, "retrying") {
+		f.complained.Store(true)
+	}
+	f.Screen.PutStrStyled(x, y, text, style)
 }
 
 func (f *fragile) Show() {
@@ -165,13 +172,17 @@ func (f *flaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestLive(t *testing.T) {
 	f := &flaky{pages: 45}
 	s, server := serve(t, f)
-	var away atomic.Bool
-	s.client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if away.Load() { // a released port may be in use by another process
-			address = unused
-		}
-		return new(net.Dialer).DialContext(ctx, network, address)
+	here, gone := s.client.Transport, http.DefaultTransport.(*http.Transport).Clone()
+	gone.DialContext = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, unused) // a released port may be in use by another process
 	}
+	var away atomic.Bool
+	s.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		if away.Load() { // no connection that was made before is used
+			return gone.RoundTrip(r)
+		}
+		return here.RoundTrip(r)
+	})
 	m, _, ended := begin(t, t.Context(), s)
 	m.shows("page 1 of 3, 45 channels")
 	m.KeyTap(vt.KeyDown)
@@ -220,18 +231,36 @@ func TestAtOnce(t *testing.T) {
 	<-ended
 }
 
-// A response to an outdated query is ignored.
-func TestLateAnswer(t *testing.T) {
-	w := &watcher{model: modelOf(25, 15), requested: Query{Page: 2}, next: time.NewTimer(time.Hour)}
-	defer w.next.Stop()
-	before := w.model.report
-	w.take(answer{to: Query{Page: 1}, report: pages(1).answer(Query{Page: 1})})
-	w.take(answer{to: Query{Page: 1}, err: errGone})
-	if w.model.report != before || w.model.wrong != nil {
-		t.Errorf("%+v, %v", w.model.report, w.model.wrong)
+// A key during a request sends the next one at once and cancels the first, even with the same
+// query: what becomes of the first is not shown.
+func TestCanceledRequests(t *testing.T) {
+	s, _ := serve(t, &flaky{pages: 3})
+	var hanging atomic.Bool
+	hangs := make(chan struct{})
+	s.client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) {
+		if !hanging.Load() {
+			return http.DefaultTransport.RoundTrip(r)
+		}
+		select {
+		case hangs <- struct{}{}:
+			<-r.Context().Done()
+		case <-r.Context().Done():
+		}
+		return nil, r.Context().Err()
+	})
+	m, screen, ended := begin(t, t.Context(), s)
+	m.shows("c3")
+	hanging.Store(true)
+	for range 20 {
+		<-hangs
+		m.KeyTap(vt.KeySpace)
+		m.KeyTap(vt.KeySpace) // not paused any longer
 	}
-	if w.take(answer{to: w.requested, err: errGone}); w.model.wrong != errGone {
-		t.Errorf("response to the last query: %v", w.model.wrong)
+	<-hangs
+	m.KeyTap(vt.KeyQ)
+	<-ended
+	if screen.complained.Load() {
+		t.Error("a canceled request is shown as an error")
 	}
 }
 

@@ -136,7 +136,7 @@ func TestTables(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var requests atomic.Int64
-	s, server := serve(t, answers(func(q Query) *livepage.Report {
+	s, _ := serve(t, answers(func(q Query) *livepage.Report {
 		if requests.Add(1) == 3 {
 			cancel()
 		}
@@ -153,8 +153,7 @@ func TestTables(t *testing.T) {
 	if err := Table(t.Context(), broken{}, s, Query{Page: 1}, first, time.Hour); err != errBroken {
 		t.Errorf("closed output: %v", err)
 	}
-	server.Close()
-	if err := Table(t.Context(), &out, s, Query{Page: 1}, first, time.Hour); err == nil || !strings.Contains(err.Error(), "refused") {
+	if err := Table(t.Context(), &out, at(t, unused), Query{Page: 1}, first, time.Hour); err == nil || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("service gone: %v", err)
 	}
 	if err := Table(ctx, &out, s, Query{Page: 1}, &livepage.Report{}, 0); !errors.Is(err, context.Canceled) {
