@@ -280,7 +280,7 @@ func TestResumeRefuses(t *testing.T) {
 	}{
 		{func(r *report.Report) { r.Machine.CPU = "Abacus" }, `has another CPU "Abacus", here `},
 		{func(r *report.Report) { r.Machine.Go = "go1.1" }, `has another Go "go1.1", here "go1.`},
-		{func(r *report.Report) { r.Machine.Version = "commit 0" }, `has another version of sluice "commit 0", here `},
+		{func(r *report.Report) { r.Machine.Version, r.Machine.Binary = "commit 0", "0" }, `has another version of sluice "commit 0", here `},
 		{func(r *report.Report) { r.Machine.Binary = "0" }, `has another binary of sluice "0", here `},
 		{func(r *report.Report) { r.Size = "huge" }, `has the unknown size "huge"`},
 		{func(r *report.Report) { r.Experiments[0].Name = "" }, "an experiment without a name"},

@@ -69,6 +69,9 @@ func This() Machine {
 // Differs names the first difference because of which a run on other cannot
 // resume here, or returns "". Loads may differ.
 func (m Machine) Differs(other Machine) string {
+	if m.Binary != "" && m.Binary == other.Binary {
+		other.Version = m.Version // it may come from git, which may be late, and see changes of today
+	}
 	for _, part := range []struct{ name, here, there string }{
 		{"CPU", m.CPU, other.CPU},
 		{"number of CPUs", fmt.Sprint(m.CPUs), fmt.Sprint(other.CPUs)},

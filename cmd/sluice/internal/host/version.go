@@ -27,7 +27,9 @@ func Version() string {
 	if err != nil || !known || !builtJustNow(executable) {
 		return ""
 	}
-	return checkedOut(filepath.Dir(source))
+	ctx, cancel := context.WithTimeout(context.Background(), gitTakes)
+	defer cancel()
+	return checkedOut(ctx, filepath.Dir(source))
 }
 
 // stamped returns the version and the commit that the build stamped. Between two
@@ -70,9 +72,7 @@ func builtJustNow(executable string) bool {
 const gitTakes = 2 * time.Second
 
 // checkedOut returns the commit of the working tree with the folder dir, or "".
-func checkedOut(dir string) string {
-	ctx, cancel := context.WithTimeout(context.Background(), gitTakes)
-	defer cancel()
+func checkedOut(ctx context.Context, dir string) string {
 	git := func(args ...string) ([]byte, error) {
 		return exec.CommandContext(ctx, "git", append([]string{"--no-optional-locks", "-C", dir}, args...)...).Output()
 	}

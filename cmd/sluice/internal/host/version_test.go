@@ -44,20 +44,20 @@ func gitIn(t *testing.T, dir string) func(args ...string) string {
 // go run stamps nothing, so git is asked.
 func TestCheckedOut(t *testing.T) {
 	dir := t.TempDir()
-	if got := checkedOut(dir); got != "" {
+	if got := checkedOut(t.Context(), dir); got != "" {
 		t.Errorf("outside a repository: %q", got)
 	}
 	git := gitIn(t, dir)
 	git("init", "-q")
 	git("commit", "-q", "--allow-empty", "-m", "first")
 	want := "commit " + short(git("rev-parse", "HEAD"))
-	if got := checkedOut(dir); got != want {
+	if got := checkedOut(t.Context(), dir); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "new"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := checkedOut(dir); got != want+" with changes" {
+	if got := checkedOut(t.Context(), dir); got != want+" with changes" {
 		t.Errorf("with a new file: %q", got)
 	}
 }
@@ -86,7 +86,7 @@ func TestCheckedOutLocksNothing(t *testing.T) {
 		return string(text)
 	}
 	before := contents()
-	if got, want := checkedOut(dir), "commit "+short(git("rev-parse", "HEAD")); got != want {
+	if got, want := checkedOut(t.Context(), dir), "commit "+short(git("rev-parse", "HEAD")); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if contents() != before {
