@@ -27,16 +27,16 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lossy loses every seventh value.
-type lossy struct{ paced.Sink }
-
-func (l lossy) Put(v uint64) bool { return v%7 == 0 || l.Sink.Put(v) }
-
 // faulty are contenders that the checks must catch.
 func faulty([]int) section {
 	chans := sized([]row{native()}, 128)[0]
 	loses := chans
-	loses.name, loses.open = "loses", func(n int, take func(int, uint64)) paced.Sink { return lossy{chans.open(n, take)} }
+	loses.name, loses.open = "loses", func(n int, take func(int, uint64)) paced.Sink {
+		s := chans.open(n, take)
+		put := s.Put
+		s.Put = func(v uint64) bool { return v%7 == 0 || put(v) } // it loses every seventh value
+		return s
+	}
 	stuck := column{name: "stuck", procs: 1, measure: func(row, time.Duration) (float64, error) { select {} }}
 	return section{"faulty", []row{{name: nothing}, chans, loses}, append(waiting(1, 1, 10_000), stuck)}
 }
