@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/bench/command"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -278,7 +279,7 @@ func (l *lab) score(ctx context.Context, root string) error {
 func (l *lab) sheets(ctx context.Context, root string) ([]*sheet, error) {
 	folders, err := saved(root)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, command.Misused("%w", err)
 	}
 	diagnoses := make([][]*diagnosis, len(l.services))
 	group, ctx := errgroup.WithContext(ctx)
