@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"debug/elf"
+	"debug/gosym"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -42,6 +44,37 @@ func faulty([]int) section {
 }
 
 func init() { ofTests = append(ofTests, faulty) }
+
+// TestInlined checks that the measured loops have no call in between: a function that is inlined
+// everywhere is not in the program.
+func TestInlined(t *testing.T) {
+	if suite.Race || testing.CoverMode() != "" {
+		t.Skip("the loops have more in them")
+	}
+	name, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := elf.Open(name)
+	if err != nil {
+		t.Skip("it reads the programs of Linux: ", err)
+	}
+	defer program.Close()
+	lines, err := program.Section(".gopclntab").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, err := gosym.NewTable(nil, gosym.NewLineTable(lines, program.Section(".text").Addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bench = "github.com/sluice-go/sluice/bench/"
+	for name, want := range map[string]bool{"contender.OverEnds": true, "contender.SendEach": false, "contender.RecvEach": false, "peers.put": false, "peers.take": false} {
+		if found := functions.LookupFunc(bench+name) != nil; found != want {
+			t.Errorf("%s is in the program: %v", name, found)
+		}
+	}
+}
 
 // TestEveryCellOfOurs measures each of our cells for a moment.
 func TestEveryCellOfOurs(t *testing.T) {

@@ -76,9 +76,9 @@ func NativeFan(n int) Contender {
 			f := new(nativeFan)
 			for i := range n {
 				c := make(chan uint64, capacity)
-				f.channels, f.open[i] = append(f.channels, ends{c, c}), c
+				f.channels, f.open[i] = append(f.channels, OverEnds(c, c)), c
 			}
-			return f
+			return Channel{Send: f.Send, Recv: f.Recv, Close: f.Close}
 		},
 	}
 }
@@ -116,13 +116,13 @@ func Select(n int) Contender {
 		Make: func(capacity int) Channel {
 			f := new(ownFan)
 			for range n {
-				k := ours{ctx: context.Background(), c: sluice.NewRendezvous[uint64](nil)}
+				var c sluice.Channel[uint64] = sluice.NewRendezvous[uint64](nil)
 				if capacity > 0 {
-					k.c = newBounded(capacity, Options{})
+					c = newBounded(capacity, Options{})
 				}
-				f.channels, f.cases = append(f.channels, k), append(f.cases, sluice.OnRecv[uint64](k.c))
+				f.channels, f.cases = append(f.channels, overOurs(context.Background(), c)), append(f.cases, sluice.OnRecv[uint64](c))
 			}
-			return f
+			return Channel{Send: f.Send, Recv: f.Recv, Close: f.Close}
 		},
 	}
 }
