@@ -82,6 +82,8 @@ func NativeSelect(ctx context.Context) Contender {
 // overSlices returns a built-in chan of slices, the batching that needs no library,
 // which sends slices of the given size. A slice passes to the receiver with its values,
 // so each batch allocates a new one. Recv receives all.
+//
+//go:noinline
 func overSlices(c chan []uint64, size int) Channel {
 	return Channel{
 		Send: func(lo, hi uint64) bool {

@@ -3,9 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"runtime"
@@ -49,17 +47,7 @@ type Gains struct {
 
 func readGains(name string) (*Gains, error) {
 	g := &Gains{map[string]Measured{}}
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return g, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, g)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return g, nil
+	return g, results.Read(name, g)
 }
 
 func (g *Gains) write(name string) error {
