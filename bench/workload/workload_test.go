@@ -41,14 +41,14 @@ func variants(t *testing.T) []contender.Contender {
 		contender.Elastic(background, nil), contender.Sharded(background, nil), contender.ShardedLanes(background, nil),
 		contender.Priority(background), contender.Pipe(nil),
 	}
-	for _, pump := range []contender.Pump{contender.Simple, contender.Flushing} {
-		all = append(all, contender.Published{Pump: pump, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer}.Contender())
+	for _, flushing := range []bool{false, true} {
+		all = append(all, contender.Published{Flushing: flushing, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer}.Contender())
 	}
 	all = append(all, contender.NativeFan(2), contender.NativeFan(4), contender.Select(2), contender.Select(4))
 	for _, shrink := range []contender.PublishedShrink{
 		contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty, contender.LazyShrinkHalf, contender.FreeWhenEmpty,
 	} {
-		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
+		all = append(all, contender.Published{Flushing: true, Shrink: shrink, SendBuffer: 16}.Contender())
 	}
 	for _, o := range []*contender.Options{{SingleSender: true}, {SingleReceiver: true}} {
 		all = append(all, contender.Rendezvous(background, o), contender.Bounded(background, o))
@@ -115,7 +115,7 @@ func TestSwing(t *testing.T) {
 	for _, shrink := range []contender.PublishedShrink{
 		contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty, contender.LazyShrinkHalf, contender.FreeWhenEmpty,
 	} {
-		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
+		all = append(all, contender.Published{Flushing: true, Shrink: shrink, SendBuffer: 16}.Contender())
 	}
 	for _, c := range all {
 		r, err := workload.Swing(512, 250).Run(c, 5001)
