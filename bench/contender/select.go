@@ -3,6 +3,7 @@ package contender
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
@@ -97,12 +98,7 @@ func (f *ownFan) Recv(most uint64) (t Tally) {
 			t.Add(chosen.(*sluice.RecvCase[uint64]).Value)
 			continue
 		}
-		for i, c := range f.cases {
-			if c == chosen {
-				f.cases = append(f.cases[:i], f.cases[i+1:]...)
-				break
-			}
-		}
+		f.cases = slices.DeleteFunc(f.cases, func(c sluice.Case) bool { return c == chosen })
 	}
 	return t
 }

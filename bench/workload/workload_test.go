@@ -38,7 +38,7 @@ func variants(t *testing.T) []contender.Contender {
 	all := []contender.Contender{
 		contender.Native(), contender.NativeSlices(workload.BatchSize), contender.NativeSelect(ctx), contender.Heap(),
 		contender.Rendezvous(background, nil), contender.Bounded(background, nil), contender.Bounded(background, oneToOne),
-		contender.Elastic(background, nil), contender.Sharded(background, nil), contender.ShardedLanes(background, nil),
+		contender.Elastic(background, nil), contender.Sharded(background), contender.ShardedLanes(background),
 		contender.Priority(background), contender.Pipe(nil),
 	}
 	for _, flushing := range []bool{false, true} {
@@ -66,7 +66,7 @@ func variants(t *testing.T) []contender.Contender {
 		all = append(all, r.Contender())
 	}
 	for _, c := range []contender.Contender{
-		contender.Rendezvous(background, nil), contender.Bounded(background, oneToOne), contender.Elastic(ctx, nil), contender.Sharded(background, nil),
+		contender.Rendezvous(background, nil), contender.Bounded(background, oneToOne), contender.Elastic(ctx, nil), contender.Sharded(background),
 	} {
 		all = append(all, c.InBatches(workload.BatchSize))
 	}
