@@ -72,7 +72,7 @@ func work(open opener, n uint64, turns int) (workload.Result, error) {
 // served opens a contender whose values are jobs.
 func served(c contender.Contender) opener {
 	return func(n int, do func(int, uint64)) paced.Sink {
-		p, all := c.Make(poolSlots), new(sync.WaitGroup)
+		p, all := c.Make(poolSlots).(contender.Pool), new(sync.WaitGroup)
 		all.Go(func() { p.Serve(n, func(v uint64) { do(0, v) }) })
 		return paced.SinkOf(func(v uint64) bool { return p.Send(v, v+1) }, p.Close, all)
 	}

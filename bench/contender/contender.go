@@ -1,11 +1,11 @@
-// Package contender makes a [Channel] of every kind of channel under comparison:
-// the built-in chan, the elastic channel of the first study as published, and the
-// kinds of this library. The Go peers, which require dependencies, are in package
-// peers.
+// Package contender puts every kind of channel under comparison behind one
+// small interface: the built-in chan, the elastic channel of the first study as
+// published, and the kinds of this library. The Go peers, which require
+// dependencies, are in package peers.
 //
-// A function of a Channel is a loop rather than an operation on one value.
+// A method of the interface is a loop rather than an operation on one value.
 // The benchmarks therefore measure what a user of that channel would write,
-// without an indirect call per value: [SendEach] and [RecvEach] are inlined
+// without an interface call per value: [SendEach] and [RecvEach] are inlined
 // with the operation that is their argument. A Farm is two channels with
 // workers between them.
 package contender
@@ -16,31 +16,18 @@ import (
 	"sync"
 )
 
-// A Channel carries uint64 values between goroutines. Its functions may be called
+// A Channel carries uint64 values between goroutines. Its methods may be called
 // from as many goroutines as the Contender allows.
-type Channel struct {
+type Channel interface {
 	// Send sends lo, lo+1, …, hi-1, one by one, in a loop. It reports false if
 	// the channel was closed meanwhile.
-	Send func(lo, hi uint64) bool
+	Send(lo, hi uint64) bool
 	// Recv receives one by one, until it has received most values or the channel
 	// is closed and drained.
-	Recv func(most uint64) Tally
+	Recv(most uint64) Tally
 	// Close is called once, after the last send returned. It may be called
 	// earlier if the channel itself permits that.
-	Close func()
-
-	// Most channels have none of these.
-
-	// InBatches returns the channel for users who send batches of the given
-	// size, and receive all with a buffer of that size.
-	InBatches func(size int) Channel
-	// Serve calls job with each value, in the given number of goroutines, until
-	// the channel is closed and drained and all jobs are done.
-	Serve func(workers int, job func(v uint64))
-	// Each calls take with each value as it comes, until the end.
-	Each func(take func(v uint64))
-
-	itself any // for a worker between two channels of a kind
+	Close()
 }
 
 // All is the most that a Recv receives that lasts until the end.
@@ -48,9 +35,7 @@ const All = math.MaxUint64
 
 // SendEach is the loop of a Channel's Send: send sends one value, and reports
 // false if the channel was closed. The compiler inlines the loop, and a function
-// literal in it, so that it is the loop that a user would write. It does not do so
-// in a copy of a literal: a function whose literals have such loops must not be
-// inlined itself. A test of the board finds those that are.
+// literal in it, so that it is the loop that a user would write.
 func SendEach(lo, hi uint64, send func(v uint64) bool) bool {
 	for ; lo < hi && send(lo); lo++ {
 	}
@@ -68,6 +53,21 @@ func RecvEach(most uint64, recv func() (v uint64, ok bool)) (t Tally) {
 		t.Add(v)
 	}
 	return t
+}
+
+// A Batcher is a channel that can also move many values in one call.
+type Batcher interface {
+	// InBatches returns the channel for users who send batches of the given
+	// size, and receive all with a buffer of that size.
+	InBatches(size int) Channel
+}
+
+// A Pool is a channel whose values are jobs for workers.
+type Pool interface {
+	Channel
+	// Serve calls job with each value, in the given number of goroutines, until
+	// the channel is closed and drained and all jobs are done.
+	Serve(workers int, job func(v uint64))
 }
 
 // A Tally summarizes what one receiver got: proof that the work was done. Every
@@ -157,13 +157,13 @@ func (c Contender) Can(capacity, senders, receivers int) bool {
 	return (!c.OneSender || senders <= 1) && (!c.OneReceiver || receivers <= 1) && receivers >= c.LeastReceivers
 }
 
-// InBatches returns the contender for users who move batches. Its channels must have
-// that.
+// InBatches returns the contender for users who move batches. Its channels must be
+// a Batcher.
 func (c Contender) InBatches(size int) Contender {
 	single := c.Make
 	c.Name += fmt.Sprintf(", batches of %d", size)
 	c.LoopsOnly = true
-	c.Make = func(capacity int) Channel { return single(capacity).InBatches(size) }
+	c.Make = func(capacity int) Channel { return single(capacity).(Batcher).InBatches(size) }
 	return c
 }
 

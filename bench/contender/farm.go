@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sluice-go/sluice/batch"
 	"github.com/sluice-go/sluice/workers"
 )
 
@@ -59,7 +58,7 @@ func PublishedFarm() Farm {
 	return Farm{"published", func(workers int, n uint64, job func()) (Tally, time.Duration) {
 		jobs, results, die := make(chan uint64), make(chan uint64), make(chan bool)
 		return shop{
-			feed: func() { OverEnds(jobs, nil).Send(0, n) },
+			feed: func() { ends{s: jobs}.Send(0, n) },
 			work: func() {
 				for {
 					select {
@@ -71,7 +70,7 @@ func PublishedFarm() Farm {
 					}
 				}
 			},
-			tally: func() Tally { return OverEnds(nil, results).Recv(n) },
+			tally: func() Tally { return ends{r: results}.Recv(n) },
 			stop: func() {
 				for range workers {
 					die <- true
@@ -97,23 +96,23 @@ func Between(c Contender, slots int) Farm {
 
 // between is the loop of a worker between two channels of one kind.
 func between(jobs, results Channel, job func()) {
-	switch jobs := jobs.itself.(type) {
-	case chan uint64:
-		out := results.itself.(chan uint64)
-		for v := range jobs {
+	switch jobs := jobs.(type) {
+	case native:
+		out := results.(native).s
+		for v := range jobs.r {
 			job()
 			out <- v
 		}
-	case chan []uint64: // a slice returns with the results
-		out := results.itself.(chan []uint64)
-		for batch := range jobs {
+	case slices: // a slice returns with the results
+		out := results.(slices).c
+		for batch := range jobs.c {
 			for range batch {
 				job()
 			}
 			out <- batch
 		}
 	case ours:
-		out := results.itself.(ours).c
+		out := results.(ours).c
 		if jobs.size > 0 {
 			jobs.eachBatch(func(batch []uint64) {
 				for range batch {
@@ -141,14 +140,14 @@ func WorkersFarm(ctx context.Context) Farm {
 	return Farm{"workers.Run", func(count int, n uint64, job func()) (Tally, time.Duration) {
 		jobs, results := ours{ctx: ctx, c: newBounded(farmSlots, Options{})}, ours{ctx: ctx, c: newBounded(farmSlots, Options{})}
 		return shop{
-			feed: func() { jobs.Send(0, n); jobs.c.Close() },
+			feed: func() { jobs.Send(0, n); jobs.Close() },
 			work: func() {
 				_ = workers.Run(ctx, jobs.c, count, func(ctx context.Context, v uint64) error {
 					job()
 					return results.c.Send(ctx, v)
 				}, nil)
 			},
-			ended: results.c.Close,
+			ended: results.Close,
 			tally: func() Tally { return results.Recv(All) },
 		}.run(1) // starts the workers
 	}}
@@ -164,17 +163,17 @@ func MapFarm(ctx context.Context, size int) Farm {
 		o = &workers.MapOptions[uint64]{MaxBatch: size}
 	}
 	return Farm{name, func(count int, n uint64, job func()) (Tally, time.Duration) {
-		jobs := newBounded(max(4*size, farmSlots), Options{})
-		feed := ours{ctx: ctx, c: jobs}.Send
+		jobs := ours{ctx: ctx, c: newBounded(max(4*size, farmSlots), Options{})}
+		var feeder Channel = jobs
 		if size > 1 {
-			feed = func(lo, hi uint64) bool { return sendThrough(ctx, batch.NewSender(jobs, size, nil), lo, hi) }
+			feeder = batching{ours{ctx, jobs.c, size}}
 		}
-		results := workers.Map(ctx, jobs, count, func(_ context.Context, v uint64) (uint64, error) {
+		results := workers.Map(ctx, jobs.c, count, func(_ context.Context, v uint64) (uint64, error) {
 			job()
 			return v, nil
 		}, o)
 		return shop{
-			feed: func() { feed(0, n); jobs.Close() },
+			feed: func() { feeder.Send(0, n); jobs.Close() },
 			tally: func() (t Tally) {
 				for v := range results.All() {
 					t.Add(v)

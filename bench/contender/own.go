@@ -110,17 +110,14 @@ func (k ours) Serve(count int, job func(v uint64)) {
 	}
 }
 
-// loops returns the channel with these loops. InBatches is of the kind itself: a channel
-// with its own way to send loses that.
-func (k ours) loops() Channel {
-	return Channel{Send: k.Send, Recv: k.Recv, Close: k.c.Close, Serve: k.Serve, itself: k,
-		InBatches: func(size int) Channel { return ours{k.ctx, k.c, size}.loops() }}
+// InBatches is of a kind itself: a type here that embeds ours has its own way to send,
+// which is lost.
+func (k ours) InBatches(size int) Channel {
+	k.size = size
+	return k
 }
 
-// overOurs returns a kind of this library whose users move values one by one.
-func overOurs(ctx context.Context, c sluice.Channel[uint64]) Channel {
-	return ours{ctx: ctx, c: c}.loops()
-}
+func (k ours) Close() { k.c.Close() }
 
 // Options are the settings in which contenders of one kind differ. Each kind
 // uses the fields that it has an option for.
@@ -151,7 +148,7 @@ func own(name string, b Bound, ctx context.Context, o *Options, build func(capac
 // may be nil.
 func Rendezvous(ctx context.Context, o *Options) Contender {
 	return own("sluice.Rendezvous", UnbufferedOnly, ctx, o, func(_ int, o Options) Channel {
-		return overOurs(ctx, sluice.NewRendezvous(&sluice.RendezvousOptions[uint64]{SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver}))
+		return ours{ctx: ctx, c: sluice.NewRendezvous(&sluice.RendezvousOptions[uint64]{SingleSender: o.SingleSender, SingleReceiver: o.SingleReceiver})}
 	})
 }
 
@@ -162,43 +159,49 @@ func newBounded(capacity int, o Options) *sluice.Bounded[uint64] {
 // Bounded is sluice.Bounded of the given capacity.
 func Bounded(ctx context.Context, o *Options) Contender {
 	return own("sluice.Bounded", Buffered, ctx, o, func(capacity int, o Options) Channel {
-		return overOurs(ctx, newBounded(capacity, o))
+		return ours{ctx: ctx, c: newBounded(capacity, o)}
 	})
 }
 
-// sendThrough sends values one by one through a sender of batches, and closes that.
-func sendThrough(ctx context.Context, b *batch.Sender[uint64], lo, hi uint64) bool {
-	sent := SendEach(lo, hi, func(v uint64) bool { return b.Send(ctx, v) == nil })
-	return b.Close(ctx) == nil && sent
+// batching is a Bounded whose users send values one by one through a batch.Sender
+// each; receivers use RecvBatch.
+type batching struct{ ours }
+
+func (k batching) Send(lo, hi uint64) bool {
+	b := batch.NewSender(k.c, k.size, nil)
+	sent := SendEach(lo, hi, func(v uint64) bool { return b.Send(k.ctx, v) == nil })
+	return b.Close(k.ctx) == nil && sent
 }
 
 // Batching is sluice.Bounded with a batch.Sender of the given size for each
 // sender, and receivers that use RecvBatch.
 func Batching(ctx context.Context, size int) Contender {
 	return own(fmt.Sprintf("batch.Sender %d", size), Buffered, ctx, nil, func(capacity int, o Options) Channel {
-		c := newBounded(capacity, o)
-		k := ours{ctx, c, size}.loops()
-		k.Send = func(lo, hi uint64) bool { return sendThrough(ctx, batch.NewSender(c, size, nil), lo, hi) }
-		return k
+		return batching{ours{ctx, newBounded(capacity, o), size}}
 	})
+}
+
+// lingering is a Bounded with one sender, which uses a batch.Sender that lingers.
+type lingering struct {
+	ours
+	sender *batch.Sender[uint64]
+}
+
+func (k lingering) Send(lo, hi uint64) bool {
+	return SendEach(lo, hi, func(v uint64) bool { return k.sender.Send(k.ctx, v) == nil })
+}
+
+func (k lingering) Close() {
+	_ = k.sender.Close(k.ctx)
+	k.ours.Close()
 }
 
 // Lingering is sluice.Bounded for one sender, which sends values one by one through a
 // batch.Sender of the given size and linger. Its workers are workers.Run.
-//
-//go:noinline
 func Lingering(ctx context.Context, size int, linger time.Duration) Contender {
 	c := own(fmt.Sprintf("batch.Sender %d, linger %v", size, linger), Buffered, ctx, nil, func(capacity int, o Options) Channel {
-		c := newBounded(capacity, o)
-		k, b := overOurs(ctx, c), batch.NewSender(c, size, &batch.Options[uint64]{Linger: linger})
-		k.Send = func(lo, hi uint64) bool {
-			return SendEach(lo, hi, func(v uint64) bool { return b.Send(ctx, v) == nil })
-		}
-		k.Close = func() {
-			_ = b.Close(ctx)
-			c.Close()
-		}
-		return k
+		k := ours{ctx: ctx, c: newBounded(capacity, o)}
+		return lingering{k, batch.NewSender(k.c, size, &batch.Options[uint64]{Linger: linger})}
 	})
 	c.OneSender, c.LoopsOnly = true, true // a single value would wait for the linger
 	return c
@@ -211,7 +214,7 @@ func newElastic(o Options) *sluice.Elastic[uint64] {
 
 // Elastic is sluice.Elastic without a limit.
 func Elastic(ctx context.Context, o *Options) Contender {
-	return own("sluice.Elastic", UnboundedOnly, ctx, o, func(_ int, o Options) Channel { return overOurs(ctx, newElastic(o)) })
+	return own("sluice.Elastic", UnboundedOnly, ctx, o, func(_ int, o Options) Channel { return ours{ctx: ctx, c: newElastic(o)} })
 }
 
 // Pipe is a bridge.Pipe over a sluice.Elastic without a limit: built-in
@@ -230,7 +233,7 @@ func Pipe(o *Options) Contender {
 // Sharded is sluice.Sharded without a limit, which keeps no order.
 func Sharded(ctx context.Context) Contender {
 	c := own("sluice.Sharded", UnboundedOnly, ctx, nil, func(int, Options) Channel {
-		return overOurs(ctx, sluice.NewSharded[uint64](sluice.Unlimited, nil))
+		return ours{ctx: ctx, c: sluice.NewSharded[uint64](sluice.Unlimited, nil)}
 	})
 	c.AnyOrder = true
 	return c
@@ -239,25 +242,26 @@ func Sharded(ctx context.Context) Contender {
 // ShardedBounded is a Sharded with the capacity as the limit of each lane.
 func ShardedBounded(ctx context.Context) Contender {
 	c := own("sluice.Sharded, limited", Buffered, ctx, nil, func(capacity int, _ Options) Channel {
-		return overOurs(ctx, sluice.NewSharded[uint64](capacity, nil))
+		return ours{ctx: ctx, c: sluice.NewSharded[uint64](capacity, nil)}
 	})
 	c.AnyOrder = true
 	return c
 }
 
+// byLane is a Sharded whose senders have a lane each, and whose receivers receive
+// in batches.
+type byLane struct{ ours }
+
+func (k byLane) Send(lo, hi uint64) bool {
+	lane := k.c.(*sluice.Sharded[uint64]).Lane()
+	defer lane.Close()
+	return SendEach(lo, hi, func(v uint64) bool { return lane.Send(k.ctx, v) == nil })
+}
+
 // ShardedLanes is a Sharded with a lane per sender, with the capacity as the
 // limit of each lane, and receivers that receive in batches of 256.
-//
-//go:noinline
 func ShardedLanes(ctx context.Context) Contender {
 	return own("sluice.Sharded, lanes, runs", Buffered, ctx, nil, func(capacity int, _ Options) Channel {
-		c := sluice.NewSharded[uint64](capacity, nil)
-		k := ours{ctx, c, 256}.loops()
-		k.Send = func(lo, hi uint64) bool {
-			lane := c.Lane()
-			defer lane.Close()
-			return SendEach(lo, hi, func(v uint64) bool { return lane.Send(ctx, v) == nil })
-		}
-		return k
+		return byLane{ours{ctx, sluice.NewSharded[uint64](capacity, nil), 256}}
 	})
 }

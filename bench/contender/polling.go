@@ -62,13 +62,13 @@ func (l *pollers) take() *poller {
 	return l.Pop()
 }
 
-// newPolling returns the channel over an interface, through which the kinds call their engines.
+// newPolling returns the channel as an interface, through which the kinds call their engines.
 func newPolling(capacity int) Channel {
 	q := &polling{limit: capacity}
 	if capacity > 0 {
 		q.buf.Grow(capacity)
 	}
-	return overQueue(q)
+	return queueLoops{q}
 }
 
 func (q *polling) acquire() {

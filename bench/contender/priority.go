@@ -12,15 +12,23 @@ import (
 // value mod levels, so every level has a quarter of them.
 const levels = 4
 
+// ranked is a Priority.
+type ranked struct {
+	ours
+	levels [levels]*sluice.Level[uint64]
+}
+
+func (k ranked) Send(lo, hi uint64) bool {
+	return SendEach(lo, hi, func(v uint64) bool { return k.levels[v%levels].Send(k.ctx, v) == nil })
+}
+
 // Priority is sluice.Priority with four levels. Every operation uses ctx.
-//
-//go:noinline
 func Priority(ctx context.Context) Contender {
 	c := own("sluice.Priority", Buffered, ctx, nil, func(capacity int, _ Options) Channel {
 		p := sluice.NewPriority[uint64](levels, capacity, nil)
-		k, of := overOurs(ctx, p), [levels]*sluice.Level[uint64]{p.Level(0), p.Level(1), p.Level(2), p.Level(3)}
-		k.Send = func(lo, hi uint64) bool {
-			return SendEach(lo, hi, func(v uint64) bool { return of[v%levels].Send(ctx, v) == nil })
+		k := ranked{ours: ours{ctx: ctx, c: p}}
+		for i := range k.levels {
+			k.levels[i] = p.Level(i)
 		}
 		return k
 	})
@@ -100,21 +108,25 @@ func Heap() Contender {
 	return Contender{Name: "container/heap", Bound: Buffered, AnyOrder: true, Make: func(capacity int) Channel {
 		q := &heapQueue{limit: capacity}
 		q.notEmpty.L, q.notFull.L = &q.mu, &q.mu
-		return overQueue(q)
+		return queueLoops{q}
 	}}
 }
 
-// overQueue returns a queue of this package as a channel.
-//
-//go:noinline
-func overQueue(q interface {
-	send(v uint64) bool
-	recv() (uint64, bool)
-	close()
-}) Channel {
-	return Channel{
-		Send:  func(lo, hi uint64) bool { return SendEach(lo, hi, func(v uint64) bool { return q.send(v) }) },
-		Recv:  func(most uint64) Tally { return RecvEach(most, func() (uint64, bool) { return q.recv() }) },
-		Close: q.close,
+// queueLoops are the loops over a queue of this package.
+type queueLoops struct {
+	q interface {
+		send(v uint64) bool
+		recv() (uint64, bool)
+		close()
 	}
 }
+
+func (k queueLoops) Send(lo, hi uint64) bool {
+	return SendEach(lo, hi, func(v uint64) bool { return k.q.send(v) })
+}
+
+func (k queueLoops) Recv(most uint64) Tally {
+	return RecvEach(most, func() (uint64, bool) { return k.q.recv() })
+}
+
+func (k queueLoops) Close() { k.q.close() }

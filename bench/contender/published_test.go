@@ -17,7 +17,7 @@ func filled(n uint64) <-chan uint64 {
 	return in
 }
 
-func drain(r <-chan uint64) Tally { return OverEnds(nil, r).Recv(All) }
+func drain(r <-chan uint64) Tally { return ends{r: r}.Recv(All) }
 
 // As published, the flushing pump lost a value after maxRun in a row.
 func TestMendedPumpsLoseNothing(t *testing.T) {

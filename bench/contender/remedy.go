@@ -56,16 +56,10 @@ func (r Remedy) Contender() Contender {
 		AnyOrder:       r.Channels > 1 && (r.ByClock || r.Scaled || r.Timeout != NoTimeout),
 		LeastReceivers: r.Channels,
 		LoopsOnly:      r.Channels > 1 || r.Slice > 0,
-		Make: func(capacity int) Channel {
-			b := byValue{newLines[uint64](r, capacity)}
-			return Channel{Send: b.Send, Recv: b.Recv, Close: b.closeAll}
-		},
+		Make:           func(capacity int) Channel { return newByValue(r, capacity) },
 	}
 	if r.Slice > 0 {
-		c.Make = func(capacity int) Channel {
-			b := newBySlice(r, capacity)
-			return Channel{Send: b.Send, Recv: b.Recv, Close: b.Close}
-		}
+		c.Make = func(capacity int) Channel { return newBySlice(r, capacity) }
 	}
 	return c
 }

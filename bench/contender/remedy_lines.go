@@ -126,6 +126,8 @@ func (o *outlet[E]) grow() {
 // receives all of it.
 type byValue struct{ *lines[uint64] }
 
+func newByValue(r Remedy, capacity int) Channel { return byValue{newLines[uint64](r, capacity)} }
+
 func (b byValue) Send(lo, hi uint64) bool {
 	defer b.begin()()
 	o := b.outlet()
@@ -144,8 +146,10 @@ func (b byValue) Send(lo, hi uint64) bool {
 
 func (b byValue) Recv(most uint64) Tally {
 	defer b.begin()()
-	return OverEnds(nil, b.incoming()).Recv(most)
+	return ends{r: b.incoming()}.Recv(most)
 }
+
+func (b byValue) Close() { b.closeAll() }
 
 // bySlice collects the values of all senders of a channel and sends them in
 // slices.
@@ -163,7 +167,7 @@ type buffer struct {
 	_      [64]byte
 }
 
-func newBySlice(r Remedy, capacity int) bySlice {
+func newBySlice(r Remedy, capacity int) Channel {
 	b := bySlice{newLines[[]uint64](r, (capacity+r.Slice-1)/r.Slice), make([]*buffer, r.Channels)}
 	for i := range b.buffers {
 		b.buffers[i] = &buffer{values: make([]uint64, 0, r.Slice)}

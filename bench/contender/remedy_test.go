@@ -94,7 +94,7 @@ func wantQueued[E any](t *testing.T, l *lines[E], want ...int) {
 }
 
 func TestEachSenderHasAChannel(t *testing.T) {
-	b := byValue{newLines[uint64](Remedy{Channels: 3}, 100)}
+	b := newByValue(Remedy{Channels: 3}, 100).(byValue)
 	for i := range uint64(4) {
 		b.Send(0, 1+i)
 	}
@@ -104,7 +104,7 @@ func TestEachSenderHasAChannel(t *testing.T) {
 // The clock of a synctest bubble advances only while its goroutines sleep.
 func TestTheClockPicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := byValue{newLines[uint64](Remedy{Channels: 3, ByClock: true}, 100)}
+		b := newByValue(Remedy{Channels: 3, ByClock: true}, 100).(byValue)
 		for range 2 {
 			time.Sleep(time.Nanosecond)
 			b.Send(0, 5)
@@ -117,7 +117,7 @@ func TestTheClockPicks(t *testing.T) {
 }
 
 func TestChannelsAsNeeded(t *testing.T) {
-	b := byValue{newLines[uint64](Remedy{Channels: 3, Scaled: true}, 2)}
+	b := newByValue(Remedy{Channels: 3, Scaled: true}, 2).(byValue)
 	o := b.outlet()
 	o.own = 1
 	for _, step := range []struct {
@@ -147,7 +147,7 @@ func TestChannelsAsNeeded(t *testing.T) {
 func TestATimeoutTriesTheNextChannel(t *testing.T) {
 	for _, timeout := range []Timeout{TimeAfter, ReusedTimer} {
 		synctest.Test(t, func(t *testing.T) {
-			b := byValue{newLines[uint64](Remedy{Channels: 3, Timeout: timeout}, 1)}
+			b := newByValue(Remedy{Channels: 3, Timeout: timeout}, 1).(byValue)
 			for i, waits := range []time.Duration{0, 1, 2} {
 				began := time.Now()
 				o := b.outlet()
@@ -163,7 +163,7 @@ func TestATimeoutTriesTheNextChannel(t *testing.T) {
 }
 
 func TestSlices(t *testing.T) {
-	b := newBySlice(Remedy{Channels: 1, Slice: 4}, 10)
+	b := newBySlice(Remedy{Channels: 1, Slice: 4}, 10).(bySlice)
 	if got := cap(b.channels[0]); got != 3 {
 		t.Errorf("%d slots for 10 values in slices of 4, want 3", got)
 	}

@@ -3,7 +3,6 @@ package contender
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
@@ -77,9 +76,9 @@ func NativeFan(n int) Contender {
 			f := new(nativeFan)
 			for i := range n {
 				c := make(chan uint64, capacity)
-				f.channels, f.open[i] = append(f.channels, OverEnds(c, c)), c
+				f.channels, f.open[i] = append(f.channels, ends{c, c}), c
 			}
-			return Channel{Send: f.Send, Recv: f.Recv, Close: f.Close}
+			return f
 		},
 	}
 }
@@ -98,7 +97,12 @@ func (f *ownFan) Recv(most uint64) (t Tally) {
 			t.Add(chosen.(*sluice.RecvCase[uint64]).Value)
 			continue
 		}
-		f.cases = slices.DeleteFunc(f.cases, func(c sluice.Case) bool { return c == chosen })
+		for i, c := range f.cases {
+			if c == chosen {
+				f.cases = append(f.cases[:i], f.cases[i+1:]...)
+				break
+			}
+		}
 	}
 	return t
 }
@@ -112,13 +116,13 @@ func Select(n int) Contender {
 		Make: func(capacity int) Channel {
 			f := new(ownFan)
 			for range n {
-				var c sluice.Channel[uint64] = sluice.NewRendezvous[uint64](nil)
+				k := ours{ctx: context.Background(), c: sluice.NewRendezvous[uint64](nil)}
 				if capacity > 0 {
-					c = newBounded(capacity, Options{})
+					k.c = newBounded(capacity, Options{})
 				}
-				f.channels, f.cases = append(f.channels, overOurs(context.Background(), c)), append(f.cases, sluice.OnRecv[uint64](c))
+				f.channels, f.cases = append(f.channels, k), append(f.cases, sluice.OnRecv[uint64](k.c))
 			}
-			return Channel{Send: f.Send, Recv: f.Recv, Close: f.Close}
+			return f
 		},
 	}
 }

@@ -142,8 +142,8 @@ func Open(ch contender.Channel, receivers int, take func(i int, v uint64)) Sink 
 	all := new(sync.WaitGroup)
 	for i := range receivers {
 		all.Go(func() {
-			if ch.Each != nil {
-				ch.Each(func(v uint64) { take(i, v) })
+			if pushes, ok := ch.(interface{ Each(func(uint64)) }); ok {
+				pushes.Each(func(v uint64) { take(i, v) })
 				return
 			}
 			for got := ch.Recv(1); got.Count > 0; got = ch.Recv(1) {

@@ -210,17 +210,22 @@ func TestEarlyWakeup(t *testing.T) {
 	})
 }
 
+// altered is a built-in channel with another Send.
+type altered struct {
+	contender.Channel
+	send func(contender.Channel, uint64)
+}
+
+func (a altered) Send(lo, _ uint64) bool {
+	a.send(a.Channel, lo)
+	return true
+}
+
 // alter returns the built-in channel with another Send.
 func alter(send func(contender.Channel, uint64)) contender.Contender {
 	native := contender.Native()
 	return contender.Contender{Name: "altered", Make: func(capacity int) contender.Channel {
-		c := native.Make(capacity)
-		altered := c
-		altered.Send = func(lo, _ uint64) bool {
-			send(c, lo)
-			return true
-		}
-		return altered
+		return altered{native.Make(capacity), send}
 	}}
 }
 

@@ -60,11 +60,9 @@ func (r *ring) Send(lo, hi uint64) bool {
 	return true
 }
 
-// channel returns the disruptor as a channel for users who send in batches of the given
-// size, or one by one with 0.
-func (r *ring) channel(size int) contender.Channel {
+func (r *ring) InBatches(size int) contender.Channel {
 	r.size = size
-	return contender.Channel{Send: r.Send, Recv: r.Recv, Close: func() { _ = r.Disruptor.Close() }, InBatches: r.channel, Each: r.Each}
+	return r
 }
 
 // Recv receives all, in ranges of the size in which they are there: a queue with a
@@ -89,6 +87,8 @@ func (r *ring) Each(take func(uint64)) {
 	r.Listen()
 }
 
+func (r *ring) Close() { _ = r.Disruptor.Close() }
+
 // Disruptor is the disruptor for one sender and one receiver.
 func Disruptor() contender.Contender {
 	return handled("go-disruptor", nil)
@@ -97,7 +97,7 @@ func Disruptor() contender.Contender {
 func handled(name string, wait disruptor.WaitStrategy) contender.Contender {
 	return contender.Contender{
 		Name: name, Note: "one sender, one receiver", Bound: contender.Buffered, OneSender: true, OneReceiver: true, LoopsOnly: true,
-		Make: func(capacity int) contender.Channel { return newRing(capacity, wait).channel(0) },
+		Make: func(capacity int) contender.Channel { return newRing(capacity, wait) },
 	}
 }
 

@@ -10,44 +10,45 @@ import (
 	"github.com/sluice-go/sluice/bench/contender"
 )
 
-// pause waits for a while: by sleeping, or by yielding.
-func pause(b *iox.Backoff, sleeps bool) {
-	if sleeps {
+// lockFree is a queue of code.hybscloud.com/lfq. It never waits: its documentation
+// lets the caller wait with an iox.Backoff, which sleeps.
+type lockFree struct {
+	q      lfq.Queue[uint64]
+	sleeps bool // or else it yields
+	closed *atomic.Bool
+}
+
+// pause waits for a while.
+func (p lockFree) pause(b *iox.Backoff) {
+	if p.sleeps {
 		b.Wait()
 	} else {
 		runtime.Gosched()
 	}
 }
 
-// lockFree returns a queue of code.hybscloud.com/lfq as a channel. It never waits: its
-// documentation lets the caller wait with an iox.Backoff, which sleeps. Close follows the
-// documentation, too: no sender is active, and Drain says so.
-//
-//go:noinline
-func lockFree(q lfq.Queue[uint64], sleeps bool) contender.Channel {
-	closed := new(atomic.Bool)
-	return contender.Channel{
-		Send: func(lo, hi uint64) bool {
-			var b iox.Backoff
-			return contender.SendEach(lo, hi, func(v uint64) bool {
-				b.Reset()
-				return put(func() bool { return q.Enqueue(&v) == nil }, func() { pause(&b, sleeps) })
-			})
-		},
-		Recv: func(most uint64) contender.Tally {
-			var b iox.Backoff
-			return contender.RecvEach(most, func() (uint64, bool) {
-				b.Reset()
-				return take(func() (uint64, bool) { v, err := q.Dequeue(); return v, err == nil }, closed, func() { pause(&b, sleeps) })
-			})
-		},
-		Close: func() {
-			if d, ok := q.(lfq.Drainer); ok {
-				d.Drain()
-			}
-			closed.Store(true)
-		},
+func (p lockFree) Send(lo, hi uint64) bool {
+	var b iox.Backoff
+	return contender.SendEach(lo, hi, func(v uint64) bool {
+		b.Reset()
+		return put(func() bool { return p.q.Enqueue(&v) == nil }, func() { p.pause(&b) })
+	})
+}
+
+func (p lockFree) Recv(most uint64) contender.Tally {
+	var b iox.Backoff
+	return contender.RecvEach(most, func() (uint64, bool) {
+		b.Reset()
+		return take(func() (uint64, bool) { v, err := p.q.Dequeue(); return v, err == nil }, p.closed, func() { p.pause(&b) })
+	})
+}
+
+// Close follows the documentation: no sender is active, and Drain says so.
+func (p lockFree) Close() {
+	if d, ok := p.q.(lfq.Drainer); ok {
+		d.Drain()
 	}
+	p.closed.Store(true)
 }
 
 // LfqSPSC is the queue of lfq for one sender and one receiver.
@@ -56,7 +57,8 @@ func LfqSPSC() contender.Contender {
 		Name: "lfq SPSC", Bound: contender.Buffered, OneSender: true, OneReceiver: true,
 		Note: "one sender, one receiver",
 		Make: func(capacity int) contender.Channel {
-			return lockFree(lfq.Build[uint64](lfq.New(max(2, capacity)).SingleProducer().SingleConsumer()), true)
+			q := lfq.Build[uint64](lfq.New(max(2, capacity)).SingleProducer().SingleConsumer())
+			return lockFree{q, true, new(atomic.Bool)}
 		},
 	}
 }
@@ -74,7 +76,7 @@ func lfqMPMC(name string, sleeps bool) contender.Contender {
 		Name: name, Bound: contender.Buffered, AnyOrder: true,
 		Note: "its README asks for a Go compiler of its own, and this is the standard one",
 		Make: func(capacity int) contender.Channel {
-			return lockFree(lfq.Build[uint64](lfq.New(max(2, capacity))), sleeps)
+			return lockFree{lfq.Build[uint64](lfq.New(max(2, capacity))), sleeps, new(atomic.Bool)}
 		},
 	}
 }

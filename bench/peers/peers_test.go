@@ -68,8 +68,11 @@ func TestEveryPeerDoesTheWork(t *testing.T) {
 // A handler gets the backlog, too.
 func TestEach(t *testing.T) {
 	for _, c := range all() {
-		ch := c.Make(64)
-		if ch.Each == nil {
+		ch, pushes := c.Make(64).(interface {
+			contender.Channel
+			Each(take func(uint64))
+		})
+		if !pushes {
 			continue
 		}
 		ch.Send(0, 50)

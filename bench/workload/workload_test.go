@@ -125,18 +125,16 @@ func TestSwing(t *testing.T) {
 	}
 }
 
-// tampered is a native chan whose receivers' tallies are manipulated.
-func tampered(tamper func(*contender.Tally)) contender.Contender {
-	return contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
-		c := contender.Native().Make(capacity)
-		recv := c.Recv
-		c.Recv = func(most uint64) contender.Tally {
-			t := recv(most)
-			tamper(&t)
-			return t
-		}
-		return c
-	}}
+// faulty is a native chan whose receiver's tally is manipulated.
+type faulty struct {
+	contender.Channel
+	tamper func(*contender.Tally)
+}
+
+func (f faulty) Recv(most uint64) contender.Tally {
+	t := f.Channel.Recv(most)
+	f.tamper(&t)
+	return t
 }
 
 func TestWrongTalliesAreErrors(t *testing.T) {
@@ -151,7 +149,9 @@ func TestWrongTalliesAreErrors(t *testing.T) {
 		{"disorder", func(t *contender.Tally) { t.Unordered = 2 }, "2 of 100 values out of order"},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			c := tampered(fault.tamper)
+			c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
+				return faulty{contender.Native().Make(capacity), fault.tamper}
+			}}
 			for _, w := range []workload.Workload{workload.OneWay(128, 1, 1), workload.FillDrain()} {
 				r, err := w.Run(c, 100)
 				if err == nil {
@@ -173,20 +173,28 @@ func TestWrongTalliesAreErrors(t *testing.T) {
 // With many senders the order of values is not determined, so it is not
 // checked.
 func TestDisorderOfManySendersIsNoError(t *testing.T) {
-	c := tampered(func(t *contender.Tally) { t.Unordered = 2 })
+	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
+		return faulty{contender.Native().Make(capacity), func(t *contender.Tally) { t.Unordered = 2 }}
+	}}
 	if _, err := workload.OneWay(128, 8, 1).Run(c, 100); err != nil {
 		t.Error(err)
 	}
 }
 
+// offByOne is a channel that delivers different values than were sent.
+type offByOne struct{ contender.Channel }
+
+func (o offByOne) Recv(most uint64) (t contender.Tally) {
+	if got := o.Channel.Recv(most); got.Count > 0 {
+		t.Add(got.Last() + 1)
+	}
+	return t
+}
+
 func TestWrongAnswersAreErrors(t *testing.T) {
-	c := tampered(func(got *contender.Tally) { // other values than were sent
-		if got.Count > 0 {
-			v := got.Last() + 1
-			*got = contender.Tally{}
-			got.Add(v)
-		}
-	})
+	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
+		return offByOne{contender.Native().Make(capacity)}
+	}}
 	for _, w := range []workload.Workload{workload.PingPong(0), workload.Swing(10, 5)} {
 		if _, err := w.Run(c, 1000); err == nil || !strings.Contains(err.Error(), "the sum") {
 			t.Errorf("%s: %v", w.Name, err)
@@ -194,16 +202,26 @@ func TestWrongAnswersAreErrors(t *testing.T) {
 	}
 }
 
+// oneMore is a channel that delivers a value after the last.
+type oneMore struct {
+	contender.Channel
+	done *bool
+}
+
+func (o oneMore) Recv(most uint64) contender.Tally {
+	t := o.Channel.Recv(most)
+	if t.Count == 0 && !*o.done {
+		*o.done = true
+		t.Add(1 << 20)
+	}
+	return t
+}
+
 func TestOneMoreIsAnError(t *testing.T) {
-	done := false
-	c := tampered(func(got *contender.Tally) { // a value after the last
-		if got.Count == 0 && !done {
-			done = true
-			got.Add(1 << 20)
-		}
-	})
+	c := contender.Contender{Name: "tampered", Make: func(capacity int) contender.Channel {
+		return oneMore{contender.Native().Make(capacity), new(bool)}
+	}}
 	for _, w := range []workload.Workload{workload.PingPong(1), workload.Swing(10, 5)} {
-		done = false
 		if r, err := w.Run(c, 1000); err == nil {
 			t.Errorf("%s: no error: %+v", w.Name, r)
 		}

@@ -207,27 +207,31 @@ func TestIDsAreStable(t *testing.T) {
 	}
 }
 
-// faulty is a built-in channel that forgets or swaps a value: the faults that
-// tallies detect.
+// A lossy channel is a built-in channel that forgets or swaps a value: the
+// faults that tallies detect.
+type lossy struct {
+	contender.Channel
+	forget, swap uint64
+}
+
+func (l lossy) Send(lo, hi uint64) bool {
+	for v := lo; v < hi; v++ {
+		switch v {
+		case l.forget:
+		case l.swap:
+			l.Channel.Send(v+1, v+2)
+		default:
+			l.Channel.Send(v, v+1)
+		}
+	}
+	return true
+}
+
 func faulty(forget, swap uint64) contestant {
 	return contestant{"faulty", contender.Contender{
 		Name: "faulty",
 		Make: func(capacity int) contender.Channel {
-			c := contender.Native().Make(capacity)
-			send := c.Send
-			c.Send = func(lo, hi uint64) bool {
-				for v := lo; v < hi; v++ {
-					switch v {
-					case forget:
-					case swap:
-						send(v+1, v+2)
-					default:
-						send(v, v+1)
-					}
-				}
-				return true
-			}
-			return c
+			return lossy{contender.Native().Make(capacity), forget, swap}
 		},
 	}, slotEach, false}
 }
