@@ -6,7 +6,7 @@
 // The folders:
 //
 //	board         the speed board: ours beside other libraries, busy and idle; and the floors
-//	contender     every kind of channel behind one small interface
+//	contender     every kind of channel, as the loops of its users
 //	workload      the jobs, written once for all contenders, with proof that they were done
 //	peers         contenders made from other Go libraries; only its importers compile them
 //	paced         a load at a given rate, for channels that are not busy

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"debug/elf"
+	"debug/gosym"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -27,21 +29,52 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lossy loses every seventh value.
-type lossy struct{ paced.Sink }
-
-func (l lossy) Put(v uint64) bool { return v%7 == 0 || l.Sink.Put(v) }
-
 // faulty are contenders that the checks must catch.
 func faulty([]int) section {
 	chans := sized([]row{native()}, 128)[0]
 	loses := chans
-	loses.name, loses.open = "loses", func(n int, take func(int, uint64)) paced.Sink { return lossy{chans.open(n, take)} }
+	loses.name, loses.open = "loses", func(n int, take func(int, uint64)) paced.Sink {
+		s := chans.open(n, take)
+		put := s.Put
+		s.Put = func(v uint64) bool { return v%7 == 0 || put(v) } // it loses every seventh value
+		return s
+	}
 	stuck := column{name: "stuck", procs: 1, measure: func(row, time.Duration) (float64, error) { select {} }}
 	return section{"faulty", []row{{name: nothing}, chans, loses}, append(waiting(1, 1, 10_000), stuck)}
 }
 
 func init() { ofTests = append(ofTests, faulty) }
+
+// TestInlined checks that the measured loops have no call in between: a function that is inlined
+// everywhere is not in the program.
+func TestInlined(t *testing.T) {
+	if suite.Race || testing.CoverMode() != "" {
+		t.Skip("the loops have more in them")
+	}
+	name, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := elf.Open(name)
+	if err != nil {
+		t.Skip("it reads the programs of Linux: ", err)
+	}
+	defer program.Close()
+	lines, err := program.Section(".gopclntab").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions, err := gosym.NewTable(nil, gosym.NewLineTable(lines, program.Section(".text").Addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const bench = "github.com/sluice-go/sluice/bench/"
+	for name, want := range map[string]bool{"contender.ends.Recv": true, "contender.SendEach": false, "contender.RecvEach": false, "contender.fill": false} {
+		if found := functions.LookupFunc(bench+name) != nil; found != want {
+			t.Errorf("%s is in the program: %v", name, found)
+		}
+	}
+}
 
 // TestEveryCellOfOurs measures each of our cells for a moment.
 func TestEveryCellOfOurs(t *testing.T) {

@@ -24,17 +24,10 @@ type figures struct {
 // load reads the file, which need not exist.
 func load(path string) (*figures, error) {
 	f := &figures{Cells: map[string][]float64{}, Failure: map[string]string{}}
-	text, err := os.ReadFile(path)
-	if path == "" || os.IsNotExist(err) {
+	if path == "" {
 		return f, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(text, f)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return f, nil
+	return f, results.Read(path, f)
 }
 
 // put stores the figures of a cell, or its failure.

@@ -61,7 +61,7 @@ func floors() (all []floor) {
 	priority := named("Priority", contender.Priority(plain), 128)
 	add(0.7, priority, bounded(plain, 128))
 	add(3, priority, named("heap", contender.Heap(), 128))
-	add(0.9, named("Sharded", contender.Sharded(plain, nil), 1024), elastic(plain), "8->1", "8->8")
+	add(0.9, named("Sharded", contender.Sharded(plain), 1024), elastic(plain), "8->1", "8->8")
 	find := func(section section, name string) row {
 		for _, r := range section.rows {
 			if r.name == name {
@@ -96,7 +96,7 @@ func floorSection(procs []int) section {
 			}
 		}
 	}
-	s.columns = append(speed(procs, []shape{{1, 1}, {8, 1}, {1, 8}, {8, 8}}, oneByOne), broadcasts(procs).columns...)
+	s.columns = append(speed(procs, []shape{{1, 1}, {8, 1}, {1, 8}, {8, 8}}), broadcasts(procs).columns...)
 	return s
 }
 

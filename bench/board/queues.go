@@ -59,7 +59,7 @@ func queueRows() []row {
 		own("sluice.Bounded", contender.Bounded(cancelable, nil)),
 		own("sluice.Bounded, one to one", contender.Bounded(cancelable, oneToOne)),
 		own("sluice.Elastic", contender.Elastic(cancelable, nil)),
-		own("sluice.Sharded", contender.Sharded(cancelable, nil)),
+		own("sluice.Sharded", contender.Sharded(cancelable)),
 		peer(peers.Chanx(), parks, last),
 		peer(peers.XsyncUMPSC(), parks, none),
 		peer(peers.XsyncMPMC(), polls, none),
@@ -93,36 +93,33 @@ type shape struct{ senders, receivers int }
 
 var shapes = []shape{{1, 1}, {8, 1}, {1, 8}}
 
-// speed returns the columns of nanoseconds per value. work makes the work of a queue.
-func speed(procs []int, shapes []shape, work func(q queue, s shape) workload.Workload) (columns []column) {
+// speed returns the columns of nanoseconds per value that is sent one way.
+func speed(procs []int, shapes []shape) (columns []column) {
 	for _, s := range shapes {
+		work := func(q queue) workload.Workload { return workload.OneWay(q.capacity, s.senders, s.receivers) }
 		name := fmt.Sprintf("%d->%d", s.senders, s.receivers)
 		can := func(r row) bool {
 			q, ok := r.what.(queue)
-			return ok && work(q, s).Can(q.Contender) || rustCan(r)
+			return ok && work(q).Can(q.Contender) || rustCan(r)
 		}
 		columns = append(columns, timed(procs, name, can, func(r row, n uint64) (workload.Result, error) {
 			q := r.what.(queue)
-			return work(q, s).Run(q.Contender, n)
+			return work(q).Run(q.Contender, n)
 		})...)
 	}
 	return columns
 }
 
-func oneByOne(q queue, s shape) workload.Workload {
-	return workload.OneWay(q.capacity, s.senders, s.receivers)
-}
-
 // queueSections returns the tables of queues: with 128 slots, with 1024, and without any.
 func queueSections(procs []int) []section {
 	return []section{
-		{"queues", append(sized(queueRows(), 128), rustRows("128")...), append(speed(procs, shapes, oneByOne), waiting(1, 1, 10_000)...)},
-		{"queues 1024", append(sized(queueRows()[1:], 1024), rustRows("1024")...), speed(procs, shapes, oneByOne)},
+		{"queues", append(sized(queueRows(), 128), rustRows("128")...), append(speed(procs, shapes), waiting(1, 1, 10_000)...)},
+		{"queues 1024", append(sized(queueRows()[1:], 1024), rustRows("1024")...), speed(procs, shapes)},
 		{"no buffer", append(sized([]row{
 			{name: nothing}, native(), selecting(),
 			own("sluice.Rendezvous", contender.Rendezvous(cancelable, nil)),
 			own("sluice.Rendezvous, no context", contender.Rendezvous(context.Background(), nil)),
-		}, 0), rustRows("0")...), append(speed(procs, shapes, oneByOne), waiting(1, 1, 10_000)...)},
+		}, 0), rustRows("0")...), append(speed(procs, shapes), waiting(1, 1, 10_000)...)},
 	}
 }
 
@@ -146,7 +143,7 @@ func batches(procs []int) section {
 		inBatches(peer(peers.Disruptor(), sleeps, last)),
 		inBatches(peer(peers.DisruptorSpinning(), polls, last)),
 	}, 1024)
-	return section{"batches of 16", rows, speed(procs, shapes[:2], oneByOne)}
+	return section{"batches of 16", rows, speed(procs, shapes[:2])}
 }
 
 // selects compares a receiver that waits for several queues.
@@ -156,7 +153,7 @@ func selects(procs []int) section {
 		{name: "select of 4 chans", waits: parks, ctx: no, close: last, what: builtIn},
 		own("sluice.Select of 4", ours),
 	}, 128)
-	return section{"select", rows, speed(procs, []shape{{4, 1}}, oneByOne)}
+	return section{"select", rows, speed(procs, []shape{{4, 1}})}
 }
 
 // priorities compares queues whose urgent values overtake: four levels, 128 slots.
@@ -168,5 +165,5 @@ func priorities(procs []int) section {
 	rows := sized([]row{
 		{name: nothing}, heap, own("sluice.Priority", contender.Priority(cancelable)), reference,
 	}, 128)
-	return section{"priority", rows, append(speed(procs, shapes, oneByOne), waiting(1, 1, 10_000)...)}
+	return section{"priority", rows, append(speed(procs, shapes), waiting(1, 1, 10_000)...)}
 }

@@ -166,10 +166,11 @@ func waiting(n, copies int, rate float64) []column {
 			return load.Without()
 		}
 		return load.Over(copies, func(take func(int, uint64)) paced.Sink {
-			if copies == 1 {
-				return open(n, take)
+			s := open(n, take)
+			if end := s.Close; copies > 1 { // the Close of some broadcasts ends what is queued
+				s.Close = func() { time.Sleep(5 * time.Millisecond); end() }
 			}
-			return settled{open(n, take)}
+			return s
 		})
 	}
 	cpu := func(open opener, d time.Duration, seed int) (float64, error) {
@@ -213,15 +214,6 @@ func waiting(n, copies int, rate float64) []column {
 			return storm(r, n, copies, d), nil
 		}},
 	}
-}
-
-// settled is a broadcast that is closed a few milliseconds after its last value: the Close
-// of some ends what is queued.
-type settled struct{ paced.Sink }
-
-func (s settled) Close() {
-	time.Sleep(5 * time.Millisecond)
-	s.Sink.Close()
 }
 
 // nothing is the row of the load without a contender.

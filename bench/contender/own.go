@@ -231,22 +231,18 @@ func Pipe(o *Options) Contender {
 }
 
 // Sharded is sluice.Sharded without a limit, which keeps no order.
-func Sharded(ctx context.Context, o *Options) Contender {
-	c := own("sluice.Sharded", UnboundedOnly, ctx, o, func(_ int, o Options) Channel {
-		return ours{ctx: ctx, c: newSharded(sluice.Unlimited, o)}
+func Sharded(ctx context.Context) Contender {
+	c := own("sluice.Sharded", UnboundedOnly, ctx, nil, func(int, Options) Channel {
+		return ours{ctx: ctx, c: sluice.NewSharded[uint64](sluice.Unlimited, nil)}
 	})
 	c.AnyOrder = true
 	return c
 }
 
-func newSharded(capacity int, o Options) *sluice.Sharded[uint64] {
-	return sluice.NewSharded(capacity, &sluice.ShardedOptions[uint64]{SingleReceiver: o.SingleReceiver, Shrink: o.Shrink})
-}
-
 // ShardedBounded is a Sharded with the capacity as the limit of each lane.
-func ShardedBounded(ctx context.Context, o *Options) Contender {
-	c := own("sluice.Sharded, limited", Buffered, ctx, o, func(capacity int, o Options) Channel {
-		return ours{ctx: ctx, c: newSharded(capacity, o)}
+func ShardedBounded(ctx context.Context) Contender {
+	c := own("sluice.Sharded, limited", Buffered, ctx, nil, func(capacity int, _ Options) Channel {
+		return ours{ctx: ctx, c: sluice.NewSharded[uint64](capacity, nil)}
 	})
 	c.AnyOrder = true
 	return c
@@ -264,8 +260,8 @@ func (k byLane) Send(lo, hi uint64) bool {
 
 // ShardedLanes is a Sharded with a lane per sender, with the capacity as the
 // limit of each lane, and receivers that receive in batches of 256.
-func ShardedLanes(ctx context.Context, o *Options) Contender {
-	return own("sluice.Sharded, lanes, runs", Buffered, ctx, o, func(capacity int, o Options) Channel {
-		return byLane{ours{ctx, newSharded(capacity, o), 256}}
+func ShardedLanes(ctx context.Context) Contender {
+	return own("sluice.Sharded, lanes, runs", Buffered, ctx, nil, func(capacity int, _ Options) Channel {
+		return byLane{ours{ctx, sluice.NewSharded[uint64](capacity, nil), 256}}
 	})
 }

@@ -2,22 +2,6 @@ package contender
 
 import "fmt"
 
-// A Pump is the algorithm by which the goroutine of the published elastic
-// channel moves values.
-type Pump uint8
-
-const (
-	// Simple moves one value per select.
-	Simple Pump = iota
-	// Flushing continues to receive after a receive, and to send after a send,
-	// until it would have to wait.
-	Flushing
-)
-
-var pumpNames = [...]string{"simple", "flushing"}
-
-func (p Pump) String() string { return pumpNames[p] }
-
 // A PublishedShrink is the condition under which the published elastic channel
 // shrinks its queue.
 type PublishedShrink uint8
@@ -53,7 +37,9 @@ func (s PublishedShrink) String() string { return publishedShrinkNames[s] }
 // keeps the excess values in a circular queue. Closing the sending end delivers
 // the queued values and then closes the receiving end.
 type Published struct {
-	Pump                   Pump
+	// Flushing continues to receive after a receive, and to send after a send, until it would
+	// have to wait. The simple algorithm moves one value per select.
+	Flushing               bool
 	Shrink                 PublishedShrink
 	SendBuffer, RecvBuffer int // capacities of the two built-in channels; 128 in the study
 	Slots                  int // initial size of the queue, a power of two; 0 in the study
@@ -77,7 +63,7 @@ func (p Published) Contender() Contender {
 // start runs the pump between in and the channel that it returns.
 func (p Published) start(in <-chan uint64) <-chan uint64 {
 	out := make(chan uint64, p.RecvBuffer)
-	pump := &pump{in: in, out: out, flushes: p.Pump == Flushing, queue: newPublishedQueue(p.Shrink, p.Slots)}
+	pump := &pump{in: in, out: out, flushes: p.Flushing, queue: newPublishedQueue(p.Shrink, p.Slots)}
 	go pump.run()
 	return out
 }

@@ -23,10 +23,10 @@ func drain(r <-chan uint64) Tally { return ends{r: r}.Recv(All) }
 func TestMendedPumpsLoseNothing(t *testing.T) {
 	const n = 5*maxRun + 7
 	for _, p := range []Published{
-		{Pump: Simple},
-		{Pump: Flushing},
-		{Pump: Flushing, Shrink: PublishedShrinkHalf},
-		{Pump: Flushing, RecvBuffer: PublishedBuffer},
+		{},
+		{Flushing: true},
+		{Flushing: true, Shrink: PublishedShrinkHalf},
+		{Flushing: true, RecvBuffer: PublishedBuffer},
 	} {
 		got := drain(p.start(filled(n)))
 		if got.Count != n || got.Sum != n*(n-1)/2 || got.Unordered != 0 {
@@ -159,11 +159,11 @@ func TestTally(t *testing.T) {
 }
 
 func ExamplePublished() {
-	study := Published{Pump: Flushing, Shrink: PublishedShrinkHalf, SendBuffer: PublishedBuffer, RecvBuffer: PublishedBuffer}
+	study := Published{Flushing: true, Shrink: PublishedShrinkHalf, SendBuffer: PublishedBuffer, RecvBuffer: PublishedBuffer}
 	c := study.Contender()
 	ch := c.Make(0)
 	ch.Send(0, 3000) // more than both buffers hold
 	ch.Close()
 	fmt.Println(c.Name, "carried", ch.Recv(All).Count)
-	// Output: published {Pump:flushing Shrink:shrink half SendBuffer:128 RecvBuffer:128 Slots:0} carried 3000
+	// Output: published {Flushing:true Shrink:shrink half SendBuffer:128 RecvBuffer:128 Slots:0} carried 3000
 }

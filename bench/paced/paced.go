@@ -119,32 +119,21 @@ func (l Load) Without() (*Result, error) { return l.Over(1, nil) }
 
 // A Sink is what a load is sent into: a channel with its receivers, a broadcast with its
 // subscribers, or a pool.
-type Sink interface {
+type Sink struct {
 	// Put sends v, and reports false once the sink is closed. Several goroutines call it.
-	Put(v uint64) bool
+	Put func(v uint64) bool
 	// Close ends the sink. It returns when no further value will be taken.
-	Close()
+	Close func()
 }
 
-// SinkOf returns the sink of two functions. Its Close calls end, and then waits for all, which
-// may be nil.
+// SinkOf returns a sink whose Close calls end, and then waits for all, which may be nil.
 func SinkOf(put func(v uint64) bool, end func(), all *sync.WaitGroup) Sink {
-	return functions{put, end, all}
-}
-
-type functions struct {
-	put func(v uint64) bool
-	end func()
-	all *sync.WaitGroup
-}
-
-func (f functions) Put(v uint64) bool { return f.put(v) }
-
-func (f functions) Close() {
-	f.end()
-	if f.all != nil {
-		f.all.Wait()
-	}
+	return Sink{put, func() {
+		end()
+		if all != nil {
+			all.Wait()
+		}
+	}}
 }
 
 // Open returns the channel as a sink: the given number of goroutines receive from it and
@@ -195,13 +184,13 @@ func (l Load) Over(copies int, open func(take func(i int, v uint64)) Sink) (*Res
 	for i, s := range senders {
 		s.base = base
 		deliver := func(v uint64) { receivers[i].take(v) }
-		if sink != nil {
+		if open != nil {
 			deliver = func(v uint64) { sink.Put(v) } // the account reveals a failure
 		}
 		all.Go(func() { s.send(deliver) })
 	}
 	all.Wait()
-	if sink != nil {
+	if open != nil {
 		sink.Close()
 	}
 	result := &Result{CPU: CPU() - before}

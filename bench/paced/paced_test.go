@@ -106,7 +106,7 @@ func TestRun(t *testing.T) {
 	plain := context.Background()
 	all := []contender.Contender{
 		contender.Native(), contender.NativeSelect(ctx), contender.Rendezvous(ctx, nil), contender.Bounded(plain, nil),
-		contender.Elastic(plain, nil), contender.Sharded(ctx, nil), contender.Pipe(nil),
+		contender.Elastic(plain, nil), contender.Sharded(ctx), contender.Pipe(nil),
 	}
 	for _, c := range all {
 		capacity := 128

@@ -1,13 +1,29 @@
-// Package results has what files of figures have in common: the description of the
-// host, and sections of a document, so that each command replaces its own part and keeps
-// the others. The files beside it are the figures of bench/board.
+// Package results has what files of figures have in common: how they are read, the
+// description of the host, and sections of a document, so that each command replaces its
+// own part and keeps the others. The files beside it are the figures of bench/board.
 package results
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 )
+
+// Read decodes a JSON file, which need not exist, into v.
+func Read(path string, v any) error {
+	text, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return nil
+	}
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
 
 // PutFile puts text as the section of that name into the document in a file: in place of
 // the previous one, or at the end. The file need not exist. Without a text it leaves the

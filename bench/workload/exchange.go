@@ -49,5 +49,5 @@ func pingPong(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	if pong.Recv(1).Count > 0 {
 		return outcome{}, fmt.Errorf("a surplus response after %d round trips", n)
 	}
-	return outcome{elapsed: elapsed, items: n, tally: t, want: upTo(n)}, nil
+	return outcome{Result{n, elapsed}, t, upTo(n)}, nil
 }

@@ -59,7 +59,7 @@ func oneWay(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	began := time.Now()
 	close(start)
 	finished.Wait()
-	o := outcome{elapsed: time.Since(began), items: n, want: upTo(n)}
+	o := outcome{Result: Result{n, time.Since(began)}, want: upTo(n)}
 	for _, t := range tallies {
 		o.tally.Merge(t)
 	}
@@ -91,5 +91,5 @@ func fillDrain(w Workload, c contender.Contender, n uint64) (outcome, error) {
 	ch.Send(0, n)
 	ch.Close()
 	t := ch.Recv(contender.All)
-	return outcome{elapsed: time.Since(began), items: n, tally: t, want: upTo(n)}, nil
+	return outcome{Result{n, time.Since(began)}, t, upTo(n)}, nil
 }

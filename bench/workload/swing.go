@@ -49,5 +49,5 @@ func swing(ch contender.Channel, around, width, n uint64) outcome {
 	elapsed := time.Since(began)
 	ch.Close()
 	receive(around + 1) // one more than are left: the end, or a surplus value
-	return outcome{elapsed: elapsed, items: cycles * width, tally: t, want: upTo(sent)}
+	return outcome{Result{cycles * width, elapsed}, t, upTo(sent)}
 }

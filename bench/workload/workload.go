@@ -28,10 +28,8 @@ type Workload struct {
 
 // outcome contains the measurements of a job and the tally of its receivers.
 type outcome struct {
-	elapsed time.Duration
-	items   uint64 // number of items that the time is divided by
-	tally   contender.Tally
-	want    contender.Tally
+	Result
+	tally, want contender.Tally
 }
 
 // A Result is the duration of a job.
@@ -72,7 +70,7 @@ func (w Workload) Run(c contender.Contender, n uint64) (Result, error) {
 	if err := verify(o.tally, o.want, w.Senders == 1 && !c.AnyOrder); err != nil {
 		return Result{}, fmt.Errorf("workload %s: %s: %w", w.Name, c.Name, err)
 	}
-	return Result{o.items, o.elapsed}, nil
+	return o.Result, nil
 }
 
 // verify compares the received values with those sent.

@@ -38,17 +38,17 @@ func variants(t *testing.T) []contender.Contender {
 	all := []contender.Contender{
 		contender.Native(), contender.NativeSlices(workload.BatchSize), contender.NativeSelect(ctx), contender.Heap(),
 		contender.Rendezvous(background, nil), contender.Bounded(background, nil), contender.Bounded(background, oneToOne),
-		contender.Elastic(background, nil), contender.Sharded(background, nil), contender.ShardedLanes(background, nil),
+		contender.Elastic(background, nil), contender.Sharded(background), contender.ShardedLanes(background),
 		contender.Priority(background), contender.Pipe(nil),
 	}
-	for _, pump := range []contender.Pump{contender.Simple, contender.Flushing} {
-		all = append(all, contender.Published{Pump: pump, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer}.Contender())
+	for _, flushing := range []bool{false, true} {
+		all = append(all, contender.Published{Flushing: flushing, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer}.Contender())
 	}
 	all = append(all, contender.NativeFan(2), contender.NativeFan(4), contender.Select(2), contender.Select(4))
 	for _, shrink := range []contender.PublishedShrink{
 		contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty, contender.LazyShrinkHalf, contender.FreeWhenEmpty,
 	} {
-		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
+		all = append(all, contender.Published{Flushing: true, Shrink: shrink, SendBuffer: 16}.Contender())
 	}
 	for _, o := range []*contender.Options{{SingleSender: true}, {SingleReceiver: true}} {
 		all = append(all, contender.Rendezvous(background, o), contender.Bounded(background, o))
@@ -66,7 +66,7 @@ func variants(t *testing.T) []contender.Contender {
 		all = append(all, r.Contender())
 	}
 	for _, c := range []contender.Contender{
-		contender.Rendezvous(background, nil), contender.Bounded(background, oneToOne), contender.Elastic(ctx, nil), contender.Sharded(background, nil),
+		contender.Rendezvous(background, nil), contender.Bounded(background, oneToOne), contender.Elastic(ctx, nil), contender.Sharded(background),
 	} {
 		all = append(all, c.InBatches(workload.BatchSize))
 	}
@@ -115,7 +115,7 @@ func TestSwing(t *testing.T) {
 	for _, shrink := range []contender.PublishedShrink{
 		contender.PublishedShrinkHalf, contender.PublishedShrinkEmpty, contender.LazyShrinkHalf, contender.FreeWhenEmpty,
 	} {
-		all = append(all, contender.Published{Pump: contender.Flushing, Shrink: shrink, SendBuffer: 16}.Contender())
+		all = append(all, contender.Published{Flushing: true, Shrink: shrink, SendBuffer: 16}.Contender())
 	}
 	for _, c := range all {
 		r, err := workload.Swing(512, 250).Run(c, 5001)

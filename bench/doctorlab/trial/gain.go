@@ -3,15 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sluice-go/sluice/bench/results"
 )
 
 // Each round runs the service as found and with every remedy, one after the other, so
@@ -47,17 +47,7 @@ type Gains struct {
 
 func readGains(name string) (*Gains, error) {
 	g := &Gains{map[string]Measured{}}
-	text, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return g, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, g)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return g, nil
+	return g, results.Read(name, g)
 }
 
 func (g *Gains) write(name string) error {
@@ -98,12 +88,12 @@ func (l *lab) measure(ctx context.Context, s *description, remedies []string, ro
 			factors[remedy] = append(factors[remedy], rate/found[n])
 		}
 	}
-	m.Rate = hundredths(median(found))
+	m.Rate = hundredths(results.Median(found))
 	var line strings.Builder
 	best := 0.0
 	for _, remedy := range remedies {
 		f := factors[remedy]
-		g := Gain{hundredths(median(f)), hundredths(slices.Min(f)), hundredths(slices.Max(f)), rounds}
+		g := Gain{hundredths(results.Median(f)), hundredths(slices.Min(f)), hundredths(slices.Max(f)), rounds}
 		m.Gains[remedy] = g
 		best = max(best, g.Median)
 		fmt.Fprintf(&line, ", %s x%.2f (%.2f to %.2f)", remedy, g.Median, g.Low, g.High)
@@ -130,10 +120,3 @@ func (g *Gains) gain(name, remedy string) (Gain, bool) {
 
 // hundredths rounds a figure for the file.
 func hundredths(x float64) float64 { return math.Round(100*x) / 100 }
-
-// median returns the median of at least one value.
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
-}

@@ -45,6 +45,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/bench/command"
 	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 )
 
@@ -55,7 +56,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(command.Status("trial", run(ctx, os.Args[1:], os.Stdout), os.Stderr))
 }
 
 // The programs.
@@ -68,9 +69,6 @@ const (
 // errBelow ends a trial whose output has the details.
 var errBelow = errors.New("the doctor is below what is due")
 
-// A usageError is a mistake on the command line.
-type usageError struct{ error }
-
 // options is the command line.
 type options struct {
 	score, live, measure, capture, serve string
@@ -80,11 +78,10 @@ type options struct {
 	life                                 time.Duration
 }
 
-// run runs the program and returns the exit status.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// run runs the program.
+func run(ctx context.Context, args []string, stdout io.Writer) error {
 	var o options
 	flags := flag.NewFlagSet("trial", flag.ContinueOnError)
-	flags.SetOutput(io.Discard) // a mistake is answered in a line
 	flags.StringVar(&o.score, "score", "", "score the doctor on the observations in this `folder`")
 	flags.StringVar(&o.live, "live", "", "diagnose these `services` live, and measure the first remedy")
 	flags.StringVar(&o.measure, "measure", "", "measure the gains of all remedies of these `services`")
@@ -99,28 +96,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.sluice, "sluice", "", "the doctor's `program`; built by default")
 	flags.IntVar(&o.rounds, "rounds", 5, "how many times each remedy is measured")
 	flags.IntVar(&o.seconds, "seconds", 0, "the length of an observation; 0 for the doctor's default")
-	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		flags.SetOutput(stdout)
-		flags.PrintDefaults()
-		return 0
-	case err != nil:
-		err = usageError{err}
-	default:
-		err = o.check(flags.Args())
+	if err := command.Parse(flags, args, stdout); err != nil {
+		return err
 	}
-	if err == nil {
-		err = o.run(ctx, stdout)
+	if err := o.check(flags.Args()); err != nil {
+		return err
 	}
-	if err == nil {
-		return 0
-	}
-	fmt.Fprintf(stderr, "trial: %v\n", err)
-	if errors.As(err, new(usageError)) {
-		return 2
-	}
-	return 1
+	return o.run(ctx, stdout)
 }
 
 func (o *options) check(rest []string) error {
@@ -132,13 +114,13 @@ func (o *options) check(rest []string) error {
 	}
 	switch {
 	case len(rest) > 0:
-		return usageError{fmt.Errorf("unexpected argument %q", rest[0])}
+		return command.Misused("unexpected argument %q", rest[0])
 	case asked != 1:
-		return usageError{errors.New("want exactly one of -score, -live, -measure, -capture, -list and -serve")}
+		return command.Misused("want exactly one of -score, -live, -measure, -capture, -list and -serve")
 	case (o.capture != "") != (o.out != ""):
-		return usageError{errors.New("-capture requires -o, and nothing else has it")}
+		return command.Misused("-capture requires -o, and nothing else has it")
 	case o.rounds < 1 || o.rounds > 100 || o.seconds < 0:
-		return usageError{fmt.Errorf("invalid -rounds %d or -seconds %d (want 1 to 100, and 0 or more)", o.rounds, o.seconds)}
+		return command.Misused("invalid -rounds %d or -seconds %d (want 1 to 100, and 0 or more)", o.rounds, o.seconds)
 	}
 	return nil
 }
@@ -190,7 +172,7 @@ func (o *options) run(ctx context.Context, stdout io.Writer) error {
 	}
 	chosen, err := l.choose(o.live + o.measure + o.capture)
 	if err != nil {
-		return usageError{err}
+		return command.Misused("%w", err)
 	}
 	if l.program, err = build(ctx, dir, trialProgram); err != nil {
 		return err

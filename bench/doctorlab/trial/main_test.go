@@ -1,14 +1,15 @@
 package main
 
 import (
-	"bytes"
-	"context"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/sluice-go/sluice/bench/command"
 	"github.com/sluice-go/sluice/bench/doctorlab/remote"
 )
 
@@ -37,9 +38,8 @@ func TestCommandLine(t *testing.T) {
 		{[]string{"-measure", "all", "more"}, "unexpected argument"},
 		{[]string{"-unknown"}, "not defined"},
 	} {
-		var stdout, stderr bytes.Buffer
-		if status := run(context.Background(), c.args, &stdout, &stderr); status != 2 || !strings.Contains(stderr.String(), c.want) {
-			t.Errorf("%v: status %d, %q", c.args, status, stderr.String())
+		if err := run(t.Context(), c.args, io.Discard); !errors.As(err, new(command.Misuse)) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v", c.args, err)
 		}
 	}
 }

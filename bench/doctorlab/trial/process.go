@@ -13,6 +13,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/sluice-go/sluice/bench/command"
 )
 
 // A service runs in a process of its own, which is this program once more. It serves what
@@ -36,7 +38,7 @@ type reading struct {
 func serve(ctx context.Context, name, remedy, addr string, stdout io.Writer) error {
 	d, err := find(name, remedy)
 	if err != nil {
-		return usageError{err}
+		return command.Misused("%w", err)
 	}
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {

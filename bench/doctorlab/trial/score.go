@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/bench/command"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -154,18 +155,6 @@ func (t marked) String() string {
 	return fmt.Sprintf("%d right, %d none, %d wrong", t[right], t[abstained], t[wrong])
 }
 
-// A portion is a number of all.
-type portion struct{ right, all int }
-
-func (p *portion) add(ok bool) {
-	p.all++
-	if ok {
-		p.right++
-	}
-}
-
-func (p portion) String() string { return fmt.Sprintf("%d of %d", p.right, p.all) }
-
 // Named are services, once for each observation.
 type named []string
 
@@ -182,8 +171,8 @@ type sheet struct {
 	half                                   half
 	verdict, place, remedy, gain, headroom marked
 	harmful, missed                        named
-	agree                                  portion            // of two observations of a service
-	curve                                  [len(bins)]portion // right verdicts by stated probability
+	agree                                  marked            // of two observations of a service
+	curve                                  [len(bins)]marked // of verdicts by stated probability
 	lines, differ                          []string
 }
 
@@ -204,7 +193,7 @@ func (h *sheet) add(l *lab, s *description, d *diagnosis, m marks) {
 	}
 	if d.Verdict != undecided {
 		i := slices.IndexFunc(bins[:], func(end float64) bool { return *d.Probability < end })
-		h.curve[max(i, 0)].add(m.verdict == right)
+		h.curve[max(i, 0)][rightIf(m.verdict == right)]++
 	}
 	h.lines = append(h.lines, l.line(s, d, m))
 }
@@ -212,7 +201,7 @@ func (h *sheet) add(l *lab, s *description, d *diagnosis, m marks) {
 // compare counts whether two observations of a service agree on verdict and remedy.
 func (h *sheet) compare(s *description, a, b *diagnosis) {
 	same := a.Verdict == b.Verdict && a.best() == b.best()
-	if h.agree.add(same); !same {
+	if h.agree[rightIf(same)]++; !same {
 		h.differ = append(h.differ, fmt.Sprintf("%s (%s, %q; %s, %q)", s.Name, a.Verdict, a.best(), b.Verdict, b.best()))
 	}
 }
@@ -245,22 +234,22 @@ func (l *lab) line(s *description, d *diagnosis, m marks) string {
 // changed for: a figure, and whether it is met.
 var dues = []struct {
 	text string
-	of   func(*sheet) (figure fmt.Stringer, met bool)
+	of   func(*sheet) (figure any, met bool)
 }{
-	{"verdict: right at least 90%, wrong at most 4%", func(h *sheet) (fmt.Stringer, bool) {
+	{"verdict: right at least 90%, wrong at most 4%", func(h *sheet) (any, bool) {
 		return h.verdict, h.verdict.share(right) >= 0.9 && h.verdict.share(wrong) <= 0.04
 	}},
-	{"place: right at least 90%", func(h *sheet) (fmt.Stringer, bool) { return h.place, h.place.share(right) >= 0.9 }},
-	{"first remedy: right 75%, or none given 90%", func(h *sheet) (fmt.Stringer, bool) {
+	{"place: right at least 90%", func(h *sheet) (any, bool) { return h.place, h.place.share(right) >= 0.9 }},
+	{"first remedy: right 75%, or none given 90%", func(h *sheet) (any, bool) {
 		return h.remedy, h.remedy.share(right) >= 0.75 && h.remedy.share(right, abstained) >= 0.9
 	}},
-	{"gain: in the given range 80%", func(h *sheet) (fmt.Stringer, bool) { return h.gain, h.gain.share(right) >= 0.8 }},
-	{"harmful remedies: none", func(h *sheet) (fmt.Stringer, bool) { return h.harmful, len(h.harmful) == 0 }},
-	{"called fine or idle although a change gives x1.3: none", func(h *sheet) (fmt.Stringer, bool) { return h.missed, len(h.missed) == 0 }},
-	{"two observations agree: 90%", func(h *sheet) (fmt.Stringer, bool) {
-		return h.agree, float64(h.agree.right) >= 0.9*float64(h.agree.all)
+	{"gain: in the given range 80%", func(h *sheet) (any, bool) { return h.gain, h.gain.share(right) >= 0.8 }},
+	{"harmful remedies: none", func(h *sheet) (any, bool) { return h.harmful, len(h.harmful) == 0 }},
+	{"called fine or idle although a change gives x1.3: none", func(h *sheet) (any, bool) { return h.missed, len(h.missed) == 0 }},
+	{"two observations agree: 90%", func(h *sheet) (any, bool) {
+		return fmt.Sprintf("%d of %d", h.agree[right], h.agree.asked()), h.agree.share(right) >= 0.9
 	}},
-	{"headroom: within a factor of 1.5", func(h *sheet) (fmt.Stringer, bool) { return h.headroom, true }},
+	{"headroom: within a factor of 1.5", func(h *sheet) (any, bool) { return h.headroom, true }},
 }
 
 // score runs the doctor on all observations below root and writes the scores.
@@ -278,7 +267,7 @@ func (l *lab) score(ctx context.Context, root string) error {
 func (l *lab) sheets(ctx context.Context, root string) ([]*sheet, error) {
 	folders, err := saved(root)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, command.Misused("%w", err)
 	}
 	diagnoses := make([][]*diagnosis, len(l.services))
 	group, ctx := errgroup.WithContext(ctx)
@@ -330,8 +319,8 @@ func (h *sheet) write(w io.Writer) bool {
 	fmt.Fprint(w, "stated probability and share of right verdicts:         ")
 	low := 0.0
 	for i, end := range bins {
-		if c := h.curve[i]; c.all > 0 {
-			fmt.Fprintf(w, " %.2f to %.2f: %.2f of %d;", low, min(end, 1), float64(c.right)/float64(c.all), c.all)
+		if c := h.curve[i]; c.asked() > 0 {
+			fmt.Fprintf(w, " %.2f to %.2f: %.2f of %d;", low, min(end, 1), c.share(right), c.asked())
 		}
 		low = end
 	}

@@ -91,7 +91,7 @@ func TestJudge(t *testing.T) {
 // TestDue checks that each line of the score is seen to be missed.
 func TestDue(t *testing.T) {
 	good := func() *sheet {
-		h := &sheet{half: held, agree: portion{10, 10}}
+		h := &sheet{half: held, agree: marked{right: 10}}
 		h.verdict[right], h.place[right], h.remedy[right], h.gain[right] = 20, 20, 20, 20
 		return h
 	}
@@ -107,7 +107,7 @@ func TestDue(t *testing.T) {
 		"gain":             func(h *sheet) { h.gain[wrong] = 6 },
 		"harmful remedies": func(h *sheet) { h.harmful = []string{"records"} },
 		"called fine":      func(h *sheet) { h.missed = []string{"records"} },
-		"agree":            func(h *sheet) { h.agree.right = 8 },
+		"agree":            func(h *sheet) { h.agree[right], h.agree[wrong] = 8, 2 },
 	} {
 		h := good()
 		spoil(h)

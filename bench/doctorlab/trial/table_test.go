@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"go/ast"
 	"go/parser"
@@ -78,7 +77,7 @@ func TestFind(t *testing.T) {
 	}
 	var list bytes.Buffer
 	var described []description
-	if status := run(context.Background(), []string{"-list"}, &list, &list); status != 0 || json.Unmarshal(list.Bytes(), &described) != nil || len(described) != len(all()) {
+	if err := run(t.Context(), []string{"-list"}, &list); err != nil || json.Unmarshal(list.Bytes(), &described) != nil || len(described) != len(all()) {
 		t.Errorf("-list printed %d services: %s", len(described), list.String())
 	}
 }

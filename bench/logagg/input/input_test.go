@@ -52,10 +52,9 @@ func intake(t *testing.T) (in *Intake, received func() int) {
 // check compares the account of an intake with the expected one.
 func check(t *testing.T, in *Intake, received int, lines, malformed, tooLong, truncated int64) {
 	t.Helper()
-	if in.Lines.Load() != lines || in.Malformed.Load() != malformed || in.TooLong.Load() != tooLong || in.Truncated.Load() != truncated ||
-		int64(received) != lines-malformed {
-		t.Errorf("%d lines, %d malformed, %d too long, %d cut off, %d received; want %d, %d, %d, %d, %d", in.Lines.Load(), in.Malformed.Load(),
-			in.TooLong.Load(), in.Truncated.Load(), received, lines, malformed, tooLong, truncated, lines-malformed)
+	want := Counts{In: lines, Malformed: malformed, TooLong: tooLong, Truncated: truncated, Refused: in.Counts().Refused}
+	if in.Counts() != want || int64(received) != lines-malformed {
+		t.Errorf("%+v and %d received; want %+v and %d", in.Counts(), received, want, lines-malformed)
 	}
 }
 
@@ -233,14 +232,14 @@ func TestConnections(t *testing.T) {
 		}
 		conn.Close()
 	}
-	for in.Connections.Load() > 0 || in.Lines.Load() < most {
+	for in.Counts().Connections > 0 || in.Counts().In < most {
 		time.Sleep(time.Millisecond)
 	}
 	last := dial()
 	if _, err := io.WriteString(last, good); err != nil {
 		t.Error(err)
 	}
-	for in.Lines.Load() <= most && in.Connections.Load() == 0 {
+	for in.Counts().In <= most && in.Counts().Connections == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	cancel() // a connected client is still read to its end
@@ -251,8 +250,8 @@ func TestConnections(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if in.Refused.Load() != 1 || in.Connections.Load() != 0 {
-		t.Errorf("%d refused, %d open", in.Refused.Load(), in.Connections.Load())
+	if in.Counts().Refused != 1 || in.Counts().Connections != 0 {
+		t.Errorf("%d refused, %d open", in.Counts().Refused, in.Counts().Connections)
 	}
 	check(t, in, received(), most+2, 0, 0, 0)
 	if _, err := listener.Accept(); !errors.Is(err, net.ErrClosed) {

@@ -9,27 +9,51 @@ package input
 import (
 	"context"
 	"io"
-	"sync/atomic"
+	"sync"
 
 	"github.com/sluice-go/sluice/bench/logagg/frame"
 	"github.com/sluice-go/sluice/bench/logagg/parse"
 	"github.com/sluice-go/sluice/bench/logagg/queue"
 )
 
-// An Intake contains what all streams share. Its counters can be read at any
-// time; a stream updates them before it waits for more bytes.
+// An Intake contains what all streams share.
 type Intake struct {
 	Queue queue.Queue
 	Clock func() int64 // nanoseconds
 
-	Lines     atomic.Int64 // lines begun, including those that were cut off
-	Malformed atomic.Int64 // lines that are not events
-	TooLong   atomic.Int64 // malformed lines longer than maxLine
-	Truncated atomic.Int64 // malformed lines cut off by the end of their stream
-	Rejected  atomic.Int64 // events for which the queue had no room
+	mu     sync.Mutex
+	counts Counts
+}
 
-	Connections atomic.Int64 // open now
-	Refused     atomic.Int64 // connections closed at once, above the maximum number
+// Counts are those of an intake, of one moment. A stream adds its own before it waits for
+// more bytes.
+type Counts struct {
+	In        int64 // lines begun, including those that were cut off
+	Malformed int64 // lines that are not events, including TooLong and Truncated
+	TooLong   int64 // lines longer than maxLine
+	Truncated int64 // lines cut off by the end of their stream
+	Rejected  int64 // events for which the queue, which had failed, had no room
+
+	Connections int64 // open now
+	Refused     int64 // connections closed at once, above the maximum number
+}
+
+// Counts returns the current counts.
+func (in *Intake) Counts() Counts { return in.add(Counts{}) }
+
+// add adds to the counts and returns them.
+func (in *Intake) add(more Counts) Counts {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	c := &in.counts
+	c.In += more.In
+	c.Malformed += more.Malformed
+	c.TooLong += more.TooLong
+	c.Truncated += more.Truncated
+	c.Rejected += more.Rejected
+	c.Connections += more.Connections
+	c.Refused += more.Refused
+	return *c
 }
 
 const (
@@ -52,11 +76,8 @@ type stream struct {
 
 	sender *queue.Sender
 	readAt int64
-	counts counts
+	counts Counts // since they were last added to the intake
 }
-
-// counts are a stream's counts since it last added them to the intake.
-type counts struct{ lines, malformed, tooLong, truncated, rejected int64 }
 
 // read reads the stream to its end. It returns nil at the end, or the error
 // that ended it.
@@ -67,27 +88,27 @@ func (s *stream) read(ctx context.Context) error {
 	lines := frame.NewReader(s, maxLine, s.text)
 	for {
 		line, err := lines.Next()
-		switch {
+		switch c := &s.counts; {
 		case err == nil:
-			s.counts.lines++
+			c.In++
 			event, err := parser.Parse(line)
 			if err != nil {
-				s.counts.malformed++
+				c.Malformed++
 				continue
 			}
 			event.Read = s.readAt
-			s.counts.rejected += int64(s.sender.Send(event))
+			c.Rejected += int64(s.sender.Send(event))
 		case err == frame.ErrTooLong:
-			s.counts.lines++
-			s.counts.tooLong++
-			s.counts.malformed++
+			c.In++
+			c.TooLong++
+			c.Malformed++
 		case err == frame.ErrTruncated && s.text && ctx.Err() != nil:
 			// A file may be left in the middle of a line: that line does not
 			// count.
 		case err == frame.ErrTruncated:
-			s.counts.lines++
-			s.counts.truncated++
-			s.counts.malformed++
+			c.In++
+			c.Truncated++
+			c.Malformed++
 		case err == io.EOF:
 			return nil
 		default:
@@ -107,14 +128,9 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// settle sends buffered events and updates the counters.
+// settle sends buffered events and adds the counts to the intake's.
 func (s *stream) settle() {
-	c := s.counts
-	c.rejected += int64(s.sender.Flush())
-	s.in.Lines.Add(c.lines)
-	s.in.Malformed.Add(c.malformed) // before its parts: see pipeline.Ledger
-	s.in.TooLong.Add(c.tooLong)
-	s.in.Truncated.Add(c.truncated)
-	s.in.Rejected.Add(c.rejected)
-	s.counts = counts{}
+	s.counts.Rejected += int64(s.sender.Flush())
+	s.in.add(s.counts)
+	s.counts = Counts{}
 }

@@ -39,13 +39,12 @@ func TCP(listener net.Listener, limits Limits) Source {
 				return err
 			case err != nil:
 				time.Sleep(acceptPause)
-			case in.Connections.Add(1) > int64(limits.Connections):
-				in.Connections.Add(-1)
-				in.Refused.Add(1)
+			case in.add(Counts{Connections: 1}).Connections > int64(limits.Connections):
+				in.add(Counts{Connections: -1, Refused: 1})
 				conn.Close()
 			default:
 				readers.Go(func() {
-					defer in.Connections.Add(-1)
+					defer in.add(Counts{Connections: -1})
 					defer conn.Close()
 					serve(ctx, in, conn, limits)
 				})

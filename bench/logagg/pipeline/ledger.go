@@ -5,6 +5,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/sluice-go/sluice/bench/logagg/input"
+	"github.com/sluice-go/sluice/bench/logagg/queue"
 )
 
 // A Ledger is the account of all lines. After Run has returned it is balanced:
@@ -18,46 +21,23 @@ import (
 //	In      = Sent + Malformed + Rejected
 //	Counted = Shipped + Unshipped
 //
-// While a pipeline runs, the fields are read at slightly different moments, and
-// lines in transit are missing; but no field ever decreases.
+// While a pipeline runs, the parts are read at slightly different moments, and
+// lines in transit are missing; but no count of lines ever decreases.
 type Ledger struct {
-	In        int64 // lines read
+	input.Counts
+	queue.Account
 	Counted   int64
-	Malformed int64 // including TooLong and Truncated
-	TooLong   int64
-	Truncated int64
-	Rejected  int64 // because the queue had failed
 	Shipped   int64
 	Unshipped int64 // in tables that the sink did not accept
-
-	Shared   bool
-	Sent     int64 // to a shared queue: stored there
-	Again    int64 // counted lines that a dead process may have counted before
-	Doubtful int64 // lines that may be stored twice, or although they were rejected
-
-	Connections int64 // open now
-	Refused     int64 // connections above the maximum number
 }
 
 // Ledger returns the current account.
 func (p *Pipeline) Ledger() Ledger {
-	in, account := &p.intake, p.config.Queue.Account()
-	if !account.Shared {
-		account.Sent = 0 // the lines are counted here, which completes their account
+	l := Ledger{p.intake.Counts(), p.config.Queue.Account(), p.counted.Load(), p.shipped.Load(), p.unshipped.Load()}
+	if !l.Shared {
+		l.Sent = 0 // the lines are counted here, which completes their account
 	}
-	return Ledger{
-		Shared: account.Shared, Sent: account.Sent, Again: account.Again, Doubtful: account.Doubtful,
-		In:          in.Lines.Load(),
-		Counted:     p.counted.Load(),
-		TooLong:     in.TooLong.Load(), // before Malformed, which includes them
-		Truncated:   in.Truncated.Load(),
-		Malformed:   in.Malformed.Load(),
-		Rejected:    in.Rejected.Load(),
-		Shipped:     p.shipped.Load(),
-		Unshipped:   p.unshipped.Load(),
-		Connections: in.Connections.Load(),
-		Refused:     in.Refused.Load(),
-	}
+	return l
 }
 
 // Balanced returns an error if the account of a pipeline that has ended is

@@ -274,7 +274,7 @@ func TestSourceFails(t *testing.T) {
 
 // TestBalanced: an account with a line too few or too many is detected.
 func TestBalanced(t *testing.T) {
-	good := Ledger{In: 10, Counted: 4, Malformed: 3, Rejected: 3, Shipped: 3, Unshipped: 1}
+	good := Ledger{Counts: input.Counts{In: 10, Malformed: 3, Rejected: 3}, Counted: 4, Shipped: 3, Unshipped: 1}
 	if err := good.Balanced(); err != nil {
 		t.Error(err)
 	}
@@ -293,7 +293,11 @@ func TestBalanced(t *testing.T) {
 // TestBalancedShared: with a shared queue, lines read and lines counted have
 // separate accounts, and doubtful lines are reported.
 func TestBalancedShared(t *testing.T) {
-	good := Ledger{Shared: true, In: 10, Sent: 4, Malformed: 3, Rejected: 3, Counted: 50, Shipped: 49, Unshipped: 1, Again: 7, Doubtful: 5}
+	good := Ledger{
+		Counts:  input.Counts{In: 10, Malformed: 3, Rejected: 3},
+		Account: queue.Account{Shared: true, Sent: 4, Again: 7, Doubtful: 5},
+		Counted: 50, Shipped: 49, Unshipped: 1,
+	}
 	if err := good.Balanced(); err != nil {
 		t.Error(err)
 	}

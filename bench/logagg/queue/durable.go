@@ -15,7 +15,7 @@ import (
 // has named it.
 func (o Options) folder() (path string, remove func() error, err error) {
 	if o.Dir != "" {
-		return o.Dir, func() error { return nil }, nil
+		return o.Dir, nothing, nil
 	}
 	path, err = os.MkdirTemp("", "logagg-")
 	return path, func() error { return os.RemoveAll(path) }, err
@@ -30,12 +30,7 @@ const eventBytes = 32
 // collector.
 func (o Options) limit() int64 { return 2 * int64(o.Capacity) * eventBytes }
 
-// spilling is a queue of the kind spill: events beyond the capacity are on disk.
-type spilling struct {
-	*own
-	remove func() error
-}
-
+// newSpill returns a queue whose events beyond the capacity are on disk.
 func newSpill(o Options) (Queue, error) {
 	path, remove, err := o.folder()
 	if err != nil {
@@ -48,10 +43,8 @@ func newSpill(o Options) (Queue, error) {
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
-	return spilling{newOwn(o, c), remove}, nil
+	return newOwn(o, c, remove), nil
 }
-
-func (q spilling) End() error { return errors.Join(q.failed(), q.remove()) }
 
 // disk is a store on a spill.Durable.
 type disk struct {
@@ -87,16 +80,16 @@ func (d *disk) send(ctx context.Context, events []parse.Event) error {
 
 // receive skips records that were damaged on disk, which cannot be counted. End
 // reports them.
-func (d *disk) receive(ctx context.Context, buf []onDisk) (int, error) {
+func (d *disk) receive(ctx context.Context) (onDisk, error) {
 	for {
-		n, err := d.queue.RecvBatch(ctx, buf)
+		p, err := d.queue.Recv(ctx)
 		damaged := (*spill.RecordError)(nil)
 		if !errors.As(err, &damaged) {
-			return n, err
+			return p, err
 		}
 		d.damage = errors.Join(d.damage, err)
 		if err := damaged.Drop(); err != nil {
-			return 0, err
+			return nil, err
 		}
 	}
 }
@@ -105,9 +98,7 @@ func (d *disk) closeSending() { d.queue.Close() }
 
 // rest is receive: there is no other sender, so a closed queue reports when it
 // is empty.
-func (d *disk) rest(ctx context.Context, buf []onDisk, _ func() int) (int, error) {
-	return d.receive(ctx, buf)
-}
+func (d *disk) rest(ctx context.Context, _ func() int) (onDisk, error) { return d.receive(ctx) }
 
 // open reports that every event found at the start may have been delivered
 // before: only the previous process knew what it had counted.

@@ -3,7 +3,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bench/logagg/parse"
@@ -42,53 +41,41 @@ type channel interface {
 // received limits how many events are received at once: 8 KiB of them.
 const received = 256
 
-// own is a queue on a channel of sluice. Only spill can fail.
-type own struct {
-	inProcess
-	failure
-	channel channel
-}
-
-func newOwn(o Options, c channel) *own {
-	q := &own{failure: failure{log: o.Log}, channel: c}
-	q.sending = sending{o.Batch, q.send}
-	return q
-}
-
-// inMemory returns a queue on the channel that open returns.
-func inMemory(open func(Options) channel) func(Options) (Queue, error) {
-	return func(o Options) (Queue, error) { return newOwn(o, open(o)), nil }
-}
-
-func (q *own) send(batch []parse.Event) (rejected int) {
-	sent, err := 0, error(nil)
-	if len(batch) == 1 {
-		err = q.channel.Send(context.Background(), batch[0])
-	} else {
-		sent, err = q.channel.SendBatch(context.Background(), batch)
+// newOwn returns a queue on a channel of sluice. Only spill can fail; remove is the end of its
+// files.
+func newOwn(o Options, c channel, remove func() error) Queue {
+	failed := &failure{log: o.Log}
+	send := func(batch []parse.Event) (rejected int) {
+		sent, err := 0, error(nil)
+		if len(batch) == 1 {
+			err = c.Send(context.Background(), batch[0])
+		} else {
+			sent, err = c.SendBatch(context.Background(), batch)
+		}
+		if err != nil {
+			failed.note(err)
+			return len(batch) - sent
+		}
+		return 0
 	}
-	if err != nil {
-		q.note(err)
-		return len(batch) - sent
-	}
-	return 0
-}
-
-// All receives all available events at once, even if they were sent one by one:
-// this does not wait, and they share the cost of one receive.
-func (q *own) All() iter.Seq[[]parse.Event] {
-	return func(yield func([]parse.Event) bool) {
+	// It receives all available events at once, even if they were sent one by one: this does
+	// not wait, and they share the cost of one receive.
+	all := func(yield func([]parse.Event) bool) {
 		buf := make([]parse.Event, received)
 		for {
-			n, err := q.channel.RecvBatch(context.Background(), buf)
+			n, err := c.RecvBatch(context.Background(), buf)
 			if err != nil && !errors.Is(err, sluice.ErrClosed) {
-				q.note(err)
+				failed.note(err)
 			}
 			if err != nil || !yield(buf[:n]) {
 				return // closed and drained, failed, or the body left the loop
 			}
 		}
 	}
+	return inProcess{sending{o.Batch, send}, all, c.Close, func() error { return errors.Join(failed.failed(), remove()) }}
 }
 
-func (q *own) Close() { q.channel.Close() }
+// inMemory returns a queue on the channel that open returns.
+func inMemory(open func(Options) channel) func(Options) (Queue, error) {
+	return func(o Options) (Queue, error) { return newOwn(o, open(o), nothing), nil }
+}

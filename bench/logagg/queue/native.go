@@ -1,7 +1,6 @@
 package queue
 
 import (
-	"iter"
 	"sync"
 
 	"github.com/sluice-go/sluice/bench/logagg/parse"
@@ -13,70 +12,41 @@ import (
 
 func newNative(o Options) (Queue, error) {
 	if o.Batch > 1 {
-		q := nativeBatches{
-			// As many events as the capacity, and at least one batch.
-			batches: make(chan *batch, max(1, o.Capacity/o.Batch)),
-			free:    &sync.Pool{New: func() any { return &batch{make([]parse.Event, 0, o.Batch)} }},
-		}
-		q.sending = sending{o.Batch, q.send}
-		return q, nil
+		return newNativeBatches(o), nil
 	}
-	q := native{events: make(chan parse.Event, o.Capacity)}
-	q.sending = sending{1, q.send}
-	return q, nil
-}
-
-// native is a chan of events.
-type native struct {
-	inProcess
-	events chan parse.Event
-}
-
-func (q native) send(batch []parse.Event) (rejected int) {
-	q.events <- batch[0]
-	return 0
-}
-
-func (q native) All() iter.Seq[[]parse.Event] {
-	return func(yield func([]parse.Event) bool) {
+	c := make(chan parse.Event, o.Capacity)
+	send := func(batch []parse.Event) (rejected int) { c <- batch[0]; return 0 }
+	return inProcess{sending{1, send}, func(yield func([]parse.Event) bool) {
 		var one [1]parse.Event
-		for e := range q.events {
+		for e := range c {
 			one[0] = e
 			if !yield(one[:]) {
 				return
 			}
 		}
-	}
-}
-
-func (q native) Close() { close(q.events) }
-
-// nativeBatches is a chan of slices.
-type nativeBatches struct {
-	inProcess
-	batches chan *batch
-	free    *sync.Pool // unused *batch values
+	}, func() { close(c) }, nothing}, nil
 }
 
 // A batch belongs to its sender until it is sent, and then to the receiver.
 type batch struct{ events []parse.Event }
 
-func (q nativeBatches) send(events []parse.Event) (rejected int) {
-	b := q.free.Get().(*batch)
-	b.events = append(b.events[:0], events...)
-	q.batches <- b
-	return 0
-}
-
-func (q nativeBatches) All() iter.Seq[[]parse.Event] {
-	return func(yield func([]parse.Event) bool) {
-		for b := range q.batches {
+// newNativeBatches returns a queue with room for as many events as the capacity, and at least
+// one batch.
+func newNativeBatches(o Options) Queue {
+	c := make(chan *batch, max(1, o.Capacity/o.Batch))
+	free := &sync.Pool{New: func() any { return &batch{make([]parse.Event, 0, o.Batch)} }}
+	send := func(events []parse.Event) (rejected int) {
+		b := free.Get().(*batch)
+		b.events = append(b.events[:0], events...)
+		c <- b
+		return 0
+	}
+	return inProcess{sending{o.Batch, send}, func(yield func([]parse.Event) bool) {
+		for b := range c {
 			if !yield(b.events) {
 				return
 			}
-			q.free.Put(b)
+			free.Put(b)
 		}
-	}
+	}, func() { close(c) }, nothing}
 }
-
-func (q nativeBatches) Close() { close(q.batches) }

@@ -57,20 +57,30 @@ type Receipt func(done bool)
 // this one.
 type Account struct {
 	Shared   bool  // the queue is shared or persistent: events received here may have been sent elsewhere
-	Packets  int   // packets of events stored now
+	Packets  int   `json:"-"` // packets of events stored now
 	Sent     int64 // events stored
 	Again    int64 // received events that were, or may have been, received before
 	Doubtful int64 // events that may be stored twice, or although they were rejected
 }
 
-// inProcess implements the methods of a queue that ends with the process.
-type inProcess struct{ sending }
+// inProcess is a queue that ends with the process.
+type inProcess struct {
+	sending
+	all   iter.Seq[[]parse.Event]
+	close func()
+	end   func() error
+}
 
-func (inProcess) Receipt() Receipt { return func(bool) {} }
-func (inProcess) Owed() int        { return 0 }
-func (inProcess) GiveUp()          {}
-func (inProcess) Account() Account { return Account{} }
-func (inProcess) End() error       { return nil }
+func (q inProcess) All() iter.Seq[[]parse.Event] { return q.all }
+func (q inProcess) Close()                       { q.close() }
+func (q inProcess) End() error                   { return q.end() }
+func (inProcess) Receipt() Receipt               { return func(bool) {} }
+func (inProcess) Owed() int                      { return 0 }
+func (inProcess) GiveUp()                        {}
+func (inProcess) Account() Account               { return Account{} }
+
+// nothing is the end of a queue that has nothing to release, and cannot fail.
+func nothing() error { return nil }
 
 // sending implements the sending end of a queue.
 type sending struct {

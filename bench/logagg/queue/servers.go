@@ -65,8 +65,8 @@ func (s *servers) send(ctx context.Context, events []parse.Event) error {
 	return err
 }
 
-func (s *servers) receive(ctx context.Context, buf []onServers) (int, error) {
-	return s.channel.Deliveries().RecvBatch(ctx, buf)
+func (s *servers) receive(ctx context.Context) (onServers, error) {
+	return s.channel.Deliveries().Recv(ctx)
 }
 
 // closeSending does not close a channel that is shared.
@@ -82,27 +82,23 @@ const lookAgain = time.Millisecond
 
 // rest cannot wait until the channel is drained: that requires every packet to
 // be settled, and packets in flight are settled only after rest has ended.
-func (s *servers) rest(ctx context.Context, buf []onServers, owed func() int) (int, error) {
+func (s *servers) rest(ctx context.Context, owed func() int) (onServers, error) {
 	for ctx.Err() == nil {
 		d, err := s.channel.Deliveries().TryRecv()
-		if err == nil {
-			buf[0] = d
-			return 1, nil
-		}
 		if !errors.Is(err, sluice.ErrEmpty) {
-			return 0, err
+			return d, err
 		}
 		if !s.inside {
-			return 0, sluice.ErrClosed
+			return nil, sluice.ErrClosed
 		}
 		// The order matters: a packet settled in between is missing only in
 		// owed.
 		if stored := s.channel.Len(); stored <= owed() {
-			return 0, sluice.ErrClosed
+			return nil, sluice.ErrClosed
 		}
 		time.Sleep(lookAgain)
 	}
-	return 0, ctx.Err()
+	return nil, ctx.Err()
 }
 
 func (s *servers) open(d onServers) (events []parse.Event, again bool) { return d.Value, d.Attempt > 1 }

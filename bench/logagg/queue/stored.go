@@ -18,13 +18,13 @@ import (
 type store[D any] interface {
 	// send returns nil once the packet is stored.
 	send(ctx context.Context, events []parse.Event) error
-	receive(ctx context.Context, buf []D) (int, error)
+	receive(ctx context.Context) (D, error)
 	// closeSending ends the sending by this process.
 	closeSending()
 	// rest receives the remaining packets after that, without waiting for other
 	// senders. It returns ErrClosed if all were received. owed returns an upper
 	// limit of the packets in flight: it falls before a packet is settled.
-	rest(ctx context.Context, buf []D, owed func() int) (int, error)
+	rest(ctx context.Context, owed func() int) (D, error)
 	// open returns the events of a packet, and whether it may have been
 	// delivered before.
 	open(D) (events []parse.Event, again bool)
@@ -112,25 +112,24 @@ func (q *stored[D]) turn() (ctx context.Context, ticked, closed bool) {
 // received packet.
 func (q *stored[D]) All() iter.Seq[[]parse.Event] {
 	return func(yield func([]parse.Event) bool) {
-		var buf [1]D
 		for q.living.Err() == nil {
 			ctx, ticked, closed := q.turn()
 			if ticked && !yield(aTick) {
 				return
 			}
-			var n int
+			var d D
 			var err error
 			switch {
 			case !closed:
-				n, err = q.store.receive(ctx, buf[:])
+				d, err = q.store.receive(ctx)
 			case q.drains:
-				n, err = q.store.rest(q.living, buf[:], q.Owed)
+				d, err = q.store.rest(q.living, q.Owed)
 			default:
 				return
 			}
 			switch {
-			case n > 0:
-				if !yield(q.lend(buf[0])) {
+			case err == nil:
+				if !yield(q.lend(d)) {
 					return
 				}
 			case errors.Is(err, sluice.ErrClosed), q.living.Err() != nil:

@@ -33,6 +33,7 @@ var parts = []part{
 	{"counting", []string{module + "bench/logagg/count.", module + "bench/logagg/pipeline.(*Pipeline).count"}},
 	{"collector", []string{"runtime.gcBgMarkWorker", "runtime.bgsweep", "runtime.bgscavenge", "runtime.gcStart"}},
 	{"scheduler", []string{"runtime.mcall", "runtime.schedule", "runtime.findRunnable", "runtime.mstart", "runtime.park_m", "runtime.goexit0", "runtime.morestack"}},
+	{other, nil},
 }
 
 // other is the part for all remaining samples.
@@ -55,9 +56,8 @@ func partOf(stack []string) string {
 // Shares is the distribution of one variant's CPU time.
 type Shares struct {
 	Variant
-	Procs int
-	CPU   map[string]time.Duration // by part
-	All   time.Duration
+	CPU map[string]time.Duration // by part
+	All time.Duration
 }
 
 // Shares takes CPU profiles of the built-in channel and of the kind that replaces it, and
@@ -93,7 +93,7 @@ func (s Settings) Profile(ctx context.Context, variants []Variant, progress func
 		if err != nil {
 			return nil, err
 		}
-		shares.Variant, shares.Procs = v, procs
+		shares.Variant = v
 		all = append(all, shares)
 		progress(i+1, len(variants))
 	}
@@ -128,16 +128,15 @@ func (s Settings) MarkdownShares(all []Shares) string {
 	text.WriteString("Nanoseconds of CPU time per line, and shares. The column channel includes parking and waking; scheduler is\n" +
 		"the runtime's work between two goroutines. bound is the speedup of the service with a channel that costs nothing.\n\n")
 	text.WriteString("| variant | P | total ns | bound |")
-	names := append(partNames(), other)
-	for _, name := range names {
-		fmt.Fprintf(text, " %s |", name)
+	for _, p := range parts {
+		fmt.Fprintf(text, " %s |", p.name)
 	}
-	fmt.Fprintf(text, "\n|---|--:|--:|--:|%s\n", strings.Repeat("--:|", len(names)))
+	fmt.Fprintf(text, "\n|---|--:|--:|--:|%s\n", strings.Repeat("--:|", len(parts)))
 	lines := time.Duration(s.Lines * s.Rounds)
 	for _, shares := range all {
-		fmt.Fprintf(text, "| %v | %d | %d | %.2f |", shares.Variant, shares.Procs, shares.All/lines, shares.bound())
-		for _, name := range names {
-			fmt.Fprintf(text, " %d (%.0f%%) |", shares.CPU[name]/lines, 100*float64(shares.CPU[name])/float64(max(1, shares.All)))
+		fmt.Fprintf(text, "| %v | %d | %d | %.2f |", shares.Variant, s.Procs[0], shares.All/lines, shares.bound())
+		for _, p := range parts {
+			fmt.Fprintf(text, " %d (%.0f%%) |", shares.CPU[p.name]/lines, 100*float64(shares.CPU[p.name])/float64(max(1, shares.All)))
 		}
 		text.WriteString("\n")
 	}
@@ -148,11 +147,4 @@ func (s Settings) MarkdownShares(all []Shares) string {
 func (s Shares) bound() float64 {
 	rest := s.All - s.CPU["channel"] - s.CPU["scheduler"]
 	return float64(s.All) / float64(max(1, rest))
-}
-
-func partNames() (names []string) {
-	for _, p := range parts {
-		names = append(names, p.name)
-	}
-	return names
 }

@@ -258,8 +258,8 @@ func cpuRoster(procs int) []remedy {
 			byClock, sharedSlices, timeAfter, pinned),
 		as(bounded, contender.Bounded(background, nil)),
 		remedy{contestant: contestant{elastic, contender.Elastic(background, nil), unbounded, false}},
-		as(ownSharded, contender.ShardedBounded(background, nil)),
-		as(shardedLanes, contender.ShardedLanes(background, nil)),
+		as(ownSharded, contender.ShardedBounded(background)),
+		as(shardedLanes, contender.ShardedLanes(background)),
 		as(batchSender, contender.Batching(background, slice)),
 	}
 }

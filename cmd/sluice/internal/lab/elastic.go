@@ -97,16 +97,15 @@ func elasticPublished() (figures []Published) {
 }
 
 // published enters the elastic channel of the study, between two built-in channels.
-func published(id ContenderID, pump contender.Pump, shrink contender.PublishedShrink, send, receive, slots int) contestant {
-	p := contender.Published{Pump: pump, Shrink: shrink, SendBuffer: send, RecvBuffer: receive, Slots: slots}
+func published(id ContenderID, p contender.Published) contestant {
 	return contestant{id, p.Contender(), unbounded, false}
 }
 
 // pumps returns both pumps of the study, which never shrink.
 func pumps(send, receive int) []contestant {
 	return []contestant{
-		published(simplePump, contender.Simple, contender.PublishedNoShrink, send, receive, 0),
-		published(flushingPump, contender.Flushing, contender.PublishedNoShrink, send, receive, 0),
+		published(simplePump, contender.Published{SendBuffer: send, RecvBuffer: receive}),
+		published(flushingPump, contender.Published{Flushing: true, SendBuffer: send, RecvBuffer: receive}),
 	}
 }
 
@@ -133,7 +132,9 @@ func elasticRoster() []contestant {
 // its author wanted to try next, and the modes of sluice.Elastic.
 func shrinkRoster(n int) []contestant {
 	flushing := func(id ContenderID, shrink contender.PublishedShrink, slots int) contestant {
-		return published(id, contender.Flushing, shrink, contender.PublishedBuffer, contender.PublishedBuffer, slots)
+		return published(id, contender.Published{
+			Flushing: true, Shrink: shrink, SendBuffer: contender.PublishedBuffer, RecvBuffer: contender.PublishedBuffer, Slots: slots,
+		})
 	}
 	own := func(id ContenderID, mode sluice.ShrinkMode) contestant {
 		return contestant{id, contender.Elastic(background, &contender.Options{Shrink: mode}), unbounded, false}

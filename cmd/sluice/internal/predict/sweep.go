@@ -84,7 +84,7 @@ func (s Sweep) entries(procs int) []measure.Entry {
 	return []measure.Entry{
 		enter(oneByOne, workload.OneWay(s.Capacity, procs, consumers), contender.Native()),
 		enter(inBatches, workload.OneWay(s.Capacity, procs, consumers), contender.NativeSlices(workload.BatchSize)),
-		enter(inLanes, workload.OneWay(s.Capacity, procs, consumers), contender.Sharded(context.Background(), nil)),
+		enter(inLanes, workload.OneWay(s.Capacity, procs, consumers), contender.Sharded(context.Background())),
 	}
 }
 
