@@ -269,9 +269,10 @@ func starve(t *testing.T, ctx context.Context) (e *Engine[int], result chan erro
 	}
 	send()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	for range 100 {
-		if e.set.Load().starving[sends] != nil {
-			return e, result
+	for losses := 0; e.set.Load().starving[sends] == nil; losses++ {
+		if losses > maxLosses {
+			e.Close()
+			t.Fatalf("no sender starves after %d losses", losses)
 		}
 		_, err := e.TryRecv()
 		must(t, err)
@@ -281,12 +282,11 @@ func starve(t *testing.T, ctx context.Context) (e *Engine[int], result chan erro
 			for e.TrySend(0) == nil {
 			}
 			send()
+			losses = -1
 		}
 		synctest.Wait()
 	}
-	e.Close()
-	t.Fatal("no sender starves")
-	return nil, nil
+	return e, result
 }
 
 // drained returns the number of values equal to -1 in e, which it empties.
