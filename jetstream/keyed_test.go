@@ -145,7 +145,7 @@ func TestKeyedCapacity(t *testing.T) {
 	switch err := <-sent; {
 	case !errors.As(err, &batch) || !slices.Equal(batch.Left, []int{1, 2}):
 		t.Errorf("SendBatch: %v", err)
-	case !errors.Is(err, context.Canceled) && !errors.Is(err, ErrUnknown): // the context may end during an attempt
+	case !errors.Is(err, context.Canceled) && !errors.Is(err, ErrUnknown): // an attempt may have had no answer in time
 		t.Errorf("SendBatch that was canceled: %v", err)
 	}
 	go func() { sent <- c.Send(patient(t), low+":2") }()

@@ -132,7 +132,7 @@ func TestSendBatchCanceled(t *testing.T) {
 	sent := make(chan int)
 	go func() {
 		n, err := c.SendBatch(ctx, []int{1, 2, 3, 4})
-		more, err := resolve(err) // the context may end during an attempt
+		more, err := resolve(err) // an attempt may have had no answer in time
 		if err != context.Canceled && err != sluice.ErrFull {
 			t.Errorf("SendBatch: %v", err)
 		}
