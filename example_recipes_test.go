@@ -226,8 +226,9 @@ func Example_retries() {
 	retries := sluice.NewDelay[string](64, nil)
 	defer retries.Close() // if the loop ends early, senders get ErrClosed
 
-	_, _ = retries.SendAfter(ctx, 20*time.Millisecond, "upload, second attempt")
-	_, _ = retries.SendAfter(ctx, 10*time.Millisecond, "login, second attempt")
+	now := time.Now()
+	_, _ = retries.SendAt(ctx, now.Add(20*time.Millisecond), "upload, second attempt")
+	_, _ = retries.SendAt(ctx, now.Add(10*time.Millisecond), "login, second attempt")
 	unwanted, _ := retries.SendAfter(ctx, time.Hour, "report")
 	if job, ok := unwanted.Cancel(); ok {
 		fmt.Println("canceled:", job)

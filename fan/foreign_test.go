@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/fan"
@@ -219,7 +220,7 @@ func fails(p *plain, f func()) error {
 }
 
 // TestInOfFailedResults: the error of a job, and its panic, end In after the results
-// before it.
+// before it. A panic ends the jobs before it that have not run, so it comes when those have.
 func TestInOfFailedResults(t *testing.T) {
 	for _, way := range []string{"error", "panic"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -232,6 +233,7 @@ func TestInOfFailedResults(t *testing.T) {
 			}()
 			results := workers.Map(t.Context(), jobs, 3, func(_ context.Context, v int) (int, error) {
 				if v == 30 && way == "panic" {
+					time.Sleep(time.Second)
 					panic(errPlanted)
 				}
 				if v == 30 {
@@ -240,7 +242,7 @@ func TestInOfFailedResults(t *testing.T) {
 				return v, nil
 			}, &workers.MapOptions[int]{Ordered: true})
 			results.Ready()
-			synctest.Wait() // the results before the failure are there, for one run of In
+			time.Sleep(2 * time.Second) // the results before the failure are there, for one run of In
 			var value any
 			var unsent []int
 			var err error

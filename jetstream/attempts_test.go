@@ -11,11 +11,12 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// returnUnseen fetches n values without a receiver, and returns them as idle.
+// returnUnseen fetches n values without a receiver, and returns them as idle, as c does with no others.
 func returnUnseen[T any](t *testing.T, c *Channel[T], n int) {
 	t.Helper()
 	in := &c.core.inbox
 	in.mu.Lock()
+	in.returnAfter = time.Hour // only below, however long the test pauses
 	_, free := in.fetcher.outstanding()
 	c.core.fetcher.request(free, pullRequest{Batch: n, Expires: pullAhead})
 	in.mu.Unlock()
@@ -25,11 +26,12 @@ func returnUnseen[T any](t *testing.T, c *Channel[T], n int) {
 		return len(in.ready) == n
 	})
 	in.mu.Lock()
-	for _, p := range in.ready {
-		p.arrived = p.arrived.Add(-idleAfter)
-	}
+	in.returnAfter = 0
 	in.mu.Unlock()
-	c.core.inbox.returnIdle()
+	in.returnIdle()
+	in.mu.Lock()
+	in.returnAfter = time.Hour
+	in.mu.Unlock()
 }
 
 // silent ends a delivery without a Nack, as when its process dies, and has it

@@ -22,19 +22,27 @@ var made atomic.Int64
 // embedded server.
 func opener[T any](t *testing.T, dir string, o Options[T]) func() certain[T] {
 	return func() certain[T] {
-		o := o
-		o.Dir, o.Name, o.DedupeWindow = dir, fmt.Sprint("channel-", made.Add(1)), retryWindow
-		c, err := Open(context.Background(), &o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Shutdown(context.Background()); err != nil {
-				t.Error(err)
-			}
-		})
-		return certain[T]{c}
+		return certainly(t, dir, o, func(o *Options[T]) (*Channel[T], error) { return Open(context.Background(), o) })
 	}
+}
+
+// certainly opens a new channel by open, with a unique name. What a receiver fetched stays with it,
+// however long the test pauses: redelivered, it would come out of order.
+func certainly[T any](t *testing.T, dir string, o Options[T], open func(*Options[T]) (*Channel[T], error)) certain[T] {
+	o.Dir, o.Name, o.DedupeWindow, o.AckWait = dir, fmt.Sprint("channel-", made.Add(1)), retryWindow, retryWindow
+	c, err := open(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range c.lanes.all {
+		one.inbox.returnAfter = retryWindow
+	}
+	t.Cleanup(func() {
+		if err := c.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return certain[T]{c}
 }
 
 // suiteTimeout is the longest that a test of the suite may take. Retries of a send are safe
@@ -137,18 +145,9 @@ func (c oneKey[T]) Stats() sluice.Stats {
 
 func keyedOpener[T any](t *testing.T, dir string, o Options[T]) func() oneKey[T] {
 	return func() oneKey[T] {
-		o := o
-		o.Dir, o.Name, o.DedupeWindow = dir, fmt.Sprint("keyed-", made.Add(1)), retryWindow
-		c, err := OpenKeyed(context.Background(), oneKeyStreams, func(T) string { return "" }, &o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Shutdown(context.Background()); err != nil {
-				t.Error(err)
-			}
-		})
-		return oneKey[T]{certain[T]{c}}
+		return oneKey[T]{certainly(t, dir, o, func(o *Options[T]) (*Channel[T], error) {
+			return OpenKeyed(context.Background(), oneKeyStreams, func(T) string { return "" }, o)
+		})}
 	}
 }
 

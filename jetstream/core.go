@@ -84,7 +84,7 @@ func newCore(config config, conn *connection) *core {
 		inFlight: map[key]*message{}, done: map[key]struct{}{}, interval: config.ackWait / 3,
 	}
 	c.dead = deadLetters{session: c.session, deliveries: &c.deliveries}
-	c.inbox = inbox{session: c.session, fetcher: &c.fetcher, stream: &c.stream, deliveries: &c.deliveries}
+	c.inbox = inbox{session: c.session, fetcher: &c.fetcher, stream: &c.stream, deliveries: &c.deliveries, returnAfter: idleAfter}
 	c.fetcher = fetcher{session: c.session, inbox: &c.inbox, stream: &c.stream, depth: 1}
 	return c
 }

@@ -189,6 +189,7 @@ func TestShutdownReturnsOnce(t *testing.T) {
 		c := open(t, o)
 		idleRequests(t, other)
 		c.core.fetcher.depth = 32
+		c.core.inbox.returnAfter = time.Hour // not before Shutdown
 		mustSend(t, c, 1, 2, 3, 4, 5, 6, 7, 8)
 		mustRecv(t, c, 1) // and requests more than there are
 		until(t, "all values are fetched", func() bool {

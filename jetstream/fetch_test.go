@@ -143,6 +143,7 @@ func TestHandleStatus(t *testing.T) {
 			t.Errorf("%+v: the status is not a sign of life", test)
 		}
 		in.mu.Unlock()
+		c.core.stream.mu.Lock() // no check of the stream succeeds, so retrying stays
 		c.core.fetcher.arrive(m)
 		in.mu.Lock()
 		if p.left != test.left || other.left != 5 || p.crowded != test.crowded || in.fetcher.retrying != test.later {
@@ -164,6 +165,7 @@ func TestHandleStatus(t *testing.T) {
 		p.done = nil
 		p.left, other.left = 0, 0
 		in.mu.Unlock()
+		c.core.stream.mu.Unlock()
 		until(t, "the next request is made", func() bool {
 			in.mu.Lock()
 			defer in.mu.Unlock()

@@ -35,6 +35,8 @@ type inbox struct {
 	idle     *time.Timer // calls returnIdle
 	watching bool        // watchDrain runs
 
+	returnAfter time.Duration // a message that waited here longer is returned, for other processes
+
 	// readable is the channel of Ready; nil before its first call, after which one
 	// message is kept here for TryRecv.
 	readable *engine.Ready
@@ -60,7 +62,8 @@ const (
 	// staleAfter: a message that waited here longer was fetched too early. To a receiver
 	// that comes back later than that, a round trip to the servers makes no difference.
 	staleAfter = 20 * time.Millisecond
-	// idleAfter: a message that waited here longer is returned, for other processes.
+	// idleAfter is the returnAfter of every inbox, except of tests whose messages stay in order
+	// however long they pause.
 	idleAfter = time.Second
 	// tryTimeout is the longest that TryRecv waits for the servers.
 	tryTimeout = time.Second
@@ -206,7 +209,7 @@ func (in *inbox) add(m *nats.Msg) {
 		return
 	}
 	in.ready = append(in.ready, p)
-	startTimer(&in.idle, idleAfter, in.returnIdle)
+	startTimer(&in.idle, in.returnAfter, in.returnIdle)
 	in.signal()
 	in.wakeOne()
 }
@@ -287,7 +290,7 @@ func (in *inbox) returnAll() {
 	in.returned = nil
 }
 
-// returnIdle returns the messages that were not received for idleAfter. One stays for
+// returnIdle returns the messages that were not received for returnAfter. One stays for
 // Ready, extended by progress acknowledgments: if it were returned again and again, the
 // servers would count a delivery each time.
 func (in *inbox) returnIdle() {
@@ -302,7 +305,7 @@ func (in *inbox) returnIdle() {
 		if forReady && now.Sub(m.arrived) > in.config.ackWait/3 && in.conn.nc.Publish(m.reply, ackProgress) == nil {
 			m.arrived = now
 		}
-		if now.Sub(m.arrived) < idleAfter || forReady && now.Sub(m.arrived) < in.config.ackWait/2 {
+		if now.Sub(m.arrived) < in.returnAfter || forReady && now.Sub(m.arrived) < in.config.ackWait/2 {
 			in.ready[kept] = m
 			kept++
 			continue
@@ -315,7 +318,7 @@ func (in *inbox) returnIdle() {
 	}
 	in.ready = in.ready[:kept]
 	if in.idle = nil; kept > 0 {
-		startTimer(&in.idle, idleAfter, in.returnIdle)
+		startTimer(&in.idle, in.returnAfter, in.returnIdle)
 	}
 	in.fetcher.fetch(false)
 }

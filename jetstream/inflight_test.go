@@ -183,6 +183,7 @@ func TestReturnIdle(t *testing.T) {
 	next := listen(t, s, "old.*", "end")
 	in := &c.core.inbox
 	third := c.core.config.ackWait / 3
+	const fresh = -time.Hour // however long the test is paused
 	for _, test := range []struct {
 		what      string
 		readable  bool
@@ -190,10 +191,10 @@ func TestReturnIdle(t *testing.T) {
 		kept      int
 		published []string
 	}{
-		{"fresh", false, []time.Duration{0, 0}, 2, nil},
-		{"stale", false, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 1, []string{"old.0 -NAK", "old.1 -NAK"}},
-		{"overdue", false, []time.Duration{4 * third, 0}, 1, nil},
-		{"for Ready", true, []time.Duration{2 * idleAfter, 2 * idleAfter, 0}, 2, []string{"old.1 -NAK"}},
+		{"fresh", false, []time.Duration{fresh, fresh}, 2, nil},
+		{"stale", false, []time.Duration{2 * idleAfter, 2 * idleAfter, fresh}, 1, []string{"old.0 -NAK", "old.1 -NAK"}},
+		{"overdue", false, []time.Duration{4 * third, fresh}, 1, nil},
+		{"for Ready", true, []time.Duration{2 * idleAfter, 2 * idleAfter, fresh}, 2, []string{"old.1 -NAK"}},
 		{"for Ready, for long", true, []time.Duration{third + idleAfter}, 1, []string{"old.0 +WPI"}},
 	} {
 		in.mu.Lock()

@@ -20,11 +20,16 @@ type history struct {
 	twin int // redeliveries
 }
 
-// add records a delivery. The last value of a key may be delivered again, as its
-// acknowledgment may be lost.
-func (h *history) add(v string) {
+// add records a delivery, unless it has expired: a receiver that paused for AckWait may come after
+// another one, which has the value and those behind it. The last value of a key may be delivered
+// again, as its acknowledgment may be lost.
+func (h *history) add(d *Delivery[string]) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if d.InProgress() == ErrExpired {
+		return
+	}
+	v := d.Value
 	key, text, _ := strings.Cut(v, ":")
 	switch n, _ := strconv.Atoi(text); n {
 	case h.next[key]:
@@ -82,7 +87,7 @@ func TestKeyedHistory(t *testing.T) {
 						t.Errorf("Recv: %v", err)
 						return
 					}
-					if h.add(d.Value); k == 59 && i == 0 && j < 2 {
+					if h.add(d); k == 59 && i == 0 && j < 2 {
 						break // it dies
 					}
 					_ = d.Ack()

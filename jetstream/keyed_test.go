@@ -142,8 +142,11 @@ func TestKeyedCapacity(t *testing.T) {
 	until(t, "the batch waits", func() bool { return c.Stats().SendersWaiting == 2 })
 	cancel()
 	batch := (*BatchError)(nil)
-	if err := <-sent; !errors.As(err, &batch) || !slices.Equal(batch.Left, []int{1, 2}) || !errors.Is(err, context.Canceled) {
+	switch err := <-sent; {
+	case !errors.As(err, &batch) || !slices.Equal(batch.Left, []int{1, 2}):
 		t.Errorf("SendBatch: %v", err)
+	case !errors.Is(err, context.Canceled) && !errors.Is(err, ErrUnknown): // an attempt may have had no answer in time
+		t.Errorf("SendBatch that was canceled: %v", err)
 	}
 	go func() { sent <- c.Send(patient(t), low+":2") }()
 	until(t, "a sender waits", func() bool { return c.Stats().SendersWaiting == 1 })

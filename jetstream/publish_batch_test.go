@@ -132,10 +132,11 @@ func TestSendBatchCanceled(t *testing.T) {
 	sent := make(chan int)
 	go func() {
 		n, err := c.SendBatch(ctx, []int{1, 2, 3, 4})
-		if err != context.Canceled {
+		more, err := resolve(err) // an attempt may have had no answer in time
+		if err != context.Canceled && err != sluice.ErrFull {
 			t.Errorf("SendBatch: %v", err)
 		}
-		sent <- n
+		sent <- n + more
 	}()
 	until(t, "SendBatch waits for room", func() bool { s := c.Stats(); return s.Len == 2 && s.SendersWaiting == 1 })
 	cancel()

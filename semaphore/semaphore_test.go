@@ -170,17 +170,30 @@ func TestCancel(t *testing.T) {
 // With barging, running goroutines pass the first waiter, but not forever: neither if they
 // are faster when it is awake, nor if it wants more than is ever free at once.
 func TestBargingIsBounded(t *testing.T) {
-	for name, n := range map[string]int64{"one permit": 1, "many permits": 8} {
+	for name, test := range map[string]struct {
+		n     int64
+		barge func(*Semaphore) (passed bool)
+	}{
+		"one permit": {1, func(s *Semaphore) bool {
+			s.state.Add(permit) // a Release
+			s.queue.lock.Lock()
+			var due wakeList
+			s.serve(&due)
+			s.queue.lock.Unlock()
+			defer due.wake() // only now the waiter, which is awake, can run
+			return s.TryAcquire(1)
+		}},
+		"many permits": {8, func(s *Semaphore) bool { s.Release(1); return s.TryAcquire(1) }},
+	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+				n := test.n
 				s := New(8, &Options{Barging: true})
 				_ = s.TryAcquire(8)
 				waiter := acquire(t.Context(), s, n)
 				passed := 0
 				for len(waiter) == 0 && passed < 1000 {
-					s.Release(1)
-					if s.TryAcquire(1) { // before the waiter runs
+					if test.barge(s) {
 						passed++
 					}
 					synctest.Wait()

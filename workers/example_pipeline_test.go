@@ -20,7 +20,12 @@ import (
 func Example_pipeline() {
 	ctx := context.Background()
 	parse := func(_ context.Context, line string) (int, error) { return strconv.Atoi(line) }
-	write := func(numbers []int) error { _, err := fmt.Println("write", numbers); return err }
+	write := func(numbers []int) error { // up to two
+		for _, n := range numbers {
+			fmt.Println("write", n)
+		}
+		return nil
+	}
 
 	lines := source.Seq2(scan(strings.NewReader("12\n7\n30\nx\n8\n")))
 	numbers := workers.Map(ctx, lines, 4, parse, &workers.MapOptions[string]{Ordered: true})
@@ -33,8 +38,9 @@ func Example_pipeline() {
 	}
 	fmt.Println(batches.Err())
 	// Output:
-	// write [12 7]
-	// write [30]
+	// write 12
+	// write 7
+	// write 30
 	// strconv.Atoi: parsing "x": invalid syntax
 }
 

@@ -94,8 +94,8 @@ func TestOneHandOff(t *testing.T) {
 		for v := range 4 {
 			_ = e.TrySend(v + 1)
 		}
-		if e.receivers.HandOffs() != 2 || e.Len() != 3 {
-			t.Fatalf("%d values were handed off, want 2; Len %d", e.receivers.HandOffs(), e.Len())
+		if e.receivers.HandOffs() != 2 {
+			t.Fatalf("%d values were handed off, want 2", e.receivers.HandOffs())
 		}
 		if synctest.Wait(); second.v != 2 || second.err != nil {
 			t.Errorf("the other receiver: %d, %v, want the first value in the queue", second.v, second.err)

@@ -115,11 +115,15 @@ func TestClients(t *testing.T) {
 		t.Errorf("a second client of a component: %v", err)
 	}
 	// A component that starts again waits for the client of its predecessor.
+	patient, err := extensionOf(t, map[string]any{"directory": dir, "timeout": "0s"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	go func() {
 		time.Sleep(time.Millisecond)
 		_ = clients[0].Close(ctx)
 	}()
-	c, err := e.GetClient(ctx, component.KindExporter, otlp, "logs")
+	c, err := patient.GetClient(ctx, component.KindExporter, otlp, "logs")
 	if err != nil {
 		t.Fatal(err)
 	}
