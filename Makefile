@@ -4,6 +4,10 @@
 # A toolchain of the oldest Go that go.mod supports.
 OLDEST := go1.25.4
 
+# Each package is vetted once, by make vet or before its tests. go test would vet it again, with fewer
+# checks, for each kind of build.
+export GOFLAGS := $(shell go env GOFLAGS) -vet=off
+
 # The modules of go.work.
 MODULES = $(shell go list -m -f '{{.Dir}}')
 
@@ -47,7 +51,7 @@ alone: ## each module builds without go.work
 .PHONY: vet
 vet: ## go vet for each module, and for the library with each build tag
 	go vet work
-	go vet -tags sluicecheck .
+	go vet -tags sluicecheck . ./internal/segqueue
 
 .PHONY: outside
 outside: ## vet and tests of the modules outside of go.work: contrib, storage for the Collector, the example with SQLite
@@ -132,7 +136,8 @@ binaries: ## bin/VERSION: the tool for each platform by GoReleaser, from the tag
 
 .PHONY: 386
 386: ## vet of the modules for users for GOARCH=386, where make oldest runs the library's tests
-	GOARCH=386 go vet $(FOR_USERS)
+	# vet needs the types of what is compiled: nothing of it runs, so nothing is optimized.
+	GOARCH=386 go vet -gcflags='all=-N -l -dwarf=false' $(FOR_USERS)
 
 .PHONY: arm64
 arm64: ## each package has its files and imports for GOARCH=arm64

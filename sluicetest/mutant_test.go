@@ -30,21 +30,14 @@ func kind(limit int, overflow sluice.Overflow, fault mutant.Fault) sluicetest.Ki
 		Pointers: func() sluicetest.Channel[*sluicetest.Parcel] {
 			return mutant.New[*sluicetest.Parcel](limit, overflow, nil, fault)
 		},
-		Strings: func() sluicetest.Channel[string] {
-			return mutant.New[string](limit, overflow, nil, fault)
-		},
-		Empties: func() sluicetest.Channel[struct{}] {
-			return mutant.New[struct{}](limit, overflow, nil, fault)
-		},
-		Giants: func() sluicetest.Channel[sluicetest.Giant] {
-			return mutant.New[sluicetest.Giant](limit, overflow, nil, fault)
-		},
 	}
+	// No fault depends on the type of its elements, beside numbers and pointers.
+	k = k.OverBytes(func(int) sluicetest.Channel[[]byte] { return mutant.New[[]byte](limit, overflow, nil, fault) })
 	if limit == unbounded && overflow == sluice.Block {
 		k.Memory = &sluicetest.Memory{Idle: 512, Queued: 16, QueuedPeak: 32, Drained: 4096}
 	}
 	if fault == mutant.DropLocked { // only the watchdog detects some of its hangs
-		k.Timeout = 5 * time.Second
+		k.Timeout = time.Second
 	}
 	return k
 }

@@ -60,11 +60,6 @@ func (e Early) stopEarly() {
 	}
 }
 
-type stopper interface {
-	stopEarly()
-	Close()
-}
-
 // End closes r on behalf of a stage that ends early, and waits for the goroutines of r,
 // if r is a stage itself. Senders to r then fail with
 // ErrClosed; the values still queued in r can still be received.
@@ -97,7 +92,7 @@ func Stop(r any) {
 		return
 	}
 	switch c := r.(type) {
-	case stopper:
+	case interface{ stopEarly() }:
 		c.stopEarly()
 	case interface{ Close() }:
 		c.Close()
@@ -107,7 +102,11 @@ func Stop(r any) {
 // Wait is the second half of End: it waits for the goroutines of r, if r has any, and
 // panics if one of them has panicked and r has not reported that.
 func Wait(r any) {
-	if s, ok := r.(stopper); ok && ends(r) {
+	s, ok := r.(interface {
+		stopEarly()
+		Close()
+	})
+	if ok && ends(r) {
 		s.Close()
 	}
 }

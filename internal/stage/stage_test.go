@@ -1,8 +1,10 @@
-package stage
+package stage_test
 
 import (
 	"strings"
 	"testing"
+
+	rules "github.com/sluice-go/sluice/internal/stage"
 )
 
 type channel struct{ closed bool }
@@ -11,21 +13,21 @@ func (c *channel) Close() { c.closed = true }
 
 // A sharing channel also belongs to other processes.
 type sharing struct {
-	Shared
+	rules.Shared
 	*channel
 }
 
-type wrapper struct{ LeftOpen }
+type wrapper struct{ rules.LeftOpen }
 
-func wrap(r any) wrapper { return wrapper{LeftOpen{r}} }
+func wrap(r any) wrapper { return wrapper{rules.LeaveOpen(r)} }
 
 func TestEnd(t *testing.T) {
 	own, shared, left := new(channel), new(channel), new(channel)
-	End(own)
-	End(sharing{channel: shared})
-	End(wrap(left))
-	End(struct{}{}) // no Close
-	End(nil)
+	rules.End(own)
+	rules.End(sharing{channel: shared})
+	rules.End(wrap(left))
+	rules.End(struct{}{}) // no Close
+	rules.End(nil)
 	if !own.closed || shared.closed || left.closed {
 		t.Errorf("closed: own %v, shared %v, left open %v", own.closed, shared.closed, left.closed)
 	}
@@ -33,13 +35,13 @@ func TestEnd(t *testing.T) {
 
 // A running channel records what is called.
 type running struct {
-	Early
+	rules.Early
 	name  string
 	calls *[]string
 }
 
 func newRunning(name string, calls *[]string) running {
-	return running{Early{func() { *calls = append(*calls, "stop "+name) }}, name, calls}
+	return running{rules.StopsEarly(func() { *calls = append(*calls, "stop "+name) }), name, calls}
 }
 
 func (r running) Close() {
@@ -63,7 +65,7 @@ func TestEndAll(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		EndAll([]any{newRunning("a", &calls), broken{}, newRunning("b", &calls), wrap(newRunning("c", &calls)), last})
+		rules.EndAll([]any{newRunning("a", &calls), broken{}, newRunning("b", &calls), wrap(newRunning("c", &calls)), last})
 	}()
 	if got := strings.Join(calls, ", "); got != "stop a, stop b, close a, close b" || !last.closed {
 		t.Errorf("%s; the last one closed: %v", got, last.closed)
@@ -73,7 +75,7 @@ func TestEndAll(t *testing.T) {
 func TestUnwrap(t *testing.T) {
 	c := new(channel)
 	for _, r := range []any{c, wrap(c), wrap(wrap(c))} {
-		if Unwrap(r) != c {
+		if rules.Unwrap(r) != c {
 			t.Errorf("Unwrap(%T) is not the channel", r)
 		}
 	}
@@ -83,8 +85,8 @@ func TestNeedsUnlockedThread(t *testing.T) {
 	for _, test := range []struct {
 		r    any
 		want bool
-	}{{Iterator{true}, true}, {wrap(Iterator{true}), true}, {Iterator{false}, false}, {new(channel), false}, {nil, false}} {
-		if got := NeedsUnlockedThread(test.r); got != test.want {
+	}{{rules.Iterates(true), true}, {wrap(rules.Iterates(true)), true}, {rules.Iterates(false), false}, {new(channel), false}, {nil, false}} {
+		if got := rules.NeedsUnlockedThread(test.r); got != test.want {
 			t.Errorf("NeedsUnlockedThread(%#v) is %v", test.r, got)
 		}
 	}
