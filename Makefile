@@ -172,6 +172,20 @@ race-around: ## race detector: the packages on the root package with 1 and 8 Ps,
 race-long: ## race detector, the whole library and all variants in full, ten times: run it before a release
 	SLUICE_TEST=long go test -race -shuffle=on -cpu=1,2,8 -count=10 -timeout=2h ./... ./stress/...
 
+bin/jitter: tools/jitter/main.go tools/jitter/pause/pause.go
+	cd tools && GOWORK=off go build -o ../bin/jitter ./jitter
+
+# TEST are arguments of go test: make jitter TEST='-count=20 -run TestOut ./fan' EVERY=100
+.PHONY: jitter
+jitter: TEST ?= ./...
+jitter: EVERY ?= 3000
+jitter: bin/jitter ## tests with random pauses between what goroutines publish: finds those that depend on who is first
+	bin/jitter -every $(EVERY) $(TEST)
+
+.PHONY: jitter-check
+jitter-check: ## make jitter finds a test that depends on who is first
+	cd tools && GOWORK=off go vet ./jitter/... && GOWORK=off go test -count=1 ./jitter
+
 .PHONY: lab
 # Its results stay in the checkout, as those of a user do: other checks must not read them.
 lab: ## run the lab with its smallest sweep
