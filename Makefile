@@ -180,7 +180,7 @@ bin/jitter: tools/jitter/main.go tools/jitter/pause/pause.go
 jitter: TEST ?= ./...
 jitter: EVERY ?= 3000
 jitter: bin/jitter ## tests with random pauses between what goroutines publish: finds those that depend on who is first
-	bin/jitter -every $(EVERY) $(TEST)
+	bin/jitter -every $(EVERY) -- $(TEST)
 
 .PHONY: jitter-check
 jitter-check: ## make jitter finds a test that depends on who is first

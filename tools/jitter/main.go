@@ -1,7 +1,7 @@
 // Command jitter runs go test on a checkout in which goroutines pause where they publish something or look at what others
 // publish. A test that fails then by chance depends on who is first, and so does code that fails.
 //
-//	jitter [-every N] [ARGUMENTS OF go test]
+//	jitter [-every N] -- ARGUMENTS OF go test
 //
 // It changes no file: go test reads an overlay in which each statement with a send, a receive, a select or a call
 // of a method such as Store, Unlock, Signal or Close comes after a call of a function that mostly returns at once. One of N
@@ -35,7 +35,7 @@ var source []byte
 func main() {
 	every := flag.Int("every", 300, "sleep in one of `N` calls; at least 31")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: jitter [-every N] [arguments of go test]")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: jitter [-every N] -- arguments of go test")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
