@@ -52,6 +52,7 @@ alone: ## each module builds without go.work
 vet: ## go vet for each module, and for the library with each build tag
 	go vet work
 	go vet -tags sluicecheck . ./internal/segqueue
+	go vet -tags floors ./bench/board
 
 .PHONY: outside
 outside: ## vet and tests of the modules outside of go.work: contrib, storage for the Collector, the example with SQLite

@@ -89,6 +89,10 @@ func resolve(err error) (stored int, _ error) {
 	return 0, err
 }
 
+// noAnswer reports whether err, of a send to a full channel, says that an attempt had no answer in
+// time, and after, its resolved outcome, that there was no room.
+func noAnswer(err, after error) bool { return errors.Is(err, ErrUnknown) && after == sluice.ErrFull }
+
 // The channel passes the conformance suite, except for the parts that need one
 // process: see Kind.Remote.
 func TestConformance(t *testing.T) {

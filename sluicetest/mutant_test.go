@@ -37,7 +37,7 @@ func kind(limit int, overflow sluice.Overflow, fault mutant.Fault) sluicetest.Ki
 		k.Memory = &sluicetest.Memory{Idle: 512, Queued: 16, QueuedPeak: 32, Drained: 4096}
 	}
 	if fault == mutant.DropLocked { // only the watchdog detects some of its hangs
-		k.Timeout = time.Second
+		k.Timeout = 5 * time.Second
 	}
 	return k
 }

@@ -60,7 +60,11 @@ func TestInlined(t *testing.T) {
 		t.Skip("it reads the programs of Linux: ", err)
 	}
 	defer program.Close()
-	lines, err := program.Section(".gopclntab").Data()
+	table := program.Section(".gopclntab")
+	if table == nil {
+		t.Skip("the linker put the table of functions elsewhere")
+	}
+	lines, err := table.Data()
 	if err != nil {
 		t.Fatal(err)
 	}

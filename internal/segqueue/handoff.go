@@ -40,7 +40,7 @@ import "context"
 // In a channel with several lanes the same holds of each lane: see lane.go.
 //
 // Batches, and values of a Metered, are not handed off, nor any value once Ready is in use: these go
-// through the slots, and the receiver is woken to poll. Nor are values for a RecvBatch, or where
+// through the slots, and the receiver is woken to poll. Nor are values for a RecvBatch or a Select, or where
 // several receivers wait: one wake-up then serves a run of values.
 
 // A handOff is where a value is while it is handed off. The first one allocates it.

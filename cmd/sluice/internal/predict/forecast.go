@@ -33,6 +33,7 @@ type Figure struct {
 var (
 	ErrTooFar      = errors.New("too far from the measured counts")
 	ErrNewBoundary = errors.New("a boundary that was not measured")
+	ErrUnlike      = errors.New("no published curve looked like this one")
 )
 
 // MaxSpread is the largest distance from the median to an end of a count's
@@ -80,8 +81,7 @@ func (f *Forecast) Reach(most int) int {
 	return max(most, f.Largest())
 }
 
-// At returns the figure for n CPUs, or an error with the reason if n is too far from the
-// counts.
+// At returns the figure for n CPUs, or an error with the reason why there is none.
 func (f *Forecast) At(n int) (Figure, error) {
 	i := slices.IndexFunc(f.Counts, func(c Point) bool { return c.Procs >= n })
 	switch {
@@ -95,7 +95,7 @@ func (f *Forecast) At(n int) (Figure, error) {
 		if pair[1].Procs > Far*pair[0].Procs {
 			return Figure{}, fmt.Errorf("%w: no count was measured between %d and %d CPUs", ErrTooFar, pair[0].Procs, pair[1].Procs)
 		}
-		return f.figure(n, between(pair[0], pair[1], n), within), nil
+		return f.figure(n, between(pair[0], pair[1], n), within)
 	case f.Law == nil:
 		return Figure{}, f.NoLaw
 	case n > Far*f.Largest():
@@ -105,16 +105,19 @@ func (f *Forecast) At(n int) (Figure, error) {
 	if err := f.Limits.check(f.Largest(), n); err != nil {
 		return Figure{}, err
 	}
-	return f.figure(n, beyond(f.Counts, *f.Law, n), outside), nil
+	return f.figure(n, beyond(f.Counts, *f.Law, n), outside)
 }
 
 // figure returns what became of curves with this outlook, up to the bound.
-func (f *Forecast) figure(n int, o outlook, where region) Figure {
+func (f *Forecast) figure(n int, o outlook, where region) (Figure, error) {
 	mode := [...]Mode{within: Interpolated, outside: Extrapolated}[where]
 	band := f.past.band(o, where, func(trial) bool { return true })
+	if math.IsInf(band.Hi, 1) {
+		return Figure{}, ErrUnlike
+	}
 	x, hi := f.alone()
 	x, hi = float64(n)*x, float64(n)*hi
-	return Figure{n, min(x, o.guess*band.Mid), min(x, o.guess*band.Lo), min(hi, o.guess*band.Hi), mode}
+	return Figure{n, min(x, o.guess*band.Mid), min(x, o.guess*band.Lo), min(hi, o.guess*band.Hi), mode}, nil
 }
 
 // alone returns the throughput that no CPU exceeds, and the upper end of its interval.

@@ -233,7 +233,7 @@ func (o outlook) near(p outlook) float64 {
 }
 
 // band returns what became of curves with a similar shape in a region, among the trials that
-// count.
+// count. Without a similar one, it has no end.
 func (p *Past) band(o outlook, where region, counts func(trial) bool) Band {
 	var all, alike float64
 	for _, t := range p[where] {
@@ -242,10 +242,9 @@ func (p *Past) band(o outlook, where region, counts func(trial) bool) Band {
 			alike += t.weight * o.near(t.outlook)
 		}
 	}
-	if all == 0 {
+	if alike == 0 {
 		return Band{0, 1, math.Inf(1)}
 	}
-	alike = max(alike, math.SmallestNonzeroFloat64) // of a curve unlike any other, the band is that of all
 	var misses sample
 	for _, t := range p[where] {
 		if counts(t) {

@@ -117,13 +117,12 @@ func TestBand(t *testing.T) {
 	}
 }
 
-// The band of a curve that is unlike all others is that of all of them.
-func TestBandOfUnlike(t *testing.T) {
+// A curve that is unlike all others has no figure.
+func TestUnlike(t *testing.T) {
 	law := Law{1e7, 0.2, 0}
 	past := NewPast([]Curve{planted("a", law, 1, 2, 4, 8, 16), planted("b", law, 1, 2, 4, 8, 16)})
-	ends := points(2, 1, 8, 1e12)
-	if band := past.band(between(ends[0], ends[1], 4), within, anyTrial); !(0 < band.Lo && band.Lo <= band.Mid && band.Mid <= band.Hi) || math.IsInf(band.Hi, 1) {
-		t.Errorf("%+v", band)
+	if figure, err := NewForecast(points(2, 1, 8, 1e12), oneCache, past).At(4); err != ErrUnlike {
+		t.Errorf("%+v, %v", figure, err)
 	}
 }
 
