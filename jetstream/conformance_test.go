@@ -89,8 +89,8 @@ func resolve(err error) (stored int, _ error) {
 	return 0, err
 }
 
-// noAnswer reports whether err, of a send to a full channel, says that an attempt had no answer in
-// time, and after, its resolved outcome, that there was no room.
+// noAnswer reports whether err, of a send to a full channel, is that of an attempt without an answer in
+// time, and after, its resolved outcome, is that there was no room.
 func noAnswer(err, after error) bool { return errors.Is(err, ErrUnknown) && after == sluice.ErrFull }
 
 // The channel passes the conformance suite, except for the parts that need one

@@ -130,7 +130,7 @@ func TestDiffers(t *testing.T) {
 	other := base
 	other.Load, other.Version = "99", "commit 0"
 	if got := base.Differs(other); got != "" {
-		t.Errorf("another load, or what git says of the same binary, is a difference: %s", got)
+		t.Errorf("another load, or another version of the same binary, is a difference: %s", got)
 	}
 }
 
