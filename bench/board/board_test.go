@@ -90,7 +90,7 @@ func TestEveryCellOfOurs(t *testing.T) {
 					continue
 				}
 				v, err := inChild(t.Context(), cell{s.name, r.name, col.name, col.procs}, 2*time.Millisecond)
-				if err != nil || v < 0 || col.name == "lost" && v != 0 {
+				if err != nil || v < 0 && col.name != "CPU" || col.name == "lost" && v != 0 { // CPU is a difference
 					t.Errorf("%s/%s/%s: %v, %v", s.name, r.name, col.name, v, err)
 				}
 			}
@@ -109,7 +109,7 @@ func TestFaults(t *testing.T) {
 		if _, err := measure("loses", column.name, column.procs); err == nil || !strings.Contains(err.Error(), "received") {
 			t.Errorf("%s of a contender that loses values: %v", column.name, err)
 		}
-		if v, err := measure("chan", column.name, column.procs); err != nil || v <= 0 {
+		if v, err := measure("chan", column.name, column.procs); err != nil || v <= 0 && column.name != "CPU" { // a difference
 			t.Errorf("%s of a chan: %v, %v", column.name, v, err)
 		}
 	}

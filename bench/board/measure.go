@@ -77,7 +77,7 @@ func storm(r row, n, copies int, d time.Duration) float64 {
 	for range senders {
 		all.Go(func() {
 			mine := int64(0)
-			for v := uint64(0); !stop.Load() && sink.Put(v); v++ {
+			for ended := false; !ended && sink.Put(uint64(mine)); ended = stop.Load() { // once at least
 				mine++
 			}
 			sent.Add(mine)
