@@ -8,13 +8,16 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 )
 
 // Version returns the module version that this program was built from, its commit, or
 // both, or "" if neither is known. go run stamps no commit: then git is asked for
-// the one of the source.
-func Version() string {
+// the one of the source, once: it may be slow, and the source may change meanwhile.
+var Version = sync.OnceValue(version)
+
+func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return ""
