@@ -77,8 +77,11 @@ func storm(r row, n, copies int, d time.Duration) float64 {
 	for range senders {
 		all.Go(func() {
 			mine := int64(0)
-			for ended := false; !ended && sink.Put(uint64(mine)); ended = stop.Load() { // once at least
+			for sink.Put(uint64(mine)) {
 				mine++
+				if stop.Load() { // after one value at least
+					break
+				}
 			}
 			sent.Add(mine)
 		})

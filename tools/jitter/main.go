@@ -21,6 +21,7 @@ import (
 	"go/token"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,6 +72,7 @@ func run(dir string, every int, args []string) error {
 	test := exec.Command("go", append([]string{"test", "-vet=off", "-overlay=" + overlay}, args...)...)
 	test.Dir, test.Stdout, test.Stderr = dir, os.Stdout, os.Stderr
 	test.Env = append(os.Environ(), fmt.Sprintf("JITTER=%d", every))
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt) // which ends go test, and then the overlay is removed
 	return test.Run()
 }
 
