@@ -127,6 +127,9 @@ func TestGroupCommit(t *testing.T) {
 					t.Error(err)
 				}
 			})
+			if i == 0 {
+				synctest.Wait() // its write has begun, without the others
+			}
 		}
 		synctest.Wait()
 		if c.Len() != 0 {
